@@ -1,0 +1,44 @@
+# make demo: set everything up, run the built-in scenes headless, write demo/index.html
+# make test: set everything up, run format, lint, types and all tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test bench format clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '1,2s/^# //p' Makefile
+	@echo 'make bench: benchmarks/, ratios in one run; make format: apply the formatter; make clean: remove what was made'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'Cajole needs Python 3.11 or newer; found:'; $(PYTHON) --version; \
+	  echo 'point to one with: make PYTHON=/path/to/python3.11 ...'; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo 'this Python cannot make virtual environments; on Debian: apt-get install python3-venv'; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,usd,viz,dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/cajole demo --output demo
+
+test: $(READY)
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+bench: $(READY)
+	$(BIN)/cajole bench
+
+format: $(READY)
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/ruff check --fix src tests benchmarks examples
+
+clean:
+	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,91 @@
+"""Checks of what users hand in: each answers with which value, where, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.errors import InputError
+
+
+def real_array(
+    value: ArrayLike, name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
+) -> NDArray[np.float64]:
+    """`value` as a contiguous float64 array of `shape` (None: any length), every entry finite."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise error(f"{name} must be numbers of shape {_shape(shape)}: {reason}") from None
+    require_shape(array, name, shape, error=error)
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.argwhere(~finite)[0])
+        count = int(array.size - finite.sum())
+        raise error(
+            f"{name}{list(where)} is {array[where]}: every value must be finite ({count} of {array.size} are not); "
+            "remove or repair these entries before passing them in"
+        )
+    return array
+
+
+def index_array(
+    value: ArrayLike, name: str, shape: tuple[int | None, ...], limit: int, *, error: type[InputError] = InputError
+) -> NDArray[np.int64]:
+    """`value` as an int64 array of `shape`, every entry in [0, limit)."""
+    array = np.asarray(value)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype == bool or not np.issubdtype(array.dtype, np.integer):
+        raise error(f"{name} must be whole numbers (indices from 0), not {array.dtype}")
+    require_shape(array, name, shape, error=error)
+    wrong = (array < 0) | (array >= limit)
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise error(
+            f"{name}{list(where)} is {array[where]}, outside 0..{limit - 1} ({int(wrong.sum())} such); "
+            "indices count from 0, so a file that counts from 1 needs one subtracted"
+        )
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def require_shape(
+    array: NDArray[Any], name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
+) -> None:
+    """Raise unless `array` has `shape`, where None stands for any length."""
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
+    if not fits:
+        raise error(f"{name} has shape {array.shape}, but {_shape(shape)} is needed")
+
+
+def positive(value: float, name: str, *, zero: bool = False, error: type[InputError] = InputError) -> float:
+    """`value` as a finite float above zero (or from zero, with `zero`)."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise error(f"{name} must be a number, not {value!r}") from None
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise error(f"{name} is {number}, but must be {'at least zero' if zero else 'positive'} and finite")
+    return number
+
+
+def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """`value` as a whole number in [least, most]."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"{name} must be a whole number, not {value!r}")
+    if value < least or (most is not None and value > most):
+        limits = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise InputError(f"{name} is {value}, but must be {limits}")
+    return int(value)
+
+
+def one_of(value: str, name: str, choices: tuple[str, ...]) -> str:
+    """`value` if it is among `choices`."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def _shape(shape: tuple[int | None, ...]) -> str:
+    return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
