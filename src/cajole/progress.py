@@ -1,0 +1,16 @@
+"""How long work tells its caller where it stands, and how the caller stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cajole.errors import Cancelled
+
+# called as progress(fraction, text): the fraction done in [0, 1] and what is being done; returning False stops the work
+Progress = Callable[[float, str], bool | None]
+
+
+def report(progress: Progress | None, fraction: float, text: str) -> None:
+    """Tell `progress` that `fraction` in [0, 1] of the work is done; raise Cancelled when it returns False."""
+    if progress is not None and progress(min(max(float(fraction), 0.0), 1.0), text) is False:
+        raise Cancelled(f"stopped at {fraction:.0%} ({text}), as the progress callback asked")
