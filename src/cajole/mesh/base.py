@@ -1,0 +1,165 @@
+"""What tet and triangle meshes have in common: validated arrays and quantities of their vertices and edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from cajole.checks import index_array, real_array
+from cajole.errors import InputError, MeshError
+from cajole.mesh import topology
+from cajole.storage import content_hash
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+# fourth powers of lengths up to this stay finite in double precision
+LARGEST_COORDINATE = 1e75
+# volume over the cube (area over the square) of the longest edge; a regular tet has 0.118, and below this
+# rounding of the coordinates alone decides the sign
+FLATTEST = 1e-10
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Mesh:
+    """Vertices and elements; use `MeshTet` or `MeshTri`. Two meshes are equal only when they are the same object."""
+
+    vertices: Floats
+    notes: tuple[str, ...]
+
+    _element_edges: ClassVar[NDArray[np.int64]]
+
+    @property
+    def elements(self) -> Indices:
+        """The vertex indices of every element."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        kind = {3: "triangles", 4: "tets"}[self.elements.shape[1]]
+        return f"{type(self).__name__}({len(self.vertices)} vertices, {len(self.elements)} {kind})"
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """(n,) whether any element uses the vertex."""
+        used = np.zeros(len(self.vertices), dtype=bool)
+        used[self.elements.reshape(-1)] = True
+        return frozen(used)
+
+    @cached_property
+    def edges(self) -> Indices:
+        """(k, 2) every edge once, its smaller index first, in order."""
+        return frozen(topology.unique_edges(self.elements, self._element_edges, len(self.vertices)))
+
+    @cached_property
+    def adjacency(self) -> sparse.csr_matrix:
+        """(n, n) sparse, a one wherever an edge joins two vertices."""
+        return topology.adjacency(self.edges, len(self.vertices))
+
+    @cached_property
+    def components(self) -> Indices:
+        """(n,) the connected component of each vertex, from 0; -1 for a vertex that no element uses."""
+        return frozen(topology.component_labels(self.edges, self.used))
+
+    @cached_property
+    def bounds(self) -> Floats:
+        """(2, 3) [m] least and greatest coordinates of the vertices in use."""
+        used = self.vertices[self.used]
+        return frozen(np.array([used.min(axis=0), used.max(axis=0)]))
+
+    @cached_property
+    def size(self) -> float:
+        """The diagonal of the bounding box [m]: the body's length L in every dimensionless dial."""
+        return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+
+    @cached_property
+    def content(self) -> str:
+        """A name for what the mesh holds: equal vertices and elements, equal name."""
+        return content_hash(type(self).__name__, self.vertices, self.elements)
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.vertices[self.used])
+
+    @overload
+    def nearest(self, point: tuple[float, float, float]) -> int: ...
+    @overload
+    def nearest(self, point: ArrayLike) -> Any: ...
+
+    def nearest(self, point: ArrayLike) -> Any:
+        """The index of the vertex in use nearest to a point (3,) [m], or (k,) indices for points (k, 3).
+
+        Raises InputError unless the points are finite and of one of these shapes.
+        """
+        single = np.ndim(point) <= 1
+        points = real_array(point, "point", (3,) if single else (None, 3), error=InputError)
+        _, found = self._tree.query(points)
+        indices = np.flatnonzero(self.used)[found]
+        return int(indices) if single else indices
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, which can no longer be written to."""
+    array.setflags(write=False)
+    return array
+
+
+def checked_vertices(vertices: ArrayLike) -> Floats:
+    """`vertices` as an own, non-empty, finite (n, 3) array [m] of coordinates that can be multiplied."""
+    array = real_array(vertices, "vertices", (None, 3), error=MeshError)
+    if not len(array):
+        raise MeshError("the mesh has no vertices; a mesh needs at least one element")
+    large = np.abs(array) > LARGEST_COORDINATE
+    if large.any():
+        where = [int(i) for i in np.argwhere(large)[0]]
+        raise MeshError(
+            f"vertices{where} is {array[tuple(where)]}, beyond {LARGEST_COORDINATE:g} m, where volumes overflow; "
+            "change the unit of length"
+        )
+    # a view of the caller's memory could change under a mesh that was checked
+    return array.copy() if np.shares_memory(array, vertices) else array
+
+
+def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> Indices:
+    """`elements` as an own, non-empty (m, corners) array of indices below `count`, no index twice in a row."""
+    if np.size(elements) == 0:
+        raise MeshError(f"{name} is empty: a mesh needs at least one element")
+    array = index_array(elements, name, (None, corners), count, error=MeshError)
+    ordered = np.sort(array, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    if twice.any():
+        where = int(np.argmax(twice))
+        raise MeshError(
+            f"{name}[{where}] is {array[where].tolist()}: it names a vertex twice ({int(twice.sum())} such); remove it"
+        )
+    return array.copy() if np.shares_memory(array, elements) else array
+
+
+def vertex_notes(vertices: Floats, used: NDArray[np.bool_]) -> list[str]:
+    """What is unusual about the vertices: several at one position, or used by no element."""
+    notes = []
+    ordered = vertices[np.lexsort(vertices.T)]
+    same = int((ordered[1:] == ordered[:-1]).all(axis=1).sum())
+    if same:
+        notes.append(f"{same} vertices repeat the position of another vertex")
+    if not used.all():
+        notes.append(f"{int((~used).sum())} vertices belong to no element (first: {int(np.argmin(used))})")
+    return notes
+
+
+def repeat_notes(elements: Indices, name: str, count: int) -> list[str]:
+    """Whether elements stand twice in the list, in whatever order of their vertices."""
+    repeats = len(elements) - len(np.unique(topology.row_keys(np.sort(elements, axis=1), count)))
+    return [f"{repeats} {name} repeat the vertices of another"] if repeats else []
+
+
+def longest_edges(vertices: Floats, elements: Indices, pairs: NDArray[np.int64]) -> Floats:
+    """(m,) the longest edge of each element [m]."""
+    ends = vertices[elements[:, pairs]]
+    squares = ((ends[:, :, 1] - ends[:, :, 0]) ** 2).sum(axis=2)
+    return np.asarray(np.sqrt(squares.max(axis=1)))

@@ -1,0 +1,129 @@
+"""MeshTet: solids as tetrahedra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cajole.errors import MeshError
+from cajole.mesh import topology
+from cajole.mesh.base import (
+    FLATTEST,
+    Floats,
+    Indices,
+    Mesh,
+    checked_elements,
+    checked_vertices,
+    frozen,
+    longest_edges,
+    repeat_notes,
+    vertex_notes,
+)
+from cajole.mesh.tri import MeshTri
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MeshTet(Mesh):
+    """Tetrahedra of positive volume.
+
+    vertices: (n, 3) [m]; tets: (m, 4) indices from 0. Tets of negative volume are flipped (their last two vertices
+    swapped); `notes` tells of that and of repeated or unused vertices and repeated tets.
+    Raises MeshError for anything that cannot be a solid: empty, not finite, out of range, flat.
+    """
+
+    tets: Indices
+
+    _element_edges = topology.TET_EDGES
+
+    def __init__(self, vertices: ArrayLike, tets: ArrayLike):
+        points = checked_vertices(vertices)
+        elements = checked_elements(tets, "tets", 4, len(points))
+        volumes = signed_volumes(points, elements)
+        _refuse_flat(points, elements, volumes)
+        inverted = volumes < 0
+        elements[inverted] = elements[inverted][:, [0, 1, 3, 2]]
+        notes = [f"{int(inverted.sum())} tets had negative volume and were flipped"] if inverted.any() else []
+        notes += repeat_notes(elements, "tets", len(points))
+        object.__setattr__(self, "vertices", frozen(points))
+        object.__setattr__(self, "tets", frozen(elements))
+        object.__setattr__(self, "notes", tuple(notes + vertex_notes(points, self.used)))
+
+    @property
+    def elements(self) -> Indices:
+        """(m, 4) the tets."""
+        return self.tets
+
+    @cached_property
+    def volumes(self) -> Floats:
+        """(m,) [m³] the volume of each tet, V = det[x₁-x₀, x₂-x₀, x₃-x₀] / 6 > 0."""
+        return frozen(signed_volumes(self.vertices, self.tets))
+
+    @cached_property
+    def volume(self) -> float:
+        """The volume of all tets together [m³]."""
+        return float(self.volumes.sum())
+
+    @cached_property
+    def gradients(self) -> Floats:
+        """(m, 4, 3) [1/m] the gradient of each linear shape function: ∇Nᵢ, with Nᵢ(xⱼ) = δᵢⱼ."""
+        a, b, c = np.moveaxis(self.vertices[self.tets[:, 1:]] - self.vertices[self.tets[:, :1]], 1, 0)
+        # rows of the inverse of [a b c] are the cross products over the determinant
+        last = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1) / (6 * self.volumes)[:, None, None]
+        return frozen(np.concatenate([-last.sum(axis=1, keepdims=True), last], axis=1))
+
+    @cached_property
+    def surface(self) -> MeshTri:
+        """The faces that belong to one tet only, facing outward, on the same vertex numbering."""
+        return MeshTri._trusted(self.vertices, topology.boundary_faces(self.tets, len(self.vertices)))
+
+    @cached_property
+    def surface_vertices(self) -> Indices:
+        """(k,) the vertices on the surface, in order."""
+        return frozen(np.flatnonzero(self.surface.used))
+
+    @cached_property
+    def dihedral_angles(self) -> Floats:
+        """(m, 6) [degrees] the inner angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
+        one, two = topology.TET_EDGES[::-1].T  # the faces at edge ij are those opposite the other two vertices
+        first, second = self.gradients[:, one], self.gradients[:, two]
+        sine = np.linalg.norm(np.cross(first, second), axis=2)
+        return frozen(np.degrees(np.arctan2(sine, -(first * second).sum(axis=2))))
+
+    def is_manifold(self) -> bool:
+        """Whether at most two tets meet at every face and the surface is closed, without pinched edges or vertices."""
+        crowded = topology.most_tets_at_a_face(self.tets, len(self.vertices)) > 2
+        return not crowded and self.surface.is_closed() and self.surface.is_manifold()
+
+    def moved(self, vertices: ArrayLike) -> MeshTet:
+        """The same tets with their vertices elsewhere, (n, 3) [m]. Raises MeshError where a tet is inverted or flat."""
+        points = checked_vertices(vertices)
+        if points.shape != self.vertices.shape:
+            raise MeshError(f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}")
+        inverted = signed_volumes(points, self.tets) < 0
+        if inverted.any():
+            raise MeshError(
+                f"tets[{int(np.argmax(inverted))}] is turned inside out by the move ({int(inverted.sum())} such); "
+                "move less, or build a new MeshTet if the mesh is to be mirrored"
+            )
+        return MeshTet(points, self.tets)
+
+
+def signed_volumes(vertices: Floats, tets: Indices) -> Floats:
+    """(m,) [m³] det[x₁-x₀, x₂-x₀, x₃-x₀] / 6."""
+    x0, x1, x2, x3 = (vertices[column] for column in tets.T)
+    return np.asarray(np.einsum("ij,ij->i", x1 - x0, np.cross(x2 - x0, x3 - x0)) / 6)
+
+
+def _refuse_flat(vertices: Floats, tets: Indices, volumes: Floats) -> None:
+    longest = longest_edges(vertices, tets, topology.TET_EDGES)
+    flat = np.abs(volumes) <= FLATTEST * longest**3
+    if flat.any():
+        i = int(np.argmax(flat))
+        raise MeshError(
+            f"tets[{i}] (vertices {tets[i].tolist()}) is flat: volume {abs(volumes[i]):.3g} m³ with a longest edge of "
+            f"{longest[i]:.3g} m, below {FLATTEST:g} of that edge cubed ({int(flat.sum())} such); "
+            "remove it or move its vertices apart"
+        )

@@ -1,0 +1,188 @@
+"""MeshTri: surfaces as triangles; closed skins, open cloth and unconnected soups alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.errors import MeshError
+from cajole.mesh import topology
+from cajole.mesh.base import (
+    FLATTEST,
+    Floats,
+    Indices,
+    Mesh,
+    checked_elements,
+    checked_vertices,
+    frozen,
+    longest_edges,
+    repeat_notes,
+    vertex_notes,
+)
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MeshTri(Mesh):
+    """Triangles, oriented alike wherever two of them share an edge and the surface allows it.
+
+    vertices: (n, 3) [m]; triangles: (m, 3) indices from 0. `notes` tells of flipped triangles, of edges with more than
+    two triangles, of surfaces that cannot be oriented, and of repeated or unused vertices and repeated triangles.
+    Raises MeshError for anything that cannot be a surface: empty, not finite, out of range, without area.
+    """
+
+    triangles: Indices
+
+    _element_edges = topology.TRI_EDGES
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike):
+        points = checked_vertices(vertices)
+        elements = checked_elements(triangles, "triangles", 3, len(points))
+        _refuse_flat(points, elements)
+        notes = _orient(elements, len(points)) + repeat_notes(elements, "triangles", len(points))
+        self._fill(points, elements)
+        object.__setattr__(self, "notes", tuple(notes + vertex_notes(points, self.used)))
+
+    @classmethod
+    def _trusted(cls, vertices: Floats, triangles: Indices) -> MeshTri:
+        """A mesh from arrays that another mesh has already checked and oriented."""
+        mesh = object.__new__(cls)
+        mesh._fill(vertices, triangles)
+        return mesh
+
+    def _fill(self, vertices: Floats, triangles: Indices) -> None:
+        object.__setattr__(self, "vertices", frozen(vertices))
+        object.__setattr__(self, "triangles", frozen(triangles))
+        object.__setattr__(self, "notes", ())
+
+    @property
+    def elements(self) -> Indices:
+        """(m, 3) the triangles."""
+        return self.triangles
+
+    @cached_property
+    def _crosses(self) -> Floats:
+        return frozen(cross_products(self.vertices, self.triangles))
+
+    @cached_property
+    def _half(self) -> topology.HalfEdges:
+        return topology.HalfEdges(self.triangles, len(self.vertices))
+
+    @cached_property
+    def areas(self) -> Floats:
+        """(m,) [m²] the area of each triangle."""
+        return frozen(np.linalg.norm(self._crosses, axis=1) / 2)
+
+    @cached_property
+    def area(self) -> float:
+        """The area of all triangles together [m²]."""
+        return float(self.areas.sum())
+
+    @cached_property
+    def normals(self) -> Floats:
+        """(m, 3) the unit normal of each triangle, by the right-hand rule."""
+        return frozen(self._crosses / (2 * self.areas)[:, None])
+
+    @cached_property
+    def vertex_normals(self) -> Floats:
+        """(n, 3) area-weighted unit normals; zero where no triangle is, or where those around cancel."""
+        return frozen(vertex_normals(self.vertices, self.triangles))
+
+    @cached_property
+    def volume(self) -> float:
+        """The signed volume inside [m³], Σ x₀·(x₁×x₂)/6: positive when the normals face outward.
+
+        Raises MeshError when the surface is open or not oriented, and so has no inside.
+        """
+        if not self._half.is_balanced:
+            raise MeshError(
+                "the surface has no inside: it is open or its triangles do not agree on a direction; "
+                "close its holes, or ask only for its area"
+            )
+        corners = (self.vertices - self.bounds.mean(axis=0))[self.triangles]
+        return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6)
+
+    @cached_property
+    def hinges(self) -> Indices:
+        """(k, 4) a, b, c, d: each edge ab of two triangles, c opposite in the one that runs a→b, d in the other."""
+        one, two = self._half.pairs.T
+        opposite = np.roll(self.triangles, -2, axis=1).reshape(-1)
+        ends = self._half.ends[one]
+        return frozen(np.column_stack([ends, opposite[one], opposite[two]]))
+
+    @cached_property
+    def boundary_edges(self) -> Indices:
+        """(k, 2) the edges of one triangle only, directed as that triangle runs."""
+        return frozen(self._half.ends[self._half.order[self._half.first[self._half.count == 1]]])
+
+    def is_closed(self) -> bool:
+        """Whether no edge belongs to one triangle only."""
+        return not (self._half.count == 1).any()
+
+    def is_manifold(self) -> bool:
+        """Whether at most two triangles meet at every edge and those at each vertex form one fan; holes are allowed."""
+        if (self._half.count > 2).any():
+            return False
+        return topology.fan_count(self.triangles, self._half) == int(self.used.sum())
+
+    def moved(self, vertices: ArrayLike) -> MeshTri:
+        """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""
+        points = checked_vertices(vertices)
+        if points.shape != self.vertices.shape:
+            raise MeshError(f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}")
+        _refuse_flat(points, self.triangles)
+        mesh = MeshTri._trusted(points, self.triangles)
+        object.__setattr__(mesh, "notes", self.notes)
+        return mesh
+
+
+def cross_products(vertices: Floats, triangles: Indices) -> Floats:
+    """(m, 3) [m²] (x₁-x₀)×(x₂-x₀): along the normal, twice the area long."""
+    x0, x1, x2 = (vertices[column] for column in triangles.T)
+    return np.asarray(np.cross(x1 - x0, x2 - x0))
+
+
+def vertex_normals(vertices: Floats, triangles: Indices) -> Floats:
+    """(n, 3) area-weighted unit normals of any positions of a triangle list; zero where none is defined."""
+    faces = np.repeat(cross_products(vertices, triangles), 3, axis=0)
+    corners = triangles.reshape(-1)
+    sums = np.stack([np.bincount(corners, faces[:, k], minlength=len(vertices)) for k in range(3)], axis=1)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+def flat_triangles(vertices: Floats, triangles: Indices) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Which triangles have no area to speak of, all areas [m²] and all longest edges [m]."""
+    areas = np.linalg.norm(cross_products(vertices, triangles), axis=1) / 2
+    longest = longest_edges(vertices, triangles, topology.TRI_EDGES)
+    return areas <= FLATTEST * longest**2, areas, longest
+
+
+def _refuse_flat(vertices: Floats, triangles: Indices) -> None:
+    flat, areas, longest = flat_triangles(vertices, triangles)
+    if flat.any():
+        i = int(np.argmax(flat))
+        raise MeshError(
+            f"triangles[{i}] (vertices {triangles[i].tolist()}) has no area: {areas[i]:.3g} m² with a longest edge of "
+            f"{longest[i]:.3g} m, below {FLATTEST:g} of that edge squared ({int(flat.sum())} such); "
+            "remove it (cajole.mesh.repaired does) or move its vertices apart"
+        )
+
+
+def _orient(triangles: Indices, count: int) -> list[str]:
+    """Flip triangles in place until neighbours agree; say what was done and what could not be."""
+    half = topology.HalfEdges(triangles, count)
+    notes = []
+    crowded = int((half.count > 2).sum())
+    if crowded:
+        notes.append(f"{crowded} edges belong to more than two triangles; orientation was not carried across them")
+    if not half.agree.all():
+        flips, twisted = topology.consistent_flips(half, len(triangles))
+        triangles[flips] = triangles[flips][:, [0, 2, 1]]
+        if flips.any():
+            notes.append(f"{int(flips.sum())} triangles were flipped to agree with their neighbours")
+        if twisted:
+            notes.append(f"{twisted} triangles lie on surfaces that cannot be oriented and were left as they are")
+    return notes
