@@ -1,0 +1,217 @@
+"""Animation: vertex positions over time on a mesh."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_frames, largest_distance
+from cajole.animation.contacts import Contacts
+from cajole.checks import count, positive
+from cajole.errors import InputError
+from cajole.mesh import MeshTet, MeshTri
+from cajole.progress import Progress
+
+if TYPE_CHECKING:
+    from cajole.mesh import Skin
+
+Frames = NDArray[np.floating[Any]]
+
+# three hours at 1000 frames/s: more is a mistake in the rate
+MOST_FRAMES = 10_000_000
+# a new frame at the very end is kept when rounding puts it this share of a frame beyond
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Animation:
+    """Vertex positions over time on a mesh.
+
+    mesh: the rest shape; positions: (frames, n, 3) [m], float64, or float32 where it is memory-mapped or large, shared
+    with the caller and not copied; fps: frames per second. Optional: velocities (frames, n, 3) [m/s], `contacts`,
+    `skin` (a coloured surface that rides on the mesh), `name`, and `start_frame`, the number of the first frame in
+    programs that count from elsewhere (here frames always count from 0).
+    Raises InputError where a value is not finite, or the number of vertices is not the mesh's.
+    """
+
+    mesh: MeshTet | MeshTri
+    positions: Frames
+    fps: float = 60.0
+    velocities: Frames | None = field(default=None, kw_only=True)
+    contacts: Contacts | None = field(default=None, kw_only=True)
+    skin: Skin | None = field(default=None, kw_only=True)
+    start_frame: int = field(default=0, kw_only=True)
+    name: str = field(default="animation", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mesh, MeshTet | MeshTri):
+            raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(self.mesh).__name__}")
+        n = len(self.mesh.vertices)
+        positions = held_frames(self.positions, "positions", n)
+        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "fps", positive(self.fps, "fps"))
+        object.__setattr__(self, "start_frame", count(self.start_frame, "start_frame", least=-(2**31), most=2**31))
+        if self.velocities is not None:
+            object.__setattr__(self, "velocities", held_frames(self.velocities, "velocities", n, len(positions)))
+        if self.contacts is not None:
+            self.contacts.require_within(len(positions), n)
+        if self.skin is not None:
+            _require_rides(self.skin, self.mesh)
+
+    def __repr__(self) -> str:
+        return f"Animation({self.name!r}, {self.frames} frames of {self.n} vertices at {self.fps:g} frames/s)"
+
+    @property
+    def frames(self) -> int:
+        """The number of frames."""
+        return len(self.positions)
+
+    @property
+    def n(self) -> int:
+        """The number of vertices."""
+        return len(self.mesh.vertices)
+
+    @property
+    def duration(self) -> float:
+        """The time from the first frame to the last [s]."""
+        return (self.frames - 1) / self.fps
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """(frames,) [s] the time of each frame; the first is at zero."""
+        return np.arange(self.frames) / self.fps
+
+    @property
+    def displacements(self) -> NDArray[np.float64]:
+        """(frames, n, 3) [m] positions less the rest shape, in memory."""
+        return np.asarray(self.positions - self.mesh.vertices)
+
+    @cached_property
+    def bounds(self) -> NDArray[np.float64]:
+        """(2, 3) [m] least and greatest coordinates over all frames."""
+        return frame_bounds(self.positions)
+
+    @cached_property
+    def largest_displacement(self) -> float:
+        """The farthest that any vertex ever is from its place in the rest shape [m]."""
+        return largest_distance(self.positions, self.mesh.vertices)
+
+    def frame(self, frame: int) -> NDArray[np.float64]:
+        """An own (n, 3) float64 array [m] of the positions at one frame, 0 to frames - 1."""
+        return np.array(self.positions[count(frame, "frame", least=0, most=self.frames - 1)], dtype=np.float64)
+
+    def trimmed(self, start: int = 0, stop: int | None = None) -> Animation:
+        """Frames start to stop - 1, on the same memory. Raises InputError where none would be left."""
+        first = count(start, "start", least=0, most=self.frames - 1)
+        last = count(self.frames if stop is None else stop, "stop", least=first + 1, most=self.frames)
+        contacts = self.contacts
+        if contacts is not None:
+            contacts = contacts.chosen((contacts.frame >= first) & (contacts.frame < last))
+            contacts = contacts.renumbered(contacts.frame - first)
+        return replace(
+            self,
+            positions=self.positions[first:last],
+            velocities=None if self.velocities is None else self.velocities[first:last],
+            contacts=contacts,
+            start_frame=self.start_frame + first,
+        )
+
+    def resampled(self, fps: float) -> Animation:
+        """The same motion at another number of frames per second, linear between frames.
+
+        It starts at the same time, and ends at the last new frame that the old ones reach. Contacts go to the nearest.
+        """
+        rate = positive(fps, "fps")
+        frames = (self.frames - 1) * rate / self.fps + 1
+        if frames > MOST_FRAMES:
+            raise InputError(
+                f"{rate:g} frames/s would make {frames:.3g} frames, more than {MOST_FRAMES}; ask for fewer"
+            )
+        at = np.arange(int(frames + _ROUNDING)) * (self.fps / rate)  # in units of old frames
+        contacts = self.contacts
+        if contacts is not None:
+            frame = np.rint(contacts.frame * rate / self.fps).astype(np.int64)
+            contacts = contacts.renumbered(np.minimum(frame, len(at) - 1))
+        return replace(
+            self,
+            positions=_between(self.positions, at),
+            velocities=None if self.velocities is None else _between(self.velocities, at),
+            fps=rate,
+            contacts=contacts,
+            start_frame=round(self.start_frame * rate / self.fps),
+        )
+
+    def moved(self, positions: ArrayLike) -> Animation:
+        """The same mesh, skin and rate with other positions (frames, n, 3) [m]; velocities and contacts are dropped."""
+        return replace(self, positions=np.asanyarray(positions), velocities=None, contacts=None)
+
+    def skinned(self) -> Animation:
+        """The motion of the skin, as an animation of the skin's triangles that keeps its colours."""
+        skin = self.skin
+        if skin is None:
+            raise InputError("the animation has no skin; give it one: dataclasses.replace(animation, skin=skin)")
+        n = len(skin.mesh.vertices)
+        positions = np.empty((self.frames, n, 3), dtype=frames_dtype(self.frames, n))
+        for block in blocks(self.frames, n):
+            positions[block] = skin_positions(skin, self.positions[block])
+        return Animation(
+            skin.mesh,
+            positions,
+            self.fps,
+            skin=replace(skin, embedding=None),
+            start_frame=self.start_frame,
+            name=self.name,
+        )
+
+    def write(self, path: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any) -> None:
+        """Write a file, or a sequence of files, in the format that the path's suffix names.
+
+        See `cajole.animation.files.write_animation` for formats and their options.
+        Raises FileError, leaving what stood there as it was, and Cancelled when `progress` asks to stop.
+        """
+        from cajole.animation.files import write_animation
+
+        write_animation(self, path, progress=progress, **options)
+
+
+def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
+    """Where the skin is when the mesh is at `positions`, (n, 3) or (frames, n, 3) [m]; not embedded, it is the mesh."""
+    if skin.embedding is None:
+        return np.asarray(positions, dtype=np.float64)
+    return skin.follow(np.asarray(positions, dtype=np.float64))
+
+
+def _require_rides(skin: Skin, mesh: MeshTet | MeshTri) -> None:
+    if skin.embedding is None:
+        if len(skin.mesh.vertices) != len(mesh.vertices):
+            raise InputError(
+                f"the skin has {len(skin.mesh.vertices)} vertices and no embedding, but the mesh has "
+                f"{len(mesh.vertices)}; embed the skin in the mesh first"
+            )
+        return
+    if not isinstance(mesh, MeshTet):
+        raise InputError("the skin is embedded in tets, but the mesh is made of triangles; use the tet mesh")
+    least = int(skin.embedding.tets.max(initial=-1)) + 1
+    if least > len(mesh.tets):
+        raise InputError(
+            f"the skin is embedded in tet {least - 1}, but the mesh has {len(mesh.tets)} tets; "
+            "embed it in the mesh that the animation moves"
+        )
+
+
+def _between(array: Frames, at: Frames) -> Frames:
+    """Linear interpolation of (frames, n, 3) at fractional frames; whole ones come out unchanged."""
+    low = np.minimum(np.floor(at + _ROUNDING).astype(np.int64), len(array) - 1)
+    high = np.minimum(low + 1, len(array) - 1)
+    share = np.clip(at - low, 0.0, 1.0)
+    share[share < _ROUNDING] = 0.0
+    result = np.empty((len(at), *array.shape[1:]), dtype=frames_dtype(len(at), array.shape[1]))
+    for block in blocks(len(at), array.shape[1]):
+        a, b, s = array[low[block]], array[high[block]], share[block, None, None]
+        result[block] = (1 - s) * a + s * b
+    return result

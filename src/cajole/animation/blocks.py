@@ -1,0 +1,93 @@
+"""Long arrays a few frames at a time, so that what lies on disk is never loaded whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.checks import require_shape
+from cajole.errors import InputError
+from cajole.progress import Progress, report
+
+# frames are looked at in pieces of about this many bytes: large enough for NumPy's speed, small beside any memory
+BLOCK_BYTES = 1 << 24
+# from this size on arrays stay memory-mapped or in single precision: twice of it still fits a small laptop
+LARGE_BYTES = 1 << 28
+
+
+def blocks(frames: int, n: int) -> Iterator[slice]:
+    """Slices of consecutive frames of `n` vertices that together cover `frames`."""
+    step = max(1, BLOCK_BYTES // max(24 * n, 1))
+    for start in range(0, frames, step):
+        yield slice(start, min(start + step, frames))
+
+
+def reported_blocks(frames: int, n: int, progress: Progress | None, text: str) -> Iterator[slice]:
+    """The same slices; `progress` hears of each before it is worked on, and of the end."""
+    for block in blocks(frames, n):
+        report(progress, block.start / frames, text)
+        yield block
+    report(progress, 1.0, text)
+
+
+def frames_dtype(frames: int, n: int) -> type[np.float64] | type[np.float32]:
+    """The type that `frames` of `n` vertices are held in: single precision where double would be large."""
+    return np.float32 if frames * n * 24 > LARGE_BYTES else np.float64
+
+
+def held_frames(value: ArrayLike, name: str, n: int, frames: int | None = None) -> NDArray[np.floating[Any]]:
+    """`value` as a read-only (frames, n, 3) array of float64, every entry finite, checked a block at a time.
+
+    Arrays that are memory-mapped or large stay as they are when they are float32. The memory is the caller's: no copy.
+    """
+    array = _as_floats(value, name)
+    if array.ndim == 3 and array.shape[2] == 3 and array.shape[1] != n:
+        raise InputError(f"{name} moves {array.shape[1]} vertices, but the mesh has {n}; use the mesh it was made for")
+    require_shape(array, name, (frames, n, 3))
+    if not len(array):
+        raise InputError(f"{name} has no frames; an animation needs at least one")
+    for block in blocks(len(array), n):
+        _require_finite(array[block], name, block.start)
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def frame_bounds(array: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """(2, 3) the least and greatest coordinates over all frames of a (frames, n, 3) array."""
+    least, most = np.full(3, np.inf), np.full(3, -np.inf)
+    for block in blocks(*array.shape[:2]):
+        least = np.minimum(least, array[block].min(axis=(0, 1)))
+        most = np.maximum(most, array[block].max(axis=(0, 1)))
+    return np.array([least, most])
+
+
+def largest_distance(array: NDArray[np.floating[Any]], start: NDArray[np.floating[Any]]) -> float:
+    """The farthest that any vertex of (frames, n, 3) ever is from its place in `start` (n, 3)."""
+    squares = (((array[block] - start) ** 2).sum(axis=2).max() for block in blocks(*array.shape[:2]))
+    return float(np.sqrt(max(squares)))
+
+
+def _as_floats(value: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
+    array: NDArray[Any] = value if isinstance(value, np.memmap) else np.asarray(value)
+    if array.dtype == np.float64:
+        return array
+    if array.dtype == np.float32 and (isinstance(array, np.memmap) or 2 * array.nbytes > LARGE_BYTES):
+        return array
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name} must be real numbers of shape (frames, n, 3), not {array.dtype}")
+    return array.astype(np.float64)
+
+
+def _require_finite(part: NDArray[np.floating[Any]], name: str, first: int) -> None:
+    finite = np.isfinite(part)
+    if finite.all():
+        return
+    frame, vertex, axis = (int(i) for i in np.argwhere(~finite)[0])
+    raise InputError(
+        f"{name} is {part[frame, vertex, axis]} at frame {first + frame}, vertex {vertex}, coordinate {'xyz'[axis]}; "
+        "every value must be finite: trim the animation before this frame, or repair it"
+    )
