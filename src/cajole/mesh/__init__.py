@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from cajole.mesh.embedding import Embedding, embed
+from cajole.mesh.generate import box_tets, grid_triangles
+from cajole.mesh.repair import repaired
+from cajole.mesh.skin import Skin
+from cajole.mesh.subdivision import subdivide
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri, vertex_normals
+from cajole.mesh.voxels import voxelise
 
-__all__ = ["MeshTet", "MeshTri", "vertex_normals"]
+__all__ = [
+    "Embedding",
+    "MeshTet",
+    "MeshTri",
+    "Skin",
+    "box_tets",
+    "embed",
+    "grid_triangles",
+    "repaired",
+    "subdivide",
+    "vertex_normals",
+    "voxelise",
+]

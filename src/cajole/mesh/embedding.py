@@ -1,0 +1,149 @@
+"""Points that follow a tet mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from cajole.checks import index_array, real_array
+from cajole.errors import InputError
+from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.tet import MeshTet
+from cajole.mesh.tri import MeshTri
+
+# a weight this far below zero is rounding, not a point outside
+ROUNDING = 1e-9
+# tets looked at for a point outside all of them; more rarely changes which is taken
+NEAR_TETS = 32
+# points handled together, so that the candidate tets of all of them fit into memory
+BATCH = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Where points sit in a tet mesh: x = Σᵢ wᵢ xᵢ over the corners of one tet each.
+
+    tets: (k,) the tet of each point; weights: (k, 4) barycentric, rows sum to one, negative where the point lies
+    outside; corners: (k, 4) the vertices of these tets; vertex_count: n, the vertices of the mesh.
+    """
+
+    tets: Indices
+    weights: Floats
+    corners: Indices
+    vertex_count: int
+
+    def __post_init__(self) -> None:
+        weights = real_array(self.weights, "weights", (None, 4))
+        tets = index_array(self.tets, "tets", (len(weights),), np.iinfo(np.int64).max)
+        corners = index_array(self.corners, "corners", (len(weights), 4), self.vertex_count)
+        wrong = np.abs(weights.sum(axis=1) - 1) > ROUNDING
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"weights[{row}] sum to {weights[row].sum()}, but must sum to one")
+        for name, array in (("tets", tets), ("weights", weights), ("corners", corners)):
+            object.__setattr__(self, name, frozen(array.copy()))
+
+    @cached_property
+    def matrix(self) -> sparse.csr_matrix:
+        """(k, n) sparse W with points = W @ positions."""
+        rows = np.arange(0, self.weights.size + 1, 4)
+        shape = (len(self.weights), self.vertex_count)
+        return sparse.csr_matrix((self.weights.reshape(-1), self.corners.reshape(-1), rows), shape=shape)
+
+    @cached_property
+    def least_weights(self) -> Floats:
+        """(k,) the smallest weight of each point: negative outside the mesh."""
+        return frozen(self.weights.min(axis=1))
+
+    @cached_property
+    def outside(self) -> NDArray[np.bool_]:
+        """(k,) whether the point lies outside every tet and is extrapolated linearly from a near one."""
+        return frozen(self.least_weights < -ROUNDING)
+
+    def apply(self, positions: ArrayLike) -> Floats:
+        """Where the points go when the mesh moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
+
+        Raises InputError for positions of another mesh.
+        """
+        if np.ndim(positions) == 3:
+            frames = real_array(positions, "positions", (None, self.vertex_count, 3))
+            moved = np.empty((len(frames), len(self.weights), 3))
+            for frame, out in zip(frames, moved):
+                out[:] = self.matrix @ frame
+            return moved
+        return np.asarray(self.matrix @ real_array(positions, "positions", (self.vertex_count, 3)))
+
+
+def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
+    """Put each point, or each vertex of a triangle mesh, into the tet that contains it.
+
+    A point outside takes, of the nearest tets, the one whose least barycentric weight is largest, and follows it by
+    linear extrapolation. points: (k, 3) [m]. Raises InputError unless the points are finite and the mesh a MeshTet.
+    """
+    if not isinstance(mesh, MeshTet):
+        raise InputError(f"points are embedded into a MeshTet, not {type(mesh).__name__}")
+    places = points.vertices if isinstance(points, MeshTri) else real_array(points, "points", (None, 3))
+    centers = mesh.vertices[mesh.tets].mean(axis=1)
+    search = _Search(mesh, centers)
+    batches = [search.best(places[start : start + BATCH]) for start in range(0, len(places), BATCH)]
+    tets = np.concatenate([np.zeros(0, dtype=np.int64), *batches])
+    weights = _weights(mesh, centers, places, tets)
+    return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
+
+
+class _Search:
+    """Finds the best tet of many points; tets are sorted by size, so that a few large ones cost no one else."""
+
+    def __init__(self, mesh: MeshTet, centers: Floats):
+        self.mesh, self.centers = mesh, centers
+        offsets = mesh.vertices[mesh.tets] - centers[:, None, :]
+        # a tet lies within this distance of its centroid; the factor covers rounding
+        self.radii = np.linalg.norm(offsets, axis=2).max(axis=1) * (1 + ROUNDING)
+        self.tree = cKDTree(centers)
+        octaves = np.floor(np.log2(self.radii)).astype(int)
+        self.classes = [np.flatnonzero(octaves == octave) for octave in np.unique(octaves)]
+        self.trees = [cKDTree(centers[members]) for members in self.classes]
+
+    def best(self, points: Floats) -> Indices:
+        """(k,) the containing tet of each point, else the best of the nearest."""
+        tets = np.zeros(len(points), dtype=np.int64)
+        least = np.full(len(points), -np.inf)
+        for rows, found in self._containing(points):
+            self._improve(points, rows, found, tets, least)
+        lost = np.flatnonzero(least < -ROUNDING)
+        if len(lost):
+            near = min(NEAR_TETS, len(self.centers))
+            found = np.asarray(self.tree.query(points[lost], k=near)[1], dtype=np.int64).reshape(-1)
+            self._improve(points, np.repeat(lost, near), found, tets, least)
+        return tets
+
+    def _containing(self, points: Floats) -> Iterator[tuple[Indices, Indices]]:
+        """Pairs of points and tets, one size of tets at a time, among them every pair where the tet holds the point."""
+        for members, tree in zip(self.classes, self.trees):
+            lists: Any = tree.query_ball_point(points, float(self.radii[members].max()))
+            lengths = np.array([len(one) for one in lists], dtype=np.int64)
+            if lengths.any():
+                found = np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])
+                yield np.repeat(np.arange(len(points)), lengths), members[found]
+
+    def _improve(self, points: Floats, rows: Indices, found: Indices, tets: Indices, least: Floats) -> None:
+        """Give each point the best tet of its pairs where that is better than what it has; ties to the lower number."""
+        score = _weights(self.mesh, self.centers, points[rows], found).min(axis=1)
+        order = np.lexsort((found, -score, rows))
+        first = order[np.unique(rows[order], return_index=True)[1]]
+        first = first[score[first] > least[rows[first]]]
+        tets[rows[first]], least[rows[first]] = found[first], score[first]
+
+
+def _weights(mesh: MeshTet, centers: Floats, points: Floats, tets: Indices) -> Floats:
+    """(k, 4) barycentric weights wᵢ = 1/4 + ∇Nᵢ·(x - centroid); the first closes the sum to one."""
+    weights = 0.25 + np.einsum("kij,kj->ki", mesh.gradients[tets], points - centers[tets])
+    weights[:, 0] = 1 - weights[:, 1:].sum(axis=1)
+    return np.asarray(weights)

@@ -1,0 +1,73 @@
+"""What is seen of a body: a coloured surface that follows the tets inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cajole.checks import index_array, real_array
+from cajole.errors import InputError
+from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.embedding import Embedding
+from cajole.mesh.tri import MeshTri
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """A surface with colours and named parts, carried by a cage of tets when it has an embedding.
+
+    mesh: k vertices; colors: (k, 3) sRGB in 0..1; parts: names; labels: (k,) the part of each vertex;
+    gloss: (k,) in 0..1, from chalk to a wet eye; embedding: of the mesh's vertices, or None for a skin that stays.
+    Raises InputError for values outside these ranges or lengths that do not match.
+    """
+
+    mesh: MeshTri
+    colors: Floats
+    parts: tuple[str, ...]
+    labels: Indices
+    gloss: Floats
+    embedding: Embedding | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mesh, MeshTri):
+            raise InputError(f"the mesh of a skin is a MeshTri, not {type(self.mesh).__name__}")
+        count = len(self.mesh.vertices)
+        parts = tuple(self.parts)
+        if isinstance(self.parts, str) or not parts or len(set(parts)) < len(parts):
+            raise InputError(f"parts is {self.parts!r}, but must be different names, at least one")
+        _set(self, "colors", _share(self.colors, "colors", (count, 3)))
+        _set(self, "gloss", _share(self.gloss, "gloss", (count,)))
+        _set(self, "labels", index_array(self.labels, "labels", (count,), len(parts)))
+        object.__setattr__(self, "parts", parts)
+        if self.embedding is not None and len(self.embedding.weights) != count:
+            raise InputError(f"the embedding holds {len(self.embedding.weights)} points, but the skin has {count}")
+
+    def follow(self, cage_positions: ArrayLike) -> Floats:
+        """The skin's vertices as the cage moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
+
+        Raises InputError when the skin has no embedding, or for positions of another cage.
+        """
+        if self.embedding is None:
+            raise InputError("this skin has no embedding and follows nothing; give it one with embed(mesh, cage)")
+        return self.embedding.apply(cage_positions)
+
+    def part(self, name: str) -> Indices:
+        """The vertices of the part called `name`. Raises InputError for a name that is not among the parts."""
+        if name not in self.parts:
+            raise InputError(f"the skin has no part {name!r}; its parts are {', '.join(map(repr, self.parts))}")
+        return np.flatnonzero(self.labels == self.parts.index(name))
+
+
+def _set(skin: Skin, name: str, array: Floats | Indices) -> None:
+    object.__setattr__(skin, name, frozen(array.copy()))
+
+
+def _share(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
+    array = real_array(value, name, shape)
+    wrong = (array < 0) | (array > 1)
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(f"{name}{list(where)} is {array[where]}, outside 0..1 ({int(wrong.sum())} such)")
+    return array

@@ -1,0 +1,109 @@
+"""Solids from any triangles: the cells a surface touches or encloses, cut into tets."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from cajole.checks import count, one_of
+from cajole.errors import InputError
+from cajole.mesh.base import Floats
+from cajole.mesh.cubes import CORNERS, cube_tets, grid_corners
+from cajole.mesh.tet import MeshTet
+from cajole.mesh.tri import MeshTri
+
+Cells = NDArray[np.bool_]
+
+# cells along the longest side; beyond this the grid alone needs gigabytes
+MOST_RESOLUTION = 256
+# of a cell, left free at each end of the box, so that flat sides lie inside the outermost cells, not between two
+MARGIN = 1e-3
+
+
+def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshTet:
+    """The cells of a regular grid that triangles touch or enclose, as tets; every vertex of `mesh` lies inside.
+
+    resolution: cells along the longest side. The triangles may be open, cross each other or stand alone: a surface
+    with holes gives its shell and whatever it still encloses. Cells that would meet at an edge or a corner only, a
+    hinge without stiffness, are joined by filling in between, so the result's surface is always a manifold.
+    keep: "all" pieces, or the "largest" only (then other pieces' vertices lie outside).
+    Raises InputError for anything but a MeshTri, and for a resolution outside 1..256.
+    """
+    if not isinstance(mesh, MeshTri):
+        raise InputError(f"voxelise needs a MeshTri, not {type(mesh).__name__}")
+    resolution = count(resolution, "resolution", most=MOST_RESOLUTION)
+    one_of(keep, "keep", ("all", "largest"))
+    origin, step, shape = _grid(mesh.bounds, resolution)
+    filled = joined(enclosed(touched_cells((mesh.vertices[mesh.triangles] - origin) / step, shape)))
+    if keep == "largest":
+        filled = _largest(filled)
+    return _tets(filled, origin, step)
+
+
+def touched_cells(corners: Floats, shape: tuple[int, int, int]) -> Cells:
+    """The unit cells that triangles (m, 3, 3), in grid coordinates, meet."""
+    from cajole.mesh.kernels import mark_touched  # compiled code loads slowly; most users of meshes never need it
+
+    touched = np.zeros(shape, dtype=bool)
+    mark_touched(np.ascontiguousarray(corners), touched)
+    return touched
+
+
+def enclosed(touched: Cells) -> Cells:
+    """Touched cells and those that no path through faces of free cells joins to the grid's outside."""
+    labels, _ = ndimage.label(np.pad(~touched, 1, constant_values=True))
+    return np.asarray(labels != labels[0, 0, 0])[1:-1, 1:-1, 1:-1]
+
+
+def joined(cells: Cells) -> Cells:
+    """Fill cells until no two meet at an edge or a corner alone, and the same for free cells: a manifold surface."""
+    grid = np.pad(cells, 1)
+    while True:
+        blocks = [grid[tuple(slice(o, n - 1 + o) for o, n in zip(corner, grid.shape))] for corner in CORNERS]
+        code = sum(block.astype(np.uint8) << bit for bit, block in enumerate(blocks))
+        repaired = REPAIRS[code]
+        if (repaired == code).all():
+            return grid[1:-1, 1:-1, 1:-1].copy()
+        for bit, block in enumerate(blocks):
+            block |= (repaired >> bit & 1).astype(bool)
+
+
+def _repairs() -> NDArray[np.uint8]:
+    """For each of the 256 ways to fill a 2 x 2 x 2 block: itself when proper, else its bounding box filled."""
+    table = np.arange(256, dtype=np.uint8)
+    for code in range(256):
+        block = np.zeros((2, 2, 2), dtype=bool)
+        block[tuple(CORNERS.T)] = [code >> bit & 1 for bit in range(8)]
+        if max(ndimage.label(block)[1], ndimage.label(~block)[1]) > 1:
+            filled = CORNERS[block[tuple(CORNERS.T)]]
+            inside = ((filled.min(axis=0) <= CORNERS) & (filled.max(axis=0) >= CORNERS)).all(axis=1)
+            table[code] = int((inside << np.arange(8)).sum())
+    return table
+
+
+REPAIRS = _repairs()
+
+
+def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, int, int]]:
+    """Origin, cell size [m] and shape of a grid around the bounds, centred on them."""
+    extent = bounds[1] - bounds[0]
+    step = float(extent.max()) / (resolution - 2 * MARGIN)
+    shape = np.maximum(1, np.ceil(extent / step + 2 * MARGIN - 1e-9)).astype(int)
+    origin = bounds.mean(axis=0) - shape * step / 2
+    return origin, step, (int(shape[0]), int(shape[1]), int(shape[2]))
+
+
+def _largest(filled: Cells) -> Cells:
+    labels, pieces = ndimage.label(filled)
+    sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
+    sizes[0] = 0
+    return np.asarray(labels == sizes.argmax())
+
+
+def _tets(filled: Cells, origin: Floats, step: float) -> MeshTet:
+    points = (filled.shape[0] + 1, filled.shape[1] + 1, filled.shape[2] + 1)
+    corners = grid_corners(np.argwhere(filled), points)
+    used, numbers = np.unique(corners, return_inverse=True)
+    lattice = np.stack(np.unravel_index(used, points), axis=1)
+    return MeshTet(origin + lattice * step, cube_tets(numbers.reshape(corners.shape)))
