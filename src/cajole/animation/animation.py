@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,11 +14,8 @@ from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_fra
 from cajole.animation.contacts import Contacts
 from cajole.checks import count, positive
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.progress import Progress
-
-if TYPE_CHECKING:
-    from cajole.mesh import Skin
 
 Frames = NDArray[np.floating[Any]]
 
@@ -187,20 +184,12 @@ def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
 
 
 def _require_rides(skin: Skin, mesh: MeshTet | MeshTri) -> None:
-    if skin.embedding is None:
-        if len(skin.mesh.vertices) != len(mesh.vertices):
-            raise InputError(
-                f"the skin has {len(skin.mesh.vertices)} vertices and no embedding, but the mesh has "
-                f"{len(mesh.vertices)}; embed the skin in the mesh first"
-            )
-        return
-    if not isinstance(mesh, MeshTet):
-        raise InputError("the skin is embedded in tets, but the mesh is made of triangles; use the tet mesh")
-    least = int(skin.embedding.tets.max(initial=-1)) + 1
-    if least > len(mesh.tets):
+    carried = len(skin.mesh.vertices) if skin.embedding is None else skin.embedding.vertex_count
+    if carried != len(mesh.vertices):
+        state = "is not embedded, and has" if skin.embedding is None else "is embedded in a mesh of"
         raise InputError(
-            f"the skin is embedded in tet {least - 1}, but the mesh has {len(mesh.tets)} tets; "
-            "embed it in the mesh that the animation moves"
+            f"the skin {state} {carried} vertices, but the animation's mesh has {len(mesh.vertices)}; "
+            "embed the skin in the mesh that is animated"
         )
 
 

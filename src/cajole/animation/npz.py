@@ -1,0 +1,246 @@
+"""NPZ: everything an Animation holds, as plain arrays that NumPy alone can read.
+
+A zip of .npy members, stored and not compressed, the data of each on a 64-byte boundary: positions are read straight
+from their place in the file, without loading it. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.animation import Animation, Frames
+from cajole.animation.blocks import LARGE_BYTES, reported_blocks
+from cajole.animation.contacts import Contacts
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded
+from cajole.errors import FileError
+from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
+from cajole.progress import Progress
+from cajole.storage import atomic_path
+
+VERSION = 1
+# a cache line, and what NumPy's own .npy headers are padded to
+_ALIGNMENT = 64
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+# the record in which zip tools keep alignment padding (Android's zipalign)
+_PADDING_ID = 0xD935
+# zipfile adds the sizes as 64-bit numbers to the header of a member that may be large
+_ZIP64_EXTRA = 20
+# the most that deflate can shrink: a member that claims more is a bomb
+_DEFLATE_RATIO = 1032
+_EMBEDDING_COLUMNS = ("tets", "weights", "corners", "vertex_count")
+_CONTACT_COLUMNS = ("frame", "vertex", "normal", "kind", "other")
+
+
+def write_npz(animation: Animation, path: Path, *, single: bool = False, progress: Progress | None = None) -> None:
+    """Write everything the animation holds; `single` halves the size by storing positions in single precision."""
+    long: dict[str, Frames] = {"positions": animation.positions}
+    if animation.velocities is not None:
+        long["velocities"] = animation.velocities
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("wb") as stream,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        for name, array in _short_arrays(animation).items():
+            _write_member(archive, stream, name, array, array.dtype, None)
+        for name, frames in long.items():
+            dtype = np.dtype("<f4" if single else frames.dtype.newbyteorder("<"))
+            _write_member(archive, stream, name, frames, dtype, progress)
+
+
+def read_npz(
+    path: Path,
+    *,
+    mesh: AnyMesh | None = None,
+    fps: float | None = None,
+    mmap: bool | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    """Read an animation, its mesh, velocities, contacts and skin.
+
+    Any .npz with an array `positions` will do when `mesh` is given or `vertices` with `tets` or `triangles` are there.
+    mmap: leave positions and velocities on disk (None: when they are large).
+    """
+    with guarded(path), path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        if "positions" not in members:
+            raise FileError(f"{path} has no array 'positions'; it holds {', '.join(sorted(members)) or 'nothing'}")
+        size = file_size(path)
+
+        def load(name: str, default: Any = None, *, on_disk: bool | None = False) -> Any:
+            if name not in members:
+                return default
+            return _read_member(archive, stream, members[name], path, size, on_disk, progress)
+
+        if int(load("version", 0)) > VERSION:
+            raise FileError(f"{path} is of format version {int(load('version'))}; this Cajole reads up to {VERSION}")
+        return Animation(
+            _mesh(load, path) if mesh is None else mesh,
+            load("positions", on_disk=mmap),
+            float(load("fps", DEFAULT_FPS)) if fps is None else fps,
+            velocities=load("velocities", on_disk=mmap),
+            contacts=_contacts(load) if "contacts_frame" in members else None,
+            skin=_skin(load) if "skin_vertices" in members else None,
+            start_frame=int(load("start_frame", 0)),
+            name=str(load("name", path.stem)),
+        )
+
+
+def _short_arrays(animation: Animation) -> Mapping[str, NDArray[Any]]:
+    mesh = animation.mesh
+    arrays: dict[str, Any] = {
+        "format": "cajole animation",
+        "version": VERSION,
+        "name": animation.name,
+        "fps": animation.fps,
+        "start_frame": animation.start_frame,
+        "vertices": mesh.vertices,
+        ("tets" if isinstance(mesh, MeshTet) else "triangles"): mesh.elements,
+    }
+    if animation.contacts is not None:
+        arrays |= {f"contacts_{name}": getattr(animation.contacts, name) for name in _CONTACT_COLUMNS}
+    if animation.skin is not None:
+        arrays |= _skin_arrays(animation.skin)
+    return {name: np.asarray(value) for name, value in arrays.items()}
+
+
+def _skin_arrays(skin: Skin) -> dict[str, Any]:
+    arrays = {
+        "skin_vertices": skin.mesh.vertices,
+        "skin_triangles": skin.mesh.triangles,
+        "skin_colors": skin.colors,
+        "skin_parts": np.asarray(skin.parts, dtype=np.str_),
+        "skin_labels": skin.labels,
+        "skin_gloss": skin.gloss,
+    }
+    if skin.embedding is not None:
+        arrays |= {f"skin_{name}": getattr(skin.embedding, name) for name in _EMBEDDING_COLUMNS}
+    return arrays
+
+
+def _mesh(load: Callable[..., Any], path: Path) -> AnyMesh:
+    vertices, tets, triangles = load("vertices"), load("tets"), load("triangles")
+    if vertices is None or (tets is None and triangles is None):
+        raise FileError(f"{path} holds no mesh (arrays 'vertices' and 'tets' or 'triangles'); pass mesh=")
+    return MeshTri(vertices, triangles) if tets is None else MeshTet(vertices, tets)
+
+
+def _contacts(load: Callable[..., Any]) -> Contacts:
+    return Contacts(*(load(f"contacts_{name}") for name in _CONTACT_COLUMNS))
+
+
+def _skin(load: Callable[..., Any]) -> Skin:
+    embedded = [load(f"skin_{name}") for name in _EMBEDDING_COLUMNS]
+    return Skin(
+        mesh=MeshTri(load("skin_vertices"), load("skin_triangles")),
+        colors=load("skin_colors"),
+        parts=tuple(str(part) for part in load("skin_parts")),
+        labels=load("skin_labels"),
+        gloss=load("skin_gloss"),
+        embedding=None if embedded[0] is None else Embedding(*embedded[:3], int(embedded[3])),
+    )
+
+
+def _write_member(
+    archive: zipfile.ZipFile,
+    stream: BinaryIO,
+    name: str,
+    array: NDArray[Any],
+    dtype: np.dtype[Any],
+    progress: Progress | None,
+) -> None:
+    info = zipfile.ZipInfo(f"{name}.npy")
+    start = stream.tell() + _LOCAL_HEADER.size + len(info.filename) + 4 + _ZIP64_EXTRA
+    padding = -start % _ALIGNMENT
+    info.extra = struct.pack("<HH", _PADDING_ID, padding) + bytes(padding)
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": array.shape}
+    with archive.open(info, "w", force_zip64=True) as member:
+        np.lib.format.write_array_header_1_0(member, header)
+        if array.ndim < 3:
+            member.write(np.ascontiguousarray(array, dtype=dtype).tobytes())
+            return
+        for block in reported_blocks(len(array), array.shape[1], progress, f"writing {name}"):
+            member.write(np.ascontiguousarray(array[block], dtype=dtype).data)
+
+
+def _read_member(
+    archive: zipfile.ZipFile,
+    stream: BinaryIO,
+    info: zipfile.ZipInfo,
+    path: Path,
+    size: int,
+    on_disk: bool | None,
+    progress: Progress | None,
+) -> NDArray[Any]:
+    """One array: from memory, or mapped from its place in the file where that was asked for and is possible."""
+    _require_plausible(info, path, size)
+    with archive.open(info) as member:
+        shape, fortran, dtype = _npy_header(member)
+        start = member.tell()
+        entries = math.prod(int(length) for length in shape)
+        if entries * dtype.itemsize != info.file_size - start:
+            raise FileError(f"{path}: {info.filename} says it has shape {shape}, which is not the size of its data")
+        mappable = info.compress_type == zipfile.ZIP_STORED and not fortran and dtype.kind == "f" and entries > 0
+        wanted = info.file_size > LARGE_BYTES if on_disk is None else on_disk
+        if wanted and mappable:
+            offset = _data_offset(stream, info) + start
+            return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
+        array = _read_array(member, shape[::-1] if fortran else shape, dtype, progress)
+        return array.T if fortran else array
+
+
+def _read_array(
+    member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], progress: Progress | None
+) -> NDArray[Any]:
+    result = np.empty(shape, dtype=dtype)
+    if len(shape) < 3 or not result.size:
+        result[...] = np.frombuffer(_exactly(member, result.nbytes), dtype=dtype).reshape(shape)
+    else:
+        for block in reported_blocks(shape[0], shape[1], progress, "reading"):
+            part = result[block]
+            part[...] = np.frombuffer(_exactly(member, part.nbytes), dtype=dtype).reshape(part.shape)
+    member.read(1)  # the end of the member is where its checksum is compared
+    return result
+
+
+def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(member)
+    if version == (1, 0):
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    else:
+        shape, fortran, dtype = np.lib.format.read_array_header_2_0(member)
+    if dtype.kind not in "fiubU":
+        raise FileError(f"an array of type {dtype} is not read, for it could run code")
+    return shape, fortran, dtype
+
+
+def _require_plausible(info: zipfile.ZipInfo, path: Path, size: int) -> None:
+    ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATE_RATIO
+    if info.compress_size > size or info.file_size > ratio * info.compress_size:
+        raise FileError(f"{path}: {info.filename} claims {info.file_size} bytes, more than the file can hold")
+
+
+def _data_offset(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
+    """Where a member's data starts: the local header's own name and extra field decide, not the directory's."""
+    place = stream.tell()
+    stream.seek(info.header_offset)
+    fields = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+    stream.seek(place)
+    if fields[0] != b"PK\x03\x04":
+        raise FileError(f"{info.filename} does not start where the directory of the archive says")
+    return info.header_offset + _LOCAL_HEADER.size + int(fields[-2]) + int(fields[-1])
+
+
+def _exactly(member: IO[bytes], count: int) -> bytes:
+    data = member.read(count)
+    if len(data) != count:
+        raise FileError(f"an array is cut short: {count} bytes were expected and {len(data)} came")
+    return data

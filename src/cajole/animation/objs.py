@@ -1,0 +1,239 @@
+"""OBJ sequences: one .obj file a frame, numbered, all with the same faces."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.animation import Animation
+from cajole.animation.blocks import frames_dtype
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
+from cajole.animation.shown import Shown, shown
+from cajole.errors import FileError, InputError
+from cajole.progress import Progress, report
+
+# frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
+_DIGITS = 4
+_PLACE = re.compile(r"%0?(\d*)d|#+")
+_NUMBERED = re.compile(r"(.*?)(\d+)\.obj", re.IGNORECASE)
+_RATE = re.compile(rb"# fps ([0-9.eE+-]+)")
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Where a sequence lies: folder / (prefix + number of `digits` or more + ".obj"), from number `first` on."""
+
+    folder: Path
+    prefix: str
+    digits: int = _DIGITS
+    first: int = 0
+
+    def file(self, number: int) -> Path:
+        """The path of one frame."""
+        return self.folder / f"{self.prefix}{number:0{self.digits}d}.obj"
+
+    def files(self) -> dict[int, Path]:
+        """The frames on disk by number, in order."""
+        found: dict[int, Path] = {}
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            match = _NUMBERED.fullmatch(path.name)
+            if match and match[1] == self.prefix and int(match[2]) >= self.first:
+                if int(match[2]) in found:
+                    raise FileError(
+                        f"{path} and {found[int(match[2])].name} are both frame {int(match[2])}; remove one"
+                    )
+                found[int(match[2])] = path
+        return dict(sorted(found.items()))
+
+
+def sequence_at(path: Path, name: str | None = None) -> Sequence:
+    """The sequence that a path means: name_%04d.obj, name_####.obj, a numbered file of it, name.obj, or a folder.
+
+    In a folder it is the only one there, or, for writing, the one called `name`.
+    """
+    if path.suffix.lower() != ".obj":
+        return Sequence(path, _only_prefix(path) if name is None else f"{name}_")
+    place = _PLACE.search(path.name)
+    if place:
+        digits = int(place[1] or 1) if place[1] is not None else len(place[0])
+        if path.name[place.end() :].lower() != ".obj":
+            raise FileError(
+                f"{path}: the number must stand right before .obj, as in {path.stem[: place.start()]}####.obj"
+            )
+        return Sequence(path.parent, path.name[: place.start()], digits)
+    match = _NUMBERED.fullmatch(path.name)
+    if match:
+        return Sequence(path.parent, match[1], len(match[2]), int(match[2]))
+    return Sequence(path.parent, f"{path.stem}_")
+
+
+def is_single(path: Path) -> bool:
+    """Whether a path is one .obj file that belongs to no sequence."""
+    return (
+        path.suffix.lower() == ".obj"
+        and path.is_file()
+        and not _PLACE.search(path.name)
+        and (len(sequence_at(path).files()) <= (1 if _NUMBERED.fullmatch(path.name) else 0))
+    )
+
+
+def write_objs(
+    animation: Animation, path: Path, *, vertices: str | None = None, progress: Progress | None = None
+) -> None:
+    """Write one .obj a frame, numbered from `start_frame`, or from the number in the path; an old sequence there goes.
+
+    vertices: "skin", "surface" (the mesh's vertices that a triangle uses), "all" in the mesh's numbering; None: the
+    skin where there is one, else the surface. All frames are written elsewhere first: sequences are never mixed.
+    """
+    sequence = sequence_at(path, animation.name)
+    first = sequence.first or animation.start_frame
+    if first < 0:
+        raise InputError(f"start_frame is {first}, but files count from 0; use dataclasses.replace(start_frame=0)")
+    what = shown(animation, vertices)
+    faces = b"".join(b"f %d %d %d\n" % (a, b, c) for a, b, c in (what.mesh.triangles + 1).tolist())
+    head = f"# {animation.name!r}, frame {{}} of {what.frames}, z up, metres\n# fps {animation.fps!r}\n"
+    with _replaced(sequence) as temporary:
+        for frame in range(what.frames):
+            report(progress, frame / what.frames, "writing frames")
+            text = head.format(frame) + _vertex_lines(what, frame)
+            (temporary / sequence.file(first + frame).name).write_bytes(text.encode() + faces)
+        report(progress, 1.0, "writing frames")
+
+
+def read_objs(
+    path: Path, *, mesh: AnyMesh | None = None, fps: float | None = None, progress: Progress | None = None
+) -> Animation:
+    """Read a sequence (or a single file, as one frame); the first file's faces are the mesh unless `mesh` is given.
+
+    fps: what the first file's comment says, or 60, unless given. Raises FileError where a frame is missing or has other
+    vertices or faces than the first.
+    """
+    with guarded(path):
+        files = {0: path} if is_single(path) else sequence_at(path).files()
+        if not files:
+            raise FileError(f"{path}: there is no such file and no numbered .obj files; check the path")
+        _require_even(list(files), path)
+        start, first = next(iter(files.items()))
+        rest = mesh if mesh is not None else _first_mesh(first)
+        data = first.read_bytes()
+        positions = _read_frames(list(files.values()), len(rest.vertices), data, progress)
+        match = _RATE.search(data[:1000])
+        rate = (float(match[1]) if match else DEFAULT_FPS) if fps is None else fps
+        return Animation(
+            rest, positions, rate, start_frame=start, name=first.stem.rstrip("0123456789").rstrip("_") or "animation"
+        )
+
+
+def _read_frames(files: list[Path], n: int, data: bytes, progress: Progress | None) -> NDArray[np.floating]:
+    positions = np.empty((len(files), n, 3), dtype=frames_dtype(len(files), n))
+    _, faces = _parse(data, files[0])
+    for frame, file in enumerate(files):
+        report(progress, frame / len(files), f"reading {file.name}")
+        points, own = _parse(file.read_bytes(), file)
+        if len(points) != n:
+            raise FileError(f"{file} has {len(points)} vertices, but the mesh has {n}; all frames must move one mesh")
+        if own != faces and _corners(own, n) != _corners(faces, n):
+            raise FileError(f"{file} has other faces than {files[0].name}; all frames must share the same faces")
+        positions[frame] = points
+    report(progress, 1.0, "read all frames")
+    return positions
+
+
+def _parse(data: bytes, file: Path) -> tuple[NDArray[np.float64], list[bytes]]:
+    """The vertices and the face lines of one file."""
+    lines = [line.strip() for line in data.splitlines()]
+    points = [line for line in lines if line[:2] in (b"v ", b"v\t")]
+    if not points:
+        raise FileError(f"{file} has no vertices (lines that start with v); it is not an OBJ file")
+    try:
+        values = np.loadtxt(points, usecols=(1, 2, 3), ndmin=2)
+    except ValueError as reason:
+        raise FileError(f"{file}: a vertex is not three numbers ({reason})") from reason
+    return values, [line for line in lines if line[:2] in (b"f ", b"f\t")]
+
+
+def _corners(faces: list[bytes], n: int) -> list[list[int]]:
+    """The vertex numbers of face lines, whatever their texture and normal numbers are."""
+    rows = [[int(word.split(b"/")[0]) for word in line.split()[1:]] for line in faces]
+    return [[index if index > 0 else n + 1 + index for index in row] for row in rows]
+
+
+def _first_mesh(file: Path) -> AnyMesh:
+    from cajole.mesh import read_mesh
+
+    try:
+        return read_mesh(file)
+    except InputError as reason:
+        raise FileError(f"{reason}; if only this frame is at fault, pass the rest shape as mesh=") from reason
+
+
+def _vertex_lines(what: Shown, frame: int) -> str:
+    # ten digits are finer than single precision and half as long as double; colours follow as many programs read them
+    values = what.at(frame)
+    line = "v %.10g %.10g %.10g\n"
+    if what.colors is not None:
+        values, line = np.hstack([values, what.colors]), "v %.10g %.10g %.10g %.4g %.4g %.4g\n"
+    return line * len(values) % tuple(values.ravel().tolist())
+
+
+def _require_even(numbers: list[int], path: Path) -> None:
+    steps = np.diff(numbers)
+    if len(steps) and (steps != steps.min()).any():
+        where = int(np.argmax(steps != steps.min()))
+        raise FileError(
+            f"{path}: no frame between {numbers[where]} and {numbers[where + 1]}; export the missing frames"
+        )
+
+
+def _only_prefix(folder: Path) -> str:
+    names = (_NUMBERED.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
+    prefixes = sorted({match[1] for match in names if match})
+    if len(prefixes) != 1:
+        found = " and ".join(f"{prefix}####.obj" for prefix in prefixes) or "no numbered .obj files"
+        raise FileError(f"{folder} must hold one sequence, but has {found}; name one, as in {folder}/name_####.obj")
+    return prefixes[0]
+
+
+@contextlib.contextmanager
+def _replaced(sequence: Sequence) -> Iterator[Path]:
+    """A folder whose files take the place of the sequence when the block ends well; else the old one stays.
+
+    Old frames move aside before new ones move in, so the two are never mixed, and move back when that fails.
+    """
+    try:
+        sequence.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".frames-", dir=sequence.folder) as name:
+            new, old = Path(name) / "new", Path(name) / "old"
+            new.mkdir()
+            old.mkdir()
+            yield new
+            _swap(sequence, new, old)
+    except OSError as reason:
+        raise FileError(
+            f"cannot write {sequence.file(0)}: {reason.strerror or reason}; free some space or choose another place "
+            "(what stood there before is unchanged)"
+        ) from reason
+
+
+def _swap(sequence: Sequence, new: Path, old: Path) -> None:
+    moves = [(path, old / path.name) for path in Sequence(sequence.folder, sequence.prefix).files().values()]
+    moves += [(path, sequence.folder / path.name) for path in sorted(new.iterdir())]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in moves:
+            os.replace(source, target)
+            done.append((source, target))
+    except OSError:
+        for source, target in reversed(done):
+            with contextlib.suppress(OSError):
+                shutil.move(target, source)
+        raise

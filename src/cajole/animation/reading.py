@@ -1,0 +1,129 @@
+"""What every reader needs: one answer to damaged files, tidy rates, and the mesh that a cache belongs to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.animation import MOST_FRAMES
+from cajole.errors import CajoleError, FileError, InputError
+from cajole.mesh import MeshTet, MeshTri
+
+AnyMesh = MeshTet | MeshTri
+
+# assumed where a file does not say: the rate that simulations here use
+DEFAULT_FPS = 60.0
+# single precision times leave this much doubt about a rate that is a whole number or a broadcast rate
+_RATE_TOLERANCE = 1e-4
+# times that stray from an even spacing by more than this share of a frame are not one rate
+_UNEVEN = 0.05
+# more new frames than this for each stored one means that a time in the file is damaged
+_MOST_BETWEEN = 1000
+
+# what parsers raise on bytes that are not what they should be
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@contextlib.contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged or missing file raises inside the block into FileError with the file's name."""
+    try:
+        yield
+    except FileError:
+        raise
+    except InputError as reason:
+        raise FileError(f"{path}: {reason}") from reason
+    except CajoleError:
+        raise
+    except OSError as reason:
+        raise FileError(
+            f"cannot read {path}: {reason.strerror or reason}; check the path and its permissions"
+        ) from reason
+    except _DAMAGE as reason:
+        raise FileError(
+            f"cannot read {path}: it is damaged or not a {path.suffix} animation ({reason or type(reason).__name__}); "
+            "export it again"
+        ) from reason
+
+
+def file_size(path: Path) -> int:
+    """The bytes of a plain file. Raises FileError where there is none."""
+    if path.is_dir():
+        raise FileError(f"{path} is a folder, not a {path.suffix} file; name a file in it")
+    if not path.exists():
+        raise FileError(f"{path} does not exist; check the path")
+    return path.stat().st_size
+
+
+def tidy_rate(fps: float) -> float:
+    """`fps` rounded to the whole or broadcast (1000/1001 of whole) rate it is within single precision of, if any."""
+    for unit in (1.0, 1000 / 1001):
+        near = round(fps / unit) * unit
+        if abs(near - fps) < _RATE_TOLERANCE * min(fps, 1.0):
+            return near
+    return fps
+
+
+def rate_of(times: NDArray[np.floating[Any]], path: Path) -> float | None:
+    """The frames per second of rising sample times [s], or None where they are not evenly spaced (or only one)."""
+    if not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise FileError(
+            f"{path}: its times do not rise from frame to frame; pass fps= to ignore them, or export it again"
+        )
+    if len(times) < 2:
+        return None
+    step = float(times[-1] - times[0]) / (len(times) - 1)
+    uneven = np.abs(times - (times[0] + step * np.arange(len(times)))).max() > _UNEVEN * step
+    return None if uneven else tidy_rate(1 / step)
+
+
+def even_times(times: NDArray[np.floating[Any]], fps: float, path: Path) -> NDArray[np.float64]:
+    """Times at `fps` from the first of `times` to the last [s]. Raises FileError where they would be absurdly many."""
+    frames = float(times[-1] - times[0]) * fps + 1
+    if not frames <= min(MOST_FRAMES, _MOST_BETWEEN * len(times)):
+        raise FileError(f"{path}: {len(times)} samples spread over {frames:.3g} frames; its times are damaged")
+    return times[0] + np.arange(round(frames)) / fps
+
+
+def mesh_given(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
+    """A mesh, or the mesh in the file of that name. Raises InputError for anything else."""
+    from cajole.mesh import read_mesh
+
+    if mesh is None or isinstance(mesh, MeshTet | MeshTri):
+        return mesh
+    if isinstance(mesh, str | os.PathLike):
+        return read_mesh(mesh)
+    raise InputError(f"mesh must be a MeshTet, a MeshTri or the path of a mesh file, not {type(mesh).__name__}")
+
+
+def fans(counts: NDArray[np.int64], corners: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(m, 3) polygons, given by their `counts` of corners, as fans of triangles around each first corner."""
+    if counts.size and (counts.min() < 3 or counts.sum() != corners.size):
+        raise FileError(f"faces of {counts.sum()} corners are announced, and {corners.size} corners are given")
+    first = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(counts)), counts - 2)
+    step = np.arange(len(owner)) - np.repeat(np.cumsum(counts - 2) - (counts - 2), counts - 2)
+    return np.stack([corners[first[owner]], corners[first[owner] + step + 1], corners[first[owner] + step + 2]], axis=1)

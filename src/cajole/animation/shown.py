@@ -1,0 +1,75 @@
+"""Which triangles a surface format gets: the mesh with all its vertices, its surface alone, or the skin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.animation import Animation, skin_positions
+from cajole.checks import one_of
+from cajole.errors import InputError
+from cajole.mesh import MeshTet, MeshTri
+
+CHOICES = ("all", "surface", "skin")
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Triangles that move: `at(frame)` gives (n, 3) float64 [m]; colors: (n, 3) sRGB in 0..1, or None."""
+
+    mesh: MeshTri
+    frames: int
+    at: Callable[[int], NDArray[np.float64]]
+    colors: NDArray[np.float64] | None
+
+
+def shown(animation: Animation, vertices: str | None = None) -> Shown:
+    """The triangles of an animation.
+
+    vertices: "all", the mesh's numbering, inner vertices included; "surface", only vertices that a triangle uses,
+    renumbered; "skin", the coloured skin; None, the skin where there is one, else the surface.
+    """
+    choice = ("surface" if animation.skin is None else "skin") if vertices is None else vertices
+    if one_of(choice, "vertices", CHOICES) == "skin":
+        return _skin(animation)
+    mesh = surface_of(animation)
+    own = None if animation.skin is None or animation.skin.embedding is not None else animation.skin.colors
+    if choice == "all" or mesh.used.all():
+        return Shown(mesh, animation.frames, animation.frame, own)
+    kept = np.flatnonzero(mesh.used)
+    small = MeshTri(mesh.vertices[kept], np.searchsorted(kept, mesh.triangles))
+    return Shown(small, animation.frames, lambda k: animation.frame(k)[kept], None if own is None else own[kept])
+
+
+def surface_of(animation: Animation) -> MeshTri:
+    """The animation's triangles, on all its vertices."""
+    return animation.mesh.surface if isinstance(animation.mesh, MeshTet) else animation.mesh
+
+
+def single(positions: NDArray[np.float64], frame: int, dtype: str = "<f4") -> NDArray[Any]:
+    """Positions in single precision, which these files hold. Raises InputError beyond its range."""
+    if np.abs(positions).max(initial=0.0) > np.finfo(np.float32).max:
+        raise InputError(f"frame {frame} has coordinates beyond 3.4e38, which the file cannot hold; scale it down")
+    return np.ascontiguousarray(positions, dtype=dtype)
+
+
+def linear_from_srgb(colors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Linear RGB of sRGB values in 0..1 (IEC 61966-2-1)."""
+    return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
+
+
+def srgb_from_linear(colors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """sRGB of linear values, which are brought into 0..1 first: files may hold lights brighter than white."""
+    values = np.clip(colors, 0.0, 1.0)
+    return np.clip(np.where(values <= 0.0031308, values * 12.92, 1.055 * values ** (1 / 2.4) - 0.055), 0.0, 1.0)
+
+
+def _skin(animation: Animation) -> Shown:
+    skin = animation.skin
+    if skin is None:
+        raise InputError('vertices is "skin", but the animation has none; choose "surface" or "all"')
+    return Shown(skin.mesh, animation.frames, lambda k: skin_positions(skin, animation.frame(k)), skin.colors)
