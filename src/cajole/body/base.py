@@ -1,0 +1,160 @@
+"""What every body offers, so that statics, dynamics, modes and the verbs need not know which kind it is.
+
+Signs: `force` is the internal force +dW/du on the left-hand side, M ü + d(u, u̇) + f(u) = f_ext.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body.pattern import BlockPattern
+from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+class Body(ABC):
+    """Vertices with mass, some of them fixed, joined by forces; displacements u are (n, 3) [m] from rest."""
+
+    def __init__(self, vertices: Array, elements: Index, fixed: ArrayLike | None):
+        self.vertices = vertices
+        self.fixed: Index = fixed_vertices(fixed, len(vertices))
+        self.pattern = BlockPattern(len(vertices), elements)
+
+    # --- physics that each kind defines
+
+    @property
+    @abstractmethod
+    def mass_values(self) -> Array:
+        """Values of the mass matrix on `pattern`."""
+
+    @abstractmethod
+    def energy(self, displacement: ArrayLike) -> float:
+        """Potential energy W(u) [J]."""
+
+    @abstractmethod
+    def force(self, displacement: ArrayLike) -> Array:
+        """Internal force f = dW/du (n, 3) [N]."""
+
+    @abstractmethod
+    def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
+        """K = df/du (3n, 3n) [N/m], exact, all vertices; at rest when no displacement is given."""
+
+    @abstractmethod
+    def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
+        """H(u):v = d/dε K(u + εv) (3n, 3n), the second derivative of the force contracted with `direction`."""
+
+    @abstractmethod
+    def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
+        """d(u, v) (n, 3) [N], linear in the velocity."""
+
+    @abstractmethod
+    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
+        """D = ∂d/∂v (3n, 3n) [N s/m], symmetric."""
+
+    @abstractmethod
+    def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
+        """∂d/∂u (3n, 3n) at fixed velocity, exact."""
+
+    @abstractmethod
+    def total_force(self, u: Array, v: Array) -> Array:
+        """f(u) + d(u, v), unchecked and fast."""
+
+    @abstractmethod
+    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+        """Fill `out` with the symmetric matrix of an implicit step, and return f(u) + d(u, v).
+
+        out = inertia M + drag D + K + ∂d/∂u on `pattern`; springs clamp K and leave out ∂d/∂u, which is not symmetric.
+        """
+
+    @abstractmethod
+    def content(self) -> str:
+        """A hash of everything that decides the body's physics: equal bodies, equal hash."""
+
+    # --- what follows from it
+
+    @property
+    def count(self) -> int:
+        """Number of vertices n."""
+        return len(self.vertices)
+
+    @cached_property
+    def mass(self) -> sp.csr_array:
+        """Mass matrix (3n, 3n) [kg], all vertices."""
+        coo = self.pattern.matrix(self.mass_values).tocoo()
+        there = coo.data != 0
+        rows, columns = coo.coords
+        return sp.csr_array((coo.data[there], (rows[there], columns[there])), shape=coo.shape)
+
+    @cached_property
+    def vertex_masses(self) -> Array:
+        """Row sums of the mass matrix per vertex (n,) [kg]."""
+        ones = np.zeros(3 * self.count)
+        ones[::3] = 1.0
+        return (self.mass @ ones)[::3]
+
+    @cached_property
+    def total_mass(self) -> float:
+        """[kg]"""
+        return float(self.vertex_masses.sum())
+
+    @cached_property
+    def size(self) -> float:
+        """L [m], the diagonal of the rest bounding box: the unit of length of all dials."""
+        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
+
+    @cached_property
+    def free(self) -> Index:
+        """Indices of the vertices that may move."""
+        return np.setdiff1d(np.arange(self.count), self.fixed)
+
+    @cached_property
+    def free_dofs(self) -> Index:
+        """Indices into 3n of the coordinates that may move."""
+        return dofs_of(self.free)
+
+    def gravity(self, acceleration: ArrayLike = GRAVITY) -> Array:
+        """Weight of each vertex (n, 3) [N]."""
+        return self.vertex_masses[:, None] * checks.real_array(acceleration, "acceleration", (3,))
+
+    def rigid_motions(self) -> Array:
+        """Mass-orthonormal linearised rigid motions (3n, 6), all vertices, about the centre of mass."""
+        arms = self.vertices - self.vertex_masses @ self.vertices / self.total_mass
+        basis = np.zeros((self.count, 3, 6))
+        for axis in range(3):
+            basis[:, axis, axis] = 1.0
+            basis[:, :, 3 + axis] = np.cross(np.eye(3)[axis], arms)
+        R = basis.reshape(3 * self.count, 6)
+        values, vectors = np.linalg.eigh(R.T @ (self.mass @ R))
+        return R @ (vectors / np.sqrt(values))
+
+    def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:
+        """`displacement` as a finite (n, 3) array."""
+        return checks.real_array(displacement, name, (self.count, 3))
+
+
+def dofs_of(vertices: Index) -> Index:
+    """Coordinates 3i, 3i+1, 3i+2 of each vertex."""
+    return (3 * vertices[:, None] + np.arange(3)).ravel()
+
+
+def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
+    """`fixed` as sorted vertex indices, each in range and once; not all of them."""
+    if fixed is None:
+        return np.empty(0, dtype=np.int64)
+    indices = checks.index_array(fixed, "fixed", (None,), count)
+    values, times = np.unique(indices, return_counts=True)
+    if (times > 1).any():
+        raise InputError(f"fixed names vertex {values[times > 1][0]} twice; name each vertex once")
+    if len(values) == count:
+        raise InputError(f"all {count} vertices are fixed, so nothing can move; leave at least one free")
+    return values

@@ -1,0 +1,67 @@
+"""The sparsity of a body: 3x3 blocks between vertices that share an element, fixed once, filled by scatter."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Index = NDArray[np.int64]
+
+
+class BlockPattern:
+    """Pattern of (3n, 3n) CSR matrices with a 3x3 block for each pair of vertices in `elements` (m, k).
+
+    Entry (r, c) of block (i, j) is `data[slot + r * stride[i] + c]`, where `slot` is the block's first entry.
+    """
+
+    def __init__(self, count: int, elements: Index):
+        self.count = count
+        width = elements.shape[1]
+        rows = np.repeat(elements, width, axis=1).ravel()
+        columns = np.tile(elements, (1, width)).ravel()
+        keys, places = np.unique(rows * count + columns, return_inverse=True)
+        block_rows, self._block_columns = keys // count, keys % count
+        degrees = np.bincount(block_rows, minlength=count)
+        self._first = np.concatenate([[0], np.cumsum(degrees)])
+        self.stride = (3 * degrees).astype(np.int32)
+        rank = np.arange(len(keys)) - self._first[block_rows]
+        slots = 9 * self._first[block_rows] + 3 * rank
+        self.slots = slots[places].reshape(len(elements), width, width).astype(np.int32)
+        self.entries = 9 * len(keys)
+
+    @cached_property
+    def indptr(self) -> NDArray[np.int32]:
+        lengths = np.repeat(self.stride, 3)
+        return _shared(np.concatenate([[0], np.cumsum(lengths)]))
+
+    @cached_property
+    def indices(self) -> NDArray[np.int32]:
+        vertex = np.repeat(np.arange(self.count), 3 * self.stride)
+        within = (np.arange(self.entries) - 9 * self._first[vertex]) % self.stride[vertex]
+        return _shared(3 * self._block_columns[self._first[vertex] + within // 3] + within % 3)
+
+    def matrix(self, data: NDArray[np.float64]) -> sp.csr_array:
+        """The (3n, 3n) matrix with the values `data`; the pattern's index arrays are shared, not copied."""
+        matrix = sp.csr_array((data, self.indices, self.indptr), shape=(3 * self.count, 3 * self.count))
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+    def restricted(self, dofs: Index) -> tuple[sp.csr_array, Index]:
+        """The sub-pattern on `dofs` as a matrix of zeros, and where each of its values stands in `data`."""
+        numbered = self.matrix(np.arange(1, self.entries + 1, dtype=np.float64))
+        part = sp.csr_array(numbered[dofs][:, dofs])
+        part.sort_indices()
+        take = part.data.astype(np.int64) - 1
+        part.data = np.zeros(part.nnz)
+        return part, take
+
+
+def _shared(indices: Index) -> NDArray[np.int32]:
+    """Index arrays stand behind many matrices: an operation in place on one of them must fail, not spoil the others."""
+    small = indices.astype(np.int32)
+    small.setflags(write=False)
+    return small

@@ -1,0 +1,132 @@
+"""BodySolid: St. Venant-Kirchhoff linear tets with consistent mass and tangential Rayleigh damping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from cajole import checks
+from cajole.body import solid_kernels as kernels
+from cajole.body.base import Array, Body
+from cajole.body.material import MaterialStVK
+from cajole.errors import InputError
+from cajole.mesh import MeshTet
+from cajole.storage import content_hash
+
+
+class BodySolid(Body):
+    """A solid: a tet mesh, a material, fixed vertices and damping D(u) = αM + βK(u).
+
+    material: one, or one per tet. fixed: vertex indices, each moves in none of its three directions.
+    damping: (α [1/s], β [s]).
+    """
+
+    def __init__(
+        self,
+        mesh: MeshTet,
+        material: MaterialStVK | Sequence[MaterialStVK] | None = None,
+        *,
+        fixed: ArrayLike | None = None,
+        damping: tuple[float, float] = (0.0, 0.0),
+    ):
+        if not isinstance(mesh, MeshTet):
+            raise InputError(f"a solid needs a MeshTet, not {type(mesh).__name__}; cajole.mesh.voxelise makes one")
+        if not mesh.used.all():
+            raise InputError(
+                f"vertex {int(np.argmin(mesh.used))} belongs to no tet, so it has no mass; remove unused vertices"
+            )
+        super().__init__(mesh.vertices, mesh.tets, fixed)
+        self.mesh = mesh
+        lam, mu, self.densities = _per_tet(MaterialStVK() if material is None else material, len(mesh.tets))
+        if len(damping) != 2:
+            raise InputError(f"damping must be the pair (alpha, beta), not {damping!r}")
+        self.alpha = checks.positive(damping[0], "damping alpha (1/s)", zero=True)
+        self.beta = checks.positive(damping[1], "damping beta (s)", zero=True)
+        self._tets = np.ascontiguousarray(mesh.tets, dtype=np.int32)
+        self._elastic = (self._tets, np.ascontiguousarray(mesh.gradients), np.ascontiguousarray(mesh.volumes), lam, mu)
+        self._places = (self.pattern.slots, self.pattern.stride)
+
+    @cached_property
+    def mass_values(self) -> Array:
+        data = np.zeros(self.pattern.entries)
+        kernels.mass(self._tets, self.densities * self.mesh.volumes, *self._places, data)
+        return data
+
+    def energy(self, displacement: ArrayLike) -> float:
+        return float(kernels.energy(self.checked(displacement), *self._elastic))
+
+    def force(self, displacement: ArrayLike) -> Array:
+        out = np.zeros((self.count, 3))
+        kernels.force(self.checked(displacement), *self._elastic, out)
+        return out
+
+    def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
+        u = np.zeros((self.count, 3)) if displacement is None else self.checked(displacement)
+        data = np.zeros(self.pattern.entries)
+        self.force_stiffness(u, data)
+        return self.pattern.matrix(data)
+
+    def force_stiffness(self, u: Array, data: Array, *, scale: float = 1.0) -> Array:
+        """f(u) (n, 3), and data += scale K(u) on `pattern`; unchecked and fast."""
+        out = np.zeros((self.count, 3))
+        kernels.force_stiffness(u, *self._elastic, *self._places, scale, out, data)
+        return out
+
+    def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
+        return self.pattern.matrix(self._change(self.checked(displacement), self.checked(direction, "direction"), 1.0))
+
+    def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
+        return self._drag(self.checked(displacement), self.checked(velocity, "velocity"))
+
+    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
+        return self.pattern.matrix(self.alpha * self.mass_values + self.beta * self.stiffness(displacement).data)
+
+    def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
+        u, v = self.checked(displacement), self.checked(velocity, "velocity")
+        return self.pattern.matrix(self._change(u, v, self.beta))
+
+    def total_force(self, u: Array, v: Array) -> Array:
+        out = self._drag(u, v) if self.alpha or self.beta else np.zeros((self.count, 3))
+        kernels.force(u, *self._elastic, out)
+        return out
+
+    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+        np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
+        force = self.force_stiffness(u, out, scale=1.0 + drag * self.beta)
+        if self.beta:
+            kernels.stiffness_change(u, v, *self._elastic, *self._places, self.beta, out)
+        if self.alpha or self.beta:
+            force += self._drag(u, v)
+        return force
+
+    def content(self) -> str:
+        _, _, _, lam, mu = self._elastic
+        return content_hash("solid", self.mesh.content, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
+
+    def _drag(self, u: Array, v: Array) -> Array:
+        out = self.alpha * (self.mass @ v.ravel()).reshape(-1, 3) if self.alpha else np.zeros((self.count, 3))
+        if self.beta:
+            kernels.force_change(u, v, *self._elastic, self.beta, out)
+        return out
+
+    def _change(self, u: Array, v: Array, scale: float) -> Array:
+        data = np.zeros(self.pattern.entries)
+        kernels.stiffness_change(u, v, *self._elastic, *self._places, scale, data)
+        return data
+
+
+def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:
+    """λ, μ and density of each tet."""
+    if isinstance(material, MaterialStVK):
+        lam, mu = material.lame
+        return np.full(count, lam), np.full(count, mu), np.full(count, material.density)
+    materials = list(material)
+    if len(materials) != count:
+        raise InputError(f"{len(materials)} materials for {count} tets; give one material, or one for each tet")
+    rows = {id(m): (*m.lame, m.density) for m in materials}
+    table = np.array([rows[id(m)] for m in materials])
+    return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()

@@ -1,0 +1,159 @@
+"""BodySprings: point masses joined by damped springs (eq. (1)-(2), Jeon and Choi 2007, with the sign corrected)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from cajole import checks
+from cajole.body import springs_kernels as kernels
+from cajole.body.base import Array, Body, Index
+from cajole.errors import InputError, SolveError
+from cajole.mesh import MeshTet, MeshTri
+from cajole.storage import content_hash
+
+
+class BodySprings(Body):
+    """Point masses and springs: m q̈_i + Σ_j g_ij = f_i, g_ij = [k_s (|Δq| - r) + k_d Δv·n] n, n = Δq/|Δq|.
+
+    The paper prints the minus sign of g both in (1) and in (2); here it stands once, as internal force on the left.
+
+    vertices: (n, 3) [m]; edges: (m, 2); stiffness k_s [N/m], damping k_d [N s/m] and rest_lengths r [m]: one value
+    or one per spring (rest lengths default to the lengths at rest); mass [kg]: one value or one per vertex.
+    clamp: ε of g̃ = (g + √(g² + ε²))/2, which replaces g = 1 - r/|Δq| in the matrices of implicit steps so that they
+        stay positive definite in compression; 0 is max(g, 0). It damps folds a little: keep it between runs to compare.
+    mesh: the triangles or tets to draw, if any.
+    """
+
+    def __init__(
+        self,
+        vertices: ArrayLike,
+        edges: ArrayLike,
+        *,
+        stiffness: ArrayLike = 100.0,
+        mass: ArrayLike = 1.0,
+        fixed: ArrayLike | None = None,
+        damping: ArrayLike = 0.0,
+        rest_lengths: ArrayLike | None = None,
+        clamp: float = 0.0,
+        mesh: MeshTri | MeshTet | None = None,
+    ):
+        points = checks.real_array(vertices, "vertices", (None, 3))
+        springs = _checked_edges(edges, len(points))
+        super().__init__(points, springs, fixed)
+        self.mesh = mesh
+        if mesh is not None and len(mesh.vertices) != len(points):
+            raise InputError(f"the mesh to draw has {len(mesh.vertices)} vertices, but the body has {len(points)}")
+        self.edges = springs
+        count = len(springs)
+        self.spring_stiffness = _per_item(stiffness, count, "stiffness (N/m)", zero=False)
+        self.spring_damping = _per_item(damping, count, "damping (N s/m)", zero=True)
+        self.masses = _per_item(mass, len(points), "mass (kg)", zero=False)
+        lengths = np.linalg.norm(points[springs[:, 0]] - points[springs[:, 1]], axis=1)
+        _refuse_collapsed(springs, lengths)
+        self.rest_lengths = lengths if rest_lengths is None else _per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
+        self.clamp = checks.positive(clamp, "clamp", zero=True)
+        self._springs = np.ascontiguousarray(springs, dtype=np.int32)
+        self._elastic = (self._springs, self.spring_stiffness, self.rest_lengths)
+        self._still = np.zeros((self.count, 3))
+
+    @cached_property
+    def mass_values(self) -> Array:
+        data = np.zeros(self.pattern.entries)
+        rows = np.repeat(np.arange(3 * self.count), np.diff(self.pattern.indptr))
+        data[rows == self.pattern.indices] = np.repeat(self.masses, 3)
+        return data
+
+    def energy(self, displacement: ArrayLike) -> float:
+        return float(kernels.energy(self._placed(self.checked(displacement)), *self._elastic))
+
+    def force(self, displacement: ArrayLike) -> Array:
+        return self._forces(self.checked(displacement), self._still, 1.0, 0.0)
+
+    def stiffness(self, displacement: ArrayLike | None = None, *, clamped: bool = False) -> sp.csr_array:
+        """K = df/du, exact; with `clamped`, the positive semidefinite one that implicit steps use."""
+        u = self._still if displacement is None else self.checked(displacement)
+        return self._matrix(kernels.CLAMPED if clamped else kernels.STIFFNESS, u, self._still)
+
+    def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
+        return self._matrix(kernels.CHANGE, self.checked(displacement), self.checked(direction, "direction"))
+
+    def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
+        return self._forces(self.checked(displacement), self.checked(velocity, "velocity"), 0.0, 1.0)
+
+    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
+        return self._matrix(kernels.DRAG, self.checked(displacement), self._still)
+
+    def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
+        return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
+
+    def total_force(self, u: Array, v: Array) -> Array:
+        return self._forces(u, v, 1.0, 1.0)
+
+    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+        np.multiply(self.mass_values, inertia, out=out)
+        self._fill(kernels.CLAMPED, u, v, 1.0, out)
+        if self.spring_damping.any():
+            self._fill(kernels.DRAG, u, v, drag, out)
+        return self._forces(u, v, 1.0, 1.0)
+
+    def content(self) -> str:
+        return content_hash(
+            "springs", self.vertices, self.edges, self.spring_stiffness, self.rest_lengths,
+            self.spring_damping, self.masses, self.fixed, self.clamp,
+        )  # fmt: skip
+
+    def _placed(self, u: Array) -> Array:
+        return self.vertices + u
+
+    def _forces(self, u: Array, v: Array, elastic: float, drag: float) -> Array:
+        out = np.zeros((self.count, 3))
+        kernels.force(self._placed(u), v, *self._elastic, self.spring_damping, elastic, drag, out)
+        return out
+
+    def _matrix(self, kind: int, u: Array, v: Array) -> sp.csr_array:
+        data = np.zeros(self.pattern.entries)
+        self._fill(kind, u, v, 1.0, data)
+        return self.pattern.matrix(data)
+
+    def _fill(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
+        q = self._placed(u)
+        where, least = kernels.shortest(q, self._springs)
+        if least == 0.0:
+            raise SolveError(f"spring {where} has length zero, so its direction is undefined; move its vertices apart")
+        places = (self.pattern.slots, self.pattern.stride)
+        kernels.matrix(kind, q, v, *self._elastic, self.spring_damping, self.clamp, *places, scale, data)
+
+
+def _checked_edges(edges: ArrayLike, count: int) -> Index:
+    springs = checks.index_array(edges, "edges", (None, 2), count)
+    if len(springs) == 0:
+        raise InputError("edges is empty: a spring body needs at least one spring")
+    loops = np.flatnonzero(springs[:, 0] == springs[:, 1])
+    if len(loops):
+        raise InputError(f"edges[{loops[0]}] joins vertex {springs[loops[0], 0]} to itself; remove it")
+    lonely = np.setdiff1d(np.arange(count), springs)
+    if len(lonely):
+        raise InputError(f"vertex {lonely[0]} has no spring ({len(lonely)} such); remove it or join it")
+    return springs
+
+
+def _refuse_collapsed(springs: Index, lengths: Array) -> None:
+    if (lengths == 0).any():
+        where = int(np.argmin(lengths))
+        raise InputError(f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one")
+
+
+def _per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
+    """`value` for each of `count` items: one number for all, or one each; positive (or from zero)."""
+    array = checks.real_array(value, name, (None,) if np.ndim(value) else ())
+    if array.ndim and len(array) != count:
+        raise InputError(f"{name} has {len(array)} values, but 1 or {count} are needed")
+    wrong = array < 0 if zero else array <= 0
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        raise InputError(f"{name} is {array.flat[where]} at {where}, but must be {'at least zero' if zero else 'positive'}")
+    return np.broadcast_to(array, (count,)).copy()

@@ -1,0 +1,107 @@
+"""Compiled loops over springs.
+
+Per spring x = q_i - q_j, l = |x|, n = x/l, g = 1 - r/l, P = I - nnᵀ:
+    W = k/2 (l - r)²,  f_i = k (l - r) n = k g x,  K = k (g P + nnᵀ),  drag d_i = c (n·w) n with w = v_i - v_j.
+Blocks are assembled like a graph Laplacian: + on (i,i) and (j,j), - on (i,j) and (j,i).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE = range(5)
+
+
+@njit(cache=True, inline="always")
+def _spring(q, edges, s, n):
+    """Direction n and length of spring s."""
+    i, j = edges[s, 0], edges[s, 1]
+    x, y, z = q[i, 0] - q[j, 0], q[i, 1] - q[j, 1], q[i, 2] - q[j, 2]
+    length = np.sqrt(x * x + y * y + z * z)
+    if length > 0.0:
+        n[0], n[1], n[2] = x / length, y / length, z / length
+    else:
+        n[0], n[1], n[2] = 0.0, 0.0, 0.0
+    return length
+
+
+@njit(cache=True)
+def shortest(q, edges):
+    """The spring of least length, and that length."""
+    n = np.empty(3)
+    where, least = 0, np.inf
+    for s in range(len(edges)):
+        length = _spring(q, edges, s, n)
+        if length < least:
+            where, least = s, length
+    return where, least
+
+
+@njit(cache=True)
+def energy(q, edges, k, rest):
+    """Σ k/2 (l - r)²."""
+    n = np.empty(3)
+    total = 0.0
+    for s in range(len(edges)):
+        stretch = _spring(q, edges, s, n) - rest[s]
+        total += 0.5 * k[s] * stretch * stretch
+    return total
+
+
+@njit(cache=True)
+def force(q, v, edges, k, rest, c, elastic, drag, out):
+    """out += elastic Σ k (l - r) n + drag Σ c (n·w) n."""
+    n = np.empty(3)
+    for s in range(len(edges)):
+        i, j = edges[s, 0], edges[s, 1]
+        length = _spring(q, edges, s, n)
+        size = elastic * k[s] * (length - rest[s])
+        if drag != 0.0:
+            rate = n[0] * (v[i, 0] - v[j, 0]) + n[1] * (v[i, 1] - v[j, 1]) + n[2] * (v[i, 2] - v[j, 2])
+            size += drag * c[s] * rate
+        for a in range(3):
+            out[i, a] += size * n[a]
+            out[j, a] -= size * n[a]
+
+
+@njit(cache=True)
+def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
+    """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
+    n = np.empty(3)
+    block = np.empty((3, 3))
+    for s in range(len(edges)):
+        i, j = edges[s, 0], edges[s, 1]
+        length = _spring(q, edges, s, n)
+        g = 1.0 - rest[s] / length
+        w0, w1, w2 = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
+        along = n[0] * w0 + n[1] * w1 + n[2] * w2
+        across = (w0 - along * n[0], w1 - along * n[1], w2 - along * n[2])
+        if kind == CLAMPED:
+            # smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression
+            g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+        for a in range(3):
+            for b in range(3):
+                normal = n[a] * n[b]
+                plane = (1.0 if a == b else 0.0) - normal
+                if kind == STIFFNESS or kind == CLAMPED:
+                    value = k[s] * (g * plane + normal)
+                elif kind == CHANGE:
+                    # dg = r (n·w)/l², dn = Pw/l
+                    dg = rest[s] * along / (length * length)
+                    dnormal = (across[a] * n[b] + n[a] * across[b]) / length
+                    value = k[s] * (dg * plane + (1.0 - g) * dnormal)
+                elif kind == DRAG:
+                    value = c[s] * normal
+                else:
+                    # ∂/∂x of c (n·w) n = c/l [n (Pw)ᵀ + (n·w) P]
+                    value = c[s] / length * (n[a] * across[b] + along * plane)
+                block[a, b] = scale * value
+        for p in range(2):
+            for r in range(2):
+                sign = 1.0 if p == r else -1.0
+                here = slots[s, p, r]
+                step = stride[edges[s, p]]
+                for a in range(3):
+                    for b in range(3):
+                        data[here + a * step + b] += sign * block[a, b]

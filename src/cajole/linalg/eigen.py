@@ -1,0 +1,177 @@
+"""The lowest eigenpairs of K x = λ M x: shift-invert block Lanczos in slices of the spectrum, counted by inertia.
+
+A shift σ is factorised, K - σM = L D Lᵀ. The signs of D count the eigenvalues below σ (Sylvester), so each slice is known
+to be complete; the same factors then drive a block Lanczos iteration that finds the eigenvalues on both sides of σ.
+Residuals and orthogonality look perfect even when a mode was skipped: only the count shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.errors import NotConverged, SolveError
+from cajole.linalg.factor import Factor
+from cajole.linalg.lanczos import Lanczos
+from cajole.progress import Progress, report
+
+Array = NDArray[np.float64]
+
+# Dense is faster below this size, or when a large share of the spectrum is wanted (measured, see docs/decisions.md).
+DENSE_SIZE, DENSE_SHARE, DENSE_MOST = 400, 0.2, 3000
+# Eigenpairs looked for on each side of a shift: fewer means more factorisations, more means longer Lanczos runs.
+SIDE = 32
+# The first shift of a singular K, relative to the largest ratio of diagonals: far above rounding, below elastic modes.
+SINGULAR_SHIFT = 1e-9
+# How far the next shift lies beyond the last eigenvalue found, in units of the distance covered above this shift.
+REACH = 0.8
+
+
+def lowest_eigenpairs(
+    stiffness: sp.sparray | sp.spmatrix,
+    mass: sp.sparray | sp.spmatrix,
+    count: int,
+    *,
+    null: Array | None = None,
+    backend: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Array, Array]:
+    """The `count` smallest λ with mass-orthonormal x: K x = λ M x, K symmetric, M positive definite.
+
+    null: (n, k) mass-orthonormal vectors known to satisfy K x = 0; they are left out of the answer.
+    Returns values (count,) ascending and vectors (n, count). Raises NotConverged when the inertia count is not met.
+    """
+    K, M = sp.csr_array(stiffness), sp.csr_array(mass)
+    known = 0 if null is None else null.shape[1]
+    count = checks.count(count, "the number of modes", most=K.shape[0] - known)
+    if K.shape[0] <= DENSE_SIZE or (count > DENSE_SHARE * K.shape[0] and K.shape[0] <= DENSE_MOST):
+        return _dense(K, M, count, known)
+    return _Slicer(K, M, null, backend, progress).run(count)
+
+
+def _dense(K: sp.csr_array, M: sp.csr_array, count: int, known: int) -> tuple[Array, Array]:
+    values, vectors = scipy.linalg.eigh(K.toarray(), M.toarray(), subset_by_index=[known, known + count - 1])
+    return values, vectors
+
+
+@dataclass
+class _Slicer:
+    """The walk of shifts up the spectrum; `values` and `vectors` hold what is found, ascending, without `null`."""
+
+    K: sp.csr_array
+    M: sp.csr_array
+    null: Array | None
+    backend: str | None
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        pattern = sp.csr_array(abs(self.K) + abs(self.M))
+        pattern.sum_duplicates()
+        self._pattern = pattern
+        self._k, self._m = _on_pattern(self.K, pattern), _on_pattern(self.M, pattern)
+        self._known = 0 if self.null is None else self.null.shape[1]
+        self._random = np.random.default_rng(0)
+        self.values: Array = np.empty(0)
+        self.vectors: Array = np.empty((self.K.shape[0], 0))
+
+    def run(self, count: int) -> tuple[Array, Array]:
+        limit = self.K.shape[0] - self._known
+        shift = -SINGULAR_SHIFT * float((self.K.diagonal() / self.M.diagonal()).max()) if self._known else 0.0
+        self._factor = self._factorise(shift)
+        if self._below(shift) != 0:
+            raise SolveError(
+                "the stiffness has negative eigenvalues: this shape is unstable, or too few vertices are fixed"
+            )
+        self._collect(shift, 0, min(SIDE, limit))
+        while True:
+            shift = self._next_shift(shift, count)
+            if not np.isfinite(shift):
+                break  # every eigenvalue of the matrix has been found
+            self._factor.refactor(self._k - shift * self._m)
+            below = self._below(shift)
+            self._collect(shift, below, min(SIDE, limit - below) if below < count else 0)
+            report(self.progress, min(below / count, 1.0), "modes")
+            if below >= count:
+                break
+        return self._checked(count)
+
+    def _next_shift(self, shift: float, count: int) -> float:
+        if len(self.values) > count:
+            return 0.5 * float(self.values[count - 1] + self.values[count])
+        if len(self.values) + self._known >= self.K.shape[0]:
+            return float("inf")
+        top = float(self.values[-1])
+        above = int((self.values > shift).sum())
+        share = min(1.0, 1.2 * (count + 1 - len(self.values)) / max(above, 1))
+        return top + max(REACH * share * (top - shift), 1e-6 * abs(top))
+
+    def _collect(self, shift: float, below: int, above: int) -> None:
+        """Find all missing eigenvalues below `shift` (there are `below` in all) and the next `above` beyond it."""
+        missing = below - int((self.values < shift).sum())
+        if missing < 0:
+            raise NotConverged(f"more modes found below {shift:g} than its inertia admits: {-missing} are spurious")
+        fresh = above - int((self.values > shift).sum())
+        for _ in range(6):
+            if missing <= 0 and fresh <= 0:
+                return
+            run = Lanczos(self._factor.solve, self.M, self._locked(shift), self._random)
+            values, vectors = run.find(shift, max(missing, 0), max(fresh, 0))
+            self._add(values, vectors)
+            missing -= int((values < shift).sum())
+            fresh -= int((values > shift).sum())
+        if missing > 0:
+            raise NotConverged(f"{missing} modes below eigenvalue {shift:g} did not converge; ask for fewer modes")
+
+    def _locked(self, shift: float) -> Array:
+        """Vectors already found that a run at `shift` could find again: those of the neighbouring slices."""
+        if len(self.values) == 0:
+            near = self.vectors
+        else:
+            order = np.argsort(abs(self.values - shift))[: 6 * SIDE]
+            near = self.vectors[:, np.sort(order)]
+        return near if self.null is None else np.hstack([self.null, near])
+
+    def _add(self, values: Array, vectors: Array) -> None:
+        merged = np.concatenate([self.values, values])
+        order = np.argsort(merged, kind="stable")
+        self.values = merged[order]
+        self.vectors = np.asfortranarray(np.hstack([self.vectors, vectors])[:, order])
+
+    def _factorise(self, shift: float) -> Factor:
+        matrix = self._pattern.copy()
+        matrix.data = self._k - shift * self._m
+        return Factor(matrix, kind="symmetric", backend=self.backend)
+
+    def _below(self, shift: float) -> int:
+        negative = self._factor.negative
+        if negative is None:
+            raise SolveError(f"the factorisation at shift {shift:g} exchanged rows, so its inertia is unknown")
+        return negative - (self._known if shift > 0 else 0)
+
+    def _checked(self, count: int) -> tuple[Array, Array]:
+        """Re-orthonormalise (slices are orthogonal only to their residuals) and verify the answer."""
+        values, X = self.values[:count], self.vectors[:, :count]
+        gram = X.T @ (self.M @ X)
+        if abs(gram - np.eye(count)).max() > 1e-6:
+            raise NotConverged("modes of neighbouring slices are not orthogonal; ask for fewer modes")
+        upper = scipy.linalg.cholesky(gram)
+        X = scipy.linalg.solve_triangular(upper, X.T, trans="T").T
+        return values, np.ascontiguousarray(X)
+
+
+def _on_pattern(matrix: sp.csr_array, pattern: sp.csr_array) -> Array:
+    """The values of `matrix` in the order of `pattern.data`, zero where it has no entry."""
+    size = pattern.shape[0]
+    rows = np.repeat(np.arange(size), np.diff(pattern.indptr))
+    keys = rows * size + pattern.indices
+    coo = matrix.tocoo()
+    own = coo.coords[0].astype(np.int64) * size + coo.coords[1]
+    data = np.zeros(pattern.nnz)
+    np.add.at(data, np.searchsorted(keys, own), coo.data)
+    return data
+

@@ -1,0 +1,107 @@
+"""One front for sparse factorisations: analyse the pattern once, factorise and solve as often as needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.errors import InputError, SolveError
+from cajole.linalg import pardiso
+from cajole.linalg.superlu import SuperLU
+
+KINDS = ("spd", "symmetric", "kkt", "general")
+BACKENDS = ("pardiso", "superlu")
+
+
+def pardiso_available() -> bool:
+    """Whether the fast backend is installed."""
+    return pardiso.available()
+
+
+class Factor:
+    """A factorised sparse matrix.
+
+    matrix: square, its pattern is kept and every later matrix must have it.
+    kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
+        zero block: matched and scaled), "general".
+    backend: "pardiso", "superlu", or None for the fastest that is installed.
+    """
+
+    def __init__(self, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None):
+        self.kind = checks.one_of(kind, "kind", KINDS)
+        self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", BACKENDS)
+        csr = sp.csr_array(matrix)
+        if csr.shape[0] != csr.shape[1] or csr.shape[0] == 0:
+            raise InputError(f"a matrix to factorise must be square and not empty, but has shape {csr.shape}")
+        if not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        self.size = csr.shape[0]
+        self._entries = csr.nnz
+        pattern = _with_diagonal(csr)
+        if self.backend == "pardiso" and kind != "general":
+            pattern = sp.triu(pattern, format="csr")
+        # Position of each entry of the backend's pattern in the caller's data; a missing diagonal reads the zero at the end.
+        self._take = np.where(pattern.data > 0, pattern.data - 1, self._entries)
+        self._complete = bool((self._take < self._entries).all())
+        self._values = np.empty(len(self._take))
+        data = self._gather(csr.data)
+        self._solver: pardiso.Pardiso | SuperLU = (
+            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, data)
+            if self.backend == "pardiso"
+            else SuperLU(pattern.indptr, pattern.indices, kind)
+        )
+        self._solver.factorise(data)
+
+    def refactor(self, data: NDArray[np.float64]) -> None:
+        """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
+        if data.shape != (self._entries,):
+            raise InputError(f"refactor needs the {self._entries} values of the matrix's pattern, not {data.shape}")
+        self._solver.factorise(self._gather(data))
+
+    def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+        """x with A x = right: (n,) or (n, k).
+
+        Raises SolveError when the solution is not finite (a singular matrix).
+        """
+        if right.ndim not in (1, 2) or right.shape[0] != self.size:
+            raise InputError(f"the right-hand side has shape {right.shape}, but ({self.size},) or ({self.size}, k) fits")
+        x = self._solver.solve(right)
+        if not np.isfinite(x).all():
+            raise SolveError("the solution is not finite: the matrix is singular; are enough vertices fixed?")
+        return x
+
+    @property
+    def negative(self) -> int | None:
+        """Number of negative eigenvalues, or None where the backend does not know."""
+        return self._solver.negative
+
+    @property
+    def perturbed(self) -> int:
+        """Number of pivots that had to be replaced; the factors are exact when it is zero."""
+        return self._solver.perturbed
+
+    def _gather(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not np.isfinite(data.sum()):
+            raise SolveError("the matrix to factorise has entries that are not finite")
+        if self._complete:
+            return np.take(data, self._take, out=self._values)
+        return np.take(np.append(data, 0.0), self._take, out=self._values)
+
+
+def _with_diagonal(csr: sp.csr_array) -> Any:
+    """The pattern, each entry numbered from 1 in the order of `csr.data`, and 0 for diagonal entries it lacks."""
+    numbered = sp.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), shape=csr.shape)
+    missing = np.flatnonzero(numbered.diagonal() == 0)
+    if len(missing) == 0:
+        return numbered
+    marker = csr.nnz + 1
+    extra = sp.coo_array((np.full(len(missing), marker), (missing, missing)), shape=csr.shape)
+    whole = sp.csr_array(numbered + extra)
+    whole.sort_indices()
+    whole.data[whole.data == marker] = 0
+    return whole
