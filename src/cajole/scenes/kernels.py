@@ -1,0 +1,305 @@
+"""Compiled evaluation of a table of signed distances: one interpreter for every scene.
+
+A row of the table is `codes[i]` (whole numbers) and `numbers[i]` (reals); outlines and sampled grids lie in `pool`.
+Rows of one group are united by a hard minimum and then join what came before by one smooth union or subtraction.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+# columns of codes
+KIND, OP, MIRROR, GROUP, POOL, LENGTH, LABEL, PLACE = range(8)
+# columns of numbers: the blend radius, a bounding sphere to skip costly rows early, then the parameters of the kind
+BLEND, BOUND, PARAMS = 0, 1, 5
+CONE, ELLIPSOID, BOX, REVOLVE, SHEET, GRID = range(6)
+UNION, SUBTRACT = 0, 1
+MIRROR_X, MIRROR_Y = 1, 2
+
+FAR = 1e30  # "no surface yet": large, finite, and its differences stay finite
+
+
+@njit(cache=True, error_model="numpy")
+def cone(n, x, y, z):
+    """Exact distance to the hull of two spheres: a (3), b (3), radius at a, radius at b."""
+    ax, ay, az = x - n[0], y - n[1], z - n[2]
+    bx, by, bz = n[3] - n[0], n[4] - n[1], n[5] - n[2]
+    r1, r2 = n[6], n[7]
+    l2 = bx * bx + by * by + bz * bz
+    rr = r1 - r2
+    a2 = l2 - rr * rr
+    if a2 <= 0.0:  # one sphere swallows the other
+        far = math.sqrt((ax - bx) ** 2 + (ay - by) ** 2 + (az - bz) ** 2)
+        return min(math.sqrt(ax * ax + ay * ay + az * az) - r1, far - r2)
+    along = ax * bx + ay * by + az * bz
+    px, py, pz = ax * l2 - bx * along, ay * l2 - by * along, az * l2 - bz * along
+    x2 = px * px + py * py + pz * pz
+    y2 = along * along * l2
+    back = along - l2
+    z2 = back * back * l2
+    k = math.copysign(1.0, rr) * rr * rr * x2
+    if rr == 0.0:
+        k = 0.0
+    if math.copysign(1.0, back) * a2 * z2 > k:
+        return math.sqrt(x2 + z2) / l2 - r2
+    if math.copysign(1.0, along) * a2 * y2 < k:
+        return math.sqrt(x2 + y2) / l2 - r1
+    return (math.sqrt(x2 * a2 / l2) + along * rr) / l2 - r1
+
+
+@njit(cache=True, error_model="numpy")
+def ellipsoid(n, x, y, z):
+    """First-order distance k0 (k0 - 1) / k1: centre (3), radii (3), axes (3x3)."""
+    dx, dy, dz = x - n[0], y - n[1], z - n[2]
+    k0 = 0.0
+    k1 = 0.0
+    for i in range(3):
+        s = (n[6 + 3 * i] * dx + n[7 + 3 * i] * dy + n[8 + 3 * i] * dz) / n[3 + i]
+        k0 += s * s
+        k1 += (s / n[3 + i]) ** 2
+    if k1 == 0.0:
+        return -min(n[3], n[4], n[5])
+    k0 = math.sqrt(k0)
+    return k0 * (k0 - 1.0) / math.sqrt(k1)
+
+
+@njit(cache=True, error_model="numpy")
+def box(n, x, y, z):
+    """Exact distance to a rounded box: centre (3), half sizes (3), axes (3x3), rounding."""
+    dx, dy, dz = x - n[0], y - n[1], z - n[2]
+    outside = 0.0
+    inside = -FAR
+    for i in range(3):
+        q = abs(n[6 + 3 * i] * dx + n[7 + 3 * i] * dy + n[8 + 3 * i] * dz) - n[3 + i] + n[15]
+        outside += max(q, 0.0) ** 2
+        inside = max(inside, q)
+    return math.sqrt(outside) + min(inside, 0.0) - n[15]
+
+
+@njit(cache=True, error_model="numpy")
+def polygon(pool, start, length, u, v):
+    """Exact signed distance to a closed polygon stored as u, v pairs."""
+    best = FAR
+    inside = False
+    last = start + 2 * (length - 1)
+    bu, bv = pool[last], pool[last + 1]
+    for i in range(length):
+        au, av = pool[start + 2 * i], pool[start + 2 * i + 1]
+        eu, ev = bu - au, bv - av
+        wu, wv = u - au, v - av
+        t = (wu * eu + wv * ev) / (eu * eu + ev * ev)
+        t = min(max(t, 0.0), 1.0)
+        du, dv = wu - eu * t, wv - ev * t
+        best = min(best, du * du + dv * dv)
+        if (av > v) != (bv > v) and wu < eu * wv / ev:
+            inside = not inside
+        bu, bv = au, av
+    return -math.sqrt(best) if inside else math.sqrt(best)
+
+
+@njit(cache=True, error_model="numpy")
+def sheet(n, pool, start, length, x, y, z):
+    """A bent outline of half thickness t0..t1 with a round rim: origin (3), axes u v w (3x3), t0 t1 length kb kc kt."""
+    dx, dy, dz = x - n[0], y - n[1], z - n[2]
+    u = n[3] * dx + n[4] * dy + n[5] * dz
+    v = n[6] * dx + n[7] * dy + n[8] * dz
+    w = n[9] * dx + n[10] * dy + n[11] * dz
+    kb = n[15] if u > 0.0 else 0.0
+    w0 = kb * u * u + n[16] * v * v + n[17] * u * v
+    wu = 2.0 * kb * u + n[17] * v
+    wv = 2.0 * n[16] * v + n[17] * u
+    h = (w - w0) / math.sqrt(1.0 + wu * wu + wv * wv)
+    d = max(polygon(pool, start, length, u, v), 0.0)
+    t = n[12] + (n[13] - n[12]) * min(max(u / n[14], 0.0), 1.0)
+    return math.sqrt(d * d + h * h) - t
+
+
+@njit(cache=True, error_model="numpy")
+def grid(n, pool, start, x, y, z):
+    """Trilinear samples: origin (3), spacing, counts (3); outside the grid the distance to it is added."""
+    base = start
+    away = 0.0
+    c = (x, y, z)
+    weights = (0.0, 0.0, 0.0)
+    strides = (int(n[5] * n[6]), int(n[6]), 1)
+    for i in range(3):
+        s = (c[i] - n[i]) / n[3]
+        inside = min(max(s, 0.0), n[4 + i] - 1.0)
+        away += ((s - inside) * n[3]) ** 2
+        cell = min(int(inside), int(n[4 + i]) - 2)
+        base += cell * strides[i]
+        if i == 0:
+            weights = (inside - cell, 0.0, 0.0)
+        elif i == 1:
+            weights = (weights[0], inside - cell, 0.0)
+        else:
+            weights = (weights[0], weights[1], inside - cell)
+    value = 0.0
+    for corner in range(8):
+        w = 1.0
+        at = base
+        for i in range(3):
+            if (corner >> i) & 1:
+                w *= weights[i]
+                at += strides[i]
+            else:
+                w *= 1.0 - weights[i]
+        value += w * pool[at]
+    return value + math.sqrt(away)
+
+
+@njit(cache=True, error_model="numpy")
+def row_distance(code, n, pool, x, y, z):
+    """Distance to one row, at a point already folded by the row's mirrors."""
+    kind = code[KIND]
+    p = n[PARAMS:]
+    if kind == CONE:
+        return cone(p, x, y, z)
+    if kind == ELLIPSOID:
+        return ellipsoid(p, x, y, z)
+    if kind == BOX:
+        return box(p, x, y, z)
+    if kind == REVOLVE:
+        r = math.sqrt((x - p[0]) ** 2 + (y - p[1]) ** 2)
+        return polygon(pool, code[POOL], code[LENGTH], r, z - p[2]) - p[3]
+    if kind == SHEET:
+        return sheet(p, pool, code[POOL], code[LENGTH], x, y, z)
+    return grid(p, pool, code[POOL], x, y, z)
+
+
+@njit(cache=True, error_model="numpy")
+def joined(d, g, op, k):
+    """Smooth union min(d,g) - h²k/4 or subtraction -(min(-d,g) - h²k/4), h = max(k-|d-g|,0)/k."""
+    if op == SUBTRACT:
+        d = -d
+    low = min(d, g)
+    if k > 0.0:
+        h = max(k - abs(d - g), 0.0) / k
+        low -= 0.25 * h * h * k
+    return -low if op == SUBTRACT else low
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate(codes, numbers, pool, x, y, z):
+    """Signed distance of the whole table at one point: negative inside."""
+    d = FAR
+    g = FAR
+    first = 0
+    for i in range(codes.shape[0]):
+        if codes[i, GROUP] != codes[first, GROUP]:
+            d = joined(d, g, codes[first, OP], numbers[first, BLEND])
+            g = FAR
+            first = i
+        px = abs(x) if codes[i, MIRROR] & MIRROR_X else x
+        py = abs(y) if codes[i, MIRROR] & MIRROR_Y else y
+        if numbers[i, BOUND + 3] < FAR:
+            reach = numbers[i, BOUND + 3] + min(g, (d if codes[i, OP] == UNION else -d) + numbers[i, BLEND])
+            bx, by, bz = px - numbers[i, BOUND], py - numbers[i, BOUND + 1], z - numbers[i, BOUND + 2]
+            if reach <= 0.0 or bx * bx + by * by + bz * bz >= reach * reach:
+                continue
+        g = min(g, row_distance(codes[i], numbers[i], pool, px, py, z))
+    return joined(d, g, codes[first, OP], numbers[first, BLEND])
+
+
+@njit(cache=True, error_model="numpy")
+def distances(codes, numbers, pool, points, out):
+    """Fill out (n,) with the signed distances at points (n, 3)."""
+    for i in range(points.shape[0]):
+        out[i] = evaluate(codes, numbers, pool, points[i, 0], points[i, 1], points[i, 2])
+
+
+@njit(cache=True, error_model="numpy")
+def gradient(codes, numbers, pool, x, y, z, eps):
+    """Central differences of the distance at one point."""
+    s = 0.5 / eps
+    gx = evaluate(codes, numbers, pool, x + eps, y, z) - evaluate(codes, numbers, pool, x - eps, y, z)
+    gy = evaluate(codes, numbers, pool, x, y + eps, z) - evaluate(codes, numbers, pool, x, y - eps, z)
+    gz = evaluate(codes, numbers, pool, x, y, z + eps) - evaluate(codes, numbers, pool, x, y, z - eps)
+    return gx * s, gy * s, gz * s
+
+
+@njit(cache=True, error_model="numpy")
+def newton(codes, numbers, pool, x, y, z, eps, limit, steps):
+    """Walk p <- p - f grad f / |grad f|², each step at most `limit` long; ends on the surface."""
+    for _ in range(steps):
+        f = evaluate(codes, numbers, pool, x, y, z)
+        gx, gy, gz = gradient(codes, numbers, pool, x, y, z, eps)
+        g2 = gx * gx + gy * gy + gz * gz
+        if g2 < 1e-12:  # a medial point: no direction leads to the surface
+            break
+        s = f / g2
+        length = abs(s) * math.sqrt(g2)
+        if length > limit:
+            s *= limit / length
+        x, y, z = x - s * gx, y - s * gy, z - s * gz
+    return x, y, z
+
+
+@njit(cache=True, error_model="numpy")
+def project(codes, numbers, pool, points, normals, eps, limit, steps):
+    """Move points (n, 3) onto the surface in place and fill normals (n, 3) with unit gradients."""
+    for i in range(points.shape[0]):
+        x, y, z = newton(codes, numbers, pool, points[i, 0], points[i, 1], points[i, 2], eps, limit, steps)
+        points[i, 0], points[i, 1], points[i, 2] = x, y, z
+        gx, gy, gz = gradient(codes, numbers, pool, x, y, z, eps)
+        length = max(math.sqrt(gx * gx + gy * gy + gz * gz), 1e-30)
+        normals[i, 0], normals[i, 1], normals[i, 2] = gx / length, gy / length, gz / length
+
+
+@njit(cache=True, error_model="numpy")
+def shade(codes, numbers, pool, colors, sigma, points, out_colors, out_labels, scratch):
+    """Colour by weights exp(-(d_i - d_min)/sigma) of the united rows, and the label of the nearest row."""
+    rows = codes.shape[0]
+    for p in range(points.shape[0]):
+        x, y, z = points[p, 0], points[p, 1], points[p, 2]
+        best = 0
+        for i in range(rows):
+            px = abs(x) if codes[i, MIRROR] & MIRROR_X else x
+            py = abs(y) if codes[i, MIRROR] & MIRROR_Y else y
+            scratch[i] = FAR
+            if codes[i, OP] == UNION:
+                scratch[i] = row_distance(codes[i], numbers[i], pool, px, py, z)
+            if scratch[i] < scratch[best]:
+                best = i
+        out_labels[p] = codes[best, LABEL]
+        total = 0.0
+        out_colors[p] = 0.0
+        for i in range(rows):
+            far = (scratch[i] - scratch[best]) / sigma
+            if far < 30.0:
+                w = math.exp(-far)
+                total += w
+                for c in range(3):
+                    out_colors[p, c] += w * colors[i, c]
+        for c in range(3):
+            out_colors[p, c] /= total
+
+
+@njit(cache=True, error_model="numpy")
+def cuts(codes, numbers, pool, low, high, f_low, f_high, out):
+    """Fraction t of each segment low -> high at which the distance vanishes (f_low < 0 < f_high), regula falsi."""
+    for i in range(low.shape[0]):
+        a, b, fa, fb = 0.0, 1.0, f_low[i], f_high[i]
+        side = 0
+        t = 0.5
+        for _ in range(24):
+            t = (a * fb - b * fa) / (fb - fa)
+            x = low[i, 0] + t * (high[i, 0] - low[i, 0])
+            y = low[i, 1] + t * (high[i, 1] - low[i, 1])
+            z = low[i, 2] + t * (high[i, 2] - low[i, 2])
+            f = evaluate(codes, numbers, pool, x, y, z)
+            if abs(f) < 1e-10 or b - a < 1e-10:
+                break
+            if f < 0.0:
+                a, fa = t, f
+                if side == -1:  # Illinois: halve the stale end so that both ends move
+                    fb *= 0.5
+                side = -1
+            else:
+                b, fb = t, f
+                if side == 1:
+                    fa *= 0.5
+                side = 1
+        out[i] = min(max(t, 0.0), 1.0)
