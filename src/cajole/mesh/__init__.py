@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cajole.mesh.embedding import Embedding, embed
+from cajole.mesh.files import read_bou, read_mesh, read_veg, write_mesh
+from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.generate import box_tets, grid_triangles
 from cajole.mesh.repair import repaired
 from cajole.mesh.skin import Skin
@@ -16,11 +18,16 @@ __all__ = [
     "MeshTet",
     "MeshTri",
     "Skin",
+    "VegFile",
     "box_tets",
     "embed",
     "grid_triangles",
+    "read_bou",
+    "read_mesh",
+    "read_veg",
     "repaired",
     "subdivide",
     "vertex_normals",
     "voxelise",
+    "write_mesh",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,6 +86,12 @@ class Mesh:
     @cached_property
     def _tree(self) -> cKDTree:
         return cKDTree(self.vertices[self.used])
+
+    def noted(self, *notes: str) -> Self:
+        """The same mesh with more to tell: `notes` before its own."""
+        mesh = copy(self)
+        object.__setattr__(mesh, "notes", (*notes, *self.notes))
+        return mesh
 
     @overload
     def nearest(self, point: tuple[float, float, float]) -> int: ...

@@ -24,9 +24,7 @@ def repaired(vertices: ArrayLike, triangles: ArrayLike) -> MeshTri:
         raise MeshError(f"none of the {len(elements)} triangles has an area: the mesh would be empty")
     mesh = MeshTri(points, elements[good])
     dropped = int((~good).sum())
-    if dropped:
-        object.__setattr__(mesh, "notes", (f"{dropped} triangles without area were dropped", *mesh.notes))
-    return mesh
+    return mesh.noted(f"{dropped} triangles without area were dropped") if dropped else mesh
 
 
 def welded(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:

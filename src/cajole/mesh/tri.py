@@ -133,9 +133,7 @@ class MeshTri(Mesh):
         if points.shape != self.vertices.shape:
             raise MeshError(f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}")
         _refuse_flat(points, self.triangles)
-        mesh = MeshTri._trusted(points, self.triangles)
-        object.__setattr__(mesh, "notes", self.notes)
-        return mesh
+        return MeshTri._trusted(points, self.triangles).noted(*self.notes)
 
 
 def cross_products(vertices: Floats, triangles: Indices) -> Floats:

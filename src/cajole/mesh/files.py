@@ -1,0 +1,117 @@
+"""Meshes in and out of files; the suffix says which format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from cajole.errors import FileError, InputError
+from cajole.mesh.base import Indices
+from cajole.mesh.formats import foreign, obj, ply, stl, tetgen, veg
+from cajole.mesh.formats.veg import VegFile
+from cajole.mesh.tet import MeshTet
+from cajole.mesh.tri import MeshTri
+from cajole.storage import atomic_path
+
+Result = TypeVar("Result")
+
+READERS: dict[str, Callable[[Path], MeshTet | MeshTri]] = {
+    ".veg": veg.read_geometry,
+    ".obj": obj.read_obj,
+    ".ply": ply.read_ply,
+    ".stl": stl.read_stl,
+    ".node": tetgen.read_tetgen,
+    ".ele": tetgen.read_tetgen,
+    **dict.fromkeys(foreign.FORMATS, foreign.read_foreign),
+}
+TET_WRITERS: dict[str, Callable[[MeshTet, Path], None]] = {
+    ".veg": veg.write_geometry,
+    ".node": tetgen.write_nodes,
+    ".ele": tetgen.write_tets,
+    **dict.fromkeys(foreign.FORMATS, foreign.write_foreign),
+}
+TRI_WRITERS: dict[str, Callable[[MeshTri, Path], None]] = {
+    ".obj": obj.write_obj,
+    ".ply": ply.write_ply,
+    ".stl": stl.write_stl,
+    **dict.fromkeys(foreign.FORMATS, foreign.write_foreign),
+}
+
+
+def read_mesh(path: str | os.PathLike[str]) -> MeshTet | MeshTri:
+    """Read a mesh: .veg .node .ele hold tets, .obj .ply .stl triangles, .msh .vtk .vtu .mesh either.
+
+    What was unusual is in the mesh's `notes`. Raises FileError, with the line where one is to blame, for any file
+    that is missing, cut off, damaged, of an unknown suffix, or holds what cannot be a mesh.
+    """
+    file = _path(path)
+    suffix = file.suffix.lower()
+    if suffix not in READERS:
+        raise FileError(f"{file}: unknown suffix {file.suffix!r}; meshes are read from {' '.join(READERS)}")
+    return _as_file_error(READERS[suffix], file)
+
+
+def read_veg(path: str | os.PathLike[str]) -> VegFile:
+    """Read mesh, materials per tet and named sets of a .veg file.
+
+    Raises FileError with the line where the file is wrong, also for materials other than ENU (Young and Poisson).
+    """
+    return _as_file_error(veg.read_veg, _path(path))
+
+
+def read_bou(path: str | os.PathLike[str]) -> Indices:
+    """Read a .bou file of fixed vertices, counted from 1 in the file, as sorted indices from 0.
+
+    Raises FileError for anything but numbers.
+    """
+    return _as_file_error(veg.read_bou, _path(path))
+
+
+def write_mesh(mesh: MeshTet | MeshTri, path: str | os.PathLike[str]) -> None:
+    """Write a mesh in the format of the suffix; .node and .ele are written as a pair, whichever is named.
+
+    A file is replaced as a whole or not at all. Raises FileError for a suffix that cannot hold this mesh.
+    """
+    file = _path(path)
+    suffix = file.suffix.lower()
+    if not isinstance(mesh, MeshTet | MeshTri):
+        raise InputError(f"write_mesh needs a MeshTet or a MeshTri, not {type(mesh).__name__}")
+    writers: Mapping[str, Callable[..., None]] = TET_WRITERS if isinstance(mesh, MeshTet) else TRI_WRITERS
+    if suffix not in writers:
+        raise FileError(f"{file}: {_refusal(mesh, file.suffix)}")
+    for ending in (".node", ".ele") if suffix in (".node", ".ele") else (file.suffix,):
+        with atomic_path(file.with_suffix(ending)) as temporary:
+            writers[ending.lower()](mesh, temporary)
+
+
+def _refusal(mesh: MeshTet | MeshTri, suffix: str) -> str:
+    if isinstance(mesh, MeshTet):
+        known = " ".join(TET_WRITERS)
+        if suffix.lower() in TRI_WRITERS:
+            return f"{suffix} holds triangles, not tets; write mesh.surface, or the tets to one of {known}"
+        return f"unknown suffix {suffix!r}; tets are written to {known}"
+    known = " ".join(TRI_WRITERS)
+    if suffix.lower() in TET_WRITERS:
+        return f"{suffix} holds tets, not triangles; write to one of {known}, or voxelise the surface first"
+    return f"unknown suffix {suffix!r}; triangles are written to {known}"
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise FileError(f"a path is a string or a Path, not {type(path).__name__}") from None
+
+
+def _as_file_error(read: Callable[[Path], Result], path: Path) -> Result:
+    """Whatever the content was refused for is the file's fault, and the message names the file."""
+    try:
+        return read(path)
+    except FileError:
+        raise
+    except InputError as reason:
+        raise FileError(f"{path}: {reason}") from None
+    except MemoryError:
+        raise FileError(f"{path}: there is not enough memory for what the file promises; is it damaged?") from None

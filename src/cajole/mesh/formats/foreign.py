@@ -1,0 +1,77 @@
+"""Formats that meshio reads and writes: .msh .vtk .vtu .mesh."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cajole.errors import FileError
+from cajole.mesh.formats.text import file_bytes
+from cajole.mesh.repair import repaired
+from cajole.mesh.tet import MeshTet
+from cajole.mesh.tri import MeshTri
+
+# meshio's names; of those it knows for a suffix, the one people mean
+FORMATS = {".msh": "gmsh", ".vtk": "vtk", ".vtu": "vtu", ".mesh": "medit"}
+
+
+def read_foreign(path: Path) -> MeshTet | MeshTri:
+    """Read tets, or triangles where there are none; other cells are noted. Raises FileError for anything else."""
+    file_bytes(path)
+    import meshio
+
+    with _quiet(f"cannot read {path} as {path.suffix}"):
+        content = meshio.read(path, file_format=FORMATS[path.suffix.lower()])
+        points = _points(content)
+        cells = _cells(content)
+    for kind in ("tetra", "triangle"):
+        if kind in cells:
+            mesh = MeshTet(points, cells[kind]) if kind == "tetra" else repaired(points, cells[kind])
+            others = [f"{len(rows)} {name}" for name, rows in cells.items() if name != kind]
+            return mesh.noted(f"other cells were passed over: {', '.join(others)}") if others else mesh
+    raise FileError(f"{path} holds no tets or triangles, only {', '.join(cells) or 'no cells at all'}")
+
+
+def write_foreign(mesh: MeshTet | MeshTri, path: Path) -> None:
+    """Write tets or triangles."""
+    import meshio
+
+    kind = "tetra" if isinstance(mesh, MeshTet) else "triangle"
+    with _quiet(f"cannot write {path.suffix}"):
+        content = meshio.Mesh(mesh.vertices.copy(), [(kind, mesh.elements.copy())])
+        meshio.write(path, content, file_format=FORMATS[path.suffix.lower()])
+
+
+def _points(content: Any) -> np.ndarray:
+    points = np.asarray(content.points, dtype=np.float64)
+    if points.ndim == 2 and points.shape[1] == 2:
+        points = np.column_stack([points, np.zeros(len(points))])
+    return points
+
+
+def _cells(content: Any) -> dict[str, np.ndarray]:
+    kinds = dict.fromkeys(block.type for block in content.cells)
+    rows = {kind: [np.asarray(b.data) for b in content.cells if b.type == kind] for kind in kinds}
+    return {kind: np.concatenate(blocks).astype(np.int64) for kind, blocks in rows.items() if sum(map(len, blocks)) > 0}
+
+
+@contextlib.contextmanager
+def _quiet(what: str) -> Iterator[None]:
+    """Turn whatever meshio does about a bad file, printing and leaving Python included, into a FileError."""
+    said = io.StringIO()
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            warnings.simplefilter("ignore")
+            yield
+    except OSError:
+        raise
+    except (Exception, SystemExit) as reason:
+        # damaged files surface as any exception at all in its parsers, down to IndexError and UnicodeDecodeError
+        why = " ".join(said.getvalue().split()) or f"{type(reason).__name__} {reason}".strip()
+        raise FileError(f"{what}: {why[:200]}; is it damaged, or its suffix wrong?") from None

@@ -1,0 +1,76 @@
+"""Wavefront .obj: vertices and faces; everything else in it is passed over."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from cajole.errors import FileError
+from cajole.mesh.formats.text import Line, float_rows, text_lines
+from cajole.mesh.repair import repaired
+from cajole.mesh.tri import MeshTri
+
+
+def read_obj(path: Path) -> MeshTri:
+    """Read vertices and faces; polygons become fans. Raises FileError with the line where the file is wrong."""
+    lines = _continued(text_lines(path))
+    rows: list[Line] = []
+    triangles: list[tuple[int, int, int]] = []
+    for line in lines:
+        kind, _, _ = line.text.partition(" ")
+        if kind == "v":
+            rows.append(line)
+        elif kind == "f":
+            ring = [_vertex(word, len(rows), line) for word in line.text.split()[1:]]
+            if len(ring) < 3:
+                raise line.wrong(f"a face needs at least three vertices, found {line.text[:60]!r}")
+            triangles += [(ring[0], one, two) for one, two in pairwise(ring[1:])]
+    if not rows or not triangles:
+        raise FileError(
+            f"{path} holds {len(rows)} vertices and {len(triangles)} faces: it needs lines with 'v' and 'f'"
+        )
+    vertices = float_rows(rows, 1, 3, "v x y z")
+    _in_range(path, triangles, len(rows))
+    return repaired(vertices, np.array(triangles, dtype=np.int64))
+
+
+def write_obj(mesh: MeshTri, path: Path) -> None:
+    """Write vertices with all their digits, and faces."""
+    with path.open("w", encoding="ascii") as out:
+        out.writelines(f"v {x!r} {y!r} {z!r}\n" for x, y, z in mesh.vertices.tolist())
+        out.writelines(f"f {a} {b} {c}\n" for a, b, c in (mesh.triangles + 1).tolist())
+
+
+def _continued(lines: list[Line]) -> list[Line]:
+    """Lines that end in a backslash joined with the next; tabs made spaces."""
+    joined: list[Line] = []
+    start: Line | None = None
+    for line in lines:
+        text = line.text.replace("\t", " ")
+        whole = Line(line.file, line.number, text) if start is None else start._replace(text=f"{start.text} {text}")
+        start = whole._replace(text=whole.text[:-1]) if text.endswith("\\") else None
+        if start is None:
+            joined.append(whole)
+    if start is not None:
+        raise start.wrong("the last line asks for a continuation: the file seems cut off")
+    return joined
+
+
+def _vertex(word: str, count: int, line: Line) -> int:
+    """The index of `v`, `v/vt`, `v//vn` or `v/vt/vn`, from 0; negative numbers count back from the last vertex."""
+    try:
+        number = int(word.partition("/")[0])
+    except ValueError:
+        raise line.wrong(f"expected vertex numbers such as 3 or 3/1/2, found {word[:40]!r}") from None
+    index = number - 1 if number > 0 else count + number
+    if number == 0 or index < 0 or index >= 2**62:
+        raise line.wrong(f"there is no vertex {number}: numbers start at 1, or at -1 for the last of {count} so far")
+    return index
+
+
+def _in_range(path: Path, triangles: list[tuple[int, int, int]], count: int) -> None:
+    top = max(map(max, triangles))
+    if top >= count:
+        raise FileError(f"{path}: a face names vertex {top + 1}, but the file holds {count}: is it cut off?")

@@ -1,0 +1,57 @@
+"""STL: loose triangles, as text or binary; corners at one position are made one vertex."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from cajole.errors import FileError
+from cajole.mesh.base import Floats
+from cajole.mesh.formats.text import file_bytes, float_rows, text_lines
+from cajole.mesh.repair import repaired, welded
+from cajole.mesh.tri import MeshTri
+
+HEADER = 80
+TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_stl(path: Path) -> MeshTri:
+    """Read triangles. Raises FileError for a file that is cut off or neither kind of STL."""
+    data = file_bytes(path)
+    promised = struct.unpack_from("<I", data, HEADER)[0] if len(data) >= HEADER + 4 else -1
+    # the size decides: many binary files begin with the word that marks a text file
+    if len(data) == HEADER + 4 + promised * TRIANGLE.itemsize:
+        corners = np.frombuffer(data, TRIANGLE, offset=HEADER + 4)["corners"].astype(np.float64)
+    elif data.lstrip()[:5].lower() == b"solid" and b"\0" not in data:
+        corners = _text(path)
+    else:
+        raise FileError(
+            f"{path} is no STL: text begins with 'solid', and binary with {promised} triangles, as bytes 80 to 83 say, "
+            f"has {HEADER + 4 + max(promised, 0) * TRIANGLE.itemsize} bytes, not {len(data)}; is it cut off?"
+        )
+    if not len(corners):
+        raise FileError(f"{path} holds no triangle")
+    points = corners.reshape(-1, 3)
+    if not np.isfinite(points).all():
+        raise FileError(f"{path}: triangle {int(np.argmin(np.isfinite(corners).all(axis=(1, 2)))) + 1} is not finite")
+    return repaired(*welded(points, np.arange(len(points)).reshape(-1, 3)))
+
+
+def write_stl(mesh: MeshTri, path: Path) -> None:
+    """Write binary STL; the format keeps seven digits of each coordinate and no shared vertices."""
+    records = np.zeros(len(mesh.triangles), TRIANGLE)
+    records["normal"] = mesh.normals
+    records["corners"] = mesh.vertices[mesh.triangles]
+    path.write_bytes(b"binary STL".ljust(HEADER, b" ") + struct.pack("<I", len(records)) + records.tobytes())
+
+
+def _text(path: Path) -> Floats:
+    lines = text_lines(path)
+    rows = [line for line in lines if line.text[:6].lower() == "vertex"]
+    if not lines[-1].text.lower().startswith("endsolid"):
+        raise lines[-1].wrong("expected 'endsolid' as the last line: the file seems cut off")
+    if len(rows) % 3:
+        raise rows[-1].wrong(f"{len(rows)} vertices do not make whole triangles")
+    return float_rows(rows, 1, 3, "vertex x y z").reshape(-1, 3, 3)

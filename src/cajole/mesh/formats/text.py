@@ -1,0 +1,140 @@
+"""Reading files line by line, with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.errors import FileError
+
+
+class Line(NamedTuple):
+    """A line of text and where it stands."""
+
+    file: Path
+    number: int
+    text: str
+
+    def wrong(self, message: str) -> FileError:
+        """The error that this line deserves."""
+        return FileError(f"{self.file}, line {self.number}: {message}")
+
+    @property
+    def words(self) -> list[str]:
+        """What stands between spaces and commas."""
+        return self.text.replace(",", " ").split()
+
+
+def file_bytes(path: str | os.PathLike[str], *, empty: bool = False) -> bytes:
+    """What a file holds. Raises FileError when it is missing, a folder, unreadable or (unless `empty`) empty."""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist; check the name and the folder") from None
+    except IsADirectoryError:
+        raise FileError(f"{path} is a folder; name a file in it") from None
+    except (OSError, ValueError) as reason:
+        raise FileError(f"{path} cannot be read: {getattr(reason, 'strerror', None) or reason}") from None
+    if not data and not empty:
+        raise FileError(f"{path} is empty; write it again or take another copy")
+    return data
+
+
+def text_lines(path: Path, *, empty: bool = False) -> list[Line]:
+    """The lines of a text file, without `#` comments and blank lines. Raises FileError for a binary file."""
+    data = file_bytes(path, empty=empty)
+    if b"\0" in data:
+        raise FileError(f"{path} is binary, but a {path.suffix} file is text; is its suffix wrong?")
+    rows = data.decode("utf-8", errors="replace").splitlines()
+    lines = (Line(path, number, row.partition("#")[0].strip()) for number, row in enumerate(rows, start=1))
+    return [line for line in lines if line.text]
+
+
+def whole(line: Line, column: int, what: str) -> int:
+    """The whole number in one column of a line."""
+    try:
+        return int(line.words[column])
+    except (IndexError, ValueError):
+        raise line.wrong(f"expected {what}, found {line.text[:60]!r}") from None
+
+
+def float_rows(lines: Sequence[Line], first: int, count: int, what: str) -> NDArray[np.float64]:
+    """(rows, count) numbers from columns first..first+count of each line."""
+    rows = [line.words[first : first + count] for line in lines]
+    try:
+        if any(len(row) != count for row in rows):
+            raise ValueError
+        return np.array(rows, dtype=np.float64).reshape(-1, count)
+    except ValueError:
+        raise _offender(lines, rows, count, float, what) from None
+
+
+def whole_rows(lines: Sequence[Line], first: int, count: int, what: str) -> NDArray[np.int64]:
+    """(rows, count) whole numbers from columns first..first+count of each line."""
+    rows = [line.words[first : first + count] for line in lines]
+    try:
+        if any(len(row) != count for row in rows):
+            raise ValueError
+        # through int, because numpy would take a string such as 1.0 apart differently in each version
+        return np.array([[int(word) for word in row] for row in rows], dtype=np.int64).reshape(-1, count)
+    except (ValueError, OverflowError):
+        raise _offender(lines, rows, count, _int64, what) from None
+
+
+def counted(body: Sequence[Line], what: str, end: Line) -> tuple[int, list[Line]]:
+    """The rows of a block that begins with their number. Raises FileError when there are fewer or more."""
+    if not body:
+        raise end.wrong(f"expected the number of {what} after this line, but the block is empty")
+    head = body[0]
+    count = whole(head, 0, f"the number of {what}")
+    have = len(body) - 1
+    if have != count:
+        kind = "the file seems cut off" if have < count else "there are too many"
+        raise body[-1].wrong(f"expected {count} {what} (line {head.number} says so), found {have}: {kind}")
+    if count < 1:
+        raise head.wrong(f"the number of {what} is {count}, but must be at least one")
+    return count, list(body[1:])
+
+
+def first_index(rows: NDArray[np.int64], lines: Sequence[Line], what: str) -> int:
+    """Whether rows number themselves from 0 or from 1; anything but consecutive numbers is an error."""
+    start = int(rows[0, 0])
+    if start not in (0, 1):
+        raise lines[0].wrong(f"the first of the {what} is number {start}, but numbering starts at 0 or 1")
+    wrong = rows[:, 0] != start + np.arange(len(rows))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise lines[at].wrong(f"expected number {start + at} of the {what}, found {rows[at, 0]}")
+    return start
+
+
+def within(indices: NDArray[np.int64], lines: Sequence[Line], start: int, count: int) -> NDArray[np.int64]:
+    """Vertex numbers of elements, counted from `start` in the file, as indices from 0."""
+    wrong = (indices < start) | (indices >= start + count)
+    if wrong.any():
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
+        bad = indices[row, column]
+        raise lines[row].wrong(f"there is no vertex {bad}: vertices are numbered {start} to {start + count - 1}")
+    return indices - start
+
+
+def _int64(word: str) -> np.int64:
+    return np.int64(int(word))
+
+
+def _offender(
+    lines: Sequence[Line], rows: list[list[str]], count: int, kind: Callable[[str], object], what: str
+) -> FileError:
+    for line, row in zip(lines, rows):
+        try:
+            good = len(row) == count and all(kind(word) is not None for word in row)
+        except (ValueError, OverflowError):
+            good = False
+        if not good:
+            return line.wrong(f"expected {what}, found {line.text[:60]!r}")
+    return FileError(f"{lines[0].file}: expected {what} on every line")
