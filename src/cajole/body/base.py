@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body.pattern import BlockPattern
 from cajole.errors import InputError
+from cajole.mesh import MeshTet, MeshTri
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -77,6 +78,10 @@ class Body(ABC):
         """
 
     @abstractmethod
+    def drawn_mesh(self) -> MeshTet | MeshTri:
+        """The mesh that shows this body in an animation, with the body's own vertex numbering."""
+
+    @abstractmethod
     def content(self) -> str:
         """A hash of everything that decides the body's physics: equal bodies, equal hash."""
 
@@ -127,15 +132,30 @@ class Body(ABC):
         return self.vertex_masses[:, None] * checks.real_array(acceleration, "acceleration", (3,))
 
     def rigid_motions(self) -> Array:
-        """Mass-orthonormal linearised rigid motions (3n, 6), all vertices, about the centre of mass."""
-        arms = self.vertices - self.vertex_masses @ self.vertices / self.total_mass
-        basis = np.zeros((self.count, 3, 6))
-        for axis in range(3):
-            basis[:, axis, axis] = 1.0
-            basis[:, :, 3 + axis] = np.cross(np.eye(3)[axis], arms)
-        R = basis.reshape(3 * self.count, 6)
+        """Mass-orthonormal linearised rigid motions (3n, k) that the fixed vertices leave free, of every separate piece.
+
+        k is 6 for a free connected body, 0 once three vertices that are not in line are fixed.
+        """
+        pieces = self.pattern.components()
+        columns = [self._rigid_motions_of(np.flatnonzero(pieces == p)) for p in range(pieces.max() + 1)]
+        return np.hstack(columns)
+
+    def _rigid_motions_of(self, piece: Index) -> Array:
+        arms = self.vertices[piece] - self.vertices[piece].mean(axis=0)
+        turns = [np.cross(axis, arms) for axis in np.eye(3)]
+        moves = [np.broadcast_to(axis * np.linalg.norm(arms, axis=1).max(), arms.shape) for axis in np.eye(3)]
+        R = np.zeros((self.count, 3, 6))
+        R[piece] = np.stack([*moves, *turns], axis=2)
+        held = R[np.intersect1d(piece, self.fixed)].reshape(-1, 6)
+        if len(held):
+            _, sizes, turn = np.linalg.svd(held)
+            still = np.concatenate([sizes, np.zeros(6 - len(sizes))]) <= 1e-9 * sizes.max(initial=1e-300)
+            R = R @ turn[still].T
+        R = R.reshape(3 * self.count, -1)
         values, vectors = np.linalg.eigh(R.T @ (self.mass @ R))
-        return R @ (vectors / np.sqrt(values))
+        # a piece in one line (two masses and a spring) cannot turn about it
+        turning = values > 1e-12 * values.max(initial=0.0)
+        return R @ (vectors[:, turning] / np.sqrt(values[turning]))
 
     def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:
         """`displacement` as a finite (n, 3) array."""

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 Index = NDArray[np.int64]
 
@@ -49,6 +50,11 @@ class BlockPattern:
         matrix.has_sorted_indices = True
         matrix.has_canonical_format = True
         return matrix
+
+    def components(self) -> Index:
+        """Number of the connected piece that each vertex belongs to (n,)."""
+        blocks = sp.csr_array((np.ones(len(self._block_columns)), self._block_columns, self._first))
+        return connected_components(blocks, directed=False)[1].astype(np.int64)
 
     def restricted(self, dofs: Index) -> tuple[sp.csr_array, Index]:
         """The sub-pattern on `dofs` as a matrix of zeros, and where each of its values stands in `data`."""

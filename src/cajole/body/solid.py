@@ -103,6 +103,9 @@ class BodySolid(Body):
             force += self._drag(u, v)
         return force
 
+    def drawn_mesh(self) -> MeshTet:
+        return self.mesh
+
     def content(self) -> str:
         _, _, _, lam, mu = self._elastic
         return content_hash("solid", self.mesh.content, lam, mu, self.densities, self.fixed, self.alpha, self.beta)

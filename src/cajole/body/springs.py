@@ -100,6 +100,15 @@ class BodySprings(Body):
             self._fill(kernels.DRAG, u, v, drag, out)
         return self._forces(u, v, 1.0, 1.0)
 
+    def drawn_mesh(self) -> MeshTri | MeshTet:
+        """The mesh given, or the triangles that springs close. Raises InputError when there is neither."""
+        if self.mesh is not None:
+            return self.mesh
+        triangles = _closed_triangles(self.edges, self.count)
+        if len(triangles) == 0:
+            raise InputError("these springs close no triangle, so there is nothing to draw; give mesh= to BodySprings")
+        return MeshTri(self.vertices, triangles)
+
     def content(self) -> str:
         return content_hash(
             "springs", self.vertices, self.edges, self.spring_stiffness, self.rest_lengths,
@@ -145,6 +154,18 @@ def _refuse_collapsed(springs: Index, lengths: Array) -> None:
     if (lengths == 0).any():
         where = int(np.argmin(lengths))
         raise InputError(f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one")
+
+
+def _closed_triangles(edges: Index, count: int) -> Index:
+    """Every three vertices joined pairwise by springs, once."""
+    ends = np.sort(edges, axis=1)
+    graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    found = []
+    for i, j in np.unique(ends, axis=0):
+        shared = np.intersect1d(graph.indices[graph.indptr[i] : graph.indptr[i + 1]],
+                                graph.indices[graph.indptr[j] : graph.indptr[j + 1]])
+        found.extend((i, j, k) for k in shared)
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
 def _per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:

@@ -1,0 +1,96 @@
+"""`modes`: how a body vibrates about its rest shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.body import Body
+from cajole.linalg import lowest_eigenpairs
+from cajole.progress import Progress
+from cajole.storage import cache_load, cache_store, content_hash
+
+Array = NDArray[np.float64]
+
+# Changing what is computed must change this, or old answers would be read from the cache.
+VERSION = 1
+# Eigenvalues this small beside the largest diagonal ratio of K and M are zero up to rounding.
+ZERO = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Vibrations K φ = ω² M φ about rest.
+
+    shapes: (3n, count) mass-orthonormal, zero at fixed vertices; eigenvalues: (count,) ω² [rad²/s²], ascending;
+    rigid: how many of them, the first ones, are rigid motions.
+    """
+
+    shapes: Array
+    eigenvalues: Array
+    rigid: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.eigenvalues)
+
+    @property
+    def frequencies(self) -> Array:
+        """(count,) [Hz]"""
+        return np.sqrt(np.maximum(self.eigenvalues, 0.0)) / (2.0 * np.pi)
+
+    def shape(self, index: int) -> Array:
+        """Mode `index` as a displacement (n, 3)."""
+        return self.shapes[:, index].reshape(-1, 3)
+
+
+def modes(
+    body: Body,
+    count: int = 30,
+    *,
+    rigid: bool = False,
+    cache: bool = True,
+    backend: str | None = None,
+    progress: Progress | None = None,
+) -> Modes:
+    """The `count` lowest modes of `body` at rest.
+
+    rigid: whether the rigid motions of a body that is not held come first and are counted; else only elastic modes.
+    cache: keep the answer on disk, found again by the content of the body.
+    Raises InputError when the body has fewer modes, NotConverged when the eigensolver's count of modes is not met.
+    """
+    loose = body.rigid_motions()
+    zero = loose.shape[1]
+    leading = zero if rigid else 0
+    count = checks.count(count, "count (of modes)", most=len(body.free_dofs) - zero + leading)
+    elastic = max(count - leading, 0)
+    values, shapes = _elastic(body, elastic, loose, cache, backend, progress)
+    if leading:
+        values = np.concatenate([np.zeros(leading), values])[:count]
+        shapes = np.hstack([loose, shapes])[:, :count]
+    return Modes(shapes, values, min(leading, count))
+
+
+def _elastic(
+    body: Body, count: int, loose: Array, cache: bool, backend: str | None, progress: Progress | None
+) -> tuple[Array, Array]:
+    size = 3 * body.count
+    if count == 0:
+        return np.empty(0), np.empty((size, 0))
+    key = content_hash("modes", VERSION, body.content(), count)
+    stored = cache_load("modes", key) if cache else None
+    if stored is not None and stored.keys() == {"values", "shapes"} and stored["shapes"].shape == (size, count):
+        return stored["values"], stored["shapes"]
+    dofs = body.free_dofs
+    K, M = (sp.csr_array(matrix[dofs][:, dofs]) for matrix in (body.stiffness(), body.mass))
+    null = loose[dofs] if loose.shape[1] else None
+    values, vectors = lowest_eigenpairs(K, M, count, null=null, backend=backend, progress=progress)
+    shapes = np.zeros((size, count))
+    shapes[dofs] = vectors
+    if cache:
+        cache_store("modes", key, {"values": values, "shapes": shapes})
+    return values, shapes

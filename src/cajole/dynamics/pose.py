@@ -1,0 +1,198 @@
+"""`pose`: static equilibrium under loads, with vertices pinned where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body, dofs_of
+from cajole.dynamics.restricted import Restricted
+from cajole.dynamics.simulate import factorise_shifted
+from cajole.errors import InputError, LoadError, NotConverged
+from cajole.progress import Progress, report
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Vectors = Mapping[int, ArrayLike]
+
+TOLERANCE = 1e-11
+# What rounding may leave on stiff meshes when no further step lowers the energy.
+FLOOR = 1e-7
+MOST_ITERATIONS = 100
+MOST_HALVINGS = 25
+# Pins are moved in one go, and when that fails in ever smaller parts down to this share.
+SMALLEST_PART = 1 / 256
+# A free body's load balances when its net force and torque are below this share of the sum of |forces|.
+BALANCE = 1e-6
+
+
+def pose(
+    body: Body,
+    loads: Vectors | ArrayLike | None = None,
+    pins: Vectors | None = None,
+    start: ArrayLike | None = None,
+    *,
+    gravity: ArrayLike | None = None,
+    progress: Progress | None = None,
+) -> Array:
+    """Static equilibrium u (n, 3) [m]: f(u) = loads on the free vertices, by Newton with energy backtracking.
+
+    loads: {vertex: (fx, fy, fz)} [N], or forces (n, 3), or stacked load cases (k, n, 3), which give (k, n, 3), each
+        started from the one before.
+    pins: {vertex: (dx, dy, dz)} [m], displacements held exactly.
+    start: displacement (n, 3) to start from; gravity: acceleration (3,) [m/s²].
+    A body that can still move rigidly keeps its rigid motions at zero; its loads must balance.
+    Raises LoadError when they do not, NotConverged when no equilibrium is found.
+    """
+    pinned, targets = _vectors(body, pins or {}, "pins")
+    _refuse_fixed(body, pinned)
+    u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
+    u[body.fixed] = 0.0
+    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
+    solver = _Statics(body, pinned, weight, progress)
+    if not isinstance(loads, Mapping) and np.ndim(loads) == 3:  # type: ignore[arg-type]
+        stack = checks.real_array(loads, "loads", (None, body.count, 3))  # type: ignore[arg-type]
+        out = np.empty_like(stack)
+        for case, load in enumerate(stack):
+            out[case] = u = solver.solve(u, load, targets)
+        return out
+    return solver.solve(u, _forces(body, loads), targets)
+
+
+class _Statics:
+    """Newton on the free and unpinned coordinates, one pattern for every load case."""
+
+    def __init__(self, body: Body, pinned: Index, weight: Array, progress: Progress | None):
+        self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
+        rigid = body.rigid_motions() if len(pinned) == 0 else np.empty((3 * body.count, 0))
+        self._rigid = rigid
+        dofs = np.setdiff1d(body.free_dofs, dofs_of(pinned))
+        if len(dofs) == 0:
+            raise InputError("every vertex is fixed or pinned, so nothing is left to solve; leave one free")
+        border = body.mass @ rigid if rigid.shape[1] else None
+        self._system = Restricted(body, dofs, border=border)
+        diagonal = body.stiffness().diagonal()[dofs].mean() / body.mass.diagonal()[dofs].mean()
+        self._shift = 1e-4 * diagonal
+
+    def solve(self, u: Array, load: Array, targets: Array) -> Array:
+        load = load + self.weight
+        self._require_balance(load)
+        u = self._without_rigid(u)
+        done, part = 0.0, 1.0
+        begin = u[self.pinned].copy()
+        while True:
+            goal = begin + (done + part) * (targets - begin)
+            try:
+                found = self._newton(self._predicted(u, goal), load)
+            except NotConverged:
+                if len(self.pinned) == 0 or part <= SMALLEST_PART:
+                    raise
+                part *= 0.5
+                continue
+            u, done = found, done + part
+            if done >= 1.0 - 1e-12:
+                return u
+            part = min(2.0 * part, 1.0 - done)
+
+    def _predicted(self, u: Array, goal: Array) -> Array:
+        """Move the pins to `goal` and the rest by its linear response, so that no tet at a pin is crushed."""
+        if len(self.pinned) == 0 or np.array_equal(u[self.pinned], goal):
+            return u
+        jump = np.zeros_like(u)
+        jump[self.pinned] = goal - u[self.pinned]
+        self._fill(u)
+        pull = (self.body.pattern.matrix(self._system.values) @ jump.ravel()).reshape(-1, 3)
+        out = u + jump - self._system.solve(pull)
+        out[self.pinned] = goal
+        return out
+
+    def _newton(self, u: Array, load: Array) -> Array:
+        energy, gradient, scale = self._state(u, load)
+        for iteration in range(MOST_ITERATIONS):
+            error = self._system.norm(gradient)
+            report(self.progress, 1.0 - min(1.0, error / max(scale, 1e-300)), f"pose, iteration {iteration}")
+            if error <= TOLERANCE * scale:
+                return u
+            self._fill(u)
+            direction = self._system.solve(-gradient)
+            slope = float((gradient * direction).sum())
+            length = 1.0
+            for _ in range(MOST_HALVINGS):
+                trial = u + length * direction
+                now, after, scale = self._state(trial, load)
+                # near the solution energies agree to rounding and only the residual tells
+                flat = abs(now - energy) <= 1e-12 * max(abs(energy), abs(now))
+                if now <= energy + 1e-4 * length * slope or (flat and self._system.norm(after) < error):
+                    break
+                length *= 0.5
+            else:
+                if error <= FLOOR * scale:
+                    return u
+                raise NotConverged(f"no descent from a relative residual of {error / scale:.1e}; {_REMEDY}")
+            u, energy, gradient = trial, now, after
+        raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
+
+    def _state(self, u: Array, load: Array) -> tuple[float, Array, float]:
+        """Total energy W - f·u, its gradient without the part along rigid motions, and the size of the forces."""
+        force = self.body.force(u)
+        gradient = force - load
+        if self._rigid.shape[1]:
+            held = self._rigid.T @ gradient.ravel()
+            gradient = gradient - (self.body.mass @ (self._rigid @ held)).reshape(-1, 3)
+        scale = max(float(np.linalg.norm(force)), float(np.linalg.norm(load)))
+        return self.body.energy(u) - float((load * u).sum()), gradient, scale
+
+    def _fill(self, u: Array) -> None:
+        self.body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
+        factorise_shifted(self._system, self.body, self._shift)
+
+    def _without_rigid(self, u: Array) -> Array:
+        if self._rigid.shape[1] == 0:
+            return u
+        part = self._rigid @ (self._rigid.T @ (self.body.mass @ u.ravel()))
+        return u - part.reshape(-1, 3)
+
+    def _require_balance(self, load: Array) -> None:
+        net = self._rigid.T @ load.ravel()
+        # R is mass-orthonormal: per unit load it is about 1/√m, which makes this ratio a share of the forces
+        share = np.linalg.norm(net) * np.sqrt(self.body.total_mass) / max(np.abs(load).sum(), 1e-300)
+        if share > BALANCE:
+            force = load.sum(axis=0)
+            raise LoadError(
+                f"nothing holds this body, and the loads do not balance: their net force is {_vector(force)} N and "
+                f"{share:.1%} of them would push or turn it; fix or pin some vertices, or add opposite loads"
+            )
+
+
+_REMEDY = "apply the load in stages, each started from the one before, or reduce it"
+
+
+def _vectors(body: Body, given: Vectors, name: str) -> tuple[Index, Array]:
+    """Vertices and their vectors (k, 3), checked."""
+    vertices = checks.index_array(list(given), f"vertices of {name}", (None,), body.count)
+    values = [checks.real_array(value, f"{name}[{vertex}]", (3,)) for vertex, value in given.items()]
+    return vertices, np.array(values).reshape(-1, 3)
+
+
+def _forces(body: Body, loads: Vectors | ArrayLike | None) -> Array:
+    if loads is None:
+        return np.zeros((body.count, 3))
+    if not isinstance(loads, Mapping):
+        return body.checked(loads, "loads")
+    vertices, values = _vectors(body, loads, "loads")
+    force = np.zeros((body.count, 3))
+    force[vertices] = values
+    return force
+
+
+def _refuse_fixed(body: Body, pinned: Index) -> None:
+    both = np.intersect1d(pinned, body.fixed)
+    if len(both):
+        raise InputError(f"vertex {both[0]} is pinned but also fixed in the body; pin another or leave it free")
+
+
+def _vector(values: Array) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in values) + ")"

@@ -1,0 +1,77 @@
+"""Matrices of a body on the coordinates that may move: the one place where fixed coordinates are left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole.body import Body
+from cajole.linalg import Factor
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+class Restricted:
+    """A symmetric matrix on the pattern of `body`, restricted to `dofs` and factorised there.
+
+    Fill `values` (on the body's pattern), call `factorise`, then `solve`. With `border` B (3n, k) the matrix solved is
+    [[A, B], [Bᵀ, 0]]: the solution is orthogonal to B.
+    """
+
+    def __init__(self, body: Body, dofs: Index, *, border: Array | None = None, backend: str | None = None):
+        self.dofs = dofs
+        self.values = np.empty(body.pattern.entries)
+        self._shape = (body.count, 3)
+        part, self._take = body.pattern.restricted(dofs)
+        self._held = 0 if border is None else border.shape[1]
+        self._border = np.empty(0)
+        if self._held:
+            assert border is not None
+            part, self._take, self._border = _bordered(part, self._take, border[dofs], body.pattern.entries)
+        self._matrix = part
+        self._kind = "kkt" if self._held else "spd"
+        self._backend = backend
+        self._factor: Factor | None = None
+
+    def matrix(self) -> sp.csr_array:
+        """The restricted matrix with the present `values` (its data is a copy)."""
+        out = self._matrix.copy()
+        out.data = self._gathered()
+        return out
+
+    def factorise(self) -> bool:
+        """Factorise the present `values`; false when the matrix is not positive definite (orthogonal to the border)."""
+        if self._factor is None:
+            self._factor = Factor(self.matrix(), kind=self._kind, backend=self._backend)
+        else:
+            self._factor.refactor(self._gathered())
+        return self._factor.negative in (None, self._held)
+
+    def solve(self, right: Array) -> Array:
+        """x (n, 3) with A x = right (n, 3) on the moving coordinates, zero on the others."""
+        assert self._factor is not None
+        b = np.concatenate([right.ravel()[self.dofs], np.zeros(self._held)])
+        x = np.zeros(self._shape)
+        x.ravel()[self.dofs] = self._factor.solve(b)[: len(self.dofs)]
+        return x
+
+    def norm(self, vector: Array) -> float:
+        """Euclidean length of the moving coordinates of `vector` (n, 3)."""
+        return float(np.linalg.norm(vector.ravel()[self.dofs]))
+
+    def _gathered(self) -> Array:
+        return np.concatenate([self.values, self._border])[self._take] if self._held else self.values[self._take]
+
+
+def _bordered(part: sp.csr_array, take: Index, border: Array, entries: int) -> tuple[sp.csr_array, Index, Array]:
+    """Pattern of [[A, B], [Bᵀ, 0]], where its values stand in (body values, B), and the values of B."""
+    numbered = part.copy()
+    numbered.data = take + 1.0
+    places = entries + 1.0 + np.arange(border.size).reshape(border.shape)
+    whole = sp.csr_array(sp.block_array([[numbered, sp.csr_array(places)], [sp.csr_array(places.T), None]]))
+    whole.sort_indices()
+    where = whole.data.astype(np.int64) - 1
+    whole.data = np.zeros(whole.nnz)
+    return whole, where, border.ravel()

@@ -1,0 +1,206 @@
+"""`simulate`: a body moves under forces; implicit steps, each solved to convergence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.animation import Animation
+from cajole.body import Body
+from cajole.dynamics.integrators import INTEGRATORS, Past, Scheme, scheme
+from cajole.dynamics.restricted import Restricted
+from cajole.errors import InputError, NotConverged
+from cajole.progress import Progress, report
+
+Array = NDArray[np.float64]
+Force = Callable[[float], ArrayLike] | ArrayLike | None
+
+# Relative residual at which a step counts as solved. Adjoints built on the steps are exact only to this number.
+TOLERANCE = 1e-10
+# What rounding may leave of it on stiff meshes when no further step helps.
+FLOOR = 1e-7
+MOST_ITERATIONS = 40
+MOST_HALVINGS = 12
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a simulation starts: displacement and velocity (n, 3); acceleration from equilibrium unless given."""
+
+    displacement: ArrayLike | None = None
+    velocity: ArrayLike | None = None
+    acceleration: ArrayLike | None = None
+
+
+def simulate(
+    body: Body,
+    frames: int = 240,
+    dt: float = 1 / 60,
+    *,
+    force: Force = None,
+    gravity: ArrayLike | None = None,
+    start: State | ArrayLike | None = None,
+    integrator: str = "newmark",
+    substeps: int = 1,
+    progress: Progress | None = None,
+) -> Animation:
+    """Integrate M ü + d(u, u̇) + f(u) = f_ext; frame 0 is the start.
+
+    frames: how many, the start included; dt [s] between frames, divided into `substeps`.
+    force: f(t [s]) -> (n, 3) [N], or (n, 3) constant, or (frames, n, 3), where row k acts on the way into frame k.
+    gravity: acceleration (3,) [m/s²], e.g. (0, 0, -9.81).
+    start: a State, or the displacement (n, 3); at rest when None.
+    integrator: "newmark" (average acceleration) and "euler" are solved to convergence; "bdf2" is linearly implicit,
+        one solve a step, eq. (3)-(5) of Jeon and Choi 2007.
+    progress: called with the fraction done; returning False raises Cancelled.
+    Raises NotConverged, naming the frame, when a step cannot be solved.
+    """
+    checks.one_of(integrator, "integrator", INTEGRATORS)
+    frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
+    h = checks.positive(dt, "dt (s)") / substeps
+    mesh = body.drawn_mesh()
+    load = _load(body, force, gravity, frames, dt)
+    stepper = Stepper(body, h, integrator)
+    past = stepper.start(_state(start), load(0.0, 0))
+    positions, velocities = np.empty((2, frames, body.count, 3))
+    positions[0], velocities[0] = body.vertices + past.u, past.v
+    for frame in range(1, frames):
+        for sub in range(1, substeps + 1):
+            time = ((frame - 1) * substeps + sub) * h
+            try:
+                past = stepper.step(past, load(time, frame))
+            except NotConverged as reason:
+                raise NotConverged(f"frame {frame} (t = {time:.4g} s): {reason}") from None
+        positions[frame], velocities[frame] = body.vertices + past.u, past.v
+        report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
+    return Animation(mesh, positions, fps=1.0 / dt, velocities=velocities)
+
+
+class Stepper:
+    """One implicit step after another, with one pattern and one analysis for all of them."""
+
+    def __init__(self, body: Body, h: float, integrator: str, *, backend: str | None = None):
+        self.body, self.h, self.integrator = body, h, integrator
+        self._system = Restricted(body, body.free_dofs, backend=backend)
+        self._regular = True
+        self.iterations = 0
+
+    def start(self, state: State, load: Array) -> Past:
+        """The past of the first step; an acceleration that is not given solves M a + d + f = f_ext."""
+        body = self.body
+        zero = np.zeros((body.count, 3))
+        u = zero if state.displacement is None else body.checked(state.displacement, "start displacement")
+        v = zero if state.velocity is None else body.checked(state.velocity, "start velocity")
+        held = body.fixed[np.any(v[body.fixed] != 0, axis=1)]
+        if len(held):
+            raise InputError(f"the start gives fixed vertex {held[0]} a velocity; set it to zero or free the vertex")
+        if state.acceleration is not None:
+            a = body.checked(state.acceleration, "start acceleration")
+        else:
+            self._system.values[:] = body.mass_values
+            self._system.factorise()
+            a = self._system.solve(load - body.total_force(u, v))
+        return Past(u, v, a, u - self.h * v, v)
+
+    def step(self, past: Past, load: Array) -> Past:
+        """The state one step later under the external force `load` (n, 3) at its end."""
+        plan = scheme(self.integrator, self.h, past)
+        step = self._linear(past, plan, load) if self.integrator == "bdf2" else self._newton(past, plan, load)
+        return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
+
+    def _linear(self, past: Past, plan: Scheme, load: Array) -> Array:
+        # eq. (4): forces linearised at (q_n, v_n); the residual is taken where v_{n+1} would be for q_{n+1} = q_n
+        zero = np.zeros_like(past.u)
+        residual, _ = self._residual(past, plan, zero, load)
+        self._fill(past.u, past.v, plan)
+        return self._system.solve(-residual)
+
+    def _newton(self, past: Past, plan: Scheme, load: Array) -> Array:
+        step, (residual, scale) = self._first_guess(past, plan, load)
+        error = self._system.norm(residual)
+        for _ in range(MOST_ITERATIONS):
+            if error <= TOLERANCE * scale:
+                return step
+            self._fill(past.u + step, plan.velocity(step), plan)
+            direction = self._system.solve(-residual)
+            length = 1.0
+            for _ in range(MOST_HALVINGS):
+                trial = step + length * direction
+                residual, scale = self._residual(past, plan, trial, load)
+                now = self._system.norm(residual)
+                if now < (1.0 - 1e-4 * length) * error:
+                    break
+                length *= 0.5
+            else:
+                if error <= FLOOR * scale:
+                    return step
+                raise NotConverged(f"the step found no descent (relative residual {error / scale:.1e}); {_REMEDY}")
+            step, error = trial, now
+        raise NotConverged(f"the step did not converge in {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
+
+    def _first_guess(self, past: Past, plan: Scheme, load: Array) -> tuple[Array, tuple[Array, float]]:
+        """Standing still, or moving on: whichever leaves the smaller residual."""
+        guesses = [np.zeros_like(past.u), self.h * past.v + 0.5 * self.h**2 * past.a]
+        tried = [(guess, self._residual(past, plan, guess, load)) for guess in guesses]
+        return min(tried, key=lambda pair: self._system.norm(pair[1][0]))
+
+    def _residual(self, past: Past, plan: Scheme, step: Array, load: Array) -> tuple[Array, float]:
+        """M a + d + f - f_ext (n, 3), and the size of its terms."""
+        internal = self.body.total_force(past.u + step, plan.velocity(step))
+        inertial = (self.body.mass @ plan.acceleration(step).ravel()).reshape(-1, 3)
+        norm = self._system.norm
+        scale = norm(internal) + norm(inertial) + norm(load)
+        return inertial + internal - load, max(scale, np.finfo(float).tiny)
+
+    def _fill(self, u: Array, v: Array, plan: Scheme) -> None:
+        self.iterations += 1
+        self.body.system(u, v, plan.inertia, plan.drag, self._system.values)
+        factorise_shifted(self._system, self.body, plan.inertia)
+
+
+_REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
+
+
+def factorise_shifted(system: Restricted, body: Body, scale: float) -> None:
+    """Factorise; while the matrix is not positive definite, add ever more mass times `scale` to it.
+
+    The added mass shortens the Newton step and keeps it a descent direction; it does not change the solution.
+    """
+    from cajole.errors import NotPositiveDefinite
+
+    shift = 0.0
+    while True:
+        try:
+            if system.factorise():
+                return
+        except NotPositiveDefinite:
+            pass
+        more = scale if shift == 0.0 else 3.0 * shift
+        if more > 1e12 * scale:
+            raise NotConverged(f"the tangent stays indefinite whatever is added to it; {_REMEDY}")
+        system.values += more * body.mass_values
+        shift += more
+
+
+def _state(start: State | ArrayLike | None) -> State:
+    if start is None:
+        return State()
+    return start if isinstance(start, State) else State(displacement=start)
+
+
+def _load(body: Body, force: Force, gravity: ArrayLike | None, frames: int, dt: float) -> Callable[[float, int], Array]:
+    """External force (n, 3) at (time, frame), checked as it is used."""
+    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
+    if force is None:
+        return lambda time, frame: weight
+    if callable(force):
+        return lambda time, frame: weight + body.checked(force(time), f"force({time:.6g})")
+    if np.ndim(force) == 3:
+        rows = checks.real_array(force, "force", (frames, body.count, 3))
+        return lambda time, frame: weight + rows[frame]
+    constant = weight + body.checked(force, "force")
+    return lambda time, frame: constant
