@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from cajole.animation.animation import Animation
 from cajole.animation.contacts import Contacts
+from cajole.animation.files import convert, read_animation, write_animation
+from cajole.animation.summary import AnimationInfo, info
 
-__all__ = ["Animation", "Contacts"]
+__all__ = ["Animation", "AnimationInfo", "Contacts", "convert", "info", "read_animation", "write_animation"]

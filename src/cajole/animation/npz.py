@@ -138,14 +138,14 @@ def _contacts(load: Callable[..., Any]) -> Contacts:
 
 
 def _skin(load: Callable[..., Any]) -> Skin:
-    embedded = [load(f"skin_{name}") for name in _EMBEDDING_COLUMNS]
+    tets, weights, corners, vertex_count = (load(f"skin_{name}") for name in _EMBEDDING_COLUMNS)
     return Skin(
         mesh=MeshTri(load("skin_vertices"), load("skin_triangles")),
         colors=load("skin_colors"),
         parts=tuple(str(part) for part in load("skin_parts")),
         labels=load("skin_labels"),
         gloss=load("skin_gloss"),
-        embedding=None if embedded[0] is None else Embedding(*embedded[:3], int(embedded[3])),
+        embedding=None if tets is None else Embedding(tets, weights, corners, int(vertex_count)),
     )
 
 

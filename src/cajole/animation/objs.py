@@ -19,6 +19,7 @@ from cajole.animation.blocks import frames_dtype
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
 from cajole.animation.shown import Shown, shown
 from cajole.errors import FileError, InputError
+from cajole.mesh import read_mesh
 from cajole.progress import Progress, report
 
 # frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
@@ -168,8 +169,6 @@ def _corners(faces: list[bytes], n: int) -> list[list[int]]:
 
 
 def _first_mesh(file: Path) -> AnyMesh:
-    from cajole.mesh import read_mesh
-
     try:
         return read_mesh(file)
     except InputError as reason:

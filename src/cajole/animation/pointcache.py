@@ -21,7 +21,7 @@ from cajole.animation.blocks import LARGE_BYTES, frames_dtype, reported_blocks
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded, rate_of
 from cajole.animation.shown import Shown, shown, single
 from cajole.errors import FileError
-from cajole.mesh import MeshTet
+from cajole.mesh import MeshTet, read_mesh, write_mesh
 from cajole.progress import Progress, report
 from cajole.storage import atomic_path
 
@@ -164,8 +164,6 @@ def _animation(path: Path, header: Header, positions: Frames, mesh: AnyMesh | No
 
 def _sibling(path: Path, points: int) -> AnyMesh:
     """The mesh beside a cache that has the same stem and as many vertices."""
-    from cajole.mesh import read_mesh
-
     found = [path.with_suffix(suffix) for suffix in MESH_SUFFIXES if path.with_suffix(suffix).exists()]
     meshes = [read_mesh(candidate) for candidate in found]
     for mesh in meshes:
@@ -207,7 +205,5 @@ def _write(path: Path, header: bytes, what: Shown, dtype: str, progress: Progres
 
 
 def _write_companion(animation: Animation, path: Path, what: Shown, vertices: str) -> None:
-    from cajole.mesh import write_mesh
-
     tets = vertices == "all" and isinstance(animation.mesh, MeshTet)
     write_mesh(animation.mesh if tets else what.mesh, path.with_suffix(".veg" if tets else ".obj"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import MOST_FRAMES
 from cajole.errors import CajoleError, FileError, InputError
-from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh import MeshTet, MeshTri, read_mesh
 
 AnyMesh = MeshTet | MeshTri
 
@@ -110,8 +110,6 @@ def even_times(times: NDArray[np.floating[Any]], fps: float, path: Path) -> NDAr
 
 def mesh_given(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
     """A mesh, or the mesh in the file of that name. Raises InputError for anything else."""
-    from cajole.mesh import read_mesh
-
     if mesh is None or isinstance(mesh, MeshTet | MeshTri):
         return mesh
     if isinstance(mesh, str | os.PathLike):

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation, skin_positions
 from cajole.checks import one_of
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh import MeshTet, MeshTri, Skin
 
 CHOICES = ("all", "surface", "skin")
+# the gloss of a surface of which only colours are known: between chalk and satin
+PLAIN_GLOSS = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +75,10 @@ def _skin(animation: Animation) -> Shown:
     if skin is None:
         raise InputError('vertices is "skin", but the animation has none; choose "surface" or "all"')
     return Shown(skin.mesh, animation.frames, lambda k: skin_positions(skin, animation.frame(k)), skin.colors)
+
+
+def painted(mesh: MeshTri, colors: NDArray[np.float64], gloss: NDArray[np.float64] | None = None) -> Skin:
+    """A skin of one part that is the mesh itself, from colours read with it."""
+    n = len(mesh.vertices)
+    shine = np.full(n, PLAIN_GLOSS) if gloss is None else gloss
+    return Skin(mesh, colors, ("surface",), np.zeros(n, dtype=np.int64), shine)

@@ -1,0 +1,135 @@
+"""Animations in and out of files: the path's suffix names the format."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cajole.animation.animation import Animation
+from cajole.animation.glb import write_glb
+from cajole.animation.glb_read import read_glb
+from cajole.animation.npz import read_npz, write_npz
+from cajole.animation.objs import read_objs, write_objs
+from cajole.animation.pointcache import read_mdd, read_pc2, write_mdd, write_pc2
+from cajole.animation.reading import AnyMesh, mesh_given
+from cajole.animation.usd import write_usd
+from cajole.animation.usd_read import read_usd
+from cajole.errors import FileError, InputError
+from cajole.progress import Progress
+
+MeshLike = AnyMesh | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A name to show, a reader and a writer; their keyword arguments are the format's options."""
+
+    name: str
+    read: Callable[..., Animation]
+    write: Callable[..., None]
+
+
+_USD = Format("USD", read_usd, write_usd)
+_OBJ = Format("OBJ sequence", read_objs, write_objs)
+FORMATS = {
+    ".npz": Format("NPZ", read_npz, write_npz),
+    ".usd": _USD,
+    ".usda": _USD,
+    ".usdc": _USD,
+    ".glb": Format("GLB", read_glb, write_glb),
+    ".pc2": Format("PC2", read_pc2, write_pc2),
+    ".mdd": Format("MDD", read_mdd, write_mdd),
+    ".obj": _OBJ,
+}
+
+
+def read_animation(
+    path: str | os.PathLike[str],
+    *,
+    mesh: MeshLike | None = None,
+    fps: float | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Animation:
+    """Read an animation from .npz, .usd/.usda/.usdc, .glb, .pc2, .mdd, or a sequence of .obj files.
+
+    A sequence is named by its folder, by a pattern (jump_####.obj, jump_%04d.obj) or by its first file.
+    mesh: the mesh (or its file) to read onto; .pc2 and .mdd need one, and look for it beside them under the same stem.
+    fps: instead of what the file says; where it says nothing, 60. Options: `mmap` for .npz and .pc2 (leave positions on
+    disk; None: when they are large), `prim` for USD and .glb (which mesh, when there are several).
+    Raises FileError for whatever is wrong with the file, InputError for the arguments, Cancelled.
+    """
+    place = as_path(path)
+    kind = format_of(place)
+    _require_known(kind.read, options, f"reading {kind.name}")
+    return kind.read(place, mesh=mesh_given(mesh), fps=fps, progress=progress, **options)
+
+
+def write_animation(
+    animation: Animation, path: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any
+) -> None:
+    """Write an animation; whatever stood at `path` is replaced at the very end, or stays whole.
+
+    .npz keeps everything (`single=True` halves it). USD keeps all but contacts, positions in single precision.
+    .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`; `companion=True` writes the
+    mesh beside them). .glb and .obj are to be looked at: they keep the skin, or else the surface (`vertices=`); .glb also
+    takes `every`, `max_targets` and `normals`.
+    """
+    place = as_path(path)
+    kind = format_of(place)
+    _require_known(kind.write, options, f"writing {kind.name}")
+    kind.write(animation, place, progress=progress, **options)
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    mesh: MeshLike | None = None,
+    fps: float | None = None,
+    prim: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Animation:
+    """Read an animation, write it in another format, and return it; `options` go to the writer."""
+    kind = format_of(as_path(target))
+    _require_known(kind.write, options, f"writing {kind.name}")
+    choice = {} if prim is None else {"prim": prim}
+    animation = read_animation(source, mesh=mesh, fps=fps, progress=_part(progress, 0.0), **choice)
+    write_animation(animation, target, progress=_part(progress, 0.5), **options)
+    return animation
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """A Path, or InputError for what cannot be one."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"a path must be a string or a Path, not {type(path).__name__}") from None
+
+
+def format_of(path: Path) -> Format:
+    """The format that the suffix names; a folder is a sequence of .obj files."""
+    suffix = path.suffix.lower()
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if not suffix or path.is_dir():
+        return _OBJ
+    raise FileError(f"{path}: {suffix} is not an animation format; known are {' '.join(FORMATS)}")
+
+
+def _require_known(function: Callable[..., Any], options: dict[str, Any], doing: str) -> None:
+    known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    own = [name for name in known if name not in ("mesh", "fps", "progress")]
+    for name in options:
+        if name not in own:
+            raise InputError(f"{doing} has no option {name!r}; it takes {', '.join(own) or 'none'}")
+
+
+def _part(progress: Progress | None, start: float) -> Progress | None:
+    """One half of a progress bar."""
+    return None if progress is None else lambda fraction, text: progress(start + 0.5 * fraction, text)
