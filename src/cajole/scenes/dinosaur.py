@@ -1,17 +1,76 @@
-"""A sauropod on four legs, 4.7 m long."""
+"""A sauropod on four legs, 4.7 m long and 2.8 m high, its feet on the floor z = 0 and its nose along x."""
 
 from __future__ import annotations
 
-from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Shape
+from collections.abc import Mapping
+from dataclasses import replace
 
-GREEN = (0.36, 0.62, 0.33)
-ORANGE = (0.93, 0.52, 0.16)
-NAIL = (0.95, 0.90, 0.74)
+import numpy as np
+
+from cajole.mesh import MeshTet
+from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
+from cajole.scenes.sculpt import Sculptor
+from cajole.scenes.sdf import Floats, Ints, Shape
+
+GREEN, SPOT, CREAM = (0.36, 0.62, 0.33), (0.20, 0.43, 0.24), (0.86, 0.84, 0.58)
+ORANGE, NAIL, DARK = (0.93, 0.52, 0.16), (0.95, 0.90, 0.74), (0.10, 0.16, 0.10)
+
+# back plates: place along the spine and height [m]
+PLATES = {
+    1.14: 0.10, 1.00: 0.12, 0.80: 0.15, 0.52: 0.18, 0.26: 0.21, -0.02: 0.235, -0.30: 0.24,
+    -0.58: 0.23, -0.86: 0.20, -1.12: 0.17, -1.38: 0.14, -1.62: 0.115, -1.86: 0.09,
+}  # fmt: skip
+HEXAGON = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
+
+
+def recipe() -> Recipe:
+    """A sauropod of about five thousand tets."""
+    shape = _shape()
+    return Recipe(
+        name="dinosaur",
+        title="Dinosaur",
+        description="A sauropod whose long neck and tail swing on four planted feet.",
+        shape=shape,
+        tets=5000,
+        spacing=(0.040, 0.016),
+        fixed=_feet,
+        young=2.0e5,
+        damping=(0.1, 0.002),
+        eyes=eye_pair((1.555, 0.176, 2.685), (1.588, 0.207, 2.692), (0.062, 0.036)),
+        paint=_painter(shape),
+        camera={
+            "azimuth": -62.0, "elevation": 9.0, "fov": 28.0, "size": (960, 640),
+            "background": (0.86, 0.80, 0.70), "floor": (0.88, 0.83, 0.74), "floor_height": 0.0,
+        },  # fmt: skip
+    )
+
+
+def recipe_large() -> Recipe:
+    """The same animal with about seventeen thousand vertices."""
+    small = recipe()
+    return replace(
+        small, name="dinosaur-large", title="Dinosaur, large", tets=82_000, description=small.description + " Fine cage."
+    )
+
+
+def _feet(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+    return np.flatnonzero(mesh.vertices[:, 2] < 0.03)
 
 
 def _shape() -> Shape:
-    s = Sculptor(color=GREEN)
+    s = _body(Sculptor(color=GREEN))
+    bare = s.shape()
+    for x, height in PLATES.items():
+        _plate(s, bare, x, height)
+    for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
+        for side in (-0.10, 0.0, 0.10):
+            at = (x - 1.6 * side**2, y + side, 0.045)
+            s.ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", place="skin")
+    s.cut_below(0.0, blend=0.03)
+    return s.shape()
+
+
+def _body(s: Sculptor) -> Sculptor:
     s.chain("torso", [(-0.58, 0, 1.06), (-0.05, 0, 1.10), (0.52, 0, 1.14)], [0.46, 0.56, 0.43], segments=8)
     neck = [(0.55, 0, 1.22), (0.98, 0, 1.62), (1.20, 0, 2.10), (1.36, 0, 2.52)]
     s.chain("neck", neck, [0.37, 0.245, 0.19, 0.17], segments=14, blend=0.22)
@@ -25,5 +84,54 @@ def _shape() -> Shape:
     hind = [(-0.48, 0.28, 0.98), (-0.38, 0.37, 0.56), (-0.50, 0.38, 0.16)]
     s.chain("hind legs", hind, [0.30, 0.20, 0.18], segments=6, blend=0.18, mirror="y")
     s.ellipsoid("hind legs", (-0.43, 0.38, 0.10), (0.24, 0.205, 0.10), blend=0.10, mirror="y")
-    s.cut_below(0.0, blend=0.03)
-    return s.shape()
+    return s
+
+
+def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
+    """A hexagonal plate standing on the back above x, along the normal of the skin there."""
+    # straight down from above the animal to its back: Newton from the last sample outside
+    z = np.linspace(2.4 if x > 1.05 else 2.0, 0.3, 400)
+    y = 0.02 + 0.18 * max(-x - 1.15, 0.0)  # the tail bends aside
+    column = np.column_stack([np.full_like(z, x), np.full_like(z, y), z])
+    first = int(np.argmax(bare.distance(column) < 0))
+    foot, normal = bare.projected(column[first : first + 1], steps=6)
+    along = np.array([-normal[0, 2], 0.0, normal[0, 0]])
+    s.sheet(
+        "plates", height * HEXAGON, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
+        thickness=(0.022, 0.022), corners=1, blend=0.02, color=ORANGE, place="skin",
+    )  # fmt: skip
+
+
+def _painter(shape: Shape) -> object:
+    centers, radii = _spots(shape)
+
+    def paint(canvas: Canvas) -> Floats:
+        p, n, colors = canvas.points, canvas.normals, canvas.colors
+        green = canvas.on("torso", "neck", "tail", "head", "front legs", "hind legs")
+        belly = smoothstep(0.25, 0.85, -n[:, 2]) * smoothstep(0.25, 0.45, p[:, 2])
+        colors = mixed(colors, CREAM, np.where(green, belly, 0))
+        colors = colors * (1 - np.where(green, 0.18 * np.clip(n[:, 2], 0, 1), 0))[:, None]
+        away = np.linalg.norm(p[:, None] - centers, axis=2) - radii
+        colors = mixed(colors, SPOT, np.where(green, 0.85 * smoothstep(0.008, -0.008, away.min(axis=1)), 0))
+        line = np.abs(p[:, 2] - (2.487 - 0.20 * (p[:, 0] - 1.74)))
+        mouth = smoothstep(0.014, 0.006, line) * smoothstep(1.61, 1.64, p[:, 0])
+        return mixed(colors, DARK, np.where(canvas.on("head"), 0.9 * mouth, 0))
+
+    return paint
+
+
+def _spots(shape: Shape) -> tuple[Floats, Floats]:
+    """Centres (k, 3) on the upper flanks, at least 0.30 m apart, with radii (k,)."""
+    random = np.random.default_rng(7)
+    low, high = [-2.6, -0.9, 0.4], [1.9, 0.9, 2.8]
+    seeds, normals = shape.drawn().projected(random.uniform(low, high, (3000, 3)), steps=8)
+    fit = (normals[:, 2] > -0.1) & (normals[:, 2] < 0.85) & (np.abs(normals[:, 1]) > 0.4) & (seeds[:, 2] > 0.55)
+    fit &= np.abs(shape.drawn().distance(seeds)) < 1e-6
+    fit &= (seeds[:, 0] < 1.35) | (seeds[:, 2] < 2.2)
+    chosen: list[int] = []
+    for i in np.flatnonzero(fit):
+        if len(chosen) < 40 and all(np.linalg.norm(seeds[i] - seeds[j]) > 0.30 for j in chosen):
+            chosen.append(int(i))
+    # smaller towards the thin ends
+    reach = np.clip(1.25 - 0.4 * np.abs(seeds[chosen, 0]), 0.35, 1)
+    return seeds[chosen], random.uniform(0.065, 0.105, len(chosen)) * reach

@@ -1,0 +1,89 @@
+"""What a scene is made of: a table of distances, paint, eyes, and how it is held, lit and felt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cajole.mesh import MeshTet
+from cajole.scenes.sdf import Floats, Grade, Ints, Shape
+from cajole.scenes.stuffing import CLAMP
+
+WHITE = (0.97, 0.97, 0.95)
+BLACK = (0.05, 0.05, 0.06)
+
+
+@dataclass(frozen=True)
+class Eye:
+    """A shiny ball: a part of its own on the skin, carried rigidly by one tet."""
+
+    part: str
+    center: tuple[float, float, float]
+    radius: float
+    color: tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """What a painter sees: points (n, 3) [m], unit normals (n, 3), base colours (n, 3) and the part of each point."""
+
+    points: Floats
+    normals: Floats
+    colors: Floats
+    labels: Ints
+    parts: tuple[str, ...]
+
+    def on(self, *names: str) -> np.ndarray:
+        """Mask (n,) of the points that belong to one of the named parts."""
+        return np.isin(self.labels, [self.parts.index(name) for name in names])
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """Everything needed to build a scene; nothing in it is computed yet except the table.
+
+    fixed: from the cage and its parts to the held vertices. spacing: of the skin [m], normal and fine. sigma: width
+    [m] over which neighbouring parts mix their colours. inflate: the cage grows by this share of a cell.
+    """
+
+    name: str
+    title: str
+    description: str
+    shape: Shape
+    tets: int
+    spacing: tuple[float, float]
+    fixed: Callable[[MeshTet, Mapping[str, Ints]], Ints]
+    young: float
+    damping: tuple[float, float]
+    poisson: float = 0.4
+    density: float = 1000.0
+    sigma: float = 0.012
+    clamp: float = CLAMP
+    grade: Grade | None = None
+    eyes: tuple[Eye, ...] = ()
+    paint: Callable[[Canvas], Floats] | None = None
+    camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def eye_pair(center: tuple[float, float, float], pupil: tuple[float, float, float], radii: tuple[float, float]) -> tuple[Eye, ...]:
+    """A white ball and a dark pupil on both sides of the plane y = 0."""
+    eyes = []
+    for side, name in ((1, "left"), (-1, "right")):
+        for what, (x, y, z), radius, color in (("eye", center, radii[0], WHITE), ("pupil", pupil, radii[1], BLACK)):
+            eyes.append(Eye(f"{name} {what}", (x, side * y, z), radius, color))
+    return tuple(eyes)
+
+
+def smoothstep(low: float, high: float, value: Floats) -> Floats:
+    """0 below `low`, 1 above `high`, and a cubic between."""
+    t = np.clip((value - low) / (high - low), 0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def mixed(colors: Floats, color: tuple[float, float, float], amount: Floats) -> Floats:
+    """Colours (n, 3) drawn towards one colour by an amount (n,) in 0..1."""
+    return colors + amount[:, None] * (np.asarray(color) - colors)

@@ -1,0 +1,103 @@
+"""The coloured skin of a recipe, riding in its cage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cajole.errors import SolveError
+from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
+from cajole.scenes import kernels as k
+from cajole.scenes.recipe import Canvas, Eye, Recipe
+from cajole.scenes.sdf import SKIN, Floats, Ints
+from cajole.scenes.surface import refined, surface
+
+# least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
+LEAST_WEIGHT = -0.6
+SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
+# rows of latitude of an eye: round at any size at which an eye is looked at
+EYE_RINGS = 14
+
+
+def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
+    """The skin of a recipe embedded in its cage. Raises SolveError naming a part that the cage does not cover."""
+    points, triangles, colors, labels = painted(recipe, recipe.spacing[1 if fine else 0])
+    parts = list(recipe.shape.parts)
+    gloss = np.full(len(points), SKIN_GLOSS)
+    embedding = embed(points, mesh)
+    require_covered(recipe, labels, embedding)
+    pieces = [(points, triangles, colors, labels, gloss, embedding.tets)]
+    start = len(points)
+    for eye in recipe.eyes:
+        x, faces = ball(eye)
+        parts.append(eye.part)
+        n = len(x)
+        tet = np.full(n, embed(np.array([eye.center]), mesh).tets[0])
+        pieces.append((x, faces + start, np.tile(eye.color, (n, 1)), np.full(n, len(parts) - 1), np.full(n, EYE_GLOSS), tet))
+        start += n
+    x, faces, colors, labels, gloss, tets = (np.concatenate(column) for column in zip(*pieces))
+    skin = MeshTri(x, faces)
+    return Skin(skin, np.clip(colors, 0, 1), tuple(parts), labels, gloss, placed(x, tets, mesh))
+
+
+def painted(recipe: Recipe, spacing: float) -> tuple[Floats, Ints, Floats, Ints]:
+    """Points, triangles, colours and labels of the visible surface, refined along the edges of the paint."""
+    shape = recipe.shape.drawn()
+
+    def canvas(points: Floats) -> Canvas:
+        colors, labels = shape.shaded(points, sigma=recipe.sigma)
+        normals = shape.projected(points, steps=0)[1]
+        return Canvas(points, normals, colors, labels, shape.parts)
+
+    def color(points: Floats) -> Floats:
+        view = canvas(points)
+        return view.colors if recipe.paint is None else recipe.paint(view)
+
+    def project(points: Floats) -> Floats:
+        return shape.projected(points, reach=spacing, steps=2)[0]
+
+    points, triangles = surface(shape, spacing)
+    points, triangles, colors = refined(points, triangles, color, project)
+    return points, triangles, colors, shape.shaded(points, sigma=recipe.sigma)[1]
+
+
+def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:
+    """Raise SolveError unless every part that is simulated has cage around all of its skin."""
+    codes = recipe.shape.codes
+    bare = {int(code[k.LABEL]) for code in codes if code[k.PLACE] == SKIN}
+    for label, part in enumerate(recipe.shape.parts):
+        mine = embedding.least_weights[labels == label]
+        if label not in bare and len(mine) and mine.min() < LEAST_WEIGHT:
+            raise SolveError(
+                f"{recipe.name}: the cage lost the part {part!r} (a skin vertex has weight {mine.min():.2f}, below "
+                f"{LEAST_WEIGHT}); ask for more tets"
+            )
+
+
+def placed(points: Floats, tets: Ints, mesh: MeshTet) -> Embedding:
+    """The embedding of points (n, 3) in given tets (n,)."""
+    corners = mesh.tets[tets]
+    x = mesh.vertices[corners]
+    weights = np.einsum("nij,nj->ni", mesh.gradients[tets][:, 1:], points - x[:, 0])
+    weights = np.column_stack([1 - weights.sum(axis=1), weights])
+    return Embedding(tets, weights, corners, len(mesh.vertices))
+
+
+def ball(eye: Eye) -> tuple[Floats, Ints]:
+    """Vertices and outward triangles of a sphere of latitude rings with one vertex at each pole."""
+    rings, around = EYE_RINGS, 2 * EYE_RINGS
+    theta = np.pi * np.arange(1, rings) / rings
+    phi = 2 * np.pi * np.arange(around) / around
+    ring = np.stack(
+        [np.outer(np.sin(theta), np.cos(phi)), np.outer(np.sin(theta), np.sin(phi)), np.outer(np.cos(theta), np.ones(around))],
+        axis=-1,
+    ).reshape(-1, 3)
+    x = np.vstack([[0, 0, 1], ring, [0, 0, -1]])
+    j = np.arange(around)
+    ahead, last = (j + 1) % around, len(x) - 1
+    faces = [np.stack([0 * j, 1 + j, 1 + ahead], axis=1)]
+    for i in range(rings - 2):
+        a, b = 1 + i * around + j, 1 + i * around + ahead
+        faces += [np.stack([a, a + around, b], axis=1), np.stack([b, a + around, b + around], axis=1)]
+    a = 1 + (rings - 2) * around
+    faces.append(np.stack([a + j, last + 0 * j, a + ahead], axis=1))
+    return np.asarray(eye.center) + eye.radius * x, np.concatenate(faces)

@@ -1,0 +1,135 @@
+"""The visible surface of a shape: triangles on its zero set, finer where colours change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.sparse import coo_matrix
+
+from cajole.checks import count, positive
+from cajole.errors import InputError, SolveError
+from cajole.scenes import kernels_skin
+from cajole.scenes.sdf import Floats, Ints, Shape
+
+# about 8 bytes of sample and 4 of index a cell: a quarter of this many would still be slow to look at
+MOST_CELLS = 60_000_000
+# three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
+NEWTON = 3
+EVENING = 2
+
+
+def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
+    """Points (n, 3) and outward triangles (m, 3) on the zero set, about `spacing` [m] apart.
+
+    The dual of the sign changes on a grid (one vertex a cell), projected onto the surface. Parts thinner than
+    `spacing` may break up. Raises SolveError for a shape without surface, InputError for a spacing far too fine.
+    """
+    h = positive(spacing, "spacing")
+    counts = np.ceil((shape.bounds[1] - shape.bounds[0]) / h).astype(int) + 5
+    if counts.prod() > MOST_CELLS:
+        raise InputError(f"spacing is {h:g} m, so fine that {counts.prod():,} cells are needed (most {MOST_CELLS:,})")
+    origin = shape.bounds[0] - 2 * h
+    values = np.empty(tuple(counts), dtype=np.float32)
+    kernels_skin.sample(*shape.table, *origin, h, values)
+    index = np.empty(tuple(counts - 1), dtype=np.int32)
+    cells = np.empty((kernels_skin.cell_vertices(values, index, np.empty((0, 3))), 3))
+    if len(cells) == 0:
+        raise SolveError(f"the shape has no surface at a spacing of {h:g} m; use a finer one")
+    kernels_skin.cell_vertices(values, index, cells)
+    quads = np.empty((kernels_skin.edge_quads(values, index, np.empty((0, 4), np.int64)), 4), np.int64)
+    kernels_skin.edge_quads(values, index, quads)
+    points = evened(shape, origin + h * cells, quads, h)
+    triangles = np.empty((2 * len(quads), 3), np.int64)
+    kernels_skin.halved(points, quads, triangles)
+    return points, triangles
+
+
+def evened(shape: Shape, points: Floats, quads: Ints, reach: float) -> Floats:
+    """Points on the surface, spread evenly: each is drawn to the mean of its neighbours and projected back."""
+    points, normals = shape.projected(points, reach=reach, steps=NEWTON)
+    i = quads.ravel()
+    j = np.roll(quads, 1, axis=1).ravel()
+    link = coo_matrix((np.ones(len(i)), (i, j)), shape=(len(points),) * 2).tocsr()
+    link = link + link.T
+    degree = np.asarray(link.sum(axis=1))
+    for _ in range(EVENING):
+        pull = 0.5 * (link @ points / degree - points)
+        pull -= normals * np.einsum("ij,ij->i", pull, normals)[:, None]
+        points, normals = shape.projected(points + pull, reach=reach, steps=2)
+    return points
+
+
+def refined(
+    points: Floats,
+    triangles: Ints,
+    color: Callable[[Floats], Floats],
+    project: Callable[[Floats], Floats],
+    *,
+    contrast: float = 0.12,
+    rounds: int = 3,
+) -> tuple[Floats, Ints, Floats]:
+    """Split edges along which the colour changes by more than `contrast`, so that painted lines are smooth.
+
+    color and project map points (n, 3) to colours (n, 3) and onto the surface. Each round halves the wanted edges and,
+    to keep triangles fat, the longest edge of every triangle that is touched. Returns points, triangles, colours.
+    """
+    colors = color(points)
+    for _ in range(count(rounds, "rounds", least=0, most=8)):
+        edges, sides = _edges(triangles)
+        middle = points[edges].mean(axis=1)
+        painted = color(middle)
+        ends = colors[edges]
+        change = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1)
+        bump = 2 * np.abs(painted - ends.mean(axis=1)).max(axis=1)
+        chosen = _closed(np.maximum(change, bump) > contrast, sides, points[edges])
+        if not chosen.any():
+            break
+        added = project(middle[chosen])
+        number = np.full(len(edges), -1)
+        number[chosen] = len(points) + np.arange(len(added))
+        triangles = _split(triangles, number[sides])
+        points, colors = np.vstack([points, added]), np.vstack([colors, color(added)])
+    return points, triangles, colors
+
+
+def _edges(triangles: Ints) -> tuple[Ints, Ints]:
+    """Unique edges (k, 2) and, for each triangle, the edge after each of its corners (m, 3)."""
+    pairs = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
+    unique, inverse = np.unique(pairs[:, 0] * (triangles.max() + 1) + pairs[:, 1], return_inverse=True)
+    n = triangles.max() + 1
+    return np.stack([unique // n, unique % n], axis=1), inverse.reshape(-1, 3)
+
+
+def _closed(chosen: np.ndarray, sides: Ints, ends: Floats) -> np.ndarray:
+    """Also the longest edge of every triangle that has a chosen edge, until nothing changes."""
+    length = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+    longest = np.take_along_axis(sides, length[sides].argmax(axis=1)[:, None], axis=1)[:, 0]
+    chosen = chosen.copy()
+    while True:
+        wanted = longest[chosen[sides].any(axis=1)]
+        if chosen[wanted].all():
+            return chosen
+        chosen[wanted] = True
+
+
+def _split(triangles: Ints, middle: Ints) -> Ints:
+    """Triangles cut at the given middles of their sides (-1: uncut) into two, three or four."""
+    cut = middle >= 0
+    many = cut.sum(axis=1)
+    out = [triangles[many == 0]]
+    for turn in range(3):
+        t, m = np.roll(triangles, -turn, axis=1), np.roll(middle, -turn, axis=1)
+        c = np.roll(cut, -turn, axis=1)
+        one = (many == 1) & c[:, 0]
+        a, b, d = t[one].T
+        e = m[one, 0]
+        out += [np.stack([a, e, d], axis=1), np.stack([e, b, d], axis=1)]
+        two = (many == 2) & c[:, 0] & c[:, 1]
+        a, b, d = t[two].T
+        e, f = m[two, 0], m[two, 1]
+        out += [np.stack([e, b, f], axis=1), np.stack([a, e, f], axis=1), np.stack([a, f, d], axis=1)]
+    a, b, d = triangles[many == 3].T
+    e, f, g = middle[many == 3].T
+    out += [np.stack(part, axis=1) for part in ([a, e, g], [e, b, f], [g, f, d], [e, f, g])]
+    return np.concatenate(out)
