@@ -65,7 +65,7 @@ def _shape() -> Shape:
     for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
         for side in (-0.10, 0.0, 0.10):
             at = (x - 1.6 * side**2, y + side, 0.045)
-            s.ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", place="skin")
+            s.ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", place="decor")
     s.cut_below(0.0, blend=0.03)
     return s.shape()
 
@@ -98,7 +98,7 @@ def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
     along = np.array([-normal[0, 2], 0.0, normal[0, 0]])
     s.sheet(
         "plates", height * HEXAGON, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
-        thickness=(0.022, 0.022), corners=1, blend=0.02, color=ORANGE, place="skin",
+        thickness=(0.022, 0.022), corners=1, blend=0.02, color=ORANGE, place="decor",
     )  # fmt: skip
 
 
@@ -125,12 +125,12 @@ def _spots(shape: Shape) -> tuple[Floats, Floats]:
     random = np.random.default_rng(7)
     low, high = [-2.6, -0.9, 0.4], [1.9, 0.9, 2.8]
     seeds, normals = shape.drawn().projected(random.uniform(low, high, (3000, 3)), steps=8)
-    fit = (normals[:, 2] > -0.1) & (normals[:, 2] < 0.85) & (np.abs(normals[:, 1]) > 0.4) & (seeds[:, 2] > 0.55)
+    fit = (normals[:, 2] > -0.1) & (normals[:, 2] < 0.85) & (np.abs(normals[:, 1]) > 0.4) & (seeds[:, 2] > 0.62 - 0.25 * (seeds[:, 0] < -1.2))
     fit &= np.abs(shape.drawn().distance(seeds)) < 1e-6
     fit &= (seeds[:, 0] < 1.35) | (seeds[:, 2] < 2.2)
     chosen: list[int] = []
     for i in np.flatnonzero(fit):
-        if len(chosen) < 40 and all(np.linalg.norm(seeds[i] - seeds[j]) > 0.30 for j in chosen):
+        if len(chosen) < 60 and all(np.linalg.norm(seeds[i] - seeds[j]) > 0.30 for j in chosen):
             chosen.append(int(i))
     # smaller towards the thin ends
     reach = np.clip(1.25 - 0.4 * np.abs(seeds[chosen, 0]), 0.35, 1)

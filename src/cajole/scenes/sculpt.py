@@ -11,10 +11,10 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 from cajole.checks import count, one_of, positive, real_array
 from cajole.errors import InputError
 from cajole.scenes import kernels as k
-from cajole.scenes.sdf import BOTH, CAGE, SKIN, Floats, Shape
+from cajole.scenes.sdf import BOTH, CAGE, DECOR, SKIN, Floats, Shape
 
 MIRRORS = {"": 0, "x": k.MIRROR_X, "y": k.MIRROR_Y, "xy": k.MIRROR_X | k.MIRROR_Y}
-PLACES = {"both": BOTH, "skin": SKIN, "cage": CAGE}
+PLACES = {"both": BOTH, "skin": SKIN, "cage": CAGE, "decor": DECOR}
 GREY = (0.7, 0.7, 0.7)
 
 
@@ -22,7 +22,8 @@ class Sculptor:
     """Collects primitives in order; `shape()` gives the finished table.
 
     Every verb takes the name of the part first, and as keywords: `color` sRGB, `blend` [m] the radius of the smooth
-    union with what came before, `mirror` "", "x", "y" or "xy", `place` "both", "skin" or "cage".
+    union with what came before, `mirror` "", "x", "y" or "xy", `place` "both", "skin" (seen only), "cage" (simulated
+    only) or "decor" (seen only, and drawn finer).
     """
 
     def __init__(self, *, color: ArrayLike = GREY) -> None:

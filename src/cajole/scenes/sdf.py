@@ -16,8 +16,8 @@ from cajole.storage import content_hash
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# the rows that belong to the drawn surface, to the simulated cage, or to both
-BOTH, SKIN, CAGE = 0, 1, 2
+# the rows of both surfaces, of the drawn one, of the simulated cage, or of decorations drawn on a finer grid
+BOTH, SKIN, CAGE, DECOR = 0, 1, 2, 3
 # joints thinner than this share of the lattice size would be lost between two nodes
 LEAST_BLEND = 0.2
 # differences over this share of the size: far above rounding, far below any feature
@@ -85,12 +85,19 @@ class Shape:
         return colors, labels
 
     def drawn(self) -> Shape:
-        """The rows of the visible surface."""
-        return self._rows(self.codes[:, k.PLACE] != CAGE)
+        """The rows of the visible surface, decorations excepted."""
+        return self._rows(np.isin(self.codes[:, k.PLACE], (BOTH, SKIN)))
+
+    def decorations(self) -> Shape | None:
+        """The rows of decorations, with all cuts, in a box around them; None when there are none."""
+        decor = self.codes[:, k.PLACE] == DECOR
+        if not decor.any():
+            return None
+        return self._rows(decor | (self.codes[:, k.OP] == k.SUBTRACT))
 
     def caged(self, floor: float, grade: Grade | None = None) -> Shape:
         """The rows that are simulated, no part thinner than radius or half thickness `floor` [m] (times the grade)."""
-        cage = self._rows(self.codes[:, k.PLACE] != SKIN)
+        cage = self._rows(np.isin(self.codes[:, k.PLACE], (BOTH, CAGE)))
         numbers = cage.numbers.copy()
         for code, n in zip(cage.codes, numbers):
             if code[k.OP] == k.UNION:

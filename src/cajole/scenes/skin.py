@@ -8,7 +8,7 @@ from cajole.errors import SolveError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
 from cajole.scenes import kernels as k
 from cajole.scenes.recipe import Canvas, Eye, Recipe
-from cajole.scenes.sdf import SKIN, Floats, Ints
+from cajole.scenes.sdf import DECOR, SKIN, Floats, Ints, Shape
 from cajole.scenes.surface import refined, surface
 
 # least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
@@ -16,6 +16,8 @@ LEAST_WEIGHT = -0.6
 SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
 # rows of latitude of an eye: round at any size at which an eye is looked at
 EYE_RINGS = 14
+# decorations are drawn on a grid this much finer: their edges are what makes them readable
+DECOR_FINER = 2.2
 
 
 def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
@@ -40,17 +42,29 @@ def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
 
 
 def painted(recipe: Recipe, spacing: float) -> tuple[Floats, Ints, Floats, Ints]:
-    """Points, triangles, colours and labels of the visible surface, refined along the edges of the paint."""
-    shape = recipe.shape.drawn()
+    """Points, triangles, colours and labels of the visible surface and its decorations."""
+    shape, decor = recipe.shape.drawn(), recipe.shape.decorations()
+    pieces = [_drawn(recipe, shape, spacing)]
+    if decor is not None:
+        fine = spacing / DECOR_FINER
+        points, triangles, colors, labels = _drawn(recipe, decor, fine)
+        seen = (shape.distance(points) > -fine)[triangles].any(axis=1)
+        used, triangles = np.unique(triangles[seen], return_inverse=True)
+        triangles = triangles.reshape(-1, 3) + len(pieces[0][0])
+        pieces.append((points[used], triangles, colors[used], labels[used]))
+    points, triangles, colors, labels = (np.concatenate(column) for column in zip(*pieces))
+    return points, triangles, colors, labels
 
-    def canvas(points: Floats) -> Canvas:
-        colors, labels = shape.shaded(points, sigma=recipe.sigma)
-        normals = shape.projected(points, steps=0)[1]
-        return Canvas(points, normals, colors, labels, shape.parts)
+
+def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Floats, Ints, Floats, Ints]:
+    """One surface, coloured, and refined along the edges of the paint."""
 
     def color(points: Floats) -> Floats:
-        view = canvas(points)
-        return view.colors if recipe.paint is None else recipe.paint(view)
+        colors, labels = shape.shaded(points, sigma=recipe.sigma)
+        if recipe.paint is None:
+            return colors
+        normals = shape.projected(points, steps=0)[1]
+        return recipe.paint(Canvas(points, normals, colors, labels, shape.parts))
 
     def project(points: Floats) -> Floats:
         return shape.projected(points, reach=spacing, steps=2)[0]
@@ -63,7 +77,7 @@ def painted(recipe: Recipe, spacing: float) -> tuple[Floats, Ints, Floats, Ints]
 def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:
     """Raise SolveError unless every part that is simulated has cage around all of its skin."""
     codes = recipe.shape.codes
-    bare = {int(code[k.LABEL]) for code in codes if code[k.PLACE] == SKIN}
+    bare = {int(code[k.LABEL]) for code in codes if code[k.PLACE] in (SKIN, DECOR)}
     for label, part in enumerate(recipe.shape.parts):
         mine = embedding.least_weights[labels == label]
         if label not in bare and len(mine) and mine.min() < LEAST_WEIGHT:

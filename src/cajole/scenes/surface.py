@@ -67,9 +67,10 @@ def refined(
     project: Callable[[Floats], Floats],
     *,
     contrast: float = 0.12,
+    bump: float = 0.02,
     rounds: int = 3,
 ) -> tuple[Floats, Ints, Floats]:
-    """Split edges along which the colour changes by more than `contrast`, so that painted lines are smooth.
+    """Split edges whose ends differ by more than `contrast` or whose middle is off by `bump`: painted lines get smooth.
 
     color and project map points (n, 3) to colours (n, 3) and onto the surface. Each round halves the wanted edges and,
     to keep triangles fat, the longest edge of every triangle that is touched. Returns points, triangles, colours.
@@ -81,8 +82,8 @@ def refined(
         painted = color(middle)
         ends = colors[edges]
         change = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1)
-        bump = 2 * np.abs(painted - ends.mean(axis=1)).max(axis=1)
-        chosen = _closed(np.maximum(change, bump) > contrast, sides, points[edges])
+        hidden = np.abs(painted - ends.mean(axis=1)).max(axis=1)
+        chosen = _closed((change > contrast) | (hidden > bump), sides, points[edges])
         if not chosen.any():
             break
         added = project(middle[chosen])
