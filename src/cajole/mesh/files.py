@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from cajole.errors import FileError, InputError
 from cajole.mesh.base import Indices
-from cajole.mesh.formats import foreign, obj, ply, stl, tetgen, veg
+from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
@@ -25,6 +25,7 @@ READERS: dict[str, Callable[[Path], MeshTet | MeshTri]] = {
     ".node": tetgen.read_tetgen,
     ".ele": tetgen.read_tetgen,
     **dict.fromkeys(foreign.FORMATS, foreign.read_foreign),
+    ".msh": msh.read_msh,
 }
 TET_WRITERS: dict[str, Callable[[MeshTet, Path], None]] = {
     ".veg": veg.write_geometry,

@@ -1,17 +1,18 @@
-"""Formats that meshio reads and writes: .msh .vtk .vtu .mesh."""
+"""Formats left to meshio: .vtk .vtu .mesh, and writing .msh."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cajole.errors import FileError
+from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats.text import file_bytes
 from cajole.mesh.repair import repaired
 from cajole.mesh.tet import MeshTet
@@ -30,6 +31,11 @@ def read_foreign(path: Path) -> MeshTet | MeshTri:
         content = meshio.read(path, file_format=FORMATS[path.suffix.lower()])
         points = _points(content)
         cells = _cells(content)
+    return mesh_of_cells(path, points, cells)
+
+
+def mesh_of_cells(path: Path, points: Floats, cells: Mapping[str, Indices]) -> MeshTet | MeshTri:
+    """The tets among cells by name, else the triangles; others are noted. Raises FileError where there is neither."""
     for kind in ("tetra", "triangle"):
         if kind in cells:
             mesh = MeshTet(points, cells[kind]) if kind == "tetra" else repaired(points, cells[kind])
@@ -48,14 +54,14 @@ def write_foreign(mesh: MeshTet | MeshTri, path: Path) -> None:
         meshio.write(path, content, file_format=FORMATS[path.suffix.lower()])
 
 
-def _points(content: Any) -> np.ndarray:
+def _points(content: Any) -> Floats:
     points = np.asarray(content.points, dtype=np.float64)
     if points.ndim == 2 and points.shape[1] == 2:
         points = np.column_stack([points, np.zeros(len(points))])
     return points
 
 
-def _cells(content: Any) -> dict[str, np.ndarray]:
+def _cells(content: Any) -> dict[str, Indices]:
     kinds = dict.fromkeys(block.type for block in content.cells)
     rows = {kind: [np.asarray(b.data) for b in content.cells if b.type == kind] for kind in kinds}
     return {kind: np.concatenate(blocks).astype(np.int64) for kind, blocks in rows.items() if sum(map(len, blocks)) > 0}
@@ -69,8 +75,6 @@ def _quiet(what: str) -> Iterator[None]:
         with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             warnings.simplefilter("ignore")
             yield
-    except OSError:
-        raise
     except (Exception, SystemExit) as reason:
         # damaged files surface as any exception at all in its parsers, down to IndexError and UnicodeDecodeError
         why = " ".join(said.getvalue().split()) or f"{type(reason).__name__} {reason}".strip()

@@ -22,7 +22,7 @@ def read_stl(path: Path) -> MeshTri:
     data = file_bytes(path)
     promised = struct.unpack_from("<I", data, HEADER)[0] if len(data) >= HEADER + 4 else -1
     # the size decides: many binary files begin with the word that marks a text file
-    if len(data) == HEADER + 4 + promised * TRIANGLE.itemsize:
+    if promised >= 0 and len(data) == HEADER + 4 + promised * TRIANGLE.itemsize:
         corners = np.frombuffer(data, TRIANGLE, offset=HEADER + 4)["corners"].astype(np.float64)
     elif data.lstrip()[:5].lower() == b"solid" and b"\0" not in data:
         corners = _text(path)
