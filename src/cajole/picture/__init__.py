@@ -1,0 +1,7 @@
+"""Pictures: stills, loops and strips of meshes, skins, animations and scenes in a small studio."""
+
+from __future__ import annotations
+
+from cajole.picture.shot import picture, strip
+
+__all__ = ["picture", "strip"]

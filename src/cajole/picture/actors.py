@@ -1,0 +1,121 @@
+"""What stands on the stage: triangles with normals, colours and gloss; marks, arrows and edges are triangles too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.mesh import vertex_normals
+from cajole.mesh.tri import cross_products
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+MARK_COLOR = (0.05, 0.72, 0.95)
+ARROW_COLOR = (0.13, 0.17, 0.32)
+EDGE_COLOR = (0.10, 0.10, 0.13)
+# parts of an arrow relative to the length of the longest one
+SHAFT, HEAD, HEAD_LENGTH = 0.028, 0.075, 0.24
+ROUND = 20  # sides of marks and arrows: round at the size they are drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Actor:
+    """Triangles to draw. vertices, normals, colors (sRGB): (n, 3); triangles: (m, 3); gloss: (n,) 0 matt, 1 wet."""
+
+    vertices: Floats
+    triangles: Indices
+    normals: Floats
+    colors: Floats
+    gloss: Floats
+    opacity: float = 1.0
+
+    def scaled(self, centre: Floats, size: float) -> Actor:
+        """In units of `size` around `centre`."""
+        return replace(self, vertices=(self.vertices - centre) / size)
+
+
+def shaded(vertices: Floats, triangles: Indices, colors: Floats, gloss: Floats, *, smooth: bool = True) -> Actor:
+    """An actor with normals: those of the vertices, or with `smooth` off those of the triangles, each on its own."""
+    if smooth:
+        return Actor(vertices, triangles, vertex_normals(vertices, triangles), colors, gloss)
+    normals = np.repeat(_unit(cross_products(vertices, triangles)), 3, axis=0)
+    corners = triangles.reshape(-1)
+    # the mean colour keeps a facet one facet: a gradient across it would look like a curve
+    flat = np.repeat(colors[triangles].mean(axis=1), 3, axis=0)
+    return Actor(vertices[corners], np.arange(len(corners)).reshape(-1, 3), normals, flat, gloss[corners])
+
+
+def ghosted(actor: Actor, opacity: float, inward: float) -> Actor:
+    """A transparent copy, moved `inward` [m] along its normals so that it hides behind a surface it coincides with."""
+    return replace(actor, vertices=actor.vertices - inward * actor.normals, opacity=opacity)
+
+
+def marks(points: Floats, radius: float) -> Actor:
+    """Bright glossy spheres of `radius` [m] at points (k, 3)."""
+    directions, triangles = _sphere()
+    vertices = (points[:, None] + radius * directions).reshape(-1, 3)
+    return _painted(vertices, _repeated(triangles, len(points), len(directions)), MARK_COLOR, 0.6, smooth=True)
+
+
+def arrows(origins: Floats, vectors: Floats) -> Actor:
+    """Arrows from origins (k, 3) along vectors (k, 3) [m]; those of no length are left out."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    kept = lengths > 0
+    unit = lengths.max(initial=0.0)
+    axis = vectors[kept] / lengths[kept, None]
+    # a short arrow is all head
+    neck = np.maximum(lengths[kept] - HEAD_LENGTH * unit, 0.0)
+    along = np.stack([0 * neck, 0 * neck, neck, neck, lengths[kept]], axis=1)
+    widths = unit * np.array([0.0, SHAFT, SHAFT, HEAD, 0.0])
+    return _painted(*_turned(origins[kept], axis, along, np.broadcast_to(widths, along.shape), ROUND), ARROW_COLOR, 0.0)
+
+
+def edges(vertices: Floats, pairs: Indices, radius: float) -> Actor:
+    """Thin dark rods of `radius` [m] along edges (k, 2)."""
+    start, along = vertices[pairs[:, 0]], vertices[pairs[:, 1]] - vertices[pairs[:, 0]]
+    lengths = np.linalg.norm(along, axis=1)
+    axis = along / np.maximum(lengths, np.finfo(float).tiny)[:, None]
+    stations = np.stack([0 * lengths, lengths], axis=1)
+    return _painted(*_turned(start, axis, stations, np.full(stations.shape, radius), 3), EDGE_COLOR, 0.0)
+
+
+def _painted(
+    vertices: Floats, triangles: Indices, color: tuple[float, ...], gloss: float, *, smooth: bool = False
+) -> Actor:
+    n = len(vertices)
+    return shaded(vertices, triangles, np.tile(np.array(color), (n, 1)), np.full(n, gloss), smooth=smooth)
+
+
+def _turned(origins: Floats, axis: Floats, along: Floats, radii: Floats, sides: int) -> tuple[Floats, Indices]:
+    """Bodies of revolution: circles of `radii` (k, s) at distances `along` (k, s) from origins on unit axes (k, 3)."""
+    helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+    one = _unit(np.cross(axis, helper))
+    two = np.cross(axis, one)
+    turn = np.arange(sides) * 2 * np.pi / sides
+    circle = np.cos(turn)[:, None] * one[:, None] + np.sin(turn)[:, None] * two[:, None]
+    centres = origins[:, None] + along[..., None] * axis[:, None]
+    vertices = centres[:, :, None] + radii[..., None, None] * circle[:, None]
+    count, stations = along.shape
+    i, j = (a.reshape(-1) for a in np.meshgrid(np.arange(stations - 1), np.arange(sides), indexing="ij"))
+    a, b, step = i * sides + j, i * sides + (j + 1) % sides, sides
+    triangles = np.concatenate([np.stack([a, b, b + step], 1), np.stack([a, b + step, a + step], 1)])
+    return vertices.reshape(-1, 3), _repeated(triangles, count, stations * sides)
+
+
+def _sphere() -> tuple[Floats, Indices]:
+    """Unit vectors on circles of latitude, joined to triangles."""
+    polar = np.linspace(np.pi, 0, ROUND // 2 + 1)
+    zero = np.zeros((1, 3))
+    return _turned(zero, np.array([[0.0, 0.0, 1.0]]), np.cos(polar)[None], np.sin(polar)[None], ROUND)
+
+
+def _repeated(triangles: Indices, times: int, stride: int) -> Indices:
+    return (triangles + stride * np.arange(times)[:, None, None]).reshape(-1, 3)
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

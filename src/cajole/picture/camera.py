@@ -1,0 +1,113 @@
+"""The camera: where it stands so that everything fits, and where it puts a point in the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.checks import count
+from cajole.errors import InputError
+
+Floats = NDArray[np.float64]
+
+# share of the half picture left free at each side
+MARGIN = 0.08
+# nearer than this share of the subject's radius nothing may stand, or perspective turns into distortion
+NEAREST = 0.1
+# above: one frame of 8K video squared; a picture beyond it is a mistake in the size
+MOST_PIXELS = 64_000_000
+FOV_LIMITS = (2.0, 100.0)
+# from far below, the studio has no floor or wall to show
+ELEVATION_LIMITS = (-30.0, 90.0)
+
+
+@dataclass(frozen=True)
+class View:
+    """A direction of sight without a place: azimuth and elevation of the camera as seen from the subject, and the
+    horizontal angle of view [degrees]; size: (width, height) in pixels.
+
+    Raises InputError for angles that are not finite or out of range, and for sizes that are no picture.
+    """
+
+    size: tuple[int, int]
+    azimuth: float
+    elevation: float
+    fov: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", _checked_size(self.size))
+        object.__setattr__(self, "azimuth", _angle(self.azimuth, "azimuth", -3600.0, 3600.0))
+        object.__setattr__(self, "elevation", _angle(self.elevation, "elevation", *ELEVATION_LIMITS))
+        object.__setattr__(self, "fov", _angle(self.fov, "fov", *FOV_LIMITS))
+
+    @property
+    def axes(self) -> Floats:
+        """(3, 3) rows: the picture's right, the picture's up, and forward into it."""
+        a, e = np.radians([self.azimuth, self.elevation])
+        right = [-np.sin(a), np.cos(a), 0.0]
+        up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
+        forward = [-np.cos(e) * np.cos(a), -np.cos(e) * np.sin(a), -np.sin(e)]
+        return np.array([right, up, forward])
+
+    @property
+    def tangents(self) -> Floats:
+        """(2,) the tangents of half the angle of view, across and up."""
+        across = np.tan(np.radians(self.fov) / 2)
+        return np.array([across, across * self.size[1] / self.size[0]])
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A view from a position (3,)."""
+
+    view: View
+    position: Floats
+
+    def project(self, points: Floats) -> tuple[Floats, Floats]:
+        """(n, 2) pixels from the upper left corner, and (n,) depths along the line of sight, of points (n, 3)."""
+        local = (points - self.position) @ self.view.axes.T
+        relative = local[:, :2] / (local[:, 2:] * self.view.tangents)
+        return (relative * [1, -1] + 1) / 2 * self.view.size, local[:, 2]
+
+
+def framed(view: View, clouds: Iterable[Floats], *, radius: float) -> Camera:
+    """The nearest camera that keeps every point of every cloud (n, 3) inside the margins, and the cloud centred.
+
+    A point at (r, u, f) in the view's axes is inside when |r - r₀| ≤ tₓ (f - f₀), likewise for u: bounds linear in the
+    camera's place. With A = max(r - tₓ f) and B = min(r + tₓ f) the nearest is f₀ = (B - A) / 2 tₓ, or what
+    the other axis asks if that is farther back.
+    """
+    tangents = view.tangents * (1 - MARGIN)
+    low, high, near = np.full(2, -np.inf), np.full(2, np.inf), np.inf
+    for cloud in clouds:
+        local = cloud @ view.axes.T
+        slant = local[:, 2:] * tangents
+        low = np.maximum(low, (local[:, :2] - slant).max(axis=0))
+        high = np.minimum(high, (local[:, :2] + slant).min(axis=0))
+        near = min(near, float(local[:, 2].min()))
+    back = min(float(((high - low) / (2 * tangents)).min()), near - NEAREST * radius)
+    return Camera(view, np.array([*(low + high) / 2, back]) @ view.axes)
+
+
+def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    try:
+        width, height = size
+    except (TypeError, ValueError):
+        raise InputError(f"size is {size!r}, but must be (width, height) in pixels") from None
+    width, height = count(width, "size[0]", least=8), count(height, "size[1]", least=8)
+    if width * height > MOST_PIXELS:
+        raise InputError(f"size is {width} x {height}, more than {MOST_PIXELS} pixels; ask for a smaller picture")
+    return width, height
+
+
+def _angle(value: float, name: str, low: float, high: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number of degrees, not {value!r}") from None
+    if not low <= number <= high:
+        raise InputError(f"{name} is {number}, but must be between {low:g} and {high:g} degrees")
+    return number

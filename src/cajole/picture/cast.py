@@ -1,0 +1,148 @@
+"""Who is on stage: the subject, its ghosts, another beside it, marks and arrows; and the stage that fits them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.checks import real_array
+from cajole.errors import InputError
+from cajole.picture.actors import Actor, arrows, edges, ghosted, marks
+from cajole.picture.camera import View, framed
+from cajole.picture.stage import Stage
+from cajole.picture.subject import Subject
+
+Floats = NDArray[np.float64]
+
+# relative to half the diagonal of all that is shown: how far a ghost hides, the size of marks, the width of edges
+GHOST_INWARD = 0.003
+MARK_RADIUS = 0.022
+EDGE_RADIUS = 0.0016
+# free space between two subjects side by side, as a share of the wider one's width
+APART = 0.12
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """Subjects with the opacity and the shift (3,) [m] of each, extras that do not move, and how surfaces are drawn."""
+
+    players: tuple[tuple[Subject, float, Floats], ...]
+    extras: tuple[Actor, ...]
+    smooth: bool | None
+    wireframe: bool
+    centre: Floats
+    radius: float
+
+    def clouds(self) -> Iterator[Floats]:
+        """Every set of points that the camera must see, over all frames, in units of the radius."""
+        for subject, _, shift in self.players:
+            yield from ((cloud + shift - self.centre) / self.radius for cloud in _clouds(subject))
+        yield from (extra.scaled(self.centre, self.radius).vertices for extra in self.extras)
+
+    def actors(self, frame: int) -> list[Actor]:
+        """Everything at one frame, in units of the radius."""
+        actors = list(self.extras)
+        for subject, opacity, shift in self.players:
+            dressed = self._dressed(subject, frame) if opacity >= 1 else [self._ghost(subject, frame, opacity)]
+            actors += [replace(actor, vertices=actor.vertices + shift) for actor in dressed]
+        return [actor.scaled(self.centre, self.radius) for actor in actors]
+
+    def _dressed(self, subject: Subject, frame: int) -> list[Actor]:
+        actor = subject.actor(frame, smooth=self.smooth)
+        if not self.wireframe:
+            return [actor]
+        return [actor, edges(subject.position(frame), subject.mesh.edges, EDGE_RADIUS * self.radius)]
+
+    def _ghost(self, subject: Subject, frame: int, opacity: float) -> Actor:
+        return ghosted(subject.actor(frame, smooth=True), opacity, GHOST_INWARD * self.radius)
+
+
+def assembled(
+    subject: Subject,
+    ghosts: tuple[tuple[Subject, float], ...],
+    beside: tuple[Subject, Floats] | None,
+    points: ArrayLike | None,
+    loads: tuple[ArrayLike, ArrayLike] | None,
+    *,
+    smooth: bool | None,
+    wireframe: bool,
+) -> Cast:
+    """All players in their places; beside: another subject and the direction (3,) in which it stands."""
+    here = np.zeros(3)
+    players = [(subject, 1.0, here), *((ghost, opacity, here) for ghost, opacity in ghosts)]
+    if beside is not None:
+        players.append((beside[0], 1.0, _step_aside([s for s, _, _ in players], *beside)))
+    spots = np.empty((0, 3)) if points is None else real_array(points, "marks", (None, 3))
+    origins, vectors = _checked_arrows(loads)
+    boxes = [_bounds(player) + shift for player, _, shift in players]
+    corners = np.concatenate([*boxes, spots, origins, origins + vectors])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    radius = float(np.linalg.norm(high - low)) / 2
+    if not radius > 0:
+        raise InputError("all points of the subject are in one place, so that there is nothing to picture")
+    # marks and arrow heads stand out beyond the points they are given by
+    radius += MARK_RADIUS * radius if len(spots) + len(origins) else 0.0
+    extras = ([marks(spots, MARK_RADIUS * radius)] if len(spots) else []) + _drawn_arrows(origins, vectors)
+    return Cast(tuple(players), tuple(extras), smooth, wireframe, (low + high) / 2, radius)
+
+
+def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
+    """The studio around a cast, its camera where all frames fit."""
+    view = View(*(settings[name] for name in ("size", "azimuth", "elevation", "fov")))
+    camera = framed(view, cast.clouds(), radius=1.0)
+    height = settings["floor_height"]
+    if height is None:
+        floor = min(float(cloud[:, 2].min()) for cloud in cast.clouds())
+    else:
+        floor = float(real_array(height, "floor_height", ()) - cast.centre[2]) / cast.radius
+    return Stage(camera, floor, *(_color(settings[name], name) for name in ("background", "floor")))
+
+
+def _step_aside(players: list[Subject], other: Subject, direction: Floats) -> Floats:
+    """How far another subject must move along a unit direction to stand free of the players."""
+    ours = np.array([_span(player, direction) for player in players])
+    low, high = _span(other, direction)
+    width = max(float(np.ptp(ours)), high - low)
+    return (float(ours[:, 1].max()) - low + APART * width) * direction
+
+
+def _span(subject: Subject, direction: Floats) -> tuple[float, float]:
+    along = [cloud @ direction for cloud in _clouds(subject)]
+    return min(float(a.min()) for a in along), max(float(a.max()) for a in along)
+
+
+def _bounds(subject: Subject) -> Floats:
+    """(2, 3) least and greatest coordinates over all frames [m]."""
+    ends = np.array([[cloud.min(axis=0), cloud.max(axis=0)] for cloud in _clouds(subject)])
+    return np.array([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
+
+
+def _clouds(subject: Subject) -> Iterator[Floats]:
+    used = subject.mesh.used
+    return (subject.at(frame)[used] for frame in range(subject.frames))
+
+
+def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, Floats]:
+    if loads is None:
+        return np.empty((0, 3)), np.empty((0, 3))
+    try:
+        origins, vectors = loads
+    except (TypeError, ValueError):
+        raise InputError("arrows must be two arrays (k, 3): origins and vectors [m]") from None
+    starts = real_array(origins, "arrows[0]", (None, 3))
+    return starts, real_array(vectors, "arrows[1]", (len(starts), 3))
+
+
+def _drawn_arrows(origins: Floats, vectors: Floats) -> list[Actor]:
+    return [arrows(origins, vectors)] if vectors.any() else []
+
+
+def _color(value: Any, name: str) -> Floats:
+    color = real_array(value, name, (3,))
+    if color.min() < 0 or color.max() > 1:
+        raise InputError(f"{name} is {color.tolist()}, but an sRGB colour goes from 0 to 1")
+    return color

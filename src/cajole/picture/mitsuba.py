@@ -1,0 +1,164 @@
+"""The path tracer: Mitsuba 3 in its scalar variant, with Open Image Denoise.
+
+The denoiser's guides, albedo and normal, come from the draft renderer's raster, where they cost nothing and have no
+noise; asking the tracer for them makes the picture four times as dear.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.shown import linear_from_srgb
+from cajole.errors import MissingExtra
+from cajole.picture.actors import Actor
+from cajole.picture.draft import features
+from cajole.picture.stage import FILL, Light, Stage, toned
+
+VARIANT = "scalar_rgb"  # the LLVM variants abort the process where the system's LLVM is of another version
+BOUNCES = 4
+ROUGHNESS, WET_ROUGHNESS, SPECULAR = 0.45, 0.15, 0.35
+
+
+def is_here() -> bool:
+    """Whether the optional packages are installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("mitsuba", "mitsuba_oidn"))
+
+
+def trace(stage: Stage, actors: Sequence[Actor], *, samples: int, seed: int) -> NDArray[np.uint8]:
+    """A picture (height, width, 3) of actors on a stage, both in units of the subject's radius.
+
+    The same seed gives the same picture. Raises MissingExtra when Mitsuba or its denoiser is absent.
+    """
+    with _tracer() as mi:
+        scene = mi.load_dict(_scene(mi, stage, actors, samples))
+        noisy = np.ascontiguousarray(np.array(mi.render(scene, seed=seed)), dtype=np.float32)[..., :3].copy()
+    clean = _denoised(noisy, *features(stage, actors))
+    return np.rint(255 * toned(clean.astype(np.float64))).astype(np.uint8)
+
+
+@contextlib.contextmanager
+def _tracer() -> Iterator[Any]:
+    """Mitsuba in our variant and silent; its variant and its log level are put back afterwards."""
+    if not is_here():
+        raise MissingExtra("mitsuba and mitsuba-oidn", "viz", "a path-traced picture")
+    import mitsuba as mi
+
+    before = mi.variant()
+    mi.set_variant(VARIANT)
+    level = mi.log_level()
+    mi.set_log_level(mi.LogLevel.Error)
+    try:
+        yield mi
+    finally:
+        mi.set_log_level(level)
+        if before is not None:
+            mi.set_variant(before)
+
+
+def _denoised(
+    noisy: NDArray[np.float32], albedo: NDArray[np.float32], normal: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    from mitsuba_oidn import Quality, denoise
+
+    guide = np.ascontiguousarray(np.clip(albedo, 0, 1))
+    return np.array(denoise(noisy, guide, np.ascontiguousarray(normal), hdr=True, clean_aux=True, quality=Quality.High))
+
+
+def _scene(mi: Any, stage: Stage, actors: Sequence[Actor], samples: int) -> dict[str, Any]:
+    vertices, triangles, normals, colors = stage.cyclorama()
+    matt = {"type": "twosided", "b": {"type": "diffuse", "reflectance": _attribute("color")}}
+    parts = {
+        f"actor{i}": _mesh(mi, a.vertices, a.triangles, a.normals, linear_from_srgb(a.colors), a.gloss, _material(a))
+        for i, a in enumerate(actors)
+    }
+    return {
+        "type": "scene",
+        "integrator": {"type": "path", "max_depth": BOUNCES, "hide_emitters": True},
+        "sensor": _sensor(mi, stage, samples),
+        "room": _mesh(mi, vertices, triangles, normals, colors, np.zeros(len(vertices)), matt),
+        **{f"light{i}": _lamp(mi, light) for i, light in enumerate(stage.lights)},
+        "fill": {"type": "constant", "radiance": _rgb(FILL)},
+        **parts,
+    }
+
+
+def _sensor(mi: Any, stage: Stage, samples: int) -> dict[str, Any]:
+    view, position = stage.camera.view, stage.camera.position
+    _, up, forward = view.axes
+    # a gaussian filter would correlate neighbouring pixels, and correlated noise the denoiser takes for detail
+    film = {
+        "type": "hdrfilm",
+        "width": view.size[0],
+        "height": view.size[1],
+        "rfilter": {"type": "box"},
+        "pixel_format": "rgb",
+        "component_format": "float32",
+    }
+    pose = mi.ScalarTransform4f().look_at(
+        origin=position.tolist(), target=(position + forward).tolist(), up=up.tolist()
+    )
+    return {
+        "type": "perspective",
+        "fov": view.fov,
+        "fov_axis": "x",
+        "near_clip": 1e-3,
+        "far_clip": 1e4,
+        "to_world": pose,
+        "film": film,
+        "sampler": {"type": "independent", "sample_count": samples},
+    }
+
+
+def _material(actor: Actor) -> dict[str, Any]:
+    glossy = bool(actor.gloss.any())
+    surface: dict[str, Any] = {
+        "type": "principled",
+        "base_color": _attribute("color"),
+        "specular": SPECULAR,
+        "roughness": ROUGHNESS,
+    }
+    if glossy:
+        surface |= {"roughness": _attribute("roughness"), "clearcoat": _attribute("gloss"), "clearcoat_gloss": 0.95}
+    both = {"type": "twosided", "b": surface}
+    return both if actor.opacity >= 1 else {"type": "mask", "opacity": actor.opacity, "b": both}
+
+
+def _mesh(
+    mi: Any, vertices: Any, triangles: Any, normals: Any, colors: Any, gloss: Any, material: dict[str, Any]
+) -> Any:
+    properties = mi.Properties()
+    properties["material"] = mi.load_dict(material)
+    mesh = mi.Mesh("actor", len(vertices), len(triangles), has_vertex_normals=True, props=properties)
+    parameters = mi.traverse(mesh)
+    parameters["vertex_positions"] = _flat(vertices)
+    parameters["vertex_normals"] = _flat(normals)
+    parameters["faces"] = np.ascontiguousarray(triangles, dtype=np.uint32).reshape(-1)
+    parameters.update()
+    mesh.add_attribute("vertex_color", 3, _flat(colors))
+    mesh.add_attribute("vertex_gloss", 1, _flat(gloss))
+    mesh.add_attribute("vertex_roughness", 1, _flat(ROUGHNESS + gloss * (WET_ROUGHNESS - ROUGHNESS)))
+    return mesh
+
+
+def _lamp(mi: Any, light: Light) -> dict[str, Any]:
+    pose = mi.ScalarTransform4f().look_at(origin=light.centre.tolist(), target=[0, 0, 0], up=light.axes[1].tolist())
+    size = mi.ScalarTransform4f().scale([light.half, light.half, 1.0])
+    return {"type": "rectangle", "to_world": pose @ size, "emitter": {"type": "area", "radiance": _rgb(light.radiance)}}
+
+
+def _attribute(name: str) -> dict[str, Any]:
+    return {"type": "mesh_attribute", "name": f"vertex_{name}"}
+
+
+def _rgb(color: NDArray[np.float64]) -> dict[str, Any]:
+    return {"type": "rgb", "value": [float(c) for c in color]}
+
+
+def _flat(values: Any) -> NDArray[np.float32]:
+    return np.ascontiguousarray(values, dtype=np.float32).reshape(-1)

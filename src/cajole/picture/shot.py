@@ -1,0 +1,278 @@
+"""`picture` and `strip`: from a subject to pixels and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.animation import Animation
+from cajole.checks import count, one_of
+from cajole.errors import InputError
+from cajole.picture import mitsuba
+from cajole.picture.camera import MOST_PIXELS, View
+from cajole.picture.cast import Cast, assembled, staged
+from cajole.picture.draft import draft
+from cajole.picture.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
+from cajole.picture.stage import Stage
+from cajole.picture.subject import ROLES, Subject, as_subject, in_other_state, is_positions, telling_frame
+from cajole.progress import Progress, report
+
+Pixels = NDArray[np.uint8]
+
+RENDERERS = ("auto", "mitsuba", "draft")
+# what a scene's `camera` may say, and what holds where neither it nor the caller does
+CAMERA = {
+    "size": (960, 640),
+    "azimuth": -62.0,
+    "elevation": 10.0,
+    "fov": 28.0,
+    "background": (0.86, 0.80, 0.70),
+    "floor": (0.88, 0.83, 0.74),
+    "floor_height": None,
+}
+OTHER_ROLE = {"input": "output", "output": "input", None: None}
+# of one ghost, and of the faintest of many
+GHOST_OPACITY, FAINTEST = 0.28, 0.12
+# of a loop when nothing is said: two seconds at 24 frames/s
+LOOP_FRAMES = 48
+MOST_SAMPLES = 65_536
+# a drafted frame holds some 250 bytes per pixel, so more threads than this are paid in memory
+MOST_THREADS = 4
+STRIP_TILE = (320, 320)
+STRIP_GAP = 4
+
+
+def picture(
+    subject: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    frame: int | None = None,
+    frames: int | Iterable[int] | None = None,
+    size: tuple[int, int] | None = None,
+    samples: int = 16,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    fov: float | None = None,
+    background: ArrayLike | None = None,
+    floor: ArrayLike | None = None,
+    floor_height: float | None = None,
+    colors: ArrayLike | None = None,
+    role: str | None = None,
+    ghost: Any = None,
+    compare: Any = None,
+    marks: ArrayLike | None = None,
+    arrows: tuple[ArrayLike, ArrayLike] | None = None,
+    smooth: bool | None = None,
+    wireframe: bool = False,
+    renderer: str = "auto",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pixels:
+    """Picture a subject in a small studio: (height, width, 3) 8-bit sRGB, or (k, height, width, 3) for a loop.
+
+    subject: MeshTri, MeshTet (its surface), Skin, Animation, or anything with a `.skin` or `.mesh`, and perhaps a
+    `.camera` mapping of the options size to floor_height below, such as a scene.
+    path: .png .jpg for a still; .webp .gif .mp4 for a loop. Written whole or not at all.
+    frame: of an animation's still; the one farthest from the rest shape when None. frames: of a loop, a list, or how
+    many; when None and the path is a loop's, all, but at most 48. A loop plays at the animation's own speed.
+    size: (width, height) [pixels], 960 x 640. azimuth, elevation: of the camera as seen from the subject, -62 and 10
+    [degrees]; fov: its horizontal angle of view, 28. It stands where all frames fit. background, floor: sRGB 0..1;
+    floor_height: z [m], the lowest point shown when None.
+    colors: (3,) or (n, 3) sRGB per vertex shown. role: "input" paints the subject yellow, "output" red; what is
+    compared or ghosted then takes the other colour. ghost: another state, or a list of them, transparent; compare:
+    one shown beside, inputs left; each a subject or positions (n, 3) [m] of this one, and an animation moves along
+    and holds its last frame. marks: points (k, 3) [m] as bright spheres; arrows: origins and vectors, both (k, 3)
+    [m]. smooth: shading; facets when False, and by default for tets. wireframe: draw edges.
+    renderer: "mitsuba" traces paths, `samples` per pixel, and denoises (seconds); "draft" rasterises (a fraction of
+    one). "auto" traces stills where Mitsuba is installed and drafts the rest. seed: of the tracer's noise.
+
+    Raises InputError for values that make no picture, FileError where the path cannot be written, MissingExtra for
+    "mitsuba" without Mitsuba or a path without Pillow, Cancelled when `progress` returns False.
+    """
+    suffix = None if path is None else suffix_of(path)
+    shown = _dressed(as_subject(subject), role, colors)
+    is_loop = frames is not None or suffix in LOOPS
+    chosen = _loop_frames(shown, frame, frames, suffix) if is_loop else [_still_frame(subject, shown, frame)]
+    asked = (size, azimuth, elevation, fov, background, floor, floor_height)
+    settings = _settings(subject, dict(zip(CAMERA, asked)))
+    ghosts = _ghosts(shown, ghost, role)
+    beside = _beside(shown, compare, role, settings)
+    cast = assembled(shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe)
+    stage = staged(cast, settings)
+    is_traced = _is_traced(renderer, is_loop)
+    count(samples, "samples", most=MOST_SAMPLES)
+    count(seed, "seed", least=0, most=2**32 - 1)
+    draw = partial(_traced, samples=samples, seed=seed) if is_traced else _drafted
+    pixels = draw(stage, cast, chosen, progress)
+    if path is None:
+        return pixels if is_loop else pixels[0]
+    if is_loop:
+        write_loop(path, pixels, _rate(shown, chosen))
+        return pixels
+    write_still(path, pixels[0])
+    return pixels[0]
+
+
+def strip(
+    animation: Animation,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    frames: int | Iterable[int] = 5,
+    size: tuple[int, int] = STRIP_TILE,
+    onion: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Pixels:
+    """Several frames of an animation in one picture: side by side, or with `onion` in one place, earlier ones faint.
+
+    frames: a list, or how many, evenly spaced. size: (width, height) [pixels] of each frame side by side, or of the
+    whole with `onion`. options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB.
+    Raises as `picture` does.
+    """
+    if not isinstance(animation, Animation):
+        raise InputError(f"a strip shows an Animation, not a {type(animation).__name__}; use picture for that")
+    if path is not None and suffix_of(path) not in STILLS:
+        raise InputError(f"path is {os.fspath(path)!r}, but a strip is one picture: choose {', '.join(STILLS)}")
+    chosen = _listed(frames, animation.frames)
+    if onion:
+        earlier = [animation.frame(k) for k in chosen[:-1]]
+        pixels = picture(animation, frame=chosen[-1], ghost=earlier, size=size, progress=progress, **options)
+    else:
+        pixels = _side_by_side(animation, chosen, size, progress, options)
+    if path is not None:
+        write_still(path, pixels)
+    return pixels
+
+
+def _side_by_side(
+    animation: Animation, chosen: list[int], size: tuple[int, int], progress: Progress | None, options: dict[str, Any]
+) -> Pixels:
+    tiles = []
+    for done, frame in enumerate(chosen):
+        report(progress, done / len(chosen), f"frame {frame}")
+        tile = picture(animation, frame=frame, size=size, **options)
+        tiles += [tile, np.full((tile.shape[0], STRIP_GAP, 3), 255, dtype=np.uint8)]
+    report(progress, 1.0, "done")
+    return np.concatenate(tiles[:-1], axis=1)
+
+
+def _dressed(subject: Subject, role: str | None, colors: ArrayLike | None = None) -> Subject:
+    painted = subject if colors is None else subject.painted(colors)
+    return painted if role is None else painted.in_role(one_of(role, "role", tuple(ROLES)))
+
+
+def _ghosts(shown: Subject, ghost: Any, role: str | None) -> tuple[tuple[Subject, float], ...]:
+    if ghost is None:
+        return ()
+    states = list(ghost) if isinstance(ghost, list | tuple) and not is_positions(ghost) else [ghost]
+    opacities = [GHOST_OPACITY] if len(states) == 1 else np.linspace(FAINTEST, GHOST_OPACITY, len(states)).tolist()
+    subjects = [_dressed(in_other_state(shown, state, "ghost"), OTHER_ROLE[role]) for state in states]
+    return tuple(zip(subjects, opacities))
+
+
+def _beside(
+    shown: Subject, compare: Any, role: str | None, settings: dict[str, Any]
+) -> tuple[Subject, NDArray[np.float64]] | None:
+    if compare is None:
+        return None
+    right = View(settings["size"], settings["azimuth"], 0.0, settings["fov"]).axes[0]
+    other = _dressed(in_other_state(shown, compare, "compare"), OTHER_ROLE[role])
+    return other, -right if role == "output" else right
+
+
+def _settings(subject: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The camera's settings: as asked, else as the subject's own camera says, else ours."""
+    own = getattr(subject, "camera", None) or {}
+    return {name: asked[name] if asked[name] is not None else own.get(name, usual) for name, usual in CAMERA.items()}
+
+
+def _still_frame(subject: Any, shown: Subject, frame: int | None) -> int:
+    return telling_frame(subject) if frame is None else _in_range(frame, shown.frames)
+
+
+def _loop_frames(
+    shown: Subject, frame: int | None, frames: int | Iterable[int] | None, suffix: str | None
+) -> list[int]:
+    if frame is not None:
+        raise InputError(
+            f"frame={frame} asks for a still, but frames or the path's suffix for a loop; give one of them"
+        )
+    if suffix in STILLS:
+        raise InputError(f"frames asks for a loop, but {suffix} holds a still: choose {', '.join(LOOPS)}, or use strip")
+    if shown.frames < 2:
+        raise InputError("a loop needs an Animation of at least two frames; for a still choose .png or .jpg")
+    return _listed(min(LOOP_FRAMES, shown.frames) if frames is None else frames, shown.frames)
+
+
+def _listed(frames: int | Iterable[int], available: int) -> list[int]:
+    if isinstance(frames, int | np.integer | float | str | bytes):
+        number = count(frames, "frames", most=available)  # type: ignore[arg-type]
+        return [int(k) for k in np.linspace(0, available - 1, number).round()]
+    try:
+        chosen = [_in_range(frame, available) for frame in frames]
+    except TypeError:
+        raise InputError(f"frames must be how many, or a list of frames, not {frames!r}") from None
+    if not chosen:
+        raise InputError(f"frames is empty; choose some of 0..{available - 1}")
+    return chosen
+
+
+def _in_range(frame: int, available: int) -> int:
+    if isinstance(frame, bool) or not isinstance(frame, int | np.integer):
+        raise InputError(f"a frame must be a whole number, not {frame!r}")
+    if not 0 <= frame < available:
+        raise InputError(f"frame {frame} is outside 0..{available - 1}, the frames there are")
+    return int(frame)
+
+
+def _is_traced(renderer: str, is_loop: bool) -> bool:
+    if one_of(renderer, "renderer", RENDERERS) == "auto":
+        return not is_loop and mitsuba.is_here()
+    return renderer == "mitsuba"
+
+
+def _traced(
+    stage: Stage, cast: Cast, chosen: list[int], progress: Progress | None, *, samples: int, seed: int
+) -> Pixels:
+    pictures = (mitsuba.trace(stage, cast.actors(frame), samples=samples, seed=seed) for frame in chosen)
+    return _collected(pictures, stage, chosen, progress)
+
+
+def _drafted(stage: Stage, cast: Cast, chosen: list[int], progress: Progress | None) -> Pixels:
+    def draw(frame: int) -> Pixels:
+        return draft(stage, cast.actors(frame))
+
+    if len(chosen) == 1:
+        return _collected(map(draw, chosen), stage, chosen, progress)
+    pool = ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS))
+    try:
+        return _collected(pool.map(draw, chosen), stage, chosen, progress)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _collected(pictures: Iterable[Pixels], stage: Stage, chosen: list[int], progress: Progress | None) -> Pixels:
+    """All pictures in one array (k, height, width, 3)."""
+    width, height = stage.camera.view.size
+    if len(chosen) * width * height > 16 * MOST_PIXELS:
+        raise InputError(
+            f"{len(chosen)} frames of {width} x {height} are too many to hold; ask for fewer or smaller ones"
+        )
+    report(progress, 0.0, "drawing")
+    pixels = np.empty((len(chosen), height, width, 3), dtype=np.uint8)
+    for done, one in enumerate(pictures):
+        pixels[done] = one
+        report(progress, (done + 1) / len(chosen), f"frame {chosen[done]}")
+    return pixels
+
+
+def _rate(shown: Subject, chosen: list[int]) -> float:
+    """Frames per second at which chosen frames show the motion at its own speed."""
+    steps = chosen[-1] - chosen[0]
+    return shown.fps * (len(chosen) - 1) / steps if steps > 0 else shown.fps

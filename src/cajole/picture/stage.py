@@ -1,0 +1,135 @@
+"""The studio set, in units of the subject's radius around its centre: a cyclorama, three lights, a tone curve.
+
+Both renderers take the geometry and the lights from here, so that their pictures agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation.shown import linear_from_srgb, srgb_from_linear
+from cajole.picture.camera import Camera
+
+Floats = NDArray[np.float64]
+
+# where the floor ends behind the subject, the radius of the fillet up to the wall, and the least extent of both
+FLOOR_BEHIND = 3.0
+FILLET = 2.6
+WALL_HEIGHT = 9.0
+HALF_WIDTH = 14.0
+FILLET_STEPS = 32
+# the floor stays at least this far below a camera that looks up
+CAMERA_CLEARANCE = 0.3
+
+FILL = 0.55 * np.array([0.93, 0.97, 1.0])
+EXPOSURE = 1.12
+# values up to here stay as they are, brighter ones bend towards white
+SHOULDER = 0.75
+
+
+@dataclass(frozen=True)
+class Light:
+    """A square softbox that faces the subject: centre (3,), unit axes (2, 3), half size, radiance (3,) linear RGB."""
+
+    centre: Floats
+    axes: Floats
+    half: float
+    radiance: Floats
+
+    @property
+    def direction(self) -> Floats:
+        """(3,) the unit vector from the box to the subject."""
+        return -self.centre / np.linalg.norm(self.centre)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A camera in a studio: floor height, and the sRGB colours of wall and floor."""
+
+    camera: Camera
+    floor: float
+    wall_color: Floats
+    floor_color: Floats
+
+    @property
+    def back(self) -> Floats:
+        """(3,) the horizontal direction from the camera to the wall."""
+        azimuth = np.radians(self.camera.view.azimuth)
+        return np.array([-np.cos(azimuth), -np.sin(azimuth), 0.0])
+
+    @property
+    def ground(self) -> float:
+        """The floor's height, lowered where it would hide the subject from a camera that looks up."""
+        return min(self.floor, float(self.camera.position[2]) - CAMERA_CLEARANCE)
+
+    @cached_property
+    def lights(self) -> tuple[Light, Light]:
+        """The key light, up at the camera's left, and the rim light, behind at its right."""
+        key = _softbox(self.camera.view.azimuth - 55.0, 1.15, 4.0, 1.5, 7.5 * np.array([1.0, 0.95, 0.87]))
+        rim = _softbox(self.camera.view.azimuth + 140.0, 1.0, 4.2, 1.0, 3.0 * np.array([0.9, 0.95, 1.0]))
+        return key, rim
+
+    def cyclorama(self) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+        """Vertices, triangles, normals and linear colours of floor, fillet and wall."""
+        distance, height, normal, share = self._profile()
+        across = self.camera.view.axes[0] * self._extent(0, HALF_WIDTH)
+        centre = distance[:, None] * self.back + (height + self.ground)[:, None] * [0, 0, 1.0]
+        colors = mixed(self.floor_color, self.wall_color, share)
+        i = np.arange(len(distance) - 1)
+        n = len(distance)
+        triangles = np.concatenate([np.stack([i, i + n, i + 1], 1), np.stack([i + 1, i + n, i + n + 1], 1)])
+        return (
+            np.concatenate([centre - across, centre + across]),
+            triangles,
+            np.tile(normal, (2, 1)),
+            np.tile(colors, (2, 1)),
+        )
+
+    def _profile(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Distance back, height, normal and share of the wall's colour, from the camera's feet to the wall's top."""
+        angle = np.linspace(0, np.pi / 2, FILLET_STEPS)
+        front = float(self.camera.position @ self.back) * 1.6 - HALF_WIDTH
+        distance = np.concatenate([[front], FLOOR_BEHIND + FILLET * np.sin(angle), [FLOOR_BEHIND + FILLET]])
+        height = np.concatenate([[0.0], FILLET * (1 - np.cos(angle)), [self._extent(1, WALL_HEIGHT)]])
+        tilt = np.concatenate([[0.0], angle, [np.pi / 2]])
+        normal = np.cos(tilt)[:, None] * [0, 0, 1.0] - np.sin(tilt)[:, None] * self.back
+        return distance, height, normal, tilt / (np.pi / 2)
+
+    def _extent(self, axis: int, least: float) -> float:
+        """How far the set must reach so that the camera sees no end of it."""
+        view = self.camera.view
+        depth = FLOOR_BEHIND + FILLET - float(self.camera.position @ self.back)
+        tilt = 0.0 if axis == 0 else max(-np.radians(view.elevation), 0.0)
+        reach = depth * np.tan(min(np.arctan(view.tangents[axis]) + tilt, np.radians(85.0)))
+        shift = (
+            abs(float(self.camera.position @ view.axes[0]))
+            if axis == 0
+            else float(self.camera.position[2]) - self.ground
+        )
+        return max(least, 1.5 * (float(reach) + shift))
+
+
+def _softbox(azimuth: float, height: float, distance: float, half: float, radiance: Floats) -> Light:
+    """A box at an azimuth [degrees] whose height over its horizontal distance is `height`."""
+    a = np.radians(azimuth)
+    outward = np.array([np.cos(a), np.sin(a), height]) / np.hypot(1.0, height)
+    across = np.array([-np.sin(a), np.cos(a), 0.0])
+    return Light(distance * outward, np.stack([across, np.cross(outward, across)]), half, radiance)
+
+
+def mixed(first: Floats, second: Floats, share: Floats) -> Floats:
+    """(n, 3) linear colours between two sRGB ones, mixed as light mixes."""
+    one, two = linear_from_srgb(first), linear_from_srgb(second)
+    return one + (two - one) * share[:, None]
+
+
+def toned(light: Floats) -> Floats:
+    """sRGB values in 0..1 of linear light: exposed, bent towards white above the shoulder, and encoded."""
+    exposed = EXPOSURE * np.maximum(light, 0.0)
+    room = 1 - SHOULDER
+    bent = 1 - room * np.exp(-np.maximum(exposed - SHOULDER, 0.0) / room)
+    return srgb_from_linear(np.where(exposed < SHOULDER, exposed, bent))

@@ -1,0 +1,132 @@
+"""What is to be pictured, whatever it came as: triangles with colours, and where they are at each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.animation import Animation
+from cajole.animation.animation import skin_positions
+from cajole.checks import real_array
+from cajole.errors import InputError
+from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.picture.actors import Actor, shaded
+
+Floats = NDArray[np.float64]
+
+PLAIN = (0.30, 0.52, 0.72)
+INPUT = (0.97, 0.78, 0.15)
+OUTPUT = (0.82, 0.16, 0.12)
+ROLES = {"input": INPUT, "output": OUTPUT}
+# eyes keep their colours when a role paints the rest
+WET = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """Triangles that may move: `at(frame)` gives (n, 3) [m]; colors: (n, 3) sRGB; gloss: (n,).
+
+    `carried` turns positions of the cage (or of the mesh itself) into positions of the triangles' vertices.
+    """
+
+    mesh: MeshTri
+    colors: Floats
+    gloss: Floats
+    frames: int
+    fps: float
+    at: Callable[[int], Floats]
+    cage_size: int
+    carried: Callable[[Floats], Floats]
+    is_coarse: bool
+
+    def actor(self, frame: int, *, smooth: bool | None = None) -> Actor:
+        """The triangles at a frame; flat shaded unless `smooth`, whose default is yes for all but surfaces of tets."""
+        soft = not self.is_coarse if smooth is None else smooth
+        return shaded(self.position(frame), self.mesh.triangles, self.colors, self.gloss, smooth=soft)
+
+    def position(self, frame: int) -> Floats:
+        """(n, 3) [m] at a frame; what has fewer frames holds its last one."""
+        return self.at(min(frame, self.frames - 1))
+
+    def painted(self, colors: ArrayLike, name: str = "colors") -> Subject:
+        """In one colour (3,) or one per vertex (n, 3), sRGB in 0..1."""
+        single = np.ndim(colors) == 1
+        array = real_array(colors, name, (3,) if single else (len(self.colors), 3))
+        if array.min() < 0 or array.max() > 1:
+            raise InputError(f"{name} has values from {array.min():g} to {array.max():g}, but sRGB goes from 0 to 1")
+        return replace(self, colors=np.broadcast_to(array, self.colors.shape))
+
+    def in_role(self, role: str) -> Subject:
+        """In the colour of an input (yellow) or an output (red); wet parts such as eyes stay as they are."""
+        return replace(self, colors=np.where(self.gloss[:, None] > WET, self.colors, ROLES[role]))
+
+
+def as_subject(thing: Any, name: str = "subject") -> Subject:
+    """A mesh, skin, animation, or whatever has a `.skin` or a `.mesh` of these kinds, such as a scene."""
+    if isinstance(thing, Animation):
+        return _moving(thing)
+    if isinstance(thing, Skin):
+        return _of_skin(thing)
+    if isinstance(thing, MeshTet | MeshTri):
+        return _of_mesh(thing)
+    for part in (getattr(thing, "skin", None), getattr(thing, "mesh", None)):
+        if isinstance(part, Skin | MeshTet | MeshTri):
+            return as_subject(part, name)
+    raise InputError(
+        f"{name} is of type {type(thing).__name__}, but must be a MeshTri, MeshTet, Skin, Animation or a scene"
+    )
+
+
+def in_other_state(subject: Subject, state: Any, name: str) -> Subject:
+    """`state` as a subject of its own, or when it is an array (n, 3) [m] the same subject at these positions."""
+    if not is_positions(state):
+        return as_subject(state, name)
+    positions = subject.carried(real_array(state, name, (subject.cage_size, 3)))
+    return replace(subject, frames=1, at=lambda frame: positions)
+
+
+def is_positions(state: Any) -> bool:
+    """Whether a state is given as numbers, not as something that has a shape of its own."""
+    if isinstance(state, list | tuple):
+        return len(state) > 0 and all(np.ndim(row) == 1 and not isinstance(row, str) for row in state)
+    return isinstance(state, np.ndarray)
+
+
+def telling_frame(animation: Any) -> int:
+    """The frame whose vertices are, in the mean square, farthest from the rest shape; 0 for what does not move."""
+    if not isinstance(animation, Animation):
+        return 0
+    rest = animation.mesh.vertices
+    return int(np.argmax([np.square(positions - rest).mean() for positions in animation.positions]))
+
+
+def _moving(animation: Animation) -> Subject:
+    skin = animation.skin
+    still = _of_mesh(animation.mesh) if skin is None else _of_skin(skin)
+    return replace(
+        still,
+        frames=animation.frames,
+        fps=animation.fps,
+        at=lambda frame: still.carried(animation.frame(frame)),
+    )
+
+
+def _of_skin(skin: Skin) -> Subject:
+    cage = len(skin.mesh.vertices) if skin.embedding is None else skin.embedding.vertex_count
+    rest = skin.mesh.vertices
+    return Subject(
+        skin.mesh, skin.colors, skin.gloss, 1, 1.0, lambda frame: rest, cage, lambda x: skin_positions(skin, x), False
+    )
+
+
+def _of_mesh(mesh: MeshTet | MeshTri) -> Subject:
+    surface = mesh.surface if isinstance(mesh, MeshTet) else mesh
+    n = len(mesh.vertices)
+    colors = np.broadcast_to(np.array(PLAIN), (n, 3))
+    return Subject(
+        surface, colors, np.zeros(n), 1, 1.0, lambda frame: mesh.vertices, n, lambda x: x, isinstance(mesh, MeshTet)
+    )
