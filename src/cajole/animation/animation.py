@@ -48,6 +48,8 @@ class Animation:
     def __post_init__(self) -> None:
         if not isinstance(self.mesh, MeshTet | MeshTri):
             raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(self.mesh).__name__}")
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
         positions = held_frames(self.positions, "positions", n)
         object.__setattr__(self, "positions", positions)

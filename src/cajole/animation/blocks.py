@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.checks import require_shape
 from cajole.errors import InputError
+from cajole.mesh.base import LARGEST_COORDINATE
 from cajole.progress import Progress, report
 
 # frames are looked at in pieces of about this many bytes: large enough for NumPy's speed, small beside any memory
@@ -39,7 +40,7 @@ def frames_dtype(frames: int, n: int) -> type[np.float64] | type[np.float32]:
 
 
 def held_frames(value: ArrayLike, name: str, n: int, frames: int | None = None) -> NDArray[np.floating[Any]]:
-    """`value` as a read-only (frames, n, 3) array of float64, every entry finite, checked a block at a time.
+    """`value` as a read-only (frames, n, 3) array of float64, every entry finite, checked block by block.
 
     Arrays that are memory-mapped or large stay as they are when they are float32. The memory is the caller's: no copy.
     """
@@ -83,11 +84,11 @@ def _as_floats(value: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
 
 
 def _require_finite(part: NDArray[np.floating[Any]], name: str, first: int) -> None:
-    finite = np.isfinite(part)
-    if finite.all():
+    good = np.abs(part) <= np.float64(LARGEST_COORDINATE)  # false for NaN too; a plain float overflows beside float32
+    if good.all():
         return
-    frame, vertex, axis = (int(i) for i in np.argwhere(~finite)[0])
+    frame, vertex, axis = (int(i) for i in np.argwhere(~good)[0])
     raise InputError(
         f"{name} is {part[frame, vertex, axis]} at frame {first + frame}, vertex {vertex}, coordinate {'xyz'[axis]}; "
-        "every value must be finite: trim the animation before this frame, or repair it"
+        f"every value must be finite and below {LARGEST_COORDINATE:g}: repair it, or trim the animation before it"
     )

@@ -76,8 +76,8 @@ def write_animation(
 
     .npz keeps everything (`single=True` halves it). USD keeps all but contacts, positions in single precision.
     .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`; `companion=True` writes the
-    mesh beside them). .glb and .obj are to be looked at: they keep the skin, or else the surface (`vertices=`); .glb also
-    takes `every`, `max_targets` and `normals`.
+    mesh beside them). .glb and .obj are to be looked at: they keep the skin, or else the surface (`vertices=`); .glb
+    also takes `every`, `max_targets` and `normals`.
     """
     place = as_path(path)
     kind = format_of(place)

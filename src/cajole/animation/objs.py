@@ -24,19 +24,21 @@ from cajole.progress import Progress, report
 
 # frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
 _DIGITS = 4
+_MOST_DIGITS = 20
 _PLACE = re.compile(r"%0?(\d*)d|#+")
 _NUMBERED = re.compile(r"(.*?)(\d+)\.obj", re.IGNORECASE)
+_UNSAFE = re.compile(r"[^\w.-]+")
 _RATE = re.compile(rb"# fps ([0-9.eE+-]+)")
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """Where a sequence lies: folder / (prefix + number of `digits` or more + ".obj"), from number `first` on."""
+    """Where a sequence lies: folder / (prefix + number + ".obj"), the number of `digits` and from `first` on."""
 
     folder: Path
     prefix: str
     digits: int = _DIGITS
-    first: int = 0
+    first: int | None = None
 
     def file(self, number: int) -> Path:
         """The path of one frame."""
@@ -45,14 +47,15 @@ class Sequence:
     def files(self) -> dict[int, Path]:
         """The frames on disk by number, in order."""
         found: dict[int, Path] = {}
+        name = re.compile(re.escape(self.prefix) + r"(\d+)\.obj", re.IGNORECASE)
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            match = _NUMBERED.fullmatch(path.name)
-            if match and match[1] == self.prefix and int(match[2]) >= self.first:
-                if int(match[2]) in found:
-                    raise FileError(
-                        f"{path} and {found[int(match[2])].name} are both frame {int(match[2])}; remove one"
-                    )
-                found[int(match[2])] = path
+            match = name.fullmatch(path.name)
+            if not match or int(match[1]) < (self.first or 0):
+                continue
+            number = int(match[1])
+            if number in found:
+                raise FileError(f"{path} and {found[number].name} are both frame {number}; remove one")
+            found[number] = path
         return dict(sorted(found.items()))
 
 
@@ -62,10 +65,12 @@ def sequence_at(path: Path, name: str | None = None) -> Sequence:
     In a folder it is the only one there, or, for writing, the one called `name`.
     """
     if path.suffix.lower() != ".obj":
-        return Sequence(path, _only_prefix(path) if name is None else f"{name}_")
+        return Sequence(path, _only_prefix(path) if name is None else _UNSAFE.sub("_", name) + "_")
     place = _PLACE.search(path.name)
     if place:
         digits = int(place[1] or 1) if place[1] is not None else len(place[0])
+        if digits > _MOST_DIGITS:
+            raise FileError(f"{path}: numbers of {digits} digits are too long for a file name; {_DIGITS} will do")
         if path.name[place.end() :].lower() != ".obj":
             raise FileError(
                 f"{path}: the number must stand right before .obj, as in {path.stem[: place.start()]}####.obj"
@@ -90,13 +95,13 @@ def is_single(path: Path) -> bool:
 def write_objs(
     animation: Animation, path: Path, *, vertices: str | None = None, progress: Progress | None = None
 ) -> None:
-    """Write one .obj a frame, numbered from `start_frame`, or from the number in the path; an old sequence there goes.
+    """Write one .obj a frame, numbered from `start_frame`, or from the number in the path; old frames from there on go.
 
     vertices: "skin", "surface" (the mesh's vertices that a triangle uses), "all" in the mesh's numbering; None: the
     skin where there is one, else the surface. All frames are written elsewhere first: sequences are never mixed.
     """
     sequence = sequence_at(path, animation.name)
-    first = sequence.first or animation.start_frame
+    first = animation.start_frame if sequence.first is None else sequence.first
     if first < 0:
         raise InputError(f"start_frame is {first}, but files count from 0; use dataclasses.replace(start_frame=0)")
     what = shown(animation, vertices)
@@ -224,7 +229,7 @@ def _replaced(sequence: Sequence) -> Iterator[Path]:
 
 
 def _swap(sequence: Sequence, new: Path, old: Path) -> None:
-    moves = [(path, old / path.name) for path in Sequence(sequence.folder, sequence.prefix).files().values()]
+    moves = [(path, old / path.name) for path in sequence.files().values()]
     moves += [(path, sequence.folder / path.name) for path in sorted(new.iterdir())]
     done: list[tuple[Path, Path]] = []
     try:

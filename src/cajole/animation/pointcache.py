@@ -112,7 +112,7 @@ def read_mdd(
     fps: as its times say, unless given; times that are uneven need it.
     """
     with guarded(path):
-        header = mdd_header(path, trust_times=fps is None)
+        header = mdd_header(path, fps=fps)
         return _animation(path, header, read_points(path, header, progress), mesh, fps)
 
 
@@ -130,18 +130,18 @@ def pc2_header(path: Path) -> Header:
     return Header(frames, points, _PC2.size, "<f4", DEFAULT_FPS / step, round(start))
 
 
-def mdd_header(path: Path, *, trust_times: bool = True) -> Header:
-    """The header of an MDD file, which agrees with the file's size."""
+def mdd_header(path: Path, *, fps: float | None = None) -> Header:
+    """The header of an MDD file, which agrees with the file's size; `fps` replaces the rate of its times."""
     size = file_size(path)
     with path.open("rb") as stream:
         frames, points = _MDD.unpack(_exactly(stream, _MDD.size, path))
         _require_size(path, frames, points, size, _MDD.size + 4 * frames)
         times = np.frombuffer(_exactly(stream, 4 * frames, path), dtype=">f4").astype(np.float64)
-    fps = rate_of(times, path) if trust_times else None
-    if fps is None and trust_times and frames > 1:
+    rate = rate_of(times, path) if fps is None else fps
+    if rate is None and frames > 1:
         raise FileError(f"{path}: its frames are not evenly spaced in time; pass fps= to read them as if they were")
-    start = round(times[0] * fps) if fps is not None and abs(times[0] * fps) < 2**31 else 0
-    return Header(frames, points, _MDD.size + 4 * frames, ">f4", fps, start)
+    start = times[0] * (rate or DEFAULT_FPS)
+    return Header(frames, points, _MDD.size + 4 * frames, ">f4", rate, round(start) if abs(start) < 2**31 else 0)
 
 
 def read_points(path: Path, header: Header, progress: Progress | None = None) -> Frames:

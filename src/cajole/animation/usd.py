@@ -65,7 +65,9 @@ def _fill(pxr: Pxr, stage: Any, animation: Animation, progress: Progress | None)
     pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.z)
     pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     root = f"/{pxr.Tf.MakeValidIdentifier(animation.name)}"
-    stage.SetDefaultPrim(pxr.UsdGeom.Xform.Define(stage, root).GetPrim())
+    top = pxr.UsdGeom.Xform.Define(stage, root).GetPrim()
+    top.SetDisplayName(animation.name)
+    stage.SetDefaultPrim(top)
     moving = _prims(pxr, stage, root, animation)
     for frame in range(animation.frames):
         report(progress, frame / animation.frames, "writing frames")

@@ -89,7 +89,7 @@ def read_usd(
             velocities=_velocities(source, codes, positions.shape),
             skin=_skin(source, rest) if mesh is None else None,
             start_frame=0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
-            name=source.prim.GetParent().GetName() or path.stem,
+            name=source.prim.GetParent().GetDisplayName() or source.prim.GetParent().GetName() or source.prim.GetName(),
         )
 
 
