@@ -17,6 +17,8 @@ LINE, DASH = (0.93, 0.93, 0.90), (0.95, 0.82, 0.35)
 HALF, TOWER, WIDTH = 5.2, 2.55, 0.46
 # hangers stand this far apart, so that their cages do not touch at thirty thousand tets
 PITCH = 0.51
+# cables and hangers are simulated with the rest but drawn on the finer grid of decorations
+THIN = ("cage", "decor")
 
 
 def recipe() -> Recipe:
@@ -27,7 +29,7 @@ def recipe() -> Recipe:
         description="A suspension bridge between two anchors; its deck, cables and towers sway.",
         shape=_shape(),
         tets=31_000,
-        spacing=(0.034, 0.0185),
+        spacing=(0.056, 0.030),
         fixed=_concrete,
         young=4.0e6,
         poisson=0.35,
@@ -69,12 +71,15 @@ def _shape() -> Shape:
     for height, low, high, count in ((_main, 0.0, TOWER, 20), (_side, TOWER, 5.08, 14)):
         x = np.linspace(low, high, count + 1)
         points = np.column_stack([x, np.full_like(x, WIDTH), height(x)])
-        s.chain("cables", points, np.full(len(x), 0.046), color=CABLE, mirror="xy")
+        for place in THIN:
+            s.chain("cables", points, np.full(len(x), 0.046), color=CABLE, mirror="xy", place=place)
     for i in range(1, round(4.9 / PITCH)):
         x = i * PITCH
         if abs(x - TOWER) > 0.3 * PITCH and x < 4.75:
             top = float(_main(np.array(x)) if x < TOWER else _side(np.array(x)))
-            s.chain("hangers", [(x, WIDTH, 1.05), (x, WIDTH, top)], [0.025, 0.025], color=CABLE, mirror="xy")
+            for place in THIN:
+                ends = [(x, WIDTH, 1.05), (x, WIDTH, top)]
+                s.chain("hangers", ends, [0.025, 0.025], color=CABLE, mirror="xy", place=place)
     return s.shape()
 
 

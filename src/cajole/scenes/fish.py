@@ -38,7 +38,7 @@ def recipe() -> Recipe:
         description="A clownfish that floats free: no vertex is held, so it swims, turns and drifts.",
         shape=_shape(),
         tets=3500,
-        spacing=(0.0155, 0.0065),
+        spacing=(0.0175, 0.0075),
         fixed=_free,
         young=3.0e4,
         damping=(0.05, 0.002),

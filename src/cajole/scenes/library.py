@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cajole.scenes import bridge, dinosaur, fish
+from cajole.scenes import beam, bridge, dinosaur, fish, flower, tee
 from cajole.scenes.recipe import Recipe
 
 RECIPES: dict[str, Callable[[], Recipe]] = {
+    "beam": beam.recipe,
     "bridge": bridge.recipe,
     "dinosaur": dinosaur.recipe,
     "dinosaur-large": dinosaur.recipe_large,
     "fish": fish.recipe,
+    "flower": flower.recipe,
+    "tee": tee.recipe,
 }

@@ -8,7 +8,7 @@ from cajole.errors import SolveError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
 from cajole.scenes import kernels as k
 from cajole.scenes.recipe import Canvas, Eye, Recipe
-from cajole.scenes.sdf import DECOR, SKIN, Floats, Ints, Shape
+from cajole.scenes.sdf import BOTH, CAGE, Floats, Ints, Shape
 from cajole.scenes.surface import refined, surface
 
 # least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
@@ -17,7 +17,9 @@ SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
 # rows of latitude of an eye: round at any size at which an eye is looked at
 EYE_RINGS = 14
 # decorations are drawn on a grid this much finer: their edges are what makes them readable
-DECOR_FINER = 2.2
+DECOR_FINER = 2.4
+# edges of the paint are followed down to this share of the spacing
+FINEST = 0.4
 
 
 def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
@@ -70,17 +72,16 @@ def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Floats, Ints, 
         return shape.projected(points, reach=spacing, steps=2)[0]
 
     points, triangles = surface(shape, spacing)
-    points, triangles, colors = refined(points, triangles, color, project)
+    points, triangles, colors = refined(points, triangles, color, project, finest=FINEST * spacing)
     return points, triangles, colors, shape.shaded(points, sigma=recipe.sigma)[1]
 
 
 def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:
     """Raise SolveError unless every part that is simulated has cage around all of its skin."""
-    codes = recipe.shape.codes
-    bare = {int(code[k.LABEL]) for code in codes if code[k.PLACE] in (SKIN, DECOR)}
+    caged = {int(code[k.LABEL]) for code in recipe.shape.codes if code[k.PLACE] in (BOTH, CAGE)}
     for label, part in enumerate(recipe.shape.parts):
         mine = embedding.least_weights[labels == label]
-        if label not in bare and len(mine) and mine.min() < LEAST_WEIGHT:
+        if label in caged and len(mine) and mine.min() < LEAST_WEIGHT:
             raise SolveError(
                 f"{recipe.name}: the cage lost the part {part!r} (a skin vertex has weight {mine.min():.2f}, below "
                 f"{LEAST_WEIGHT}); ask for more tets"

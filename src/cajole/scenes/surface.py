@@ -69,10 +69,11 @@ def refined(
     contrast: float = 0.12,
     bump: float = 0.02,
     rounds: int = 3,
+    finest: float = 0.0,
 ) -> tuple[Floats, Ints, Floats]:
     """Split edges whose ends differ by more than `contrast` or whose middle is off by `bump`: painted lines get smooth.
 
-    color and project map points (n, 3) to colours (n, 3) and onto the surface. Each round halves the wanted edges and,
+    Edges shorter than `finest` [m] stay. color and project map points (n, 3) to colours and onto the surface. Each round halves the wanted edges and,
     to keep triangles fat, the longest edge of every triangle that is touched. Returns points, triangles, colours.
     """
     colors = color(points)
@@ -83,7 +84,8 @@ def refined(
         ends = colors[edges]
         change = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1)
         hidden = np.abs(painted - ends.mean(axis=1)).max(axis=1)
-        chosen = _closed((change > contrast) | (hidden > bump), sides, points[edges])
+        length = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+        chosen = _closed(((change > contrast) | (hidden > bump)) & (length > finest), sides, length)
         if not chosen.any():
             break
         added = project(middle[chosen])
@@ -102,9 +104,8 @@ def _edges(triangles: Ints) -> tuple[Ints, Ints]:
     return np.stack([unique // n, unique % n], axis=1), inverse.reshape(-1, 3)
 
 
-def _closed(chosen: np.ndarray, sides: Ints, ends: Floats) -> np.ndarray:
+def _closed(chosen: np.ndarray, sides: Ints, length: Floats) -> np.ndarray:
     """Also the longest edge of every triangle that has a chosen edge, until nothing changes."""
-    length = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
     longest = np.take_along_axis(sides, length[sides].argmax(axis=1)[:, None], axis=1)[:, 0]
     chosen = chosen.copy()
     while True:

@@ -1,0 +1,54 @@
+"""A square beam, 4 m long, clamped in a wall at x = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cajole.mesh import MeshTet
+from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
+from cajole.scenes.sculpt import Sculptor
+from cajole.scenes.sdf import Floats, Ints, Shape
+
+TEAL, PALE, WALL = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80), (0.55, 0.53, 0.50)
+LENGTH, HALF, HEIGHT = 4.0, 0.25, 1.2
+
+
+def recipe() -> Recipe:
+    """A cantilever beam of about three thousand tets."""
+    return Recipe(
+        name="beam",
+        title="Beam",
+        description="A cantilever: a square beam held in a wall at one end, free at the other.",
+        shape=_shape(),
+        tets=3000,
+        spacing=(0.036, 0.015),
+        fixed=_wall,
+        young=1.5e6,
+        damping=(0.05, 0.002),
+        sigma=0.004,
+        paint=_paint,
+        camera={
+            "azimuth": -60.0, "elevation": 14.0, "fov": 28.0, "size": (960, 640),
+            "background": (0.86, 0.84, 0.82), "floor": (0.87, 0.85, 0.83), "floor_height": 0.0,
+        },  # fmt: skip
+    )
+
+
+def _wall(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+    # the beam begins where it leaves the wall
+    return np.union1d(parts["wall"], np.flatnonzero(mesh.vertices[:, 0] < 1e-6))
+
+
+def _shape() -> Shape:
+    s = Sculptor(color=TEAL)
+    s.box("beam", (LENGTH / 2 - 0.05, 0, HEIGHT), (LENGTH / 2 + 0.05, HALF, HALF), rounding=0.05)
+    s.box("wall", (-0.16, 0, 0.90), (0.16, 0.62, 0.90), rounding=0.04, color=WALL)
+    return s.shape()
+
+
+def _paint(canvas: Canvas) -> Floats:
+    along = np.abs(canvas.points[:, 0] % 1.0 - 0.75)  # rings in the second half of every metre show the bending
+    ring = smoothstep(0.125 + 0.006, 0.125 - 0.006, along)
+    return mixed(canvas.colors, PALE, np.where(canvas.on("beam"), ring, 0))

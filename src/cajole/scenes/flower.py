@@ -1,0 +1,178 @@
+"""A potted flower with two blooms, 2.8 m high, its pot on the floor z = 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cajole.mesh import MeshTet
+from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
+from cajole.scenes.sculpt import Sculptor, leaf_outline
+from cajole.scenes.sdf import Floats, Grade, Ints, Shape
+
+CLAY, SOIL = (0.72, 0.34, 0.20), (0.19, 0.12, 0.08)
+STEM, LEAF, RIB = (0.30, 0.55, 0.20), (0.26, 0.52, 0.19), (0.42, 0.66, 0.30)
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Bloom:
+    """A ring of petals around a disc: sizes in metres, lift in radians, bend as kb and kc of a sheet."""
+
+    name: str
+    center: Vector
+    normal: Vector
+    petals: int
+    length: float
+    width: float
+    thickness: tuple[float, float]
+    root: float
+    lift: float
+    bend: tuple[float, float]
+    disc: float
+    colors: tuple[Vector, Vector]
+    throat: Vector
+    heart: Vector
+    dots: Vector
+
+    @property
+    def frame(self) -> Floats:
+        """Rows: two axes in the plane of the bloom and its normal."""
+        n = np.asarray(self.normal) / np.linalg.norm(self.normal)
+        across = np.cross([0.0, 0.0, 1.0], n)
+        across /= np.linalg.norm(across)
+        return np.array([across, np.cross(n, across), n])
+
+
+BLOOMS = (
+    Bloom(
+        "bloom", (0.22, -0.15, 2.27), (0.42, -0.72, 0.40), 11, 0.50, 0.135, (0.022, 0.015), 0.11, 0.16, (-0.22, 0.55),
+        0.18, ((0.93, 0.30, 0.45), (0.90, 0.24, 0.40)), (0.62, 0.06, 0.22), (0.98, 0.76, 0.16), (0.66, 0.42, 0.06),
+    ),
+    # far enough from the first that their cages stay apart
+    Bloom(
+        "second bloom", (-0.74, -0.15, 1.63), (-0.35, -0.72, 0.48), 9, 0.27, 0.085, (0.018, 0.015), 0.063, 0.22,
+        (-0.25, 0.9), 0.104, ((0.98, 0.72, 0.30), (0.97, 0.68, 0.24)), (0.93, 0.45, 0.12), (0.55, 0.26, 0.10),
+        (0.36, 0.15, 0.06),
+    ),
+)  # fmt: skip
+
+# origin, direction, normal, length, width, bend; normals face the camera, or the leaves would be seen edge-on
+LEAVES = (
+    ((0.02, 0, 1.00), (0.86, 0.10, 0.60), (-0.35, -0.75, 0.62), 0.74, 0.175, -0.50),
+    ((0, 0, 0.84), (-0.84, -0.05, 0.56), (0.30, -0.75, 0.66), 0.68, 0.165, -0.50),
+    ((0, 0.02, 1.40), (0.80, 0.10, 0.38), (-0.30, -0.75, 0.60), 0.44, 0.115, -0.60),
+    ((0, 0.02, 0.74), (0.45, 0.75, 0.50), (-0.10, -0.60, 0.80), 0.50, 0.130, -0.50),
+    ((0, 0, 0.72), (-0.50, -0.62, 0.42), (0.25, -0.20, 0.90), 0.40, 0.115, -0.70),
+)
+
+
+def recipe() -> Recipe:
+    """A potted flower of about seven and a half thousand tets."""
+    return Recipe(
+        name="flower",
+        title="Flower",
+        description="A potted flower with two blooms and five leaves that nod in the wind; the pot stands still.",
+        shape=_shape(),
+        tets=7600,
+        spacing=(0.022, 0.0095),
+        fixed=_pot,
+        young=1.0e5,
+        damping=(0.1, 0.004),
+        sigma=0.005,
+        grade=Grade(1.75, 0.50, 0.16),
+        paint=_painter(),
+        camera={
+            "azimuth": -66.0, "elevation": 10.0, "fov": 24.0, "size": (720, 900),
+            "background": (0.78, 0.82, 0.80), "floor": (0.80, 0.83, 0.81), "floor_height": 0.0,
+        },  # fmt: skip
+    )
+
+
+def _pot(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+    return parts["pot"]
+
+
+def _shape() -> Shape:
+    s = Sculptor(color=STEM)
+    outer = [(0, 0), (0.33, 0), (0.45, 0.56), (0.51, 0.56), (0.51, 0.72)]
+    hollow = [(0.42, 0.72), (0.40, 0.60), (0, 0.60)]
+    s.revolve("pot", [*outer, *hollow], rounding=0.02, color=CLAY, place="skin")
+    s.revolve("pot", [*outer, (0, 0.72)], rounding=0.02, color=CLAY, place="cage")
+    s.ellipsoid("soil", (0, 0, 0.60), (0.41, 0.41, 0.075), blend=0.02, color=SOIL, place="skin")
+    stem = [(0, 0, 0.60), (0.03, 0, 1.0), (-0.03, 0.02, 1.45), (0.02, 0, 1.90), (0.17, -0.10, 2.20)]
+    s.chain("stem", stem, [0.060, 0.052, 0.048, 0.046, 0.046], segments=10, blend=0.05)
+    branch = [(0, 0.01, 1.12), (-0.26, 0.02, 1.30), (-0.54, -0.03, 1.47), (-0.71, -0.12, 1.59)]
+    s.chain("branch", branch, [0.042, 0.038, 0.036, 0.036], segments=6, blend=0.04)
+    for bloom in BLOOMS:
+        _bloom(s, bloom)
+    for origin, along, normal, length, width, bend in LEAVES:
+        outline = leaf_outline(length, width, peak=0.85, fullness=1.10)
+        s.sheet("leaves", outline, origin=origin, along=along, normal=normal, thickness=(0.020, 0.014),
+                bend=(bend, 0.6, 0), corners=0, blend=0.03, color=LEAF)  # fmt: skip
+    return s.shape()
+
+
+def _bloom(s: Sculptor, bloom: Bloom) -> None:
+    center, (a, b, n) = np.asarray(bloom.center), bloom.frame
+    outline = leaf_outline(bloom.length, bloom.width, peak=0.80, fullness=0.75)
+    # an offset of alternate petals lets their rims be seen where they overlap
+    for i, angle in enumerate(2 * np.pi * np.arange(bloom.petals) / bloom.petals):
+        out = np.cos(angle) * a + np.sin(angle) * b
+        along = np.cos(bloom.lift) * out + np.sin(bloom.lift) * n
+        up = np.cos(bloom.lift) * n - np.sin(bloom.lift) * out
+        s.sheet(bloom.name, outline, origin=center + bloom.root * out, along=along, normal=up, thickness=bloom.thickness,
+                bend=(*bloom.bend, 0.0), corners=0, blend=0.015, color=bloom.colors[i % 2])  # fmt: skip
+    disc = bloom.disc
+    s.ellipsoid(bloom.name, center - 0.28 * disc * n, 0.67 * disc * np.array([1, 1, 0.83]), normal=n, blend=0.05)
+    heart = center + 0.11 * disc * n
+    s.ellipsoid(f"{bloom.name} disc", heart, disc * np.array([1, 1, 0.467]), normal=n, blend=0.02, color=bloom.heart)
+
+
+def _painter() -> Callable[[Canvas], Floats]:
+    dots = [_dots(bloom) for bloom in BLOOMS]
+    frames = [_leaf_frame(origin, along, normal) for origin, along, normal, *_ in LEAVES]
+
+    def paint(canvas: Canvas) -> Floats:
+        colors = canvas.colors.copy()
+        for bloom, seeds in zip(BLOOMS, dots):
+            mine = np.flatnonzero(canvas.on(bloom.name))
+            away = np.linalg.norm(canvas.points[mine] - bloom.center, axis=1) / (bloom.root + bloom.length)
+            facing = canvas.normals[mine] @ bloom.frame[2] > -0.2
+            colors[mine] = mixed(colors[mine], bloom.throat, facing * 0.75 * smoothstep(0.68, 0.22, away))
+            mine = np.flatnonzero(canvas.on(f"{bloom.name} disc"))
+            near = np.linalg.norm(canvas.points[mine, None] - seeds, axis=2).min(axis=1) / bloom.disc
+            colors[mine] = mixed(colors[mine], bloom.dots, 0.85 * smoothstep(0.070, 0.040, near))
+        mine = np.flatnonzero(canvas.on("leaves"))
+        colors[mine] = mixed(colors[mine], RIB, _ribs(canvas.points[mine], frames))
+        return colors
+
+    return paint
+
+
+def _dots(bloom: Bloom) -> Floats:
+    """Centres (k, 3) of the seeds of a disc, in the golden-angle spiral of sunflowers."""
+    i = np.arange(1, 90)
+    radius, angle = 0.98 * bloom.disc * np.sqrt(i / 90), i * np.pi * (3 - np.sqrt(5))
+    height = 0.467 * np.sqrt(np.maximum(bloom.disc**2 - radius**2, 0)) + 0.11 * bloom.disc
+    return np.asarray(bloom.center) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height]) @ bloom.frame
+
+
+def _leaf_frame(origin: Vector, along: Vector, normal: Vector) -> tuple[Floats, Floats]:
+    u, w = np.asarray(along) / np.linalg.norm(along), np.asarray(normal)
+    v = np.cross(w, u)
+    return np.asarray(origin), np.array([u, v / np.linalg.norm(v)])
+
+
+def _ribs(points: Floats, frames: list[tuple[Floats, Floats]]) -> Floats:
+    """How much of the light midrib shows at each point, over the leaf whose plane is nearest."""
+    best, amount = np.full(len(points), np.inf), np.zeros(len(points))
+    for (origin, axes), (*_, length, _, bend) in zip(frames, LEAVES):
+        u, v = ((points - origin) @ axes.T).T
+        w = (points - origin) @ np.cross(*axes) - bend * u**2 - 0.6 * v**2
+        away = np.abs(w) + np.maximum(u - length, 0) + np.maximum(-u, 0) + np.maximum(np.abs(v) - 0.2, 0)
+        rib = 0.7 * smoothstep(0.010, 0.004, np.abs(v)) * smoothstep(0.95, 0.6, u / length)
+        amount, best = np.where(away < best, rib, amount), np.minimum(best, away)
+    return amount
