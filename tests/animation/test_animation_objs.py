@@ -163,7 +163,7 @@ def test_sequences_that_are_none_bad_input(tmp_path: Path, cloth: Animation) -> 
         read_animation(tmp_path / "x.obj")
     cloth.write(tmp_path / "x.obj")
     cloth.write(tmp_path / "y.obj")
-    with pytest.raises(FileError, match="x_####.obj and y_####.obj; name one"):
+    with pytest.raises(FileError, match=r"x_####\.obj and y_####\.obj; name one"):
         read_animation(tmp_path)
     (tmp_path / "x_0005.obj").unlink()
     with pytest.raises(FileError, match="no frame between 4 and 6"):
@@ -177,7 +177,7 @@ def test_other_topology_bad_input(tmp_path: Path, cloth: Animation, tets: Animat
     cloth.trimmed(0, 3).write(tmp_path / "x_0000.obj")
     path = tmp_path / "x_0001.obj"
     good = path.read_text()
-    path.write_text(good.replace("f ", "# f ", 1))
+    path.write_text(good.replace("\nf ", "\n# f ", 1))
     with pytest.raises(FileError, match=r"x_0001\.obj has other faces than x_0000\.obj"):
         read_animation(tmp_path)
     path.write_text(good + "v 0 0 0\n")

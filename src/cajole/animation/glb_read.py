@@ -185,8 +185,10 @@ def _world(document: Document, node: int) -> NDArray[np.float64]:
     """(4, 4) from the node's coordinates to the scene's; columns are the images of the axes."""
     parents = {child: i for i, n in enumerate(document.json["nodes"]) for child in n.get("children", [])}
     chain = [node]
-    while chain[-1] in parents and len(chain) <= len(parents):
+    while chain[-1] in parents:
         chain.append(parents[chain[-1]])
+        if chain[-1] in chain[:-1]:
+            raise FileError(f"{document.path}: node {chain[-1]} is its own ancestor; export it again")
     channels = [c["target"] for a in document.json.get("animations", []) for c in a["channels"]]
     if any(target.get("node") in chain and target["path"] != "weights" for target in channels):
         raise FileError(f"{document.path} moves the mesh's node as a whole, which is not read; bake it to .usd first")
