@@ -70,11 +70,20 @@ class Body(ABC):
     def total_force(self, u: Array, v: Array) -> Array:
         """f(u) + d(u, v), unchecked and fast."""
 
+    @property
     @abstractmethod
-    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
-        """Fill `out` with the symmetric matrix of an implicit step, and return f(u) + d(u, v).
+    def symmetric(self) -> bool:
+        """Whether ∂d/∂u is symmetric, and with it the exact matrix of an implicit step."""
 
-        out = inertia M + drag D + K + ∂d/∂u on `pattern`; springs clamp K and leave out ∂d/∂u, which is not symmetric.
+    @abstractmethod
+    def system(
+        self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
+    ) -> Array:
+        """Fill `out` with the matrix of an implicit step, and return f(u) + d(u, v).
+
+        out = inertia M + drag D + K + ∂d/∂u on `pattern`. tangent: "exact"; "symmetric" takes the symmetric part of
+        ∂d/∂u; "clamped" leaves it out and uses the positive semidefinite stand-in for K that one linear solve a step
+        needs. For solids all three are the same.
         """
 
     @abstractmethod
@@ -132,7 +141,7 @@ class Body(ABC):
         return self.vertex_masses[:, None] * checks.real_array(acceleration, "acceleration", (3,))
 
     def rigid_motions(self) -> Array:
-        """Mass-orthonormal linearised rigid motions (3n, k) that the fixed vertices leave free, of every separate piece.
+        """Mass-orthonormal linearised rigid motions (3n, k) left free by the fixed vertices, of every separate piece.
 
         k is 6 for a free connected body, 0 once three vertices that are not in line are fixed.
         """
@@ -151,11 +160,11 @@ class Body(ABC):
             _, sizes, turn = np.linalg.svd(held)
             still = np.concatenate([sizes, np.zeros(6 - len(sizes))]) <= 1e-9 * sizes.max(initial=1e-300)
             R = R @ turn[still].T
-        R = R.reshape(3 * self.count, -1)
-        values, vectors = np.linalg.eigh(R.T @ (self.mass @ R))
+        motions = R.reshape(3 * self.count, -1)
+        values, vectors = np.linalg.eigh(motions.T @ (self.mass @ motions))
         # a piece in one line (two masses and a spring) cannot turn about it
         turning = values > 1e-12 * values.max(initial=0.0)
-        return R @ (vectors[:, turning] / np.sqrt(values[turning]))
+        return motions @ (vectors[:, turning] / np.sqrt(values[turning]))
 
     def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:
         """`displacement` as a finite (n, 3) array."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body import solid_kernels as kernels
+from cajole.body import kernels_solid as kernels
 from cajole.body.base import Array, Body
 from cajole.body.material import MaterialStVK
 from cajole.errors import InputError
@@ -94,7 +94,13 @@ class BodySolid(Body):
         kernels.force(u, *self._elastic, out)
         return out
 
-    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+    @property
+    def symmetric(self) -> bool:
+        return True
+
+    def system(
+        self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
+    ) -> Array:
         np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
         force = self.force_stiffness(u, out, scale=1.0 + drag * self.beta)
         if self.beta:

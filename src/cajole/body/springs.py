@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body import springs_kernels as kernels
+from cajole.body import kernels_springs as kernels
 from cajole.body.base import Array, Body, Index
 from cajole.errors import InputError, SolveError
-from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh import MeshTet, MeshTri, grid_triangles
 from cajole.storage import content_hash
 
 
@@ -54,11 +55,40 @@ class BodySprings(Body):
         self.masses = _per_item(mass, len(points), "mass (kg)", zero=False)
         lengths = np.linalg.norm(points[springs[:, 0]] - points[springs[:, 1]], axis=1)
         _refuse_collapsed(springs, lengths)
-        self.rest_lengths = lengths if rest_lengths is None else _per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
+        self.rest_lengths = (
+            lengths if rest_lengths is None else _per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
+        )
         self.clamp = checks.positive(clamp, "clamp", zero=True)
         self._springs = np.ascontiguousarray(springs, dtype=np.int32)
         self._elastic = (self._springs, self.spring_stiffness, self.rest_lengths)
         self._still = np.zeros((self.count, 3))
+
+    @classmethod
+    def from_mesh(cls, mesh: MeshTri | MeshTet, **options: Any) -> BodySprings:
+        """A spring on every edge of `mesh`; `options` as for BodySprings."""
+        return cls(mesh.vertices, mesh.edges, mesh=mesh, **options)
+
+    @classmethod
+    def cloth(
+        cls,
+        nx: int,
+        ny: int,
+        *,
+        size: tuple[float, float] = (1.0, 1.0),
+        stiffness: tuple[float, float, float, float] = (500.0, 200.0, 20.0, 10.0),
+        **options: Any,
+    ) -> BodySprings:
+        """A flat sheet of nx x ny cells, `size` [m], in the plane of x and y; vertex (i, j) has index i (ny + 1) + j.
+
+        stiffness [N/m] of the structural springs (along rows and columns), the shear springs (diagonals), the primary
+        bending springs (two cells along rows and columns) and the secondary ones (two cells along diagonals); zero
+        leaves a kind out.
+        """
+        mesh = grid_triangles(nx, ny, size=size)
+        edges, kinds = cloth_springs(nx, ny)
+        values = checks.real_array(stiffness, "stiffness (structural, shear, primary, secondary)", (4,))
+        kept = values[kinds] != 0
+        return cls(mesh.vertices, edges[kept], stiffness=values[kinds][kept], mesh=mesh, **options)
 
     @cached_property
     def mass_values(self) -> Array:
@@ -93,11 +123,20 @@ class BodySprings(Body):
     def total_force(self, u: Array, v: Array) -> Array:
         return self._forces(u, v, 1.0, 1.0)
 
-    def system(self, u: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+    @property
+    def symmetric(self) -> bool:
+        return not self.spring_damping.any()
+
+    def system(
+        self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
+    ) -> Array:
         np.multiply(self.mass_values, inertia, out=out)
-        self._fill(kernels.CLAMPED, u, v, 1.0, out)
-        if self.spring_damping.any():
+        self._fill(kernels.CLAMPED if tangent == "clamped" else kernels.STIFFNESS, u, v, 1.0, out)
+        if not self.symmetric:
             self._fill(kernels.DRAG, u, v, drag, out)
+            if tangent != "clamped":
+                slope = kernels.DRAG_SLOPE if tangent == "exact" else kernels.DRAG_SLOPE_SYMMETRIC
+                self._fill(slope, u, v, 1.0, out)
         return self._forces(u, v, 1.0, 1.0)
 
     def drawn_mesh(self) -> MeshTri | MeshTet:
@@ -137,6 +176,24 @@ class BodySprings(Body):
         kernels.matrix(kind, q, v, *self._elastic, self.spring_damping, self.clamp, *places, scale, data)
 
 
+# Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
+CLOTH_STEPS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
+
+
+def cloth_springs(nx: int, ny: int) -> tuple[Index, Index]:
+    """Springs (m, 2) of a grid of nx x ny cells and the kind (0..3) of each."""
+    number = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
+    pairs, kinds = [], []
+    for kind, steps in enumerate(CLOTH_STEPS):
+        for di, dj in steps:
+            near = number[: max(nx + 1 - di, 0), max(-dj, 0) : max(ny + 1 - max(dj, 0), 0)]
+            far = number[di:, max(dj, 0) : ny + 1 + min(dj, 0)]
+            if near.size and near.shape == far.shape:
+                pairs.append(np.stack([near.ravel(), far.ravel()], axis=1))
+                kinds.append(np.full(near.size, kind))
+    return np.concatenate(pairs), np.concatenate(kinds)
+
+
 def _checked_edges(edges: ArrayLike, count: int) -> Index:
     springs = checks.index_array(edges, "edges", (None, 2), count)
     if len(springs) == 0:
@@ -153,28 +210,31 @@ def _checked_edges(edges: ArrayLike, count: int) -> Index:
 def _refuse_collapsed(springs: Index, lengths: Array) -> None:
     if (lengths == 0).any():
         where = int(np.argmin(lengths))
-        raise InputError(f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one")
+        raise InputError(
+            f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one"
+        )
 
 
 def _closed_triangles(edges: Index, count: int) -> Index:
     """Every three vertices joined pairwise by springs, once."""
     ends = np.sort(edges, axis=1)
     graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    found = []
+    found: list[tuple[int, int, int]] = []
     for i, j in np.unique(ends, axis=0):
-        shared = np.intersect1d(graph.indices[graph.indptr[i] : graph.indptr[i + 1]],
-                                graph.indices[graph.indptr[j] : graph.indptr[j + 1]])
+        shared = np.intersect1d(
+            graph.indices[graph.indptr[i] : graph.indptr[i + 1]], graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
+        )
         found.extend((i, j, k) for k in shared)
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
 def _per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
     """`value` for each of `count` items: one number for all, or one each; positive (or from zero)."""
-    array = checks.real_array(value, name, (None,) if np.ndim(value) else ())
-    if array.ndim and len(array) != count:
+    array = checks.real_array(np.atleast_1d(np.asarray(value)), name, (None,))
+    if len(array) not in (1, count):
         raise InputError(f"{name} has {len(array)} values, but 1 or {count} are needed")
     wrong = array < 0 if zero else array <= 0
     if wrong.any():
         where = int(np.argmax(wrong))
-        raise InputError(f"{name} is {array.flat[where]} at {where}, but must be {'at least zero' if zero else 'positive'}")
+        raise InputError(f"{name} is {array[where]} at {where}, but must be {'at least zero' if zero else 'positive'}")
     return np.broadcast_to(array, (count,)).copy()

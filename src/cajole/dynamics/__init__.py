@@ -1,7 +1,7 @@
 """Bodies in rest and motion: static poses, simulation in time, vibration modes."""
 
-from cajole.dynamics.modes import Modes, modes
-from cajole.dynamics.pose import pose
-from cajole.dynamics.simulate import State, simulate
+from cajole.dynamics.simulation import State, simulate
+from cajole.dynamics.statics import pose
+from cajole.dynamics.vibration import Modes, modes
 
 __all__ = ["Modes", "State", "modes", "pose", "simulate"]

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.body import Body
+from cajole.errors import NotConverged, NotPositiveDefinite
 from cajole.linalg import Factor
 
 Array = NDArray[np.float64]
@@ -33,6 +34,7 @@ class Restricted:
         self._matrix = part
         self._kind = "kkt" if self._held else "spd"
         self._backend = backend
+        self._factors: dict[str, Factor] = {}
         self._factor: Factor | None = None
 
     def matrix(self) -> sp.csr_array:
@@ -43,11 +45,36 @@ class Restricted:
 
     def factorise(self) -> bool:
         """Factorise the present `values`; false when the matrix is not positive definite (orthogonal to the border)."""
-        if self._factor is None:
-            self._factor = Factor(self.matrix(), kind=self._kind, backend=self._backend)
-        else:
-            self._factor.refactor(self._gathered())
+        try:
+            self._factor = self._factorised(self._kind)
+        except NotPositiveDefinite:
+            return False
         return self._factor.negative in (None, self._held)
+
+    def factorise_as(self, kind: str) -> None:
+        """Factorise the present `values` as "symmetric", whatever their signs, or "general"."""
+        self._factor = self._factorised(kind)
+
+    def factorise_shifted(self, mass: Array, scale: float) -> None:
+        """Factorise; while the matrix is not positive definite, add ever more `mass` times `scale` to `values`.
+
+        The added mass shortens a Newton step and keeps it a descent direction; it does not change the solution.
+        Raises NotConverged when nothing helps.
+        """
+        shift = 0.0
+        while not self.factorise():
+            more = scale if shift == 0.0 else 3.0 * shift
+            if not more <= 1e12 * scale:
+                raise NotConverged("the tangent stays indefinite whatever is added to it; use smaller steps or loads")
+            self.values += more * mass
+            shift += more
+
+    def _factorised(self, kind: str) -> Factor:
+        if kind not in self._factors:
+            self._factors[kind] = Factor.analysed(self.matrix(), kind=kind, backend=self._backend)
+        factor = self._factors[kind]
+        factor.refactor(self._gathered())
+        return factor
 
     def solve(self, right: Array) -> Array:
         """x (n, 3) with A x = right (n, 3) on the moving coordinates, zero on the others."""

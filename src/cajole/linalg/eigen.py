@@ -1,7 +1,7 @@
 """The lowest eigenpairs of K x = λ M x: shift-invert block Lanczos in slices of the spectrum, counted by inertia.
 
-A shift σ is factorised, K - σM = L D Lᵀ. The signs of D count the eigenvalues below σ (Sylvester), so each slice is known
-to be complete; the same factors then drive a block Lanczos iteration that finds the eigenvalues on both sides of σ.
+A shift σ is factorised, K - σM = L D Lᵀ. The signs of D count the eigenvalues below σ (Sylvester), so each slice is
+known to be complete; the same factors drive a block Lanczos iteration that finds the eigenvalues on both sides of σ.
 Residuals and orthogonality look perfect even when a mode was skipped: only the count shows it.
 """
 
@@ -174,4 +174,3 @@ def _on_pattern(matrix: sp.csr_array, pattern: sp.csr_array) -> Array:
     data = np.zeros(pattern.nnz)
     np.add.at(data, np.searchsorted(keys, own), coo.data)
     return data
-

@@ -32,6 +32,17 @@ class Factor:
     """
 
     def __init__(self, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None):
+        self.refactor(self._analyse(matrix, kind, backend))
+
+    @classmethod
+    def analysed(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
+        """Only the pattern, to be given values by `refactor`."""
+        factor = cls.__new__(cls)
+        factor._analyse(matrix, kind, backend)
+        return factor
+
+    def _analyse(self, matrix: sp.sparray | sp.spmatrix, kind: str, backend: str | None) -> NDArray[np.float64]:
+        """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.kind = checks.one_of(kind, "kind", KINDS)
         self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", BACKENDS)
         csr = sp.csr_array(matrix)
@@ -45,17 +56,17 @@ class Factor:
         pattern = _with_diagonal(csr)
         if self.backend == "pardiso" and kind != "general":
             pattern = sp.triu(pattern, format="csr")
-        # Position of each entry of the backend's pattern in the caller's data; a missing diagonal reads the zero at the end.
+        # Where each entry of the backend's pattern stands in the caller's data; missing diagonals read a zero past it.
         self._take = np.where(pattern.data > 0, pattern.data - 1, self._entries)
         self._complete = bool((self._take < self._entries).all())
         self._values = np.empty(len(self._take))
-        data = self._gather(csr.data)
+        values = np.ascontiguousarray(csr.data, dtype=np.float64)
         self._solver: pardiso.Pardiso | SuperLU = (
-            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, data)
+            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values))
             if self.backend == "pardiso"
             else SuperLU(pattern.indptr, pattern.indices, kind)
         )
-        self._solver.factorise(data)
+        return values
 
     def refactor(self, data: NDArray[np.float64]) -> None:
         """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
@@ -69,7 +80,9 @@ class Factor:
         Raises SolveError when the solution is not finite (a singular matrix).
         """
         if right.ndim not in (1, 2) or right.shape[0] != self.size:
-            raise InputError(f"the right-hand side has shape {right.shape}, but ({self.size},) or ({self.size}, k) fits")
+            raise InputError(
+                f"the right-hand side has shape {right.shape}, but ({self.size},) or ({self.size}, k) fits"
+            )
         x = self._solver.solve(right)
         if not np.isfinite(x).all():
             raise SolveError("the solution is not finite: the matrix is singular; are enough vertices fixed?")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Measured from 8 to 24 on 27k dofs: small blocks need the fewest vectors, and 8 right-hand sides already share the factors.
+# Measured from 8 to 24 on 27k dofs: small blocks need the fewest vectors, and 8 solves already share the factors.
 BLOCK = 8
 # Largest subspace of one run; what has converged by then is kept and the run is repeated without it.
 MOST_VECTORS = 420
@@ -24,9 +24,7 @@ SPENT = 1e-11
 class Lanczos:
     """Eigenpairs of K x = λ M x nearest to σ from op = (K - σM)⁻¹ M, orthogonal to the `locked` vectors."""
 
-    def __init__(
-        self, solve: Callable[[Array], Array], mass: sp.csr_array, locked: Array, random: np.random.Generator
-    ):
+    def __init__(self, solve: Callable[[Array], Array], mass: sp.csr_array, locked: Array, random: np.random.Generator):
         self._solve, self._mass, self._locked = solve, mass, locked
         self._random = random
         size = mass.shape[0]

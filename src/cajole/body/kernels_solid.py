@@ -130,7 +130,7 @@ def _products(F, G):
 
 @njit(cache=True, fastmath=FAST)
 def _add_forces(out, tets, e, weight, f1, f2, f3):
-    """Forces on the last three corners; the first gets minus their sum, so that each tet's forces sum to zero exactly."""
+    """Forces on the last three corners; the first gets minus their sum: each tet's forces add up to zero."""
     i, j, k, l = tets[e, 0], tets[e, 1], tets[e, 2], tets[e, 3]
     x1, y1, z1 = weight * f1[0], weight * f1[1], weight * f1[2]
     x2, y2, z2 = weight * f2[0], weight * f2[1], weight * f2[2]
@@ -213,7 +213,17 @@ def _block_change(data, slots, stride, tets, e, p, q, l, m, v, ga, gb, a, b, da,
     """The derivative of `_block`."""
     there = slots[e, q, p] if p != q else -1
     X, Y = _outer(l, m, da, b), _outer(l, m, a, db)
-    Z = (X[0] + Y[0], X[1] + Y[1], X[2] + Y[2], X[3] + Y[3], X[4] + Y[4], X[5] + Y[5], X[6] + Y[6], X[7] + Y[7], X[8] + Y[8])
+    Z = (
+        X[0] + Y[0],
+        X[1] + Y[1],
+        X[2] + Y[2],
+        X[3] + Y[3],
+        X[4] + Y[4],
+        X[5] + Y[5],
+        X[6] + Y[6],
+        X[7] + Y[7],
+        X[8] + Y[8],
+    )
     _add_block(
         data, slots[e, p, q], stride[tets[e, p]], there, stride[tets[e, q]],
         Z, m * _dot(ga, gb), dB, v * _dot(ga, dTb),

@@ -23,6 +23,8 @@ Force = Callable[[float], ArrayLike] | ArrayLike | None
 TOLERANCE = 1e-10
 # What rounding may leave of it on stiff meshes when no further step helps.
 FLOOR = 1e-7
+# Relative residual below which a plain Newton step is trusted even where the tangent is indefinite.
+NEAR = 1e-3
 MOST_ITERATIONS = 40
 MOST_HALVINGS = 12
 
@@ -86,7 +88,6 @@ class Stepper:
     def __init__(self, body: Body, h: float, integrator: str, *, backend: str | None = None):
         self.body, self.h, self.integrator = body, h, integrator
         self._system = Restricted(body, body.free_dofs, backend=backend)
-        self._regular = True
         self.iterations = 0
 
     def start(self, state: State, load: Array) -> Past:
@@ -121,26 +122,39 @@ class Stepper:
 
     def _newton(self, past: Past, plan: Scheme, load: Array) -> Array:
         step, (residual, scale) = self._first_guess(past, plan, load)
-        error = self._system.norm(residual)
         for _ in range(MOST_ITERATIONS):
+            error = self._system.norm(residual)
             if error <= TOLERANCE * scale:
                 return step
-            self._fill(past.u + step, plan.velocity(step), plan)
+            self._fill(past.u + step, plan.velocity(step), plan, near=error <= NEAR * scale)
             direction = self._system.solve(-residual)
-            length = 1.0
-            for _ in range(MOST_HALVINGS):
-                trial = step + length * direction
-                residual, scale = self._residual(past, plan, trial, load)
-                now = self._system.norm(residual)
-                if now < (1.0 - 1e-4 * length) * error:
-                    break
-                length *= 0.5
-            else:
+            found = self._search(past, plan, load, step, direction, residual)
+            if found is None:
                 if error <= FLOOR * scale:
                     return step
                 raise NotConverged(f"the step found no descent (relative residual {error / scale:.1e}); {_REMEDY}")
-            step, error = trial, now
+            step, residual, scale = found
         raise NotConverged(f"the step did not converge in {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
+
+    def _search(
+        self, past: Past, plan: Scheme, load: Array, step: Array, direction: Array, residual: Array
+    ) -> tuple[Array, Array, float] | None:
+        """The longest of the halved steps that lowers the residual.
+
+        Where something buckles the residual must first rise; then the longest step that runs downhill in the
+        incremental potential, whose slope along the direction is residual·direction, is taken instead.
+        """
+        error, slope = self._system.norm(residual), abs(float((residual * direction).sum()))
+        downhill = None
+        for halving in range(MOST_HALVINGS):
+            length = 0.5**halving
+            trial = step + length * direction
+            now, scale = self._residual(past, plan, trial, load)
+            if self._system.norm(now) < (1.0 - 1e-4 * length) * error:
+                return trial, now, scale
+            if downhill is None and float((now * direction).sum()) <= 0.5 * slope:
+                downhill = trial, now, scale
+        return downhill
 
     def _first_guess(self, past: Past, plan: Scheme, load: Array) -> tuple[Array, tuple[Array, float]]:
         """Standing still, or moving on: whichever leaves the smaller residual."""
@@ -156,34 +170,21 @@ class Stepper:
         scale = norm(internal) + norm(inertial) + norm(load)
         return inertial + internal - load, max(scale, np.finfo(float).tiny)
 
-    def _fill(self, u: Array, v: Array, plan: Scheme) -> None:
+    def _fill(self, u: Array, v: Array, plan: Scheme, *, near: bool = False) -> None:
         self.iterations += 1
-        self.body.system(u, v, plan.inertia, plan.drag, self._system.values)
-        factorise_shifted(self._system, self.body, plan.inertia)
+        body, system = self.body, self._system
+        tangent = "clamped" if self.integrator == "bdf2" else "exact" if near else "symmetric"
+        body.system(u, v, plan.inertia, plan.drag, system.values, tangent=tangent)
+        if not near:
+            system.factorise_shifted(body.mass_values, plan.inertia)
+        elif not body.symmetric:
+            system.factorise_as("general")
+        elif not system.factorise():
+            # a shifted matrix would crawl towards a solution at which the tangent is indefinite (something buckles)
+            system.factorise_as("symmetric")
 
 
 _REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
-
-
-def factorise_shifted(system: Restricted, body: Body, scale: float) -> None:
-    """Factorise; while the matrix is not positive definite, add ever more mass times `scale` to it.
-
-    The added mass shortens the Newton step and keeps it a descent direction; it does not change the solution.
-    """
-    from cajole.errors import NotPositiveDefinite
-
-    shift = 0.0
-    while True:
-        try:
-            if system.factorise():
-                return
-        except NotPositiveDefinite:
-            pass
-        more = scale if shift == 0.0 else 3.0 * shift
-        if more > 1e12 * scale:
-            raise NotConverged(f"the tangent stays indefinite whatever is added to it; {_REMEDY}")
-        system.values += more * body.mass_values
-        shift += more
 
 
 def _state(start: State | ArrayLike | None) -> State:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE = range(5)
+STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC = range(6)
 
 
 @njit(cache=True, inline="always")
@@ -84,7 +84,7 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
             for b in range(3):
                 normal = n[a] * n[b]
                 plane = (1.0 if a == b else 0.0) - normal
-                if kind == STIFFNESS or kind == CLAMPED:
+                if kind in (STIFFNESS, CLAMPED):
                     value = k[s] * (g * plane + normal)
                 elif kind == CHANGE:
                     # dg = r (n·w)/l², dn = Pw/l
@@ -93,9 +93,11 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
                     value = k[s] * (dg * plane + (1.0 - g) * dnormal)
                 elif kind == DRAG:
                     value = c[s] * normal
-                else:
+                elif kind == DRAG_SLOPE:
                     # ∂/∂x of c (n·w) n = c/l [n (Pw)ᵀ + (n·w) P]
                     value = c[s] / length * (n[a] * across[b] + along * plane)
+                else:
+                    value = c[s] / length * (0.5 * (n[a] * across[b] + across[a] * n[b]) + along * plane)
                 block[a, b] = scale * value
         for p in range(2):
             for r in range(2):

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body, dofs_of
 from cajole.dynamics.restricted import Restricted
-from cajole.dynamics.simulate import factorise_shifted
 from cajole.errors import InputError, LoadError, NotConverged
 from cajole.progress import Progress, report
 
@@ -147,7 +146,7 @@ class _Statics:
 
     def _fill(self, u: Array) -> None:
         self.body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
-        factorise_shifted(self._system, self.body, self._shift)
+        self._system.factorise_shifted(self.body.mass_values, self._shift)
 
     def _without_rigid(self, u: Array) -> Array:
         if self._rigid.shape[1] == 0:
