@@ -1,0 +1,55 @@
+"""The application: its commands, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cajole.cli.bench import bench
+from cajole.cli.convert import convert
+from cajole.cli.demo import demo
+from cajole.cli.info import info
+from cajole.cli.modes import modes
+from cajole.cli.output import Guarded
+from cajole.cli.picture import picture
+from cajole.cli.pose import pose
+from cajole.cli.scenes import scenes
+from cajole.cli.simulate import simulate
+
+app = typer.Typer(cls=Guarded, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+MOVE, LOOK, FILES, PROJECT = "Move a body", "See it", "Files", "The project"
+app.command(rich_help_panel=MOVE)(simulate)
+app.command(rich_help_panel=MOVE)(pose)
+app.command(rich_help_panel=MOVE)(modes)
+app.command(rich_help_panel=LOOK)(picture)
+app.command(rich_help_panel=LOOK)(scenes)
+app.command(rich_help_panel=LOOK)(demo)
+app.command(rich_help_panel=FILES)(info)
+app.command(rich_help_panel=FILES)(convert)
+app.command(rich_help_panel=PROJECT)(bench)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        import cajole
+
+        typer.echo(f"cajole {cajole.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def cajole(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Direct deformable simulations with gentle forces.
+
+    A body is a built-in scene ([cyan]cajole scenes[/] lists them) or a mesh file of your own. Start here:
+
+    [green]cajole simulate dinosaur --push "head: 0,0.03,0 weights for 0.3" --output wag.glb[/]
+
+    Every command takes [cyan]--json[/] and explains itself with [cyan]--help[/].
+    """

@@ -1,0 +1,67 @@
+"""`cajole convert`: from one format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cajole.cli.output import Json, answer, facts, working
+
+if TYPE_CHECKING:
+    from cajole.progress import Progress
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(help="What to read: an animation or a mesh.")],
+    target: Annotated[Path, typer.Argument(help="What to write; its suffix names the format.")],
+    mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
+    fps: Annotated[float | None, typer.Option(help="Frames per second, instead of what the file says.")] = None,
+    prim: Annotated[str | None, typer.Option(help="Which mesh of a USD or GLB file that has several.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Convert an animation, or a mesh, to the format that the target's suffix names.
+
+    Animations: .npz .usd .usda .usdc .glb .pc2 .mdd, and sequences of .obj.
+    Meshes: .veg .node .ele .obj .ply .stl .msh .vtk .vtu .mesh.
+
+    [green]cajole convert wag.npz wag.usdc[/]
+
+    [green]cajole convert cache.pc2 cache.glb --mesh body.obj[/]
+
+    [green]cajole convert body.veg body.vtu[/]
+    """
+    with working("convert") as progress:
+        document = _converted(source, target, {"mesh": mesh, "fps": fps, "prim": prim}, progress)
+    rows = {name: str(value) for name, value in document.items()}
+    answer(document, facts(f"{source} → {target}", rows), as_json=as_json)
+
+
+def _converted(source: Path, target: Path, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    from cajole.animation import convert as convert_animation
+    from cajole.animation.objs import is_single
+    from cajole.mesh.files import READERS
+
+    # an .obj alone is a mesh; a numbered one is the start of a sequence
+    if source.suffix.lower() in READERS and (source.suffix.lower() != ".obj" or is_single(source)):
+        return _mesh(source, target)
+    moved = convert_animation(source, target, **options, progress=progress)
+    return {"written": str(target), "frames": moved.frames, "vertices": moved.n, "fps": moved.fps}
+
+
+def _mesh(source: Path, target: Path) -> dict[str, Any]:
+    from cajole.animation import Animation
+    from cajole.animation.files import FORMATS
+    from cajole.mesh import MeshTet, read_mesh, write_mesh
+    from cajole.mesh.files import TET_WRITERS, TRI_WRITERS
+
+    mesh, suffix = read_mesh(source), target.suffix.lower()
+    if suffix in FORMATS and suffix != ".obj":
+        Animation(mesh, mesh.vertices[None], name=source.stem).write(target)
+        return {"written": str(target), "vertices": len(mesh.vertices), "frames": 1}
+    if isinstance(mesh, MeshTet) and suffix in TRI_WRITERS and suffix not in TET_WRITERS:
+        mesh = mesh.surface
+    write_mesh(mesh, target)
+    elements = {"tets": len(mesh.tets)} if isinstance(mesh, MeshTet) else {"triangles": len(mesh.triangles)}
+    return {"written": str(target), "vertices": len(mesh.vertices), **elements}

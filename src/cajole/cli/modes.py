@@ -1,0 +1,84 @@
+"""`cajole modes`: how a body vibrates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cajole.cli import options
+from cajole.cli.output import Json, answer, table, titled, working
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cajole.animation import Animation
+    from cajole.cli.subject import Subject
+    from cajole.dynamics import Modes
+
+# one period of a mode: enough frames to look smooth at any speed, and the share of the body's size it moves
+FRAMES, AMPLITUDE = 48, 0.08
+SECONDS = 2.0
+
+
+def modes(
+    source: options.Source,
+    count: Annotated[int, typer.Option(help="How many, from the lowest.")] = 30,
+    mode: Annotated[int, typer.Option(help="Which one to write, from 1.")] = 1,
+    output: options.Outputs = None,
+    fixed: options.Fixed = None,
+    tets: options.Tets = None,
+    cells: options.Cells = 24,
+    young: options.Young = None,
+    poisson: options.Poisson = None,
+    density: options.Density = None,
+    as_json: Json = False,
+) -> None:
+    """List the lowest vibration modes, and write one of them as a looping animation.
+
+    [green]cajole modes dinosaur --count 10[/]
+
+    [green]cajole modes beam.veg --fixed "x<1%" --mode 3 -o mode3.glb -o mode3.webp[/]
+    """
+    from cajole.checks import count as whole
+    from cajole.cli.saving import require_writable, save
+    from cajole.cli.subject import load
+    from cajole.dynamics import modes as computed
+
+    outputs = output or []
+    require_writable(outputs)
+    whole(mode, "--mode", most=whole(count, "--count"))
+    with working(source) as progress:
+        subject = load(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
+        subject = subject.made_of(young, poisson, density)
+        found = computed(subject.body(), count, progress=progress)
+        for path in outputs:
+            save(swinging(subject, found, mode - 1), path, camera=subject.camera, progress=progress)
+    document = {
+        "subject": subject.name,
+        "vertices": len(subject.mesh.vertices),
+        "tets": len(subject.mesh.tets),
+        "frequencies_Hz": found.frequencies,
+        "outputs": [str(path) for path in outputs],
+    }
+    answer(document, titled(f"Modes of {subject.name}", _listed(found)), as_json=as_json)
+
+
+def swinging(subject: Subject, found: Modes, index: int) -> Animation:
+    """One period of a mode, u(t) = A φ sin(2πt), slowed to two seconds; φ scaled so that A is a share of the size."""
+    import numpy as np
+
+    from cajole.animation import Animation
+
+    shape = found.shape(index)
+    scale = AMPLITUDE * subject.mesh.size / np.linalg.norm(shape, axis=1).max()
+    phase = np.sin(2 * np.pi * np.arange(FRAMES) / FRAMES)
+    positions = subject.mesh.vertices + scale * phase[:, None, None] * shape
+    return subject.dressed(Animation(subject.mesh, positions, FRAMES / SECONDS))
+
+
+def _listed(found: Modes) -> Table:
+    rows = table("#mode", "#frequency", "#period")
+    for index, frequency in enumerate(found.frequencies, start=1):
+        rows.add_row(str(index), f"{frequency:.4g} Hz", f"{1 / frequency:.3g} s" if frequency > 0 else "rigid")
+    return rows

@@ -1,0 +1,131 @@
+"""What commands say: answers on stdout, progress and errors on stderr, and the exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cajole.errors import CajoleError, Cancelled
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from cajole.progress import Progress
+
+FAILED, CANCELLED = 1, 130
+_JSON = "cajole.json"
+
+
+def _remember(ctx: typer.Context, value: bool) -> bool:
+    ctx.find_root().meta[_JSON] = value
+    return value
+
+
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json", is_eager=True, callback=_remember, help="Print one JSON document and nothing else to stdout."
+    ),
+]
+
+
+class Guarded(TyperGroup):
+    """A group of commands whose expected errors become a message and an exit code, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, Cancelled):
+            raise self._left(ctx, "cancelled: nothing was left half-written", "Cancelled", CANCELLED) from None
+        except CajoleError as error:
+            raise self._left(ctx, str(error), type(error).__name__, FAILED) from None
+        except MemoryError:
+            raise self._left(
+                ctx, "there is not enough memory for this; use fewer tets or frames", "MemoryError", FAILED
+            ) from None
+
+    @staticmethod
+    def _left(ctx: Any, message: str, kind: str, code: int) -> typer.Exit:
+        from rich.console import Console
+        from rich.text import Text
+
+        Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
+        if ctx.find_root().meta.get(_JSON):
+            _print_json({"error": {"kind": kind, "message": message}})
+        return typer.Exit(code)
+
+
+def answer(document: Mapping[str, Any], shown: RenderableType, *, as_json: bool) -> None:
+    """Print the result on stdout: `document` as JSON, or `shown` for people."""
+    if as_json:
+        _print_json(document)
+        return
+    from rich.console import Console
+
+    Console().print(shown)
+
+
+def table(*columns: str) -> Table:
+    """An empty table in the house style; columns whose names start with a number sign are aligned right."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        made.add_column(name.lstrip("#"), justify="right" if name.startswith("#") else "left")
+    return made
+
+
+def titled(title: str, shown: RenderableType) -> RenderableType:
+    """A bold line above something."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(title, style="bold"), shown)
+
+
+def facts(title: str, rows: Mapping[str, str]) -> RenderableType:
+    """A table of names and values below a title."""
+    made = table("", "")
+    made.show_header = False
+    for name, value in rows.items():
+        made.add_row(f"[cyan]{name}[/]", value)
+    return titled(title, made)
+
+
+@contextlib.contextmanager
+def working(title: str) -> Iterator[Progress]:
+    """A progress bar on stderr, and the callback that moves it; nothing is drawn where stderr is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("[bold]{task.fields[title]}"),
+        BarColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=1.0, title=title)
+
+        def moved(fraction: float, text: str) -> None:
+            bar.update(task, completed=fraction, description=text)
+
+        yield moved
+
+
+def _print_json(document: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Arrays, numbers of NumPy and paths as what JSON knows."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

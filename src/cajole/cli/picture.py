@@ -1,0 +1,83 @@
+"""`cajole picture`: a scene or a file in the studio."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cajole.cli.output import Json, answer, facts, working
+
+if TYPE_CHECKING:
+    from cajole.progress import Progress
+
+
+def picture(
+    source: Annotated[str, typer.Argument(metavar="SCENE|FILE", help="A built-in scene, a mesh file or an animation.")],
+    output: Annotated[Path, typer.Argument(help="A still (.png .jpg) or, of an animation, a loop (.webp .gif .mp4).")],
+    frame: Annotated[
+        int | None, typer.Option(help="Which frame of an animation; the most telling one if not given.")
+    ] = None,
+    frames: Annotated[int | None, typer.Option(help="How many frames a loop shall have.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="In pixels; 960x640 if nothing else is said.")] = None,
+    samples: Annotated[int, typer.Option(help="Light paths per pixel.")] = 16,
+    azimuth: Annotated[float | None, typer.Option(help="Where the camera stands, in degrees around the body.")] = None,
+    elevation: Annotated[float | None, typer.Option(help="How high it stands, in degrees.")] = None,
+    renderer: Annotated[
+        str, typer.Option(help="auto, mitsuba (traced, seconds) or draft (rasterised, quick).")
+    ] = "auto",
+    wireframe: Annotated[bool, typer.Option(help="Draw the edges of the mesh.")] = False,
+    mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Picture a scene, a mesh or an animation.
+
+    [green]cajole picture flower flower.png[/]
+
+    [green]cajole picture wag.npz wag.webp --frames 36 --size 480x320[/]
+    """
+    from cajole.picture import picture as drawn
+
+    wanted: dict[str, Any] = {
+        "size": None if size is None else _pixels(size),
+        "azimuth": azimuth,
+        "elevation": elevation,
+    }
+    with working("picture") as progress:
+        subject = _subject(source, mesh, progress)
+        pixels = drawn(
+            subject, output, frame=frame, frames=frames, samples=samples, renderer=renderer, wireframe=wireframe,
+            progress=progress, **wanted,
+        )  # fmt: skip
+    count = len(pixels) if pixels.ndim == 4 else 1
+    document = {"written": str(output), "width": pixels.shape[-2], "height": pixels.shape[-3], "frames": count}
+    rows = {"size": f"{document['width']} x {document['height']} pixels", "frames": f"{count}"}
+    answer(document, facts(f"Wrote {output}", rows), as_json=as_json)
+
+
+def _subject(source: str, mesh: Path | None, progress: Progress) -> Any:
+    from cajole.animation import read_animation
+    from cajole.animation.objs import is_single
+    from cajole.errors import InputError
+    from cajole.mesh import read_mesh
+    from cajole.mesh.files import READERS
+    from cajole.scenes import scene, scene_names
+
+    path = Path(source)
+    if source in scene_names():
+        return scene(source, progress=progress)
+    if not path.suffix and not path.exists():
+        raise InputError(f"{source!r} is neither a scene ({', '.join(scene_names())}) nor a file")
+    if path.suffix.lower() in READERS and (path.suffix.lower() != ".obj" or is_single(path)):
+        return read_mesh(path)
+    return read_animation(path, mesh=mesh, progress=progress)
+
+
+def _pixels(text: str) -> tuple[int, int]:
+    from cajole.errors import InputError
+
+    width, _, height = text.lower().partition("x")
+    if not (width.strip().isdecimal() and height.strip().isdecimal()):
+        raise InputError(f"--size is {text!r}, but must be width x height in pixels, as in 960x640")
+    return int(width), int(height)

@@ -1,0 +1,113 @@
+"""`cajole simulate`: a body moves under forces."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cajole.cli import options
+from cajole.cli.output import Json, answer, facts, working
+
+if TYPE_CHECKING:
+    from cajole.animation import Animation
+    from cajole.body import BodySolid
+    from cajole.cli.subject import Subject
+
+
+def simulate(
+    source: options.Source,
+    frames: Annotated[int, typer.Option(help="How many, the start included.")] = 120,
+    dt: Annotated[str, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60".')] = "1/60",
+    push: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='"WHERE: FX,FY,FZ ..."',
+            help='A force on part of the body: "head: 0,300,0 for 0.2" is 300 N along y for 0.2 s, "x>90%: 0,0,-0.5 '
+            "weights from 1\" half the body's weight downward from 1 s on. WHERE as for --fixed. May be repeated.",
+        ),
+    ] = None,
+    output: options.Outputs = None,
+    integrator: Annotated[
+        str, typer.Option(help="newmark (keeps energy), bdf2 (one solve a step) or euler (damped).")
+    ] = "newmark",
+    substeps: Annotated[int, typer.Option(help="Steps per frame.")] = 1,
+    fixed: options.Fixed = None,
+    gravity: options.Gravity = None,
+    tets: options.Tets = None,
+    cells: options.Cells = 24,
+    young: options.Young = None,
+    poisson: options.Poisson = None,
+    density: options.Density = None,
+    damping: options.Damping = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scene or a mesh file, and write the motion.
+
+    [green]cajole simulate dinosaur --push "head: 0,0.03,0 weights for 0.3" -o wag.glb[/]
+
+    [green]cajole simulate beam.veg --fixed "x<1%" --gravity 9.81 -o sag.usdc -o sag.webp[/]
+
+    [green]cajole simulate bunny.obj --fixed "z<5%" --young 5e4 --push "z>90%: 40,0,0 for 0.3" -o bunny.npz[/]
+    """
+    from cajole.cli.saving import require_writable, save
+    from cajole.cli.subject import load
+
+    outputs = output or []
+    require_writable(outputs)
+    with working(source) as progress:
+        subject = load(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
+        subject = subject.made_of(young, poisson, density).damped(damping)
+        body, started = subject.body(), time.perf_counter()
+        moved = _moved(subject, body, frames, dt, push or [], gravity, integrator, substeps, progress)
+        seconds = time.perf_counter() - started
+        for path in outputs:
+            save(moved, path, camera=subject.camera, progress=progress)
+    document = _document(subject, body, moved, seconds) | {"outputs": [str(path) for path in outputs]}
+    answer(document, facts(f"Simulated {subject.name}", _rows(document)), as_json=as_json)
+
+
+def _moved(
+    subject: Subject, body: BodySolid, frames: int, dt: str, pushes: list[str],
+    gravity: str | None, integrator: str, substeps: int, progress: Any,
+) -> Animation:  # fmt: skip
+    from cajole.cli import pushes as parsed
+    from cajole.cli.numbers import seconds
+    from cajole.dynamics import simulate as simulated
+
+    forces = parsed.forces([parsed.push(text, subject, body) for text in pushes], body.count)
+    step, pull = seconds(dt, "--dt"), parsed.gravity(gravity)
+    motion = simulated(
+        body, frames, step, force=forces, gravity=pull, integrator=integrator, substeps=substeps, progress=progress
+    )
+    return subject.dressed(motion)
+
+
+def _document(subject: Subject, body: BodySolid, moved: Animation, seconds: float) -> dict[str, Any]:
+    return {
+        "subject": subject.name,
+        "vertices": body.count,
+        "tets": len(subject.mesh.tets),
+        "fixed": len(body.fixed),
+        "mass_kg": body.total_mass,
+        "frames": moved.frames,
+        "fps": moved.fps,
+        "duration_s": moved.duration,
+        "largest_displacement_m": moved.largest_displacement,
+        "largest_displacement_sizes": moved.largest_displacement / body.size,
+        "largest_energy_J": max(body.energy(u) for u in moved.displacements),
+        "seconds": seconds,
+    }
+
+
+def _rows(document: dict[str, Any]) -> dict[str, str]:
+    d = document
+    return {
+        "body": f"{d['vertices']} vertices, {d['tets']} tets, {d['mass_kg']:.4g} kg, {d['fixed']} vertices held",
+        "motion": f"{d['frames']} frames at {d['fps']:.4g} frames/s, {d['duration_s']:.3g} s",
+        "moves up to": f"{d['largest_displacement_m']:.3g} m, {d['largest_displacement_sizes']:.1%} of its size",
+        "energy": f"at most {d['largest_energy_J']:.3g} J of strain",
+        "took": f"{d['seconds']:.2f} s",
+        "written": ", ".join(d["outputs"]) or "nothing (say where with --output)",
+    }
