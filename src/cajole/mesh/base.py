@@ -129,7 +129,7 @@ def checked_vertices(vertices: ArrayLike) -> Floats:
             "change the unit of length"
         )
     # a view of the caller's memory could change under a mesh that was checked
-    return array.copy() if np.shares_memory(array, vertices) else array
+    return array.copy() if np.may_share_memory(array, vertices) else array
 
 
 def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> Indices:
@@ -144,7 +144,7 @@ def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -
         raise MeshError(
             f"{name}[{where}] is {array[where].tolist()}: it names a vertex twice ({int(twice.sum())} such); remove it"
         )
-    return array.copy() if np.shares_memory(array, elements) else array
+    return array.copy() if np.may_share_memory(array, elements) else array
 
 
 def vertex_notes(vertices: Floats, used: NDArray[np.bool_]) -> list[str]:

@@ -76,8 +76,14 @@ class MeshTet(Mesh):
 
     @cached_property
     def surface(self) -> MeshTri:
-        """The faces that belong to one tet only, facing outward, on the same vertex numbering."""
-        return MeshTri._trusted(self.vertices, topology.boundary_faces(self.tets, len(self.vertices)))
+        """The faces that belong to one tet only, facing outward, on the same vertex numbering.
+
+        Raises MeshError when there is none, because every tet stands twice in the mesh.
+        """
+        faces = topology.boundary_faces(self.tets, len(self.vertices))
+        if not len(faces):
+            raise MeshError("the mesh has no surface: every face belongs to several tets; remove repeated tets")
+        return MeshTri._trusted(self.vertices, faces)
 
     @cached_property
     def surface_vertices(self) -> Indices:
@@ -94,6 +100,8 @@ class MeshTet(Mesh):
 
     def is_manifold(self) -> bool:
         """Whether at most two tets meet at every face and the surface is closed, without pinched edges or vertices."""
+        if repeat_notes(self.tets, "tets", len(self.vertices)):
+            return False
         crowded = topology.most_tets_at_a_face(self.tets, len(self.vertices)) > 2
         return not crowded and self.surface.is_closed() and self.surface.is_manifold()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -19,6 +21,8 @@ Cells = NDArray[np.bool_]
 MOST_RESOLUTION = 256
 # of a cell, left free at each end of the box, so that flat sides lie inside the outermost cells, not between two
 MARGIN = 1e-3
+# of a cell: the least margin of the shorter sides, above the distance at which a triangle touches a cell
+LEAST_MARGIN = 1e-6
 
 
 def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshTet:
@@ -62,13 +66,14 @@ def joined(cells: Cells) -> Cells:
     while True:
         blocks = [grid[tuple(slice(o, n - 1 + o) for o, n in zip(corner, grid.shape))] for corner in CORNERS]
         code = sum(block.astype(np.uint8) << bit for bit, block in enumerate(blocks))
-        repaired = REPAIRS[code]
+        repaired = _repairs()[code]
         if (repaired == code).all():
             return grid[1:-1, 1:-1, 1:-1].copy()
         for bit, block in enumerate(blocks):
             block |= (repaired >> bit & 1).astype(bool)
 
 
+@cache
 def _repairs() -> NDArray[np.uint8]:
     """For each of the 256 ways to fill a 2 x 2 x 2 block: itself when proper, else its bounding box filled."""
     table = np.arange(256, dtype=np.uint8)
@@ -82,14 +87,11 @@ def _repairs() -> NDArray[np.uint8]:
     return table
 
 
-REPAIRS = _repairs()
-
-
 def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, int, int]]:
     """Origin, cell size [m] and shape of a grid around the bounds, centred on them."""
     extent = bounds[1] - bounds[0]
     step = float(extent.max()) / (resolution - 2 * MARGIN)
-    shape = np.maximum(1, np.ceil(extent / step + 2 * MARGIN - 1e-9)).astype(int)
+    shape = np.maximum(1, np.ceil(extent / step + 2 * LEAST_MARGIN)).astype(int)
     origin = bounds.mean(axis=0) - shape * step / 2
     return origin, step, (int(shape[0]), int(shape[1]), int(shape[2]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from cajole.mesh.cubes import CORNERS, CUBE_TETS, cube_tets
 from cajole.mesh.formats.text import Line, counted, first_index, float_rows, text_lines, whole_rows, within
 from cajole.mesh.tet import MeshTet
 
-# files that include files that include files: deeper than this is a circle
-DEEPEST_INCLUDE = 8
+# Vega's own files include one level; more than this would only serve to blow a file up
+DEEPEST_INCLUDE = 4
 # corners of a cube may miss its sides by this share of its size: coordinates are written with few digits
 CUBE_ROUNDING = 1e-3
 
@@ -99,30 +100,32 @@ def _number(word: str) -> int:
     return int(word) if word.isascii() and word.isdigit() and len(word) <= 18 else -1
 
 
-def _lines(path: Path, depth: int) -> list[Line]:
+def _lines(path: Path, above: tuple[str, ...] = ()) -> list[Line]:
     """The lines of a file, with those of the files it includes in their place."""
     lines: list[Line] = []
+    within_file = (*above, os.path.realpath(path))
     for line in text_lines(path):
         if line.text.upper().startswith("*INCLUDE"):
-            lines += _included(line, line.text[len("*INCLUDE") :].strip(), depth)
+            lines += _included(line, line.text[len("*INCLUDE") :].strip(), within_file)
         else:
             lines.append(line)
     return lines
 
 
-def _included(line: Line, name: str, depth: int) -> list[Line]:
+def _included(line: Line, name: str, above: tuple[str, ...]) -> list[Line]:
     if not name:
         raise line.wrong("expected a file name after *INCLUDE")
-    if depth >= DEEPEST_INCLUDE:
-        raise line.wrong(f"files include each other more than {DEEPEST_INCLUDE} deep; is there a circle?")
+    file = line.file.parent / name
+    if os.path.realpath(file) in above or len(above) > DEEPEST_INCLUDE:
+        raise line.wrong(f"files include each other in a circle, or more than {DEEPEST_INCLUDE} deep")
     try:
-        return _lines(line.file.parent / name, depth + 1)
+        return _lines(file, above)
     except FileError as reason:
         raise line.wrong(f"cannot include {name}: {reason}") from None
 
 
 def _blocks(path: Path) -> list[Block]:
-    lines = _lines(path, 0)
+    lines = _lines(path)
     if not lines:
         raise FileError(f"{path} holds nothing but comments; expected sections *VERTICES and *ELEMENTS")
     if not lines[0].text.startswith("*"):
@@ -180,7 +183,7 @@ def _table(block: Block, what: str, skip: int) -> list[Line]:
     """The rows of a table; in place of the table a section may name a file that holds it."""
     body = block.body[skip:]
     if len(body) == 1 and not body[0].text[:1].isdigit():
-        body = _included(body[0], body[0].text, 0)
+        body = _included(body[0], body[0].text, (os.path.realpath(body[0].file),))
     return counted(body, what, block.body[skip - 1] if skip else block.head)[1]
 
 
