@@ -98,7 +98,7 @@ def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
     if height is None:
         floor = min(float(cloud[:, 2].min()) for cloud in cast.clouds())
     else:
-        floor = float(real_array(height, "floor_height", ()) - cast.centre[2]) / cast.radius
+        floor = (float(real_array([height], "floor_height", (1,))[0]) - float(cast.centre[2])) / cast.radius
     return Stage(camera, floor, *(_color(settings[name], name) for name in ("background", "floor")))
 
 
