@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from cajole.checks import index_array, real_array
 from cajole.errors import InputError, MeshError
@@ -84,8 +83,8 @@ class Mesh:
         return content_hash(type(self).__name__, self.vertices, self.elements)
 
     @cached_property
-    def _tree(self) -> cKDTree:
-        return cKDTree(self.vertices[self.used])
+    def _tree(self) -> Any:
+        return point_tree(self.vertices[self.used])
 
     def noted(self, *notes: str) -> Self:
         """The same mesh with more to tell: `notes` before its own."""
@@ -108,6 +107,13 @@ class Mesh:
         _, found = self._tree.query(points)
         indices = np.flatnonzero(self.used)[found]
         return int(indices) if single else indices
+
+
+def point_tree(points: Floats) -> Any:
+    """A k-d tree of points (k, 3)."""
+    from scipy.spatial import cKDTree  # takes a third of a second to load, which most uses of a mesh never need
+
+    return cKDTree(points)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.spatial import cKDTree
 
 from cajole.checks import index_array, real_array
 from cajole.errors import InputError
-from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.base import Floats, Indices, frozen, point_tree
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
 
@@ -106,10 +104,10 @@ class _Search:
         offsets = mesh.vertices[mesh.tets] - centers[:, None, :]
         # a tet lies within this distance of its centroid; the factor covers rounding
         self.radii = np.linalg.norm(offsets, axis=2).max(axis=1) * (1 + ROUNDING)
-        self.tree = cKDTree(centers)
+        self.tree = point_tree(centers)
         octaves = np.floor(np.log2(self.radii)).astype(int)
         self.classes = [np.flatnonzero(octaves == octave) for octave in np.unique(octaves)]
-        self.trees = [cKDTree(centers[members]) for members in self.classes]
+        self.trees = [point_tree(centers[members]) for members in self.classes]
 
     def best(self, points: Floats) -> Indices:
         """(k,) the containing tet of each point, else the best of the nearest."""
@@ -127,7 +125,7 @@ class _Search:
     def _containing(self, points: Floats) -> Iterator[tuple[Indices, Indices]]:
         """Pairs of points and tets, one size of tets at a time, among them every pair where the tet holds the point."""
         for members, tree in zip(self.classes, self.trees):
-            lists: Any = tree.query_ball_point(points, float(self.radii[members].max()))
+            lists = tree.query_ball_point(points, float(self.radii[members].max()))
             lengths = np.array([len(one) for one in lists], dtype=np.int64)
             if lengths.any():
                 found = np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from cajole.checks import count, one_of
 from cajole.errors import InputError
@@ -56,7 +55,7 @@ def touched_cells(corners: Floats, shape: tuple[int, int, int]) -> Cells:
 
 def enclosed(touched: Cells) -> Cells:
     """Touched cells and those that no path through faces of free cells joins to the grid's outside."""
-    labels, _ = ndimage.label(np.pad(~touched, 1, constant_values=True))
+    labels, _ = _label(np.pad(~touched, 1, constant_values=True))
     return np.asarray(labels != labels[0, 0, 0])[1:-1, 1:-1, 1:-1]
 
 
@@ -80,11 +79,19 @@ def _repairs() -> NDArray[np.uint8]:
     for code in range(256):
         block = np.zeros((2, 2, 2), dtype=bool)
         block[tuple(CORNERS.T)] = [code >> bit & 1 for bit in range(8)]
-        if max(ndimage.label(block)[1], ndimage.label(~block)[1]) > 1:
+        if max(_label(block)[1], _label(~block)[1]) > 1:
             filled = CORNERS[block[tuple(CORNERS.T)]]
             inside = ((filled.min(axis=0) <= CORNERS) & (filled.max(axis=0) >= CORNERS)).all(axis=1)
             table[code] = int((inside << np.arange(8)).sum())
     return table
+
+
+def _label(cells: Cells) -> tuple[NDArray[np.int64], int]:
+    """Pieces of cells that share faces, numbered from 1, and their count."""
+    from scipy import ndimage  # loads slowly, and only this needs it
+
+    labels, pieces = ndimage.label(cells)
+    return labels, int(pieces)
 
 
 def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, int, int]]:
@@ -97,7 +104,7 @@ def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, in
 
 
 def _largest(filled: Cells) -> Cells:
-    labels, pieces = ndimage.label(filled)
+    labels, pieces = _label(filled)
     sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
     sizes[0] = 0
     return np.asarray(labels == sizes.argmax())
