@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cajole.errors import InputError
+from cajole.errors import InputError, SolveError
+
+T = TypeVar("T")
 
 
 def real_array(
@@ -34,7 +36,10 @@ def index_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], limit: int, *, error: type[InputError] = InputError
 ) -> NDArray[np.int64]:
     """`value` as an int64 array of `shape`, every entry in [0, limit)."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as reason:
+        raise error(f"{name} must be whole numbers of shape {_shape(shape)}: {reason}") from None
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype == bool or not np.issubdtype(array.dtype, np.integer):
@@ -61,13 +66,39 @@ def require_shape(
 
 def positive(value: float, name: str, *, zero: bool = False, error: type[InputError] = InputError) -> float:
     """`value` as a finite float above zero (or from zero, with `zero`)."""
+    number = real_number(value, name, error=error)
+    if number < 0 or (number == 0 and not zero):
+        raise error(f"{name} is {number}, but must be {'at least zero' if zero else 'positive'}")
+    return number
+
+
+def real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
+    """`value` as a finite float; text and truth values are not numbers."""
+    if isinstance(value, bool | str | bytes) or np.ndim(value) != 0:
+        raise error(f"{name} must be a number, not {value!r}")
     try:
         number = float(value)
     except (TypeError, ValueError):
         raise error(f"{name} must be a number, not {value!r}") from None
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise error(f"{name} is {number}, but must be {'at least zero' if zero else 'positive'} and finite")
+    if not np.isfinite(number):
+        raise error(f"{name} is {number}, but must be finite")
     return number
+
+
+def instance(value: Any, kind: type[T], name: str) -> T:
+    """`value` if it is of `kind`."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
+    """`array` if every entry is finite, else SolveError: the input was valid, but the numbers overflowed."""
+    if not np.isfinite(array).all():
+        raise SolveError(
+            f"{what} overflows: the displacements or forces are too large for double precision; reduce them"
+        )
+    return array
 
 
 def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> int:

@@ -145,9 +145,19 @@ class Body(ABC):
 
         k is 6 for a free connected body, 0 once three vertices that are not in line are fixed.
         """
-        pieces = self.pattern.components()
-        columns = [self._rigid_motions_of(np.flatnonzero(pieces == p)) for p in range(pieces.max() + 1)]
-        return np.hstack(columns)
+        return np.hstack([self._rigid_motions_of(piece) for piece in self.pieces])
+
+    def drifting_motions(self, held: Index) -> Array:
+        """Rigid motions (3n, 6 k) of the k pieces in which no vertex is fixed or `held`: nothing stops their drift."""
+        stops = np.union1d(self.fixed, held)
+        loose = [piece for piece in self.pieces if len(np.intersect1d(piece, stops)) == 0]
+        return np.hstack([np.empty((3 * self.count, 0)), *(self._rigid_motions_of(piece) for piece in loose)])
+
+    @cached_property
+    def pieces(self) -> list[Index]:
+        """The vertices of each connected piece."""
+        labels = self.pattern.components()
+        return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
 
     def _rigid_motions_of(self, piece: Index) -> Array:
         arms = self.vertices[piece] - self.vertices[piece].mean(axis=0)
@@ -165,6 +175,12 @@ class Body(ABC):
         # a piece in one line (two masses and a spring) cannot turn about it
         turning = values > 1e-12 * values.max(initial=0.0)
         return motions @ (vectors[:, turning] / np.sqrt(values[turning]))
+
+    def require_still(self, vectors: Array, name: str) -> None:
+        """Raise unless `vectors` (n, 3) are zero at the fixed vertices."""
+        moved = self.fixed[np.any(vectors[self.fixed] != 0, axis=1)]
+        if len(moved):
+            raise InputError(f"the {name} of fixed vertex {moved[0]} is not zero; set it to zero or free the vertex")
 
     def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:
         """`displacement` as a finite (n, 3) array."""

@@ -42,8 +42,8 @@ class BodySolid(Body):
         super().__init__(mesh.vertices, mesh.tets, fixed)
         self.mesh = mesh
         lam, mu, self.densities = _per_tet(MaterialStVK() if material is None else material, len(mesh.tets))
-        if len(damping) != 2:
-            raise InputError(f"damping must be the pair (alpha, beta), not {damping!r}")
+        if not isinstance(damping, Sequence) or len(damping) != 2:
+            raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {damping!r}")
         self.alpha = checks.positive(damping[0], "damping alpha (1/s)", zero=True)
         self.beta = checks.positive(damping[1], "damping beta (s)", zero=True)
         self._tets = np.ascontiguousarray(mesh.tets, dtype=np.int32)
@@ -57,18 +57,19 @@ class BodySolid(Body):
         return data
 
     def energy(self, displacement: ArrayLike) -> float:
-        return float(kernels.energy(self.checked(displacement), *self._elastic))
+        total = kernels.energy(self.checked(displacement), *self._elastic)
+        return float(checks.finite_result(np.asarray(total), "the energy"))
 
     def force(self, displacement: ArrayLike) -> Array:
         out = np.zeros((self.count, 3))
         kernels.force(self.checked(displacement), *self._elastic, out)
-        return out
+        return checks.finite_result(out, "the force")
 
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
         u = np.zeros((self.count, 3)) if displacement is None else self.checked(displacement)
         data = np.zeros(self.pattern.entries)
         self.force_stiffness(u, data)
-        return self.pattern.matrix(data)
+        return self.pattern.matrix(checks.finite_result(data, "the stiffness"))
 
     def force_stiffness(self, u: Array, data: Array, *, scale: float = 1.0) -> Array:
         """f(u) (n, 3), and data += scale K(u) on `pattern`; unchecked and fast."""
@@ -133,7 +134,9 @@ def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tup
     if isinstance(material, MaterialStVK):
         lam, mu = material.lame
         return np.full(count, lam), np.full(count, mu), np.full(count, material.density)
-    materials = list(material)
+    materials = list(material) if isinstance(material, Sequence) else [material]
+    for index, item in enumerate(materials):
+        checks.instance(item, MaterialStVK, f"material[{index}]" if isinstance(material, Sequence) else "material")
     if len(materials) != count:
         raise InputError(f"{len(materials)} materials for {count} tets; give one material, or one for each tet")
     rows = {id(m): (*m.lame, m.density) for m in materials}

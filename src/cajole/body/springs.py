@@ -98,10 +98,11 @@ class BodySprings(Body):
         return data
 
     def energy(self, displacement: ArrayLike) -> float:
-        return float(kernels.energy(self._placed(self.checked(displacement)), *self._elastic))
+        total = kernels.energy(self._placed(self.checked(displacement)), *self._elastic)
+        return float(checks.finite_result(np.asarray(total), "the energy"))
 
     def force(self, displacement: ArrayLike) -> Array:
-        return self._forces(self.checked(displacement), self._still, 1.0, 0.0)
+        return checks.finite_result(self._forces(self.checked(displacement), self._still, 1.0, 0.0), "the force")
 
     def stiffness(self, displacement: ArrayLike | None = None, *, clamped: bool = False) -> sp.csr_array:
         """K = df/du, exact; with `clamped`, the positive semidefinite one that implicit steps use."""

@@ -63,7 +63,7 @@ class Restricted:
         """
         shift = 0.0
         while not self.factorise():
-            more = scale if shift == 0.0 else 3.0 * shift
+            more = scale if shift == 0.0 else 9.0 * shift
             if not more <= 1e12 * scale:
                 raise NotConverged("the tangent stays indefinite whatever is added to it; use smaller steps or loads")
             self.values += more * mass
@@ -86,7 +86,8 @@ class Restricted:
 
     def norm(self, vector: Array) -> float:
         """Euclidean length of the moving coordinates of `vector` (n, 3)."""
-        return float(np.linalg.norm(vector.ravel()[self.dofs]))
+        with np.errstate(over="ignore"):  # an infinite norm is noticed by the caller
+            return float(np.linalg.norm(vector.ravel()[self.dofs]))
 
     def _gathered(self) -> Array:
         return np.concatenate([self.values, self._border])[self._take] if self._held else self.values[self._take]

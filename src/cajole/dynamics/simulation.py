@@ -13,7 +13,7 @@ from cajole.animation import Animation
 from cajole.body import Body
 from cajole.dynamics.integrators import INTEGRATORS, Past, Scheme, scheme
 from cajole.dynamics.restricted import Restricted
-from cajole.errors import InputError, NotConverged
+from cajole.errors import NotConverged, SolveError
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -61,9 +61,11 @@ def simulate(
     progress: called with the fraction done; returning False raises Cancelled.
     Raises NotConverged, naming the frame, when a step cannot be solved.
     """
+    checks.instance(body, Body, "body")
     checks.one_of(integrator, "integrator", INTEGRATORS)
     frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
-    h = checks.positive(dt, "dt (s)") / substeps
+    dt = checks.positive(dt, "dt (s)")
+    h = dt / substeps
     mesh = body.drawn_mesh()
     load = _load(body, force, gravity, frames, dt)
     stepper = Stepper(body, h, integrator)
@@ -75,8 +77,8 @@ def simulate(
             time = ((frame - 1) * substeps + sub) * h
             try:
                 past = stepper.step(past, load(time, frame))
-            except NotConverged as reason:
-                raise NotConverged(f"frame {frame} (t = {time:.4g} s): {reason}") from None
+            except SolveError as reason:
+                raise type(reason)(f"frame {frame} (t = {time:.4g} s): {reason}") from None
         positions[frame], velocities[frame] = body.vertices + past.u, past.v
         report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
     return Animation(mesh, positions, fps=1.0 / dt, velocities=velocities)
@@ -96,11 +98,11 @@ class Stepper:
         zero = np.zeros((body.count, 3))
         u = zero if state.displacement is None else body.checked(state.displacement, "start displacement")
         v = zero if state.velocity is None else body.checked(state.velocity, "start velocity")
-        held = body.fixed[np.any(v[body.fixed] != 0, axis=1)]
-        if len(held):
-            raise InputError(f"the start gives fixed vertex {held[0]} a velocity; set it to zero or free the vertex")
+        body.require_still(u, "start displacement")
+        body.require_still(v, "start velocity")
         if state.acceleration is not None:
             a = body.checked(state.acceleration, "start acceleration")
+            body.require_still(a, "start acceleration")
         else:
             self._system.values[:] = body.mass_values
             self._system.factorise()
@@ -168,6 +170,8 @@ class Stepper:
         inertial = (self.body.mass @ plan.acceleration(step).ravel()).reshape(-1, 3)
         norm = self._system.norm
         scale = norm(internal) + norm(inertial) + norm(load)
+        if not np.isfinite(scale):
+            raise NotConverged(f"the forces overflow; {_REMEDY}")
         return inertial + internal - load, max(scale, np.finfo(float).tiny)
 
     def _fill(self, u: Array, v: Array, plan: Scheme, *, near: bool = False) -> None:
@@ -187,6 +191,14 @@ class Stepper:
 _REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
 
 
+def is_stack(value: ArrayLike | None) -> bool:
+    """Whether `value` is an array of three axes; ragged lists are not, and fail their check later."""
+    try:
+        return np.ndim(value) == 3  # type: ignore[arg-type]
+    except ValueError:
+        return False
+
+
 def _state(start: State | ArrayLike | None) -> State:
     if start is None:
         return State()
@@ -200,7 +212,7 @@ def _load(body: Body, force: Force, gravity: ArrayLike | None, frames: int, dt: 
         return lambda time, frame: weight
     if callable(force):
         return lambda time, frame: weight + body.checked(force(time), f"force({time:.6g})")
-    if np.ndim(force) == 3:
+    if is_stack(force):
         rows = checks.real_array(force, "force", (frames, body.count, 3))
         return lambda time, frame: weight + rows[frame]
     constant = weight + body.checked(force, "force")

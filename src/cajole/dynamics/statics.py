@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body, dofs_of
 from cajole.dynamics.restricted import Restricted
+from cajole.dynamics.simulation import is_stack
+from cajole.dynamics.turning import turned
 from cajole.errors import InputError, LoadError, NotConverged
 from cajole.progress import Progress, report
 
@@ -20,8 +22,12 @@ Vectors = Mapping[int, ArrayLike]
 TOLERANCE = 1e-11
 # What rounding may leave on stiff meshes when no further step lowers the energy.
 FLOOR = 1e-7
-MOST_ITERATIONS = 100
+MOST_ITERATIONS = 300
 MOST_HALVINGS = 25
+# Forces below this share of stiffness times displacement are rounding: a body moved as a whole feels none.
+ROUNDING = 1e-5
+# Where the tangent is not positive definite, mass times this share of K/M is added first, then ever more.
+SMALLEST_SHIFT = 1e-8
 # Pins are moved in one go, and when that fails in ever smaller parts down to this share.
 SMALLEST_PART = 1 / 256
 # A free body's load balances when its net force and torque are below this share of the sum of |forces|.
@@ -43,16 +49,17 @@ def pose(
         started from the one before.
     pins: {vertex: (dx, dy, dz)} [m], displacements held exactly.
     start: displacement (n, 3) to start from; gravity: acceleration (3,) [m/s²].
-    A body that can still move rigidly keeps its rigid motions at zero; its loads must balance.
-    Raises LoadError when they do not, NotConverged when no equilibrium is found.
+    A piece that nothing holds keeps its place (its centre of mass), and its loads must balance at rest; it turns as far
+    as they ask. Raises LoadError when they do not balance, NotConverged when no equilibrium is found.
     """
+    checks.instance(body, Body, "body")
     pinned, targets = _vectors(body, pins or {}, "pins")
     _refuse_fixed(body, pinned)
     u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
-    u[body.fixed] = 0.0
+    body.require_still(u, "start displacement")
     weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
     solver = _Statics(body, pinned, weight, progress)
-    if not isinstance(loads, Mapping) and np.ndim(loads) == 3:  # type: ignore[arg-type]
+    if not isinstance(loads, Mapping) and is_stack(loads):
         stack = checks.real_array(loads, "loads", (None, body.count, 3))  # type: ignore[arg-type]
         out = np.empty_like(stack)
         for case, load in enumerate(stack):
@@ -66,15 +73,15 @@ class _Statics:
 
     def __init__(self, body: Body, pinned: Index, weight: Array, progress: Progress | None):
         self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
-        rigid = body.rigid_motions() if len(pinned) == 0 else np.empty((3 * body.count, 0))
-        self._rigid = rigid
+        self._rigid = body.drifting_motions(pinned)
         dofs = np.setdiff1d(body.free_dofs, dofs_of(pinned))
         if len(dofs) == 0:
             raise InputError("every vertex is fixed or pinned, so nothing is left to solve; leave one free")
-        border = body.mass @ rigid if rigid.shape[1] else None
+        border = body.mass @ self._rigid if self._rigid.shape[1] else None
         self._system = Restricted(body, dofs, border=border)
-        diagonal = body.stiffness().diagonal()[dofs].mean() / body.mass.diagonal()[dofs].mean()
-        self._shift = 1e-4 * diagonal
+        stiff, heavy = body.stiffness().diagonal()[dofs], body.mass.diagonal()[dofs]
+        self._shift = SMALLEST_SHIFT * stiff.mean() / heavy.mean()
+        self._rounding = ROUNDING * float(stiff.max())
 
     def solve(self, u: Array, load: Array, targets: Array) -> Array:
         load = load + self.weight
@@ -93,7 +100,7 @@ class _Statics:
                 continue
             u, done = found, done + part
             if done >= 1.0 - 1e-12:
-                return u
+                return turned(self.body, u, load, self._rigid) if self._rigid.shape[1] else u
             part = min(2.0 * part, 1.0 - done)
 
     def _predicted(self, u: Array, goal: Array) -> Array:
@@ -141,7 +148,11 @@ class _Statics:
         if self._rigid.shape[1]:
             held = self._rigid.T @ gradient.ravel()
             gradient = gradient - (self.body.mass @ (self._rigid @ held)).reshape(-1, 3)
-        scale = max(float(np.linalg.norm(force)), float(np.linalg.norm(load)))
+        with np.errstate(over="ignore"):
+            norms = [float(np.linalg.norm(part)) for part in (force, load, self._rounding * u)]
+        scale = max(*norms)
+        if not np.isfinite(scale):
+            raise NotConverged(f"the forces overflow; {_REMEDY}")
         return self.body.energy(u) - float((load * u).sum()), gradient, scale
 
     def _fill(self, u: Array) -> None:
@@ -161,8 +172,9 @@ class _Statics:
         if share > BALANCE:
             force = load.sum(axis=0)
             raise LoadError(
-                f"nothing holds this body, and the loads do not balance: their net force is {_vector(force)} N and "
-                f"{share:.1%} of them would push or turn it; fix or pin some vertices, or add opposite loads"
+                f"nothing holds this body (or a piece of it), and the loads do not balance: their net force is "
+                f"{_vector(force)} N and {share:.1%} of them would push or turn it; fix or pin some vertices, or add "
+                "opposite loads"
             )
 
 

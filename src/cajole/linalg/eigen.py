@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.errors import NotConverged, SolveError
-from cajole.linalg.factor import Factor
+from cajole.linalg.factor import BACKENDS, Factor
 from cajole.linalg.lanczos import Lanczos
 from cajole.progress import Progress, report
 
@@ -26,6 +26,12 @@ Array = NDArray[np.float64]
 DENSE_SIZE, DENSE_SHARE, DENSE_MOST = 400, 0.2, 3000
 # Eigenpairs looked for on each side of a shift: fewer means more factorisations, more means longer Lanczos runs.
 SIDE = 32
+# Vectors found before that a run is kept orthogonal to: those of several slices, or a large repeated eigenvalue.
+LOCKED = 400
+# Eigenvalues closer than this (relative) are taken for repeated.
+REPEATED = 1e-6
+# Eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular.
+ZERO = 1e-13
 # The first shift of a singular K, relative to the largest ratio of diagonals: far above rounding, below elastic modes.
 SINGULAR_SHIFT = 1e-9
 # How far the next shift lies beyond the last eigenvalue found, in units of the distance covered above this shift.
@@ -49,6 +55,9 @@ def lowest_eigenpairs(
     K, M = sp.csr_array(stiffness), sp.csr_array(mass)
     known = 0 if null is None else null.shape[1]
     count = checks.count(count, "the number of modes", most=K.shape[0] - known)
+    if backend is not None:
+        checks.one_of(backend, "backend", BACKENDS)
+    report(progress, 0.0, "modes")
     if K.shape[0] <= DENSE_SIZE or (count > DENSE_SHARE * K.shape[0] and K.shape[0] <= DENSE_MOST):
         return _dense(K, M, count, known)
     return _Slicer(K, M, null, backend, progress).run(count)
@@ -74,20 +83,16 @@ class _Slicer:
         pattern.sum_duplicates()
         self._pattern = pattern
         self._k, self._m = _on_pattern(self.K, pattern), _on_pattern(self.M, pattern)
+        self._ratio = float((self.K.diagonal() / self.M.diagonal()).max())
         self._known = 0 if self.null is None else self.null.shape[1]
         self._random = np.random.default_rng(0)
-        self.values: Array = np.empty(0)
-        self.vectors: Array = np.empty((self.K.shape[0], 0))
+        self.values: Array
+        self.vectors: Array
+        self._forget()
 
     def run(self, count: int) -> tuple[Array, Array]:
         limit = self.K.shape[0] - self._known
-        shift = -SINGULAR_SHIFT * float((self.K.diagonal() / self.M.diagonal()).max()) if self._known else 0.0
-        self._factor = self._factorise(shift)
-        if self._below(shift) != 0:
-            raise SolveError(
-                "the stiffness has negative eigenvalues: this shape is unstable, or too few vertices are fixed"
-            )
-        self._collect(shift, 0, min(SIDE, limit))
+        shift = self._first_slice(min(SIDE, limit))
         while True:
             shift = self._next_shift(shift, count)
             if not np.isfinite(shift):
@@ -100,9 +105,30 @@ class _Slicer:
                 break
         return self._checked(count)
 
+    def _first_slice(self, above: int) -> float:
+        """Collect around zero, or, where K is singular, around a shift a little below it."""
+        for shift in (0.0, -SINGULAR_SHIFT * self._ratio)[1 if self._known else 0 :]:
+            try:
+                self._factor = self._factorise(shift)
+                if self._below(shift) == 0 and not self._factor.perturbed:
+                    self._collect(shift, 0, above)
+                    if shift < 0 or abs(self.values[0]) > ZERO * self._ratio:
+                        return shift
+            except SolveError:
+                if shift < 0:
+                    raise
+            self._forget()
+        raise SolveError(
+            "the stiffness has negative eigenvalues: this shape is unstable, or too few vertices are fixed"
+        )
+
+    def _forget(self) -> None:
+        self.values, self.vectors = np.empty(0), np.empty((self.K.shape[0], 0))
+
     def _next_shift(self, shift: float, count: int) -> float:
-        if len(self.values) > count:
-            return 0.5 * float(self.values[count - 1] + self.values[count])
+        gap = self._gap_after(count)
+        if gap is not None:
+            return gap
         if len(self.values) + self._known >= self.K.shape[0]:
             return float("inf")
         top = float(self.values[-1])
@@ -110,17 +136,31 @@ class _Slicer:
         share = min(1.0, 1.2 * (count + 1 - len(self.values)) / max(above, 1))
         return top + max(REACH * share * (top - shift), 1e-6 * abs(top))
 
+    def _gap_after(self, count: int) -> float | None:
+        """A shift between the last wanted eigenvalue and the next one that is truly larger, if that is known.
+
+        Symmetric bodies have repeated eigenvalues; a shift on one of them would be singular.
+        """
+        if len(self.values) <= count:
+            return None
+        low, high = self.values[count - 1 : -1], self.values[count:]
+        wide = high - low > REPEATED * np.maximum(abs(high), ZERO / REPEATED * self._ratio)
+        if not wide.any():
+            return None
+        first = int(np.argmax(wide))
+        return 0.5 * float(low[first] + high[first])
+
     def _collect(self, shift: float, below: int, above: int) -> None:
         """Find all missing eigenvalues below `shift` (there are `below` in all) and the next `above` beyond it."""
         missing = below - int((self.values < shift).sum())
         if missing < 0:
             raise NotConverged(f"more modes found below {shift:g} than its inertia admits: {-missing} are spurious")
         fresh = above - int((self.values > shift).sum())
-        for _ in range(6):
-            if missing <= 0 and fresh <= 0:
-                return
+        while missing > 0 or fresh > 0:
             run = Lanczos(self._factor.solve, self.M, self._locked(shift), self._random)
             values, vectors = run.find(shift, max(missing, 0), max(fresh, 0))
+            if len(values) == 0:
+                break
             self._add(values, vectors)
             missing -= int((values < shift).sum())
             fresh -= int((values > shift).sum())
@@ -132,7 +172,7 @@ class _Slicer:
         if len(self.values) == 0:
             near = self.vectors
         else:
-            order = np.argsort(abs(self.values - shift))[: 6 * SIDE]
+            order = np.argsort(abs(self.values - shift))[:LOCKED]
             near = self.vectors[:, np.sort(order)]
         return near if self.null is None else np.hstack([self.null, near])
 

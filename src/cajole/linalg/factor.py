@@ -15,6 +15,8 @@ from cajole.linalg.superlu import SuperLU
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
+# |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding.
+SINGULAR = 1e14
 
 
 def pardiso_available() -> bool:
@@ -46,6 +48,8 @@ class Factor:
         self.kind = checks.one_of(kind, "kind", KINDS)
         self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", BACKENDS)
         csr = sp.csr_array(matrix)
+        if csr.dtype.kind not in "fiu":
+            raise InputError(f"a matrix to factorise must hold real numbers, not {csr.dtype}")
         if csr.shape[0] != csr.shape[1] or csr.shape[0] == 0:
             raise InputError(f"a matrix to factorise must be square and not empty, but has shape {csr.shape}")
         if not csr.has_canonical_format:
@@ -60,6 +64,7 @@ class Factor:
         self._take = np.where(pattern.data > 0, pattern.data - 1, self._entries)
         self._complete = bool((self._take < self._entries).all())
         self._values = np.empty(len(self._take))
+        self._pattern = pattern
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
         self._solver: pardiso.Pardiso | SuperLU = (
             pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values))
@@ -70,23 +75,40 @@ class Factor:
 
     def refactor(self, data: NDArray[np.float64]) -> None:
         """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
-        if data.shape != (self._entries,):
-            raise InputError(f"refactor needs the {self._entries} values of the matrix's pattern, not {data.shape}")
-        self._solver.factorise(self._gather(data))
+        data = np.asarray(data)
+        if data.shape != (self._entries,) or data.dtype.kind not in "fiu":
+            raise InputError(
+                f"refactor needs {self._entries} real values in canonical order, not {data.dtype} {data.shape}"
+            )
+        values = self._gather(data)
+        self._largest = float(np.abs(values).max(initial=0.0))
+        self._solver.factorise(values)
 
     def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right: (n,) or (n, k).
 
         Raises SolveError when the solution is not finite (a singular matrix).
         """
+        right = np.asarray(right, dtype=np.float64)
         if right.ndim not in (1, 2) or right.shape[0] != self.size:
-            raise InputError(
-                f"the right-hand side has shape {right.shape}, but ({self.size},) or ({self.size}, k) fits"
-            )
+            raise InputError(f"the right-hand side has shape {right.shape}, not ({self.size},) or ({self.size}, k)")
+        if not np.isfinite(right).all():
+            raise InputError("the right-hand side has entries that are not finite")
+        if right.size == 0:
+            return np.empty(right.shape)
         x = self._solver.solve(right)
-        if not np.isfinite(x).all():
-            raise SolveError("the solution is not finite: the matrix is singular; are enough vertices fixed?")
+        size, load = float(np.abs(x).max()), float(np.abs(right).max())
+        if not self._largest * size <= SINGULAR * load or (self.perturbed and not self._solves(x, right)):
+            raise SolveError("the matrix is singular to rounding; are enough vertices fixed?")
         return x
+
+    def _solves(self, x: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+        """Whether |A x - right| is small: asked when pivots had to be replaced."""
+        A = sp.csr_array((self._values, self._pattern.indices, self._pattern.indptr), shape=self._pattern.shape)
+        image = A @ x
+        if self.backend == "pardiso" and self.kind != "general":
+            image += A.T @ x - (A.diagonal() * x.T).T
+        return bool(np.abs(image - right).max() <= 1e-6 * np.abs(right).max())
 
     @property
     def negative(self) -> int | None:
@@ -99,7 +121,7 @@ class Factor:
         return self._solver.perturbed
 
     def _gather(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not np.isfinite(data.sum()):
+        if not np.isfinite(data).all():
             raise SolveError("the matrix to factorise has entries that are not finite")
         if self._complete:
             return np.take(data, self._take, out=self._values)
