@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.errors import InputError, SolveError
-
-T = TypeVar("T")
 
 
 def real_array(
@@ -85,11 +83,10 @@ def real_number(value: Any, name: str, *, error: type[InputError] = InputError) 
     return number
 
 
-def instance(value: Any, kind: type[T], name: str) -> T:
-    """`value` if it is of `kind`."""
+def require_instance(value: Any, kind: type[Any], name: str) -> None:
+    """Raise unless `value` is of `kind`."""
     if not isinstance(value, kind):
         raise InputError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
-    return value
 
 
 def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ class MaterialStVK:
     def __post_init__(self) -> None:
         checks.positive(self.young, "young (Young's modulus, Pa)")
         checks.positive(self.density, "density (kg/m³)")
-        if not -1.0 < checks.real_number(self.poisson, "poisson (Poisson's ratio)") < 0.5:
+        if not -1.0 < checks.real_number(self.poisson, "poisson") < 0.5:
             raise InputError(
                 f"poisson is {self.poisson}, but must be above -1 and below 0.5; at 0.5 the material is incompressible "
                 "and linear elements lock: use 0.45 to 0.49"

@@ -136,7 +136,9 @@ def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tup
         return np.full(count, lam), np.full(count, mu), np.full(count, material.density)
     materials = list(material) if isinstance(material, Sequence) else [material]
     for index, item in enumerate(materials):
-        checks.instance(item, MaterialStVK, f"material[{index}]" if isinstance(material, Sequence) else "material")
+        checks.require_instance(
+            item, MaterialStVK, f"material[{index}]" if isinstance(material, Sequence) else "material"
+        )
     if len(materials) != count:
         raise InputError(f"{len(materials)} materials for {count} tets; give one material, or one for each tet")
     rows = {id(m): (*m.lame, m.density) for m in materials}

@@ -61,7 +61,7 @@ def simulate(
     progress: called with the fraction done; returning False raises Cancelled.
     Raises NotConverged, naming the frame, when a step cannot be solved.
     """
-    checks.instance(body, Body, "body")
+    checks.require_instance(body, Body, "body")
     checks.one_of(integrator, "integrator", INTEGRATORS)
     frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
     dt = checks.positive(dt, "dt (s)")

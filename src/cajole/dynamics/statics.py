@@ -52,7 +52,7 @@ def pose(
     A piece that nothing holds keeps its place (its centre of mass), and its loads must balance at rest; it turns as far
     as they ask. Raises LoadError when they do not balance, NotConverged when no equilibrium is found.
     """
-    checks.instance(body, Body, "body")
+    checks.require_instance(body, Body, "body")
     pinned, targets = _vectors(body, pins or {}, "pins")
     _refuse_fixed(body, pinned)
     u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()

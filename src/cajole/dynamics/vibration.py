@@ -63,7 +63,7 @@ def modes(
     cache: keep the answer on disk, found again by the content of the body.
     Raises InputError when the body has fewer modes, NotConverged when the eigensolver's count of modes is not met.
     """
-    checks.instance(body, Body, "body")
+    checks.require_instance(body, Body, "body")
     loose = body.rigid_motions()
     zero = loose.shape[1]
     leading = zero if rigid else 0
