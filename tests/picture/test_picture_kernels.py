@@ -109,18 +109,18 @@ def test_visibility_agreement():
     points = RNG.uniform(-0.9, 0.9, size=(5, 6, 3)).astype(np.float32)
     facing = RNG.normal(size=(5, 6, 3)).astype(np.float32)
     facing /= np.linalg.norm(facing, axis=2, keepdims=True)
-    weight, bias = np.array([1.0, 2.0, 1.0, 0.5]), 0.02
+    lift = RNG.uniform(0, 0.03, size=(5, 6)).astype(np.float32)
     seen = np.empty((5, 6, 2), dtype=np.float32)
-    kernels_light.visibility(points, facing, maps, frames, group, weight, bias, seen)
+    kernels_light.visibility(points, facing, maps, frames, group, lift, seen)
     for at in np.ndindex(5, 6):
         total, lit = np.zeros(2), np.zeros(2)
         for l in range(4):
-            p = points[at].astype(float) + bias * facing[at]
+            p = points[at].astype(float) + lift[at] * facing[at]
             right, up, depth = frames[l, 1:4] @ (p - positions[l])
-            cosine = max((positions[l] - p) @ facing[at] / np.linalg.norm(positions[l] - p), 0) * weight[l]
+            cosine = max((positions[l] - p) @ facing[at] / np.linalg.norm(positions[l] - p), 0)
             total[group[l]] += cosine
             x, y = (np.array([right, -up]) / (depth * frames[l, 4, 0]) + 1) * side / 2 - 0.5
-            lit[group[l]] += cosine * _mixed(maps[l], x, y, 1 / (depth - bias))
+            lit[group[l]] += cosine * _mixed(maps[l], x, y, 1 / (depth - lift[at]))
         assert seen[at] == pytest.approx(np.where(total > 0, lit / np.where(total > 0, total, 1), 1), abs=1e-5)
     assert 0.1 < seen.mean() < 0.95
 
@@ -210,8 +210,8 @@ def test_shade_agreement():
     share, glow, floor = np.array([0.9, 0.5, 0.7, 0.6]), RNG.uniform(0.5, 3, size=(4, 3)), -1.0
     ray = np.array([[-0.2, 1.0, 0.2], [0.1, 0, 0], [0, 0, -0.1], [0.0, -2.5, 0.1]])
     out = np.empty((rows, columns, 3), dtype=np.float32)
-    seen, near = np.float32(share)[None, None], found[:1, :1].copy()
-    kernels_light.shade(found, facing, seen, near, rows, ray, np.stack([BOX, SIDE]), glow, LOOK, floor, out)
+    seen, near, turned = np.float32(share)[None, None], found[:1, :1].copy(), facing[:1, :1].copy()
+    kernels_light.shade(found, facing, seen, near, turned, rows, ray, np.stack([BOX, SIDE]), glow, LOOK, floor, out)
     for i, j in np.ndindex(rows, columns):
         d = ray[0] + j * ray[1] + i * ray[2]
         n, gloss, color = facing[i, j].astype(float), float(found[i, j, 4]), found[i, j, 1:4]

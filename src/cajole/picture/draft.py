@@ -60,7 +60,7 @@ def draft(stage: Stage, actors: Sequence[Actor]) -> NDArray[np.uint8]:
     found, facing = _surfaces(stage, sheet, 1)
     near, turned = (np.ascontiguousarray(a[::COARSE, ::COARSE]) for a in (found, facing))
     seen = _seen(stage, solid, near, turned)
-    light = _shade(stage, found, facing, seen, near)
+    light = _shade(stage, found, facing, seen, near, turned)
     for ghost in (a for a in actors if a.opacity < 1):
         _lay_over(light, stage, sheet, ghost)
     return _pixels(light)
@@ -141,7 +141,9 @@ def _seen(stage: Stage, solid: Actor, near: Singles, facing: Singles) -> Singles
     frames = np.stack([_looking(position) for position in positions])
     maps = np.stack([_depth_map(solid, frame) for frame in frames])
     seen, other = (np.empty((rows, columns, 4), dtype=np.float32) for _ in range(2))
-    kernels_light.visibility(points, facing, maps, frames, group, np.ones(len(group)), BIAS, seen)
+    # the set itself casts no shadow, so that its points need no lift, and shadows begin where feet touch the floor
+    lift = np.where(near[..., 4] < 0, np.float32(0), np.float32(BIAS))
+    kernels_light.visibility(points, facing, maps, frames, group, lift, seen)
     for step in BLUR_STEPS:
         kernels_light.smooth(seen, points, facing, max(round(step * columns / 480), 1), BLUR_REACH, other)
         seen, other = other, seen
@@ -188,10 +190,12 @@ def _depth_map(solid: Actor, frame: Floats) -> Singles:
     return nearest
 
 
-def _shade(stage: Stage, found: Singles, facing: Singles, seen: Singles, near: Singles) -> Singles:
+def _shade(stage: Stage, found: Singles, facing: Singles, seen: Singles, near: Singles, turned: Singles) -> Singles:
     boxes = np.stack([[l.centre, *l.axes, l.direction, [l.half, 0, 0]] for l in stage.lights])
     light = np.empty((*found.shape[:2], 3), dtype=np.float32)
-    kernels_light.shade(found, facing, seen, near, COARSE, _rays(stage), boxes, _glow(stage), LOOK, stage.ground, light)
+    kernels_light.shade(
+        found, facing, seen, near, turned, COARSE, _rays(stage), boxes, _glow(stage), LOOK, stage.ground, light
+    )
     return light
 
 
@@ -207,8 +211,8 @@ def _lay_over(light: Singles, stage: Stage, solid: Sheet, ghost: Actor) -> None:
     sheet = _sheet(stage, ghost)
     before = (sheet.winner >= 0) & (sheet.nearest > solid.nearest)
     found, facing = _surfaces(stage, sheet, 1)
-    near = np.ascontiguousarray(found[::COARSE, ::COARSE])
-    shaded = _shade(stage, found, facing, np.ones((*near.shape[:2], 4), dtype=np.float32), near)
+    near, turned = (np.ascontiguousarray(a[::COARSE, ::COARSE]) for a in (found, facing))
+    shaded = _shade(stage, found, facing, np.ones((*near.shape[:2], 4), dtype=np.float32), near, turned)
     # a ray passes a closed surface twice, and each pass hides its share
     hidden = 1 - (1 - ghost.opacity) ** 2
     light[before] += np.float32(hidden) * (shaded[before] - light[before])

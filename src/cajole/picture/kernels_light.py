@@ -16,6 +16,9 @@ _CONTACT = 0.3
 _LIT_HEIGHT = 0.4
 # samples whose depths differ by more than this share are strangers: light is not carried over
 _KIN = 0.03
+# the weight of a surface that faces elsewhere, and the sum of weights that is enough to not look further
+_STRANGER = 1e-3
+_ENOUGH = 0.15
 
 
 @compiled
@@ -25,14 +28,14 @@ def visibility(
     maps: NDArray[np.float32],
     frames: F,
     group: I,
-    weight: F,
-    bias: float,
+    lift: NDArray[np.float32],
     seen: NDArray[np.float32],
 ) -> None:
     """The share of each group of lights that a point sees, weighted by the cosine at the surface.
 
     points, facing: (rows, columns, 3); maps: (lights, side, side) inverse depths as drawn from each light; frames:
-    (lights, 5, 3) position, right, up, forward, and (tangent of the half angle, -, -); group: (lights,);
+    (lights, 5, 3) position, right, up, forward, and (tangent of the half angle, -, -); group: (lights,); lift: how far
+    each point is raised off its surface, or it would shade itself;
     seen: (rows, columns, groups).
     """
     side = maps.shape[1]
@@ -42,6 +45,7 @@ def visibility(
         for j in range(points.shape[1]):
             total[:] = 0.0
             open_[:] = 0.0
+            bias = lift[i, j]
             nx, ny, nz = facing[i, j, 0], facing[i, j, 1], facing[i, j, 2]
             px, py, pz = points[i, j, 0] + bias * nx, points[i, j, 1] + bias * ny, points[i, j, 2] + bias * nz
             for l in range(maps.shape[0]):
@@ -50,7 +54,7 @@ def visibility(
                 cosine = -(dx * nx + dy * ny + dz * nz)
                 if cosine <= 0.0 or depth <= 0.0:
                     continue
-                cosine *= weight[l] / np.sqrt(dx * dx + dy * dy + dz * dz)
+                cosine /= np.sqrt(dx * dx + dy * dy + dz * dz)
                 total[group[l]] += cosine
                 scale = 0.5 * side / (depth * frames[l, 4, 0])
                 x = 0.5 * side + scale * (dx * frames[l, 1, 0] + dy * frames[l, 1, 1] + dz * frames[l, 1, 2]) - 0.5
@@ -186,6 +190,7 @@ def shade(
     facing: NDArray[np.float32],
     seen: NDArray[np.float32],
     near: NDArray[np.float32],
+    turned: NDArray[np.float32],
     step: int,
     ray: F,
     boxes: F,
@@ -197,14 +202,14 @@ def shade(
     """Light leaving every sample towards the eye, linear RGB.
 
     found: (rows, columns, 5) depth, colour, gloss; seen: (rows / step, columns / step, 4) shares of key, rim, sky and
-    ground light; near: (same, 5) what was found there; boxes: (2, 5, 3) the lights; glow: (4, 3) radiances of key,
-    rim, sky and ground; look: roughness and reflectance of matt and of wet surfaces (2, 2); floor: its height.
+    ground light; near: (same, 5) and turned: (same, 3) what was found there; boxes: (2, 5, 3) the lights;
+    glow: (4, 3) radiances of key, rim, sky and ground; look: (2, 2) blur and reflectance of matt and of wet surfaces;
+    floor: its height.
     """
     p, n, r, share = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(4)
     for i in range(found.shape[0]):
         for j in range(found.shape[1]):
             depth, gloss = found[i, j, 0], found[i, j, 4]
-            _share(seen, near, (i + 0.5) / step - 0.5, (j + 0.5) / step - 0.5, depth, share)
             length, toward = 0.0, 0.0
             for k in range(3):
                 d = ray[0, k] + j * ray[1, k] + i * ray[2, k]
@@ -213,6 +218,7 @@ def shade(
                 p[k] = ray[3, k] + depth * d
                 length += d * d
                 toward += d * n[k]
+            _share(seen, near, turned, (i + 0.5) / step - 0.5, (j + 0.5) / step - 0.5, depth, n, share)
             key, rim = _softbox(p, n, boxes[0]) * share[0], _softbox(p, n, boxes[1]) * share[1]
             sky, ground = (0.5 + 0.5 * n[2]) * share[2], (0.5 - 0.5 * n[2]) * share[3]
             if gloss < 0.0:
@@ -245,21 +251,38 @@ def _mirror(
 
 
 @inlined
-def _share(seen: NDArray[np.float32], near: NDArray[np.float32], y: float, x: float, depth: float, out: F) -> None:
-    """What the four coarse samples around (y, x) see, mixed by nearness on the sheet and, above all, in depth."""
+def _share(
+    seen: NDArray[np.float32],
+    near: NDArray[np.float32],
+    turned: NDArray[np.float32],
+    y: float,
+    x: float,
+    depth: float,
+    n: F,
+    out: F,
+) -> None:
+    """What the coarse samples around (y, x) see, mixed by nearness on the sheet and, above all, by kinship of surface.
+
+    Where the four nearest are all strangers, as floor is to the foot on it, twelve more are asked.
+    """
     rows, columns, groups = seen.shape
-    out[:] = 0.0
-    total = 0.0
     i, j = int(np.floor(y)), int(np.floor(x))
-    for a in range(max(i, 0), min(i + 2, rows)):
-        for b in range(max(j, 0), min(j + 2, columns)):
-            off = (near[a, b, 0] - depth) / (_KIN * depth)
-            w = (1.0 - abs(a - y) + 1e-3) * (1.0 - abs(b - x) + 1e-3) / (1.0 + off * off * off * off)
-            total += w
-            for g in range(groups):
-                out[g] += w * seen[a, b, g]
-    for g in range(groups):
-        out[g] /= total
+    for ring in range(2):
+        out[:] = 0.0
+        total = 0.0
+        for a in range(max(i - ring, 0), min(i + 2 + ring, rows)):
+            for b in range(max(j - ring, 0), min(j + 2 + ring, columns)):
+                off = (near[a, b, 0] - depth) / (_KIN * depth)
+                same = n[0] * turned[a, b, 0] + n[1] * turned[a, b, 1] + n[2] * turned[a, b, 2]
+                w = (1.001 + ring - abs(a - y)) * (1.001 + ring - abs(b - x)) / (1.0 + off * off * off * off)
+                w *= max(same, 0.0) ** 4 + _STRANGER
+                total += w
+                for g in range(groups):
+                    out[g] += w * seen[a, b, g]
+        for g in range(groups):
+            out[g] /= total
+        if total > _ENOUGH:
+            return
 
 
 @compiled
