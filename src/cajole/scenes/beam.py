@@ -25,8 +25,8 @@ def recipe() -> Recipe:
         tets=3000,
         spacing=(0.036, 0.015),
         fixed=_wall,
-        young=1.5e6,
-        damping=(0.05, 0.002),
+        young=5.0e7,
+        damping=(0.2, 0.003),
         sigma=0.004,
         paint=_paint,
         camera={
@@ -44,7 +44,7 @@ def _wall(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
 def _shape() -> Shape:
     s = Sculptor(color=TEAL)
     s.box("beam", (LENGTH / 2 - 0.05, 0, HEIGHT), (LENGTH / 2 + 0.05, HALF, HALF), rounding=0.05)
-    s.box("wall", (-0.16, 0, 0.90), (0.16, 0.62, 0.90), rounding=0.04, color=WALL)
+    s.box("wall", (-0.16, 0, 0.90), (0.16, 0.62, 0.90), rounding=0.08, color=WALL)
     return s.shape()
 
 

@@ -33,7 +33,7 @@ def recipe() -> Recipe:
         fixed=_concrete,
         young=4.0e6,
         poisson=0.35,
-        damping=(0.05, 0.002),
+        damping=(0.2, 0.003),
         sigma=0.004,
         paint=_paint,
         camera={

@@ -34,8 +34,8 @@ def recipe() -> Recipe:
         tets=5000,
         spacing=(0.040, 0.016),
         fixed=_feet,
-        young=2.0e5,
-        damping=(0.1, 0.002),
+        young=4.6e6,
+        damping=(0.2, 0.003),
         eyes=eye_pair((1.555, 0.176, 2.685), (1.588, 0.207, 2.692), (0.062, 0.036)),
         paint=_painter(shape),
         camera={
@@ -94,7 +94,8 @@ def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
     y = 0.02 + 0.18 * max(-x - 1.15, 0.0)  # the tail bends aside
     column = np.column_stack([np.full_like(z, x), np.full_like(z, y), z])
     first = int(np.argmax(bare.distance(column) < 0))
-    foot, normal = bare.projected(column[first : first + 1], steps=6)
+    foot = bare.projected(column[first : first + 1], steps=6)
+    normal = bare.normals(foot)
     along = np.array([-normal[0, 2], 0.0, normal[0, 0]])
     s.sheet(
         "plates", height * HEXAGON, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
@@ -124,9 +125,11 @@ def _spots(shape: Shape) -> tuple[Floats, Floats]:
     """Centres (k, 3) on the upper flanks, at least 0.30 m apart, with radii (k,)."""
     random = np.random.default_rng(7)
     low, high = [-2.6, -0.9, 0.4], [1.9, 0.9, 2.8]
-    seeds, normals = shape.drawn().projected(random.uniform(low, high, (3000, 3)), steps=8)
+    body = shape.drawn()
+    seeds = body.projected(random.uniform(low, high, (3000, 3)), steps=8)
+    normals = body.normals(seeds)
     fit = (normals[:, 2] > -0.1) & (normals[:, 2] < 0.85) & (np.abs(normals[:, 1]) > 0.4) & (seeds[:, 2] > 0.62 - 0.25 * (seeds[:, 0] < -1.2))
-    fit &= np.abs(shape.drawn().distance(seeds)) < 1e-6
+    fit &= np.abs(body.distance(seeds)) < 1e-6
     fit &= (seeds[:, 0] < 1.35) | (seeds[:, 2] < 2.2)
     chosen: list[int] = []
     for i in np.flatnonzero(fit):

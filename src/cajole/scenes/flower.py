@@ -14,6 +14,8 @@ from cajole.scenes.sdf import Floats, Grade, Ints, Shape
 
 CLAY, SOIL = (0.72, 0.34, 0.20), (0.19, 0.12, 0.08)
 STEM, LEAF, RIB = (0.30, 0.55, 0.20), (0.26, 0.52, 0.19), (0.42, 0.66, 0.30)
+# petals and leaves are simulated with the rest but drawn on the finer grid of decorations
+THIN = ("cage", "decor")
 Vector = tuple[float, float, float]
 
 
@@ -48,12 +50,12 @@ class Bloom:
 
 BLOOMS = (
     Bloom(
-        "bloom", (0.22, -0.15, 2.27), (0.42, -0.72, 0.40), 11, 0.50, 0.135, (0.022, 0.015), 0.11, 0.16, (-0.22, 0.55),
+        "bloom", (0.22, -0.15, 2.27), (0.42, -0.72, 0.40), 11, 0.50, 0.135, (0.022, 0.016), 0.11, 0.16, (-0.22, 0.55),
         0.18, ((0.93, 0.30, 0.45), (0.90, 0.24, 0.40)), (0.62, 0.06, 0.22), (0.98, 0.76, 0.16), (0.66, 0.42, 0.06),
     ),
     # far enough from the first that their cages stay apart
     Bloom(
-        "second bloom", (-0.74, -0.15, 1.63), (-0.35, -0.72, 0.48), 9, 0.27, 0.085, (0.018, 0.015), 0.063, 0.22,
+        "second bloom", (-0.74, -0.15, 1.63), (-0.35, -0.72, 0.48), 9, 0.27, 0.085, (0.019, 0.016), 0.063, 0.22,
         (-0.25, 0.9), 0.104, ((0.98, 0.72, 0.30), (0.97, 0.68, 0.24)), (0.93, 0.45, 0.12), (0.55, 0.26, 0.10),
         (0.36, 0.15, 0.06),
     ),
@@ -77,10 +79,10 @@ def recipe() -> Recipe:
         description="A potted flower with two blooms and five leaves that nod in the wind; the pot stands still.",
         shape=_shape(),
         tets=7600,
-        spacing=(0.022, 0.0095),
+        spacing=(0.032, 0.016),
         fixed=_pot,
-        young=1.0e5,
-        damping=(0.1, 0.004),
+        young=6.5e7,
+        damping=(0.2, 0.003),
         sigma=0.005,
         grade=Grade(1.75, 0.50, 0.16),
         paint=_painter(),
@@ -110,23 +112,25 @@ def _shape() -> Shape:
         _bloom(s, bloom)
     for origin, along, normal, length, width, bend in LEAVES:
         outline = leaf_outline(length, width, peak=0.85, fullness=1.10)
-        s.sheet("leaves", outline, origin=origin, along=along, normal=normal, thickness=(0.020, 0.014),
-                bend=(bend, 0.6, 0), corners=0, blend=0.03, color=LEAF)  # fmt: skip
+        for place in THIN:
+            s.sheet("leaves", outline, origin=origin, along=along, normal=normal, thickness=(0.022, 0.016),
+                    bend=(bend, 0.6, 0), corners=0, blend=0.03, color=LEAF, place=place)  # fmt: skip
     return s.shape()
 
 
 def _bloom(s: Sculptor, bloom: Bloom) -> None:
     center, (a, b, n) = np.asarray(bloom.center), bloom.frame
     outline = leaf_outline(bloom.length, bloom.width, peak=0.80, fullness=0.75)
-    # an offset of alternate petals lets their rims be seen where they overlap
     for i, angle in enumerate(2 * np.pi * np.arange(bloom.petals) / bloom.petals):
         out = np.cos(angle) * a + np.sin(angle) * b
         along = np.cos(bloom.lift) * out + np.sin(bloom.lift) * n
         up = np.cos(bloom.lift) * n - np.sin(bloom.lift) * out
-        s.sheet(bloom.name, outline, origin=center + bloom.root * out, along=along, normal=up, thickness=bloom.thickness,
-                bend=(*bloom.bend, 0.0), corners=0, blend=0.015, color=bloom.colors[i % 2])  # fmt: skip
+        for place in THIN:
+            s.sheet(bloom.name, outline, origin=center + bloom.root * out, along=along, normal=up,
+                    thickness=bloom.thickness, bend=(*bloom.bend, 0.0), corners=0, blend=0.015,
+                    color=bloom.colors[i % 2], place=place)  # fmt: skip
     disc = bloom.disc
-    s.ellipsoid(bloom.name, center - 0.28 * disc * n, 0.67 * disc * np.array([1, 1, 0.83]), normal=n, blend=0.05)
+    s.ellipsoid(f"{bloom.name} calyx", center - 0.28 * disc * n, 0.67 * disc * np.array([1, 1, 0.83]), normal=n, blend=0.05)
     heart = center + 0.11 * disc * n
     s.ellipsoid(f"{bloom.name} disc", heart, disc * np.array([1, 1, 0.467]), normal=n, blend=0.02, color=bloom.heart)
 
@@ -140,8 +144,7 @@ def _painter() -> Callable[[Canvas], Floats]:
         for bloom, seeds in zip(BLOOMS, dots):
             mine = np.flatnonzero(canvas.on(bloom.name))
             away = np.linalg.norm(canvas.points[mine] - bloom.center, axis=1) / (bloom.root + bloom.length)
-            facing = canvas.normals[mine] @ bloom.frame[2] > -0.2
-            colors[mine] = mixed(colors[mine], bloom.throat, facing * 0.75 * smoothstep(0.68, 0.22, away))
+            colors[mine] = mixed(colors[mine], bloom.throat, 0.75 * smoothstep(0.68, 0.22, away))
             mine = np.flatnonzero(canvas.on(f"{bloom.name} disc"))
             near = np.linalg.norm(canvas.points[mine, None] - seeds, axis=2).min(axis=1) / bloom.disc
             colors[mine] = mixed(colors[mine], bloom.dots, 0.85 * smoothstep(0.070, 0.040, near))

@@ -18,6 +18,8 @@ CONE, ELLIPSOID, BOX, REVOLVE, SHEET, GRID = range(6)
 UNION, SUBTRACT = 0, 1
 MIRROR_X, MIRROR_Y = 1, 2
 
+ARRIVED = 1e-4  # on the surface, as a share of the step of differences: 1e-9 of the size
+FAINT = 12.0  # a weight below exp(-12) cannot be seen in a colour of 8 bits
 FAR = 1e30  # "no surface yet": large, finite, and its differences stay finite
 
 
@@ -100,8 +102,11 @@ def polygon(pool, start, length, u, v):
 
 
 @njit(cache=True, error_model="numpy")
-def sheet(n, pool, start, length, x, y, z):
-    """A bent outline of half thickness t0..t1 with a round rim: origin (3), axes u v w (3x3), t0 t1 length kb kc kt."""
+def sheet(n, pool, start, length, x, y, z, limit):
+    """A bent outline of half thickness t0..t1 with a round rim: origin (3), axes u v w (3x3), t0 t1 length kb kc kt.
+
+    Distances from `limit` on matter to nobody: the costly outline is then spared and a lower bound returned.
+    """
     dx, dy, dz = x - n[0], y - n[1], z - n[2]
     u = n[3] * dx + n[4] * dy + n[5] * dz
     v = n[6] * dx + n[7] * dy + n[8] * dz
@@ -111,8 +116,10 @@ def sheet(n, pool, start, length, x, y, z):
     wu = 2.0 * kb * u + n[17] * v
     wv = 2.0 * n[16] * v + n[17] * u
     h = (w - w0) / math.sqrt(1.0 + wu * wu + wv * wv)
-    d = max(polygon(pool, start, length, u, v), 0.0)
     t = n[12] + (n[13] - n[12]) * min(max(u / n[14], 0.0), 1.0)
+    if abs(h) - t >= limit:
+        return abs(h) - t
+    d = max(polygon(pool, start, length, u, v), 0.0)
     return math.sqrt(d * d + h * h) - t
 
 
@@ -151,8 +158,8 @@ def grid(n, pool, start, x, y, z):
 
 
 @njit(cache=True, error_model="numpy")
-def row_distance(code, n, pool, x, y, z):
-    """Distance to one row, at a point already folded by the row's mirrors."""
+def row_distance(code, n, pool, x, y, z, limit):
+    """Distance to one row, at a point already folded by the row's mirrors; beyond `limit` a lower bound will do."""
     kind = code[KIND]
     p = n[PARAMS:]
     if kind == CONE:
@@ -165,7 +172,7 @@ def row_distance(code, n, pool, x, y, z):
         r = math.sqrt((x - p[0]) ** 2 + (y - p[1]) ** 2)
         return polygon(pool, code[POOL], code[LENGTH], r, z - p[2]) - p[3]
     if kind == SHEET:
-        return sheet(p, pool, code[POOL], code[LENGTH], x, y, z)
+        return sheet(p, pool, code[POOL], code[LENGTH], x, y, z, limit)
     return grid(p, pool, code[POOL], x, y, z)
 
 
@@ -182,6 +189,16 @@ def joined(d, g, op, k):
 
 
 @njit(cache=True, error_model="numpy")
+def beyond(numbers, i, x, y, z, limit):
+    """Whether the bounding sphere of row i proves its distance to be at least `limit`."""
+    if numbers[i, BOUND + 3] >= FAR:
+        return False
+    reach = numbers[i, BOUND + 3] + limit
+    bx, by, bz = x - numbers[i, BOUND], y - numbers[i, BOUND + 1], z - numbers[i, BOUND + 2]
+    return reach <= 0.0 or bx * bx + by * by + bz * bz >= reach * reach
+
+
+@njit(cache=True, error_model="numpy")
 def evaluate(codes, numbers, pool, x, y, z):
     """Signed distance of the whole table at one point: negative inside."""
     d = FAR
@@ -194,12 +211,10 @@ def evaluate(codes, numbers, pool, x, y, z):
             first = i
         px = abs(x) if codes[i, MIRROR] & MIRROR_X else x
         py = abs(y) if codes[i, MIRROR] & MIRROR_Y else y
-        if numbers[i, BOUND + 3] < FAR:
-            reach = numbers[i, BOUND + 3] + min(g, (d if codes[i, OP] == UNION else -d) + numbers[i, BLEND])
-            bx, by, bz = px - numbers[i, BOUND], py - numbers[i, BOUND + 1], z - numbers[i, BOUND + 2]
-            if reach <= 0.0 or bx * bx + by * by + bz * bz >= reach * reach:
-                continue
-        g = min(g, row_distance(codes[i], numbers[i], pool, px, py, z))
+        limit = min(g, (d if codes[i, OP] == UNION else -d) + numbers[i, BLEND])
+        if beyond(numbers, i, px, py, z, limit):
+            continue
+        g = min(g, row_distance(codes[i], numbers[i], pool, px, py, z, limit))
     return joined(d, g, codes[first, OP], numbers[first, BLEND])
 
 
@@ -225,6 +240,8 @@ def newton(codes, numbers, pool, x, y, z, eps, limit, steps):
     """Walk p <- p - f grad f / |grad f|², each step at most `limit` long; ends on the surface."""
     for _ in range(steps):
         f = evaluate(codes, numbers, pool, x, y, z)
+        if abs(f) < ARRIVED * eps:
+            break
         gx, gy, gz = gradient(codes, numbers, pool, x, y, z, eps)
         g2 = gx * gx + gy * gy + gz * gz
         if g2 < 1e-12:  # a medial point: no direction leads to the surface
@@ -238,14 +255,20 @@ def newton(codes, numbers, pool, x, y, z, eps, limit, steps):
 
 
 @njit(cache=True, error_model="numpy")
-def project(codes, numbers, pool, points, normals, eps, limit, steps):
-    """Move points (n, 3) onto the surface in place and fill normals (n, 3) with unit gradients."""
+def project(codes, numbers, pool, points, eps, limit, steps):
+    """Move points (n, 3) onto the surface in place."""
     for i in range(points.shape[0]):
         x, y, z = newton(codes, numbers, pool, points[i, 0], points[i, 1], points[i, 2], eps, limit, steps)
         points[i, 0], points[i, 1], points[i, 2] = x, y, z
-        gx, gy, gz = gradient(codes, numbers, pool, x, y, z, eps)
+
+
+@njit(cache=True, error_model="numpy")
+def normals(codes, numbers, pool, points, eps, out):
+    """Fill out (n, 3) with the unit gradients at points (n, 3)."""
+    for i in range(points.shape[0]):
+        gx, gy, gz = gradient(codes, numbers, pool, points[i, 0], points[i, 1], points[i, 2], eps)
         length = max(math.sqrt(gx * gx + gy * gy + gz * gz), 1e-30)
-        normals[i, 0], normals[i, 1], normals[i, 2] = gx / length, gy / length, gz / length
+        out[i, 0], out[i, 1], out[i, 2] = gx / length, gy / length, gz / length
 
 
 @njit(cache=True, error_model="numpy")
@@ -259,8 +282,9 @@ def shade(codes, numbers, pool, colors, sigma, points, out_colors, out_labels, s
             px = abs(x) if codes[i, MIRROR] & MIRROR_X else x
             py = abs(y) if codes[i, MIRROR] & MIRROR_Y else y
             scratch[i] = FAR
-            if codes[i, OP] == UNION:
-                scratch[i] = row_distance(codes[i], numbers[i], pool, px, py, z)
+            limit = scratch[best] + FAINT * sigma if i else FAR
+            if codes[i, OP] == UNION and not beyond(numbers, i, px, py, z, limit):
+                scratch[i] = row_distance(codes[i], numbers[i], pool, px, py, z, limit)
             if scratch[i] < scratch[best]:
                 best = i
         out_labels[p] = codes[best, LABEL]
@@ -268,7 +292,7 @@ def shade(codes, numbers, pool, colors, sigma, points, out_colors, out_labels, s
         out_colors[p] = 0.0
         for i in range(rows):
             far = (scratch[i] - scratch[best]) / sigma
-            if far < 30.0:
+            if far < FAINT:
                 w = math.exp(-far)
                 total += w
                 for c in range(3):

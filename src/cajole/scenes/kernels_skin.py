@@ -12,7 +12,7 @@ from cajole.scenes.kernels import evaluate
 BLOCK = 8  # cells along the edge of a block that is sampled or skipped as a whole
 # a block is skipped when its centre is further from the surface than this many block edges: half a diagonal is 0.87,
 # the rest covers distances that overestimate (bent sheets, flat ellipsoids)
-SKIP = 1.6
+SKIP = 1.3
 
 
 @njit(cache=True, error_model="numpy")

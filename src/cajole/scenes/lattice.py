@@ -13,6 +13,7 @@ import numpy as np
 from cajole.scenes import kernels, kernels_tets
 from cajole.scenes.sdf import Floats, Grade, Ints, Shape
 
+Vector = tuple[float, float, float]
 TET_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 
 
@@ -25,22 +26,24 @@ class Lattice:
     corners: int
 
 
-def lattice(bounds: Floats, cell: float, grade: Grade | None) -> Lattice:
-    """A BCC lattice of cube edge `cell` [m] (times the grade) that covers bounds (2, 3) [m]."""
+def lattice(bounds: Floats, cell: float, shift: Vector, grade: Grade | None) -> Lattice:
+    """A BCC lattice of cube edge `cell` [m] (times the grade) that covers bounds (2, 3) [m], centred but for `shift`."""
     box = bounds if grade is None else _ungraded(bounds, grade)
-    counts = np.ceil((box[1] - box[0]) / cell).astype(int) + 2
-    origin = 0.5 * (box[0] + box[1]) - 0.5 * cell * counts
+    counts = np.ceil((box[1] - box[0]) / cell).astype(int) + 3
+    origin = 0.5 * (box[0] + box[1]) - cell * (0.5 * counts - np.asarray(shift))
     corners, centres = _grid(counts + 1), _grid(counts) + 0.5
     nodes = origin + cell * np.vstack([corners, centres])
     return Lattice(nodes if grade is None else _graded(nodes, bounds, grade), _tets(counts), len(corners))
 
 
-def stuff(shape: Shape, cell: float, alphas: tuple[float, float], grade: Grade | None) -> tuple[Floats, Ints]:
+def stuff(
+    shape: Shape, cell: float, shift: Vector, alphas: tuple[float, float], grade: Grade | None
+) -> tuple[Floats, Ints]:
     """Vertices and tets of the inside of `shape`, snapped at `alphas` (long, short) shares of an edge.
 
     The order of a tet's vertices is that of the unmoved lattice: a negative volume betrays a fold.
     """
-    grid = lattice(shape.bounds, cell, grade)
+    grid = lattice(shape.bounds, cell, shift, grade)
     f = np.empty(len(grid.nodes))
     kernels.distances(*shape.table, grid.nodes, f)
     tets = grid.tets[(f[grid.tets] < 0).any(axis=1)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cajole.mesh import MeshTet
 from cajole.scenes.sdf import Floats, Grade, Ints, Shape
@@ -29,17 +31,21 @@ class Eye:
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """What a painter sees: points (n, 3) [m], unit normals (n, 3), base colours (n, 3) and the part of each point."""
+    """What a painter sees of a shape: points (n, 3) [m], base colours (n, 3) and the part (n,) of each point."""
 
+    shape: Shape
     points: Floats
-    normals: Floats
     colors: Floats
     labels: Ints
-    parts: tuple[str, ...]
 
-    def on(self, *names: str) -> np.ndarray:
+    @cached_property
+    def normals(self) -> Floats:
+        """(n, 3) outward unit normals; costly, so only computed for painters that look."""
+        return self.shape.normals(self.points)
+
+    def on(self, *names: str) -> NDArray[np.bool_]:
         """Mask (n,) of the points that belong to one of the named parts."""
-        return np.isin(self.labels, [self.parts.index(name) for name in names])
+        return np.isin(self.labels, [self.shape.parts.index(name) for name in names])
 
 
 @dataclass(frozen=True, eq=False)

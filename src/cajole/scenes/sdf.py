@@ -68,13 +68,19 @@ class Shape:
         columns = [self.distance(points + e) - self.distance(points - e) for e in step]
         return np.stack(columns, axis=1) / (2 * STEP * self.size)
 
-    def projected(self, points: ArrayLike, *, reach: float | None = None, steps: int = 3) -> tuple[Floats, Floats]:
-        """Points (n, 3) moved onto the surface by Newton steps of at most `reach` [m], and the unit normals there."""
+    def normals(self, points: ArrayLike) -> Floats:
+        """Unit gradients (n, 3) at points (n, 3): outward normals on the surface."""
+        points = real_array(points, "points", (None, 3))
+        out = np.empty_like(points)
+        k.normals(*self.table, points, STEP * self.size, out)
+        return out
+
+    def projected(self, points: ArrayLike, *, reach: float | None = None, steps: int = 3) -> Floats:
+        """Points (n, 3) moved onto the surface by Newton steps p - f ∇f / |∇f|² of at most `reach` [m]."""
         moved = real_array(points, "points", (None, 3)).copy()
-        normals = np.empty_like(moved)
         reach = 0.1 * self.size if reach is None else positive(reach, "reach")
-        k.project(*self.table, moved, normals, STEP * self.size, reach, count(steps, "steps", least=0))
-        return moved, normals
+        k.project(*self.table, moved, STEP * self.size, reach, count(steps, "steps", least=0))
+        return moved
 
     def shaded(self, points: ArrayLike, *, sigma: float) -> tuple[Floats, Ints]:
         """Colours (n, 3) blended over `sigma` [m] between rows, and the label (n,) of the nearest part."""

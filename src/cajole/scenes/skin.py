@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cajole.errors import SolveError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
@@ -19,7 +20,9 @@ EYE_RINGS = 14
 # decorations are drawn on a grid this much finer: their edges are what makes them readable
 DECOR_FINER = 2.4
 # edges of the paint are followed down to this share of the spacing
-FINEST = 0.4
+FINEST = 0.33
+# twice the area over the longest edge squared below which a triangle shows nothing
+LINE = 1e-8
 
 
 def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
@@ -39,7 +42,7 @@ def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
         pieces.append((x, faces + start, np.tile(eye.color, (n, 1)), np.full(n, len(parts) - 1), np.full(n, EYE_GLOSS), tet))
         start += n
     x, faces, colors, labels, gloss, tets = (np.concatenate(column) for column in zip(*pieces))
-    skin = MeshTri(x, faces)
+    skin = MeshTri(x, faces[_wide(x, faces)])
     return Skin(skin, np.clip(colors, 0, 1), tuple(parts), labels, gloss, placed(x, tets, mesh))
 
 
@@ -65,15 +68,22 @@ def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Floats, Ints, 
         colors, labels = shape.shaded(points, sigma=recipe.sigma)
         if recipe.paint is None:
             return colors
-        normals = shape.projected(points, steps=0)[1]
-        return recipe.paint(Canvas(points, normals, colors, labels, shape.parts))
+        return recipe.paint(Canvas(shape, points, colors, labels))
 
     def project(points: Floats) -> Floats:
-        return shape.projected(points, reach=spacing, steps=2)[0]
+        return shape.projected(points, reach=spacing, steps=2)
 
     points, triangles = surface(shape, spacing)
     points, triangles, colors = refined(points, triangles, color, project, finest=FINEST * spacing)
     return points, triangles, colors, shape.shaded(points, sigma=recipe.sigma)[1]
+
+
+def _wide(points: Floats, triangles: Ints) -> NDArray[np.bool_]:
+    """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
+    a, b, c = (points[triangles[:, i]] for i in range(3))
+    twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    longest = np.max([np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0)
+    return twice > LINE * longest**2
 
 
 def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +21,24 @@ from cajole.scenes.sdf import Floats, Grade, Ints, Shape, sampled
 ALPHAS = ((0.35, 0.45), (0.25, 0.41))
 # other places of the lattice relative to the shape, tried when a fold, a pinch or a bad angle survives
 NUDGES = (1.0, 0.98, 1.02, 0.965)
+# origins in cells: the symmetric one first; flat faces that all meet a layer of nodes make the count jump, others not
+SHIFTS = ((0.0, 0.0, 0.0), (0.13, 0.29, 0.41))
 # radius and half thickness of every part, over the cell size: thinner ones fall between the nodes
 CLAMP = 0.85
 # dihedral angles [degrees] that every tet must keep
 ANGLES = (25.0, 145.0)
 COUNT_TOLERANCE = 0.1
+# the search for the cell size ends when the count is this near (as a logarithm)
+SIZED = 0.03
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a lattice lies: cube edge [m], shift of its origin in cells, snapping distances."""
+
+    cell: float
+    shift: tuple[float, float, float]
+    alphas: tuple[float, float] = ALPHAS[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +84,21 @@ def stuffed(
     count(target, "target", least=50, most=2_000_000)
     positive(clamp, "clamp", zero=True)
     report(progress, 0.0, "sizing the lattice")
-    cell = _sized(shape, target, clamp, grade)
-    reason = ""
-    for tries, (alphas, nudge) in enumerate([(alphas, nudge) for alphas in ALPHAS for nudge in NUDGES], 1):
+    sized = _sized(shape, target, clamp, grade)
+    places = [replace(sized, cell=sized.cell * nudge, alphas=alphas) for alphas in ALPHAS for nudge in NUDGES]
+    reasons = []
+    for tries, place in enumerate(places, 1):
         report(progress, 0.2 + 0.1 * (tries - 1), "filling with tets")
-        found = _attempt(shape, cell * nudge, alphas, clamp, grade, target)
-        if isinstance(found, str):
-            reason = found
+        try:
+            mesh, splits, deletions = _attempt(shape, place, clamp, grade, target)
+        except SolveError as reason:
+            reasons.append(str(reason))
             continue
-        mesh, splits, deletions = found
         report(progress, 1.0, f"{len(mesh.tets)} tets")
-        return Stuffed(mesh, cell * nudge, splits, deletions, tries)
+        return Stuffed(mesh, place.cell, splits, deletions, tries)
     raise SolveError(
-        f"no sound mesh of about {target} tets was found: {reason}; ask for more tets, keep gaps between parts above "
-        f"{1.5 * cell:.3g} m, or raise clamp (now {clamp:g})"
+        f"no sound mesh of about {target} tets was found in {len(places)} tries, first because {reasons[0]}; ask for "
+        f"more tets, keep gaps between parts above {1.5 * sized.cell:.3g} m, or raise clamp (now {clamp:g})"
     )
 
 
@@ -98,61 +112,54 @@ def _shape(sdf: Shape | Callable[[Floats], ArrayLike], bounds: ArrayLike | None)
     return sampled(sdf, bounds)
 
 
-def _stuff(shape: Shape, cell: float, alphas: tuple[float, float], clamp: float, grade: Grade | None) -> tuple:
-    vertices, tets = stuff(shape.caged(clamp * cell, grade), cell, alphas, grade)
+def _stuff(shape: Shape, place: Place, clamp: float, grade: Grade | None) -> tuple[Floats, Ints]:
+    vertices, tets = stuff(shape.caged(clamp * place.cell, grade), place.cell, place.shift, place.alphas, grade)
     return largest_component(vertices, tets)
 
 
-def _sized(shape: Shape, target: int, clamp: float, grade: Grade | None) -> float:
-    """The cell size whose mesh comes nearest to `target` tets: count ~ cell^-p, p found on the way."""
-    # 12 tets a cell, were the box half full
-    cell = float((6 * np.prod(shape.bounds[1] - shape.bounds[0]) / target) ** (1 / 3))
-    cell = min(cell, 0.5 * shape.size)
-    best, nearest, power, before = cell, np.inf, 2.5, None
-    for _ in range(14):
-        found = len(_stuff(shape, cell, ALPHAS[0], clamp, grade)[1])
-        if found == 0:
-            cell *= 0.6
-            continue
-        off = np.log(found / target)
-        if abs(off) < nearest:
-            best, nearest = cell, abs(off)
-        if nearest < 0.02:
-            break
-        if before is not None and abs(np.log(cell / before[0])) > 1e-3:
-            slope = (before[1] - off) / np.log(cell / before[0])
-            power = float(np.clip(slope, 1.2, 4.0))
-        before = (cell, off)
-        cell *= float(np.exp(np.clip(off / power, -0.7, 0.7)))
-    if not np.isfinite(nearest):
+def _sized(shape: Shape, target: int, clamp: float, grade: Grade | None) -> Place:
+    """The lattice whose mesh comes nearest to `target` tets: count ~ cell^-p with p a little below 3."""
+    tried: dict[Place, float] = {}
+    for shift in SHIFTS:
+        # 12 tets a cell, were the box half full
+        cell = float((6 * np.prod(shape.bounds[1] - shape.bounds[0]) / target) ** (1 / 3))
+        cell = min(cell, 0.25 * shape.size)
+        for _ in range(10):
+            place = Place(cell, shift)
+            found = len(_stuff(shape, place, clamp, grade)[1])
+            tried[place] = float(np.log(found / target)) if found else -np.inf
+            if abs(tried[place]) < SIZED:
+                return place
+            cell *= float(np.exp(np.clip(tried[place] / 2.7, -0.5, 0.5)))
+    nearest = min(tried, key=lambda place: abs(tried[place]))
+    if not np.isfinite(tried[nearest]):
         raise SolveError("the distance is negative nowhere on the lattice: the shape is empty or far too small")
-    return best
+    return nearest
 
 
 def _attempt(
-    shape: Shape, cell: float, alphas: tuple[float, float], clamp: float, grade: Grade | None, target: int
-) -> tuple[MeshTet, int, int] | str:
-    """One sound mesh with its splits and deletions, or the reason why there is none."""
-    vertices, tets = _stuff(shape, cell, alphas, clamp, grade)
-    vertices, tets, splits, deletions = mended(vertices, tets)
-    fault = _fault(vertices, tets)
-    if fault:
-        return fault
+    shape: Shape, place: Place, clamp: float, grade: Grade | None, target: int
+) -> tuple[MeshTet, int, int]:
+    """One sound mesh with its splits and deletions. Raises SolveError with the reason why there is none."""
+    cell = place.cell
+    vertices, tets, splits, deletions = mended(*_stuff(shape, place, clamp, grade))
+    _require_sound(vertices, tets)
     off = len(tets) / target - 1
     if abs(off) > COUNT_TOLERANCE:
-        return f"the count misses the target by {off:+.0%}"
+        raise SolveError(f"the count misses the target by {off:+.0%}")
     spacing = np.full(len(vertices), cell) if grade is None else cell * grade.scale(vertices[:, 2])
     vertices = improved(shape.caged(clamp * cell, grade), vertices, tets, spacing, ANGLES)
     mesh = MeshTet(vertices, tets)
     angles = mesh.dihedral_angles
     if angles.min() < ANGLES[0] or angles.max() > ANGLES[1]:
-        return f"dihedral angles reach {angles.min():.1f} to {angles.max():.1f} degrees"
+        raise SolveError(f"dihedral angles reach {angles.min():.1f} to {angles.max():.1f} degrees")
     return mesh, splits, deletions
 
 
-def _fault(vertices: Floats, tets: Ints) -> str:
+def _require_sound(vertices: Floats, tets: Ints) -> None:
     folded = int((volumes(vertices, tets) <= 0).sum())
     if folded:
-        return f"{folded} tets were folded by snapping"
+        raise SolveError(f"{folded} tets were folded by snapping")
     twisted = misoriented(tets)
-    return f"{twisted} inner faces are seen twice from the same side" if twisted else ""
+    if twisted:
+        raise SolveError(f"{twisted} inner faces are seen twice from the same side")

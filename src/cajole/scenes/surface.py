@@ -17,6 +17,8 @@ MOST_CELLS = 60_000_000
 # three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
 NEWTON = 3
 EVENING = 2
+# an edge is split at the edge of the paint, but no nearer to its ends than this share
+ALIGNED = 0.3
 
 
 def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
@@ -47,16 +49,17 @@ def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
 
 def evened(shape: Shape, points: Floats, quads: Ints, reach: float) -> Floats:
     """Points on the surface, spread evenly: each is drawn to the mean of its neighbours and projected back."""
-    points, normals = shape.projected(points, reach=reach, steps=NEWTON)
+    points = shape.projected(points, reach=reach, steps=NEWTON)
     i = quads.ravel()
     j = np.roll(quads, 1, axis=1).ravel()
     link = coo_matrix((np.ones(len(i)), (i, j)), shape=(len(points),) * 2).tocsr()
     link = link + link.T
     degree = np.asarray(link.sum(axis=1))
     for _ in range(EVENING):
+        normals = shape.normals(points)
         pull = 0.5 * (link @ points / degree - points)
         pull -= normals * np.einsum("ij,ij->i", pull, normals)[:, None]
-        points, normals = shape.projected(points + pull, reach=reach, steps=2)
+        points = shape.projected(points + pull, reach=reach, steps=2)
     return points
 
 
@@ -88,12 +91,25 @@ def refined(
         chosen = _closed(((change > contrast) | (hidden > bump)) & (length > finest), sides, length)
         if not chosen.any():
             break
-        added = project(middle[chosen])
+        added = project(_aligned(points[edges[chosen]], ends[chosen], color))
         number = np.full(len(edges), -1)
         number[chosen] = len(points) + np.arange(len(added))
         triangles = _split(triangles, number[sides])
         points, colors = np.vstack([points, added]), np.vstack([colors, color(added)])
     return points, triangles, colors
+
+
+def _aligned(ends: Floats, colors: Floats, color: Callable[[Floats], Floats]) -> Floats:
+    """Where along edges (k, 2, 3) the colour passes the middle between its ends, near the middle of the edge."""
+    way = colors[:, 1] - colors[:, 0]
+    half = 0.5 * np.einsum("ij,ij->i", way, colors[:, 0] + colors[:, 1])
+    low, high = np.full(len(ends), ALIGNED), np.full(len(ends), 1 - ALIGNED)
+    for _ in range(4):
+        at = 0.5 * (low + high)
+        past = np.einsum("ij,ij->i", way, color(ends[:, 0] + at[:, None] * (ends[:, 1] - ends[:, 0]))) > half
+        low, high = np.where(past, low, at), np.where(past, at, high)
+    at = np.where(np.abs(way).max(axis=1) > 0.1, 0.5 * (low + high), 0.5)
+    return ends[:, 0] + at[:, None] * (ends[:, 1] - ends[:, 0])
 
 
 def _edges(triangles: Ints) -> tuple[Ints, Ints]:

@@ -29,8 +29,8 @@ def recipe() -> Recipe:
         tets=6000,
         spacing=(0.035, 0.014),
         fixed=_foot,
-        young=4.0e5,
-        damping=(0.05, 0.002),
+        young=1.6e8,
+        damping=(0.2, 0.003),
         sigma=0.006,
         paint=_paint,
         camera={
@@ -46,8 +46,8 @@ def _foot(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
 
 def _shape() -> Shape:
     s = Sculptor(color=BLUE)
-    s.box("column", (0, 0, 1.35), (0.20, 0.20, 1.35), rounding=0.06)
-    s.box("arms", (0, 0, 2.72), (1.70, 0.22, 0.20), rounding=0.08, blend=0.10)
+    s.box("column", (0, 0, 1.35), (0.20, 0.16, 1.35), rounding=0.06)
+    s.box("arms", (0, 0, 2.72), (1.70, 0.22, 0.20), rounding=0.08, blend=0.06)
     s.box("foot", (0, 0, 0.07), (0.52, 0.45, 0.09), rounding=0.05, blend=0.04, color=BASE)
     rope = [(REACH, 0, TOP), (REACH, 0, BOTTOM - 0.05)]
     s.chain("chains", rope, [0.05, 0.05], mirror="x", place="cage")
