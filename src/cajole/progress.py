@@ -14,3 +14,8 @@ def report(progress: Progress | None, fraction: float, text: str) -> None:
     """Tell `progress` that `fraction` in [0, 1] of the work is done; raise Cancelled when it returns False."""
     if progress is not None and progress(min(max(float(fraction), 0.0), 1.0), text) is False:
         raise Cancelled(f"stopped at {fraction:.0%} ({text}), as the progress callback asked")
+
+
+def portion(progress: Progress | None, start: float, stop: float) -> Progress | None:
+    """A callback for one step of longer work: its 0 to 1 is `start` to `stop` of the whole."""
+    return None if progress is None else lambda fraction, text: progress(start + (stop - start) * fraction, text)

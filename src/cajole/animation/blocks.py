@@ -44,7 +44,8 @@ def held_frames(value: ArrayLike, name: str, n: int, frames: int | None = None) 
 
     Arrays that are memory-mapped or large stay as they are when they are float32. The memory is the caller's: no copy.
     """
-    array = _as_floats(value, name)
+    with np.errstate(invalid="ignore"):  # a NaN that signals does so when it is copied
+        array = _as_floats(value, name)
     if array.ndim == 3 and array.shape[2] == 3 and array.shape[1] != n:
         raise InputError(f"{name} moves {array.shape[1]} vertices, but the mesh has {n}; use the mesh it was made for")
     require_shape(array, name, (frames, n, 3))
@@ -84,7 +85,8 @@ def _as_floats(value: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
 
 
 def _require_finite(part: NDArray[np.floating[Any]], name: str, first: int) -> None:
-    good = np.abs(part) <= np.float64(LARGEST_COORDINATE)  # false for NaN too; a plain float overflows beside float32
+    with np.errstate(invalid="ignore"):
+        good = np.abs(part) <= np.float64(LARGEST_COORDINATE)  # false for NaN; a plain float overflows beside float32
     if good.all():
         return
     frame, vertex, axis = (int(i) for i in np.argwhere(~good)[0])

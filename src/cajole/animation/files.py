@@ -19,7 +19,7 @@ from cajole.animation.reading import AnyMesh, mesh_given
 from cajole.animation.usd import write_usd
 from cajole.animation.usd_read import read_usd
 from cajole.errors import FileError, InputError
-from cajole.progress import Progress
+from cajole.progress import Progress, portion
 
 MeshLike = AnyMesh | str | os.PathLike[str]
 
@@ -60,7 +60,8 @@ def read_animation(
     A sequence is named by its folder, by a pattern (jump_####.obj, jump_%04d.obj) or by its first file.
     mesh: the mesh (or its file) to read onto; .pc2 and .mdd need one, and look for it beside them under the same stem.
     fps: instead of what the file says; where it says nothing, 60. Options: `mmap` for .npz and .pc2 (leave positions on
-    disk; None: when they are large), `prim` for USD and .glb (which mesh, when there are several).
+    disk; None: when they are large), `prim` for USD and .glb (which mesh, when there are several), `trusted`
+    for USD (skip the check that a damaged binary file does not crash the process).
     Raises FileError for whatever is wrong with the file, InputError for the arguments, Cancelled.
     """
     place = as_path(path)
@@ -99,8 +100,8 @@ def convert(
     kind = format_of(as_path(target))
     _require_known(kind.write, options, f"writing {kind.name}")
     choice = {} if prim is None else {"prim": prim}
-    animation = read_animation(source, mesh=mesh, fps=fps, progress=_part(progress, 0.0), **choice)
-    write_animation(animation, target, progress=_part(progress, 0.5), **options)
+    animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
+    write_animation(animation, target, progress=portion(progress, 0.5, 1.0), **options)
     return animation
 
 
@@ -128,8 +129,3 @@ def _require_known(function: Callable[..., Any], options: dict[str, Any], doing:
     for name in options:
         if name not in own:
             raise InputError(f"{doing} has no option {name!r}; it takes {', '.join(own) or 'none'}")
-
-
-def _part(progress: Progress | None, start: float) -> Progress | None:
-    """One half of a progress bar."""
-    return None if progress is None else lambda fraction, text: progress(start + 0.5 * fraction, text)

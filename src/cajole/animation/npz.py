@@ -10,6 +10,7 @@ import math
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -22,7 +23,7 @@ from cajole.animation.contacts import Contacts
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded
 from cajole.errors import FileError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
-from cajole.progress import Progress
+from cajole.progress import Progress, portion
 from cajole.storage import atomic_path
 
 VERSION = 1
@@ -39,6 +40,38 @@ _EMBEDDING_COLUMNS = ("tets", "weights", "corners", "vertex_count")
 _CONTACT_COLUMNS = ("frame", "vertex", "normal", "kind", "other")
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """An open archive of arrays."""
+
+    path: Path
+    size: int
+    stream: BinaryIO
+    members: dict[str, zipfile.ZipInfo]
+    archive: zipfile.ZipFile
+
+    def load(
+        self, name: str, default: Any = None, *, on_disk: bool | None = False, progress: Progress | None = None
+    ) -> Any:
+        """One array: from memory, or mapped from its place in the file where that is asked for and possible."""
+        if name not in self.members:
+            return default
+        info = self.members[name]
+        _require_plausible(info, self.path, self.size)
+        with self.archive.open(info) as member:
+            shape, fortran, dtype = _npy_header(member)
+            start = member.tell()
+            entries = math.prod(int(length) for length in shape)
+            if entries * dtype.itemsize != info.file_size - start:
+                raise FileError(f"{self.path}: {name} says it has shape {shape}, which is not the size of its data")
+            mappable = info.compress_type == zipfile.ZIP_STORED and not fortran and dtype.kind == "f" and entries > 0
+            if mappable and (info.file_size > LARGE_BYTES if on_disk is None else on_disk):
+                offset = _data_offset(self.stream, info) + start
+                return np.memmap(self.path, dtype=dtype, mode="r", offset=offset, shape=shape)
+            array = _read_array(member, shape[::-1] if fortran else shape, dtype, progress)
+            return array.T if fortran else array
+
+
 def write_npz(animation: Animation, path: Path, *, single: bool = False, progress: Progress | None = None) -> None:
     """Write everything the animation holds; `single` halves the size by storing positions in single precision."""
     long: dict[str, Frames] = {"positions": animation.positions}
@@ -51,9 +84,10 @@ def write_npz(animation: Animation, path: Path, *, single: bool = False, progres
     ):
         for name, array in _short_arrays(animation).items():
             _write_member(archive, stream, name, array, array.dtype, None)
-        for name, frames in long.items():
+        for index, (name, frames) in enumerate(long.items()):
             dtype = np.dtype("<f4" if single else frames.dtype.newbyteorder("<"))
-            _write_member(archive, stream, name, frames, dtype, progress)
+            part = portion(progress, index / len(long), (index + 1) / len(long))
+            _write_member(archive, stream, name, frames, dtype, part)
 
 
 def read_npz(
@@ -69,29 +103,32 @@ def read_npz(
     Any .npz with an array `positions` will do when `mesh` is given or `vertices` with `tets` or `triangles` are there.
     mmap: leave positions and velocities on disk (None: when they are large).
     """
-    with guarded(path), path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        if "positions" not in members:
-            raise FileError(f"{path} has no array 'positions'; it holds {', '.join(sorted(members)) or 'nothing'}")
+    with guarded(path):
         size = file_size(path)
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            stored = _Stored(path, size, stream, {_name(info): info for info in archive.infolist()}, archive)
+            return _assembled(stored, mesh, fps, mmap, progress)
 
-        def load(name: str, default: Any = None, *, on_disk: bool | None = False) -> Any:
-            if name not in members:
-                return default
-            return _read_member(archive, stream, members[name], path, size, on_disk, progress)
 
-        if int(load("version", 0)) > VERSION:
-            raise FileError(f"{path} is of format version {int(load('version'))}; this Cajole reads up to {VERSION}")
-        return Animation(
-            _mesh(load, path) if mesh is None else mesh,
-            load("positions", on_disk=mmap),
-            float(load("fps", DEFAULT_FPS)) if fps is None else fps,
-            velocities=load("velocities", on_disk=mmap),
-            contacts=_contacts(load) if "contacts_frame" in members else None,
-            skin=_skin(load) if "skin_vertices" in members else None,
-            start_frame=int(load("start_frame", 0)),
-            name=str(load("name", path.stem)),
-        )
+def _assembled(
+    stored: _Stored, mesh: AnyMesh | None, fps: float | None, mmap: bool | None, progress: Progress | None
+) -> Animation:
+    load, path, members = stored.load, stored.path, stored.members
+    if "positions" not in members:
+        raise FileError(f"{path} has no array 'positions'; it holds {', '.join(sorted(members)) or 'nothing'}")
+    if int(load("version", 0)) > VERSION:
+        raise FileError(f"{path} is of format version {int(load('version'))}; this Cajole reads up to {VERSION}")
+    end = 0.5 if "velocities" in members else 1.0
+    return Animation(
+        _mesh(load, path) if mesh is None else mesh,
+        load("positions", on_disk=mmap, progress=portion(progress, 0.0, end)),
+        float(load("fps", DEFAULT_FPS)) if fps is None else fps,
+        velocities=load("velocities", on_disk=mmap, progress=portion(progress, end, 1.0)),
+        contacts=_contacts(load) if "contacts_frame" in members else None,
+        skin=_skin(load) if "skin_vertices" in members else None,
+        start_frame=int(load("start_frame", 0)),
+        name=str(load("name", path.stem)),
+    )
 
 
 def _short_arrays(animation: Animation) -> Mapping[str, NDArray[Any]]:
@@ -171,32 +208,6 @@ def _write_member(
             member.write(np.ascontiguousarray(array[block], dtype=dtype).data)
 
 
-def _read_member(
-    archive: zipfile.ZipFile,
-    stream: BinaryIO,
-    info: zipfile.ZipInfo,
-    path: Path,
-    size: int,
-    on_disk: bool | None,
-    progress: Progress | None,
-) -> NDArray[Any]:
-    """One array: from memory, or mapped from its place in the file where that was asked for and is possible."""
-    _require_plausible(info, path, size)
-    with archive.open(info) as member:
-        shape, fortran, dtype = _npy_header(member)
-        start = member.tell()
-        entries = math.prod(int(length) for length in shape)
-        if entries * dtype.itemsize != info.file_size - start:
-            raise FileError(f"{path}: {info.filename} says it has shape {shape}, which is not the size of its data")
-        mappable = info.compress_type == zipfile.ZIP_STORED and not fortran and dtype.kind == "f" and entries > 0
-        wanted = info.file_size > LARGE_BYTES if on_disk is None else on_disk
-        if wanted and mappable:
-            offset = _data_offset(stream, info) + start
-            return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)
-        array = _read_array(member, shape[::-1] if fortran else shape, dtype, progress)
-        return array.T if fortran else array
-
-
 def _read_array(
     member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], progress: Progress | None
 ) -> NDArray[Any]:
@@ -209,6 +220,10 @@ def _read_array(
             part[...] = np.frombuffer(_exactly(member, part.nbytes), dtype=dtype).reshape(part.shape)
     member.read(1)  # the end of the member is where its checksum is compared
     return result
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    return info.filename.removesuffix(".npy")
 
 
 def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

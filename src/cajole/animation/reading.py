@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -49,9 +50,13 @@ _DAMAGE = (
 
 @contextlib.contextmanager
 def guarded(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged or missing file raises inside the block into FileError with the file's name."""
+    """Turn whatever a damaged or missing file raises inside the block into FileError with the file's name.
+
+    NumPy's warnings are off inside: numbers that are none are found by the checks, which say where they are.
+    """
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     except FileError:
         raise
     except InputError as reason:
@@ -64,9 +69,18 @@ def guarded(path: Path) -> Iterator[None]:
         ) from reason
     except _DAMAGE as reason:
         raise FileError(
-            f"cannot read {path}: it is damaged or not a {path.suffix} animation ({reason or type(reason).__name__}); "
-            "export it again"
+            f"cannot read {path}: it is damaged or not a {path.suffix} animation ({said(reason)}); export it again"
         ) from reason
+
+
+def said(reason: BaseException) -> str:
+    """The reason in one line: USD's messages speak of its own source files, and may hold bytes that are no text."""
+    try:
+        text = str(reason).strip()
+    except UnicodeDecodeError:
+        text = ""
+    quoted = re.search(r" : '(.*?)'\s*$", text, re.MULTILINE)
+    return (quoted[1] if quoted else text.splitlines()[0] if text else type(reason).__name__)[:200]
 
 
 def file_size(path: Path) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
+from cajole.animation.reading import said
 from cajole.animation.shown import Shown, linear_from_srgb, shown, single
 from cajole.errors import MissingExtra
 from cajole.mesh import MeshTet, Skin
@@ -52,7 +53,7 @@ def write_usd(animation: Animation, path: Path, *, progress: Progress | None = N
             stage.GetRootLayer().Save()
             del stage
         except pxr.Tf.ErrorException as reason:
-            raise OSError(f"USD could not write the file ({_first_line(reason)})") from reason
+            raise OSError(f"USD could not write the file ({said(reason)})") from reason
         _require_whole(pxr, temporary, animation)
 
 
@@ -158,10 +159,6 @@ def _require_whole(pxr: Pxr, path: Path, animation: Animation) -> None:
         layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path))
         times = layer.ListAllTimeSamples() if layer else []
     except pxr.Tf.ErrorException as reason:
-        raise OSError(f"USD left the file incomplete ({_first_line(reason)})") from reason
+        raise OSError(f"USD left the file incomplete ({said(reason)})") from reason
     if len(times) != animation.frames:
         raise OSError(f"USD wrote {len(times)} of {animation.frames} frames; the disk may be full")
-
-
-def _first_line(reason: Exception) -> str:
-    return str(reason).strip().splitlines()[0][:200] if str(reason).strip() else type(reason).__name__

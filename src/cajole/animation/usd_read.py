@@ -14,6 +14,7 @@ from cajole.animation.blocks import frames_dtype
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, fans, file_size, guarded, rate_of
 from cajole.animation.shown import PLAIN_GLOSS, srgb_from_linear
 from cajole.animation.usd import Pxr, load_pxr
+from cajole.animation.usd_probe import CRATE, complaint
 from cajole.errors import FileError, MeshError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, repaired
 from cajole.progress import Progress, report
@@ -67,16 +68,20 @@ def read_usd(
     mesh: AnyMesh | None = None,
     fps: float | None = None,
     prim: str | None = None,
+    trusted: bool = False,
     progress: Progress | None = None,
 ) -> Animation:
     """Read the TetMesh or Mesh called `prim` (a path or a name); None: the only one, or the only one that moves.
 
     Transforms of ancestors, metersPerUnit and upAxis are applied. The points' default value is the rest shape (else the
-    first frame is). Samples at uneven times are read at every time code.
+    first frame is). Samples at uneven times are read at every time code. Binary files are first read in a process of
+    their own, since USD can crash on damaged ones; `trusted` saves that second for files known to be whole.
     """
     pxr = load_pxr()
     with guarded(path):
         file_size(path)
+        if not trusted:
+            _require_survivable(path, prim, progress)
         stage = pxr.Usd.Stage.Open(str(path))
         source = _chosen(pxr, path, stage, prim)
         codes, rate = _time_codes(source)
@@ -91,6 +96,15 @@ def read_usd(
             start_frame=0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
             name=source.prim.GetParent().GetDisplayName() or source.prim.GetParent().GetName() or source.prim.GetName(),
         )
+
+
+def _require_survivable(path: Path, prim: str | None, progress: Progress | None) -> None:
+    with path.open("rb") as stream:
+        if stream.read(len(CRATE)) != CRATE:
+            return
+    found = complaint(path, prim, lambda: report(progress, 0.0, f"checking {path.name}"))
+    if found is not None:
+        raise RuntimeError(found)  # as USD itself would have
 
 
 def _chosen(pxr: Pxr, path: Path, stage: Any, wanted: str | None) -> Source:
