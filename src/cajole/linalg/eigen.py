@@ -18,6 +18,7 @@ from cajole import checks
 from cajole.errors import NotConverged, SolveError
 from cajole.linalg.factor import BACKENDS, Factor
 from cajole.linalg.lanczos import Lanczos
+from cajole.linalg.threads import blas_threads
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -60,7 +61,8 @@ def lowest_eigenpairs(
     report(progress, 0.0, "modes")
     if K.shape[0] <= DENSE_SIZE or (count > DENSE_SHARE * K.shape[0] and K.shape[0] <= DENSE_MOST):
         return _dense(K, M, count, known)
-    return _Slicer(K, M, null, backend, progress).run(count)
+    with blas_threads():
+        return _Slicer(K, M, null, backend, progress).run(count)
 
 
 def _dense(K: sp.csr_array, M: sp.csr_array, count: int, known: int) -> tuple[Array, Array]:
