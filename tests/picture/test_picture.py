@@ -87,6 +87,23 @@ def test_coverage_of_a_sphere_reference(sphere):
     assert share == pytest.approx(1, abs=0.03)
 
 
+def test_a_closed_surface_has_no_pinholes_identity(sphere):
+    """Every row of the silhouette is covered without a gap."""
+    stage, actors = _stage(sphere)
+    for row in coverage(stage, actors) > 0:
+        columns = np.flatnonzero(row)
+        assert columns.size == 0 or columns.size == np.ptp(columns) + 1
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("elevation", [90.0, 35.0])
+def test_a_cloth_on_the_floor_is_seen_identity(renderer, elevation):
+    cloth = grid_triangles(4, 4)
+    pixels = picture(cloth, colors=(0.9, 0.1, 0.1), elevation=elevation, renderer=renderer, azimuth=0.0, **SMALL)
+    assert _is_red(pixels[26:38, 42:54]).mean() > 0.95
+    assert pixels.reshape(-1, 3).max(axis=1).min() > 60
+
+
 @pytest.mark.parametrize(("role", "test"), [("input", _is_yellow), ("output", _is_red)])
 def test_roles_paint_the_subject_identity(sphere, role, test):
     assert test(picture(sphere, role=role, renderer="draft", **SMALL)[24:44, 38:58]).mean() > 0.8

@@ -72,3 +72,31 @@ def test_a_path_that_cannot_be_written_bad_input(sphere, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(FileError, match="cannot write"):
         picture(sphere, tmp_path / "file" / "a.png", renderer="draft", size=(16, 16))
+
+
+def test_a_picture_too_wide_for_its_format_bad_input(wag, tmp_path):
+    from cajole.picture.loops import write_loop
+
+    with pytest.raises(FileError, match="cannot hold 20000 x 2"):
+        write_loop(tmp_path / "a.webp", np.zeros((2, 2, 20_000, 3), dtype=np.uint8), 24.0)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fps", [1e-6, 1e6])
+@pytest.mark.parametrize("suffix", ["webp", "gif"])
+def test_odd_rates_still_make_a_loop_identity(tmp_path, fps, suffix):
+    from cajole.picture.loops import write_loop
+
+    frames = np.random.default_rng(0).integers(0, 255, size=(3, 16, 16, 3), dtype=np.uint8)
+    write_loop(tmp_path / f"a.{suffix}", frames, fps)
+    with Image.open(tmp_path / f"a.{suffix}") as image:
+        assert image.n_frames == 3
+
+
+def test_a_rate_that_no_video_has_bad_input(tmp_path):
+    pytest.importorskip("imageio_ffmpeg")
+    from cajole.picture.loops import write_loop
+
+    with pytest.raises(FileError, match="video encoder"):
+        write_loop(tmp_path / "a.mp4", np.zeros((2, 16, 16, 3), dtype=np.uint8), 1e12)
+    assert not list(tmp_path.iterdir())

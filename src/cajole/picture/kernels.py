@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 F = NDArray[np.float64]
 I = NDArray[np.int64]
 
+# samples on an edge belong to both of its triangles, or rounding would leave some to neither
+_SLACK = 1e-9
 # no flag here that would let NaN or infinity pass unnoticed
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
@@ -48,7 +50,7 @@ def rasterise(xy: F, inverse: F, triangles: I, winner: NDArray[np.int32], neares
                 u = ((bx - x) * (cy - y) - (by - y) * (cx - x)) * scale
                 v = ((cx - x) * (ay - y) - (cy - y) * (ax - x)) * scale
                 w = 1.0 - u - v
-                if u >= 0.0 and v >= 0.0 and w >= 0.0:
+                if u >= -_SLACK and v >= -_SLACK and w >= -_SLACK:
                     depth = u * inverse[a] + v * inverse[b] + w * inverse[c]
                     if depth > nearest[i, j]:
                         nearest[i, j] = depth

@@ -20,6 +20,8 @@ QUALITY = {".webp": 82, ".jpg": 92, ".jpeg": 92}
 GIF_COLORS = 128
 # players slow down what asks for shorter frames
 SHORTEST_GIF_MS = 20
+# longer, and the formats' counters overflow
+LONGEST_MS = 10_000
 # a browser stops a very short video before it has begun; the loop is repeated until it lasts this long [s]
 SHORTEST_VIDEO = 3.0
 
@@ -40,14 +42,14 @@ def write_still(path: str | os.PathLike[str], pixels: Pixels) -> None:
     suffix = suffix_of(path)
     options: dict[str, Any] = {"quality": QUALITY[suffix]} if suffix in QUALITY else {"optimize": True}
     image = _pillow().fromarray(pixels)
-    with atomic_path(path) as temporary:
-        image.save(temporary, **options)
+    _save(path, image, **options)
 
 
 def write_loop(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None:
     """Write (k, height, width, 3) as .webp, .gif or .mp4 that repeats; the file is whole or absent.
 
-    Raises FileError, MissingExtra; InputError when the rate is not one a player can show.
+    A frame of a .webp or .gif is shown for 10 s at most, of a .gif for 20 ms at least; an .mp4 has even sides, so that
+    an odd last row or column is left out. Raises FileError, MissingExtra; InputError for the suffix of a still.
     """
     suffix = suffix_of(path)
     if suffix not in LOOPS:
@@ -62,15 +64,24 @@ def write_loop(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None
 
 def _write_frames(path: str | os.PathLike[str], frames: Pixels, fps: float, suffix: str) -> None:
     images = [_pillow().fromarray(frame) for frame in frames]
-    duration = max(round(1000 / fps), 1)
+    duration = min(max(round(1000 / fps), 1), LONGEST_MS)
     options: dict[str, Any] = {"quality": QUALITY.get(suffix), "method": 4}
     if suffix == ".gif":
         # one palette for all frames, or colours flicker
         palette = _pillow().fromarray(np.concatenate(frames[:: max(len(frames) // 8, 1)])).quantize(GIF_COLORS)
         images = [image.quantize(palette=palette) for image in images]
         options, duration = {"optimize": False}, max(duration, SHORTEST_GIF_MS)
+    _save(path, images[0], save_all=True, append_images=images[1:], duration=duration, loop=0, **options)
+
+
+def _save(path: str | os.PathLike[str], image: Any, **options: Any) -> None:
     with atomic_path(path) as temporary:
-        images[0].save(temporary, save_all=True, append_images=images[1:], duration=duration, loop=0, **options)
+        try:
+            image.save(temporary, **options)
+        except (ValueError, RuntimeError) as reason:
+            raise FileError(
+                f"{os.fspath(path)} cannot hold {image.width} x {image.height} pixels: {reason}"
+            ) from reason
 
 
 def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None:
@@ -100,6 +111,8 @@ def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> No
             raise FileError(f"cannot write {os.fspath(path)}: the video encoder stopped: {reason}") from reason
         finally:
             stream.close()
+        if not temporary.stat().st_size:
+            raise FileError(f"cannot write {os.fspath(path)}: the video encoder refused {fps:g} frames/s; choose .webp")
 
 
 def _pillow() -> Any:

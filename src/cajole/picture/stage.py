@@ -24,6 +24,8 @@ HALF_WIDTH = 14.0
 FILLET_STEPS = 32
 # the floor stays at least this far below a camera that looks up
 CAMERA_CLEARANCE = 0.3
+# a cloth that lies on the floor must win against it
+FLOOR_GAP = 1e-3
 
 FILL = 0.55 * np.array([0.93, 0.97, 1.0])
 EXPOSURE = 1.12
@@ -63,8 +65,8 @@ class Stage:
 
     @property
     def ground(self) -> float:
-        """The floor's height, lowered where it would hide the subject from a camera that looks up."""
-        return min(self.floor, float(self.camera.position[2]) - CAMERA_CLEARANCE)
+        """The floor's height, a hair below what lies on it, and below a camera that looks up."""
+        return min(self.floor - FLOOR_GAP, float(self.camera.position[2]) - CAMERA_CLEARANCE)
 
     @cached_property
     def lights(self) -> tuple[Light, Light]:
