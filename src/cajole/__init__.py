@@ -17,6 +17,8 @@ _HOMES = {
     "BodySprings": "cajole.body",
     "CajoleError": "cajole.errors",
     "Cancelled": "cajole.errors",
+    "Contacts": "cajole.animation",
+    "Embedding": "cajole.mesh",
     "FileError": "cajole.errors",
     "InputError": "cajole.errors",
     "LoadError": "cajole.errors",
@@ -28,19 +30,25 @@ _HOMES = {
     "Modes": "cajole.dynamics",
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
+    "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
+    "embed": "cajole.mesh",
     "modes": "cajole.dynamics",
     "picture": "cajole.picture",
     "pose": "cajole.dynamics",
     "read_animation": "cajole.animation",
     "read_mesh": "cajole.mesh",
     "scene": "cajole.scenes",
+    "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
+    "strip": "cajole.picture",
+    "subdivide": "cajole.mesh",
+    "voxelise": "cajole.mesh",
     "write_mesh": "cajole.mesh",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:
@@ -57,6 +65,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from cajole.animation import Animation as Animation
+    from cajole.animation import Contacts as Contacts
     from cajole.animation import read_animation as read_animation
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
@@ -76,9 +85,16 @@ if TYPE_CHECKING:
     from cajole.errors import NotConverged as NotConverged
     from cajole.errors import NotPositiveDefinite as NotPositiveDefinite
     from cajole.errors import SolveError as SolveError
+    from cajole.mesh import Embedding as Embedding
     from cajole.mesh import MeshTet as MeshTet
     from cajole.mesh import MeshTri as MeshTri
+    from cajole.mesh import Skin as Skin
+    from cajole.mesh import embed as embed
     from cajole.mesh import read_mesh as read_mesh
+    from cajole.mesh import subdivide as subdivide
+    from cajole.mesh import voxelise as voxelise
     from cajole.mesh import write_mesh as write_mesh
     from cajole.picture import picture as picture
+    from cajole.picture import strip as strip
     from cajole.scenes import scene as scene
+    from cajole.scenes import scene_names as scene_names
