@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -101,25 +101,31 @@ def facts(title: str, rows: Mapping[str, str]) -> RenderableType:
 
 
 @contextlib.contextmanager
-def working(title: str) -> Iterator[Progress]:
-    """A progress bar on stderr, and the callback that moves it; nothing is drawn where stderr is not a terminal."""
+def many_working(titles: Sequence[str]) -> Iterator[Callable[[str, float, str], None]]:
+    """A progress bar on stderr for each title, and `told(title, fraction, text)`, which moves it.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("[bold]{task.fields[title]}"),
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    )
+    title, text = TextColumn("[bold]{task.fields[title]}"), TextColumn("{task.description}")
+    columns = (title, BarColumn(), text, TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=1.0, title=title)
+        tasks = {title: bar.add_task("", total=1.0, title=title) for title in titles}
 
-        def moved(fraction: float, text: str) -> None:
-            bar.update(task, completed=fraction, description=text)
+        def told(title: str, fraction: float, text: str) -> None:
+            bar.update(tasks[title], completed=fraction, description=text)
 
-        yield moved
+        yield told
+
+
+@contextlib.contextmanager
+def working(title: str) -> Iterator[Progress]:
+    """One progress bar on stderr, and the callback that moves it."""
+    with many_working([title]) as told:
+        yield lambda fraction, text: told(title, fraction, text)
 
 
 def _print_json(document: Mapping[str, Any]) -> None:
