@@ -8,4 +8,15 @@ from cajole.scenes.sdf import Grade, Shape, sampled
 from cajole.scenes.stuffing import tetrahedralise
 from cajole.scenes.surface import surface
 
-__all__ = ["Grade", "Scene", "Sculptor", "Shape", "leaf_outline", "sampled", "scene", "scene_names", "surface", "tetrahedralise"]
+__all__ = [
+    "Grade",
+    "Scene",
+    "Sculptor",
+    "Shape",
+    "leaf_outline",
+    "sampled",
+    "scene",
+    "scene_names",
+    "surface",
+    "tetrahedralise",
+]

@@ -89,7 +89,9 @@ def _built(recipe: Recipe, target: int, skin: str, progress: Progress | None) ->
     cage = stuffed(recipe.shape, target=target, clamp=recipe.clamp, grade=recipe.grade, progress=part_of)
     report(progress, 0.6, "drawing the skin")
     seen = skin_of(recipe, cage.mesh, fine=skin == "fine")
-    labels = recipe.shape.caged(recipe.clamp * cage.cell, recipe.grade).shaded(cage.mesh.vertices, sigma=recipe.sigma)[1]
+    labels = recipe.shape.caged(recipe.clamp * cage.cell, recipe.grade).shaded(cage.mesh.vertices, sigma=recipe.sigma)[
+        1
+    ]
     return {
         "vertices": cage.mesh.vertices,
         "tets": cage.mesh.tets,

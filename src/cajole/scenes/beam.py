@@ -30,9 +30,14 @@ def recipe() -> Recipe:
         sigma=0.004,
         paint=_paint,
         camera={
-            "azimuth": -60.0, "elevation": 14.0, "fov": 28.0, "size": (960, 640),
-            "background": (0.86, 0.84, 0.82), "floor": (0.87, 0.85, 0.83), "floor_height": 0.0,
-        },  # fmt: skip
+            "azimuth": -60.0,
+            "elevation": 14.0,
+            "fov": 28.0,
+            "size": (960, 640),
+            "background": (0.86, 0.84, 0.82),
+            "floor": (0.87, 0.85, 0.83),
+            "floor_height": 0.0,
+        },
     )
 
 

@@ -31,15 +31,20 @@ def recipe() -> Recipe:
         tets=31_000,
         spacing=(0.056, 0.030),
         fixed=_concrete,
-        young=4.0e6,
+        young=6.0e6,
         poisson=0.35,
         damping=(0.2, 0.003),
         sigma=0.004,
         paint=_paint,
         camera={
-            "azimuth": -58.0, "elevation": 13.0, "fov": 26.0, "size": (1200, 640),
-            "background": (0.72, 0.81, 0.88), "floor": (0.72, 0.81, 0.88), "floor_height": -0.2,
-        },  # fmt: skip
+            "azimuth": -58.0,
+            "elevation": 13.0,
+            "fov": 26.0,
+            "size": (1200, 640),
+            "background": (0.72, 0.81, 0.88),
+            "floor": (0.72, 0.81, 0.88),
+            "floor_height": -0.2,
+        },
     )
 
 
@@ -74,11 +79,11 @@ def _shape() -> Shape:
         for place in THIN:
             s.chain("cables", points, np.full(len(x), 0.046), color=CABLE, mirror="xy", place=place)
     for i in range(1, round(4.9 / PITCH)):
-        x = i * PITCH
-        if abs(x - TOWER) > 0.3 * PITCH and x < 4.75:
-            top = float(_main(np.array(x)) if x < TOWER else _side(np.array(x)))
+        at = i * PITCH
+        if abs(at - TOWER) > 0.3 * PITCH and at < 4.75:
+            top = float(_main(np.array(at)) if at < TOWER else _side(np.array(at)))
             for place in THIN:
-                ends = [(x, WIDTH, 1.05), (x, WIDTH, top)]
+                ends = [(at, WIDTH, 1.05), (at, WIDTH, top)]
                 s.chain("hangers", ends, [0.025, 0.025], color=CABLE, mirror="xy", place=place)
     return s.shape()
 

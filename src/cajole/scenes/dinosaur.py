@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -39,9 +39,14 @@ def recipe() -> Recipe:
         eyes=eye_pair((1.555, 0.176, 2.685), (1.588, 0.207, 2.692), (0.062, 0.036)),
         paint=_painter(shape),
         camera={
-            "azimuth": -62.0, "elevation": 9.0, "fov": 28.0, "size": (960, 640),
-            "background": (0.86, 0.80, 0.70), "floor": (0.88, 0.83, 0.74), "floor_height": 0.0,
-        },  # fmt: skip
+            "azimuth": -62.0,
+            "elevation": 9.0,
+            "fov": 28.0,
+            "size": (960, 640),
+            "background": (0.86, 0.80, 0.70),
+            "floor": (0.88, 0.83, 0.74),
+            "floor_height": 0.0,
+        },
     )
 
 
@@ -49,7 +54,11 @@ def recipe_large() -> Recipe:
     """The same animal with about seventeen thousand vertices."""
     small = recipe()
     return replace(
-        small, name="dinosaur-large", title="Dinosaur, large", tets=82_000, description=small.description + " Fine cage."
+        small,
+        name="dinosaur-large",
+        title="Dinosaur, large",
+        tets=82_000,
+        description=small.description + " Fine cage.",
     )
 
 
@@ -103,7 +112,7 @@ def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
     )  # fmt: skip
 
 
-def _painter(shape: Shape) -> object:
+def _painter(shape: Shape) -> Callable[[Canvas], Floats]:
     centers, radii = _spots(shape)
 
     def paint(canvas: Canvas) -> Floats:
@@ -128,7 +137,12 @@ def _spots(shape: Shape) -> tuple[Floats, Floats]:
     body = shape.drawn()
     seeds = body.projected(random.uniform(low, high, (3000, 3)), steps=8)
     normals = body.normals(seeds)
-    fit = (normals[:, 2] > -0.1) & (normals[:, 2] < 0.85) & (np.abs(normals[:, 1]) > 0.4) & (seeds[:, 2] > 0.62 - 0.25 * (seeds[:, 0] < -1.2))
+    fit = (
+        (normals[:, 2] > -0.1)
+        & (normals[:, 2] < 0.85)
+        & (np.abs(normals[:, 1]) > 0.4)
+        & (seeds[:, 2] > 0.62 - 0.25 * (seeds[:, 0] < -1.2))
+    )
     fit &= np.abs(body.distance(seeds)) < 1e-6
     fit &= (seeds[:, 0] < 1.35) | (seeds[:, 2] < 2.2)
     chosen: list[int] = []

@@ -46,9 +46,14 @@ def recipe() -> Recipe:
         eyes=eye_pair((0.455, 0.135, 0.075), (0.470, 0.168, 0.078), (0.058, 0.036)),
         paint=_paint,
         camera={
-            "azimuth": -62.0, "elevation": 12.0, "fov": 28.0, "size": (960, 640),
-            "background": (0.55, 0.74, 0.80), "floor": (0.55, 0.74, 0.80), "floor_height": -0.75,
-        },  # fmt: skip
+            "azimuth": -62.0,
+            "elevation": 12.0,
+            "fov": 28.0,
+            "size": (960, 640),
+            "background": (0.55, 0.74, 0.80),
+            "floor": (0.55, 0.74, 0.80),
+            "floor_height": -0.75,
+        },
     )
 
 
@@ -69,7 +74,9 @@ def _shape() -> Shape:
     up = -np.sign(np.cross(side, back)[2])
     for part, outline, z, thick in (("dorsal", DORSAL, 0.27, 0.026), ("anal", ANAL, -0.22, 0.024)):
         flipped = [(u, -up * v) for u, v in outline]
-        s.sheet(part, flipped, origin=(0, 0, z), along=back, normal=side, thickness=(thick, 0.016), blend=0.05, color=FIN)
+        s.sheet(
+            part, flipped, origin=(0, 0, z), along=back, normal=side, thickness=(thick, 0.016), blend=0.05, color=FIN
+        )
     s.sheet("pectoral fins", PECTORAL, origin=(0.18, 0.175, -0.08), along=(-0.72, 0.62, -0.30),
             normal=(0.55, 0.75, 0.25), thickness=(0.024, 0.016), bend=(0.5, 0, 0), blend=0.04, color=FIN,
             mirror="y")  # fmt: skip

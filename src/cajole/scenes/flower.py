@@ -87,9 +87,14 @@ def recipe() -> Recipe:
         grade=Grade(1.75, 0.50, 0.16),
         paint=_painter(),
         camera={
-            "azimuth": -66.0, "elevation": 10.0, "fov": 24.0, "size": (720, 900),
-            "background": (0.78, 0.82, 0.80), "floor": (0.80, 0.83, 0.81), "floor_height": 0.0,
-        },  # fmt: skip
+            "azimuth": -66.0,
+            "elevation": 10.0,
+            "fov": 24.0,
+            "size": (720, 900),
+            "background": (0.78, 0.82, 0.80),
+            "floor": (0.80, 0.83, 0.81),
+            "floor_height": 0.0,
+        },
     )
 
 
@@ -130,7 +135,9 @@ def _bloom(s: Sculptor, bloom: Bloom) -> None:
                     thickness=bloom.thickness, bend=(*bloom.bend, 0.0), corners=0, blend=0.015,
                     color=bloom.colors[i % 2], place=place)  # fmt: skip
     disc = bloom.disc
-    s.ellipsoid(f"{bloom.name} calyx", center - 0.28 * disc * n, 0.67 * disc * np.array([1, 1, 0.83]), normal=n, blend=0.05)
+    s.ellipsoid(
+        f"{bloom.name} calyx", center - 0.28 * disc * n, 0.67 * disc * np.array([1, 1, 0.83]), normal=n, blend=0.05
+    )
     heart = center + 0.11 * disc * n
     s.ellipsoid(f"{bloom.name} disc", heart, disc * np.array([1, 1, 0.467]), normal=n, blend=0.02, color=bloom.heart)
 
@@ -160,7 +167,10 @@ def _dots(bloom: Bloom) -> Floats:
     i = np.arange(1, 90)
     radius, angle = 0.98 * bloom.disc * np.sqrt(i / 90), i * np.pi * (3 - np.sqrt(5))
     height = 0.467 * np.sqrt(np.maximum(bloom.disc**2 - radius**2, 0)) + 0.11 * bloom.disc
-    return np.asarray(bloom.center) + np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height]) @ bloom.frame
+    return (
+        np.asarray(bloom.center)
+        + np.column_stack([radius * np.cos(angle), radius * np.sin(angle), height]) @ bloom.frame
+    )
 
 
 def _leaf_frame(origin: Vector, along: Vector, normal: Vector) -> tuple[Floats, Floats]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.scenes import kernels_tets
+from cajole.scenes import kernels_improve, kernels_tets
+from cajole.scenes.lattice import TET_EDGES, volumes
 from cajole.scenes.repair import TET_FACES
 from cajole.scenes.sdf import STEP, Floats, Ints, Shape
 
@@ -28,17 +29,15 @@ def improved(shape: Shape, vertices: Floats, tets: Ints, spacing: Floats, angles
     surface = on_surface(tets, len(x))
     table = (*shape.table, STEP * shape.size)
     for power in POWERS:
-        kernels_tets.improve(x, tets, starts, members, surface, spacing, *table, SWEEPS, power)
+        kernels_improve.improve(x, tets, starts, members, surface, spacing, *table, SWEEPS, power)
     low, high = np.cos(np.deg2rad([angles[0] + AIM, angles[1] - AIM]))
     for slack in SLACKS:
-        for _ in range(HUNTS):
+        for hunt in range(HUNTS):
             picked = np.unique(tets[margins(x, tets, low, high) < 0])
             if len(picked) == 0:
                 return x
-            picked = picked[::-1].copy() if _ % 2 else picked
-            kernels_tets.relax_worst(
-                x, tets, starts, members, picked, surface, spacing, *table, low, high, slack
-            )
+            picked = picked[::-1].copy() if hunt % 2 else picked
+            kernels_improve.relax_worst(x, tets, starts, members, picked, surface, spacing, *table, low, high, slack)
     return x
 
 
@@ -54,13 +53,11 @@ def on_surface(tets: Ints, n: int) -> np.ndarray:
 def margins(x: Floats, tets: Ints, low: float, high: float) -> Floats:
     """Cosine margin (m,) of every tet's worst dihedral angle; negative when it leaves the limits."""
     out = np.empty(len(tets))
-    kernels_tets.all_margins(x, tets, low, high, out)
+    kernels_improve.all_margins(x, tets, low, high, out)
     return out
 
 
 def mean_ratios(vertices: Floats, tets: Ints) -> Floats:
     """Shape (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
-    from cajole.scenes.lattice import TET_EDGES, volumes
-
     edges = vertices[tets[:, TET_EDGES[:, 0]]] - vertices[tets[:, TET_EDGES[:, 1]]]
     return 12 * np.cbrt(3 * volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))

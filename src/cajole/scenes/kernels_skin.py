@@ -17,7 +17,7 @@ SKIP = 1.3
 
 @njit(cache=True, error_model="numpy")
 def sample(codes, numbers, pool, ox, oy, oz, h, values):
-    """Fill values (nx, ny, nz) on the grid origin + h (i, j, k); blocks far from the surface get their centre's value."""
+    """Fill values (nx, ny, nz) on the grid origin + h (i, j, k); blocks far away get their centre's value."""
     nx, ny, nz = values.shape
     for bi in range(0, nx, BLOCK):
         for bj in range(0, ny, BLOCK):

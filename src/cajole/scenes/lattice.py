@@ -27,7 +27,7 @@ class Lattice:
 
 
 def lattice(bounds: Floats, cell: float, shift: Vector, grade: Grade | None) -> Lattice:
-    """A BCC lattice of cube edge `cell` [m] (times the grade) that covers bounds (2, 3) [m], centred but for `shift`."""
+    """A BCC lattice of cube edge `cell` [m] (times the grade) over bounds (2, 3) [m], centred but for `shift`."""
     box = bounds if grade is None else _ungraded(bounds, grade)
     counts = np.ceil((box[1] - box[0]) / cell).astype(int) + 3
     origin = 0.5 * (box[0] + box[1]) - cell * (0.5 * counts - np.asarray(shift))

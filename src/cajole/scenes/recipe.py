@@ -75,7 +75,9 @@ class Recipe:
     camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def eye_pair(center: tuple[float, float, float], pupil: tuple[float, float, float], radii: tuple[float, float]) -> tuple[Eye, ...]:
+def eye_pair(
+    center: tuple[float, float, float], pupil: tuple[float, float, float], radii: tuple[float, float]
+) -> tuple[Eye, ...]:
     """A white ball and a dark pupil on both sides of the plane y = 0."""
     eyes = []
     for side, name in ((1, "left"), (-1, "right")):

@@ -63,11 +63,11 @@ def mended(vertices: Floats, tets: Ints) -> tuple[Floats, Ints, int, int]:
     raise SolveError(f"{len(bad)} pinched vertices survive {ROUNDS} rounds of repair; ask for more tets")
 
 
-def _mend(
-    vertices: Floats, tets: Ints, kind: Ints, starts: Ints, members: Ints
-) -> tuple[Floats, Ints, int, int]:
+def _mend(vertices: Floats, tets: Ints, kind: Ints, starts: Ints, members: Ints) -> tuple[Floats, Ints, int, int]:
     size = volumes(vertices, tets)
-    tets, added, doomed, touched = tets.copy(), [], set[int](), np.zeros(len(tets), dtype=bool)
+    tets, touched = tets.copy(), np.zeros(len(tets), dtype=bool)
+    added: list[Floats] = []
+    doomed: set[int] = set()
     splits = 0
     for v in np.flatnonzero(kind):
         star = members[starts[v] : starts[v + 1]]

@@ -48,7 +48,7 @@ class Sculptor:
         mirror: str = "",
         place: str = "both",
     ) -> None:
-        """Round cones along a cubic spline through points (n, 3) with radii (n,), one group; straight if no segments."""
+        """Round cones along a cubic spline through points (n, 3) with radii (n,); straight if no segments."""
         p = real_array(points, f"{part}: points", (None, 3))
         r = real_array(radii, f"{part}: radii", (len(p),))
         if len(p) < 2 or (r <= 0).any():
@@ -79,7 +79,7 @@ class Sculptor:
         a = np.deg2rad(pitch)
         axes = np.array([[np.cos(a), 0, -np.sin(a)], [0, 1, 0], [np.sin(a), 0, np.cos(a)]])
         if normal is not None:
-            axes = _frame(np.cross(normal, [0.3, 0.2, 1.0]), normal, part)
+            axes = _frame(np.cross(real_array(normal, f"{part}: normal", (3,)), [0.3, 0.2, 1.0]), normal, part)
         self._group += 1
         self._add(k.ELLIPSOID, part, [*c, *r, *axes.ravel()], blend, color, mirror, place)
         self._bound(c[None], float(r.max()), mirror)

@@ -159,7 +159,7 @@ def sampled(
     numbers[0, k.BOUND + 3] = k.FAR
     numbers[0, k.PARAMS : k.PARAMS + 7] = [*box[0], spacing, *counts]
     codes = np.array([[k.GRID, k.UNION, 0, 0, 0, len(values), 0, BOTH]])
-    return Shape(codes, numbers, values, real_array([color], "color", (1, 3)), ("body",), box)
+    return Shape(codes, numbers, values, real_array(color, "color", (3,))[None], ("body",), box)
 
 
 def _height(code: Ints, n: Floats) -> float:

@@ -39,7 +39,9 @@ def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
         parts.append(eye.part)
         n = len(x)
         tet = np.full(n, embed(np.array([eye.center]), mesh).tets[0])
-        pieces.append((x, faces + start, np.tile(eye.color, (n, 1)), np.full(n, len(parts) - 1), np.full(n, EYE_GLOSS), tet))
+        pieces.append(
+            (x, faces + start, np.tile(eye.color, (n, 1)), np.full(n, len(parts) - 1), np.full(n, EYE_GLOSS), tet)
+        )
         start += n
     x, faces, colors, labels, gloss, tets = (np.concatenate(column) for column in zip(*pieces))
     skin = MeshTri(x, faces[_wide(x, faces)])
@@ -82,7 +84,9 @@ def _wide(points: Floats, triangles: Ints) -> NDArray[np.bool_]:
     """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
     a, b, c = (points[triangles[:, i]] for i in range(3))
     twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    longest = np.max([np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0)
+    longest = np.max(
+        [np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0
+    )
     return twice > LINE * longest**2
 
 
@@ -113,7 +117,11 @@ def ball(eye: Eye) -> tuple[Floats, Ints]:
     theta = np.pi * np.arange(1, rings) / rings
     phi = 2 * np.pi * np.arange(around) / around
     ring = np.stack(
-        [np.outer(np.sin(theta), np.cos(phi)), np.outer(np.sin(theta), np.sin(phi)), np.outer(np.cos(theta), np.ones(around))],
+        [
+            np.outer(np.sin(theta), np.cos(phi)),
+            np.outer(np.sin(theta), np.sin(phi)),
+            np.outer(np.cos(theta), np.ones(around)),
+        ],
         axis=-1,
     ).reshape(-1, 3)
     x = np.vstack([[0, 0, 1], ring, [0, 0, -1]])
@@ -123,6 +131,6 @@ def ball(eye: Eye) -> tuple[Floats, Ints]:
     for i in range(rings - 2):
         a, b = 1 + i * around + j, 1 + i * around + ahead
         faces += [np.stack([a, a + around, b], axis=1), np.stack([b, a + around, b + around], axis=1)]
-    a = 1 + (rings - 2) * around
-    faces.append(np.stack([a + j, last + 0 * j, a + ahead], axis=1))
+    a = 1 + (rings - 2) * around + j
+    faces.append(np.stack([a, last + 0 * j, a - j + ahead], axis=1))
     return np.asarray(eye.center) + eye.radius * x, np.concatenate(faces)

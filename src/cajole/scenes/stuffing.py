@@ -12,7 +12,7 @@ from cajole.checks import count, positive
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTet
 from cajole.progress import Progress, report
-from cajole.scenes.improving import improved
+from cajole.scenes.improving import improved, mean_ratios
 from cajole.scenes.lattice import stuff, volumes
 from cajole.scenes.repair import largest_component, mended, misoriented
 from cajole.scenes.sdf import Floats, Grade, Ints, Shape, sampled
@@ -25,6 +25,9 @@ NUDGES = (1.0, 0.98, 1.02, 0.965)
 SHIFTS = ((0.0, 0.0, 0.0), (0.13, 0.29, 0.41))
 # radius and half thickness of every part, over the cell size: thinner ones fall between the nodes
 CLAMP = 0.85
+# least mean ratio that ends the search at once; short of it a few more places are tried and the best is taken
+GOOD = 0.6
+PATIENCE = 3
 # dihedral angles [degrees] that every tet must keep
 ANGLES = (25.0, 145.0)
 COUNT_TOLERANCE = 0.1
@@ -43,13 +46,14 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Stuffed:
-    """A finished cage with how it came about: cell size [m], splits and deletions of the repair, tries."""
+    """A finished cage and how it came about: cell size [m], splits and deletions of the repair, tries, worst shape."""
 
     mesh: MeshTet
     cell: float
     splits: int
     deletions: int
     tries: int
+    worst: float
 
 
 def tetrahedralise(
@@ -86,16 +90,18 @@ def stuffed(
     report(progress, 0.0, "sizing the lattice")
     sized = _sized(shape, target, clamp, grade)
     places = [replace(sized, cell=sized.cell * nudge, alphas=alphas) for alphas in ALPHAS for nudge in NUDGES]
-    reasons = []
+    found: list[Stuffed] = []
+    reasons: list[str] = []
     for tries, place in enumerate(places, 1):
         report(progress, 0.2 + 0.1 * (tries - 1), "filling with tets")
         try:
-            mesh, splits, deletions = _attempt(shape, place, clamp, grade, target)
+            found.append(_attempt(shape, place, clamp, grade, target, tries))
         except SolveError as reason:
             reasons.append(str(reason))
-            continue
-        report(progress, 1.0, f"{len(mesh.tets)} tets")
-        return Stuffed(mesh, place.cell, splits, deletions, tries)
+        if found and (found[-1].worst >= GOOD or tries >= PATIENCE):
+            best = max(found, key=lambda one: one.worst)
+            report(progress, 1.0, f"{len(best.mesh.tets)} tets")
+            return best
     raise SolveError(
         f"no sound mesh of about {target} tets was found in {len(places)} tries, first because {reasons[0]}; ask for "
         f"more tets, keep gaps between parts above {1.5 * sized.cell:.3g} m, or raise clamp (now {clamp:g})"
@@ -137,10 +143,8 @@ def _sized(shape: Shape, target: int, clamp: float, grade: Grade | None) -> Plac
     return nearest
 
 
-def _attempt(
-    shape: Shape, place: Place, clamp: float, grade: Grade | None, target: int
-) -> tuple[MeshTet, int, int]:
-    """One sound mesh with its splits and deletions. Raises SolveError with the reason why there is none."""
+def _attempt(shape: Shape, place: Place, clamp: float, grade: Grade | None, target: int, tries: int) -> Stuffed:
+    """One sound mesh. Raises SolveError with the reason why there is none."""
     cell = place.cell
     vertices, tets, splits, deletions = mended(*_stuff(shape, place, clamp, grade))
     _require_sound(vertices, tets)
@@ -153,7 +157,7 @@ def _attempt(
     angles = mesh.dihedral_angles
     if angles.min() < ANGLES[0] or angles.max() > ANGLES[1]:
         raise SolveError(f"dihedral angles reach {angles.min():.1f} to {angles.max():.1f} degrees")
-    return mesh, splits, deletions
+    return Stuffed(mesh, cell, splits, deletions, tries, float(mean_ratios(vertices, tets).min()))
 
 
 def _require_sound(vertices: Floats, tets: Ints) -> None:

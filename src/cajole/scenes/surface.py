@@ -76,8 +76,9 @@ def refined(
 ) -> tuple[Floats, Ints, Floats]:
     """Split edges whose ends differ by more than `contrast` or whose middle is off by `bump`: painted lines get smooth.
 
-    Edges shorter than `finest` [m] stay. color and project map points (n, 3) to colours and onto the surface. Each round halves the wanted edges and,
-    to keep triangles fat, the longest edge of every triangle that is touched. Returns points, triangles, colours.
+    Edges shorter than `finest` [m] stay. color and project map points (n, 3) to colours and onto the surface. Each
+    round cuts the wanted edges and, to keep triangles fat, the longest edge of every triangle that is touched.
+    Returns points, triangles, colours.
     """
     colors = color(points)
     for _ in range(count(rounds, "rounds", least=0, most=8)):

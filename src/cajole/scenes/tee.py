@@ -34,9 +34,14 @@ def recipe() -> Recipe:
         sigma=0.006,
         paint=_paint,
         camera={
-            "azimuth": -68.0, "elevation": 10.0, "fov": 28.0, "size": (960, 640),
-            "background": (0.84, 0.83, 0.80), "floor": (0.86, 0.85, 0.82), "floor_height": 0.0,
-        },  # fmt: skip
+            "azimuth": -68.0,
+            "elevation": 10.0,
+            "fov": 28.0,
+            "size": (960, 640),
+            "background": (0.84, 0.83, 0.80),
+            "floor": (0.86, 0.85, 0.82),
+            "floor_height": 0.0,
+        },
     )
 
 
