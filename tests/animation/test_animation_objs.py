@@ -87,6 +87,8 @@ def test_one_file_is_one_frame_identity(tmp_path: Path, cloth: Animation) -> Non
     again = read_animation(tmp_path / "rest.obj")
     assert again.frames == 1
     np.testing.assert_array_equal(again.positions[0], cloth.mesh.vertices)
+    write_mesh(cloth.mesh, tmp_path / "rest_0012.obj")
+    assert read_animation(tmp_path / "rest_0012.obj").start_frame == 12
 
 
 def test_flattened_frames_are_kept_identity(tmp_path: Path, cloth: Animation) -> None:

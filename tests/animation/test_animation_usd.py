@@ -114,13 +114,26 @@ def test_scenes_of_others_reference(tmp_path: Path) -> None:
     # worked out by hand: centimetres, y up, a quarter turn about z, a metre along x
     scene(tmp_path / "a.usda").Save()
     again = read_animation(tmp_path / "a.usda")
-    assert (again.frames, again.fps, again.start_frame) == (3, 24.0, 5)
+    assert (again.frames, again.fps, again.start_frame, again.name) == (3, 24.0, 5, "world")
     assert again.mesh.elements.tolist() == [[0, 1, 2], [0, 2, 3]]
     np.testing.assert_allclose(again.positions[0], [[1, 0, 0], [1, 0, 0.1], [0.9, 0, 0.1], [0.9, 0, 0]], atol=1e-6)
     np.testing.assert_allclose(again.positions[2] - again.positions[0], [[-0.02, -0.02, 0.02]] * 4, atol=1e-6)
     scene(tmp_path / "b.usda", up="Z", scale=1.0).Save()
     again = read_animation(tmp_path / "b.usda")
     np.testing.assert_allclose(again.positions[0, 2], [90, 10, 0], atol=1e-5)
+
+
+def test_a_mesh_at_the_top_of_the_stage_identity(tmp_path: Path) -> None:
+    stage = Usd.Stage.CreateNew(str(tmp_path / "a.usda"))
+    mesh = UsdGeom.Mesh.Define(stage, "/leaf")
+    mesh.CreateFaceVertexCountsAttr([3])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2])
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
+    stage.Save()
+    again = read_animation(tmp_path / "a.usda")
+    # nothing moves, so it is one frame; nothing is said about units, so USD's own centimetres hold
+    assert (again.frames, again.name) == (1, "leaf")
+    np.testing.assert_allclose(again.positions[0, 1], [0.01, 0, 0])
 
 
 def test_transforms_that_move_reference(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ _PLAIN_COLOR = (0.45, 0.52, 0.62, 1.0)
 # matte enough that the highlight does not hide the shape
 _ROUGHNESS = 0.6
 # of a vertex without triangles; glTF wants every normal to have length one
-_ANY_NORMAL = np.array([0.0, 1.0, 0.0], dtype=np.float32)
+_ANY_NORMAL = np.array([0.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True)
@@ -77,26 +77,21 @@ class _Keys:
     normals: bool
 
     @functools.cached_property
-    def look(self) -> Callable[[int], tuple[NDArray[Any], NDArray[Any]]]:
-        """(positions, normals) of a frame; the last two stay at hand, for they are asked for twice."""
-        return functools.lru_cache(maxsize=2)(self._look)
-
-    def _look(self, frame: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        positions = y_up(self.what.at(frame))
-        normals = np.zeros_like(positions)
-        if self.normals:
-            normals = vertex_normals(positions, self.what.mesh.triangles)
-            normals[~normals.any(axis=1)] = _ANY_NORMAL
-        return single(positions, frame), single(normals, frame)
-
-    @functools.cached_property
     def base(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The first frame."""
-        return self._look(self.frames[0])
+        """Positions and normals of the first frame."""
+        return self._look(self.frames[0], 0), self._look(self.frames[0], 1)
 
     def change(self, frame: int, which: int) -> NDArray[Any]:
         """What to add to the first frame's positions (0) or normals (1), rounded once."""
-        return (self.look(frame)[which].astype(np.float64) - self.base[which]).astype("<f4")
+        return (self._look(frame, which).astype(np.float64) - self.base[which]).astype("<f4")
+
+    def _look(self, frame: int, which: int) -> NDArray[Any]:
+        positions = y_up(self.what.at(frame))
+        if which == 0:
+            return single(positions, frame)
+        normals = vertex_normals(positions, self.what.mesh.triangles)
+        normals[~normals.any(axis=1)] = _ANY_NORMAL
+        return single(normals, frame)
 
 
 def y_up(points: NDArray[np.float64]) -> NDArray[np.float64]:

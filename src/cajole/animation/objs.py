@@ -124,7 +124,7 @@ def read_objs(
     vertices or faces than the first.
     """
     with guarded(path):
-        files = {0: path} if is_single(path) else sequence_at(path).files()
+        files = sequence_at(path).files() or ({0: path} if path.is_file() else {})
         if not files:
             raise FileError(f"{path}: there is no such file and no numbered .obj files; check the path")
         _require_even(list(files), path)

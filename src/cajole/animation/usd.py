@@ -116,7 +116,7 @@ def _mesh(pxr: Pxr, stage: Any, path: str, what: Shown) -> Any:
 
 def _define(pxr: Pxr, prim: Any, what: Shown) -> None:
     prim.CreateOrientationAttr(pxr.UsdGeom.Tokens.rightHanded)
-    prim.CreatePointsAttr(_vectors(pxr, what.mesh.vertices, 0))
+    _set_points(pxr, prim, what.mesh.vertices, 0, pxr.Usd.TimeCode.Default())
     # the rest shape in double precision as well: rounded to single, thin elements could lose their volume
     rest = prim.GetPrim().CreateAttribute("cajole:rest", pxr.Sdf.ValueTypeNames.Double3Array)
     rest.Set(pxr.Vt.Vec3dArray.FromNumpy(what.mesh.vertices))
@@ -125,8 +125,8 @@ def _define(pxr: Pxr, prim: Any, what: Shown) -> None:
         colors.Set(_vectors(pxr, linear_from_srgb(what.colors), 0))
 
 
-def _set_points(pxr: Pxr, prim: Any, positions: NDArray[np.float64], frame: int, time: int) -> None:
-    prim.GetPointsAttr().Set(_vectors(pxr, positions, frame), time)
+def _set_points(pxr: Pxr, prim: Any, positions: NDArray[np.float64], frame: int, time: Any) -> None:
+    prim.CreatePointsAttr().Set(_vectors(pxr, positions, frame), time)
     extent = np.array([positions.min(axis=0), positions.max(axis=0)])
     prim.CreateExtentAttr().Set(_vectors(pxr, extent, frame), time)
 

@@ -94,8 +94,15 @@ def read_usd(
             velocities=_velocities(source, codes, positions.shape),
             skin=_skin(source, rest) if mesh is None else None,
             start_frame=0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
-            name=source.prim.GetParent().GetDisplayName() or source.prim.GetParent().GetName() or source.prim.GetName(),
+            name=_title(source),
         )
+
+
+def _title(source: Source) -> str:
+    """What the group that holds the mesh is called, or the mesh where it stands alone."""
+    parent = source.prim.GetParent()
+    prim = source.prim if parent.IsPseudoRoot() else parent
+    return str(prim.GetDisplayName() or prim.GetName())
 
 
 def _require_survivable(path: Path, prim: str | None, progress: Progress | None) -> None:
