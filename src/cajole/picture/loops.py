@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ GIF_COLORS = 128
 SHORTEST_GIF_MS = 20
 # longer, and the formats' counters overflow
 LONGEST_MS = 10_000
-# a browser stops a very short video before it has begun; the loop is repeated until it lasts this long [s]
+# a browser stops a very short video before it has begun; the loop is repeated until it lasts this long [s],
+# but not so often that a high rate would make it large
 SHORTEST_VIDEO = 3.0
+MOST_REPEATS = 4
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -85,34 +88,18 @@ def _save(path: str | os.PathLike[str], image: Any, **options: Any) -> None:
 
 
 def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> None:
-    writer = _ffmpeg()
     # the codec halves colour in both directions, so that sides must be even
-    even = np.ascontiguousarray(frames[:, : frames.shape[1] // 2 * 2, : frames.shape[2] // 2 * 2])
-    repeats = min(max(int(np.ceil(SHORTEST_VIDEO * fps / len(frames))), 1), 4)
+    even = frames[:, : frames.shape[1] // 2 * 2, : frames.shape[2] // 2 * 2]
+    repeats = min(max(int(np.ceil(SHORTEST_VIDEO * fps / len(frames))), 1), MOST_REPEATS)
+    given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{even.shape[2]}x{even.shape[1]}", "-r", f"{fps:.6f}"]
+    # rate factor 20 is where differences stop being seen; yuv420p is what every browser plays
+    wanted = ["-c:v", "libx264", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
     with atomic_path(path) as temporary:
-        # "x264" quality 20 is where differences stop being seen; yuv420p is what every browser plays
-        stream = writer.write_frames(
-            str(temporary),
-            even.shape[2:0:-1],
-            fps=fps,
-            codec="libx264",
-            pix_fmt_out="yuv420p",
-            macro_block_size=2,
-            quality=None,
-            output_params=["-crf", "20", "-movflags", "+faststart"],
-            ffmpeg_log_level="error",
-        )
-        try:
-            stream.send(None)
-            for _ in range(repeats):
-                for frame in even:
-                    stream.send(frame.tobytes())
-        except OSError as reason:
-            raise FileError(f"cannot write {os.fspath(path)}: the video encoder stopped: {reason}") from reason
-        finally:
-            stream.close()
-        if not temporary.stat().st_size:
-            raise FileError(f"cannot write {os.fspath(path)}: the video encoder refused {fps:g} frames/s; choose .webp")
+        command = [_ffmpeg(), "-y", "-v", "error", *given, "-i", "-", *wanted, str(temporary)]
+        done = subprocess.run(command, input=even.tobytes() * repeats, capture_output=True, check=False)
+        if done.returncode or not temporary.stat().st_size:
+            reason = done.stderr.decode(errors="replace").strip().splitlines()
+            raise FileError(f"cannot write {os.fspath(path)}: the video encoder says {' '.join(reason[:2])!r}")
 
 
 def _pillow() -> Any:
@@ -123,9 +110,9 @@ def _pillow() -> Any:
     return Image
 
 
-def _ffmpeg() -> Any:
+def _ffmpeg() -> str:
     try:
         import imageio_ffmpeg
     except ImportError:
         raise MissingExtra("imageio-ffmpeg", "viz", "writing a video") from None
-    return imageio_ffmpeg
+    return str(imageio_ffmpeg.get_ffmpeg_exe())
