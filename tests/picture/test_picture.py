@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cajole.animation import Animation
 from cajole.errors import Cancelled, InputError, MissingExtra
 from cajole.mesh import MeshTri, grid_triangles
 from cajole.picture import mitsuba, picture, strip
@@ -185,6 +186,24 @@ def test_the_camera_stands_still_over_an_animation_identity(wag):
     assert (loop[0] == loop[2]).all()
     assert (loop[0] != loop[1]).any()
     assert np.abs(loop[0][:2].astype(int) - loop[1][:2]).max() < 4
+
+
+def test_a_long_animation_stays_in_view_identity(box):
+    """Of 1000 frames only some are looked at to place the camera; a smooth motion still fits in all of them."""
+    lift = np.sin(np.linspace(0, 7, 1000))[:, None, None]
+    long = Animation(box, box.vertices + lift * box.vertices[None, :, :1] * [0.0, 0.0, 0.6], 60.0)
+    cast = assembled(as_subject(long), (), None, None, None, smooth=None, wireframe=False)
+    camera = staged(cast, {**CAMERA, "size": (96, 64)}).camera
+    for frame in range(0, 1000, 7):
+        pixels, _ = camera.project((long.frame(frame) - cast.centre) / cast.radius)
+        assert np.abs(pixels / (96, 64) * 2 - 1).max() < 0.93
+
+
+def test_a_leap_out_of_view_is_drawn_without_fuss_identity(box):
+    """A frame that was not foreseen may be anywhere, behind the camera too."""
+    positions = np.repeat(box.vertices[None], 1000, axis=0)
+    positions[501] += [20.0, -60.0, 5.0]
+    assert picture(Animation(box, positions, 60.0), frame=501, renderer="draft", **SMALL).shape == (64, 96, 3)
 
 
 def test_a_scene_brings_its_camera_identity(red_skin):

@@ -170,7 +170,7 @@ def test_pool_agreement():
     light = RNG.uniform(0, 5, size=(6, 8, 3)).astype(np.float32)
     curve = np.linspace(0, 1, 65).astype(np.float32) ** 2
     out = np.empty((3, 4, 3), dtype=np.uint8)
-    kernels_light.pool(light, 2, curve, 4.0, out)
+    kernels.pool(light, 2, curve, 4.0, out)
     values = np.interp(light, np.linspace(0, 4, 65), curve)
     expected = 255 * values.reshape(3, 2, 4, 2, 3).mean(axis=(1, 3))
     assert np.abs(out - expected).max() <= 0.5 + 1e-3

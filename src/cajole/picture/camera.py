@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 MARGIN = 0.08
 # nearer than this share of the subject's radius nothing may stand, or perspective turns into distortion
 NEAREST = 0.1
+# what an unforeseen leap brings beside or behind the camera is projected from here, so that numbers stay finite
+CLOSEST = 1e-2
 # above: one frame of 8K video squared; a picture beyond it is a mistake in the size
 MOST_PIXELS = 64_000_000
 FOV_LIMITS = (2.0, 100.0)
@@ -69,8 +71,9 @@ class Camera:
     def project(self, points: Floats) -> tuple[Floats, Floats]:
         """(n, 2) pixels from the upper left corner, and (n,) depths along the line of sight, of points (n, 3)."""
         local = (points - self.position) @ self.view.axes.T
-        relative = local[:, :2] / (local[:, 2:] * self.view.tangents)
-        return (relative * [1, -1] + 1) / 2 * self.view.size, local[:, 2]
+        depth = np.maximum(local[:, 2], CLOSEST)
+        relative = local[:, :2] / (depth[:, None] * self.view.tangents)
+        return (relative * [1, -1] + 1) / 2 * self.view.size, depth
 
 
 def framed(view: View, clouds: Iterable[Floats], *, radius: float) -> Camera:

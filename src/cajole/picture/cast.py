@@ -24,6 +24,8 @@ MARK_RADIUS = 0.022
 EDGE_RADIUS = 0.0016
 # free space between two subjects side by side, as a share of the wider one's width
 APART = 0.12
+# of a longer animation this many frames stand for all: what moves less than the margin between them stays in view
+MOST_FRAMED = 240
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +36,14 @@ class Cast:
     extras: tuple[Actor, ...]
     smooth: bool | None
     wireframe: bool
-    centre: Floats
+    low: Floats
+    high: Floats
     radius: float
+
+    @property
+    def centre(self) -> Floats:
+        """(3,) [m] the middle of the box around everything, over all frames."""
+        return (self.low + self.high) / 2
 
     def clouds(self) -> Iterator[Floats]:
         """Every set of points that the camera must see, over all frames, in units of the radius."""
@@ -87,18 +95,15 @@ def assembled(
     # marks and arrow heads stand out beyond the points they are given by
     radius += MARK_RADIUS * radius if len(spots) + len(origins) else 0.0
     extras = ([marks(spots, MARK_RADIUS * radius)] if len(spots) else []) + _drawn_arrows(origins, vectors)
-    return Cast(tuple(players), tuple(extras), smooth, wireframe, (low + high) / 2, radius)
+    return Cast(tuple(players), tuple(extras), smooth, wireframe, low, high, radius)
 
 
 def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
     """The studio around a cast, its camera where all frames fit."""
     view = View(*(settings[name] for name in ("size", "azimuth", "elevation", "fov")))
     camera = framed(view, cast.clouds(), radius=1.0)
-    height = settings["floor_height"]
-    if height is None:
-        floor = min(float(cloud[:, 2].min()) for cloud in cast.clouds())
-    else:
-        floor = (float(real_array([height], "floor_height", (1,))[0]) - float(cast.centre[2])) / cast.radius
+    height = cast.low[2] if settings["floor_height"] is None else settings["floor_height"]
+    floor = float(real_array([height], "floor_height", (1,))[0] - cast.centre[2]) / cast.radius
     return Stage(camera, floor, *(_color(settings[name], name) for name in ("background", "floor")))
 
 
@@ -122,8 +127,10 @@ def _bounds(subject: Subject) -> Floats:
 
 
 def _clouds(subject: Subject) -> Iterator[Floats]:
+    """Positions of the vertices in use (k, 3) [m] over all frames, or over many evenly spaced ones."""
     used = subject.mesh.used
-    return (subject.at(frame)[used] for frame in range(subject.frames))
+    frames = np.linspace(0, subject.frames - 1, min(subject.frames, MOST_FRAMED)).round().astype(int)
+    return (subject.at(frame)[used] for frame in frames.tolist())
 
 
 def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, Floats]:

@@ -222,7 +222,7 @@ def _pixels(light: Singles) -> NDArray[np.uint8]:
     """Toned samples, averaged: mixing after the tone curve keeps bright edges smooth."""
     curve = toned(np.linspace(0.0, BRIGHTEST, CURVE_STEPS)).astype(np.float32)
     pixels = np.empty((light.shape[0] // FINE, light.shape[1] // FINE, 3), dtype=np.uint8)
-    kernels_light.pool(light, FINE, curve, BRIGHTEST, pixels)
+    kernels.pool(light, FINE, curve, BRIGHTEST, pixels)
     return pixels
 
 

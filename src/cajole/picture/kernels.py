@@ -1,4 +1,4 @@
-"""Compiled loops of the draft renderer: triangles to samples, and the studio behind them.
+"""Compiled loops of the draft renderer: triangles to samples, the studio behind them, and samples to pixels.
 
 A "sheet" is what one raster of triangles leaves behind: (rows, columns) of the winning triangle (-1: none) and of the
 inverse depth at the sample's centre. The studio's geometry comes as `room`, 9 numbers: the camera's position (3), the
@@ -168,3 +168,19 @@ def _cyclorama(
         if t > 0.0 and x + t * along > 0.0 and z + t * up < 0.0:
             return min(t, far), np.arctan2(x + t * along, -(z + t * up))
     return min((radius - x) / along, far), np.pi / 2
+
+
+@compiled
+def pool(light: NDArray[np.float32], fine: int, curve: NDArray[np.float32], top: float, out: NDArray[np.uint8]) -> None:
+    """Average fine x fine samples after the tone curve, a table over light from 0 to `top`, to 8 bits."""
+    last = curve.shape[0] - 1
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            for k in range(3):
+                total = 0.0
+                for a in range(fine):
+                    for b in range(fine):
+                        at = min(light[i * fine + a, j * fine + b, k] / top, 1.0) * last
+                        low = min(int(at), last - 1)
+                        total += curve[low] + (at - low) * (curve[low + 1] - curve[low])
+                out[i, j, k] = int(255.0 * total / (fine * fine) + 0.5)

@@ -1,4 +1,4 @@
-"""Compiled loops of the draft renderer: what light reaches a point, what leaves it towards the eye, and the pixels."""
+"""Compiled loops of the draft renderer: what light reaches a point, and what leaves it towards the eye."""
 
 from __future__ import annotations
 
@@ -283,19 +283,3 @@ def _share(
             out[g] /= total
         if total > _ENOUGH:
             return
-
-
-@compiled
-def pool(light: NDArray[np.float32], fine: int, curve: NDArray[np.float32], top: float, out: NDArray[np.uint8]) -> None:
-    """Average fine x fine samples after the tone curve, a table over light from 0 to `top`, to 8 bits."""
-    last = curve.shape[0] - 1
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            for k in range(3):
-                total = 0.0
-                for a in range(fine):
-                    for b in range(fine):
-                        at = min(light[i * fine + a, j * fine + b, k] / top, 1.0) * last
-                        low = min(int(at), last - 1)
-                        total += curve[low] + (at - low) * (curve[low + 1] - curve[low])
-                out[i, j, k] = int(255.0 * total / (fine * fine) + 0.5)
