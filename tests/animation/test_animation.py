@@ -6,14 +6,14 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from animation_cases import FPS, FRAMES, painted_skin, waved
+from animation_cases import FPS, FRAMES, painted_skin
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cajole.animation import Animation, Contacts, blocks
 from cajole.errors import Cancelled, InputError
 from cajole.mesh import box_tets, grid_triangles
-from cajole.progress import report
+from cajole.progress import portion, report
 
 
 def test_counts_and_times_identity(tets: Animation) -> None:
@@ -77,8 +77,15 @@ def test_wrong_shapes_bad_input(tets: Animation) -> None:
         Animation(tets.mesh, tets.positions.astype(complex))
     with pytest.raises(InputError, match="velocities has shape"):
         replace(tets, velocities=tets.positions[:-1])
-    with pytest.raises(InputError, match="mesh must be"):
-        Animation("mesh.veg", tets.positions)  # type: ignore[arg-type]
+    for name, value in (
+        ("mesh", "mesh.veg"),
+        ("contacts", [1]),
+        ("skin", tets.mesh),
+        ("name", ""),
+        ("start_frame", 0.5),
+    ):
+        with pytest.raises(InputError, match=name):
+            replace(tets, **{name: value})
 
 
 @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf, "fast"])
@@ -216,10 +223,16 @@ def test_report_calls_and_cancels_identity() -> None:
     report(lambda fraction, text: heard.append((fraction, text)), 1.5, "work")
     report(None, 0.5, "work")
     assert heard == [(1.0, "work")]
-    with pytest.raises(Cancelled, match="stopped at 50% \\(work\\)"):
+    with pytest.raises(Cancelled, match=r"stopped at 50% \(work\)"):
         report(lambda fraction, text: False, 0.5, "work")
 
 
-def test_wave_is_not_at_rest_identity() -> None:
-    mesh = box_tets(1, 1, 1)
-    assert (np.abs(waved(mesh.vertices) - mesh.vertices).max(axis=(1, 2)) > 0.01).all()
+def test_portion_is_a_part_of_the_whole_identity() -> None:
+    heard = []
+    part = portion(lambda fraction, text: heard.append(fraction), 0.5, 0.75)
+    for fraction in (0.0, 0.5, 1.0):
+        report(part, fraction, "work")
+    assert heard == [0.5, 0.625, 0.75]
+    assert portion(None, 0.0, 1.0) is None
+    with pytest.raises(Cancelled):
+        report(portion(lambda fraction, text: False, 0.0, 0.5), 0.5, "work")

@@ -46,8 +46,7 @@ class Animation:
     name: str = field(default="animation", kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mesh, MeshTet | MeshTri):
-            raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(self.mesh).__name__}")
+        _require_type(self.mesh, "mesh", MeshTet, MeshTri)
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
@@ -58,8 +57,10 @@ class Animation:
         if self.velocities is not None:
             object.__setattr__(self, "velocities", held_frames(self.velocities, "velocities", n, len(positions)))
         if self.contacts is not None:
+            _require_type(self.contacts, "contacts", Contacts)
             self.contacts.require_within(len(positions), n)
         if self.skin is not None:
+            _require_type(self.skin, "skin", Skin)
             _require_rides(self.skin, self.mesh)
 
     def __repr__(self) -> str:
@@ -183,6 +184,12 @@ def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
     if skin.embedding is None:
         return np.asarray(positions, dtype=np.float64)
     return skin.follow(np.asarray(positions, dtype=np.float64))
+
+
+def _require_type(value: object, name: str, *kinds: type) -> None:
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"{name} must be a {wanted}, not {type(value).__name__}")
 
 
 def _require_rides(skin: Skin, mesh: MeshTet | MeshTri) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 CRATE = b"PXR-USDC"
 # seconds for a file of any size, and more for each byte: a slow disk reads a megabyte in less
-_PATIENCE, _PATIENCE_PER_BYTE = 60.0, 1e-6
+_PATIENCE, _PATIENCE_PER_BYTE = 20.0, 1e-6
 # seconds between two looks at the child; a cancelled read ends within this time
 _GLANCE = 0.1
 
