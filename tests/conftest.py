@@ -72,12 +72,15 @@ def solid_one() -> BodySolid:
     return BodySolid(rough_box(), MaterialStVK(young=2e4, poisson=0.3, density=900.0), fixed=[0, 5])
 
 
+def many_materials(count: int) -> list[MaterialStVK]:
+    draw = np.random.default_rng(5).uniform(size=(count, 3))
+    return [MaterialStVK(1e4 * (1 + 9 * a), -0.2 + 0.65 * b, 500 * (1 + c)) for a, b, c in draw]
+
+
 def solid_many() -> BodySolid:
     """A material for each tet, and both kinds of damping."""
     mesh = rough_box()
-    draw = np.random.default_rng(5).uniform(size=(len(mesh.tets), 3))
-    materials = [MaterialStVK(1e4 * (1 + 9 * a), -0.2 + 0.65 * b, 500 * (1 + c)) for a, b, c in draw]
-    return BodySolid(mesh, materials, damping=(0.7, 0.02))
+    return BodySolid(mesh, many_materials(len(mesh.tets)), damping=(0.7, 0.02))
 
 
 def spring_edges(mesh: MeshTet) -> NDArray[np.int64]:
@@ -156,7 +159,7 @@ def cloth() -> Callable[..., BodySprings]:
         mesh = grid_triangles(cells, cells, size=(1.0, 1.0))
         sides = np.vstack([mesh.triangles[:, [a, b]] for a, b in ((0, 1), (1, 2), (2, 0))])
         edges = np.unique(np.sort(sides, axis=1), axis=0)
-        options = {"stiffness": 60.0, "mass": 0.02, "damping": 0.05, "fixed": [0, cells], "mesh": mesh} | options
-        return BodySprings(mesh.vertices, edges, **options)
+        given: dict[str, Any] = {"stiffness": 60.0, "mass": 0.02, "damping": 0.05, "fixed": [0, cells], "mesh": mesh}
+        return BodySprings(mesh.vertices, edges, **(given | options))
 
     return make

@@ -110,14 +110,24 @@ def test_atomic_path_identity(tmp_path: Path) -> None:
     assert os.listdir(target.parent) == ["file.txt"]
 
 
+def write_and_fail(target: Path, failure: BaseException) -> None:
+    with storage.atomic_path(target) as path:
+        path.write_bytes(b"half")
+        raise failure
+
+
+def write_plainly(target: Path) -> None:
+    with storage.atomic_path(target) as path:
+        path.write_text("never seen")
+
+
 def test_atomic_path_keeps_the_old_identity(tmp_path: Path) -> None:
     """An error, of any kind, leaves the old file and nothing beside it."""
     target = tmp_path / "file.bin"
     target.write_bytes(b"old")
     for failure in (RuntimeError("crash"), KeyboardInterrupt(), cajole.Cancelled("stop")):
-        with pytest.raises(type(failure)), storage.atomic_path(target) as path:
-            path.write_bytes(b"half")
-            raise failure
+        with pytest.raises(type(failure)):
+            write_and_fail(target, failure)
         assert target.read_bytes() == b"old"
         assert os.listdir(tmp_path) == ["file.bin"]
 
@@ -125,11 +135,10 @@ def test_atomic_path_keeps_the_old_identity(tmp_path: Path) -> None:
 def test_atomic_path_bad_input(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("a file, not a folder")
     with pytest.raises(cajole.FileError, match=r"cannot write .*plain/inside.txt: .*choose another place"):
-        with storage.atomic_path(tmp_path / "plain" / "inside.txt") as path:
-            path.write_text("never")
+        write_plainly(tmp_path / "plain" / "inside.txt")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(cajole.FileError, match="cannot write"), storage.atomic_path(tmp_path / "folder") as path:
-        path.write_text("never")
+    with pytest.raises(cajole.FileError, match="cannot write"):
+        write_plainly(tmp_path / "folder")
     assert sorted(os.listdir(tmp_path)) == ["folder", "plain"]
 
 
@@ -221,14 +230,14 @@ def test_index_array_bad_input() -> None:
 
 
 def test_numbers_bad_input() -> None:
-    assert checks.positive(np.float32(2), "a") == 2.0
+    assert checks.positive(np.float32(2), "a") == 2.0  # type: ignore[arg-type]
     assert checks.positive(0, "a", zero=True) == 0.0
     for value in (0, -1, float("nan"), float("inf"), None, "x"):
-        with pytest.raises(cajole.InputError, match="^a (is|must be)"):
+        with pytest.raises(cajole.InputError, match=r"^a (is|must be)"):
             checks.positive(value, "a")  # type: ignore[arg-type]
-    assert checks.count(np.int64(3), "n", most=3) == 3
+    assert checks.count(np.int64(3), "n", most=3) == 3  # type: ignore[arg-type]
     for number in (0, 4, 2.0, True, "3", None):
-        with pytest.raises(cajole.InputError, match="^n (is|must be)"):
+        with pytest.raises(cajole.InputError, match=r"^n (is|must be)"):
             checks.count(number, "n", most=3)  # type: ignore[arg-type]
     with pytest.raises(cajole.InputError, match="mode is 'c', but must be one of 'a', 'b'"):
         checks.one_of("c", "mode", ("a", "b"))

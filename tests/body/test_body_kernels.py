@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cajole.body import Body, BodySolid, BodySprings, kernels_solid, kernels_springs
-from conftest import Array, solid_many, springs_many
+from conftest import Array, many_materials, solid_many, springs_many
 
 
 def assemble(body: Body, elements: np.ndarray, blocks: Array) -> Array:
@@ -23,7 +23,10 @@ class Tets:
 
     def __init__(self, body: BodySolid):
         self.body, self.tets, self.g, self.V = body, body.mesh.tets, body.mesh.gradients, body.mesh.volumes
-        _, _, _, self.lam, self.mu = body._elastic
+        self.lam, self.mu = np.array([material.lame for material in many_materials(len(self.tets))]).T.copy()
+        # what the compiled loops take, in their order
+        self.elastic = (self.tets.astype(np.int32), np.array(self.g), np.array(self.V), self.lam, self.mu)
+        self.places = (body.pattern.slots, body.pattern.stride)
 
     def gradient(self, u: Array) -> Array:
         return np.einsum("eai,eaj->eij", u[self.tets], self.g)
@@ -96,19 +99,19 @@ def motion(random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def test_tet_energy_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
-    assert kernels_solid.energy(motion[0], *tets.body._elastic) == pytest.approx(tets.energy(motion[0]), rel=1e-13)
+    assert kernels_solid.energy(motion[0], *tets.elastic) == pytest.approx(tets.energy(motion[0]), rel=1e-13)
 
 
 def test_tet_force_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     out = np.ones((tets.body.count, 3))
-    kernels_solid.force(motion[0], *tets.body._elastic, out)
+    kernels_solid.force(motion[0], *tets.elastic, out)
     want = 1 + tets.force(motion[0])
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
 
 def test_tet_force_change_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     out = np.ones((tets.body.count, 3))
-    kernels_solid.force_change(*motion, *tets.body._elastic, 0.3, out)
+    kernels_solid.force_change(*motion, *tets.elastic, 0.3, out)
     want = 1 + 0.3 * tets.force_change(*motion)
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
@@ -116,7 +119,7 @@ def test_tet_force_change_agreement(tets: Tets, motion: tuple[Array, Array]) -> 
 def test_tet_force_stiffness_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     pattern = tets.body.pattern
     out, data = np.zeros((tets.body.count, 3)), np.zeros(pattern.entries)
-    kernels_solid.force_stiffness(motion[0], *tets.body._elastic, *tets.body._places, 0.3, out, data)
+    kernels_solid.force_stiffness(motion[0], *tets.elastic, *tets.places, 0.3, out, data)
     force, stiffness = tets.force(motion[0]), 0.3 * tets.stiffness(motion[0])
     np.testing.assert_allclose(out, force, rtol=0, atol=1e-12 * abs(force).max())
     np.testing.assert_allclose(pattern.matrix(data).toarray(), stiffness, rtol=0, atol=1e-13 * abs(stiffness).max())
@@ -125,7 +128,7 @@ def test_tet_force_stiffness_agreement(tets: Tets, motion: tuple[Array, Array]) 
 def test_tet_stiffness_change_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     pattern = tets.body.pattern
     data = np.zeros(pattern.entries)
-    kernels_solid.stiffness_change(*motion, *tets.body._elastic, *tets.body._places, 0.3, data)
+    kernels_solid.stiffness_change(*motion, *tets.elastic, *tets.places, 0.3, data)
     want = 0.3 * tets.stiffness_change(*motion)
     np.testing.assert_allclose(pattern.matrix(data).toarray(), want, rtol=0, atol=1e-13 * abs(want).max())
 
@@ -142,6 +145,7 @@ class Springs:
 
     def __init__(self, body: BodySprings, u: Array, v: Array):
         self.body, self.edges = body, body.edges
+        self.elastic = (body.edges.astype(np.int32), body.spring_stiffness, body.rest_lengths)
         q = body.vertices + u
         self.q, self.v = q, v
         x = q[self.edges[:, 0]] - q[self.edges[:, 1]]
@@ -188,13 +192,13 @@ def springs(random: np.random.Generator) -> Springs:
 
 def test_spring_energy_agreement(springs: Springs) -> None:
     want = 0.5 * (springs.body.spring_stiffness * (springs.l - springs.body.rest_lengths) ** 2).sum()
-    assert kernels_springs.energy(springs.q, *springs.body._elastic) == pytest.approx(want, rel=1e-13)
+    assert kernels_springs.energy(springs.q, *springs.elastic) == pytest.approx(want, rel=1e-13)
 
 
 @pytest.mark.parametrize(("elastic", "drag"), [(1.0, 0.0), (0.0, 1.0), (0.7, 1.9)])
 def test_spring_force_agreement(springs: Springs, elastic: float, drag: float) -> None:
     out = np.ones_like(springs.q)
-    kernels_springs.force(springs.q, springs.v, *springs.body._elastic, springs.body.spring_damping, elastic, drag, out)
+    kernels_springs.force(springs.q, springs.v, *springs.elastic, springs.body.spring_damping, elastic, drag, out)
     want = 1 + springs.force(elastic, drag)
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
@@ -204,7 +208,7 @@ def test_spring_matrix_agreement(springs: Springs, kind: int) -> None:
     body, pattern = springs.body, springs.body.pattern
     data = np.zeros(pattern.entries)
     kernels_springs.matrix(
-        kind, springs.q, springs.v, *body._elastic, body.spring_damping, body.clamp,
+        kind, springs.q, springs.v, *springs.elastic, body.spring_damping, body.clamp,
         pattern.slots, pattern.stride, 0.4, data,
     )  # fmt: skip
     signs = np.array([[1.0, -1.0], [-1.0, 1.0]])
@@ -213,5 +217,5 @@ def test_spring_matrix_agreement(springs: Springs, kind: int) -> None:
 
 
 def test_spring_shortest_agreement(springs: Springs) -> None:
-    where, least = kernels_springs.shortest(springs.q, springs.body._springs)
+    where, least = kernels_springs.shortest(springs.q, springs.elastic[0])
     assert (where, least) == (int(np.argmin(springs.l)), pytest.approx(springs.l.min(), rel=1e-15))

@@ -69,7 +69,8 @@ def kind_of(shape: Array, body: cj.BodySolid) -> str:
 
 def first_frequencies(body: cj.BodySolid) -> dict[str, float]:
     """The lowest frequency [Hz] of each kind."""
-    found, first = cj.modes(body, 8, cache=False), {}
+    found = cj.modes(body, 8, cache=False)
+    first: dict[str, float] = {}
     for index, frequency in enumerate(found.frequencies):
         first.setdefault(kind_of(found.shape(index), body), float(frequency))
     return first

@@ -48,7 +48,7 @@ def test_force_forms_agreement(integrator: str) -> None:
     body = beam_body((3, 1, 1))
     force = np.zeros((body.count, 3))
     force[-1] = (0, 1.0, -3.0)
-    forms = [force, lambda t: force, np.broadcast_to(force, (9, body.count, 3)), force.tolist()]
+    forms: list[Any] = [force, lambda t: force, np.broadcast_to(force, (9, body.count, 3)), force.tolist()]
     runs = [cj.simulate(body, 9, 0.01, force=form, integrator=integrator).positions for form in forms]
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0], other)
@@ -291,6 +291,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", list(CASES))
 def test_simulate_bad_input(case: str) -> None:
     options, message = CASES[case]
-    given = {"body": cj.BodySolid(box_tets(2, 1, 1), fixed=[0, 1, 2, 3]), "frames": 6, "dt": 0.01} | options
+    body = cj.BodySolid(box_tets(2, 1, 1), fixed=[0, 1, 2, 3])
+    given: dict[str, Any] = {"body": body, "frames": 6, "dt": 0.01}
     with pytest.raises(cj.InputError, match=message):
-        cj.simulate(**given)
+        cj.simulate(**(given | options))
