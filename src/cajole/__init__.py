@@ -35,14 +35,14 @@ _HOMES = {
     "State": "cajole.dynamics",
     "embed": "cajole.mesh",
     "modes": "cajole.dynamics",
-    "picture": "cajole.picture",
+    "picture": "cajole.pictures",
     "pose": "cajole.dynamics",
     "read_animation": "cajole.animation",
     "read_mesh": "cajole.mesh",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
-    "strip": "cajole.picture",
+    "strip": "cajole.pictures",
     "subdivide": "cajole.mesh",
     "voxelise": "cajole.mesh",
     "write_mesh": "cajole.mesh",
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from cajole.mesh import subdivide as subdivide
     from cajole.mesh import voxelise as voxelise
     from cajole.mesh import write_mesh as write_mesh
-    from cajole.picture import picture as picture
-    from cajole.picture import strip as strip
+    from cajole.pictures import picture as picture
+    from cajole.pictures import strip as strip
     from cajole.scenes import scene as scene
     from cajole.scenes import scene_names as scene_names

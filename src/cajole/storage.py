@@ -71,9 +71,9 @@ def cache_load(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
     """The arrays stored under `key`, or None when there are none (or they are damaged)."""
     path = cache_folder() / kind / f"{key}.npz"
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
         return None
 
 

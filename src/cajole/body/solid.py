@@ -47,7 +47,8 @@ class BodySolid(Body):
         self.alpha = checks.positive(damping[0], "damping alpha (1/s)", zero=True)
         self.beta = checks.positive(damping[1], "damping beta (s)", zero=True)
         self._tets = np.ascontiguousarray(mesh.tets, dtype=np.int32)
-        self._elastic = (self._tets, np.ascontiguousarray(mesh.gradients), np.ascontiguousarray(mesh.volumes), lam, mu)
+        # what the compiled loops need of every tet: corners, shape gradients, volume, λ, μ
+        self.elastic = (self._tets, np.ascontiguousarray(mesh.gradients), np.ascontiguousarray(mesh.volumes), lam, mu)
         self._places = (self.pattern.slots, self.pattern.stride)
 
     @cached_property
@@ -57,12 +58,12 @@ class BodySolid(Body):
         return data
 
     def energy(self, displacement: ArrayLike) -> float:
-        total = kernels.energy(self.checked(displacement), *self._elastic)
+        total = kernels.energy(self.checked(displacement), *self.elastic)
         return float(checks.finite_result(np.asarray(total), "the energy"))
 
     def force(self, displacement: ArrayLike) -> Array:
         out = np.zeros((self.count, 3))
-        kernels.force(self.checked(displacement), *self._elastic, out)
+        kernels.force(self.checked(displacement), *self.elastic, out)
         return checks.finite_result(out, "the force")
 
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
@@ -74,7 +75,7 @@ class BodySolid(Body):
     def force_stiffness(self, u: Array, data: Array, *, scale: float = 1.0) -> Array:
         """f(u) (n, 3), and data += scale K(u) on `pattern`; unchecked and fast."""
         out = np.zeros((self.count, 3))
-        kernels.force_stiffness(u, *self._elastic, *self._places, scale, out, data)
+        kernels.force_stiffness(u, *self.elastic, *self._places, scale, out, data)
         return out
 
     def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
@@ -92,7 +93,7 @@ class BodySolid(Body):
 
     def total_force(self, u: Array, v: Array) -> Array:
         out = self._drag(u, v) if self.alpha or self.beta else np.zeros((self.count, 3))
-        kernels.force(u, *self._elastic, out)
+        kernels.force(u, *self.elastic, out)
         return out
 
     @property
@@ -105,7 +106,7 @@ class BodySolid(Body):
         np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
         force = self.force_stiffness(u, out, scale=1.0 + drag * self.beta)
         if self.beta:
-            kernels.stiffness_change(u, v, *self._elastic, *self._places, self.beta, out)
+            kernels.stiffness_change(u, v, *self.elastic, *self._places, self.beta, out)
         if self.alpha or self.beta:
             force += self._drag(u, v)
         return force
@@ -114,18 +115,18 @@ class BodySolid(Body):
         return self.mesh
 
     def content(self) -> str:
-        _, _, _, lam, mu = self._elastic
+        _, _, _, lam, mu = self.elastic
         return content_hash("solid", self.mesh.content, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
 
     def _drag(self, u: Array, v: Array) -> Array:
         out = self.alpha * (self.mass @ v.ravel()).reshape(-1, 3) if self.alpha else np.zeros((self.count, 3))
         if self.beta:
-            kernels.force_change(u, v, *self._elastic, self.beta, out)
+            kernels.force_change(u, v, *self.elastic, self.beta, out)
         return out
 
     def _change(self, u: Array, v: Array, scale: float) -> Array:
         data = np.zeros(self.pattern.entries)
-        kernels.stiffness_change(u, v, *self._elastic, *self._places, scale, data)
+        kernels.stiffness_change(u, v, *self.elastic, *self._places, scale, data)
         return data
 
 

@@ -107,7 +107,8 @@ class Stepper:
             self._system.values[:] = body.mass_values
             self._system.factorise()
             a = self._system.solve(load - body.total_force(u, v))
-        return Past(u, v, a, u - self.h * v, v)
+        # the step before the start, to second order, which is what bdf2 needs to keep its order
+        return Past(u, v, a, u - self.h * v + 0.5 * self.h**2 * a, v - self.h * a)
 
     def step(self, past: Past, load: Array) -> Past:
         """The state one step later under the external force `load` (n, 3) at its end."""

@@ -74,6 +74,7 @@ class _Statics:
     def __init__(self, body: Body, pinned: Index, weight: Array, progress: Progress | None):
         self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
         self._rigid = body.drifting_motions(pinned)
+        self._loose = [piece for piece in body.pieces if np.any(self._rigid[3 * piece[0]] != 0)]
         dofs = np.setdiff1d(body.free_dofs, dofs_of(pinned))
         if len(dofs) == 0:
             raise InputError("every vertex is fixed or pinned, so nothing is left to solve; leave one free")
@@ -100,7 +101,7 @@ class _Statics:
                 continue
             u, done = found, done + part
             if done >= 1.0 - 1e-12:
-                return turned(self.body, u, load, self._rigid) if self._rigid.shape[1] else u
+                return turned(self.body, u, load, self._loose, self._newton) if self._loose else u
             part = min(2.0 * part, 1.0 - done)
 
     def _predicted(self, u: Array, goal: Array) -> Array:

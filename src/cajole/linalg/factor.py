@@ -65,6 +65,7 @@ class Factor:
         self._complete = bool((self._take < self._entries).all())
         self._values = np.empty(len(self._take))
         self._pattern = pattern
+        self._ready = False
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
         self._solver: pardiso.Pardiso | SuperLU = (
             pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values))
@@ -80,9 +81,11 @@ class Factor:
             raise InputError(
                 f"refactor needs {self._entries} real values in canonical order, not {data.dtype} {data.shape}"
             )
+        self._ready = False
         values = self._gather(data)
         self._largest = float(np.abs(values).max(initial=0.0))
         self._solver.factorise(values)
+        self._ready = True
 
     def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right: (n,) or (n, k).
@@ -96,6 +99,8 @@ class Factor:
             raise InputError("the right-hand side has entries that are not finite")
         if right.size == 0:
             return np.empty(right.shape)
+        if not self._ready:
+            raise SolveError("there are no factors to solve with: the last factorisation failed")
         x = self._solver.solve(right)
         size, load = float(np.abs(x).max()), float(np.abs(right).max())
         if not self._largest * size <= SINGULAR * load or (self.perturbed and not self._solves(x, right)):

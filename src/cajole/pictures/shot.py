@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from cajole.animation import Animation
 from cajole.checks import count, one_of
 from cajole.errors import InputError
-from cajole.picture import mitsuba
-from cajole.picture.camera import MOST_PIXELS, View
-from cajole.picture.cast import Cast, assembled, staged
-from cajole.picture.draft import draft
-from cajole.picture.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
-from cajole.picture.stage import Stage
-from cajole.picture.subject import ROLES, Subject, as_subject, in_other_state, is_positions, telling_frame
+from cajole.pictures import mitsuba
+from cajole.pictures.camera import MOST_PIXELS, View
+from cajole.pictures.cast import Cast, assembled, staged
+from cajole.pictures.draft import draft
+from cajole.pictures.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
+from cajole.pictures.stage import Stage
+from cajole.pictures.subject import ROLES, Subject, as_subject, in_other_state, is_positions, telling_frame
 from cajole.progress import Progress, report
 
 Pixels = NDArray[np.uint8]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb, srgb_from_linear
-from cajole.picture.camera import Camera
+from cajole.pictures.camera import Camera
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.picture.kernels import F, I, compiled, inlined
+from cajole.pictures.kernels import F, I, compiled, inlined
 
 # the least share of a pixel's neighbours' weight below which the blur keeps the pixel as it is
 _LEAST_WEIGHT = 1e-6

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb
-from cajole.picture import kernels, kernels_light
-from cajole.picture.actors import Actor
-from cajole.picture.stage import FILL, FILLET, FLOOR_BEHIND, Light, Stage, toned
+from cajole.pictures import kernels, kernels_light
+from cajole.pictures.actors import Actor
+from cajole.pictures.stage import FILL, FILLET, FLOOR_BEHIND, Light, Stage, toned
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb
 from cajole.errors import MissingExtra
-from cajole.picture.actors import Actor
-from cajole.picture.draft import features
-from cajole.picture.stage import FILL, Light, Stage, toned
+from cajole.pictures.actors import Actor
+from cajole.pictures.draft import features
+from cajole.pictures.stage import FILL, Light, Stage, toned
 
 VARIANT = "scalar_rgb"  # the LLVM variants abort the process where the system's LLVM is of another version
 BOUNCES = 4

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cajole.picture.shot import picture, strip
+from cajole.pictures.shot import picture, strip
 
 __all__ = ["picture", "strip"]

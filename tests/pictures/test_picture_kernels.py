@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cajole.picture import kernels, kernels_light
-from cajole.picture.draft import LOOK, _looking
+from cajole.pictures import kernels, kernels_light
+from cajole.pictures.draft import LOOK, _looking
 
 RNG = np.random.default_rng(12)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cajole.picture.camera import MARGIN, View, framed
-from cajole.picture.stage import Stage, toned
+from cajole.pictures.camera import MARGIN, View, framed
+from cajole.pictures.stage import Stage, toned
 
 angles = st.tuples(st.floats(-360, 360), st.floats(-30, 90), st.floats(5, 90))
 sizes = st.tuples(st.integers(32, 2000), st.integers(32, 2000))

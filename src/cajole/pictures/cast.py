@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.checks import real_array
 from cajole.errors import InputError
-from cajole.picture.actors import Actor, arrows, edges, ghosted, marks
-from cajole.picture.camera import View, framed
-from cajole.picture.stage import Stage
-from cajole.picture.subject import Subject
+from cajole.pictures.actors import Actor, arrows, edges, ghosted, marks
+from cajole.pictures.camera import View, framed
+from cajole.pictures.stage import Stage
+from cajole.pictures.subject import Subject
 
 Floats = NDArray[np.float64]
 

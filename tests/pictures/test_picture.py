@@ -12,11 +12,11 @@ import pytest
 from cajole.animation import Animation
 from cajole.errors import Cancelled, InputError, MissingExtra
 from cajole.mesh import MeshTri, grid_triangles
-from cajole.picture import mitsuba, picture, strip
-from cajole.picture.cast import assembled, staged
-from cajole.picture.draft import coverage
-from cajole.picture.shot import CAMERA
-from cajole.picture.subject import INPUT, OUTPUT, as_subject
+from cajole.pictures import mitsuba, picture, strip
+from cajole.pictures.cast import assembled, staged
+from cajole.pictures.draft import coverage
+from cajole.pictures.shot import CAMERA
+from cajole.pictures.subject import INPUT, OUTPUT, as_subject
 
 SMALL = {"size": (96, 64), "samples": 4}
 RENDERERS = ["draft", pytest.param("mitsuba", marks=pytest.mark.skipif(not mitsuba.is_here(), reason="no mitsuba"))]

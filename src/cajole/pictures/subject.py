@@ -14,7 +14,7 @@ from cajole.animation.animation import skin_positions
 from cajole.checks import real_array
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
-from cajole.picture.actors import Actor, shaded
+from cajole.pictures.actors import Actor, shaded
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,221 @@
+"""Bases: the few deformations in which a body is allowed to move.
+
+Every function takes and returns displacement vectors as columns (3n, k); results are mass-orthonormal, UᵀMU = I.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body
+from cajole.dynamics import Modes, modes
+from cajole.dynamics.restricted import Restricted
+from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+
+# A column that loses all but this share of its length to the columns before it depends on them.
+DEPENDENT = 1e-9
+
+
+def orthonormal(body: Body, vectors: ArrayLike, *, drop: bool = False) -> Array:
+    """Mass Gram-Schmidt, iterated twice, in the order given: span unchanged, UᵀMU = I to rounding.
+
+    drop: leave out columns that depend on those before them; else they raise InputError.
+    """
+    V = checks.real_array(vectors, "basis", (3 * body.count, None))
+    columns: list[Array] = []
+    for index, column in enumerate(V.T):
+        before = mass_norm(body, column)
+        out = _without(body, column, columns)
+        after = mass_norm(body, out)
+        if after <= DEPENDENT * before or before == 0.0:
+            if drop:
+                continue
+            raise InputError(
+                f"column {index} of the basis is {'zero' if before == 0 else 'a combination of those before it'}; "
+                "leave it out"
+            )
+        columns.append(out / after)
+    if not columns:
+        raise InputError("the basis is empty: give at least one column that is not zero")
+    return np.stack(columns, axis=1)
+
+
+def _without(body: Body, column: Array, basis: Sequence[Array]) -> Array:
+    """`column` minus its part along the mass-orthonormal `basis`, removed twice against rounding."""
+    if not basis:
+        return column
+    U = np.stack(basis, axis=1)
+    MU = body.mass @ U
+    for _ in range(2):
+        column = column - U @ (MU.T @ column)
+    return column
+
+
+def mass_norm(body: Body, vector: Array) -> float:
+    """√(vᵀMv) of v (3n,)."""
+    return float(np.sqrt(max(vector @ (body.mass @ vector), 0.0)))
+
+
+def principal(body: Body, snapshots: ArrayLike, *, size: int | None = None, energy: float = 0.9999) -> Array:
+    """Mass-PCA: the directions that hold most of the snapshots (3n, k), `size` of them or a share `energy` of Σ|q|²_M.
+
+    Through the Gram matrix QᵀMQ of the snapshots (the method of snapshots).
+    """
+    Q = checks.real_array(snapshots, "snapshots", (3 * body.count, None))
+    values, vectors = np.linalg.eigh(Q.T @ (body.mass @ Q))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > DEPENDENT**2 * max(values[0], 0.0)
+    if not kept.any():
+        raise InputError("the snapshots are all zero: there is nothing to take components of")
+    values, vectors = values[kept], vectors[:, kept]
+    if size is None:
+        share = np.cumsum(values) / values.sum()
+        size = int(np.searchsorted(share, checks.positive(energy, "energy") - 1e-15)) + 1
+    size = min(checks.count(size, "size"), len(values))
+    return orthonormal(body, Q @ (vectors[:, :size] / np.sqrt(values[:size])))
+
+
+def modal_derivatives(body: Body, linear: Modes | ArrayLike) -> Array:
+    """Ψ_ab = -K⁻¹ (H:φ_a) φ_b for a <= b (3n, k(k+1)/2): how linear modes bend as they grow (Barbič and James 2005).
+
+    Free bodies: the right-hand side is projected to the range of K and the solution kept orthogonal to rigid motions.
+    """
+    shapes = linear.shapes if isinstance(linear, Modes) else checks.real_array(linear, "modes", (3 * body.count, None))
+    solver = _Tangent(body, np.zeros((body.count, 3)))
+    columns = []
+    rest = np.zeros((body.count, 3))
+    for a in range(shapes.shape[1]):
+        change = body.stiffness_change(rest, shapes[:, a].reshape(-1, 3))
+        columns += [solver.solve(-(change @ shapes[:, b])) for b in range(a, shapes.shape[1])]
+    return np.stack(columns, axis=1)
+
+
+class _Tangent:
+    """K(u) factorised, singular directions held: K x = b projected to its range, x orthogonal to its null space.
+
+    At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009).
+    """
+
+    def __init__(self, body: Body, u: Array):
+        rigid = body.drifting_motions(np.empty(0, dtype=np.int64))
+        self.null = _null_space(body, u, rigid)
+        self._system = Restricted(body, body.free_dofs, border=self.null if self.null.shape[1] else None)
+        body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
+        self._system.factorise_as("kkt" if self.null.shape[1] else "symmetric")
+
+    def solve(self, right: Array) -> Array:
+        b = right - self.null @ (self.null.T @ right)
+        return self._system.solve(b.reshape(-1, 3)).ravel()
+
+
+def _null_space(body: Body, u: Array, rigid: Array) -> Array:
+    """Euclidean-orthonormal rigid motions along which the force at `u` does not change: K(u) x = 0."""
+    if rigid.shape[1] == 0:
+        return rigid
+    K = body.stiffness(u)
+    Q, _ = np.linalg.qr(rigid)
+    values, turn = np.linalg.eigh(Q.T @ (K @ Q))
+    still = abs(values) <= 1e-9 * K.diagonal().max()
+    return Q @ turn[:, still]
+
+
+@dataclass(frozen=True)
+class BasisReport:
+    """What a keyframe basis holds: sizes of its parts, and how much of each key it misses, |q - UUᵀMq| / |q|."""
+
+    keys: int
+    tangents: int
+    extras: int
+    missed: tuple[float, ...]
+
+    def __str__(self) -> str:
+        total = self.keys + self.tangents + self.extras
+        rows = [f"basis of {total}: {self.keys} from keys, {self.tangents} from tangents, {self.extras} added"]
+        rows += [f"  key {i}: missed {share:.1e} of its size" for i, share in enumerate(self.missed)]
+        return "\n".join(rows)
+
+
+def key_tangents(body: Body, poses: Array) -> Array:
+    """Tangents of the keyframe deformation curve (eq. (6)): K(q_i) T⁰ = K(q_{i+1}) T¹ = f_{i+1} - f_i, (3n, 2(k-1)).
+
+    poses: (k, n, 3) in order of time, the start first; f_i is the force that holds pose i.
+    """
+    forces = [body.force(pose).ravel() for pose in poses]
+    solvers: list[_Tangent] = [_Tangent(body, pose) for pose in poses]
+    columns = []
+    for i in range(len(poses) - 1):
+        jump = forces[i + 1] - forces[i]
+        columns += [solvers[i].solve(jump), solvers[i + 1].solve(jump)]
+    return np.stack(columns, axis=1) if columns else np.empty((3 * body.count, 0))
+
+
+def keyframe_basis(
+    body: Body,
+    poses: ArrayLike,
+    *,
+    tangents: bool = True,
+    extras: ArrayLike | None = None,
+    extra_size: int = 10,
+    size: int | None = None,
+) -> tuple[Array, BasisReport]:
+    """The basis of §4.3: keys, tangents, and the most significant `extra_size` directions of `extras` beside them.
+
+    poses: (k, n, 3) in order of time, the start first (rest may be among them); extras: (3n, m) modes or recorded
+    deformations, of which what the keys already span is removed first (eq. (9)).
+    size: compress keys and tangents together to this many by mass-PCA, as the paper allows.
+    """
+    keys = checks.real_array(poses, "poses", (None, body.count, 3))
+    flat = keys.reshape(len(keys), -1).T
+    moved = flat[:, np.linalg.norm(flat, axis=0) > 0]
+    if moved.shape[1] == 0:
+        raise InputError("every key is the rest shape: there is no motion to make a basis for")
+    own = _unit(body, moved)
+    ahead = _unit(body, key_tangents(body, keys)) if tangents else np.empty((len(flat), 0))
+    core = orthonormal(body, own, drop=True)
+    count = core.shape[1]
+    core = orthonormal(body, np.hstack([own, ahead]), drop=True)
+    if size is not None and size < core.shape[1]:
+        core = principal(body, np.hstack([own, ahead]), size=size)
+    U = core if extras is None else np.hstack([core, _beside(body, core, extras, extra_size)])
+    missed = tuple(_missed(body, U, column) for column in flat.T)
+    kept = min(count, core.shape[1])
+    return U, BasisReport(kept, core.shape[1] - kept, U.shape[1] - core.shape[1], missed)
+
+
+def enriched(body: Body, basis: Array, extras: ArrayLike, *, size: int) -> Array:
+    """`basis` and the `size` most significant directions of `extras` that it lacks (eq. (9)); its own stay."""
+    return np.hstack([basis, _beside(body, basis, extras, size)])
+
+
+def _beside(body: Body, basis: Array, extras: ArrayLike, size: int) -> Array:
+    examples = checks.real_array(extras, "extras", (3 * body.count, None))
+    MU = body.mass @ basis
+    rest = examples
+    for _ in range(2):
+        rest = rest - basis @ (MU.T @ rest)
+    found = principal(body, rest, size=size)
+    found = found - basis @ (MU.T @ found)
+    return orthonormal(body, found)
+
+
+def _unit(body: Body, columns: Array) -> Array:
+    """Columns scaled to mass-length one, so that soft and stiff ones count alike."""
+    lengths = np.array([mass_norm(body, column) for column in columns.T])
+    return columns[:, lengths > 0] / lengths[lengths > 0]
+
+
+def _missed(body: Body, U: Array, q: Array) -> float:
+    size = mass_norm(body, q)
+    return 0.0 if size == 0 else mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
+
+
+def mode_shapes(body: Body, count: int) -> Array:
+    """Lowest elastic modes (3n, count)."""
+    return modes(body, count).shapes
