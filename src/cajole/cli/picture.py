@@ -37,7 +37,7 @@ def picture(
 
     [green]cajole picture wag.npz wag.webp --frames 36 --size 480x320[/]
     """
-    from cajole.picture import picture as drawn
+    from cajole.pictures import picture as drawn
 
     wanted: dict[str, Any] = {
         "size": None if size is None else _pixels(size),

@@ -9,8 +9,8 @@ from typing import Any
 from cajole.animation import Animation
 from cajole.animation.files import FORMATS, format_of
 from cajole.errors import FileError
-from cajole.picture import picture
-from cajole.picture.loops import LOOPS, STILLS
+from cajole.pictures import picture
+from cajole.pictures.loops import LOOPS, STILLS
 from cajole.progress import Progress
 
 

@@ -41,7 +41,7 @@ def scenes(
 
 
 def _pictured(name: str, folder: Path, renderer: str) -> Path:
-    from cajole.picture import picture
+    from cajole.pictures import picture
     from cajole.scenes import scene
 
     path = folder / f"{name}.png"
