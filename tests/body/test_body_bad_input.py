@@ -111,6 +111,14 @@ def test_displacement_bad_input(body: Body) -> None:
         body.energy([["x"] * 3] * body.count)
 
 
+def test_overflow_bad_input(body: Body) -> None:
+    """Finite numbers whose powers are not: an error, never inf or NaN."""
+    u = 1e160 * np.random.default_rng(0).normal(size=(body.count, 3))
+    for question in (body.energy, body.force):
+        with pytest.raises((SolveError, InputError), match="overflow"):
+            question(u)
+
+
 def test_gravity_bad_input(body: Body) -> None:
     with pytest.raises(InputError, match=r"acceleration has shape \(2,\), but \(3,\) is needed"):
         body.gravity((0, 1))

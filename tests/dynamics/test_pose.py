@@ -198,6 +198,25 @@ def test_pinned_free_body_identity() -> None:
     assert abs(body.force(u)).max() < 1e-6 * abs(body.stiffness().data).max()
 
 
+@pytest.mark.parametrize("poisson", [0.0, 0.3, 0.4])
+@pytest.mark.parametrize("corner", [0, 11])
+def test_hanging_solid_identity(poisson: float, corner: int) -> None:
+    """A body held at one vertex turns until its centre of mass hangs below it, in true equilibrium."""
+    body = cj.BodySolid(box_tets(2, 1, 1), cj.MaterialStVK(1e6, poisson, 1e3), fixed=[corner])
+    u = cj.pose(body, gravity=(0, 0, -9.81))
+    assert imbalance(body, u, body.gravity()) < 1e-7
+    # the weight of each vertex is what hangs, so its centre is below the nail
+    centre = body.vertex_masses @ (body.vertices + u) / body.total_mass
+    np.testing.assert_allclose(centre[:2], body.vertices[corner, :2], atol=1e-5)
+
+
+def test_hanging_cloth_identity(cloth: Callable[..., cj.BodySprings]) -> None:
+    sheet = cloth(4)
+    hung = cj.pose(sheet, gravity=(0, 0, -9.81))
+    assert imbalance(sheet, hung, sheet.gravity()) < 1e-7
+    assert (sheet.vertices + hung)[:, 2].mean() < -0.4
+
+
 def test_unbalanced_bad_input() -> None:
     body = beam_body((2, 1, 1), held=False)
     push = np.zeros((body.count, 3))
