@@ -38,6 +38,7 @@ def recipe() -> Recipe:
         description="A clownfish that floats free: no vertex is held, so it swims, turns and drifts.",
         shape=_shape(),
         tets=3500,
+        clamp=0.65,  # all fins are broad plates: enough to keep them whole, and apart from each other
         spacing=(0.019, 0.0075),
         fixed=_free,
         young=2.3e5,
@@ -80,7 +81,7 @@ def _shape() -> Shape:
     s.sheet("pectoral fins", PECTORAL, origin=(0.18, 0.175, -0.08), along=(-0.72, 0.62, -0.30),
             normal=(0.55, 0.75, 0.25), thickness=(0.024, 0.016), bend=(0.5, 0, 0), blend=0.04, color=FIN,
             mirror="y")  # fmt: skip
-    s.sheet("pelvic fins", PELVIC, origin=(0.10, 0.06, -0.28), along=(-0.55, 0.30, -0.78), normal=(0.1, 0.95, 0.3),
+    s.sheet("pelvic fins", PELVIC, origin=(0.17, 0.06, -0.27), along=(-0.42, 0.34, -0.84), normal=(0.1, 0.95, 0.3),
             thickness=(0.022, 0.016), blend=0.04, color=FIN, mirror="y")  # fmt: skip
     return s.shape()
 

@@ -165,7 +165,7 @@ class Sculptor:
         """Remove everything under `height` [m], rounding the edge over `blend`."""
         if not self._corners:
             raise InputError("cut_below must come after the parts that it cuts")
-        reach = 4 * float(np.abs(np.vstack(self._corners)).max()) + 1
+        reach = 4 * (float(np.abs(np.vstack(self._corners)).max()) + abs(height)) + 1
         center = [0.0, 0.0, height - reach]
         self._group += 1
         self._add(k.BOX, self._parts[0], [*center, *[reach] * 3, *np.eye(3).ravel(), 0.0], blend, None, "", "both")

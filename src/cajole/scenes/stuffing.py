@@ -31,6 +31,8 @@ PATIENCE = 3
 # dihedral angles [degrees] that every tet must keep
 ANGLES = (25.0, 145.0)
 COUNT_TOLERANCE = 0.1
+# a lattice of more cells than this would fill the memory: the shape is empty, or a dust in its bounds
+MOST_CELLS = 3_000_000
 # the search for the cell size ends when the count is this near (as a logarithm)
 SIZED = 0.03
 
@@ -137,6 +139,8 @@ def _sized(shape: Shape, target: int, clamp: float, grade: Grade | None) -> Plac
             if abs(tried[place]) < SIZED:
                 return place
             cell *= float(np.exp(np.clip(tried[place] / 2.7, -0.5, 0.5)))
+            if np.prod((shape.bounds[1] - shape.bounds[0]) / cell) > MOST_CELLS:
+                break
     nearest = min(tried, key=lambda place: abs(tried[place]))
     if not np.isfinite(tried[nearest]):
         raise SolveError("the distance is negative nowhere on the lattice: the shape is empty or far too small")

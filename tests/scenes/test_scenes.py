@@ -1,0 +1,118 @@
+"""The built-in scenes: sound cages, covered skins, named parts, a cache that gives back what it got."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cajole.errors import InputError, SolveError
+from cajole.scenes import scene, scene_names
+from cajole.scenes.library import RECIPES
+from cajole.scenes.repair import face_components, misoriented
+from cajole.scenes.skin import LEAST_WEIGHT, SKIN_GLOSS
+from cajole.storage import cache_folder
+
+
+def test_cage_is_sound_claim(built):
+    mesh, recipe = built.mesh, RECIPES[built.name]()
+    assert abs(len(mesh.tets) / recipe.tets - 1) < 0.1
+    assert mesh.volumes.min() > 0
+    assert misoriented(mesh.tets) == 0
+    assert len(np.unique(face_components(mesh.tets))) == 1
+    assert mesh.is_manifold()
+    assert mesh.dihedral_angles.min() > 25
+    assert mesh.dihedral_angles.max() < 145
+
+
+def test_skin_is_covered_claim(built):
+    skin = built.skin
+    for part in built.parts:
+        vertices = skin.part(part)
+        if len(vertices):
+            assert skin.embedding.least_weights[vertices].min() > LEAST_WEIGHT, part
+    assert skin.follow(built.mesh.vertices) == pytest.approx(skin.mesh.vertices, abs=1e-9)
+    assert 10_000 < len(skin.mesh.vertices) < 90_000
+
+
+def test_every_part_is_simulated_identity(built):
+    """The named parts split the cage, and every part of the recipe that is simulated has vertices or fuses with one."""
+    together = np.concatenate(list(built.parts.values()))
+    assert np.sort(together).tolist() == list(range(len(built.mesh.vertices)))
+    assert len(built.fixed) == len(np.unique(built.fixed)) < len(built.mesh.vertices)
+
+
+def test_eyes_are_rigid_identity(built):
+    """Under an affine motion of the cage an eye moves as one; under any motion it is carried by one tet."""
+    for part in built.skin.parts:
+        if "eye" in part or "pupil" in part:
+            eye = built.skin.part(part)
+            assert len(np.unique(built.skin.embedding.tets[eye])) == 1
+            assert (built.skin.gloss[eye] > SKIN_GLOSS).all()
+
+
+def test_lively_claim(built):
+    """The suggested material puts the first elastic frequency near one hertz."""
+    vibration = pytest.importorskip("cajole.dynamics")
+    free = len(built.fixed) == 0
+    if len(built.mesh.tets) > 10_000:
+        pytest.skip("the modes of a large scene take long; the same numbers are checked on the small ones")
+    found = vibration.modes(built.body(), 8).frequencies
+    assert 0.8 < found[found > 1e-3][0] < 2.0
+    assert (built.name == "fish") == free
+
+
+def test_flower_blooms_are_apart_claim():
+    """The blooms do not touch each other or a leaf: from bloom to bloom the way leads down the stem."""
+    flower = scene("flower")
+    label = np.empty(len(flower.mesh.vertices), dtype="U20")
+    for part, vertices in flower.parts.items():
+        label[vertices] = part
+    met = {frozenset(pair) for pair in np.unique(np.sort(label[flower.mesh.edges], axis=1), axis=0).tolist()}
+    for first in ("bloom", "bloom disc"):
+        for second in ("second bloom", "second bloom disc", "leaves", "branch"):
+            assert frozenset((first, second)) not in met
+    assert frozenset(("second bloom", "leaves")) not in met
+    assert frozenset(("stem", "bloom")) in met
+
+
+def test_cache_identity(built):
+    again = scene(built.name)
+    assert again.mesh.content == built.mesh.content
+    assert again.skin.mesh.content == built.skin.mesh.content
+    assert again.skin.colors.tobytes() == built.skin.colors.tobytes()
+    assert again.fixed.tobytes() == built.fixed.tobytes()
+
+
+def test_damaged_cache_identity(monkeypatch, tmp_path):
+    """A cache file cut short is made anew."""
+    monkeypatch.setenv("CAJOLE_CACHE", str(tmp_path))
+    beam = scene("beam", tets=600)
+    for path in (cache_folder() / "scenes").glob("*.npz"):
+        path.write_bytes(path.read_bytes()[:1000])
+    assert scene("beam", tets=600).mesh.content == beam.mesh.content
+
+
+def test_other_sizes_claim():
+    for tets in (1500, 9000):
+        assert abs(len(scene("dinosaur", tets=tets).mesh.tets) / tets - 1) < 0.1
+
+
+def test_progress_claim():
+    told = []
+    scene("beam", tets=700, progress=lambda fraction, text: told.append((fraction, text)))
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    assert all(text for _, text in told)
+
+
+def test_scene_bad_input():
+    with pytest.raises(InputError, match="dinosaur"):
+        scene("unicorn")
+    with pytest.raises(InputError, match="skin is 'hairy'"):
+        scene("beam", skin="hairy")
+    with pytest.raises(InputError, match="tets is 0"):
+        scene("beam", tets=0)
+    with pytest.raises(SolveError, match="more tets"):
+        scene("flower", tets=400)
+    assert set(scene_names()) >= {"beam", "bridge", "dinosaur", "tee", "flower", "fish"}
