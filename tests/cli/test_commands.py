@@ -1,0 +1,108 @@
+"""The frame around the commands: help, usage, light start, cancelling, benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cajole.cli.app import app
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+
+
+def test_commands_are_all_there_identity():
+    expected = {"simulate", "pose", "modes", "picture", "scenes", "demo", "info", "convert", "bench"}
+    assert set(COMMANDS) == expected
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches_identity(cajole, name):
+    told = cajole(name, "--help")
+    assert told.code == 0
+    assert f"cajole {name} " in told.out.replace("\n", " ")
+    assert "--json" in told.out
+
+
+def test_help_is_light_identity():
+    code = (
+        "import sys\nfrom cajole.cli import main\nsys.argv = ['cajole', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('numba', 'scipy', 'numpy', 'mitsuba') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.strip() == "[]"
+    assert "simulate" in done.stdout
+
+
+def test_exit_codes_bad_input(outside, tmp_path):
+    assert outside("--version").code == 0
+    wrong = outside("frobnicate")
+    assert wrong.code == 2
+    assert "No such command" in wrong.err
+    missing = outside("info", tmp_path / "none.npz", "--json")
+    assert missing.code == 1
+    assert "Traceback" not in missing.err
+    assert missing.json["error"]["kind"] == "FileError"
+
+
+def test_unknown_option_bad_input(cajole):
+    assert cajole("info", "--nonsense").code == 2
+
+
+def test_interrupt_leaves_no_file_identity(beam, tmp_path):
+    target = tmp_path / "long" / "out.npz"
+    code = "from cajole.cli import main; main()"
+    words = [
+        "simulate",
+        str(beam),
+        "--fixed",
+        "x<1%",
+        "--frames",
+        "2000000",
+        "--dt",
+        "1e-4",
+        "-o",
+        str(target),
+        "--json",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(3.0)
+    assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert json.loads(out)["error"]["kind"] == "Cancelled"
+    assert not target.parent.exists()
+
+
+def test_scenes_are_listed_agreement(cajole):
+    from cajole.scenes import scene_names
+
+    assert [entry["name"] for entry in cajole("scenes", "--json").json["scenes"]] == list(scene_names())
+    assert "dinosaur" in cajole("scenes").out
+
+
+def test_bench_runs_each_script_identity(cajole, tmp_path):
+    source = "import os\ndef main():\n    print('threads', os.environ['OPENBLAS_NUM_THREADS'])\n"
+    (tmp_path / "bench_one.py").write_text(source)
+    (tmp_path / "bench_two.py").write_text("def main():\n    raise SystemExit(3)\n")
+    told = cajole("bench", "one", "--folder", tmp_path, "--json").json["benchmarks"]
+    assert [(entry["name"], entry["output"]) for entry in told] == [("one", "threads 1\n")]
+    failed = cajole("bench", "--folder", tmp_path, "--json")
+    assert failed.code == 1
+    assert "bench_two.py ended with exit code 3" in failed.err
+
+
+def test_bench_bad_input(cajole, tmp_path):
+    assert "they come with the source" in cajole("bench", "--folder", tmp_path).err
+    (tmp_path / "bench_one.py").write_text("def main(): pass\n")
+    assert "no benchmark 'three'" in cajole("bench", "three", "--folder", tmp_path).err

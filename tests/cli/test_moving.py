@@ -1,0 +1,142 @@
+"""`cajole simulate`, `pose`, `modes` and `picture` on a small mesh file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cajole as cj
+
+
+def body_of(beam, **options):
+    mesh = cj.read_mesh(beam)
+    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
+    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002), **options)
+
+
+def test_simulate_agreement(cajole, beam, tmp_path):
+    target = tmp_path / "sag.npz"
+    told = cajole(
+        "simulate", beam, "--fixed", "x<1%", "--gravity", "9.81", "--frames", 6, "--dt", "1/50", "-o", target, "--json"
+    ).json
+    expected = cj.simulate(body_of(beam), 6, 1 / 50, gravity=(0, 0, -9.81))
+    assert cj.read_animation(target).positions == pytest.approx(expected.positions, abs=1e-12)
+    assert told["largest_displacement_m"] == pytest.approx(expected.largest_displacement)
+    assert (told["frames"], told["fps"], told["fixed"], told["outputs"]) == (6, 50.0, 4, [str(target)])
+
+
+def test_push_agreement(cajole, beam, tmp_path):
+    words = ("simulate", beam, "--fixed", "x<1%", "--frames", 4, "--dt", "0.02", "--json")
+    weights = cajole(*words, "--push", "x>99%: 0,0.5,0 weights for 0.03").json
+    body = body_of(beam)
+    newtons = cajole(*words, "--push", f"x>99%: 0,{0.5 * body.total_mass * 9.81!r},0 for 0.03").json
+    tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
+    share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
+    force = np.zeros((body.count, 3))
+    force[tip, 1] = share * 0.5 * body.total_mass * 9.81
+    expected = cj.simulate(body, 4, 0.02, force=lambda t: force * (t < 0.03))
+    assert weights["largest_displacement_m"] == pytest.approx(expected.largest_displacement)
+    assert newtons["largest_displacement_m"] == pytest.approx(expected.largest_displacement)
+
+
+def test_material_options_agreement(cajole, beam):
+    words = ("modes", beam, "--fixed", "x<1%", "--count", 3, "--json")
+    plain, stiff = cajole(*words).json, cajole(*words, "--young", "4e6").json
+    assert np.array(stiff["frequencies_Hz"]) == pytest.approx(2 * np.array(plain["frequencies_Hz"]))
+    assert plain["frequencies_Hz"] == pytest.approx(cj.modes(body_of(beam), 3).frequencies)
+
+
+def test_mode_animation_identity(cajole, beam, tmp_path):
+    target = tmp_path / "mode.npz"
+    assert cajole("modes", beam, "--fixed", "x<1%", "--count", 2, "--mode", 2, "-o", target).code == 0
+    u = cj.read_animation(target).displacements
+    shape = cj.modes(body_of(beam), 2).shape(1)
+    assert u[0] == pytest.approx(0.0)
+    assert abs((u[12] * shape).sum()) == pytest.approx(np.linalg.norm(u[12]) * np.linalg.norm(shape))
+
+
+def test_pose_agreement(cajole, beam, tmp_path):
+    target = tmp_path / "bent.npz"
+    told = cajole("pose", beam, "--fixed", "x<1%", "--load", "x>99%: 0,0,-40", "-o", target, "--json").json
+    body = body_of(beam)
+    tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
+    share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
+    expected = cj.pose(body, {int(v): (0, 0, -40 * s) for v, s in zip(tip, share)})
+    assert cj.read_animation(target).displacements[0] == pytest.approx(expected, abs=1e-9)
+    assert told["energy_J"] == pytest.approx(body.energy(expected))
+
+
+def test_pin_identity(cajole, beam, tmp_path):
+    target = tmp_path / "held.npz"
+    assert cajole("pose", beam, "--fixed", "x<1%", "--pin", "x>99%: 0,0.1,0", "-o", target).code == 0
+    u = cj.read_animation(target).displacements[0]
+    tip = cj.read_mesh(beam).vertices[:, 0] > 0.99
+    assert u[tip] == pytest.approx(np.tile([0, 0.1, 0], (tip.sum(), 1)))
+
+
+def test_surface_is_filled_identity(cajole, beam, tmp_path):
+    surface, target = tmp_path / "beam.obj", tmp_path / "moved.npz"
+    cj.write_mesh(cj.read_mesh(beam).surface, surface)
+    words = ("--fixed", "x<1%", "--gravity", "9.81", "--frames", 2, "--cells", 5)
+    assert cajole("simulate", surface, *words, "-o", target).code == 0
+    skin = cj.read_animation(target).skin
+    assert skin.mesh.vertices == pytest.approx(cj.read_mesh(surface).vertices)
+
+
+def test_picture_identity(cajole, beam, tmp_path):
+    words = ("--size", "60x40", "--renderer", "draft", "--json")
+    told = cajole("picture", beam, tmp_path / "beam.png", *words).json
+    assert (told["width"], told["height"], told["frames"]) == (60, 40, 1)
+    assert (tmp_path / "beam.png").stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fixed", "feet"], "'feet' selects nothing known"),
+        (["--fixed", "x>2"], "holds no vertex; the body reaches from"),
+        (["--fixed", "0,99"], "outside 0..27"),
+        (["--fixed", "all"], "all 28 vertices are fixed"),
+        (["--fixed", "missing.bou"], "missing.bou"),
+        (["--push", "x>99% 0,0,1"], "is not understood; write WHERE"),
+        (["--push", "x>99%: 0,1"], "must be three numbers"),
+        (["--push", "none: 0,1,0"], "selects no vertex"),
+        (["--push", "x>99%: 0,nan,0"], "is not a finite number"),
+        (["--dt", "1/0"], "division by zero"),
+        (["--dt", "-0.1"], "cannot be negative"),
+        (["--gravity", "1,2"], "must be three numbers"),
+        (["--damping", "1"], "must be two numbers"),
+        (["--poisson", "0.5"], "poisson is 0.5"),
+        (["--young", "nan"], "young"),
+        (["--integrator", "verlet"], "must be one of"),
+        (["--frames", "0"], "frames is 0"),
+        (["--output", "x.docx"], "cannot write .docx"),
+        (["--tets", "100"], "--tets is for scenes"),
+    ],
+)
+def test_simulate_bad_input(cajole, beam, words, message):
+    answer = cajole("simulate", beam, *words, "--json")
+    assert answer.code == 1
+    assert message in answer.err
+    assert message in answer.json["error"]["message"]
+
+
+def test_unknown_subject_bad_input(cajole):
+    answer = cajole("simulate", "dragon")
+    assert answer.code == 1
+    assert "'dragon' is neither a scene (" in answer.err
+    assert "dinosaur" in answer.err
+
+
+def test_unbalanced_load_bad_input(cajole, beam):
+    answer = cajole("pose", beam, "--load", "x>99%: 0,0,-1")
+    assert answer.code == 1
+    assert "nothing holds this body" in answer.err
+
+
+def test_wrong_mode_bad_input(cajole, beam):
+    assert "--mode is 5, but must be between 1 and 3" in cajole("modes", beam, "--count", 3, "--mode", 5).err
+
+
+def test_wrong_size_bad_input(cajole, beam, tmp_path):
+    assert "as in 960x640" in cajole("picture", beam, tmp_path / "a.png", "--size", "big").err

@@ -1,0 +1,69 @@
+"""WHERE and pushes as text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cajole.cli.numbers import number, seconds, vector
+from cajole.cli.selection import select
+from cajole.errors import CajoleError, InputError
+from cajole.mesh import box_tets
+
+MESH = box_tets(4, 2, 2, size=(2.0, 1.0, 1.0), origin=(-1.0, 0.0, 0.0))
+PARTS = {"left end": np.array([0, 1])}
+
+
+@pytest.mark.parametrize(
+    ("text", "mask"),
+    [
+        ("x<0", MESH.vertices[:, 0] < 0),
+        ("x <= 0 & z>0.5", (MESH.vertices[:, 0] <= 0) & (MESH.vertices[:, 2] > 0.5)),
+        ("x<25%", MESH.vertices[:, 0] < -0.5),
+        ("y>=1e0", MESH.vertices[:, 1] >= 1),
+        ("all", MESH.vertices[:, 0] < 9),
+        ("none", MESH.vertices[:, 0] > 9),
+    ],
+)
+def test_region_agreement(text, mask):
+    assert np.array_equal(select(text, MESH, PARTS), np.flatnonzero(mask))
+
+
+def test_parts_and_numbers_identity(tmp_path):
+    (tmp_path / "held.bou").write_text("3, 1\n")
+    assert select("left end", MESH, PARTS).tolist() == [0, 1]
+    assert select("7, 2,7", MESH, PARTS).tolist() == [2, 7]
+    assert select(str(tmp_path / "held.bou"), MESH, PARTS).tolist() == [0, 2]
+
+
+def test_unknown_names_the_parts_bad_input():
+    with pytest.raises(InputError, match="a part \\(left end\\)"):
+        select("right end", MESH, PARTS)
+
+
+def tried(read, *words):
+    """What `read` returns, or the message it refuses with; any other exception is a failure."""
+    try:
+        return read(*words)
+    except CajoleError as error:
+        return str(error)
+
+
+@given(st.text(max_size=30))
+def test_any_text_selects_or_explains_bad_input(text):
+    found = tried(select, text, MESH, PARTS)
+    assert len(found) > 0 if isinstance(found, str) else set(found) <= set(range(len(MESH.vertices)))
+
+
+@given(st.text(max_size=20))
+def test_any_text_is_numbers_or_explained_bad_input(text):
+    for read in (number, seconds, vector):
+        found = tried(read, text, "value")
+        assert "value" in found if isinstance(found, str) else np.isfinite(found).all()
+
+
+def test_times_identity():
+    assert seconds("1/60", "dt") == 1 / 60
+    assert seconds("0.25", "dt") == 0.25
