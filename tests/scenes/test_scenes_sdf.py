@@ -9,7 +9,7 @@ from cajole.errors import InputError
 from cajole.scenes import Sculptor, Shape, leaf_outline, sampled
 
 RANDOM = np.random.default_rng(3)
-ORIGIN = (0, 0, 0)
+ORIGIN, ALONG = (0, 0, 0), (1, 0, 0)
 TRIANGLE = [(0, 0), (1, 0), (1, 1)]
 POINTS = RANDOM.uniform(-2, 2, (400, 3))
 
@@ -205,7 +205,7 @@ def test_colours_follow_parts_identity():
         (lambda s: s.ellipsoid("eye", (0, 0, 0), (1, 1, 1), mirror="z"), "mirror is 'z'"),
         (lambda s: s.box("wall", (0, 0, 0), (1, 1, 1), place="attic"), "place is 'attic'"),
         (lambda s: s.revolve("pot", [(0, 0), (1, 0)]), "three points"),
-        (lambda s: s.sheet("fin", TRIANGLE, origin=ORIGIN, along=(1, 0, 0), normal=(2, 0, 0), thickness=(1, 1)), "not be parallel"),
+        (lambda s: s.sheet("fin", TRIANGLE, origin=ORIGIN, along=ALONG, normal=ALONG, thickness=(1, 1)), "parallel"),
     ],
 )  # fmt: skip
 def test_sculptor_bad_input(act, words):

@@ -31,8 +31,8 @@ PATIENCE = 3
 # dihedral angles [degrees] that every tet must keep
 ANGLES = (25.0, 145.0)
 COUNT_TOLERANCE = 0.1
-# a lattice of more cells than this would fill the memory: the shape is empty, or a dust in its bounds
-MOST_CELLS = 3_000_000
+# cells in the box per wanted tet from which the shape counts as empty, or as dust in its bounds
+SPARSEST = 300
 # the search for the cell size ends when the count is this near (as a logarithm)
 SIZED = 0.03
 
@@ -139,7 +139,7 @@ def _sized(shape: Shape, target: int, clamp: float, grade: Grade | None) -> Plac
             if abs(tried[place]) < SIZED:
                 return place
             cell *= float(np.exp(np.clip(tried[place] / 2.7, -0.5, 0.5)))
-            if np.prod((shape.bounds[1] - shape.bounds[0]) / cell) > MOST_CELLS:
+            if np.prod((shape.bounds[1] - shape.bounds[0]) / cell) > SPARSEST * target:
                 break
     nearest = min(tried, key=lambda place: abs(tried[place]))
     if not np.isfinite(tried[nearest]):
