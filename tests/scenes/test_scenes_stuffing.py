@@ -191,3 +191,24 @@ def test_empty_shape_bad_input():
 def test_cancel_bad_input():
     with pytest.raises(Cancelled):
         tetrahedralise(_ball(), target=500, progress=lambda fraction, text: False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_shape_claim(seed):
+    """Random unions of rods, balls and boxes, thick and thin, all keep the promises."""
+    random = np.random.default_rng(seed)
+    s = Sculptor()
+    for i in range(random.integers(1, 5)):
+        blend, center = random.uniform(0, 0.2), random.uniform(-0.4, 0.4, 3)
+        kind = random.integers(0, 3)
+        if kind == 0:
+            s.chain(f"{i}", random.uniform(-0.6, 0.6, (3, 3)), random.uniform(0.05, 0.4, 3), segments=6, blend=blend)
+        elif kind == 1:
+            s.ellipsoid(f"{i}", center, random.uniform(0.1, 0.6, 3), blend=blend, mirror=("", "x", "y")[seed % 3])
+        else:
+            s.box(f"{i}", center, random.uniform(0.1, 0.6, 3), rounding=0.02, blend=blend)
+    mesh = tetrahedralise(s.shape(), target=int(random.integers(200, 1500)))
+    assert mesh.is_manifold()
+    assert misoriented(mesh.tets) == 0
+    assert mesh.dihedral_angles.min() > 25
+    assert mesh.dihedral_angles.max() < 145

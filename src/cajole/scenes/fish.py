@@ -39,7 +39,7 @@ def recipe() -> Recipe:
         shape=_shape(),
         tets=3500,
         clamp=0.65,  # all fins are broad plates: enough to keep them whole, and apart from each other
-        spacing=(0.019, 0.0075),
+        spacing=(0.019, 0.0095),
         fixed=_free,
         young=2.3e5,
         damping=(0.2, 0.003),

@@ -53,7 +53,7 @@ class Recipe:
     """Everything needed to build a scene; nothing in it is computed yet except the table.
 
     fixed: from the cage and its parts to the held vertices. spacing: of the skin [m], normal and fine. sigma: width
-    [m] over which neighbouring parts mix their colours. inflate: the cage grows by this share of a cell.
+    [m] over which neighbouring parts mix their colours. clamp, grade: as for `tetrahedralise`.
     """
 
     name: str
