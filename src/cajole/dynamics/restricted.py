@@ -58,7 +58,7 @@ class Restricted:
     def factorise_shifted(self, mass: Array, scale: float) -> None:
         """Factorise; while the matrix is not positive definite, add ever more `mass` times `scale` to `values`.
 
-        The added mass shortens a Newton step and keeps it a descent direction; it does not change the solution.
+        The added mass shortens a Newton step and keeps it a descent direction; a converged solution is the same.
         Raises NotConverged when nothing helps.
         """
         shift = 0.0

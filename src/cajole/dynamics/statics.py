@@ -12,7 +12,7 @@ from cajole.body import Body, dofs_of
 from cajole.dynamics.restricted import Restricted
 from cajole.dynamics.simulation import is_stack
 from cajole.dynamics.turning import turned
-from cajole.errors import InputError, LoadError, NotConverged
+from cajole.errors import InputError, LoadError, NotConverged, SolveError
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -110,9 +110,9 @@ class _Statics:
             return u
         jump = np.zeros_like(u)
         jump[self.pinned] = goal - u[self.pinned]
-        self._fill(u)
+        self._tangent(u)
         pull = (self.body.pattern.matrix(self._system.values) @ jump.ravel()).reshape(-1, 3)
-        out = u + jump - self._system.solve(pull)
+        out = u + jump + self._direction(u, pull)
         out[self.pinned] = goal
         return out
 
@@ -123,8 +123,7 @@ class _Statics:
             report(self.progress, 1.0 - min(1.0, error / max(scale, 1e-300)), f"pose, iteration {iteration}")
             if error <= TOLERANCE * scale:
                 return u
-            self._fill(u)
-            direction = self._system.solve(-gradient)
+            direction = self._direction(u, gradient)
             slope = float((gradient * direction).sum())
             length = 1.0
             for _ in range(MOST_HALVINGS):
@@ -156,9 +155,20 @@ class _Statics:
             raise NotConverged(f"the forces overflow; {_REMEDY}")
         return self.body.energy(u) - float((load * u).sum()), gradient, scale
 
-    def _fill(self, u: Array) -> None:
+    def _direction(self, u: Array, gradient: Array) -> Array:
+        """-K⁻¹ gradient; where K is singular to rounding (the body can still turn), with a little mass added."""
+        for added in (0.0, *(self._shift * 100.0**power for power in range(6))):
+            self._tangent(u)
+            self._system.values += added * self.body.mass_values
+            self._system.factorise_shifted(self.body.mass_values, self._shift)
+            try:
+                return self._system.solve(-gradient)
+            except SolveError:
+                continue
+        raise NotConverged(f"the tangent stiffness is singular; fix or pin more vertices, or {_REMEDY}")
+
+    def _tangent(self, u: Array) -> None:
         self.body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
-        self._system.factorise_shifted(self.body.mass_values, self._shift)
 
     def _without_rigid(self, u: Array) -> Array:
         if self._rigid.shape[1] == 0:

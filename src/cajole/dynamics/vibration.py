@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.body import Body
-from cajole.linalg import lowest_eigenpairs
+from cajole.linalg import BACKENDS, lowest_eigenpairs
 from cajole.progress import Progress
 from cajole.storage import cache_load, cache_store, content_hash
 
@@ -64,6 +64,8 @@ def modes(
     Raises InputError when the body has fewer modes, NotConverged when the eigensolver's count of modes is not met.
     """
     checks.require_instance(body, Body, "body")
+    if backend is not None:
+        checks.one_of(backend, "backend", BACKENDS)
     loose = body.rigid_motions()
     zero = loose.shape[1]
     leading = zero if rigid else 0

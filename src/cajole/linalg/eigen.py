@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.errors import NotConverged, SolveError
-from cajole.linalg.factor import BACKENDS, Factor
+from cajole.linalg.factor import Factor
 from cajole.linalg.lanczos import Lanczos
 from cajole.linalg.threads import blas_threads
 from cajole.progress import Progress, report
@@ -56,8 +56,6 @@ def lowest_eigenpairs(
     K, M = sp.csr_array(stiffness), sp.csr_array(mass)
     known = 0 if null is None else null.shape[1]
     count = checks.count(count, "the number of modes", most=K.shape[0] - known)
-    if backend is not None:
-        checks.one_of(backend, "backend", BACKENDS)
     report(progress, 0.0, "modes")
     if K.shape[0] <= DENSE_SIZE or (count > DENSE_SHARE * K.shape[0] and K.shape[0] <= DENSE_MOST):
         return _dense(K, M, count, known)

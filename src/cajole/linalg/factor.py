@@ -29,7 +29,7 @@ class Factor:
 
     matrix: square, its pattern is kept and every later matrix must have it.
     kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
-        zero block: matched and scaled), "general".
+        zero block: matched and scaled), "general". Of the symmetric kinds only one triangle is read.
     backend: "pardiso", "superlu", or None for the fastest that is installed.
     """
 
