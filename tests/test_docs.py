@@ -1,0 +1,56 @@
+"""The Python blocks of README and docs run; links between pages lead somewhere; commands shown exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- slow -->\n)?```python\n(.*?)```", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
+COMMAND = re.compile(r"^ {4}cajole (.+?)(?:\s+#.*)?$", re.MULTILINE)
+
+
+def blocks(page):
+    """The code of a page in order; blocks marked as slow are left out."""
+    return [code for slow, code in BLOCK.findall(page.read_text(encoding="utf-8")) if not slow]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+def test_code_of_page_claim(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # the blocks of a page build on each other, as a reader would type them
+    names = {"__name__": page.stem}
+    for code in blocks(page):
+        exec(compile(code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere_identity(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_and_options_exist_identity(page):
+    import typer
+
+    from cajole.cli.app import app
+
+    commands = typer.main.get_command(app).commands
+    for line in COMMAND.findall(page.read_text(encoding="utf-8")):
+        name, *words = line.split()
+        if name.startswith("-"):
+            continue
+        assert name in commands, line
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert {word for word in words if re.fullmatch(r"--[a-z]+|-o", word)} <= known | {"--help"}, line
+
+
+def test_every_page_is_in_the_index_identity():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "index.md" or f"({page.name})" in index, page.name
