@@ -29,7 +29,7 @@ def recipe() -> Recipe:
         description="A suspension bridge between two anchors; its deck, cables and towers sway.",
         shape=_shape(),
         tets=31_000,
-        spacing=(0.056, 0.030),
+        spacing=(0.056, 0.042),
         fixed=_concrete,
         young=6.0e6,
         poisson=0.35,

@@ -79,7 +79,7 @@ def recipe() -> Recipe:
         description="A potted flower with two blooms and five leaves that nod in the wind; the pot stands still.",
         shape=_shape(),
         tets=7600,
-        spacing=(0.032, 0.016),
+        spacing=(0.035, 0.022),
         fixed=_pot,
         young=6.5e7,
         damping=(0.2, 0.003),
