@@ -17,6 +17,8 @@ MOST_CELLS = 60_000_000
 # three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
 NEWTON = 3
 EVENING = 2
+# cells along the longest side of the grid that finds out which part of the bounds is empty
+COARSE = 32
 # an edge is split at the edge of the paint, but no nearer to its ends than this share
 ALIGNED = 0.3
 # ends that differ by this much lie on two sides of such an edge; four halvings place it to 1/40 of the edge
@@ -31,10 +33,11 @@ def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
     `spacing` may break up. Raises SolveError for a shape without surface, InputError for a spacing far too fine.
     """
     h = positive(spacing, "spacing")
-    counts = np.ceil((shape.bounds[1] - shape.bounds[0]) / h).astype(int) + 5
+    bounds = _trimmed(shape)
+    counts = np.ceil((bounds[1] - bounds[0]) / h).astype(int) + 5
     if counts.prod() > MOST_CELLS:
         raise InputError(f"spacing is {h:g} m, so fine that {counts.prod():,} cells are needed (most {MOST_CELLS:,})")
-    origin = shape.bounds[0] - 2 * h
+    origin = bounds[0] - 2 * h
     values = np.empty(tuple(counts), dtype=np.float32)
     kernels_skin.sample(*shape.table, *origin, h, values)
     index = np.empty(tuple(counts - 1), dtype=np.int32)
@@ -48,6 +51,18 @@ def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
     triangles = np.empty((2 * len(quads), 3), np.int64)
     kernels_skin.halved(points, quads, triangles)
     return points, triangles
+
+
+def _trimmed(shape: Shape) -> Floats:
+    """The part (2, 3) of the bounds that a coarse look cannot prove to be empty."""
+    cell = float((shape.bounds[1] - shape.bounds[0]).max()) / COARSE
+    axes = [np.arange(low, high + cell, cell) for low, high in shape.bounds.T]
+    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    # a full diagonal where half would do for exact distances
+    near = nodes[shape.distance(nodes) < np.sqrt(3) * cell]
+    if len(near) == 0:
+        return shape.bounds
+    return np.clip([near.min(axis=0) - cell, near.max(axis=0) + cell], *shape.bounds)
 
 
 def evened(shape: Shape, points: Floats, quads: Ints, reach: float) -> Floats:
