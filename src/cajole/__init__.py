@@ -21,6 +21,7 @@ _HOMES = {
     "Embedding": "cajole.mesh",
     "FileError": "cajole.errors",
     "InputError": "cajole.errors",
+    "Key": "cajole.direct",
     "LoadError": "cajole.errors",
     "MaterialStVK": "cajole.body",
     "MeshError": "cajole.errors",
@@ -34,11 +35,13 @@ _HOMES = {
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
     "embed": "cajole.mesh",
+    "keyframe": "cajole.direct",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
     "pose": "cajole.dynamics",
     "read_animation": "cajole.animation",
     "read_mesh": "cajole.mesh",
+    "reduce": "cajole.reduction",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
@@ -70,6 +73,8 @@ if TYPE_CHECKING:
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
     from cajole.body import MaterialStVK as MaterialStVK
+    from cajole.direct import Key as Key
+    from cajole.direct import keyframe as keyframe
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes
@@ -96,5 +101,6 @@ if TYPE_CHECKING:
     from cajole.mesh import write_mesh as write_mesh
     from cajole.pictures import picture as picture
     from cajole.pictures import strip as strip
+    from cajole.reduction import reduce as reduce
     from cajole.scenes import scene as scene
     from cajole.scenes import scene_names as scene_names

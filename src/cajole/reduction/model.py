@@ -17,6 +17,7 @@ from cajole.progress import Progress
 from cajole.reduction import kernels
 from cajole.reduction.bases import orthonormal
 from cajole.reduction.polynomial import Polynomial, polynomial
+from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
 from cajole.storage import atomic_path
 
 Array = NDArray[np.float64]
@@ -84,6 +85,27 @@ class ReducedSolid:
         out = np.empty((self.size, self.size))
         kernels.stiffness_change(z, v, self.tables.C1, self.tables.C2, *self._work, out)
         return out
+
+    @cached_property
+    def system(self) -> tuple:
+        """The tables as the compiled trajectories take them, see `kernels_motion`."""
+        none = np.empty((0, 0))
+        return (self.tables.K0, self.tables.C1, self.tables.C2, self.alpha, self.beta, none, none, none)
+
+    def rollout(
+        self, controls: ArrayLike, dt: float, *, state: ArrayLike | None = None, velocity: ArrayLike | None = None
+    ) -> Trajectory:
+        """Simulate under controls (T, r), each acting on the step into the next frame, from (state, velocity) (r,).
+
+        z̈ + D(z) ż + f(z) = w by implicit Newmark, converged; the result holds the exact derivatives of every step.
+        Raises NotConverged naming the step.
+        """
+        W = checks.real_array(controls, "controls", (None, self.size))
+        h = checks.positive(dt, "dt (s)")
+        q = np.zeros(self.size) if state is None else self._checked(state)
+        v = np.zeros(self.size) if velocity is None else self._checked(velocity, "velocity")
+        start = predictor(self.system, q, v, h)
+        return rollout(self.system, newmark_plan(np.full(len(W) + 1, h)), start, W)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write basis and tables to an .npz; `load_model` reads them back for the same body."""

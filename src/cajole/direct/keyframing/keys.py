@@ -1,0 +1,108 @@
+"""Keys: what an animator asks for at a frame, checked, and turned into costs on the reduced state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body, BodySolid
+from cajole.errors import InputError
+from cajole.reduction import ReducedSolid
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A pose wanted at a frame.
+
+    displacement: (n, 3) [m]; vertices: only these count, the rest is free; weight: relative to other keys;
+    hard: met exactly instead of weighed against effort.
+    """
+
+    displacement: ArrayLike
+    vertices: ArrayLike | None = None
+    weight: float = 1.0
+    hard: bool = False
+
+
+def checked_keys(body: Body, keys: Mapping[int, Key | ArrayLike], frames: int | None) -> tuple[dict[int, Key], int]:
+    """Keys in order of time with checked poses, and the number of frames (the last key's frame when None)."""
+    if not isinstance(keys, Mapping) or not keys:
+        raise InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
+    for frame in keys:
+        checks.count(frame, "the frame of a key", least=0)
+    last = max(int(frame) for frame in keys)
+    count = last + 1 if frames is None else checks.count(frames, "frames", least=2)
+    if last >= count:
+        raise InputError(f"a key stands at frame {last}, but there are only frames 0..{count - 1}; raise frames")
+    return {int(frame): _checked(body, keys[frame], int(frame)) for frame in sorted(keys)}, count
+
+
+def _checked(body: Body, key: Key | ArrayLike, frame: int) -> Key:
+    given = key if isinstance(key, Key) else Key(key)
+    pose = body.checked(given.displacement, f"key at frame {frame}")
+    moved = body.fixed[np.abs(pose[body.fixed]).max(axis=1, initial=0.0) > 1e-9 * body.size]
+    if len(moved):
+        raise InputError(
+            f"the key at frame {frame} moves vertex {moved[0]}, which the body fixes; free it or correct the key"
+        )
+    _refuse_inverted(body, pose, frame)
+    vertices = None
+    if given.vertices is not None:
+        vertices = checks.index_array(given.vertices, f"vertices of the key at frame {frame}", (None,), body.count)
+        if len(vertices) == 0:
+            raise InputError(f"the key at frame {frame} names no vertices; leave vertices out to mean all of them")
+    weight = checks.positive(given.weight, f"weight of the key at frame {frame}")
+    return Key(pose, vertices, weight, bool(given.hard))
+
+
+def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
+    if not isinstance(body, BodySolid):
+        return
+    x = body.vertices + pose
+    corners = x[body.mesh.tets]
+    edges = corners[:, 1:] - corners[:, :1]
+    volumes = np.linalg.det(edges)
+    if (volumes <= 0).any():
+        where = int(np.argmin(volumes))
+        raise InputError(
+            f"the key at frame {frame} turns tet {where} inside out ({int((volumes <= 0).sum())} such); no material "
+            "passes through that: model the key with pose() or PoseSession, or repair it"
+        )
+
+
+def key_cost(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
+    """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units where a full key of weight one has H = I.
+
+    A partial key weighs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that the same dial applies.
+    """
+    pose = np.asarray(key.displacement)
+    if key.vertices is None:
+        return key.weight * np.eye(model.size), model.project(pose)
+    rows, wanted = key_rows(model, key)
+    H = key.weight * rows.T @ rows
+    return H, np.linalg.pinv(rows, rcond=1e-10) @ wanted
+
+
+def key_rows(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
+    """Rows S (3k, r) and targets (3k,) of a partial key, scaled by √(m/k)."""
+    vertices = np.asarray(key.vertices)
+    scale = np.sqrt(model.body.total_mass / len(vertices))
+    rows = model.basis.reshape(-1, 3, model.size)[vertices].reshape(-1, model.size)
+    return scale * rows, scale * np.asarray(key.displacement)[vertices].ravel()
+
+
+def key_error(model: ReducedSolid, key: Key, state: Array) -> float:
+    """Distance to the key in body sizes, over the vertices that count."""
+    body = model.body
+    miss = model.lift(state) - np.asarray(key.displacement)
+    if key.vertices is not None:
+        part = miss[np.asarray(key.vertices)]
+        return float(np.sqrt((part**2).sum(axis=1).mean()) / body.size)
+    flat = miss.ravel()
+    return float(np.sqrt(flat @ (body.mass @ flat) / body.total_mass) / body.size)

@@ -1,0 +1,72 @@
+"""The optimisers behind one option: Newton (default), L-BFGS, and the paper's nonlinear conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from cajole.direct.keyframing.newton import Iterate, Outcome, minimise, swept
+from cajole.direct.keyframing.problem import Problem
+from cajole.errors import NotConverged
+from cajole.linalg import blas_threads
+from cajole.reduction.trajectory import rollout
+
+Array = NDArray[np.float64]
+
+OPTIMISERS = ("newton", "lbfgs", "cg")
+METHODS = {"lbfgs": "L-BFGS-B", "cg": "CG"}
+MEMORY = 20
+
+
+def minimised(
+    problem: Problem, W: Array, optimiser: str, *, tolerance: float, most: int, watch: Callable[[Iterate], None]
+) -> Outcome:
+    """Minimise from controls W (T, r) with the named optimiser."""
+    with blas_threads():
+        if optimiser == "newton":
+            return minimise(problem, W, tolerance=tolerance, most=most, watch=watch)
+        return _first_order(problem, W, METHODS[optimiser], tolerance, most, watch)
+
+
+def _first_order(
+    problem: Problem, W: Array, method: str, tolerance: float, most: int, watch: Callable[[Iterate], None]
+) -> Outcome:
+    """scipy's first-order methods on the exact adjoint gradient, in controls scaled by √effort."""
+    scale = np.sqrt(problem.effort)[:, None]
+    shape = W.shape
+    path = rollout(problem.system, problem.plan, problem.start, W)
+    first = float(np.linalg.norm(problem.gradient(path)[0]))
+    seen: dict[str, Any] = {"path": path, "cost": problem.cost(path), "gradient": first, "count": 0}
+
+    def value(x: Array) -> tuple[float, Array]:
+        try:
+            trial = rollout(problem.system, problem.plan, problem.start, x.reshape(shape) / scale)
+        except NotConverged:
+            return 1e300, np.zeros_like(x)  # a line search steps back from what cannot be simulated
+        cost, gradient = problem.cost(trial), problem.gradient(trial)[0]
+        if cost <= seen["cost"]:
+            seen.update(path=trial, cost=cost, gradient=float(np.linalg.norm(gradient)))
+        return cost, (gradient / scale).ravel()
+
+    def each(_: Any) -> None:
+        seen["count"] += 1
+        watch(Iterate(seen["count"], seen["path"], seen["cost"], seen["gradient"]))
+
+    watch(Iterate(0, path, seen["cost"], first))
+    options: dict[str, Any] = {"maxiter": most, "gtol": 1e-12}
+    if method == "L-BFGS-B":
+        options |= {"maxcor": MEMORY, "ftol": 1e-15, "maxfun": 20 * most}
+    result = scipy.optimize.minimize(
+        value, (W * scale).ravel(), jac=True, method=method, callback=each, options=options
+    )
+    path = seen["path"]
+    plan = swept(problem, path, problem.gradient(path)[1], 0.0, 0.0)
+    gains = plan.gains if plan is not None else np.zeros((*shape, 2 * shape[1]))
+    good = seen["gradient"] <= tolerance * first
+    return Outcome(
+        path, seen["cost"], seen["gradient"], first, seen["count"], good, gains, "" if good else str(result.message)
+    )
