@@ -119,3 +119,9 @@ def test_scene_bad_input():
     with pytest.raises(SolveError, match="more tets"):
         scene("flower", tets=400)
     assert set(scene_names()) >= {"beam", "bridge", "dinosaur", "tee", "flower", "fish"}
+
+
+def test_fine_skin_claim():
+    plain, fine = (scene("beam", tets=700, skin=skin) for skin in ("normal", "fine"))
+    assert fine.mesh.content == plain.mesh.content
+    assert len(fine.skin.mesh.vertices) > 3 * len(plain.skin.mesh.vertices)

@@ -32,7 +32,7 @@ def recipe() -> Recipe:
         description="A sauropod whose long neck and tail swing on four planted feet.",
         shape=shape,
         tets=5000,
-        spacing=(0.040, 0.016),
+        spacing=(0.040, 0.021),
         fixed=_feet,
         young=4.6e6,
         damping=(0.2, 0.003),

@@ -27,7 +27,7 @@ def recipe() -> Recipe:
         description="A T on a clamped foot; two balls hang on chains from its arms and swing as it sways.",
         shape=_shape(),
         tets=6000,
-        spacing=(0.035, 0.014),
+        spacing=(0.035, 0.017),
         fixed=_foot,
         young=1.6e8,
         damping=(0.2, 0.003),
