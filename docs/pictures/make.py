@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import cajole as cj
-from cajole.cli.demo.items import ITEMS
+from cajole.cli.gallery.items import ITEMS
 from cajole.pictures.loops import write_still
 
 HERE = Path(__file__).parent

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cajole.cli.demo import command, files, items, pool
-from cajole.cli.demo.page import page
+from cajole.cli.gallery import command, files, items, pool
+from cajole.cli.gallery.page import page
 from cajole.errors import SolveError
 from cajole.scenes import scene_names
 
@@ -74,8 +74,8 @@ def test_kick_leaves_the_fish_in_the_picture_identity(fish):
 
 
 def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "STILL", 48)
-    monkeypatch.setattr(files, "LOOP", 48)
+    monkeypatch.setattr(files, "STILL", (48, 32))
+    monkeypatch.setattr(files, "LOOP", (48, 32))
     monkeypatch.setattr(files, "SAMPLES", 1)
     monkeypatch.setitem(items.ITEMS, "fish", lambda progress: fish)
     told = files.produce("fish", tmp_path, lambda fraction, text: None)

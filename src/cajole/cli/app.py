@@ -8,7 +8,7 @@ import typer
 
 from cajole.cli.bench import bench
 from cajole.cli.convert import convert
-from cajole.cli.demo.command import demo
+from cajole.cli.gallery.command import demo
 from cajole.cli.info import info
 from cajole.cli.modes import modes
 from cajole.cli.output import Guarded

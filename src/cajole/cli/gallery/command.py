@@ -1,0 +1,92 @@
+"""`cajole demo`: run the built-in items headless, print a report, write a page."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cajole.cli.output import Json, answer, many_working, table, titled
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# the longest first: then the workers finish together
+SLOWEST_FIRST = ("bridge", "flower", "dinosaur", "tee", "fish", "beam")
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path("demo"),
+    scene: Annotated[list[str] | None, typer.Option(help="Only this item; may be repeated.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes side by side.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Simulate the built-in scenes, and write animations (.glb), stills, loops and a page that shows them.
+
+    [green]cajole demo[/]
+
+    [green]cajole demo --scene dinosaur --scene fish --output out[/]
+    """
+    from cajole.checks import count
+    from cajole.cli.gallery.items import ITEMS
+    from cajole.cli.gallery.page import page
+    from cajole.cli.gallery.pool import make_all
+
+    names = _chosen(scene or [], list(ITEMS))
+    started = time.perf_counter()
+    with _staging(output) as folder, many_working(names) as told:
+        ordered = sorted(names, key=lambda name: SLOWEST_FIRST.index(name) if name in SLOWEST_FIRST else -1)
+        made = make_all(ordered, folder, min(count(workers, "--workers"), len(names)), told)
+        entries = [made[name] for name in names]
+        seconds = time.perf_counter() - started
+        (folder / "index.html").write_text(page(entries, folder, seconds), encoding="utf-8")
+    document = {"page": str(output / "index.html"), "seconds": seconds, "items": entries}
+    title = f"{len(entries)} items in {seconds:.0f} s. Open {output / 'index.html'}"
+    answer(document, titled(title, _report(entries)), as_json=as_json)
+
+
+def _chosen(wanted: list[str], known: list[str]) -> list[str]:
+    from cajole.checks import one_of
+
+    for name in wanted:
+        one_of(name, "--scene", tuple(known))
+    return [name for name in known if name in wanted or not wanted]
+
+
+@contextlib.contextmanager
+def _staging(output: Path) -> Iterator[Path]:
+    """A folder beside `output` whose files are moved into it when the block ends well, and removed in any case."""
+    from cajole.errors import FileError
+
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
+    except OSError as reason:
+        raise FileError(f"cannot write to {output.parent}: {reason.strerror}; choose another --output") from None
+    try:
+        yield folder
+        output.mkdir(exist_ok=True)
+        # the page goes last: while it is the old one, so is what it embeds
+        for path in sorted(folder.iterdir(), key=lambda path: path.suffix == ".html"):
+            path.replace(output / path.name)
+    except OSError as reason:
+        raise FileError(f"cannot write {output}: {reason.strerror or reason}; choose another --output") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _report(entries: list[dict[str, Any]]) -> Table:
+    rows = table("item", "#vertices", "#tets", "#frames", "#seconds", "#first Hz", "#moves", "#energy")
+    for e in entries:
+        rows.add_row(
+            f"[cyan]{e['name']}[/]", f"{e['vertices']}", f"{e['tets']}", f"{e['frames']}", f"{e['seconds']:.1f}",
+            " ".join(f"{f:.1f}" for f in e["frequencies_Hz"]), f"{e['largest_displacement_m']:.2f} m",
+            f"{e['largest_energy_J']:.0f} J",
+        )  # fmt: skip
+    return rows

@@ -1,0 +1,175 @@
+"""What `cajole demo` shows: a registry of items, one function for each; a new one needs a function and its decorator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation import Animation
+from cajole.body import BodySolid
+from cajole.dynamics import modes, pose, simulate
+from cajole.progress import Progress
+from cajole.scenes import Scene, scene
+
+Array = NDArray[np.float64]
+Force = Callable[[float], Array]
+
+# steps are half as long as the loop's frames are apart: quick to watch, smooth to simulate
+FPS, FRAMES = 32.0, 69
+# mass damping [1/s]: a swing fades to a tenth within the loop's two seconds, so that it closes
+FADING = 2.0
+GRAVITY = 9.81
+# one linear solve a step where the mesh is large: the demo shall take minutes on two cores
+QUICK = "bdf2"
+
+
+@dataclass(frozen=True, eq=False)
+class DemoItem:
+    """One card of the demo: what happens, the motion, and the numbers of it. seconds: of computing, not of pictures."""
+
+    title: str
+    story: str
+    verb: str
+    animation: Animation
+    body: BodySolid
+    frequencies: Array
+    seconds: float
+    camera: Mapping[str, Any]
+
+
+Maker = Callable[[Progress | None], DemoItem]
+ITEMS: dict[str, Maker] = {}
+
+
+def item(name: str) -> Callable[[Maker], Maker]:
+    """Enter a maker into the registry under the name that `cajole demo --scene` takes."""
+
+    def enter(maker: Maker) -> Maker:
+        ITEMS[name] = maker
+        return maker
+
+    return enter
+
+
+@item("beam")
+def beam(progress: Progress | None) -> DemoItem:
+    """A static pose, and what happens when the hand lets go."""
+    stage = _Stage.of("beam", 0.9, progress)
+    tip = stage.mesh.vertices[:, 0] > stage.mesh.bounds[1, 0] - 0.02
+    bent = pose(stage.body, stage.weights({"tip": np.flatnonzero(tip)}, (0.0, 0.35, -0.55)))
+    return stage.shot("A hand bends the beam, then lets go: pose, then simulate.", start=bent)
+
+
+@item("dinosaur")
+def dinosaur(progress: Progress | None) -> DemoItem:
+    """A push on both ends."""
+    stage = _Stage.of("dinosaur", 1.0, progress)
+    head, tail = stage.pushed("head", (0.0, -0.11, 0.0)), stage.pushed("tail", (0.0, 0.18, 0.03))
+    return stage.shot(
+        "A shove on the head and one on the tail, each 0.3 s long.", force=_during(0.3, head + tail), integrator=QUICK
+    )
+
+
+@item("flower")
+def flower(progress: Progress | None) -> DemoItem:
+    """A gust that travels across the flower."""
+    stage = _Stage.of("flower", 0.8, progress)
+    masses = stage.body.vertex_masses[:, None] * np.array([15.0, 5.0, 0.0])
+    delay = 0.25 * (stage.mesh.vertices[:, 0] - stage.mesh.bounds[0, 0])
+
+    def gust(t: float) -> Array:
+        # a bell of 0.7 s whose front runs along x
+        return masses * np.exp(-(((t - 0.45 - delay) / 0.22) ** 2))[:, None]
+
+    return stage.shot("A gust runs across it from left to right.", force=gust, integrator=QUICK)
+
+
+@item("fish")
+def fish(progress: Progress | None) -> DemoItem:
+    """A kick on a body that nothing holds."""
+    stage = _Stage.of("fish", 1.0, progress)
+    kick = stage.pushed("tail", (0.0, 0.65, 0.0)) - stage.pushed("body", (0.0, 0.65, 0.0))
+    # what would carry it out of the picture is taken off: net force and net torque
+    rigid = stage.body.rigid_motions()
+    balanced = kick.ravel() - stage.body.mass @ (rigid @ (rigid.T @ kick.ravel()))
+    force = _during(0.16, balanced.reshape(-1, 3))
+    return stage.shot("Nothing holds it: a kick of 0.16 s on the tail sends waves through it.", force=force)
+
+
+@item("bridge")
+def bridge(progress: Progress | None) -> DemoItem:
+    """An earthquake, in the frame of the ground."""
+    stage = _Stage.of("bridge", 1.1, progress)
+    masses = stage.body.vertex_masses[:, None]
+
+    def quake(t: float) -> Array:
+        shape = np.sin(np.pi * min(t / 1.2, 1.0)) * GRAVITY
+        across, up = 0.9 * np.sin(2 * np.pi * 1.1 * t), 0.5 * np.sin(2 * np.pi * 1.6 * t)
+        return -masses * shape * np.array([0.0, across, up])
+
+    story = "An earthquake shakes the ground for 1.2 s; the camera moves with the ground."
+    return stage.shot(story, force=quake, integrator=QUICK)
+
+
+@item("tee")
+def tee(progress: Progress | None) -> DemoItem:
+    """Two balls on chains."""
+    stage = _Stage.of("tee", 0.7, progress)
+    balls = stage.pushed("balls", (0.36, 0.2, 0.0))
+    return stage.shot(
+        "A push of 0.3 s on the two balls; the chains carry it into the arms.",
+        force=_during(0.3, balls),
+        integrator=QUICK,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """A scene made as stiff as its lowest frequency says, so that every item swings at a speed made for watching."""
+
+    scene: Scene
+    body: BodySolid
+    frequencies: Array
+    started: float
+    progress: Progress | None
+
+    @classmethod
+    def of(cls, name: str, hertz: float, progress: Progress | None) -> _Stage:
+        made, started = scene(name, progress=progress), time.perf_counter()
+        made = replace(made, damping=(FADING, made.damping[1]))
+        soft = modes(made.body(), 3).frequencies
+        # ω² is proportional to Young's modulus
+        stiff = replace(made, young=made.young * float(hertz / soft[0]) ** 2)
+        return cls(stiff, stiff.body(), soft * hertz / soft[0], started, progress)
+
+    @property
+    def mesh(self) -> Any:
+        return self.scene.mesh
+
+    def weights(self, part: Mapping[str, NDArray[np.int64]], share: tuple[float, float, float]) -> Array:
+        """A force (n, 3) [N] on the vertices of one part, spread by mass; `share` is in body weights."""
+        (vertices,) = part.values()
+        masses = self.body.vertex_masses[vertices]
+        force = np.zeros((self.body.count, 3))
+        force[vertices] = (masses / masses.sum())[:, None] * np.array(share) * self.body.total_mass * GRAVITY
+        return force
+
+    def pushed(self, part: str, share: tuple[float, float, float]) -> Array:
+        return self.weights({part: self.scene.parts[part]}, share)
+
+    def shot(self, story: str, **options: Any) -> DemoItem:
+        moved = simulate(self.body, FRAMES, 1 / FPS, progress=self.progress, **options)
+        animation = replace(moved, skin=self.scene.skin, name=self.scene.name)
+        seconds = time.perf_counter() - self.started
+        camera = self.scene.camera
+        return DemoItem(self.scene.title, story, "simulate", animation, self.body, self.frequencies, seconds, camera)
+
+
+def _during(seconds: float, force: Array) -> Force:
+    """A half sine of `seconds`, so that nothing rings as it starts and stops."""
+    return lambda t: force * max(np.sin(np.pi * t / seconds), 0.0) * (t < seconds)

@@ -1,0 +1,124 @@
+"""The page of the demo: one HTML file that holds its pictures, with nothing to load from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import cajole
+
+MEDIA = {".webp": "image/webp", ".jpg": "image/jpeg"}
+# of the little plots, in their own units
+PLOT_WIDTH, PLOT_HEIGHT = 240, 44
+
+STYLE = """
+:root { color-scheme: light dark; --paper:#f6f4ef; --card:#fff; --ink:#1d2126; --soft:#5d6670; --line:#e3dfd6; --mark:#c8432b; }
+@media (prefers-color-scheme: dark) {
+  :root { --paper:#14171a; --card:#1d2226; --ink:#eceae5; --soft:#9aa4ad; --line:#2d343a; --mark:#ff8464; } }
+* { box-sizing: border-box; margin: 0; }
+body { background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif;
+  padding: clamp(1.2rem, 4vw, 3.5rem); }
+header, main, footer { max-width: 78rem; margin-inline: auto; }
+h1 { font-size: clamp(2rem, 5vw, 3.2rem); letter-spacing: -.03em; line-height: 1.1; }
+header p { max-width: 42rem; color: var(--soft); font-size: 1.1rem; margin: .6rem 0 2rem; }
+main { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); }
+article { background: var(--card); border: 1px solid var(--line); border-radius: 16px; overflow: hidden; display: flex;
+  flex-direction: column; }
+.view { display: block; aspect-ratio: 3 / 2; position: relative; }
+.view img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }
+.text { padding: 1.1rem 1.3rem 1.3rem; display: flex; flex-direction: column; gap: .7rem; flex: 1; }
+h2 { font-size: 1.25rem; letter-spacing: -.01em; display: flex; justify-content: space-between; align-items: baseline; }
+.verb { font: 600 .75rem ui-monospace, monospace; color: var(--mark); border: 1px solid currentColor; border-radius: 99px;
+  padding: .1rem .6rem; letter-spacing: 0; }
+.story { color: var(--soft); flex: 1; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .15rem .9rem; font-size: .88rem; }
+dt { color: var(--soft); }
+dd { text-align: right; font-variant-numeric: tabular-nums; }
+svg { width: 100%; height: 44px; display: block; }
+svg path { fill: none; stroke: var(--mark); stroke-width: 1.6; vector-effect: non-scaling-stroke; }
+svg line { stroke: var(--line); vector-effect: non-scaling-stroke; }
+figcaption, footer { color: var(--soft); font-size: .82rem; }
+a { color: inherit; text-decoration-color: var(--mark); text-underline-offset: 3px; }
+.links { display: flex; gap: 1.1rem; font-size: .9rem; }
+footer { margin-top: 2.5rem; }
+code { font-family: ui-monospace, monospace; }
+"""
+
+
+def page(entries: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> str:
+    """HTML of all entries; stills and loops are read from `folder` and embedded, models are linked beside the page."""
+    cards = "\n".join(_card(entry, folder) for entry in entries)
+    tets = sum(entry["tets"] for entry in entries)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Cajole: demo</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>Cajole</h1>
+<p>Deformable bodies in motion. {len(entries)} scenes made by code, {tets:,} tetrahedra in all, simulated and pictured
+in {seconds:.0f} seconds on this computer.</p>
+</header>
+<main>
+{cards}
+</main>
+<footer>
+<p>Made by <code>cajole demo</code>, version {escape(cajole.__version__)}. The .glb files open in any 3D viewer.</p>
+</footer>
+</body>
+</html>
+"""
+
+
+def _card(entry: Mapping[str, Any], folder: Path) -> str:
+    title, name = escape(entry["title"]), escape(entry["name"])
+    red, green, blue = (round(255 * c) for c in entry["background"])
+    rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in _numbers(entry).items())
+    return f"""<article id="{name}">
+<a class="view" href="{escape(entry["still"])}" style="background: rgb({red} {green} {blue})"><picture>
+<source media="(prefers-reduced-motion: reduce)" srcset="{_embedded(folder / entry["still"])}">
+<img src="{_embedded(folder / entry["loop"])}" alt="{title}: {escape(entry["story"])}" loading="lazy">
+</picture></a>
+<div class="text">
+<h2>{title} <span class="verb">{escape(entry["verb"])}</span></h2>
+<p class="story">{escape(entry["story"])}</p>
+<figure>{_plot(entry["reach_m"])}<figcaption>how far its farthest vertex is from rest, over
+{(entry["frames"] - 1) / entry["fps"]:.1f} s</figcaption></figure>
+<dl>{rows}</dl>
+<p class="links"><a href="{escape(entry["glb"])}" download>{name}.glb, {entry["glb_bytes"] / 1e6:.1f} MB</a>
+<a href="{escape(entry["still"])}">still</a></p>
+</div>
+</article>"""
+
+
+def _numbers(entry: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "body": f"{entry['vertices']:,} vertices, {entry['tets']:,} tets",
+        "motion": f"{entry['frames']} steps in {entry['seconds']:.1f} s",
+        "first frequencies": " · ".join(f"{f:.2f}" for f in entry["frequencies_Hz"]) + " Hz",
+        "moves up to": f"{entry['largest_displacement_m']:.2f} m, {entry['largest_displacement_sizes']:.0%} of its size",
+        "strain energy": f"up to {entry['largest_energy_J']:,.0f} J",
+    }
+
+
+def _plot(values: Sequence[float]) -> str:
+    """A line over time, from rest at the bottom to the largest value at the top."""
+    top = max(values) or 1.0
+    points = [
+        (PLOT_WIDTH * i / max(len(values) - 1, 1), (PLOT_HEIGHT - 4) * (1 - v / top) + 2) for i, v in enumerate(values)
+    ]
+    line = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    ground = f'<line x1="0" x2="{PLOT_WIDTH}" y1="{PLOT_HEIGHT - 2}" y2="{PLOT_HEIGHT - 2}"/>'
+    box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="displacement over time"'
+    return f'<svg {box}>{ground}<path d="{line}"/></svg>'
+
+
+def _embedded(path: Path) -> str:
+    return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
