@@ -1,4 +1,4 @@
-"""What `cajole demo` shows: a registry of items, one function for each; a new one needs a function and its decorator."""
+"""What `cajole demo` shows: a registry of items, a function for each; a new one needs its function and decorator."""
 
 from __future__ import annotations
 

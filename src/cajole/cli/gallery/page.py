@@ -15,7 +15,8 @@ MEDIA = {".webp": "image/webp", ".jpg": "image/jpeg"}
 PLOT_WIDTH, PLOT_HEIGHT = 240, 44
 
 STYLE = """
-:root { color-scheme: light dark; --paper:#f6f4ef; --card:#fff; --ink:#1d2126; --soft:#5d6670; --line:#e3dfd6; --mark:#c8432b; }
+:root { color-scheme: light dark;
+  --paper:#f6f4ef; --card:#fff; --ink:#1d2126; --soft:#5d6670; --line:#e3dfd6; --mark:#c8432b; }
 @media (prefers-color-scheme: dark) {
   :root { --paper:#14171a; --card:#1d2226; --ink:#eceae5; --soft:#9aa4ad; --line:#2d343a; --mark:#ff8464; } }
 * { box-sizing: border-box; margin: 0; }
@@ -31,8 +32,8 @@ article { background: var(--card); border: 1px solid var(--line); border-radius:
 .view img { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }
 .text { padding: 1.1rem 1.3rem 1.3rem; display: flex; flex-direction: column; gap: .7rem; flex: 1; }
 h2 { font-size: 1.25rem; letter-spacing: -.01em; display: flex; justify-content: space-between; align-items: baseline; }
-.verb { font: 600 .75rem ui-monospace, monospace; color: var(--mark); border: 1px solid currentColor; border-radius: 99px;
-  padding: .1rem .6rem; letter-spacing: 0; }
+.verb { font: 600 .75rem ui-monospace, monospace; color: var(--mark); border: 1px solid currentColor;
+  border-radius: 99px; padding: .1rem .6rem; letter-spacing: 0; }
 .story { color: var(--soft); flex: 1; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .15rem .9rem; font-size: .88rem; }
 dt { color: var(--soft); }
@@ -99,11 +100,12 @@ def _card(entry: Mapping[str, Any], folder: Path) -> str:
 
 
 def _numbers(entry: Mapping[str, Any]) -> dict[str, str]:
+    reach, share = entry["largest_displacement_m"], entry["largest_displacement_sizes"]
     return {
         "body": f"{entry['vertices']:,} vertices, {entry['tets']:,} tets",
         "motion": f"{entry['frames']} steps in {entry['seconds']:.1f} s",
         "first frequencies": " · ".join(f"{f:.2f}" for f in entry["frequencies_Hz"]) + " Hz",
-        "moves up to": f"{entry['largest_displacement_m']:.2f} m, {entry['largest_displacement_sizes']:.0%} of its size",
+        "moves up to": f"{reach:.2f} m, {share:.0%} of its size",
         "strain energy": f"up to {entry['largest_energy_J']:,.0f} J",
     }
 
@@ -116,8 +118,8 @@ def _plot(values: Sequence[float]) -> str:
     ]
     line = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     ground = f'<line x1="0" x2="{PLOT_WIDTH}" y1="{PLOT_HEIGHT - 2}" y2="{PLOT_HEIGHT - 2}"/>'
-    box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="displacement over time"'
-    return f'<svg {box}>{ground}<path d="{line}"/></svg>'
+    box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none"'
+    return f'<svg {box} role="img" aria-label="displacement over time">{ground}<path d="{line}"/></svg>'
 
 
 def _embedded(path: Path) -> str:
