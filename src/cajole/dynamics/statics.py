@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,9 @@ MOST_HALVINGS = 25
 ROUNDING = 1e-5
 # Where the tangent is not positive definite, mass times this share of K/M is added first, then ever more.
 SMALLEST_SHIFT = 1e-8
+# A factorised tangent serves again while each further step at least halves the residual: one with a new tangent costs
+# ten to twenty times as much.
+REUSED_GAIN = 0.5
 # Pins are moved in one go, and when that fails in ever smaller parts down to this share.
 SMALLEST_PART = 1 / 256
 # A free body's load balances when its net force and torque are below this share of the sum of |forces|.
@@ -58,7 +62,7 @@ def pose(
     u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
     body.require_still(u, "start displacement")
     weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
-    solver = _Statics(body, pinned, weight, progress)
+    solver = Statics(body, pinned, weight, progress=progress)
     if not isinstance(loads, Mapping) and is_stack(loads):
         stack = checks.real_array(loads, "loads", (None, body.count, 3))  # type: ignore[arg-type]
         out = np.empty_like(stack)
@@ -68,10 +72,23 @@ def pose(
     return solver.solve(u, _forces(body, loads), targets)
 
 
-class _Statics:
-    """Newton on the free and unpinned coordinates, one pattern for every load case."""
+class _Guess(NamedTuple):
+    """A displacement, its total energy W - f·u, the gradient of it that is left, and the size of the forces."""
 
-    def __init__(self, body: Body, pinned: Index, weight: Array, progress: Progress | None):
+    u: Array
+    energy: float
+    gradient: Array
+    error: float
+    scale: float
+
+
+class Statics:
+    """Newton on the coordinates neither fixed nor `pinned`, one pattern for every load case.
+
+    weight: (n, 3) [N], added to every load.
+    """
+
+    def __init__(self, body: Body, pinned: Index, weight: Array, *, progress: Progress | None = None):
         self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
         self._rigid = body.drifting_motions(pinned)
         self._loose = [piece for piece in body.pieces if np.any(self._rigid[3 * piece[0]] != 0)]
@@ -81,13 +98,20 @@ class _Statics:
         border = body.mass @ self._rigid if self._rigid.shape[1] else None
         self._system = Restricted(body, dofs, border=border)
         stiff, heavy = body.stiffness().diagonal()[dofs], body.mass.diagonal()[dofs]
+        self._reusable = False
         self._shift = SMALLEST_SHIFT * stiff.mean() / heavy.mean()
         self._rounding = ROUNDING * float(stiff.max())
 
-    def solve(self, u: Array, load: Array, targets: Array) -> Array:
+    def solve(self, u: Array, load: Array, targets: Array, *, warm: bool = False) -> Array:
+        """The pose under `load` (n, 3) with the pins at `targets` (k, 3), from u (n, 3).
+
+        warm: begin with the tangent factorised last, which is near when u was solved for just before.
+        Raises LoadError or NotConverged, see `pose`.
+        """
         load = load + self.weight
         self._require_balance(load)
         u = self._without_rigid(u)
+        self._reusable = self._reusable and warm
         done, part = 0.0, 1.0
         begin = u[self.pinned].copy()
         while True:
@@ -98,6 +122,7 @@ class _Statics:
                 if len(self.pinned) == 0 or part <= SMALLEST_PART:
                     raise
                 part *= 0.5
+                self._reusable = False
                 continue
             u, done = found, done + part
             if done >= 1.0 - 1e-12:
@@ -110,39 +135,55 @@ class _Statics:
             return u
         jump = np.zeros_like(u)
         jump[self.pinned] = goal - u[self.pinned]
-        self._tangent(u)
+        if not self._reusable:
+            self._tangent(u)
         pull = (self.body.pattern.matrix(self._system.values) @ jump.ravel()).reshape(-1, 3)
-        out = u + jump + self._direction(u, pull)
+        out = u + jump + (self._system.solve(-pull) if self._reusable else self._direction(u, pull))
         out[self.pinned] = goal
         return out
 
     def _newton(self, u: Array, load: Array) -> Array:
-        energy, gradient, scale = self._state(u, load)
+        at = self._state(u, load)
         for iteration in range(MOST_ITERATIONS):
-            error = self._system.norm(gradient)
-            report(self.progress, 1.0 - min(1.0, error / max(scale, 1e-300)), f"pose, iteration {iteration}")
-            if error <= TOLERANCE * scale:
-                return u
-            direction = self._direction(u, gradient)
-            slope = float((gradient * direction).sum())
-            length = 1.0
-            for _ in range(MOST_HALVINGS):
-                trial = u + length * direction
-                now, after, scale = self._state(trial, load)
-                # near the solution energies agree to rounding and only the residual tells
-                flat = abs(now - energy) <= 1e-12 * max(abs(energy), abs(now))
-                if now <= energy + 1e-4 * length * slope or (flat and self._system.norm(after) < error):
-                    break
-                length *= 0.5
-            else:
-                if error <= FLOOR * scale:
-                    return u
-                raise NotConverged(f"no descent from a relative residual of {error / scale:.1e}; {_REMEDY}")
-            u, energy, gradient = trial, now, after
+            report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
+            if at.error <= TOLERANCE * at.scale:
+                return at.u
+            after = self._reused(at, load) or self._searched(at, load)
+            if after is None:
+                return at.u
+            at = after
         raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
 
-    def _state(self, u: Array, load: Array) -> tuple[float, Array, float]:
-        """Total energy W - f·u, its gradient without the part along rigid motions, and the size of the forces."""
+    def _reused(self, at: _Guess, load: Array) -> _Guess | None:
+        """The step with the tangent factorised last, if it gains enough."""
+        if not self._reusable:
+            return None
+        try:
+            after = self._state(at.u + self._system.solve(-at.gradient), load)
+        except SolveError:
+            self._reusable = False
+            return None
+        self._reusable = after.error <= REUSED_GAIN * at.error and after.energy <= at.energy + _slack(at, after)
+        return after if self._reusable else None
+
+    def _searched(self, at: _Guess, load: Array) -> _Guess | None:
+        """The Newton step, halved until the energy falls; None where rounding stops it close to the solution."""
+        direction = self._direction(at.u, at.gradient)
+        slope = float((at.gradient * direction).sum())
+        length = 1.0
+        for _ in range(MOST_HALVINGS):
+            after = self._state(at.u + length * direction, load)
+            # near the solution energies agree to rounding and only the residual tells
+            flat = abs(after.energy - at.energy) <= _slack(at, after)
+            if after.energy <= at.energy + 1e-4 * length * slope or (flat and after.error < at.error):
+                return after
+            length *= 0.5
+        if at.error <= FLOOR * at.scale:
+            return None
+        raise NotConverged(f"no descent from a relative residual of {at.error / at.scale:.1e}; {_REMEDY}")
+
+    def _state(self, u: Array, load: Array) -> _Guess:
+        """Total energy and its gradient without the part along rigid motions."""
         force = self.body.force(u)
         gradient = force - load
         if self._rigid.shape[1]:
@@ -153,22 +194,26 @@ class _Statics:
         scale = max(*norms)
         if not np.isfinite(scale):
             raise NotConverged(f"the forces overflow; {_REMEDY}")
-        return self.body.energy(u) - float((load * u).sum()), gradient, scale
+        energy = self.body.energy(u) - float((load * u).sum())
+        return _Guess(u, energy, gradient, self._system.norm(gradient), scale)
 
     def _direction(self, u: Array, gradient: Array) -> Array:
         """-K⁻¹ gradient; where K is singular to rounding (the body can still turn), with a little mass added."""
+        self._reusable = False
         for added in (0.0, *(self._shift * 100.0**power for power in range(6))):
             self._tangent(u)
             self._system.values += added * self.body.mass_values
             self._system.factorise_shifted(self.body.mass_values, self._shift)
             try:
-                return self._system.solve(-gradient)
+                direction = self._system.solve(-gradient)
             except SolveError:
                 continue
+            self._reusable = True
+            return direction
         raise NotConverged(f"the tangent stiffness is singular; fix or pin more vertices, or {_REMEDY}")
 
     def _tangent(self, u: Array) -> None:
-        self.body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
+        self._system.values[:] = self.body.stiffness(u).data
 
     def _without_rigid(self, u: Array) -> Array:
         if self._rigid.shape[1] == 0:
@@ -214,6 +259,11 @@ def _refuse_fixed(body: Body, pinned: Index) -> None:
     both = np.intersect1d(pinned, body.fixed)
     if len(both):
         raise InputError(f"vertex {both[0]} is pinned but also fixed in the body; pin another or leave it free")
+
+
+def _slack(one: _Guess, other: _Guess) -> float:
+    """How much two energies may differ by rounding."""
+    return 1e-12 * max(abs(one.energy), abs(other.energy))
 
 
 def _vector(values: Array) -> str:

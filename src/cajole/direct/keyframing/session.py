@@ -1,0 +1,198 @@
+"""`PoseSession`: shape a key by pulling at the body, one load or pin at a time (§4.1, Barbič 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body
+from cajole.dynamics.statics import Statics
+from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Steps that can be undone; each keeps one displacement.
+MOST_UNDO = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """Forces (k, 3) [N] on vertices (k,), known to its session by `number`; a frozen one can no longer be changed."""
+
+    number: int
+    vertices: Index
+    forces: Array
+    frozen: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment:
+    """All that an operation can change: loads, pins {vertex: position (3,)}, and the pose that balances them."""
+
+    loads: tuple[Load, ...]
+    pins: dict[int, Array]
+    displacement: Array
+
+
+class PoseSession:
+    """A body held in static equilibrium while loads and pins are added, changed, taken back and done again.
+
+    Every operation solves f(u) = loads from the pose before it, and `displacement` is converged whenever it returns. An
+    operation that fails raises (LoadError, NotConverged, InputError) and leaves the session as it was. gravity: (3,)
+    [m/s²]. On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
+    """
+
+    def __init__(self, body: Body, *, gravity: ArrayLike | None = None):
+        checks.require_instance(body, Body, "body")
+        self.body = body
+        self._weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
+        self._solver: tuple[tuple[int, ...], Statics] | None = None
+        self._next = 0
+        rest = _Moment((), {}, np.zeros((body.count, 3)))
+        self._past: list[_Moment] = []
+        self._future: list[_Moment] = []
+        self._now = rest if gravity is None else self._solved(rest)
+
+    @property
+    def displacement(self) -> Array:
+        """The present pose (n, 3) [m], read-only."""
+        view = self._now.displacement.view()
+        view.setflags(write=False)
+        return view
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """Every load, frozen ones among them, in the order they were added."""
+        return self._now.loads
+
+    @property
+    def pins(self) -> dict[int, Array]:
+        """{vertex: position (3,) [m]} of every pin."""
+        return {vertex: place.copy() for vertex, place in self._now.pins.items()}
+
+    def add(self, vertices: int | ArrayLike, force: ArrayLike) -> Load:
+        """Pull at a vertex or several, on top of the loads there are.
+
+        force: (3,) [N], shared equally, or (k, 3), one for each vertex.
+        """
+        places, forces = self._pull(vertices, force)
+        load = Load(self._next, places, forces)
+        self._become(replace(self._now, loads=(*self._now.loads, load)))
+        self._next += 1
+        return load
+
+    def change(self, load: Load | int, force: ArrayLike) -> Load:
+        """Give a load another force, as a drag does with every move of the hand; returns the load as it is now."""
+        old = self._live(load)
+        _, forces = self._pull(old.vertices, force)
+        new = replace(old, forces=forces)
+        self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
+        return new
+
+    def remove(self, load: Load | int) -> None:
+        """Take a load away."""
+        old = self._live(load)
+        self._become(replace(self._now, loads=tuple(one for one in self._now.loads if one is not old)))
+
+    def freeze(self) -> None:
+        """Make the present loads permanent: only `undo` takes them back, and further loads add on top."""
+        self._keep(replace(self._now, loads=tuple(replace(load, frozen=True) for load in self._now.loads)))
+
+    def pin(self, vertices: int | ArrayLike, position: ArrayLike | None = None) -> None:
+        """Hold vertices at `position` [m], (3,) for one or (k, 3), where they are now when None; again to move them."""
+        indices = self._indices(vertices)
+        here = self.body.vertices[indices] + self._now.displacement[indices]
+        shape = (3,) if position is not None and len(indices) == 1 and np.ndim(position) == 1 else (len(indices), 3)
+        wanted = here if position is None else checks.real_array(position, "position", shape).reshape(-1, 3)
+        pins = {int(vertex): place.copy() for vertex, place in zip(indices, wanted)}
+        self._become(replace(self._now, pins=self._now.pins | pins))
+
+    def unpin(self, vertices: int | ArrayLike) -> None:
+        """Let pinned vertices go."""
+        gone = {int(vertex) for vertex in self._indices(vertices)}
+        loose = sorted(gone - set(self._now.pins))
+        if loose:
+            raise InputError(f"vertex {loose[0]} is not pinned; the pins are {_listed(self._now.pins)}")
+        pins = {vertex: place for vertex, place in self._now.pins.items() if vertex not in gone}
+        self._become(replace(self._now, pins=pins))
+
+    def undo(self) -> None:
+        """Go back before the last operation, whichever it was. Raises InputError when there is none."""
+        if not self._past:
+            raise InputError("there is nothing to undo")
+        self._future.append(self._now)
+        self._now = self._past.pop()
+
+    def redo(self) -> None:
+        """Do again what was undone last. Raises InputError when nothing was, or something was done since."""
+        if not self._future:
+            raise InputError("there is nothing to redo")
+        self._past.append(self._now)
+        self._now = self._future.pop()
+
+    def capture(self) -> Array:
+        """The present pose as a key: a copy (n, 3) [m]."""
+        return self._now.displacement.copy()
+
+    def _become(self, wanted: _Moment) -> None:
+        self._keep(self._solved(wanted))
+
+    def _keep(self, moment: _Moment) -> None:
+        self._past = [*self._past, self._now][-MOST_UNDO:]
+        self._future = []
+        self._now = moment
+
+    def _solved(self, wanted: _Moment) -> _Moment:
+        vertices = tuple(sorted(wanted.pins))
+        goal = np.array([wanted.pins[vertex] - self.body.vertices[vertex] for vertex in vertices]).reshape(-1, 3)
+        u = self._statics(vertices).solve(wanted.displacement, self._force(wanted.loads), goal, warm=True)
+        return replace(wanted, displacement=u)
+
+    def _statics(self, pinned: tuple[int, ...]) -> Statics:
+        """The solver for these pins; its symbolic factorisation lasts while they stay the same vertices."""
+        if self._solver is None or self._solver[0] != pinned:
+            held = np.array(pinned, dtype=np.int64)
+            self._solver = (pinned, Statics(self.body, held, self._weight))
+        return self._solver[1]
+
+    def _force(self, loads: Iterable[Load]) -> Array:
+        total = np.zeros((self.body.count, 3))
+        for load in loads:
+            np.add.at(total, load.vertices, load.forces)
+        return total
+
+    def _pull(self, vertices: int | ArrayLike, force: ArrayLike) -> tuple[Index, Array]:
+        indices = self._indices(vertices)
+        if np.ndim(force) == 2:
+            return indices, checks.real_array(force, "force", (len(indices), 3)).copy()
+        return indices, np.tile(checks.real_array(force, "force", (3,)) / len(indices), (len(indices), 1))
+
+    def _indices(self, vertices: int | ArrayLike) -> Index:
+        indices = checks.index_array(np.atleast_1d(vertices), "vertices", (None,), self.body.count)
+        if len(indices) == 0:
+            raise InputError("vertices is empty: name at least one vertex")
+        values, times = np.unique(indices, return_counts=True)
+        if (times > 1).any():
+            raise InputError(f"vertices names vertex {values[times > 1][0]} twice; name each vertex once")
+        held = np.intersect1d(indices, self.body.fixed)
+        if len(held):
+            raise InputError(f"vertex {held[0]} is fixed in the body and cannot be pulled or pinned; take another")
+        return indices
+
+    def _live(self, load: Load | int) -> Load:
+        number = load.number if isinstance(load, Load) else checks.count(load, "load", least=0)
+        for one in self._now.loads:
+            if one.number == number:
+                if one.frozen:
+                    raise InputError(f"load {number} is frozen; undo the freeze, or add a load that opposes it")
+                return one
+        raise InputError(f"the session has no load {number}; its loads are {_listed(o.number for o in self.loads)}")
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"
