@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cajole.cli.gallery import command, files, items, pool
 from cajole.cli.gallery.page import page
+from cajole.cli.saving import glb_options
 from cajole.errors import SolveError
 from cajole.scenes import scene_names
 
@@ -87,10 +87,9 @@ def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch):
 
 def test_glb_gives_up_normals_before_keys_identity(fish):
     n = len(fish.animation.skin.mesh.vertices)
-    options = files._glb_options(fish.animation)
-    assert options["max_targets"] * n * (24 if options["normals"] else 12) <= files.LARGEST_GLB
-    bare = replace(fish.animation, skin=None)
-    assert files._glb_options(bare)["normals"] is True
+    small, large = (glb_options(fish.animation, size) for size in (5 * 24 * n, 20 * 24 * n))
+    assert small == {"normals": False, "max_targets": 8}
+    assert large == {"normals": True, "max_targets": 18}
 
 
 def test_unknown_scene_bad_input(cajole, tmp_path):

@@ -7,11 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from cajole.animation import Animation
-from cajole.animation.files import FORMATS, format_of
+from cajole.animation.files import FORMATS
 from cajole.errors import FileError
 from cajole.pictures import picture
 from cajole.pictures.loops import LOOPS, STILLS
 from cajole.progress import Progress
+
+# a GLB file is for looking at, and viewers open this many bytes without a pause
+LARGEST_GLB = 30_000_000
+# with fewer keys, straight lines between them begin to show; then normals are given up instead
+FEWEST_KEYS = 24
 
 
 def require_writable(paths: Sequence[Path]) -> None:
@@ -28,5 +33,13 @@ def save(animation: Animation, path: Path, *, camera: Mapping[str, Any], progres
     if path.suffix.lower() in (*STILLS, *LOOPS):
         picture(animation, path, **camera, progress=progress)
         return
-    format_of(path)
-    animation.write(path, progress=progress)
+    options = glb_options(animation, LARGEST_GLB) if path.suffix.lower() == ".glb" else {}
+    animation.write(path, progress=progress, **options)
+
+
+def glb_options(animation: Animation, largest: int) -> dict[str, Any]:
+    """As many keys as about `largest` bytes allow, with normals where there is room for them."""
+    n = animation.n if animation.skin is None else len(animation.skin.mesh.vertices)
+    with_normals, without = (max(largest // (n * size) - 2, 1) for size in (24, 12))
+    normals = with_normals >= min(FEWEST_KEYS, animation.frames)
+    return {"normals": normals, "max_targets": int(with_normals if normals else without)}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cajole.animation import Animation
 from cajole.cli.gallery.items import ITEMS, DemoItem
+from cajole.cli.saving import glb_options
 from cajole.pictures import picture
 from cajole.progress import Progress, report
 
@@ -18,8 +18,6 @@ STILL, LOOP, SAMPLES = (576, 384), (480, 320), 8
 EVERY = 2
 # a page opens a model of this size [bytes] without a pause
 LARGEST_GLB = 13_000_000
-# below this many keys per loop, straight lines between them begin to show; then normals are given up instead
-FEWEST_KEYS = 24
 
 
 def produce(name: str, folder: Path, progress: Progress) -> dict[str, Any]:
@@ -27,7 +25,7 @@ def produce(name: str, folder: Path, progress: Progress) -> dict[str, Any]:
     item = ITEMS[name](_part(progress, 0.0, 0.5))
     moved = item.animation
     report(progress, 0.5, "writing .glb")
-    moved.write(folder / f"{name}.glb", **_glb_options(moved))
+    moved.write(folder / f"{name}.glb", **glb_options(moved, LARGEST_GLB))
     report(progress, 0.55, "still")
     picture(moved, folder / f"{name}.jpg", samples=SAMPLES, **{**item.camera, "size": STILL})
     frames = range(0, moved.frames - 1, EVERY)
@@ -60,14 +58,6 @@ def _entry(name: str, item: DemoItem, folder: Path) -> dict[str, Any]:
         "loop": f"{name}.webp",
         "glb_bytes": (folder / f"{name}.glb").stat().st_size,
     }
-
-
-def _glb_options(moved: Animation) -> dict[str, Any]:
-    """As many keys as the size allows."""
-    n = moved.n if moved.skin is None else len(moved.skin.mesh.vertices)
-    with_normals, without = (max(LARGEST_GLB // (n * size) - 2, 1) for size in (24, 12))
-    normals = with_normals >= FEWEST_KEYS
-    return {"normals": normals, "max_targets": int(with_normals if normals else without)}
 
 
 def _part(progress: Progress, start: float, stop: float) -> Progress:
