@@ -1,15 +1,15 @@
 """Every exception that Cajole raises on purpose.
 
-    CajoleError                     catch this to catch all of them
-    ├── InputError (ValueError)     a value handed in is wrong: which, where, what to do
-    │   ├── MeshError               vertices or elements that cannot be a mesh
-    │   ├── FileError               a file that cannot be read or written: path, line, remedy
-    │   └── LoadError               loads that no static pose can balance
-    ├── MissingExtra (ImportError)  an optional package is absent; the message has the pip command
-    ├── Cancelled                   a progress callback asked to stop
-    └── SolveError (RuntimeError)   valid input, but the numbers did not work out: why, what to relax
-        ├── NotConverged            an iteration ran out of steps
-        └── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
+CajoleError                     catch this to catch all of them
+├── InputError (ValueError)     a value handed in is wrong: which, where, what to do
+│   ├── MeshError               vertices or elements that cannot be a mesh
+│   ├── FileError               a file that cannot be read or written: path, line, remedy
+│   └── LoadError               loads that no static pose can balance
+├── MissingExtra (ImportError)  an optional package is absent; the message has the pip command
+├── Cancelled                   a progress callback asked to stop
+└── SolveError (RuntimeError)   valid input, but the numbers did not work out: why, what to relax
+    ├── NotConverged            an iteration ran out of steps
+    └── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
 """
 
 from __future__ import annotations
