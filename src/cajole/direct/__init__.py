@@ -1,5 +1,5 @@
 """The five verbs, and what they share: the Riccati sweep over implicit steps."""
 
-from cajole.direct.keyframing import Key, KeyframeReport, Load, PoseSession, Shot, keyframe
+from cajole.direct.keyframing import Fit, Key, KeyframeReport, Load, PoseSession, Shot, fit_pose, fit_poses, keyframe
 
-__all__ = ["Key", "KeyframeReport", "Load", "PoseSession", "Shot", "keyframe"]
+__all__ = ["Fit", "Key", "KeyframeReport", "Load", "PoseSession", "Shot", "fit_pose", "fit_poses", "keyframe"]

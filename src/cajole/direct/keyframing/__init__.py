@@ -1,8 +1,9 @@
 """`keyframe`: poses at frames become a physical motion (reduced space-time optimisation, Barbič et al. 2009)."""
 
+from cajole.direct.keyframing.fitting import Fit, fit_pose, fit_poses
 from cajole.direct.keyframing.keys import Key
 from cajole.direct.keyframing.session import Load, PoseSession
 from cajole.direct.keyframing.shot import KeyframeReport, Shot
 from cajole.direct.keyframing.solve import keyframe
 
-__all__ = ["Key", "KeyframeReport", "Load", "PoseSession", "Shot", "keyframe"]
+__all__ = ["Fit", "Key", "KeyframeReport", "Load", "PoseSession", "Shot", "fit_pose", "fit_poses", "keyframe"]
