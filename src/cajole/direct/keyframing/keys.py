@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,23 +30,48 @@ class Key:
     hard: bool = False
 
 
-def checked_keys(body: Body, keys: Mapping[int, Key | ArrayLike], frames: int | None) -> tuple[dict[int, Key], int]:
-    """Keys in order of time with checked poses, and the number of frames (the last key's frame when None)."""
-    if not isinstance(keys, Mapping) or not keys:
-        raise InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
-    for frame in keys:
-        checks.count(frame, "the frame of a key", least=0)
-    last = max(int(frame) for frame in keys)
+Keys = Mapping[int, Key | ArrayLike] | Iterable[tuple[int, Key | ArrayLike]]
+
+
+def checked_keys(
+    body: Body, keys: Keys, frames: int | None, *, loop: bool = False, held: Array | None = None
+) -> tuple[dict[int, Key], int]:
+    """Keys in order of time with checked poses, and the number of frames (up to the last key's when None).
+
+    loop: frames count modulo their number. held: (n, 3), where the fixed vertices stay; at rest when None.
+    """
+    pairs = _pairs(keys)
+    last = max(frame for frame, _ in pairs)
+    if loop and frames is None:
+        raise InputError("a loop needs frames: how many until the motion comes back to where it began")
     count = last + 1 if frames is None else checks.count(frames, "frames", least=2)
-    if last >= count:
+    if last >= count and not loop:
         raise InputError(f"a key stands at frame {last}, but there are only frames 0..{count - 1}; raise frames")
-    return {int(frame): _checked(body, keys[frame], int(frame)) for frame in sorted(keys)}, count
+    found: dict[int, Key] = {}
+    for frame, key in pairs:
+        place = frame % count
+        if place in found:
+            raise InputError(f"two keys stand at frame {place}; keep one of them, or move one to another frame")
+        found[place] = _checked(body, key, frame, held)
+    return dict(sorted(found.items())), count
 
 
-def _checked(body: Body, key: Key | ArrayLike, frame: int) -> Key:
+def _pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
+    wrong = InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
+    try:
+        pairs = [(frame, key) for frame, key in (keys.items() if isinstance(keys, Mapping) else keys)]
+    except (TypeError, ValueError):
+        raise wrong from None
+    if not pairs:
+        raise wrong
+    return [(checks.count(frame, "the frame of a key", least=0), key) for frame, key in pairs]
+
+
+def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -> Key:
     given = key if isinstance(key, Key) else Key(key)
     pose = body.checked(given.displacement, f"key at frame {frame}")
-    moved = body.fixed[np.abs(pose[body.fixed]).max(axis=1, initial=0.0) > 1e-9 * body.size]
+    still = pose[body.fixed] - (0.0 if held is None else held[body.fixed])
+    moved = body.fixed[np.abs(still).max(axis=1, initial=0.0) > 1e-9 * body.size]
     if len(moved):
         raise InputError(
             f"the key at frame {frame} moves vertex {moved[0]}, which the body fixes; free it or correct the key"
@@ -94,7 +119,19 @@ def key_rows(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
     vertices = np.asarray(key.vertices)
     scale = np.sqrt(model.body.total_mass / len(vertices))
     rows = model.basis.reshape(-1, 3, model.size)[vertices].reshape(-1, model.size)
-    return scale * rows, scale * np.asarray(key.displacement)[vertices].ravel()
+    return scale * rows, scale * (np.asarray(key.displacement) - model.lift(np.zeros(model.size)))[vertices].ravel()
+
+
+def hard_rows(model: ReducedSolid, key: Key, tolerance: float) -> Array:
+    """Orthonormal rows (k, r) of the state that a hard key settles.
+
+    A full key settles all; of a partial one, combinations that move its vertices by less than `tolerance` of the most
+    are left to the cost: to force them would take large forces for what cannot be seen.
+    """
+    if key.vertices is None:
+        return np.eye(model.size)
+    _, sizes, turn = np.linalg.svd(key_rows(model, key)[0], full_matrices=False)
+    return turn[sizes > tolerance * sizes.max(initial=0.0)]
 
 
 def key_error(model: ReducedSolid, key: Key, state: Array) -> float:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.direct import kernels
+from cajole.direct.keyframing.constrained import Step, Sweep, constrained_step
 from cajole.direct.keyframing.problem import Problem
-from cajole.errors import NotConverged, SolveError
-from cajole.reduction.trajectory import Trajectory, follow, rollout
+from cajole.errors import SolveError
+from cajole.reduction.trajectory import Trajectory, follow
 
 Array = NDArray[np.float64]
 
@@ -25,6 +26,8 @@ ARMIJO = 1e-4
 MOST_HALVINGS = 5
 # Levenberg terms above this mean that no direction lowers the cost.
 LARGEST_DAMPING = 1e8
+# What must hold does so within this share of the body's size; Newton lands far below, rounding stays below too.
+EXACT = 1e-11
 
 
 @dataclass(frozen=True)
@@ -49,18 +52,7 @@ class Outcome:
     converged: bool
     gains: Array
     message: str
-
-
-@dataclass
-class Sweep:
-    """What one backward pass leaves behind."""
-
-    gains: Array
-    moves: Array
-    inverse: Array
-    P0: Array
-    p0: Array
-    slope: float
+    nu: Array
 
 
 def swept(problem: Problem, path: Trajectory, s: Array, theta: float, mu: float) -> Sweep | None:
@@ -69,82 +61,111 @@ def swept(problem: Problem, path: Trajectory, s: Array, theta: float, mu: float)
     out = Sweep(
         np.empty((T, r, 2 * r)), np.empty((T, r)), np.empty((T, r, r)), np.empty((2 * r, 2 * r)), np.empty(2 * r), 0
     )
+    # the seam's value after the last step cancels on the linearised seam: it only makes the pivots positive
+    last = np.diag(problem.unit) if problem.ending == "loop" else np.zeros((2 * r, 2 * r))
     ok, out.slope = kernels.sweep(
-        problem.system, problem.plan, path.Q, path.Vq, path.W, path.Gq, path.Gv, s, problem.effort, problem.key,
-        problem.H, problem.key_gradient(path), theta, mu, np.zeros((2 * r, 2 * r)), np.zeros(2 * r),
+        problem.system, problem.plan, path.Q, path.Vq, path.W + problem.bias, path.Gq, path.Gv, s, problem.effort,
+        problem.key, problem.H, problem.key_gradient(path), theta, mu, last, np.zeros(2 * r),
         out.gains, out.moves, out.inverse, out.P0, out.p0,
     )  # fmt: skip
     return out if ok else None
 
 
+@dataclass
+class _State:
+    """A motion with its multipliers, and what follows from them."""
+
+    problem: Problem
+    path: Trajectory
+    nu: Array
+
+    def __post_init__(self) -> None:
+        self.cost = self.problem.cost(self.path)
+        gradient = self.problem.gradient(self.path, self.nu)
+        self.s, self.size = gradient.s, self.problem.norm(gradient)
+        self.exact = self.problem.plain or self.problem.broken(self.path) <= EXACT
+
+
 def minimise(
     problem: Problem,
-    W: Array,
+    path: Trajectory,
     *,
+    nu: Array | None = None,
+    scale: float | None = None,
     tolerance: float = 1e-9,
     most: int = 100,
     watch: Callable[[Iterate], None] | None = None,
 ) -> Outcome:
-    """Minimise the problem's cost from controls W (T, r) until |dE/dW| falls to `tolerance` of its start."""
-    path = rollout(problem.system, problem.plan, problem.start, W)
-    cost = problem.cost(path)
-    gradient, s = problem.gradient(path)
-    first = size = float(np.linalg.norm(gradient))
-    mu, message, plan = 0.0, "", None
+    """Minimise the problem's cost from a simulated motion until the gradient falls to `tolerance` of its start.
+
+    nu: first guess of the multipliers; scale: the gradient that `tolerance` is measured by, when it is not that of the
+    start.
+    """
+    now = _State(problem, path, np.zeros(problem.multipliers) if nu is None else nu)
+    first = now.size if scale is None else scale
+    mu, message, gains = 0.0, "", np.zeros((*path.W.shape, 2 * path.W.shape[1]))
     for iteration in range(most):
         if watch is not None:
-            watch(Iterate(iteration, path, cost, size))
-        if size <= tolerance * first or size == 0.0:
+            watch(Iterate(iteration, now.path, now.cost, now.size))
+        if (now.size <= tolerance * first or now.size == 0.0) and now.exact:
             break
-        plan = _blended(problem, path, s, mu)
-        found = _stepped(problem, path, plan, cost)
-        if found is None:
+        step = _blended(problem, now, mu)
+        found = None if step is None else _stepped(problem, now.path, step)
+        if found is None or step is None:
             mu = max(4.0 * mu, 1.0)
             if mu > LARGEST_DAMPING:
                 message = "no direction lowers the cost any more"
                 break
             continue
-        path, now, full = found
+        path, full, flat = found
+        gains = step.gains
         mu = (0.0 if mu < 1.0 else 0.25 * mu) if full else mu
-        flat = abs(cost - now) <= 1e-15 * abs(cost)
-        cost = now
-        gradient, s = problem.gradient(path)
-        size = float(np.linalg.norm(gradient))
-        if flat and size > tolerance * first:
+        now = _State(problem, path, step.nu)
+        if flat and now.size > tolerance * first:
             message = "the cost no longer changes in double precision"
             break
     else:
         message = f"{most} iterations were not enough"
-    gains = plan.gains if plan is not None else np.zeros((*W.shape, 2 * W.shape[1]))
-    return Outcome(path, cost, size, first, iteration, size <= tolerance * first, gains, message)
+    good = now.size <= tolerance * first and now.exact
+    return Outcome(now.path, now.cost, now.size, first, iteration, good, gains, message, now.nu)
 
 
-def _blended(problem: Problem, path: Trajectory, s: Array, mu: float) -> Sweep:
-    """The sweep with as much of the second-order terms as leaves every pivot positive definite."""
+def _blended(problem: Problem, now: _State, mu: float) -> Step | None:
+    """The step with as much of the second-order terms as leaves it a descent direction; None when there is none."""
+    definite = False
     for theta in BLENDS:
-        plan = swept(problem, path, s, theta, mu)
-        if plan is not None:
-            return plan
-    raise SolveError("even the Gauss-Newton matrix is not positive definite: is the effort zero?")
-
-
-def _stepped(problem: Problem, path: Trajectory, plan: Sweep, cost: float) -> tuple[Trajectory, float, bool] | None:
-    """The closed-loop step, halved until the cost falls; None when it does not."""
-    for halving in range(MOST_HALVINGS):
-        alpha = 0.5**halving
-        trial = follow(problem.system, problem.plan, problem.start, path, plan.gains, plan.moves, alpha)
-        if trial is None:
+        sweep = swept(problem, now.path, now.s, theta, mu)
+        if sweep is None:
             continue
-        now = problem.cost(trial)
-        # at the end costs agree to rounding and the Newton step is trusted
-        if now <= cost + ARMIJO * alpha * plan.slope or (abs(plan.slope) <= 1e-13 * cost and now <= cost * (1 + 1e-14)):
-            return trial, now, halving == 0
+        definite = True
+        if problem.plain:
+            return Step(sweep.gains, sweep.moves, np.zeros(len(problem.unit)), now.nu, sweep.slope)
+        step = constrained_step(problem, now.path, sweep, mu)
+        if step is not None:
+            return step
+    if not definite:
+        raise SolveError("even the Gauss-Newton matrix is not positive definite: is the effort zero?")
     return None
 
 
-def require_simulated(problem: Problem, W: Array) -> Trajectory:
-    """The trajectory under W. Raises NotConverged with advice on dt."""
-    try:
-        return rollout(problem.system, problem.plan, problem.start, W)
-    except NotConverged as reason:
-        raise NotConverged(f"the motion cannot be simulated with this timestep: {reason}") from None
+def _stepped(problem: Problem, path: Trajectory, step: Step) -> tuple[Trajectory, bool, bool] | None:
+    """The closed-loop step, halved until the merit falls, whether it was full, and whether the merit stayed flat.
+
+    None when the merit does not fall.
+    """
+    before = problem.merit(path, step.nu)
+    # the merit cancels: its rounding is that of its parts
+    parts = abs(problem.cost(path)) + float(np.abs(step.nu) @ np.abs(problem.constraints(path)))
+    r = path.W.shape[1]
+    for halving in range(MOST_HALVINGS):
+        alpha = 0.5**halving
+        start = (path.P[0] + alpha * step.start[:r], path.V[0] + alpha * step.start[r:])
+        trial = follow(problem.system, problem.plan, start, path, step.gains, step.moves, alpha)
+        if trial is None:
+            continue
+        now = problem.merit(trial, step.nu)
+        # at the end costs agree to rounding and the Newton step is trusted
+        trusted = abs(step.slope) <= 1e-13 * parts and now <= before + 1e-14 * parts
+        if now <= before + ARMIJO * alpha * step.slope or trusted:
+            return trial, halving == 0, abs(now - before) <= 1e-15 * parts
+    return None

@@ -23,12 +23,20 @@ MEMORY = 20
 
 
 def minimised(
-    problem: Problem, W: Array, optimiser: str, *, tolerance: float, most: int, watch: Callable[[Iterate], None]
+    problem: Problem,
+    W: Array,
+    start: tuple[Array, Array],
+    optimiser: str,
+    *,
+    tolerance: float,
+    most: int,
+    watch: Callable[[Iterate], None],
 ) -> Outcome:
-    """Minimise from controls W (T, r) with the named optimiser."""
+    """Minimise from controls W (T, r) and a predictor state with the named optimiser."""
     with blas_threads():
         if optimiser == "newton":
-            return minimise(problem, W, tolerance=tolerance, most=most, watch=watch)
+            path = rollout(problem.system, problem.plan, start, W)
+            return minimise(problem, path, tolerance=tolerance, most=most, watch=watch)
         return _first_order(problem, W, METHODS[optimiser], tolerance, most, watch)
 
 
@@ -39,7 +47,7 @@ def _first_order(
     scale = np.sqrt(problem.effort)[:, None]
     shape = W.shape
     path = rollout(problem.system, problem.plan, problem.start, W)
-    first = float(np.linalg.norm(problem.gradient(path)[0]))
+    first = problem.norm(problem.gradient(path))
     seen: dict[str, Any] = {"path": path, "cost": problem.cost(path), "gradient": first, "count": 0}
 
     def value(x: Array) -> tuple[float, Array]:
@@ -47,10 +55,10 @@ def _first_order(
             trial = rollout(problem.system, problem.plan, problem.start, x.reshape(shape) / scale)
         except NotConverged:
             return 1e300, np.zeros_like(x)  # a line search steps back from what cannot be simulated
-        cost, gradient = problem.cost(trial), problem.gradient(trial)[0]
+        cost, gradient = problem.cost(trial), problem.gradient(trial)
         if cost <= seen["cost"]:
-            seen.update(path=trial, cost=cost, gradient=float(np.linalg.norm(gradient)))
-        return cost, (gradient / scale).ravel()
+            seen.update(path=trial, cost=cost, gradient=problem.norm(gradient))
+        return cost, (gradient.controls / scale).ravel()
 
     def each(_: Any) -> None:
         seen["count"] += 1
@@ -64,9 +72,8 @@ def _first_order(
         value, (W * scale).ravel(), jac=True, method=method, callback=each, options=options
     )
     path = seen["path"]
-    plan = swept(problem, path, problem.gradient(path)[1], 0.0, 0.0)
+    plan = swept(problem, path, problem.gradient(path).s, 0.0, 0.0)
     gains = plan.gains if plan is not None else np.zeros((*shape, 2 * shape[1]))
     good = seen["gradient"] <= tolerance * first
-    return Outcome(
-        path, seen["cost"], seen["gradient"], first, seen["count"], good, gains, "" if good else str(result.message)
-    )
+    message = "" if good else str(result.message)
+    return Outcome(path, seen["cost"], seen["gradient"], first, seen["count"], good, gains, message, np.empty(0))

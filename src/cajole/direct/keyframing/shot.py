@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.direct.keyframing.keys import key_error
+from cajole.direct.keyframing.newton import Outcome
+from cajole.direct.keyframing.search import Found
+from cajole.direct.keyframing.setup import Setting
 from cajole.reduction import ReducedSolid
 from cajole.reduction.bases import BasisReport
+from cajole.reduction.offset import lift_velocity, project_velocity
 
 Array = NDArray[np.float64]
 
@@ -21,8 +26,10 @@ EARTH = 9.81  # reports speak in body weights
 class KeyframeReport:
     """What was asked, what was reached, and how gently.
 
-    errors: distance to each key, in body sizes √(|Δu|²_M / m) / L; gentleness: added force per frame as a share of the
-    body's weight, |w| / (√m g).
+    errors: distance to each key, in body sizes √(|Δu|²_M / m) / L; least_errors: what the basis lets no motion avoid;
+    gentleness: added force per frame as a share of the body's weight, |w| / (√m g); effort: mean |w|²/(m (L ω₁²)²), and
+    soft_effort the same before keys were made hard; seam: the largest jump of a loop, in body sizes.
+    asked: the frames at which the keys were given, when timing was free and moved them.
     """
 
     keys: tuple[int, ...]
@@ -35,6 +42,13 @@ class KeyframeReport:
     starts: tuple[tuple[str, float], ...]
     basis: BasisReport | None
     message: str = ""
+    gradient: float = 0.0
+    least_errors: tuple[float, ...] = ()
+    effort: float = 0.0
+    soft_effort: float | None = None
+    seam: float | None = None
+    asked: tuple[int, ...] | None = None
+    fixed_timing_cost: float | None = None
 
     @property
     def mean_gentleness(self) -> float:
@@ -48,18 +62,33 @@ class KeyframeReport:
         rows.append(
             f"  added force: {self.mean_gentleness:.3g} weights (rms), {self.gentleness.max(initial=0.0):.3g} at most"
         )
+        rows += self._beyond()
         rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.starts]
         if self.basis is not None:
             rows.append("  " + str(self.basis).replace("\n", "\n  "))
         return "\n".join(rows)
+
+    def _beyond(self) -> list[str]:
+        """Rows on hard keys, loops and timing."""
+        rows = []
+        if self.soft_effort is not None:
+            rows.append(f"  exact keys cost effort {self.effort:.4g}, where soft ones cost {self.soft_effort:.4g}")
+        if self.seam is not None:
+            rows.append(f"  seam of the loop: {self.seam:.1e} of the size")
+        if self.asked is not None:
+            moved = ", ".join(f"{a} -> {b}" for a, b in zip(self.asked, self.keys))
+            rows.append(f"  free timing moved keys {moved}; cost was {self.fixed_timing_cost:.6g}")
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Shot:
     """A physical motion through keys.
 
-    states, velocities: (frames, r); controls: (frames - 1, r), each acting on the step into the next frame;
-    gains: (frames - 1, r, 2r), the feedback of the last sweep, on deviations of the predictor state.
+    states, velocities: (frames, r); controls: (frames - 1, r), each acting on the step into the next frame, or
+    (frames, r) of a loop or a free start, each acting on the step into its own frame;
+    gains: (r, 2r) for each control, the feedback of the last sweep, on deviations of the predictor state;
+    start: predictor state (P, V) of the first step; None: it follows from the first state and velocity.
     """
 
     model: ReducedSolid
@@ -69,10 +98,55 @@ class Shot:
     gains: Array
     dt: float
     report: KeyframeReport
+    start: tuple[Array, Array] | None = None
+    loop: bool = False
 
     @cached_property
     def animation(self) -> Animation:
-        """The motion on the body's mesh."""
+        """The motion on the body's mesh; of a loop, one lap whose last frame is the one before the first."""
         body = self.model.body
         lifted = body.vertices + self.model.lift(self.states)
-        return Animation(body.drawn_mesh(), lifted, fps=1.0 / self.dt, velocities=self.model.lift(self.velocities))
+        speeds = lift_velocity(self.model, self.velocities)
+        return Animation(body.drawn_mesh(), lifted, fps=1.0 / self.dt, velocities=speeds)
+
+
+def made(setting: Setting, found: Found, h: float, seconds: float) -> Shot:
+    """The shot of a finished search."""
+    model, outcome = setting.model, found.outcome
+    path = outcome.path
+    states, velocities = path.Q, path.Vq
+    if setting.ending == "open":
+        states = np.vstack([model.project(setting.first), states])
+        velocities = np.vstack([project_velocity(model, setting.velocity), velocities])
+    controls = path.W + found.problem.bias
+    report = _report(setting, found, states, controls, seconds)
+    begin = (path.P[0].copy(), path.V[0].copy())
+    return Shot(model, states, velocities, controls, outcome.gains, h, report, begin, setting.ending == "loop")
+
+
+def _report(setting: Setting, found: Found, states: Array, controls: Array, seconds: float) -> KeyframeReport:
+    model, outcome, keys = setting.model, found.outcome, setting.keys
+    least = tuple(key_error(model, key, t) for key, t in zip(keys.values(), found.problem.t))
+    return KeyframeReport(
+        keys=tuple(keys),
+        errors=tuple(key_error(model, key, states[frame]) for frame, key in keys.items()),
+        gentleness=np.linalg.norm(controls, axis=1) / (np.sqrt(model.body.total_mass) * EARTH),
+        cost=outcome.cost,
+        iterations=outcome.iterations + (0 if found.soft is None else found.soft.iterations),
+        converged=outcome.converged,
+        seconds=seconds,
+        starts=found.tried,
+        basis=setting.basis,
+        message=outcome.message,
+        gradient=outcome.gradient / outcome.start_gradient if outcome.start_gradient > 0 else 0.0,
+        least_errors=least,
+        effort=_effort(model, outcome, found),
+        soft_effort=None if found.soft is None else _effort(model, found.soft, found),
+        seam=found.problem.broken(outcome.path) if setting.ending == "loop" else None,
+    )
+
+
+def _effort(model: ReducedSolid, outcome: Outcome, found: Found) -> float:
+    """mean |w|² in units of m (L ω₁²)²."""
+    squares = ((outcome.path.W + found.problem.bias) ** 2).sum(axis=1)
+    return float(squares.mean() / (model.body.total_mass * (model.body.size * model.frequency**2) ** 2))

@@ -1,0 +1,121 @@
+"""The search for the best motion: several starts, the soft solve, then what must hold exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.direct.keyframing.newton import Iterate, Outcome, minimise
+from cajole.direct.keyframing.optimisers import minimised
+from cajole.direct.keyframing.problem import Problem
+from cajole.direct.keyframing.setup import Setting, Start, first_guesses, hard_problem, soft_problem
+from cajole.errors import NotConverged
+from cajole.linalg import blas_threads
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to search; see `keyframe`."""
+
+    effort: float = 1e-4
+    optimiser: str = "newton"
+    starts: str = "best"
+    tolerance: float = 1e-8
+    iterations: int = 200
+    rank: float = 1e-2
+    watch: Callable[[Iterate], bool | None] | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best motion, the cost that each start reached, and the soft motion before keys were made hard."""
+
+    problem: Problem
+    outcome: Outcome
+    tried: tuple[tuple[str, float], ...]
+    soft: Outcome | None
+
+
+@dataclass
+class _Stop(Exception):
+    """The caller's wish to stop, with the motion reached."""
+
+    iterate: Iterate
+
+
+def search(setting: Setting, steps: Array, options: Options, guesses: list[Start] | None = None) -> Found:
+    """The best motion over all starts (or `guesses`) with the given step lengths (T,)."""
+    problem = soft_problem(setting, options.effort, steps)
+    starts = guesses or first_guesses(setting, problem, options.starts)
+    outcomes, stopped = _outcomes(problem, starts, options)
+    ranked = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.cost)
+    tried = tuple((name, outcome.cost) for name, outcome in outcomes)
+    if stopped or not any(key.hard for key in setting.keys.values()):
+        return Found(problem, ranked[0], tried, None)
+    hard = hard_problem(setting, problem, options.rank)
+    return Found(hard, _hardened(hard, problem, ranked, options), tried, ranked[0])
+
+
+def _listener(options: Options) -> Callable[[Iterate], None]:
+    def listen(iterate: Iterate) -> None:
+        if options.watch is not None and options.watch(iterate) is False:
+            raise _Stop(iterate)
+
+    return listen
+
+
+def _outcomes(problem: Problem, starts: list[Start], options: Options) -> tuple[list[tuple[str, Outcome]], bool]:
+    """What each start led to, and whether the caller stopped the search."""
+    outcomes: list[tuple[str, Outcome]] = []
+    failures: list[NotConverged] = []
+    for name, W, start in starts:
+        try:
+            outcome = minimised(problem, W, start, options.optimiser, tolerance=options.tolerance,
+                                most=options.iterations, watch=_listener(options))  # fmt: skip
+            outcomes.append((name, outcome))
+        except NotConverged as reason:
+            failures.append(reason)
+        except _Stop as stop:
+            outcomes.append((name, _stopped(stop.iterate, problem)))
+            return outcomes, True
+    if not outcomes:
+        raise NotConverged(f"the motion cannot be simulated with this timestep: {failures[0]}")
+    return outcomes, False
+
+
+def _hardened(hard: Problem, soft: Problem, ranked: list[Outcome], options: Options) -> Outcome:
+    """The best soft motion led on until its hard keys hold; the next best when that fails."""
+    last = None
+    for before in ranked:
+        warm = np.concatenate([_pulls(hard, soft, before), before.nu])
+        try:
+            with blas_threads():
+                outcome = minimise(
+                    hard, before.path, nu=warm, scale=before.start_gradient, tolerance=options.tolerance,
+                    most=options.iterations, watch=_listener(options),
+                )  # fmt: skip
+        except _Stop as stop:
+            return _stopped(stop.iterate, hard)
+        if outcome.converged:
+            return outcome
+        last = outcome if last is None or hard.broken(outcome.path) < hard.broken(last.path) else last
+    assert last is not None
+    return last
+
+
+def _pulls(hard: Problem, soft: Problem, before: Outcome) -> Array:
+    """ν = S ∂E/∂q: what the soft keys pull with is the first guess of what the hard ones need."""
+    return np.einsum("mr,mr->m", hard.rows, soft.key_gradient(before.path)[hard.row_step])
+
+
+def _stopped(iterate: Iterate, problem: Problem) -> Outcome:
+    T, r = iterate.path.W.shape
+    return Outcome(
+        iterate.path, iterate.cost, iterate.gradient, iterate.gradient, iterate.iteration, False,
+        np.zeros((T, r, 2 * r)), "stopped by the caller", np.zeros(problem.multipliers),
+    )  # fmt: skip

@@ -1,0 +1,57 @@
+"""The small beams and problems that the tests of `keyframe` share; everything here runs in tenths of a second."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import cajole as cj
+from cajole.body import BodySolid, MaterialStVK
+from cajole.direct.keyframing.keys import checked_keys
+from cajole.direct.keyframing.problem import Problem
+from cajole.direct.keyframing.setup import Setting, soft_problem
+from cajole.mesh import box_tets
+
+Array = NDArray[np.float64]
+
+LENGTH = 2.0
+
+
+@cache
+def beam(scale: float = 1.0, young: float = 1e6, density: float = 1e3, time: float = 1.0) -> BodySolid:
+    """A beam along x held at x = 0; `scale` multiplies lengths, `time` the times that damping speaks of."""
+    mesh = box_tets(8, 2, 2, size=(LENGTH * scale, 0.25 * scale, 0.25 * scale))
+    fixed = np.flatnonzero(mesh.vertices[:, 0] == 0)
+    return BodySolid(mesh, MaterialStVK(young, 0.3, density), fixed=fixed, damping=(0.1 / time, 0.01 * time))
+
+
+def tip(body: BodySolid) -> NDArray[np.int64]:
+    return np.flatnonzero(np.isclose(body.vertices[:, 0], body.vertices[:, 0].max()))
+
+
+@cache
+def poses() -> tuple[Array, Array]:
+    """Two static poses of `beam()` with tips about half the length away from rest, to different sides."""
+    body = beam()
+    return tuple(
+        cj.pose(body, loads={int(v): load for v in tip(body)}) for load in ((0.0, 0.0, 60.0), (0.0, -40.0, -30.0))
+    )
+
+
+def shot(**options: Any) -> Any:
+    """The beam through both poses in 25 frames."""
+    a, b = poses()
+    given: dict[str, Any] = {"frames": 25, "modes": 3, "effort": 1e-3}
+    return cj.keyframe(beam(), options.pop("keys", {10: a, 20: b}), **(given | options))
+
+
+def problem(effort: float = 1e-3, frames: int = 13) -> Problem:
+    """The same in few frames, as the optimisers see it."""
+    a, b = poses()
+    body = beam()
+    keys, count = checked_keys(body, {6: a, 12: b}, frames)
+    setting = Setting.of(body, keys, count, modes=2)
+    return soft_problem(setting, effort, np.full(setting.steps, setting.natural_dt))
