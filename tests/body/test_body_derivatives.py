@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bodies import Array, springs_many
 from cajole.body import Body, BodySolid, BodySprings
-from conftest import Array, springs_many
 from derivatives import check_derivative
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from bodies import Array, rough_box, springs_many
 from cajole.body import Body, BodySolid, BodySprings, MaterialStVK, dofs_of
 from cajole.mesh import MeshTet, box_tets
-from conftest import Array, rough_box, springs_many
 
 
 def moved(body: Body, u: Array, turn: Rotation, shift: Array) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bodies import Array, many_materials, solid_many, springs_many
 from cajole.body import Body, BodySolid, BodySprings, kernels_solid, kernels_springs
-from conftest import Array, many_materials, solid_many, springs_many
 
 
 def assemble(body: Body, elements: np.ndarray, blocks: Array) -> Array:

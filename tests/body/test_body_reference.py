@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bodies import Array
 from cajole.body import BodySolid, MaterialStVK
 from cajole.mesh import read_bou, read_veg
-from conftest import Array
 
 Numbers = Callable[[str], dict[str, Any]]
 CASES = {

@@ -9,10 +9,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import cajole as cj
+from bodies import Array, beam_body, many_materials, rough_box
 from cajole.direct import fit_pose, fit_poses
 from cajole.direct.keyframing.fitting import _Attached, _pull_values
 from cajole.mesh import Embedding, MeshTri, Skin, box_tets, embed
-from conftest import Array, beam_body, many_materials, rough_box
 from derivatives import check_derivative
 
 

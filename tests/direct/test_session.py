@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cajole as cj
+from bodies import Array, beam_body, springs_many
 from cajole.direct import PoseSession
-from conftest import Array, beam_body, springs_many
 
 TIP = (0.0, 12.0, -40.0)
 

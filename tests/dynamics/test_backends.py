@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import cajole as cj
+from bodies import beam_body
 from cajole.linalg import Factor, factor, pardiso_available
-from conftest import beam_body
 
 pytestmark = pytest.mark.skipif(not pardiso_available(), reason="mkl is not installed, so there is nothing to compare")
 

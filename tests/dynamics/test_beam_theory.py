@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import cajole as cj
+from bodies import Array, beam_body
 from cajole.linalg import Factor
-from conftest import Array, beam_body
 from derivatives import regressed_order
 
 YOUNG, DENSITY = 1e6, 1e3

@@ -12,10 +12,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import cajole as cj
+from bodies import beam_body, solid_many
 from cajole.dynamics import vibration
 from cajole.linalg import Factor, lowest_eigenpairs
 from cajole.mesh import box_tets, read_veg
-from conftest import beam_body, solid_many
 
 Numbers = Callable[[str], dict[str, Any]]
 FILES = {

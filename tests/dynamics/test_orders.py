@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from conftest import Array, beam_body
+from bodies import Array, beam_body
 from derivatives import regressed_order
 
 DURATION = 0.2

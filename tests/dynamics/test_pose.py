@@ -11,9 +11,9 @@ import pytest
 import scipy.sparse as sp
 
 import cajole as cj
+from bodies import Array, beam_body, rough_box, spring_edges
 from cajole.linalg import Factor
 from cajole.mesh import box_tets, read_veg
-from conftest import Array, beam_body, rough_box, spring_edges
 
 Numbers = Callable[[str], dict[str, Any]]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import cajole as cj
+from bodies import Array, beam_body, solid_many
 from cajole.mesh import box_tets, read_veg
-from conftest import Array, beam_body, solid_many
 from derivatives import regressed_order
 
 Numbers = Callable[[str], dict[str, Any]]

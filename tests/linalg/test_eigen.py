@@ -9,11 +9,11 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
+from bodies import Array, beam_body, rough_box, spring_edges
 from cajole.body import Body, BodySolid, BodySprings, MaterialStVK
 from cajole.errors import Cancelled, InputError, SolveError
 from cajole.linalg import Factor, eigen, lowest_eigenpairs, pardiso_available
 from cajole.mesh import box_tets
-from conftest import Array, beam_body, rough_box, spring_edges
 
 BACKENDS = [
     pytest.param("pardiso", marks=pytest.mark.skipif(not pardiso_available(), reason="mkl is not installed")),

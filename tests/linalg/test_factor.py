@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bodies import Array, beam_body
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
 from cajole.linalg import Factor, pardiso_available
-from conftest import Array, beam_body
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = [
