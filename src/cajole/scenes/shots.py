@@ -1,0 +1,176 @@
+"""Storyboards: built-in scenes with keys to shoot, of the sizes of Table 1, Barbič 2009.
+
+Keys are resting shapes under pins or spread loads, as an artist would make them with `pose`; they are found once and
+then read from the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from cajole.body import BodySolid
+from cajole.checks import one_of
+from cajole.direct import Shot, keyframe
+from cajole.dynamics import pose
+from cajole.progress import Progress, report
+from cajole.scenes.assembly import Scene, scene
+from cajole.scenes.sdf import Floats, Ints
+from cajole.storage import cache_load, cache_store, content_hash
+
+KIND = "keys"
+# Raised when keys are found in another way, so that older ones are not read back.
+VERSION = 3
+# A foot by name: the sides of x and y on which it stands.
+FEET = {"front left": (1, 1), "front right": (1, -1), "hind left": (-1, 1), "hind right": (-1, -1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Storyboard:
+    """A scene, its body and what shall happen to it.
+
+    keys: {frame: displacement (n, 3) [m]}; frames: of the shot, the start included; modes: how many enrich its basis;
+    dt [s], the natural one when None.
+    """
+
+    scene: Scene
+    body: BodySolid
+    keys: Mapping[int, Floats]
+    frames: int
+    modes: int
+    dt: float | None = None
+
+    def shoot(self, **options: Any) -> Shot:
+        """`keyframe` with these keys; options override frames, modes and dt, or add to them."""
+        own = {"frames": self.frames, "modes": self.modes, "dt": self.dt}
+        return keyframe(self.body, self.keys, **{**own, **options})
+
+
+def flower_eight(*, tets: int | None = None, progress: Progress | None = None) -> Storyboard:
+    """The main bloom draws an eight as seen from above while the second goes round twice: 301 frames, 8 keys."""
+    made = scene("flower", tets=tets, progress=progress)
+    body = made.body()
+    phase = 2 * np.pi * np.arange(1, 9) / 8
+    main = np.stack([BLOW[0] * np.sin(phase), BLOW[1] * np.sin(2 * phase)], axis=1)
+    second = BLOW[2] * np.stack([np.cos(2 * phase) - 1, np.sin(2 * phase)], axis=1)
+    # rounded, so that the fourth and the last key are the rest shape exactly: noise would count as a direction
+    loads = [_blown(body, made, "bloom", a) + _blown(body, made, "second bloom", b) for a, b in zip(main, second)]
+    keys = _spaced(_loaded(body, np.round(loads, 9), progress), 300)
+    return Storyboard(made, body, keys, frames=301, modes=8)
+
+
+# how hard the main bloom is pulled along x and y, and the second round its circle [weights]
+BLOW = (1.2, 0.5, 0.35)
+
+
+def _blown(body: BodySolid, made: Scene, bloom: str, sideways: Floats) -> Floats:
+    """A horizontal force (2,) [weights] spread over all of a bloom, (n, 3) [N]."""
+    parts = np.concatenate([made.parts[bloom], made.parts[f"{bloom} disc"], made.parts[f"{bloom} calyx"]])
+    load = np.zeros((body.count, 3))
+    share = body.vertex_masses[parts] / body.vertex_masses[parts].sum()
+    load[parts, :2] = 9.81 * body.total_mass * share[:, None] * sideways
+    return load
+
+
+def fish_swim(*, tets: int | None = None, progress: Progress | None = None) -> Storyboard:
+    """A wave runs down a fish that nothing holds: 211 frames, 5 keys a quarter of a stroke apart."""
+    made = scene("fish", tets=tets, progress=progress)
+    body = made.body()
+    s = made.mesh.vertices[:, 0] / body.size
+    arch, ess = _balanced(body, s**2), _balanced(body, s**3 + 0.15 * s**2)
+    phase = np.pi / 2 * np.arange(5)
+    loads = np.array([BEND[0] * np.cos(p) * arch + BEND[1] * np.sin(p) * ess for p in phase])
+    return Storyboard(made, body, _spaced(_loaded(body, loads, progress), 210), frames=211, modes=12)
+
+
+# how hard the fish is bent into an arch and into an S [weights]
+BEND = (0.6, 0.42)
+
+
+def _balanced(body: BodySolid, profile: Floats) -> Floats:
+    """Sideways loads (n, 3) [N], one body weight in sum, that neither push nor turn the body."""
+    load = np.zeros((body.count, 3))
+    load[:, 1] = body.vertex_masses * profile
+    rigid = body.rigid_motions()
+    load -= (body.mass @ (rigid @ (rigid.T @ load.ravel()))).reshape(-1, 3)
+    return load * (9.81 * body.total_mass / np.abs(load).sum())
+
+
+def dinosaur_step(
+    foot: str = "front left", *, stride: float = 0.40, lift: float = 0.28, tets: int | None = None,
+    progress: Progress | None = None,
+) -> Storyboard:  # fmt: skip
+    """One foot is lifted and set down a stride ahead while the others stand: 121 frames, 2 keys.
+
+    foot: "front left", "front right", "hind left" or "hind right"; stride, lift [m].
+    """
+    made = scene("dinosaur", tets=tets, progress=progress)
+    swing = soles(made)[one_of(foot, "foot", tuple(FEET))]
+    alpha, beta = made.damping
+    stepping = replace(
+        made,
+        fixed=np.setdiff1d(made.fixed, swing),
+        young=made.young / SLOWER**2,
+        damping=(alpha / SLOWER, beta * SLOWER),
+    )
+    pins = [
+        _stepped(made, swing, (0.55 * stride, 0.0, lift), 25.0),
+        _stepped(made, swing, (stride, 0.0, 0.0), 0.0),
+    ]
+    body = stepping.body()
+    return Storyboard(stepping, body, _spaced(_pinned(body, pins, progress), 120), frames=121, modes=18, dt=STEP / 120)
+
+
+# The stepping animal is this much slower than the scene: softer, so that a step needs less than its weight.
+SLOWER = 4
+# A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
+STEP = 0.72
+
+
+def soles(dinosaur: Scene) -> dict[str, Ints]:
+    """The vertices with which each foot stands on the floor, by name."""
+    x = dinosaur.mesh.vertices[dinosaur.fixed]
+    side = np.sign(x[:, :2])
+    return {name: dinosaur.fixed[(side == where).all(axis=1)] for name, where in FEET.items()}
+
+
+def _stepped(made: Scene, grip: Ints, shift: Sequence[float], pitch: float) -> dict[int, Floats]:
+    """Pins that carry a sole by `shift` [m] and tip it by `pitch` [degrees], toes up."""
+    x = made.mesh.vertices[grip]
+    centre = x.mean(axis=0)
+    turned = Rotation.from_euler("y", -pitch, degrees=True).apply(x - centre)
+    return dict(zip(grip.tolist(), turned + centre + np.asarray(shift) - x))
+
+
+def _spaced(poses: Floats, last: int) -> dict[int, Floats]:
+    """Poses at equal distances of time up to frame `last`."""
+    return {round(last * (k + 1) / len(poses)): u for k, u in enumerate(poses)}
+
+
+def _pinned(body: BodySolid, pins: list[dict[int, Floats]], progress: Progress | None) -> Floats:
+    """Resting shapes (k, n, 3) under each set of pins, all of the same vertices."""
+    targets = np.array([list(each.values()) for each in pins])
+    key = content_hash(VERSION, body.content(), np.array(list(pins[0])), targets)
+    return _kept(key, lambda k: pose(body, pins=pins[k]), len(pins), progress)
+
+
+def _loaded(body: BodySolid, loads: Floats, progress: Progress | None) -> Floats:
+    """Resting shapes (k, n, 3) under loads (k, n, 3)."""
+    return _kept(content_hash(VERSION, body.content(), loads), lambda k: pose(body, loads[k]), len(loads), progress)
+
+
+def _kept(key: str, make: Callable[[int], Floats], count: int, progress: Progress | None) -> Floats:
+    """make(0..count - 1) stacked, from the cache when it is there."""
+    stored = cache_load(KIND, key)
+    if stored is not None:
+        return stored["poses"]
+    poses = []
+    for k in range(count):
+        report(progress, k / count, f"posing key {k + 1} of {count}")
+        poses.append(make(k))
+    cache_store(KIND, key, {"poses": np.array(poses)})
+    return np.array(poses)
