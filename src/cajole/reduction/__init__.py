@@ -1,5 +1,6 @@
 """Model reduction: bases, and bodies that move in them."""
 
+from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import (
     BasisReport,
     enriched,
@@ -9,11 +10,16 @@ from cajole.reduction.bases import (
     orthonormal,
     principal,
 )
+from cajole.reduction.cubature import CubatureReport
 from cajole.reduction.model import ReducedSolid, load_model, reduce
+from cajole.reduction.springs import ReducedSprings
 
 __all__ = [
     "BasisReport",
+    "CubatureReport",
+    "ReducedModel",
     "ReducedSolid",
+    "ReducedSprings",
     "enriched",
     "key_tangents",
     "keyframe_basis",

@@ -3,9 +3,8 @@
 State x_n = (P_n, V_n). In each step a solves G = a + d(q, v) + f(q) - w = 0 with q = P + bh a, v = V + gh a; then
 P' = P + hp V + c1 a, V' = V + c2 a. With Gq = ∂(d+f)/∂q, Gv = ∂d/∂v and Ga = I + gh Gv + bh Gq:
     da = Ga⁻¹ (dw - Gq dP - Gv dV).
-A system is a tuple (K0, C1, C2, alpha, beta, X, B, spring): a polynomial (solids) when B is empty, else springs with
-rest vectors X (m, 3), B (3m, r) the difference of the basis at their ends, and rows (k, rest length, c, weight) in
-`spring`.
+A system is a tuple (K0, C1, C2, alpha, beta, X, U, spring, edges): a polynomial (solids) when U is empty, else springs
+between rest positions X (n, 3) with basis rows U (3n, r): rows (k, rest length, c) in `spring`, ends in `edges` (m, 2).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from cajole.reduction import kernels
+from cajole.reduction.kernels_springs import curvature_springs, evaluate_springs
 
 FAST = {"contract", "reassoc", "nsz"}
 force_stiffness, stiffness_change, stiffness_second = (
@@ -27,9 +27,9 @@ CONVERGED, FAILED = 0, 1
 @njit(cache=True)
 def workspace(system):
     """Arrays that an evaluation writes to, made once for a trajectory."""
-    C1, B = system[1], system[6]
-    pairs, rows, r = C1.shape[0], B.shape[0], max(C1.shape[1], B.shape[1])
-    return np.empty((3, pairs)), np.empty((r, r)), np.empty(rows), np.empty(rows), np.empty((rows, r))
+    C1, U = system[1], system[6]
+    pairs, rows, r = C1.shape[0], U.shape[0], max(C1.shape[1], U.shape[1])
+    return np.empty((3, pairs)), np.empty((r, r)), np.empty((3, rows)), np.empty((rows, r)), np.empty((rows, r))
 
 
 @njit(cache=True, fastmath=FAST)
@@ -38,7 +38,8 @@ def evaluate(system, q, v, work, F, Gq, Gv):
     if system[6].shape[0] == 0:
         _evaluate_solid(system, q, v, work, F, Gq, Gv)
     else:
-        _evaluate_springs(system, q, v, work, F, Gq, Gv)
+        X, U, spring, edges, x = system[5], system[6], system[7], system[8], work[2]
+        evaluate_springs(X, U, spring, edges, q, v, x[0], x[1], x[2], work[3], work[4], F, Gq, Gv)
 
 
 @njit(cache=True, fastmath=FAST)
@@ -63,58 +64,8 @@ def _evaluate_solid(system, q, v, work, F, Gq, Gv):
 
 
 @njit(cache=True, fastmath=FAST)
-def _spring(x, s, rest):
-    """Direction, length and g = 1 - r/l of spring s."""
-    a, b, c = x[3 * s], x[3 * s + 1], x[3 * s + 2]
-    length = np.sqrt(a * a + b * b + c * c)
-    return (a / length, b / length, c / length), length, 1.0 - rest / length
-
-
-@njit(cache=True, fastmath=FAST)
-def _evaluate_springs(system, q, v, work, F, Gq, Gv):
-    alpha, X, B, spring = system[3], system[5], system[6], system[7]
-    x, rate, Y = work[2], work[3], work[4]
-    r = len(q)
-    np.dot(B, q, x)
-    np.dot(B, v, rate)
-    for s in range(len(spring)):
-        for p in range(3):
-            x[3 * s + p] += X[s, p]
-    # position slope first, while `rate` still holds B v
-    for s in range(len(spring)):
-        k, rest, c, weight = spring[s, 0], spring[s, 1], spring[s, 2], spring[s, 3]
-        n, length, g = _spring(x, s, rest)
-        w = (rate[3 * s], rate[3 * s + 1], rate[3 * s + 2])
-        along = n[0] * w[0] + n[1] * w[1] + n[2] * w[2]
-        across = (w[0] - along * n[0], w[1] - along * n[1], w[2] - along * n[2])
-        side, push = k * g + c * along / length, k * (1.0 - g) - c * along / length
-        for j in range(r):
-            b0, b1, b2 = B[3 * s, j], B[3 * s + 1, j], B[3 * s + 2, j]
-            normal = push * (n[0] * b0 + n[1] * b1 + n[2] * b2)
-            normal += c / length * (across[0] * b0 + across[1] * b1 + across[2] * b2)
-            Y[3 * s, j] = weight * (side * b0 + normal * n[0])
-            Y[3 * s + 1, j] = weight * (side * b1 + normal * n[1])
-            Y[3 * s + 2, j] = weight * (side * b2 + normal * n[2])
-    Gq[:] = np.dot(B.T, Y)
-    for s in range(len(spring)):
-        k, rest, c, weight = spring[s, 0], spring[s, 1], spring[s, 2], spring[s, 3]
-        n, length, g = _spring(x, s, rest)
-        along = n[0] * rate[3 * s] + n[1] * rate[3 * s + 1] + n[2] * rate[3 * s + 2]
-        for j in range(r):
-            normal = weight * c * (n[0] * B[3 * s, j] + n[1] * B[3 * s + 1, j] + n[2] * B[3 * s + 2, j])
-            Y[3 * s, j], Y[3 * s + 1, j], Y[3 * s + 2, j] = normal * n[0], normal * n[1], normal * n[2]
-        size = weight * (k * (length - rest) + c * along)
-        x[3 * s], x[3 * s + 1], x[3 * s + 2] = size * n[0], size * n[1], size * n[2]
-    Gv[:] = np.dot(B.T, Y)
-    F[:] = np.dot(B.T, x)
-    for i in range(r):
-        Gv[i, i] += alpha
-        F[i] += alpha * v[i]
-
-
-@njit(cache=True, fastmath=FAST)
 def curvature(system, q, v, lam, work, Mqq, Mqv):
-    """Second derivatives of λ·(f + d): Mqq = ∂²/∂q², Mqv = ∂²/∂q∂v (of springs' damping nothing)."""
+    """Second derivatives of λ·(f + d): Mqq = ∂²/∂q², Mqv = ∂²/∂q∂v (rows q)."""
     if system[6].shape[0] == 0:
         table, beta = work[0], system[4]
         stiffness_change(q, lam, system[1], system[2], table[0], table[1], table[2], Mqq)
@@ -123,29 +74,8 @@ def curvature(system, q, v, lam, work, Mqq, Mqv):
             stiffness_second(v, lam, system[2], table[0], table[2], work[1])
             Mqq += beta * work[1]
         return
-    X, B, spring = system[5], system[6], system[7]
-    x, along_lam, Y = work[2], work[3], work[4]
-    np.dot(B, q, x)
-    np.dot(B, lam, along_lam)
-    r = len(q)
-    for s in range(len(spring)):
-        for p in range(3):
-            x[3 * s + p] += X[s, p]
-        k, rest, weight = spring[s, 0], spring[s, 1], spring[s, 3]
-        n, length, g = _spring(x, s, rest)
-        w = (along_lam[3 * s], along_lam[3 * s + 1], along_lam[3 * s + 2])
-        along = n[0] * w[0] + n[1] * w[1] + n[2] * w[2]
-        across = (w[0] - along * n[0], w[1] - along * n[1], w[2] - along * n[2])
-        slope = k * weight * (1.0 - g) / length
-        for j in range(r):
-            b0, b1, b2 = B[3 * s, j], B[3 * s + 1, j], B[3 * s + 2, j]
-            nb = n[0] * b0 + n[1] * b1 + n[2] * b2
-            ab = across[0] * b0 + across[1] * b1 + across[2] * b2
-            Y[3 * s, j] = slope * (along * (b0 - nb * n[0]) + across[0] * nb + n[0] * ab)
-            Y[3 * s + 1, j] = slope * (along * (b1 - nb * n[1]) + across[1] * nb + n[1] * ab)
-            Y[3 * s + 2, j] = slope * (along * (b2 - nb * n[2]) + across[2] * nb + n[2] * ab)
-    Mqq[:] = np.dot(B.T, Y)
-    Mqv[:] = 0.0
+    X, U, spring, edges, x = system[5], system[6], system[7], system[8], work[2]
+    curvature_springs(X, U, spring, edges, q, v, lam, x[0], x[1], x[2], work[3], work[4], Mqq, Mqv)
 
 
 @njit(cache=True)

@@ -1,0 +1,105 @@
+"""What every reduced model offers: a body in a mass-orthonormal basis, u = U z."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body
+from cajole.dynamics import modes
+from cajole.errors import InputError
+from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
+from cajole.storage import atomic_path
+
+Array = NDArray[np.float64]
+
+
+class ReducedModel(ABC):
+    """A body in `basis` (3n, r), mass-orthonormal, so that the reduced mass is the identity; size: r."""
+
+    body: Body
+
+    def __init__(self, basis: Array):
+        self.basis = basis
+
+    @abstractmethod
+    def energy(self, state: ArrayLike) -> float:
+        """W(Uz) [J]."""
+
+    @abstractmethod
+    def force(self, state: ArrayLike) -> Array:
+        """Uᵀ f(Uz) (r,)."""
+
+    @abstractmethod
+    def stiffness(self, state: ArrayLike | None = None) -> Array:
+        """Uᵀ K(Uz) U (r, r), symmetric."""
+
+    @abstractmethod
+    def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
+        """H(z):v = d/dε K(z + εv) (r, r)."""
+
+    @property
+    @abstractmethod
+    def system(self) -> tuple:
+        """The model as the compiled trajectories take it, see `kernels_motion`."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """What `save` writes beside the basis."""
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates r."""
+        return self.basis.shape[1]
+
+    @cached_property
+    def mass_basis(self) -> Array:
+        """M U (3n, r)."""
+        return np.ascontiguousarray(self.body.mass @ self.basis)
+
+    @cached_property
+    def frequency(self) -> float:
+        """ω₁ [rad/s] of the body's first elastic mode: the unit of time of all dials."""
+        return float(np.sqrt(modes(self.body, 1).eigenvalues[0]))
+
+    def project(self, displacement: ArrayLike) -> Array:
+        """z = UᵀM u (r,) of u (n, 3), or (frames, r) of (frames, n, 3)."""
+        u = np.asarray(displacement, dtype=np.float64)
+        if u.shape[-2:] != (self.body.count, 3) or u.ndim > 3:
+            raise InputError(f"displacement has shape {u.shape}, but ({self.body.count}, 3) or (frames, ...) is needed")
+        return u.reshape(*u.shape[:-2], 3 * self.body.count) @ self.mass_basis
+
+    def lift(self, state: ArrayLike) -> Array:
+        """u = U z (n, 3) of z (r,), or (frames, n, 3) of (frames, r)."""
+        z = np.asarray(state, dtype=np.float64)
+        if z.shape[-1:] != (self.size,) or z.ndim > 2:
+            raise InputError(f"state has shape {z.shape}, but ({self.size},) or (frames, {self.size}) is needed")
+        return (z @ self.basis.T).reshape(*z.shape[:-1], self.body.count, 3)
+
+    def rollout(
+        self, controls: ArrayLike, dt: float, *, state: ArrayLike | None = None, velocity: ArrayLike | None = None
+    ) -> Trajectory:
+        """Simulate under controls (T, r), each acting on the step into the next frame, from (state, velocity) (r,).
+
+        z̈ + d(z, ż) + f(z) = w by implicit Newmark, converged; the result holds the exact derivatives of every step.
+        Raises NotConverged naming the step.
+        """
+        W = checks.real_array(controls, "controls", (None, self.size))
+        h = checks.positive(dt, "dt (s)")
+        q = np.zeros(self.size) if state is None else self._checked(state)
+        v = np.zeros(self.size) if velocity is None else self._checked(velocity, "velocity")
+        start = predictor(self.system, q, v, h)
+        return rollout(self.system, newmark_plan(np.full(len(W) + 1, h)), start, W)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to an .npz; `load_model` reads it back for the same body."""
+        with atomic_path(path) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, body=np.array(self.body.content()), basis=self.basis, **self.arrays())
+
+    def _checked(self, state: ArrayLike, name: str = "state") -> Array:
+        return checks.real_array(state, name, (self.size,))

@@ -1,0 +1,223 @@
+"""Cubature: a few weighted springs that pull like all of them (after An, Kim and James 2008).
+
+Weights are not negative, so energy, force and stiffness stay those of one spring body: f = dW/dz and K = df/dz hold
+exactly for the weighted sum, and its stiffness has no negative part that the springs do not have.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from cajole.errors import NotConverged
+from cajole.linalg import blas_threads
+
+if TYPE_CHECKING:
+    from cajole.reduction.springs import ReducedSprings
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Springs among which to choose: more are hardly better, and the table of their forces grows with them.
+POOL = 4000
+# States to fit and states to judge by.
+TRAINING, HELD_OUT = 120, 40
+# Newly added in a round, as a share of those at hand: fewer choose better, more choose faster.
+GROWTH = 0.1
+FEWEST_ADDED = 8
+# Energy of disturbances as powers of ten of the keys' own: from vibrations hardly seen to a body thrown about.
+DISTURBANCE = (-3.0, -0.3)
+# Rounds without progress after which the pool has no more to give.
+MOST_STILL = 10
+# Rows that nearly repeat others share their weight instead of taking opposite ones.
+RIDGE = 1e-10
+
+
+@dataclass(frozen=True)
+class CubatureReport:
+    """springs chosen out of `total`; error: relative force error √mean(|Δf|²/|f|²) over states that were not fitted;
+    fitted: the same over those that were."""
+
+    springs: int
+    total: int
+    error: float
+    fitted: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"cubature: {self.springs} of {self.total} springs, force error {100 * self.error:.2g} % on new poses "
+            f"({100 * self.fitted:.2g} % on fitted ones), {self.seconds:.1f} s"
+        )
+
+
+def chosen_springs(
+    model: ReducedSprings, states: Array, *, most: int, error: float, generator: np.random.Generator
+) -> tuple[Index, Array, CubatureReport]:
+    """Springs (m,) of `model` and their weights (m,): at most `most`, fewer once the fit is below `error`.
+
+    states: (s, r) to fit; one in four is held out to judge by.
+    """
+    begin = time.perf_counter()
+    judged = np.arange(len(states)) % (1 + TRAINING // HELD_OUT) == 0
+    pool = model.springs
+    if len(pool) > POOL:
+        pool = np.sort(generator.choice(pool, POOL, replace=False))
+    scale = soft_metric(model)
+    with blas_threads():
+        A, b = _table(model, states[~judged], pool, scale)
+        places, weights = nonnegative_fit(A, b, most=most, error=error, generator=generator)
+        fitted = np.linalg.norm(weights @ A[places] - b) / np.linalg.norm(b)
+        A, b = _table(model, states[judged], pool[places], scale)
+        missed = np.linalg.norm(weights @ A - b) / np.linalg.norm(b)
+    seconds = time.perf_counter() - begin
+    report = CubatureReport(len(places), len(model.springs), float(missed), float(fitted), seconds)
+    return pool[places], weights, report
+
+
+def soft_metric(model: ReducedSprings) -> Array:
+    """R (r, r) with RᵀR = K(0)⁻¹: measured with it, forces along soft and stiff directions count alike."""
+    values, turn = _spectrum(model.stiffness(), floor(model))
+    return (turn / np.sqrt(values)).T
+
+
+def floor(model: ReducedSprings) -> float:
+    """The least stiffness that counts: ω₁² of the body."""
+    return model.frequency**2
+
+
+def _spectrum(K: Array, least: float) -> tuple[Array, Array]:
+    values, turn = np.linalg.eigh(0.5 * (K + K.T))
+    return np.maximum(abs(values), least), turn
+
+
+def _table(model: ReducedSprings, states: Array, springs: Index, scale: Array) -> tuple[Array, Array]:
+    """A (m, s r): the force of each spring at each state, and b (s r,): that of all; every state scaled to |b| = 1."""
+    A, b = np.empty((len(springs), len(states), model.size)), np.empty((len(states), model.size))
+    B = _differences(model, springs) @ scale.T
+    for k, state in enumerate(states):
+        b[k] = scale @ (model.body.force(model.lift(state)).ravel() @ model.basis)
+        size = np.linalg.norm(b[k])
+        b[k] /= size
+        pulls = spring_pulls(model, state, springs) / size
+        A[:, k] = np.matmul(pulls[:, None, :], B)[:, 0]
+    return A.reshape(len(springs), -1), b.ravel()
+
+
+def _differences(model: ReducedSprings, springs: Index) -> Array:
+    """B (m, 3, r): how the basis moves one end of each spring against the other."""
+    U = model.basis.reshape(model.body.count, 3, -1)
+    i, j = model.body.edges[springs].T
+    return U[i] - U[j]
+
+
+def spring_pulls(model: ReducedSprings, state: Array, springs: Index) -> Array:
+    """k (l - rest) n (m, 3) [N] of each of `springs` at one state."""
+    body = model.body
+    i, j = body.edges[springs].T
+    p = body.vertices + model.lift(state)
+    x = p[i] - p[j]
+    length = np.linalg.norm(x, axis=1)
+    pull = body.spring_stiffness[springs] * (length - body.rest_lengths[springs])
+    return (pull / np.where(length > 0, length, 1.0))[:, None] * x
+
+
+def nonnegative_fit(
+    A: Array, b: Array, *, most: int, error: float, generator: np.random.Generator
+) -> tuple[Index, Array]:
+    """Rows of A (m, k) and weights >= 0 with Σ w_i A_i ≈ b (k,), within `error` |b| or at most `most` of them.
+
+    Grown greedily: in each round the row that lies best along what is missing in each of several random groups joins,
+    and rows whose weight would fall to zero leave.
+    """
+    norms = np.linalg.norm(A, axis=1)
+    norms[norms <= 1e-12 * norms.max(initial=0.0)] = np.inf
+    active, weights, gram = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 0))
+    residual, size, still = b, float(np.linalg.norm(b)), 0
+    while len(active) < most and np.linalg.norm(residual) > error * size and still < MOST_STILL:
+        wanted = min(max(FEWEST_ADDED, int(GROWTH * len(active))), most - len(active))
+        new = _best_of_groups((A @ residual) / norms, active, wanted, generator)
+        if len(new) == 0:
+            break
+        cross = A[active] @ A[new].T
+        gram = np.block([[gram, cross], [cross.T, A[new] @ A[new].T]])
+        active = np.concatenate([active, new])
+        kept, weights = _positive_solution(gram, A[active] @ b)
+        active, gram = active[kept], gram[np.ix_(kept, kept)]
+        before, residual = np.linalg.norm(residual), b - weights @ A[active]
+        still = still + 1 if np.linalg.norm(residual) > 0.999 * before else 0
+    if len(active) == 0:
+        raise NotConverged("no spring lowers the error of the cubature: is there any force in these poses?")
+    return active, weights
+
+
+def _best_of_groups(scores: Array, active: Index, count: int, generator: np.random.Generator) -> Index:
+    """The row of highest positive score in each of `count` random groups, those at hand left out."""
+    order = generator.permutation(np.setdiff1d(np.arange(len(scores)), active))
+    best = [group[np.argmax(scores[group])] for group in np.array_split(order, count) if len(group)]
+    return np.array([place for place in best if scores[place] > 0], dtype=np.int64)
+
+
+def _positive_solution(gram: Array, right: Array) -> tuple[Index, Array]:
+    """Least squares by normal equations over the rows whose weights stay positive; the others go."""
+    kept = np.arange(len(right))
+    while True:
+        G = gram[np.ix_(kept, kept)]
+        G[np.diag_indices_from(G)] *= 1.0 + RIDGE
+        weights = scipy.linalg.solve(G, right[kept], assume_a="pos", check_finite=False)
+        if (weights > 0).all():
+            return kept, weights
+        kept = kept[weights > 0]
+
+
+def training_states(model: ReducedSprings, poses: Array, generator: np.random.Generator) -> Array:
+    """States (s, r) near the ways between `poses` (k, r): on the curves of equilibrium, disturbed.
+
+    Disturbances have the same energy in every direction of the stiffness there, so that stiff ones are small.
+    """
+    energy = max((model.energy(pose) for pose in poses), default=0.0) or _unit_energy(model)
+    ways = _ways(model, np.vstack([np.zeros(model.size), poses]))
+    spectra = [_spectrum(model.stiffness(state), floor(model)) for state in ways]
+    out = []
+    for place in generator.integers(len(ways), size=TRAINING + HELD_OUT):
+        values, turn = spectra[place]
+        share = 10.0 ** generator.uniform(*DISTURBANCE)
+        size = np.sqrt(2.0 * share * energy / (model.size * values))
+        out.append(ways[place] + turn @ (size * generator.standard_normal(model.size)))
+    return np.array(out)
+
+
+def _unit_energy(model: ReducedSprings) -> float:
+    """Of the first mode grown to a tenth of the body's size."""
+    return 0.5 * model.body.total_mass * (0.1 * model.body.size * model.frequency) ** 2
+
+
+def _ways(model: ReducedSprings, poses: Array, count: int = 5) -> Array:
+    """Equilibria under loads between those of consecutive poses, the poses included."""
+    out = [poses[0]]
+    for start, end in pairwise(poses):
+        f0, f1 = model.force(start), model.force(end)
+        state = start
+        for t in np.linspace(0, 1, count + 1)[1:-1]:
+            guess = start + t * (end - start)
+            state = _equilibrium(model, state, (1 - t) * f0 + t * f1, guess)
+            out.append(state)
+        out.append(end)
+    return np.array(out)
+
+
+def _equilibrium(model: ReducedSprings, state: Array, load: Array, otherwise: Array) -> Array:
+    """z with f(z) = load by Newton from `state`; `otherwise` where that does not come close in a few steps."""
+    for _ in range(12):
+        f, K, _ = model.motion(state, np.zeros(model.size))
+        if np.linalg.norm(f - load) <= 1e-6 * np.linalg.norm(load):
+            return state
+        values, turn = _spectrum(K, floor(model))
+        state = state - turn @ ((turn.T @ (f - load)) / values)
+    return otherwise
