@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.body import BodySolid
+from cajole.dynamics import modes
+from cajole.dynamics.restricted import Restricted
 from cajole.errors import InputError
 from cajole.reduction import kernels
 from cajole.reduction.bases import orthonormal
@@ -19,6 +21,9 @@ from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
 from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
 
 Array = NDArray[np.float64]
+
+# How a pose follows its moved feet: as a body shaken at this many times its first frequency, that is, only near them.
+NEAR = 10.0
 
 
 class ReducedOffset(ReducedSolid):
@@ -122,3 +127,20 @@ def project_velocity(model: ReducedSolid, velocity: Array) -> Array:
 def lift_velocity(model: ReducedSolid, rates: Array) -> Array:
     """u̇ = U ż (frames, n, 3) of ż (frames, r)."""
     return (rates @ model.basis.T).reshape(len(rates), -1, 3)
+
+
+def settled(body: BodySolid, displacement: Array, held: Array) -> Array:
+    """`displacement` (n, 3) with the fixed vertices moved to where `held` (n, 3) has them; what is near gives way.
+
+    The change δ minimises ½ δᵀ(K(u) + κM)δ. Without κ a foot that turned a little would turn the whole body with it.
+    """
+    d = np.zeros_like(displacement)
+    d[body.fixed] = held[body.fixed] - displacement[body.fixed]
+    if not d.any():
+        return displacement
+    kappa = NEAR**2 * float(modes(body, 1).eigenvalues[0])
+    system = Restricted(body, body.free_dofs)
+    body.system(displacement, np.zeros_like(displacement), kappa, 0.0, system.values)
+    system.factorise_as("symmetric")
+    pull = body.stiffness(displacement) @ d.ravel() + kappa * (body.mass @ d.ravel())
+    return displacement + d + system.solve(-pull.reshape(-1, 3))

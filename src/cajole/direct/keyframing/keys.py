@@ -40,7 +40,7 @@ def checked_keys(
 
     loop: frames count modulo their number. held: (n, 3), where the fixed vertices stay; at rest when None.
     """
-    pairs = _pairs(keys)
+    pairs = key_pairs(keys)
     last = max(frame for frame, _ in pairs)
     if loop and frames is None:
         raise InputError("a loop needs frames: how many until the motion comes back to where it began")
@@ -56,7 +56,8 @@ def checked_keys(
     return dict(sorted(found.items())), count
 
 
-def _pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
+def key_pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
+    """Frames and what is wanted there, in the order given."""
     wrong = InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
     try:
         pairs = [(frame, key) for frame, key in (keys.items() if isinstance(keys, Mapping) else keys)]

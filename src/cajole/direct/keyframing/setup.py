@@ -73,7 +73,7 @@ class Setting:
         zero = np.zeros((body.count, 3))
         first, velocity = start or (np.asarray(keys[0].displacement) if 0 in keys else zero, zero)
         costly = _costly(keys, ending)
-        poses, gaps = _tour(costly, frames, ending, first)
+        poses, gaps = tour(costly, frames, ending, first)
         model, report = _model(body, poses, basis, tangents, modes)
         return cls.with_model(model, costly, frames, ending, (first, velocity), poses, gaps, report)
 
@@ -109,7 +109,7 @@ def _costly(keys: dict[int, Key], ending: str) -> dict[int, Key]:
     return later
 
 
-def _tour(keys: dict[int, Key], frames: int, ending: str, first: Array) -> tuple[Array, Array]:
+def tour(keys: dict[int, Key], frames: int, ending: str, first: Array) -> tuple[Array, Array]:
     """Poses in order of time and the frames between them: from the start, or around the loop."""
     poses = [np.asarray(key.displacement) for key in keys.values()]
     places = list(keys)

@@ -58,11 +58,9 @@ def keyframe(
     Raises InputError for keys that cannot be, NotConverged when dt is too large to simulate.
     """
     checks.require_instance(body, Body, "body")
-    options = Options(
-        checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
-        checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),
-        checks.count(iterations, "iterations"), checks.positive(rank, "rank"), watch,
-    )  # fmt: skip
+    options = checked_options(
+        effort, optimiser=optimiser, starts=starts, tolerance=tolerance, iterations=iterations, rank=rank, watch=watch
+    )
     begin = time.perf_counter()
     wanted, count = checked_keys(body, keys, frames, loop=loop)
     ending = _ending(start, loop)
@@ -74,6 +72,24 @@ def keyframe(
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
     found = search(setting, np.full(setting.steps, h), options)
     return made(setting, found, h, time.perf_counter() - begin)
+
+
+def checked_options(
+    effort: float,
+    *,
+    optimiser: str = "newton",
+    starts: str = "best",
+    tolerance: float = 1e-8,
+    iterations: int = 200,
+    rank: float = 1e-2,
+    watch: Callable[[Iterate], bool | None] | None = None,
+) -> Options:
+    """How to search, each value checked."""
+    return Options(
+        checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
+        checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),
+        checks.count(iterations, "iterations"), checks.positive(rank, "rank"), watch,
+    )  # fmt: skip
 
 
 def _ending(start: State | str | None, loop: bool) -> str:

@@ -1,0 +1,175 @@
+"""`keyframe_sequence`: steps of a walk, each holding other vertices, joined in position and velocity.
+
+A segment moves in u = u₀ + U z, with u₀ the shape it takes over; U leaves its held vertices alone, so they stay exactly
+where the segment before put them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.animation import Animation
+from cajole.body import BodySolid, MaterialStVK
+from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs
+from cajole.direct.keyframing.search import Options, search
+from cajole.direct.keyframing.setup import Setting, tour
+from cajole.direct.keyframing.shot import Shot, made
+from cajole.direct.keyframing.solve import checked_options
+from cajole.dynamics import State
+from cajole.dynamics import modes as vibration_modes
+from cajole.errors import InputError
+from cajole.mesh import MeshTet
+from cajole.reduction import enriched, key_tangents, orthonormal
+from cajole.reduction.offset import lift_velocity, reduce_around, settled
+
+Array = NDArray[np.float64]
+
+# A key may hold its fixed vertices this far (in body sizes) from where they come to stand: soft keys before it miss by
+# less, and beyond it the key was meant for another place.
+DRIFT = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A part of a motion: what it holds, the keys it passes, and how long it takes.
+
+    keys: as for `keyframe`, frames counted from the segment's own start; frames: how many, the hand-over included;
+    fixed: vertices held where they are at the hand-over.
+    """
+
+    keys: Keys
+    frames: int
+    fixed: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ShotSequence:
+    """Shots joined at their ends; stopped: the share of the velocity that vertices lost when they became held."""
+
+    shots: tuple[Shot, ...]
+    stopped: tuple[float, ...]
+
+    @cached_property
+    def animation(self) -> Animation:
+        """The whole motion; frames at which segments meet appear once."""
+        first = self.shots[0].animation
+        parts = [first.positions, *(shot.animation.positions[1:] for shot in self.shots[1:])]
+        return Animation(first.mesh, np.concatenate(parts), fps=first.fps)
+
+    def __str__(self) -> str:
+        rows = [f"segment {i}: {shot.report}" for i, shot in enumerate(self.shots)]
+        rows += [f"hand-over {i}: {100 * share:.3g} % of the velocity stopped" for i, share in enumerate(self.stopped)]
+        return "\n".join(rows)
+
+
+def keyframe_sequence(
+    mesh: MeshTet,
+    material: MaterialStVK | Sequence[MaterialStVK],
+    segments: Sequence[Segment],
+    *,
+    damping: tuple[float, float] = (0.0, 0.0),
+    start: State | None = None,
+    dt: float | None = None,
+    effort: float = 1e-4,
+    modes: int = 10,
+    **options: Any,
+) -> ShotSequence:
+    """Keyframe each segment from where the one before ends, in position and velocity.
+
+    mesh, material, damping: as for BodySolid, the same throughout; displacements of keys count from its rest shape.
+    A key's held vertices may be up to 5 % of the size from where they really stand: it is then bent to fit.
+    start: State at the first frame, at rest when None; dt [s]: from the first segment's keys when None.
+    options: starts, tolerance, iterations, rank and watch of `keyframe`. Raises InputError naming the segment.
+    """
+    chosen = checked_options(effort, **options)
+    if len(segments) == 0:
+        raise InputError("a sequence needs at least one Segment")
+    u, v = _begin(mesh, start)
+    h = None if dt is None else checks.positive(dt, "dt (s)")
+    shots: list[Shot] = []
+    stopped: list[float] = []
+    for number, segment in enumerate(segments):
+        checks.require_instance(segment, Segment, f"segment {number}")
+        body = BodySolid(mesh, material, fixed=segment.fixed, damping=damping)
+        v, share = _held(body, v)
+        shot = _segment_shot(body, segment, number, (u, v), h, checks.count(modes, "modes", least=0), chosen)
+        shots.append(shot)
+        stopped += [share] if number else []
+        h = shot.dt
+        u = shot.model.lift(shot.states[-1])
+        v = lift_velocity(shot.model, shot.velocities[-1:])[0]
+    return ShotSequence(tuple(shots), tuple(stopped))
+
+
+def _begin(mesh: MeshTet, start: State | None) -> tuple[Array, Array]:
+    shape = mesh.vertices.shape
+    given = State() if start is None else start
+    checks.require_instance(given, State, "start")
+    u = np.zeros(shape) if given.displacement is None else given.displacement
+    v = np.zeros(shape) if given.velocity is None else given.velocity
+    return checks.real_array(u, "start displacement", shape), checks.real_array(v, "start velocity", shape)
+
+
+def _held(body: BodySolid, velocity: Array) -> tuple[Array, float]:
+    """The velocity with held vertices at rest, and the share |Δv|_M / |v|_M that this takes away."""
+    kept = velocity.copy()
+    kept[body.fixed] = 0.0
+    lost = (velocity - kept).ravel()
+    before = float(velocity.ravel() @ (body.mass @ velocity.ravel()))
+    return kept, float(np.sqrt(lost @ (body.mass @ lost) / before)) if before > 0 else 0.0
+
+
+def _segment_shot(
+    body: BodySolid,
+    segment: Segment,
+    number: int,
+    start: tuple[Array, Array],
+    dt: float | None,
+    modes: int,
+    options: Options,
+) -> Shot:
+    begin = time.perf_counter()
+    try:
+        keys, frames = _fitted(body, segment, start[0])
+    except InputError as reason:
+        raise InputError(f"segment {number}: {reason}") from None
+    poses, gaps = tour(keys, frames, "open", start[0])
+    model = reduce_around(body, start[0], _basis(body, poses, start[1], modes))
+    setting = Setting.with_model(model, keys, frames, "open", start, poses, gaps, None)
+    h = setting.natural_dt if dt is None else dt
+    return made(setting, search(setting, np.full(setting.steps, h), options), h, time.perf_counter() - begin)
+
+
+def _fitted(body: BodySolid, segment: Segment, u0: Array) -> tuple[dict[int, Key], int]:
+    """Checked keys whose held vertices stand where u₀ has them."""
+    pairs = []
+    for frame, given in key_pairs(segment.keys):
+        key = given if isinstance(given, Key) else Key(given)
+        if frame == 0:
+            raise InputError("a key stands at frame 0, but a segment begins where the one before it ends; move it")
+        pose = body.checked(key.displacement, f"key at frame {frame}")
+        drift = float(np.abs(u0[body.fixed] - pose[body.fixed]).max(initial=0.0)) / body.size
+        if drift > DRIFT:
+            raise InputError(
+                f"the key at frame {frame} has held vertices {100 * drift:.2g} % of the size from where they stand at "
+                "the hand-over; model it from there, or free them"
+            )
+        pairs.append((frame, replace(key, displacement=settled(body, pose, u0))))
+    return checked_keys(body, pairs, segment.frames, held=u0)
+
+
+def _basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
+    """Columns (3n, r) around poses[0]: the ways to the keys, tangents, the velocity taken over, and modes beside."""
+    ways = (poses[1:] - poses[0]).reshape(len(poses) - 1, -1).T
+    columns = np.hstack([ways, key_tangents(body, poses), velocity.reshape(-1, 1)])
+    columns.reshape(body.count, 3, -1)[body.fixed] = 0.0
+    U = orthonormal(body, columns, drop=True)
+    return enriched(body, U, vibration_modes(body, modes).shapes, size=modes) if modes else U
