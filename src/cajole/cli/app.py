@@ -10,6 +10,7 @@ from cajole.cli.bench import bench
 from cajole.cli.convert import convert
 from cajole.cli.gallery.command import demo
 from cajole.cli.info import info
+from cajole.cli.keyframe import keyframe
 from cajole.cli.modes import modes
 from cajole.cli.output import Guarded
 from cajole.cli.picture import picture
@@ -23,6 +24,7 @@ MOVE, LOOK, FILES, PROJECT = "Move a body", "See it", "Files", "The project"
 app.command(rich_help_panel=MOVE)(simulate)
 app.command(rich_help_panel=MOVE)(pose)
 app.command(rich_help_panel=MOVE)(modes)
+app.command(rich_help_panel=MOVE)(keyframe)
 app.command(rich_help_panel=LOOK)(picture)
 app.command(rich_help_panel=LOOK)(scenes)
 app.command(rich_help_panel=LOOK)(demo)
