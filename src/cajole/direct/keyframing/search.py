@@ -48,9 +48,16 @@ class _Stop(Exception):
     iterate: Iterate
 
 
-def search(setting: Setting, steps: Array, options: Options, guesses: list[Start] | None = None) -> Found:
-    """The best motion over all starts (or `guesses`) with the given step lengths (T,)."""
-    problem = soft_problem(setting, options.effort, steps)
+def search(
+    setting: Setting,
+    steps: Array,
+    options: Options,
+    *,
+    guesses: list[Start] | None = None,
+    span: float | None = None,
+) -> Found:
+    """The best motion over all starts (or `guesses`) with the given step lengths (T,); span: see `soft_problem`."""
+    problem = soft_problem(setting, options.effort, steps, span)
     starts = guesses or first_guesses(setting, problem, options.starts)
     outcomes, stopped = _outcomes(problem, starts, options)
     ranked = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.cost)

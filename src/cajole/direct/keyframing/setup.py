@@ -130,14 +130,15 @@ def _model(
     return reduce(body, U), report
 
 
-def soft_problem(setting: Setting, effort: float, steps: Array) -> Problem:
-    """The problem with every key weighed; steps: (T,) [s], of mean length the reference for effort."""
+def soft_problem(setting: Setting, effort: float, steps: Array, span: float | None = None) -> Problem:
+    """The problem with every key weighed; steps: (T,) [s]; span [s]: the time that effort is a mean over, theirs when
+    None."""
     model, r = setting.model, setting.model.size
     key = np.full(setting.steps, -1)
     key[[setting.step_of(frame) for frame in setting.keys]] = np.arange(len(setting.keys))
     costs = [key_cost(model, wanted) for wanted in setting.keys.values()]
     # J times K m L²: keys then weigh with H = I, and the body's size drops out of the effort
-    rho = effort * len(costs) / (setting.steps * model.frequency**4)
+    rho = effort * len(costs) / model.frequency**4 / (steps.sum() if span is None else span)
     state, rate = model.project(setting.first), project_velocity(model, setting.velocity)
     start = first_predictor(model, state, rate, steps[0])
     after = steps[0] if setting.ending == "loop" else steps[-1]
@@ -147,7 +148,7 @@ def soft_problem(setting: Setting, effort: float, steps: Array) -> Problem:
     reach = np.sqrt(model.body.total_mass) * model.body.size
     return Problem(
         model.system, newmark_plan(np.append(steps, after)), start, key, np.stack([H for H, _ in costs]),
-        np.stack([t for _, t in costs]), rho * steps / steps.mean(), constant_force(model), np.empty((0, r)),
+        np.stack([t for _, t in costs]), rho * steps, constant_force(model), np.empty((0, r)),
         np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units, reach,
     )  # fmt: skip
 

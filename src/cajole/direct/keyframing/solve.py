@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,7 @@ from cajole.direct.keyframing.optimisers import OPTIMISERS
 from cajole.direct.keyframing.search import Options, search
 from cajole.direct.keyframing.setup import Setting
 from cajole.direct.keyframing.shot import Shot, made
+from cajole.direct.keyframing.timing import checked_timing, retimed
 from cajole.dynamics import State
 from cajole.errors import InputError
 
@@ -34,6 +36,7 @@ def keyframe(
     *,
     start: State | str | None = None,
     loop: bool = False,
+    timing: str | tuple[float, float] = "fixed",
     basis: ArrayLike | None = None,
     tangents: bool = True,
     optimiser: str = "newton",
@@ -51,6 +54,8 @@ def keyframe(
     modes: linear modes that enrich the basis of keys and tangents; basis: (3n, r) to use instead.
     start: State at frame 0, at rest when None; "free" finds the best one, priced by
     the force that would hold it, effort |x₀|²/(m L²). loop: the last frame flows into the first.
+    timing: "free" moves keys in time where that costs less, first and last frame kept; (low, high) instead lets every
+    gap between keys last that many times as long. Keys then stand at report.keys, asked for at report.asked.
     optimiser: "newton", "lbfgs" or "cg" (the paper's, soft keys from a given start only).
     starts: "best" tries zero control and two PD-driven motions and keeps the best; or "zero", "pd".
     rank: hard partial keys settle what moves their vertices by more than this share of the most; smaller costs force.
@@ -65,13 +70,19 @@ def keyframe(
     wanted, count = checked_keys(body, keys, frames, loop=loop)
     ending = _ending(start, loop)
     _refuse_first_order(optimiser, ending, wanted)
+    freedom = checked_timing(timing, ending)
     setting = Setting.of(
         body, wanted, count, modes=checks.count(modes, "modes", least=0), ending=ending,
         start=_begin(body, wanted, start), basis=basis, tangents=tangents,
     )  # fmt: skip
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
     found = search(setting, np.full(setting.steps, h), options)
-    return made(setting, found, h, time.perf_counter() - begin)
+    if freedom is None:
+        return made(setting, found, h, time.perf_counter() - begin)
+    setting, again = retimed(setting, found, h, options, freedom)
+    shot = made(setting, again, h, time.perf_counter() - begin)
+    asked = tuple(frame for frame in wanted if frame > 0)
+    return replace(shot, report=replace(shot.report, asked=asked, fixed_timing_cost=found.outcome.cost))
 
 
 def checked_options(
