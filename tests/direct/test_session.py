@@ -181,6 +181,18 @@ def test_failed_solve_identity() -> None:
     assert imbalance(session) < 1e-8
 
 
+def test_cancel_identity() -> None:
+    """Stopped in the middle, an operation has not happened."""
+    body, going = beam_body((3, 1, 1)), [True]
+    session = PoseSession(body, progress=lambda *_: going[0])
+    session.add(tip(body)[0], TIP)
+    want = (session.capture(), session.loads, session.pins)
+    going[0] = False
+    with pytest.raises(cj.Cancelled, match="pose, iteration"):
+        session.pin(tip(body)[1], (1.2, 0.1, 0.1))
+    same(session, want)
+
+
 BAD: dict[str, tuple[Callable[[PoseSession], object], str]] = {
     "fixed": (lambda s: s.add(0, TIP), "vertex 0 is fixed in the body and cannot be pulled or pinned"),
     "range": (lambda s: s.add(99, TIP), r"vertices\[0\] is 99, outside"),

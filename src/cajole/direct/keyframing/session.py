@@ -12,6 +12,7 @@ from cajole import checks
 from cajole.body import Body
 from cajole.dynamics.statics import Statics
 from cajole.errors import InputError
+from cajole.progress import Progress
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -44,12 +45,13 @@ class PoseSession:
 
     Every operation solves f(u) = loads from the pose before it, and `displacement` is converged whenever it returns. An
     operation that fails raises (LoadError, NotConverged, InputError) and leaves the session as it was. gravity: (3,)
-    [m/s²]. On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
+    [m/s²]. progress: asked in every iteration; returning False ends the operation with Cancelled, as if it had failed.
+    On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
     """
 
-    def __init__(self, body: Body, *, gravity: ArrayLike | None = None):
+    def __init__(self, body: Body, *, gravity: ArrayLike | None = None, progress: Progress | None = None):
         checks.require_instance(body, Body, "body")
-        self.body = body
+        self.body, self._progress = body, progress
         self._weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
         self._solver: tuple[tuple[int, ...], Statics] | None = None
         self._next = 0
@@ -157,7 +159,7 @@ class PoseSession:
         """The solver for these pins; its symbolic factorisation lasts while they stay the same vertices."""
         if self._solver is None or self._solver[0] != pinned:
             held = np.array(pinned, dtype=np.int64)
-            self._solver = (pinned, Statics(self.body, held, self._weight))
+            self._solver = (pinned, Statics(self.body, held, self._weight, progress=self._progress))
         return self._solver[1]
 
     def _force(self, loads: Iterable[Load]) -> Array:
