@@ -33,6 +33,10 @@ GROWTH = 0.1
 FEWEST_ADDED = 8
 # Energy of disturbances as powers of ten of the keys' own: from vibrations hardly seen to a body thrown about.
 DISTURBANCE = (-3.0, -0.3)
+# Share of the largest stiffness below which a direction counts as one without stiffness.
+SOFTEST = 1e-8
+# Newton steps to an equilibrium that only serves as an example; one that needs more is not worth them.
+MOST_NEWTON = 12
 # Rounds without progress after which the pool has no more to give.
 MOST_STILL = 10
 # Rows that nearly repeat others share their weight instead of taking opposite ones.
@@ -83,16 +87,18 @@ def chosen_springs(
 
 def soft_metric(model: ReducedSprings) -> Array:
     """R (r, r) with RᵀR = K(0)⁻¹: measured with it, forces along soft and stiff directions count alike."""
-    values, turn = _spectrum(model.stiffness(), floor(model))
+    values, turn = _spectrum(model.stiffness(), _least(model))
     return (turn / np.sqrt(values)).T
 
 
-def floor(model: ReducedSprings) -> float:
-    """The least stiffness that counts: ω₁² of the body."""
-    return model.frequency**2
+def _least(model: ReducedSprings) -> float:
+    """The least stiffness that counts: that of the softest direction at rest, unless it has none."""
+    values = abs(np.linalg.eigvalsh(model.stiffness()))
+    return float(max(values.min(), SOFTEST * values.max()))
 
 
 def _spectrum(K: Array, least: float) -> tuple[Array, Array]:
+    """Eigenvalues of K, none smaller than `least`, and eigenvectors."""
     values, turn = np.linalg.eigh(0.5 * (K + K.T))
     return np.maximum(abs(values), least), turn
 
@@ -183,7 +189,8 @@ def training_states(model: ReducedSprings, poses: Array, generator: np.random.Ge
     """
     energy = max((model.energy(pose) for pose in poses), default=0.0) or _unit_energy(model)
     ways = _ways(model, np.vstack([np.zeros(model.size), poses]))
-    spectra = [_spectrum(model.stiffness(state), floor(model)) for state in ways]
+    least = _least(model)
+    spectra = [_spectrum(model.stiffness(state), least) for state in ways]
     out = []
     for place in generator.integers(len(ways), size=TRAINING + HELD_OUT):
         values, turn = spectra[place]
@@ -194,8 +201,8 @@ def training_states(model: ReducedSprings, poses: Array, generator: np.random.Ge
 
 
 def _unit_energy(model: ReducedSprings) -> float:
-    """Of the first mode grown to a tenth of the body's size."""
-    return 0.5 * model.body.total_mass * (0.1 * model.body.size * model.frequency) ** 2
+    """Of the softest direction grown to a tenth of the body's size."""
+    return 0.5 * _least(model) * model.body.total_mass * (0.1 * model.body.size) ** 2
 
 
 def _ways(model: ReducedSprings, poses: Array, count: int = 5) -> Array:
@@ -214,10 +221,11 @@ def _ways(model: ReducedSprings, poses: Array, count: int = 5) -> Array:
 
 def _equilibrium(model: ReducedSprings, state: Array, load: Array, otherwise: Array) -> Array:
     """z with f(z) = load by Newton from `state`; `otherwise` where that does not come close in a few steps."""
-    for _ in range(12):
+    least = _least(model)
+    for _ in range(MOST_NEWTON):
         f, K, _ = model.motion(state, np.zeros(model.size))
         if np.linalg.norm(f - load) <= 1e-6 * np.linalg.norm(load):
             return state
-        values, turn = _spectrum(K, floor(model))
+        values, turn = _spectrum(K, least)
         state = state - turn @ ((turn.T @ (f - load)) / values)
     return otherwise

@@ -74,14 +74,19 @@ class ReducedSolid(ReducedModel):
 
 @overload
 def reduce(
-    body: BodySolid, basis: Modes | ArrayLike, *, cubature: bool = False, progress: Progress | None = None
+    body: BodySolid,
+    basis: Modes | ArrayLike,
+    *,
+    cubature: bool | float = False,
+    poses: ArrayLike | None = None,
+    progress: Progress | None = None,
 ) -> ReducedSolid: ...
 @overload
 def reduce(
     body: BodySprings,
     basis: Modes | ArrayLike,
     *,
-    cubature: bool | int | float = False,
+    cubature: bool | float = False,
     poses: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> ReducedSprings: ...
@@ -90,7 +95,7 @@ def reduce(
     body: Body,
     basis: Modes | ArrayLike,
     *,
-    cubature: bool | int | float = False,
+    cubature: bool | float = False,
     poses: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> ReducedModel: ...
@@ -98,7 +103,7 @@ def reduce(
     body: Body,
     basis: Modes | ArrayLike,
     *,
-    cubature: bool | int | float = False,
+    cubature: bool | float = False,
     poses: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> ReducedModel:

@@ -15,6 +15,7 @@ from cajole.dynamics import modes
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import InputError
 from cajole.reduction import kernels
+from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import orthonormal
 from cajole.reduction.model import ReducedSolid
 from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
@@ -107,24 +108,24 @@ def _symmetric(C2: Array, pairs: int, multiplicity: Array) -> Array:
     return whole + np.triu(whole, 1).T
 
 
-def constant_force(model: ReducedSolid) -> Array:
+def constant_force(model: ReducedModel) -> Array:
     """The part of the internal force that the tables leave out (r,): zero unless the model has an offset."""
     return model.constant if isinstance(model, ReducedOffset) else np.zeros(model.size)
 
 
-def first_predictor(model: ReducedSolid, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
+def first_predictor(model: ReducedModel, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """The predictor state of the first step from (q₀, v₀), offset or not."""
     P, V = predictor(model.system, state, velocity, h)
     f0 = constant_force(model)
     return P - 0.25 * h**2 * f0, V - 0.5 * h * f0
 
 
-def project_velocity(model: ReducedSolid, velocity: Array) -> Array:
+def project_velocity(model: ReducedModel, velocity: Array) -> Array:
     """ż = UᵀM u̇ (r,) of u̇ (n, 3): no offset takes part."""
     return velocity.ravel() @ model.mass_basis
 
 
-def lift_velocity(model: ReducedSolid, rates: Array) -> Array:
+def lift_velocity(model: ReducedModel, rates: Array) -> Array:
     """u̇ = U ż (frames, n, 3) of ż (frames, r)."""
     return (rates @ model.basis.T).reshape(len(rates), -1, 3)
 

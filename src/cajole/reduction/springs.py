@@ -106,7 +106,7 @@ def reduced_springs(
     body: BodySprings,
     basis: Array,
     *,
-    cubature: bool | int | float = False,
+    cubature: bool | float = False,
     poses: ArrayLike | None = None,
     generator: np.random.Generator | None = None,
 ) -> ReducedSprings:
@@ -122,7 +122,7 @@ def reduced_springs(
     return ReducedSprings(body, basis, springs=springs, weights=weights, report=report)
 
 
-def _wanted(cubature: bool | int | float) -> tuple[int, float]:
+def _wanted(cubature: bool | float) -> tuple[int, float]:
     """How many springs at most, and the error at which fewer do."""
     if cubature is True:
         return CUBATURE_SPRINGS, CUBATURE_ERROR

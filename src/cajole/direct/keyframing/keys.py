@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body, BodySolid
 from cajole.errors import InputError
-from cajole.reduction import ReducedSolid
+from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
         )
 
 
-def key_cost(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
+def key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units where a full key of weight one has H = I.
 
     A partial key weighs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that the same dial applies.
@@ -115,7 +115,7 @@ def key_cost(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
     return H, np.linalg.pinv(rows, rcond=1e-10) @ wanted
 
 
-def key_rows(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
+def key_rows(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     """Rows S (3k, r) and targets (3k,) of a partial key, scaled by √(m/k)."""
     vertices = np.asarray(key.vertices)
     scale = np.sqrt(model.body.total_mass / len(vertices))
@@ -123,7 +123,7 @@ def key_rows(model: ReducedSolid, key: Key) -> tuple[Array, Array]:
     return scale * rows, scale * (np.asarray(key.displacement) - model.lift(np.zeros(model.size)))[vertices].ravel()
 
 
-def hard_rows(model: ReducedSolid, key: Key, tolerance: float) -> Array:
+def hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
     """Orthonormal rows (k, r) of the state that a hard key settles.
 
     A full key settles all; of a partial one, combinations that move its vertices by less than `tolerance` of the most
@@ -135,7 +135,7 @@ def hard_rows(model: ReducedSolid, key: Key, tolerance: float) -> Array:
     return turn[sizes > tolerance * sizes.max(initial=0.0)]
 
 
-def key_error(model: ReducedSolid, key: Key, state: Array) -> float:
+def key_error(model: ReducedModel, key: Key, state: Array) -> float:
     """Distance to the key in body sizes, over the vertices that count."""
     body = model.body
     miss = model.lift(state) - np.asarray(key.displacement)

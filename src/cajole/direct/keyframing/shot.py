@@ -13,7 +13,7 @@ from cajole.direct.keyframing.keys import key_error
 from cajole.direct.keyframing.newton import Outcome
 from cajole.direct.keyframing.search import Found
 from cajole.direct.keyframing.setup import Setting
-from cajole.reduction import ReducedSolid
+from cajole.reduction import ReducedModel
 from cajole.reduction.bases import BasisReport
 from cajole.reduction.offset import lift_velocity, project_velocity
 
@@ -91,7 +91,7 @@ class Shot:
     start: predictor state (P, V) of the first step; None: it follows from the first state and velocity.
     """
 
-    model: ReducedSolid
+    model: ReducedModel
     states: Array
     velocities: Array
     controls: Array
@@ -146,7 +146,7 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, seco
     )
 
 
-def _effort(model: ReducedSolid, outcome: Outcome, found: Found) -> float:
+def _effort(model: ReducedModel, outcome: Outcome, found: Found) -> float:
     """mean |w|² in units of m (L ω₁²)²."""
     squares = ((outcome.path.W + found.problem.bias) ** 2).sum(axis=1)
     return float(squares.mean() / (model.body.total_mass * (model.body.size * model.frequency**2) ** 2))

@@ -39,6 +39,7 @@ def keyframe(
     timing: str | tuple[float, float] = "fixed",
     basis: ArrayLike | None = None,
     tangents: bool = True,
+    cubature: bool | float = False,
     optimiser: str = "newton",
     starts: str = "best",
     tolerance: float = 1e-8,
@@ -52,6 +53,7 @@ def keyframe(
     frames: how many, the start included; dt [s] between them, from eq. (10) when None.
     effort: what added force costs against missing a key: 0.1 loose, 0.01 normal, 1e-3 tight; dimensionless.
     modes: linear modes that enrich the basis of keys and tangents; basis: (3n, r) to use instead.
+    cubature: of a body of springs, sum only a few weighted ones, see `reduce`; shot.model.report tells their error.
     start: State at frame 0, at rest when None; "free" finds the best one, priced by
     the force that would hold it, effort |x₀|²/(m L²). loop: the last frame flows into the first.
     timing: "free" moves keys in time where that costs less, first and last frame kept; (low, high) instead lets every
@@ -73,7 +75,7 @@ def keyframe(
     freedom = checked_timing(timing, ending)
     setting = Setting.of(
         body, wanted, count, modes=checks.count(modes, "modes", least=0), ending=ending,
-        start=_begin(body, wanted, start), basis=basis, tangents=tangents,
+        start=_begin(body, wanted, start), basis=basis, tangents=tangents, cubature=cubature,
     )  # fmt: skip
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
     found = search(setting, np.full(setting.steps, h), options)
