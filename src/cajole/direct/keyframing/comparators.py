@@ -1,0 +1,83 @@
+"""What else one could do with keys, to compare with: a spline of the shapes, and a PD pull along it.
+
+Neither looks ahead. The spline knows no physics; the PD controller knows it, but must be tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicHermiteSpline
+
+from cajole import checks
+from cajole.body import Body, BodySolid
+from cajole.direct.keyframing.keys import Key, checked_keys
+from cajole.errors import NotConverged
+from cajole.reduction import ReducedSolid
+from cajole.reduction.trajectory import newmark_plan, predictor, rollout_pd
+
+Array = NDArray[np.float64]
+
+# Stiffness of the pull, in units of the body's first frequency: from half as fast as the body sways to far stiffer.
+PD_GRID = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+
+
+def spline(body: Body, keys: Mapping[int, Key | ArrayLike], frames: int | None = None) -> Array:
+    """Catmull-Rom through the keys (frames, n, 3) [m]: p'ᵢ = (pᵢ₊₁ - pᵢ₋₁) / (tᵢ₊₁ - tᵢ₋₁), one-sided at the ends.
+
+    It starts at rest unless there is a key at frame 0, and stays at the last key. Raises InputError as `keyframe` does.
+    """
+    wanted, count = checked_keys(body, keys, frames)
+    poses = {frame: np.asarray(key.displacement) for frame, key in wanted.items()}
+    poses = {0: np.zeros((body.count, 3)), **poses}
+    t, p = np.array(list(poses), dtype=np.float64), np.stack(list(poses.values()))
+    if len(t) == 1:
+        return np.repeat(p, count, axis=0)
+    slopes = np.empty_like(p)
+    slopes[0], slopes[-1] = (p[1] - p[0]) / (t[1] - t[0]), (p[-1] - p[-2]) / (t[-1] - t[-2])
+    slopes[1:-1] = (p[2:] - p[:-2]) / (t[2:] - t[:-2])[:, None, None]
+    return np.asarray(CubicHermiteSpline(t, p, slopes)(np.minimum(np.arange(count), t[-1])), dtype=np.float64)
+
+
+def volumes(body: BodySolid, displacements: ArrayLike) -> Array:
+    """Volume of each frame as a share of that at rest (frames,), of displacements (frames, n, 3) [m]."""
+    checks.require_instance(body, BodySolid, "body")
+    moved = checks.real_array(displacements, "displacements", (None, body.count, 3))
+    out = np.empty(len(moved))
+    for frame, u in enumerate(moved):
+        corners = (body.vertices + u)[body.mesh.tets]
+        out[frame] = np.linalg.det(corners[:, 1:] - corners[:, :1]).sum() / 6.0
+    return out / body.mesh.volumes.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Pulled:
+    """A simulation under a PD pull: gain in units of the first frequency, states and controls (T, r)."""
+
+    gain: float
+    states: Array
+    controls: Array
+
+
+def pulled(model: ReducedSolid, path: ArrayLike, dt: float, *, gains: Sequence[float] = PD_GRID) -> tuple[Pulled, ...]:
+    """Simulate w = kp (path - z) - kd ż for each gain, kp = (gain ω₁)², critically damped; one full simulation each.
+
+    path: displacements (frames, n, 3) [m], such as a spline; frame 0 is where the motion begins, at rest.
+    Gains under which a step does not converge are left out. Raises NotConverged when none is left.
+    """
+    h = checks.positive(dt, "dt (s)")
+    target = model.project(checks.real_array(path, "path", (None, model.body.count, 3)))
+    start = predictor(model.system, target[0], np.zeros(model.size), h)
+    plan = newmark_plan(np.full(len(target), h))
+    found = []
+    for gain in gains:
+        frequency = checks.positive(gain, "gains") * model.frequency
+        motion = rollout_pd(model.system, plan, start, np.ascontiguousarray(target[1:]), frequency)
+        if motion is not None:
+            found.append(Pulled(gain, motion.Q, motion.W))
+    if not found:
+        raise NotConverged("no gain could be simulated with this timestep; use a smaller dt, or smaller gains")
+    return tuple(found)
