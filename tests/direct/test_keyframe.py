@@ -13,7 +13,7 @@ import cajole as cj
 from cajole.direct.keyframing.constrained import constrained_step, linear_motion
 from cajole.direct.keyframing.newton import Iterate, swept
 from cajole.direct.keyframing.problem import Problem
-from cajole.reduction.trajectory import Trajectory, rollout
+from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout
 from derivatives import check_derivative
 
 Array = NDArray[np.float64]
@@ -158,6 +158,22 @@ def test_optimisers_reach_one_cost_agreement(optimiser: str) -> None:
     newton = shot(starts="zero", effort=1e-1).report
     other = shot(starts="zero", effort=1e-1, optimiser=optimiser, iterations=600).report
     assert other.cost == pytest.approx(newton.cost, rel=1e-6)
+
+
+def test_gains_bring_a_pushed_motion_back_identity() -> None:
+    """The last sweep's feedback is a controller: it ends nearer to the motion than no feedback does."""
+    made = shot()
+    model, start = made.model, made.start
+    assert start is not None
+    plan = newmark_plan(np.full(len(made.controls) + 1, made.dt))
+    nominal = rollout(model.system, plan, start, made.controls)
+    pushed = (start[0], start[1] + model.project(0.5 * poses()[1]))
+    still = np.zeros_like(made.controls)
+    led = follow(model.system, plan, pushed, nominal, made.gains, still, 0.0)
+    assert led is not None
+    left = rollout(model.system, plan, pushed, made.controls)
+    key = 19
+    assert np.linalg.norm(led.Q[key] - nominal.Q[key]) < 0.2 * np.linalg.norm(left.Q[key] - nominal.Q[key])
 
 
 def test_every_start_is_reported_and_the_best_kept_identity() -> None:

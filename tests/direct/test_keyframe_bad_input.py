@@ -67,6 +67,7 @@ def test_key_values_bad_input() -> None:
         (a[:-1], "has shape"),
         (cj.Key(a, vertices=[]), "names no vertices"),
         (cj.Key(a, vertices=[10**6]), "outside 0"),
+        (cj.Key(a, vertices=beam().fixed), "names only vertices that the body fixes"),
         (cj.Key(a, weight=-1.0), "must be positive"),
     ):
         with pytest.raises(cj.InputError, match=words):
@@ -96,6 +97,7 @@ def test_dependent_basis_bad_input() -> None:
         ({"start": "anywhere"}, "start is 'anywhere'"),
         ({"frames": 1}, "frames is 1"),
         ({"iterations": 0}, "iterations is 0"),
+        ({"rank": 1.0}, "rank is 1.0"),
         ({"loop": True, "frames": None}, "a loop needs frames"),
         ({"loop": True, "start": cj.State()}, "a loop finds its own start"),
         ({"loop": True, "optimiser": "cg"}, "need optimiser='newton'"),

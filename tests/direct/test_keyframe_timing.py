@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import cajole as cj
 from cajole.direct.keyframing.keys import checked_keys
-from cajole.direct.keyframing.newton import minimise
+from cajole.direct.keyframing.newton import Iterate, minimise
 from cajole.direct.keyframing.setup import Setting, soft_problem
 from cajole.direct.keyframing.timing import step_slopes
 from cajole.reduction.trajectory import rollout
@@ -99,6 +99,23 @@ def test_timing_never_costs_more_identity() -> None:
     good = shot(keys={12: poses()[0], 24: poses()[1]}, timing="free").report
     assert good.fixed_timing_cost is not None
     assert good.cost <= good.fixed_timing_cost
+
+
+def test_caller_may_stop_while_keys_move_identity() -> None:
+    a, b = poses()
+    calls: list[Iterate] = []
+    fixed = shot(keys={5: a, 24: b}, watch=calls.append)
+    enough = len(calls) + 3
+    calls.clear()
+
+    def watch(iterate: Iterate) -> bool:
+        calls.append(iterate)
+        return len(calls) < enough
+
+    stopped = shot(keys={5: a, 24: b}, timing="free", watch=watch)
+    assert len(calls) == enough
+    assert stopped.report.cost == pytest.approx(fixed.report.cost, rel=1e-9)
+    np.testing.assert_allclose(stopped.states, fixed.states, atol=1e-6)
 
 
 @pytest.mark.parametrize(

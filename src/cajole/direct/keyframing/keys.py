@@ -83,6 +83,8 @@ def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -
         vertices = checks.index_array(given.vertices, f"vertices of the key at frame {frame}", (None,), body.count)
         if len(vertices) == 0:
             raise InputError(f"the key at frame {frame} names no vertices; leave vertices out to mean all of them")
+        if np.isin(vertices, body.fixed).all():
+            raise InputError(f"the key at frame {frame} names only vertices that the body fixes; name some that move")
     weight = checks.positive(given.weight, f"weight of the key at frame {frame}")
     return Key(pose, vertices, weight, bool(given.hard))
 

@@ -28,6 +28,7 @@ MOST_HALVINGS = 5
 LARGEST_DAMPING = 1e8
 # What must hold does so within this share of the body's size; Newton lands far below, rounding stays below too.
 EXACT = 1e-11
+INDEFINITE = "even the Gauss-Newton matrix is not positive definite in double precision; raise the effort"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def minimise(
     """
     now = _State(problem, path, np.zeros(problem.multipliers) if nu is None else nu)
     first = now.size if scale is None else scale
-    mu, message, gains = 0.0, "", np.zeros((*path.W.shape, 2 * path.W.shape[1]))
+    mu, message = 0.0, ""
     for iteration in range(most):
         if watch is not None:
             watch(Iterate(iteration, now.path, now.cost, now.size))
@@ -118,7 +119,6 @@ def minimise(
                 break
             continue
         path, full, flat = found
-        gains = step.gains
         mu = (0.0 if mu < 1.0 else 0.25 * mu) if full else mu
         now = _State(problem, path, step.nu)
         if flat and now.size > tolerance * first:
@@ -127,7 +127,18 @@ def minimise(
     else:
         message = f"{most} iterations were not enough"
     good = now.size <= tolerance * first and now.exact
+    gains = feedback(problem, now.path, now.nu)
     return Outcome(now.path, now.cost, now.size, first, iteration, good, gains, message, now.nu)
+
+
+def feedback(problem: Problem, path: Trajectory, nu: Array | None = None) -> Array:
+    """Gains (T, r, 2r) that keep a motion on course at the least cost."""
+    s = problem.gradient(path, nu).s
+    for theta in BLENDS:
+        sweep = swept(problem, path, s, theta, 0.0)
+        if sweep is not None:
+            return sweep.gains
+    raise SolveError(INDEFINITE)
 
 
 def _blended(problem: Problem, now: _State, mu: float) -> Step | None:
@@ -144,7 +155,7 @@ def _blended(problem: Problem, now: _State, mu: float) -> Step | None:
         if step is not None:
             return step
     if not definite:
-        raise SolveError("even the Gauss-Newton matrix is not positive definite: is the effort zero?")
+        raise SolveError(INDEFINITE)
     return None
 
 

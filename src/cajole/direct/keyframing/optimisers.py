@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from cajole.direct.keyframing.newton import Iterate, Outcome, minimise, swept
+from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
 from cajole.direct.keyframing.problem import Problem
 from cajole.errors import NotConverged
 from cajole.linalg import blas_threads
@@ -72,8 +72,8 @@ def _first_order(
         value, (W * scale).ravel(), jac=True, method=method, callback=each, options=options
     )
     path = seen["path"]
-    plan = swept(problem, path, problem.gradient(path).s, 0.0, 0.0)
-    gains = plan.gains if plan is not None else np.zeros((*shape, 2 * shape[1]))
     good = seen["gradient"] <= tolerance * first
     message = "" if good else str(result.message)
-    return Outcome(path, seen["cost"], seen["gradient"], first, seen["count"], good, gains, message, np.empty(0))
+    return Outcome(
+        path, seen["cost"], seen["gradient"], first, seen["count"], good, feedback(problem, path), message, np.empty(0)
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct.keyframing.newton import Iterate, Outcome, minimise
+from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
 from cajole.direct.keyframing.optimisers import minimised
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.setup import Setting, Start, first_guesses, hard_problem, soft_problem
@@ -33,16 +33,18 @@ class Options:
 
 @dataclass(frozen=True)
 class Found:
-    """The best motion, the cost that each start reached, and the soft motion before keys were made hard."""
+    """The best motion, the cost that each start reached, the soft motion before keys were made hard, and whether the
+    caller stopped the search."""
 
     problem: Problem
     outcome: Outcome
     tried: tuple[tuple[str, float], ...]
     soft: Outcome | None
+    stopped: bool = False
 
 
 @dataclass
-class _Stop(Exception):
+class Stop(Exception):
     """The caller's wish to stop, with the motion reached."""
 
     iterate: Iterate
@@ -63,15 +65,17 @@ def search(
     ranked = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.cost)
     tried = tuple((name, outcome.cost) for name, outcome in outcomes)
     if stopped or not any(key.hard for key in setting.keys.values()):
-        return Found(problem, ranked[0], tried, None)
+        return Found(problem, ranked[0], tried, None, stopped)
     hard = hard_problem(setting, problem, options.rank)
     return Found(hard, _hardened(hard, problem, ranked, options), tried, ranked[0])
 
 
-def _listener(options: Options) -> Callable[[Iterate], None]:
+def listener(options: Options) -> Callable[[Iterate], None]:
+    """Hands iterates to the caller's `watch`, and raises Stop when it says so."""
+
     def listen(iterate: Iterate) -> None:
         if options.watch is not None and options.watch(iterate) is False:
-            raise _Stop(iterate)
+            raise Stop(iterate)
 
     return listen
 
@@ -83,11 +87,11 @@ def _outcomes(problem: Problem, starts: list[Start], options: Options) -> tuple[
     for name, W, start in starts:
         try:
             outcome = minimised(problem, W, start, options.optimiser, tolerance=options.tolerance,
-                                most=options.iterations, watch=_listener(options))  # fmt: skip
+                                most=options.iterations, watch=listener(options))  # fmt: skip
             outcomes.append((name, outcome))
         except NotConverged as reason:
             failures.append(reason)
-        except _Stop as stop:
+        except Stop as stop:
             outcomes.append((name, _stopped(stop.iterate, problem)))
             return outcomes, True
     if not outcomes:
@@ -104,9 +108,9 @@ def _hardened(hard: Problem, soft: Problem, ranked: list[Outcome], options: Opti
             with blas_threads():
                 outcome = minimise(
                     hard, before.path, nu=warm, scale=before.start_gradient, tolerance=options.tolerance,
-                    most=options.iterations, watch=_listener(options),
+                    most=options.iterations, watch=listener(options),
                 )  # fmt: skip
-        except _Stop as stop:
+        except Stop as stop:
             return _stopped(stop.iterate, hard)
         if outcome.converged:
             return outcome
@@ -121,8 +125,7 @@ def _pulls(hard: Problem, soft: Problem, before: Outcome) -> Array:
 
 
 def _stopped(iterate: Iterate, problem: Problem) -> Outcome:
-    T, r = iterate.path.W.shape
     return Outcome(
         iterate.path, iterate.cost, iterate.gradient, iterate.gradient, iterate.iteration, False,
-        np.zeros((T, r, 2 * r)), "stopped by the caller", np.zeros(problem.multipliers),
+        feedback(problem, iterate.path), "stopped by the caller", np.zeros(problem.multipliers),
     )  # fmt: skip

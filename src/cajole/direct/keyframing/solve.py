@@ -79,7 +79,7 @@ def keyframe(
     )  # fmt: skip
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
     found = search(setting, np.full(setting.steps, h), options)
-    if freedom is None:
+    if freedom is None or found.stopped:
         return made(setting, found, h, time.perf_counter() - begin)
     setting, again = retimed(setting, found, h, options, freedom)
     shot = made(setting, again, h, time.perf_counter() - begin)
@@ -101,8 +101,14 @@ def checked_options(
     return Options(
         checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
         checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),
-        checks.count(iterations, "iterations"), checks.positive(rank, "rank"), watch,
+        checks.count(iterations, "iterations"), _share(rank), watch,
     )  # fmt: skip
+
+
+def _share(rank: float) -> float:
+    if checks.positive(rank, "rank") >= 1:
+        raise InputError(f"rank is {rank}, but must be a share below one, e.g. 0.01")
+    return float(rank)
 
 
 def _ending(start: State | str | None, loop: bool) -> str:

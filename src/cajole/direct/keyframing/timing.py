@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.direct.keyframing.newton import Outcome, minimise
 from cajole.direct.keyframing.problem import Problem
-from cajole.direct.keyframing.search import Found, Options, search
+from cajole.direct.keyframing.search import Found, Options, Stop, listener, search
 from cajole.direct.keyframing.setup import Setting, soft_problem
 from cajole.errors import InputError, NotConverged
 from cajole.linalg import blas_threads
@@ -112,7 +112,9 @@ class _Timing:
         try:
             with blas_threads():
                 path = rollout(problem.system, problem.plan, problem.start, near.W, guess=near.A)
-                return minimise(problem, path, tolerance=INNER_TOLERANCE, most=self.options.iterations)
+                return minimise(
+                    problem, path, tolerance=INNER_TOLERANCE, most=self.options.iterations, watch=listener(self.options)
+                )
         except NotConverged:
             return None
 
@@ -129,7 +131,10 @@ def retimed(setting: Setting, found: Found, h: float, options: Options, freedom:
     """The setting with its keys at better frames, and the motion there; unchanged when none is better."""
     timing = _Timing(setting, options, h)
     first = found.outcome if found.soft is None else found.soft
-    stretch, path = _descended(timing, first, freedom)
+    try:
+        stretch, path = _descended(timing, first, freedom)
+    except Stop:
+        return setting, found
     moved = _rounded(setting, stretch)
     if tuple(moved.keys) == tuple(setting.keys):
         return setting, found
