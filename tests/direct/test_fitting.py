@@ -172,6 +172,16 @@ def test_inverted_start_identity() -> None:
     np.testing.assert_allclose(fit.displacement, np.tile([1.0, 2.0, 0.0], (body.count, 1)), rtol=0, atol=1e-7)
 
 
+def test_mirrored_skin_identity() -> None:
+    """No motion turns a body into its mirror image; a stiff one answers with a turned shape, never one inside out."""
+    body = beam_body((4, 2, 2), held=False)
+    skin = skinned(body)
+    fit = fit_pose(body, skin, skin.mesh.vertices * (1, 1, -1), weight=10.0)
+    assert fit.inverted == 0
+    assert fit.error > 0.01
+    assert fit.energy < 1e-2 * body.elastic[4][0] * body.mesh.volumes.sum()
+
+
 def test_areas_identity() -> None:
     """Points without area have no say, and an embedding alone weighs all points alike."""
     body = beam_body((4, 1, 1))
