@@ -60,9 +60,9 @@ def drawn_tree() -> dict[str, tuple[str, str | None]]:
     path: list[str] = []
     drawn: dict[str, tuple[str, str | None]] = {}
     for line in (errors.__doc__ or "").splitlines():
-        found = re.match(r"^( {4}[│├└─ ]*)([A-Z]\w+)(?: \((\w+)\))?  ", line)
+        found = re.match(r"^([│├└─ ]*)([A-Z]\w+)(?: \((\w+)\))?  ", line)
         if found:
-            depth = (len(found[1]) - 4) // 4
+            depth = len(found[1]) // 4
             path = [*path[:depth], found[2]]
             drawn[found[2]] = (path[depth - 1] if depth else "Exception", found[3])
     return drawn

@@ -58,6 +58,15 @@ def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
     return digest.hexdigest()[:32]
 
 
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file, never unpickled. Raises FileError for anything that is not one."""
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, AttributeError, zipfile.BadZipFile) as reason:
+        raise FileError(f"cannot read arrays from {path}: {reason}") from None
+
+
 def cache_folder() -> Path:
     """Where results that are slow to make are kept: $CAJOLE_CACHE, else the user's cache folder."""
     chosen = os.environ.get("CAJOLE_CACHE")
@@ -69,11 +78,9 @@ def cache_folder() -> Path:
 
 def cache_load(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
     """The arrays stored under `key`, or None when there are none (or they are damaged)."""
-    path = cache_folder() / kind / f"{key}.npz"
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile):
+        return read_arrays(cache_folder() / kind / f"{key}.npz")
+    except FileError:
         return None
 
 

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # A column that loses all but this share of its length to the columns before it depends on them.
 DEPENDENT = 1e-9
+# Squares of lengths come out of a Gram matrix; below this share of the largest they are rounding.
+ROUNDING = 1e-14
 
 
 def orthonormal(body: Body, vectors: ArrayLike, *, drop: bool = False) -> Array:
@@ -71,13 +73,15 @@ def principal(body: Body, snapshots: ArrayLike, *, size: int | None = None, ener
     Q = checks.real_array(snapshots, "snapshots", (3 * body.count, None))
     values, vectors = np.linalg.eigh(Q.T @ (body.mass @ Q))
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > DEPENDENT**2 * max(values[0], 0.0)
+    kept = values > ROUNDING * max(values[0], 0.0)
     if not kept.any():
         raise InputError("the snapshots are all zero: there is nothing to take components of")
     values, vectors = values[kept], vectors[:, kept]
     if size is None:
+        if not 0.0 < checks.real_number(energy, "energy") <= 1.0:
+            raise InputError(f"energy is {energy}, but must be a share above 0 and at most 1")
         share = np.cumsum(values) / values.sum()
-        size = int(np.searchsorted(share, checks.positive(energy, "energy") - 1e-15)) + 1
+        size = int(np.searchsorted(share, energy - 1e-15)) + 1
     size = min(checks.count(size, "size"), len(values))
     return orthonormal(body, Q @ (vectors[:, :size] / np.sqrt(values[:size])))
 
