@@ -31,10 +31,13 @@ _HOMES = {
     "Modes": "cajole.dynamics",
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
+    "PoseSession": "cajole.direct",
     "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
     "embed": "cajole.mesh",
+    "fit_pose": "cajole.direct",
+    "fit_poses": "cajole.direct",
     "keyframe": "cajole.direct",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -74,6 +77,9 @@ if TYPE_CHECKING:
     from cajole.body import BodySprings as BodySprings
     from cajole.body import MaterialStVK as MaterialStVK
     from cajole.direct import Key as Key
+    from cajole.direct import PoseSession as PoseSession
+    from cajole.direct import fit_pose as fit_pose
+    from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import State as State

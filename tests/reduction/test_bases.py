@@ -109,7 +109,6 @@ def test_principal_reference(held: tuple[cj.BodySolid, Array]) -> None:
         assert principal(body, Q, energy=share[count - 1] + 1e-9).shape[1] == count + 1
 
 
-@pytest.mark.xfail(strict=True, reason="eigenvalues of the Gram matrix are kept down to 1e-18, below its rounding")
 def test_principal_rank_identity(held: tuple[cj.BodySolid, Array]) -> None:
     """No more columns than the snapshots hold, however many are asked for."""
     body, _ = held

@@ -19,6 +19,7 @@ from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import orthonormal
 from cajole.reduction.polynomial import Polynomial, polynomial
 from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_springs
+from cajole.storage import read_arrays
 
 Array = NDArray[np.float64]
 
@@ -128,11 +129,10 @@ def reduce(
 def load_model(path: str | os.PathLike[str], body: Body) -> ReducedModel:
     """A model written by `save`, for the body it was made from. Raises FileError otherwise."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            data: dict[str, Any] = {name: stored[name] for name in stored.files}
+        data = read_arrays(path)
         basis, same = data["basis"], str(data["body"]) == body.content()
         model = _restored(body, basis, data) if same else None
-    except (OSError, ValueError, KeyError, EOFError, IndexError) as reason:
+    except (ValueError, KeyError, IndexError) as reason:
         raise FileError(f"cannot read a reduced model from {path}: {reason}; write it again with model.save") from None
     if model is None:
         raise FileError(f"{path} holds a model of another body (mesh, material, fixed vertices or damping differ)")
