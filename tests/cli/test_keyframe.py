@@ -10,7 +10,7 @@ import pytest
 
 import cajole as cj
 from cajole.cli.keyframe import interruptible
-from cajole.mesh import write_mesh
+from cajole.mesh import box_tets, write_mesh
 
 
 @pytest.fixture
@@ -107,3 +107,18 @@ def test_interrupted_search_keeps_its_best_claim(cajole, beam, bent, tmp_path, m
     assert not told["converged"]
     assert "stopped" in told["message"]
     assert cj.read_animation(target).frames == 11
+
+
+def test_skin_is_fitted_agreement(cajole, tmp_path):
+    skin = box_tets(6, 1, 1, size=(1.0, 0.2, 0.2)).surface
+    write_mesh(skin, tmp_path / "bar.obj")
+    bent = skin.vertices + np.outer(0.1 * skin.vertices[:, 0] ** 2, (0, 0, 1))
+    write_mesh(skin.moved(bent), tmp_path / "bent.obj")
+    target = tmp_path / "motion.npz"
+    words = ("keyframe", tmp_path / "bar.obj", "--cells", 6, "--fixed", "x<1%", "--modes", 2, "--effort", 1e-5)
+    told = cajole(*words, "--key", f"8={tmp_path / 'bent.obj'}", "-o", target, "--json").json
+    moved = cj.read_animation(target)
+    assert told["converged"]
+    assert len(moved.mesh.vertices) != len(skin.vertices)
+    tip = np.argmax(moved.mesh.vertices[:, 0])
+    assert moved.displacements[8, tip, 2] == pytest.approx(0.1, abs=0.02)
