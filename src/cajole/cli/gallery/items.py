@@ -14,7 +14,7 @@ from cajole.animation import Animation
 from cajole.body import BodySolid
 from cajole.dynamics import modes, pose, simulate
 from cajole.progress import Progress
-from cajole.scenes import Scene, scene
+from cajole.scenes import Scene, scene, shots
 
 Array = NDArray[np.float64]
 Force = Callable[[float], Array]
@@ -54,6 +54,27 @@ def item(name: str) -> Callable[[Maker], Maker]:
         return maker
 
     return enter
+
+
+@item("flower-eight")
+def flower_eight(progress: Progress | None) -> DemoItem:
+    """Eight poses become a motion: the first verb."""
+    started = time.perf_counter()
+    board = shots.flower_eight(progress=progress)
+    shot = board.shoot(effort=1e-2, starts="zero")
+    stride = -(-shot.animation.frames // FRAMES)
+    moved = shot.animation
+    shown = Animation(
+        moved.mesh, moved.positions[::stride], fps=moved.fps / stride, skin=board.scene.skin, name="flower"
+    )
+    missed, added = max(shot.report.errors), shot.report.mean_gentleness
+    story = (
+        f"Eight poses, a figure of eight seen from above, become one motion: each met within {100 * missed:.2g} % of "
+        f"its size, with {added:.2g} body weights of added force."
+    )
+    frequencies = modes(board.body, 3).frequencies
+    seconds = time.perf_counter() - started
+    return DemoItem("Keyframed flower", story, "keyframe", shown, board.body, frequencies, seconds, board.scene.camera)
 
 
 @item("beam")
