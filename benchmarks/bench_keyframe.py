@@ -94,6 +94,18 @@ def reduced_against_full(table: Table) -> None:
               peer=PAPER, peer_time=0.036 / 120)  # fmt: skip
 
 
+def few_against_all(table: Table) -> None:
+    """A coarse beam in the basis of its keys, and in all of its coordinates."""
+    body = clamped_box(4, 1, 1)
+    tip = np.flatnonzero(body.vertices[:, 0] > 0.39)
+    up, down = (cj.pose(body, {int(v): (0, 0, force) for v in tip}) for force in (10.0, -10.0))
+    keyed = partial(cj.keyframe, body, {20: up, 40: down}, frames=41, starts="zero")
+    few, full = partial(keyed, modes=6), partial(keyed, basis=np.eye(3 * body.count)[:, body.free_dofs])
+    sizes = [shot().model.size for shot in (few, full)]
+    what = f"a whole call, r = {sizes[0]} (naive: all {sizes[1]} coordinates of {len(body.mesh.tets)} tets)"
+    table.add(what, cpu_seconds(few), naive=cpu_seconds(full, repeats=1, warm=False))
+
+
 def optimised(board: Storyboard) -> tuple[float, Shot]:
     """CPU seconds until the cost is within GAP of the run's last, the first simulation included, least of two runs."""
     best, shot = float("inf"), None
@@ -157,6 +169,7 @@ def main() -> None:
     table.start()
     tables(table)
     reduced_against_full(table)
+    few_against_all(table)
     shots(table)
 
 

@@ -74,6 +74,22 @@ def test_stiffer_pulls_follow_closer_and_push_harder_claim(beam, poses):
     assert np.linalg.norm(shot.controls) < np.linalg.norm(runs[-1].controls)
 
 
+def test_few_coordinates_find_the_motion_of_all_agreement():
+    """Eleven coordinates against all 48 of a coarse beam: the same optimum to a few percent, the same motion."""
+    mesh = box_tets(4, 1, 1, size=(0.8, 0.2, 0.2))
+    held, tip = (np.flatnonzero(mesh.vertices[:, 0] == x) for x in (0.0, 0.8))
+    body = cj.BodySolid(mesh, cj.MaterialStVK(young=2e5, poisson=0.4), fixed=held, damping=(0.1, 0.003))
+    up, down = (cj.pose(body, {int(v): (0, 0, force) for v in tip}) for force in (8.0, -8.0))
+    keys = {20: up, 40: down}
+    few = cj.keyframe(body, keys, frames=41, modes=6, starts="zero")
+    everything = np.eye(3 * body.count)[:, body.free_dofs]
+    full = cj.keyframe(body, keys, frames=41, basis=everything, dt=few.dt, starts="zero")
+    assert (few.model.size, full.model.size) == (11, 48)
+    assert few.report.cost == pytest.approx(full.report.cost, rel=0.05)
+    apart = few.animation.displacements - full.animation.displacements
+    assert np.sqrt((apart**2).sum(axis=2).mean(axis=1)).max() < 1e-3 * body.size
+
+
 def test_comparators_bad_input(beam, poses):
     with pytest.raises(cj.InputError, match="frame"):
         spline(beam, {50: poses[0]}, frames=20)
