@@ -43,7 +43,7 @@ def main() -> cj.Animation:
     bridge = cj.scene("bridge")
     net = spring_body(bridge.mesh, bridge.fixed)
     first, second, third = poses(net, bridge.parts["deck"], push=100.0)
-    shot = cj.keyframe(net, {50: first, 100: second, 149: third}, frames=150, cubature=600)
+    shot = cj.keyframe(net, {50: first, 100: second, 149: third}, frames=150, cubature=800)
     print(shot.report, shot.model.report, sep="\n")
     shot.animation.write("bridge.glb", every=2)
     return shot.animation

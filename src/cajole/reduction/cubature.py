@@ -151,7 +151,9 @@ def nonnegative_fit(
     norms[norms <= 1e-12 * norms.max(initial=0.0)] = np.inf
     active, weights, gram = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 0))
     residual, size, still = b, float(np.linalg.norm(b)), 0
-    while len(active) < most and np.linalg.norm(residual) > error * size and still < MOST_STILL:
+    # the last few places are not worth rounds that add and drop one row at a time
+    enough = max(1, most - FEWEST_ADDED)
+    while len(active) < enough and np.linalg.norm(residual) > error * size and still < MOST_STILL:
         wanted = min(max(FEWEST_ADDED, int(GROWTH * len(active))), most - len(active))
         new = _best_of_groups((A @ residual.astype(A.dtype)) / norms, active, wanted, generator)
         if len(new) == 0:
