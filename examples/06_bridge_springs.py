@@ -39,7 +39,7 @@ def poses(net: cj.BodySprings, deck: np.ndarray, push: float) -> list[np.ndarray
 
 
 def main() -> cj.Animation:
-    """A second and a half of the bridge at half speed, written to bridge.glb."""
+    """The motion of 150 frames, every second one written to bridge.glb; half a minute."""
     bridge = cj.scene("bridge")
     net = spring_body(bridge.mesh, bridge.fixed)
     first, second, third = poses(net, bridge.parts["deck"], push=100.0)
