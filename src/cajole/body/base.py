@@ -167,7 +167,8 @@ class Body(ABC):
         R[piece] = np.stack([*moves, *turns], axis=2)
         held = R[np.intersect1d(piece, self.fixed)].reshape(-1, 6)
         if len(held):
-            _, sizes, turn = np.linalg.svd(held)
+            # the triangle of a QR has the same right singular vectors as thousands of held rows
+            _, sizes, turn = np.linalg.svd(np.linalg.qr(held, mode="r"))
             still = np.concatenate([sizes, np.zeros(6 - len(sizes))]) <= 1e-9 * sizes.max(initial=1e-300)
             R = R @ turn[still].T
         motions = R.reshape(3 * self.count, -1)
