@@ -48,10 +48,10 @@ def shot(**options: Any) -> Any:
     return cj.keyframe(beam(), options.pop("keys", {10: a, 20: b}), **(given | options))
 
 
-def problem(effort: float = 1e-3, frames: int = 13) -> Problem:
-    """The same in few frames, as the optimisers see it."""
+def problem(effort: float = 1e-3, *, mild: bool = False) -> Problem:
+    """The same in few frames, as the optimisers see it; mild: in a basis of four modes, without stiff directions."""
     a, b = poses()
     body = beam()
-    keys, count = checked_keys(body, {6: a, 12: b}, frames)
-    setting = Setting.of(body, keys, count, modes=2)
+    keys, count = checked_keys(body, {6: a, 12: b}, 13)
+    setting = Setting.of(body, keys, count, modes=2, basis=cj.modes(body, 4).shapes if mild else None)
     return soft_problem(setting, effort, np.full(setting.steps, setting.natural_dt))

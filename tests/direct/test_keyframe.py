@@ -51,7 +51,7 @@ def test_gradient_of_controls_derivative(random: np.random.Generator, ending: st
 @pytest.mark.parametrize("ending", ["free", "loop"])
 def test_gradient_of_start_derivative(random: np.random.Generator, ending: str) -> None:
     r = len(problem().bias)
-    task = replace(problem(), ending=ending, calm=np.full(2 * r, 0.02 if ending == "free" else 0.0))
+    task = replace(problem(), ending=ending, calm=(0.02 if ending == "free" else 0.0) * np.eye(2 * r))
     path = simulated(task, random)
     nu = random.standard_normal(task.multipliers)
 
@@ -74,6 +74,8 @@ def dense_step(task: Problem, path: Trajectory, s: Array, theta: float) -> tuple
         P[:, :r], V[:, r : 2 * r] = np.eye(r), np.eye(r)
     x0 = np.vstack([P, V])
     H, g, dWs = np.zeros((size, size)), np.zeros(size), []
+    H[:starts, :starts] = task.calm[:starts, :starts]
+    g[:starts] = (task.calm @ np.concatenate([path.P[0], path.V[0]]))[:starts]
     J = [np.empty((0, size))]
     by_row = {}
     for n, (bh, gh, hp, c1, c2) in enumerate(task.plan):
@@ -117,11 +119,14 @@ def _model_of(task: Problem) -> cj.reduction.ReducedSolid:
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.25])
-@pytest.mark.parametrize(("ending", "rows"), [("open", False), ("open", True), ("loop", False), ("loop", True)])
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("ending", ["open", "free", "loop"])
 def test_riccati_step_is_one_dense_solve_agreement(
     random: np.random.Generator, theta: float, ending: str, rows: bool
 ) -> None:
-    task = replace(problem(), ending=ending)
+    # a free start in stiff directions is a dense system of condition 1e19, which proves nothing
+    task = replace(problem(mild=ending == "free"), ending=ending)
+    task = replace(task, calm=0.02 * np.eye(len(task.calm))) if ending == "free" else task
     task = with_rows(task, random) if rows else task
     path = rollout(task.system, task.plan, task.start, 0.1 * random.standard_normal((12, len(task.bias))))
     s = 0.01 * task.gradient(path, np.zeros(task.multipliers)).s
@@ -134,8 +139,8 @@ def test_riccati_step_is_one_dense_solve_agreement(
         step = constrained_step(task, path, sweep, 0.0)
         assert step is not None
         ours, _ = linear_motion(task.plan, path, step.gains, step.moves, step.start)
-        np.testing.assert_allclose(step.nu, nu, atol=1e-6 * np.abs(nu).max())
-        if ending == "loop":
+        np.testing.assert_allclose(step.nu, nu, atol=1e-6 * np.abs(nu).max(initial=1.0))
+        if ending != "open":
             np.testing.assert_allclose(step.start, start, atol=1e-6 * np.abs(start).max())
     np.testing.assert_allclose(ours, dW, atol=1e-6 * np.abs(dW).max())
 

@@ -18,7 +18,7 @@ from cajole.reduction.trajectory import Trajectory
 
 Array = NDArray[np.float64]
 
-# Share of a state's unit added to the curvature of a free start: some states are seen by no key.
+# The least curvature of a free start, in units of a state: some states are seen by no key.
 UNSEEN = 1e-8
 
 
@@ -86,8 +86,10 @@ def _small_system(
     if problem.ending == "open":
         nu = _definite_solve(-S11, S10 + c)
         return None if nu is None else (np.zeros(len(problem.unit)), nu)
-    P0 = sweep.P0 + np.diag((UNSEEN + mu) * problem.unit + problem.calm)
-    p0 = sweep.p0 + problem.calm * x0
+    P0, p0 = sweep.P0 + problem.calm, sweep.p0 + problem.calm @ x0
+    if problem.ending == "free":
+        P0 = _positive(P0, problem.unit)
+    P0 += mu * np.diag(problem.unit)
     if problem.ending == "free" and len(c) == 0:
         start = _definite_solve(P0, -p0)
         return None if start is None else (start, np.empty(0))
@@ -97,8 +99,20 @@ def _small_system(
     return None if solved is None else (solved[: len(p0)], solved[len(p0) :])
 
 
+def _positive(P0: Array, unit: Array) -> Array:
+    """P0 with every curvature made positive, measured in the units of a state: away from a saddle, not towards it."""
+    if not np.isfinite(P0).all():
+        return P0
+    root = np.sqrt(unit)
+    values, vectors = np.linalg.eigh(P0 / np.outer(root, root))
+    return (vectors * np.maximum(np.abs(values), UNSEEN)) @ vectors.T * np.outer(root, root)
+
+
 def _definite_solve(A: Array, b: Array) -> Array | None:
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
+    diagonal = np.diag(A)
+    if not (np.isfinite(A).all() and (diagonal > 0).all()):
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
     try:
         factor = scipy.linalg.cho_factor(A * np.outer(scale, scale))
     except np.linalg.LinAlgError:
@@ -107,7 +121,10 @@ def _definite_solve(A: Array, b: Array) -> Array | None:
 
 
 def _symmetric_solve(A: Array, b: Array) -> Array | None:
-    scale = 1.0 / np.sqrt(np.maximum(np.abs(A).max(axis=1), 1e-300))
+    largest = np.abs(A).max(axis=1)
+    if not (np.isfinite(A).all() and (largest > 0).all()):
+        return None
+    scale = 1.0 / np.sqrt(largest)
     try:
         x = scale * np.linalg.solve(A * np.outer(scale, scale), scale * b)
     except np.linalg.LinAlgError:

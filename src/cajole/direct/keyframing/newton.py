@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from cajole.direct import kernels
 from cajole.direct.keyframing.constrained import Step, Sweep, constrained_step
 from cajole.direct.keyframing.problem import Problem
-from cajole.errors import SolveError
 from cajole.reduction.trajectory import Trajectory, follow
 
 Array = NDArray[np.float64]
@@ -28,7 +27,6 @@ MOST_HALVINGS = 5
 LARGEST_DAMPING = 1e8
 # What must hold does so within this share of the body's size; Newton lands far below, rounding stays below too.
 EXACT = 1e-11
-INDEFINITE = "even the Gauss-Newton matrix is not positive definite in double precision; raise the effort"
 
 
 @dataclass(frozen=True)
@@ -132,30 +130,26 @@ def minimise(
 
 
 def feedback(problem: Problem, path: Trajectory, nu: Array | None = None) -> Array:
-    """Gains (T, r, 2r) that keep a motion on course at the least cost."""
+    """Gains (T, r, 2r) that keep a motion on course at the least cost; zero where rounding spoils the pivots."""
     s = problem.gradient(path, nu).s
     for theta in BLENDS:
         sweep = swept(problem, path, s, theta, 0.0)
         if sweep is not None:
             return sweep.gains
-    raise SolveError(INDEFINITE)
+    return np.zeros((*path.W.shape, 2 * path.W.shape[1]))
 
 
 def _blended(problem: Problem, now: _State, mu: float) -> Step | None:
     """The step with as much of the second-order terms as leaves it a descent direction; None when there is none."""
-    definite = False
     for theta in BLENDS:
         sweep = swept(problem, now.path, now.s, theta, mu)
         if sweep is None:
             continue
-        definite = True
         if problem.plain:
             return Step(sweep.gains, sweep.moves, np.zeros(len(problem.unit)), now.nu, sweep.slope)
         step = constrained_step(problem, now.path, sweep, mu)
         if step is not None:
             return step
-    if not definite:
-        raise SolveError(INDEFINITE)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,15 @@ from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
 from cajole.direct.keyframing.problem import Problem
 from cajole.errors import NotConverged
 from cajole.linalg import blas_threads
-from cajole.reduction.trajectory import rollout
+from cajole.reduction.trajectory import Trajectory, rollout
 
 Array = NDArray[np.float64]
 
 OPTIMISERS = ("newton", "lbfgs", "cg")
 METHODS = {"lbfgs": "L-BFGS-B", "cg": "CG"}
 MEMORY = 20
+# How far a motion is optimised before its start is let go.
+HELD_TOLERANCE = 1e-3
 
 
 def minimised(
@@ -36,8 +39,17 @@ def minimised(
     with blas_threads():
         if optimiser == "newton":
             path = rollout(problem.system, problem.plan, start, W)
-            return minimise(problem, path, tolerance=tolerance, most=most, watch=watch)
+            scale = problem.norm(problem.gradient(path))
+            if problem.ending == "free":
+                path = _from_held_start(problem, path, most, watch)
+            return minimise(problem, path, scale=scale, tolerance=tolerance, most=most, watch=watch)
         return _first_order(problem, W, METHODS[optimiser], tolerance, most, watch)
+
+
+def _from_held_start(problem: Problem, path: Trajectory, most: int, watch: Callable[[Iterate], None]) -> Trajectory:
+    """A good motion from the start it has: let go of together, a poor motion and its start run away from each other."""
+    held = replace(problem, ending="open", calm=np.zeros_like(problem.calm))
+    return minimise(held, path, tolerance=HELD_TOLERANCE, most=most, watch=watch).path
 
 
 def _first_order(

@@ -30,7 +30,7 @@ class Problem:
     trajectories leave out, so that controls are w = W + bias.
     rows (M, r), row_step (M,), wanted (M,): what must hold exactly, rows·q = wanted.
     ending: "open" from `start`; "free" from any state; "loop" ends in the state it began with.
-    calm (2r,): what the squares of a free start cost, zero for other endings;
+    calm (2r, 2r): what a free start costs, ½ x₀ᵀ calm x₀, zero for other endings;
     unit (2r,): squared inverse units of a state, key weight per position² and velocity²; reach: the body size in z.
     """
 
@@ -64,7 +64,8 @@ class Problem:
         steps = np.flatnonzero(self.key >= 0)
         miss = path.Q[steps] - self.t[self.key[steps]]
         keys = 0.5 * np.einsum("ki,kij,kj->", miss, self.H[self.key[steps]], miss)
-        keys += 0.5 * (self.calm * np.concatenate([path.P[0], path.V[0]]) ** 2).sum()
+        start = np.concatenate([path.P[0], path.V[0]])
+        keys += 0.5 * start @ self.calm @ start
         return float(keys + 0.5 * (self.effort * ((path.W + self.bias) ** 2).sum(axis=1)).sum())
 
     def constraints(self, path: Trajectory) -> Array:
@@ -106,7 +107,7 @@ class Problem:
             end = nu[count:] if self.ending == "loop" else None
         s, first = adjoint(self.plan, path, Eq, end)
         first = first if end is None else first - end
-        first = first + self.calm * np.concatenate([path.P[0], path.V[0]])
+        first = first + self.calm @ np.concatenate([path.P[0], path.V[0]])
         return Gradient(s + self.effort[:, None] * (path.W + self.bias), s, first)
 
     def norm(self, gradient: Gradient) -> float:

@@ -12,7 +12,7 @@ from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
 from cajole.direct.keyframing.optimisers import minimised
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.setup import Setting, Start, first_guesses, hard_problem, soft_problem
-from cajole.errors import NotConverged
+from cajole.errors import NotConverged, SolveError
 from cajole.linalg import blas_threads
 
 Array = NDArray[np.float64]
@@ -83,13 +83,13 @@ def listener(options: Options) -> Callable[[Iterate], None]:
 def _outcomes(problem: Problem, starts: list[Start], options: Options) -> tuple[list[tuple[str, Outcome]], bool]:
     """What each start led to, and whether the caller stopped the search."""
     outcomes: list[tuple[str, Outcome]] = []
-    failures: list[NotConverged] = []
+    failures: list[SolveError] = []
     for name, W, start in starts:
         try:
             outcome = minimised(problem, W, start, options.optimiser, tolerance=options.tolerance,
                                 most=options.iterations, watch=listener(options))  # fmt: skip
             outcomes.append((name, outcome))
-        except NotConverged as reason:
+        except SolveError as reason:
             failures.append(reason)
         except Stop as stop:
             outcomes.append((name, _stopped(stop.iterate, problem)))

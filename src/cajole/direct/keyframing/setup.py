@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.body import Body
@@ -148,14 +149,23 @@ def soft_problem(setting: Setting, effort: float, steps: Array, span: float | No
     start = first_predictor(model, state, rate, steps[0])
     after = steps[0] if setting.ending == "loop" else steps[-1]
     state_units = np.repeat([1.0, model.frequency**-2], r)
-    # a free start costs what the force to hold it would, or the cheapest motion would be thrown from far away
-    calm = (effort * len(costs) if setting.ending == "free" else 0.0) * state_units
+    calm = effort * len(costs) * _holding(model) if setting.ending == "free" else np.zeros((2 * r, 2 * r))
     reach = np.sqrt(model.body.total_mass) * model.body.size
     return Problem(
         model.system, newmark_plan(np.append(steps, after)), start, key, np.stack([H for H, _ in costs]),
         np.stack([t for _, t in costs]), rho * steps, constant_force(model), np.empty((0, r)),
-        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units, reach,
+        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units + np.diag(calm), reach,
     )  # fmt: skip
+
+
+def _holding(model: ReducedModel) -> Array:
+    """The squared force that would hold a start (P, V) at rest's stiffness, in units of (L ω₁²)² (2r, 2r).
+
+    |K P|² + VᵀK V ω₁², over ω₁⁴: a mode of frequency ω counts (ω/ω₁)⁴ and (ω/ω₁)²/ω₁². Were starts free of charge, the
+    cheapest motion would be thrown from far away.
+    """
+    K = model.stiffness()
+    return scipy.linalg.block_diag(K @ K, model.frequency**2 * K) / model.frequency**4
 
 
 def hard_problem(setting: Setting, soft: Problem, tolerance: float) -> Problem:

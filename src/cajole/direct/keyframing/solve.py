@@ -55,7 +55,7 @@ def keyframe(
     modes: linear modes that enrich the basis of keys and tangents; basis: (3n, r) to use instead.
     cubature: of a body of springs, sum only a few weighted ones, see `reduce`; shot.model.report tells their error.
     start: State at frame 0, at rest when None; "free" finds the best one, priced by
-    the force that would hold it, effort |x₀|²/(m L²). loop: the last frame flows into the first.
+    the force that would hold it. loop: the last frame flows into the first.
     timing: "free" moves keys in time where that costs less, first and last frame kept; (low, high) instead lets every
     gap between keys last that many times as long. Keys then stand at report.keys, asked for at report.asked.
     optimiser: "newton", "lbfgs" or "cg" (the paper's, soft keys from a given start only).
