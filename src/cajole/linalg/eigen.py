@@ -27,8 +27,6 @@ Array = NDArray[np.float64]
 DENSE_SIZE, DENSE_SHARE, DENSE_MOST = 400, 0.2, 3000
 # Eigenpairs looked for on each side of a shift: fewer means more factorisations, more means longer Lanczos runs.
 SIDE = 32
-# Vectors found before that a run is kept orthogonal to: those of several slices, or a large repeated eigenvalue.
-LOCKED = 400
 # Eigenvalues closer than this (relative) are taken for repeated.
 REPEATED = 1e-6
 # Eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular.
@@ -169,11 +167,13 @@ class _Slicer:
 
     def _locked(self, shift: float) -> Array:
         """Vectors already found that a run at `shift` could find again: those of the neighbouring slices."""
-        if len(self.values) == 0:
-            near = self.vectors
-        else:
-            order = np.argsort(abs(self.values - shift))[:LOCKED]
-            near = self.vectors[:, np.sort(order)]
+        distances = abs(self.values - shift)
+        order = np.argsort(distances)
+        if len(order) > 2 * SIDE:
+            # all of a repeated eigenvalue, or none
+            reach = (1.0 + REPEATED) * distances[order[2 * SIDE]] + ZERO * self._ratio
+            order = order[: np.searchsorted(distances[order], reach)]
+        near = self.vectors[:, np.sort(order)]
         return near if self.null is None else np.hstack([self.null, near])
 
     def _add(self, values: Array, vectors: Array) -> None:
