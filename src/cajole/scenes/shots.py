@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from cajole.body import BodySolid
-from cajole.checks import one_of
+from cajole.body import BodySolid, MaterialStVK
+from cajole.checks import count, one_of, positive
 from cajole.direct import Shot, keyframe
+from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
 from cajole.dynamics import pose
 from cajole.progress import Progress, report
 from cajole.scenes.assembly import Scene, scene
@@ -110,13 +111,7 @@ def dinosaur_step(
     """
     made = scene("dinosaur", tets=tets, progress=progress)
     swing = soles(made)[one_of(foot, "foot", tuple(FEET))]
-    alpha, beta = made.damping
-    stepping = replace(
-        made,
-        fixed=np.setdiff1d(made.fixed, swing),
-        young=made.young / SLOWER**2,
-        damping=(alpha / SLOWER, beta * SLOWER),
-    )
+    stepping = replace(_slowed(made), fixed=np.setdiff1d(made.fixed, swing))
     pins = [
         _stepped(made, swing, (0.55 * stride, 0.0, lift), 25.0),
         _stepped(made, swing, (stride, 0.0, 0.0), 0.0),
@@ -129,6 +124,75 @@ def dinosaur_step(
 SLOWER = 4
 # A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
 STEP = 0.72
+
+
+def _slowed(made: Scene) -> Scene:
+    alpha, beta = made.damping
+    return replace(made, young=made.young / SLOWER**2, damping=(alpha / SLOWER, beta * SLOWER))
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A scene and the steps that it takes, each holding the feet that stand; modes, dt [s]: as of a Storyboard."""
+
+    scene: Scene
+    steps: tuple[Segment, ...]
+    modes: int
+    dt: float
+
+    def shoot(self, **options: Any) -> ShotSequence:
+        """`keyframe_sequence` of these steps; options override effort, modes and dt, or add to them."""
+        made = self.scene
+        own = {"damping": made.damping, "effort": WALK_EFFORT, "modes": self.modes, "dt": self.dt}
+        material = MaterialStVK(made.young, made.poisson, made.density)
+        return keyframe_sequence(made.mesh, material, self.steps, **{**own, **options})
+
+
+def walk(
+    steps: int = 5, *, frames: int = 121, stride: float = 0.5, lift: float = 0.22, tets: int | None = None,
+    progress: Progress | None = None,
+) -> Walk:  # fmt: skip
+    """The dinosaur walks, one foot at a time as a quadruped does: every step has a key with the foot up and one landed.
+
+    frames: of each step, the hand-over included; stride, lift [m]: of a foot; the first two go half a stride.
+    """
+    last = count(frames, "frames", least=5) - 1
+    made = _slowed(scene("dinosaur", tets=tets, progress=progress))
+    feet, order = soles(made), [GAIT[i % len(GAIT)] for i in range(count(steps, "steps"))]
+    pins = _walking(made, feet, order, positive(stride, "stride (m)"), positive(lift, "lift (m)"))
+    pushes = np.array([(PUSH[foot.split()[0]] * up, 0.0, 0.0) for foot in order for up in (1, 0)])
+    poses = _pinned(replace(made, fixed=made.fixed[:0]).body(), pins, progress, pushes)
+    segments = tuple(
+        Segment({last // 2: up, last: down}, last + 1, np.setdiff1d(made.fixed, feet[foot]))
+        for foot, up, down in zip(order, poses[::2], poses[1::2])
+    )
+    return Walk(made, segments, modes=10, dt=WALK_STEP / last)
+
+
+# the order in which a walking quadruped lifts its feet
+GAIT = ("front left", "hind right", "front right", "hind left")
+# How hard the whole animal is pushed ahead while a foot is up [m/s²]: lifting a front leg tips it back.
+PUSH = {"front": 0.6, "hind": 0.2}
+# A step of a walk [s], and how far up a foot's toes point [degrees].
+WALK_STEP, TOES = 0.8, 12.0
+# Tighter than usual: a foot that lands off its place stands there for the next steps.
+WALK_EFFORT = 1e-5
+
+
+def _walking(
+    made: Scene, feet: Mapping[str, Ints], order: Sequence[str], stride: float, lift: float
+) -> list[dict[int, Floats]]:
+    """Pins of all soles for every key: of each step first the foot up, halfway to where it lands, then landed."""
+    at = dict.fromkeys(FEET, 0.0)
+    pins = []
+    for number, foot in enumerate(order):
+        ahead = at[foot] + (stride if number >= 2 else stride / 2)
+        for x, z, pitch in (((at[foot] + ahead) / 2, lift, TOES), (ahead, 0.0, 0.0)):
+            places = {name: (x, z, pitch) if name == foot else (at[name], 0.0, 0.0) for name in FEET}
+            each = [_stepped(made, feet[name], (x, 0.0, z), pitch) for name, (x, z, pitch) in places.items()]
+            pins.append({vertex: shift for foot_pins in each for vertex, shift in foot_pins.items()})
+        at[foot] = ahead
+    return pins
 
 
 def soles(dinosaur: Scene) -> dict[str, Ints]:
@@ -151,11 +215,14 @@ def _spaced(poses: Floats, last: int) -> dict[int, Floats]:
     return {round(last * (k + 1) / len(poses)): u for k, u in enumerate(poses)}
 
 
-def _pinned(body: BodySolid, pins: list[dict[int, Floats]], progress: Progress | None) -> Floats:
-    """Resting shapes (k, n, 3) under each set of pins, all of the same vertices."""
+def _pinned(
+    body: BodySolid, pins: list[dict[int, Floats]], progress: Progress | None, pushes: Floats | None = None
+) -> Floats:
+    """Resting shapes (k, n, 3) under each set of pins, all of the same vertices, and pushes (k, 3) [m/s²]."""
     targets = np.array([list(each.values()) for each in pins])
-    key = content_hash(VERSION, body.content(), np.array(list(pins[0])), targets)
-    return _kept(key, lambda k: pose(body, pins=pins[k]), len(pins), progress)
+    pushes = np.zeros((len(pins), 3)) if pushes is None else pushes
+    key = content_hash(VERSION, body.content(), np.array(list(pins[0])), targets, pushes)
+    return _kept(key, lambda k: pose(body, pins=pins[k], gravity=pushes[k]), len(pins), progress)
 
 
 def _loaded(body: BodySolid, loads: Floats, progress: Progress | None) -> Floats:
