@@ -32,6 +32,7 @@ _HOMES = {
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
     "PoseSession": "cajole.direct",
+    "Segment": "cajole.direct",
     "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
@@ -39,6 +40,8 @@ _HOMES = {
     "fit_pose": "cajole.direct",
     "fit_poses": "cajole.direct",
     "keyframe": "cajole.direct",
+    "keyframe_sequence": "cajole.direct",
+    "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
     "pose": "cajole.dynamics",
@@ -78,9 +81,11 @@ if TYPE_CHECKING:
     from cajole.body import MaterialStVK as MaterialStVK
     from cajole.direct import Key as Key
     from cajole.direct import PoseSession as PoseSession
+    from cajole.direct import Segment as Segment
     from cajole.direct import fit_pose as fit_pose
     from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
+    from cajole.direct import keyframe_sequence as keyframe_sequence
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes
@@ -107,6 +112,7 @@ if TYPE_CHECKING:
     from cajole.mesh import write_mesh as write_mesh
     from cajole.pictures import picture as picture
     from cajole.pictures import strip as strip
+    from cajole.reduction import load_model as load_model
     from cajole.reduction import reduce as reduce
     from cajole.scenes import scene as scene
     from cajole.scenes import scene_names as scene_names

@@ -2,8 +2,22 @@
 
 from cajole.direct.keyframing.fitting import Fit, fit_pose, fit_poses
 from cajole.direct.keyframing.keys import Key
+from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
 from cajole.direct.keyframing.session import Load, PoseSession
 from cajole.direct.keyframing.shot import KeyframeReport, Shot
 from cajole.direct.keyframing.solve import keyframe
 
-__all__ = ["Fit", "Key", "KeyframeReport", "Load", "PoseSession", "Shot", "fit_pose", "fit_poses", "keyframe"]
+__all__ = [
+    "Fit",
+    "Key",
+    "KeyframeReport",
+    "Load",
+    "PoseSession",
+    "Segment",
+    "Shot",
+    "ShotSequence",
+    "fit_pose",
+    "fit_poses",
+    "keyframe",
+    "keyframe_sequence",
+]
