@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cajole.scenes import beam, bridge, dinosaur, fish, flower, tee
+from cajole.scenes import beam, bridge, dinosaur, elephant, fish, flower, tee
 from cajole.scenes.recipe import Recipe
 
 RECIPES: dict[str, Callable[[], Recipe]] = {
@@ -12,6 +12,7 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "bridge": bridge.recipe,
     "dinosaur": dinosaur.recipe,
     "dinosaur-large": dinosaur.recipe_large,
+    "elephant": elephant.recipe,
     "fish": fish.recipe,
     "flower": flower.recipe,
     "tee": tee.recipe,

@@ -1,0 +1,97 @@
+"""The elephant: a sound cage, a covered skin, and bones that turn what hangs on them and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cajole.dynamics import modes
+from cajole.scenes import Scene, scene
+from cajole.scenes.elephant import Gesture, gestured
+from cajole.scenes.repair import face_components, misoriented
+from cajole.scenes.skin import LEAST_WEIGHT
+
+
+@pytest.fixture(scope="module")
+def elephant() -> Scene:
+    return scene("elephant")
+
+
+def test_elephant_cage_is_sound_claim(elephant):
+    mesh = elephant.mesh
+    assert abs(len(mesh.tets) / 19_400 - 1) < 0.1
+    assert mesh.volumes.min() > 0
+    assert misoriented(mesh.tets) == 0
+    assert len(np.unique(face_components(mesh.tets))) == 1
+    assert mesh.is_manifold()
+    assert mesh.dihedral_angles.min() > 25
+    assert mesh.dihedral_angles.max() < 145
+    assert len(elephant.fixed) == 0
+
+
+def test_elephant_skin_is_covered_claim(elephant):
+    skin = elephant.skin
+    assert {"trunk", "ears", "tusks", "tail"} < set(elephant.parts)
+    for part in elephant.parts:
+        assert skin.embedding.least_weights[skin.part(part)].min() > LEAST_WEIGHT, part
+    assert skin.follow(elephant.mesh.vertices) == pytest.approx(skin.mesh.vertices, abs=1e-9)
+
+
+def test_elephant_limbs_are_apart_claim(elephant):
+    """Trunk, tusks and tail touch nothing but what they grow from, and the ears no leg."""
+    label = np.empty(len(elephant.mesh.vertices), dtype="U12")
+    for part, vertices in elephant.parts.items():
+        label[vertices] = part
+    met = {frozenset(pair) for pair in np.unique(np.sort(label[elephant.mesh.edges], axis=1), axis=0).tolist()}
+    grown = {"trunk": {"head", "torso"}, "tusks": {"head", "torso"}, "tail": {"torso"}, "ears": {"head", "torso"}}
+    for part, roots in grown.items():
+        assert {other for pair in met if part in pair for other in pair - {part}} <= roots | {"trunk", "tusks"} - {part}
+    assert frozenset(("front legs", "hind legs")) not in met
+
+
+def test_elephant_is_lively_claim(elephant):
+    found = modes(elephant.body(), 2).frequencies
+    assert 0.8 < found[0] < 2.0
+
+
+def test_no_gesture_identity(elephant):
+    assert gestured(elephant.skin, Gesture()) == pytest.approx(elephant.skin.mesh.vertices, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("gesture", "moves"),
+    [
+        (Gesture(curl=90), {"trunk"}),
+        (Gesture(swing=40), {"trunk"}),
+        (Gesture(flap=30), {"ears"}),
+        (Gesture(step=30), {"front legs", "nails"}),
+        (Gesture(wag=20), {"tail"}),
+    ],
+)
+def test_gesture_moves_only_its_limb_identity(elephant, gesture, moves):
+    skin = elephant.skin
+    away = np.linalg.norm(gestured(skin, gesture) - skin.mesh.vertices, axis=1)
+    moved = {part for part in skin.parts if away[skin.part(part)].max() > 1e-9}
+    assert moved == moves
+    assert away.max() > 0.1
+
+
+def test_head_carries_its_parts_identity(elephant):
+    """A nod moves eyes, ears, trunk and tusks as one: distances between them stay."""
+    skin = elephant.skin
+    carried = np.concatenate([skin.part(part)[::40] for part in ("trunk", "ears", "tusks", "left eye")])
+    before, after = skin.mesh.vertices[carried], gestured(skin, Gesture(nod=20, turn=10))[carried]
+    between = [np.linalg.norm(x[:, None] - x, axis=2) for x in (before, after)]
+    assert between[1] == pytest.approx(between[0], abs=1e-9)
+
+
+def test_curl_keeps_the_trunk_long_claim(elephant):
+    """Edges of the trunk stretch no more than its bending asks for, and its tip comes up to the eyes."""
+    skin = elephant.skin
+    x = gestured(skin, Gesture(curl=150))
+    own = np.isin(skin.mesh.triangles, skin.part("trunk")).all(axis=1)
+    sides = skin.mesh.triangles[own][:, [(0, 1), (1, 2), (2, 0)]].reshape(-1, 2)
+    ratio = [np.linalg.norm(y[sides[:, 0]] - y[sides[:, 1]], axis=1) for y in (skin.mesh.vertices, x)]
+    assert np.percentile(ratio[1] / ratio[0], [5, 95]) == pytest.approx([0.8, 1.2], abs=0.15)
+    tip = skin.part("trunk")[skin.mesh.vertices[skin.part("trunk"), 0].argmax()]
+    assert skin.mesh.vertices[tip, 2] < 0.3 < 1.0 < x[tip, 2]
