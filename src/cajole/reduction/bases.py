@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 # A column that loses all but this share of its length to the columns before it depends on them.
 DEPENDENT = 1e-9
+# Keys and tangents below this share of the largest key are rest, up to rounding.
+NEGLIGIBLE = 1e-9
 # Squares of lengths come out of a Gram matrix; below this share of the largest they are rounding.
 ROUNDING = 1e-14
 
@@ -89,7 +91,7 @@ def principal(body: Body, snapshots: ArrayLike, *, size: int | None = None, ener
 def modal_derivatives(body: Body, linear: Modes | ArrayLike) -> Array:
     """Ψ_ab = -K⁻¹ (H:φ_a) φ_b for a <= b (3n, k(k+1)/2): how linear modes bend as they grow (Barbič and James 2005).
 
-    Free bodies: the right-hand side is projected to the range of K and the solution kept orthogonal to rigid motions.
+    Free bodies: the right side is projected to the range of K, the solution kept mass-orthogonal to rigid motions.
     """
     shapes = linear.shapes if isinstance(linear, Modes) else checks.real_array(linear, "modes", (3 * body.count, None))
     solver = _Tangent(body, np.zeros((body.count, 3)))
@@ -102,21 +104,25 @@ def modal_derivatives(body: Body, linear: Modes | ArrayLike) -> Array:
 
 
 class _Tangent:
-    """K(u) factorised, singular directions held: K x = b projected to its range, x orthogonal to its null space.
+    """K(u) factorised, singular directions held: K x = b projected to its range, xᵀM r = 0 for its null space r.
 
-    At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009).
+    At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009). In the
+    mass product, so that the centre of mass stays.
     """
 
     def __init__(self, body: Body, u: Array):
         rigid = body.drifting_motions(np.empty(0, dtype=np.int64))
         self.null = _null_space(body, u, rigid)
+        self._drift = orthonormal(body, self.null) if self.null.shape[1] else self.null
+        self._weighed = body.mass @ self._drift
         self._system = Restricted(body, body.free_dofs, border=self.null if self.null.shape[1] else None)
         body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
         self._system.factorise_as("kkt" if self.null.shape[1] else "symmetric")
 
     def solve(self, right: Array) -> Array:
         b = right - self.null @ (self.null.T @ right)
-        return self._system.solve(b.reshape(-1, 3)).ravel()
+        x = self._system.solve(b.reshape(-1, 3)).ravel()
+        return x - self._drift @ (self._weighed.T @ x)
 
 
 def _null_space(body: Body, u: Array, rigid: Array) -> Array:
@@ -172,23 +178,25 @@ def keyframe_basis(
     """The basis of §4.3: keys, tangents, and the most significant `extra_size` directions of `extras` beside them.
 
     poses: (k, n, 3) in order of time, the start first (rest may be among them); extras: (3n, m) modes or recorded
-    deformations, of which what the keys already span is removed first (eq. (9)).
+    deformations, of which what the keys already span is removed first (eq. (9)). Keys and tangents below 1e-9 of the
+    largest key count as rest.
     size: compress keys and tangents together to this many by mass-PCA, as the paper allows.
     """
     keys = checks.real_array(poses, "poses", (None, body.count, 3))
     flat = keys.reshape(len(keys), -1).T
-    moved = flat[:, np.linalg.norm(flat, axis=0) > 0]
-    if moved.shape[1] == 0:
+    # what rounding left of a key at rest, or of a jump between equal keys, is no direction
+    least = NEGLIGIBLE * max((mass_norm(body, column) for column in flat.T), default=0.0)
+    own = _unit(body, flat, least)
+    if own.shape[1] == 0:
         raise InputError("every key is the rest shape: there is no motion to make a basis for")
-    own = _unit(body, moved)
-    ahead = _unit(body, key_tangents(body, keys)) if tangents else np.empty((len(flat), 0))
+    ahead = _unit(body, key_tangents(body, keys), least) if tangents else np.empty((len(flat), 0))
     core = orthonormal(body, own, drop=True)
     count = core.shape[1]
     core = orthonormal(body, np.hstack([own, ahead]), drop=True)
     if size is not None and size < core.shape[1]:
         core = principal(body, np.hstack([own, ahead]), size=size)
     U = core if extras is None else np.hstack([core, _beside(body, core, extras, extra_size)])
-    missed = tuple(_missed(body, U, column) for column in flat.T)
+    missed = tuple(_missed(body, U, column, least) for column in flat.T)
     kept = min(count, core.shape[1])
     return U, BasisReport(kept, core.shape[1] - kept, U.shape[1] - core.shape[1], missed)
 
@@ -209,15 +217,15 @@ def _beside(body: Body, basis: Array, extras: ArrayLike, size: int) -> Array:
     return orthonormal(body, found)
 
 
-def _unit(body: Body, columns: Array) -> Array:
-    """Columns scaled to mass-length one, so that soft and stiff ones count alike."""
+def _unit(body: Body, columns: Array, least: float) -> Array:
+    """Columns longer than `least`, scaled to mass-length one, so that soft and stiff ones count alike."""
     lengths = np.array([mass_norm(body, column) for column in columns.T])
-    return columns[:, lengths > 0] / lengths[lengths > 0]
+    return columns[:, lengths > least] / lengths[lengths > least]
 
 
-def _missed(body: Body, U: Array, q: Array) -> float:
+def _missed(body: Body, U: Array, q: Array, least: float) -> float:
     size = mass_norm(body, q)
-    return 0.0 if size == 0 else mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
+    return 0.0 if size <= least else mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
 
 
 def mode_shapes(body: Body, count: int) -> Array:
