@@ -46,8 +46,8 @@ RIDGE = 1e-10
 
 @dataclass(frozen=True)
 class CubatureReport:
-    """springs chosen out of `total`; error: relative force error √mean(|Δf|²/|f|²) over states that were not fitted;
-    fitted: the same over those that were."""
+    """springs chosen out of `total`; error: relative force error √mean(|Δf|²/|f|²) over states that were not fitted,
+    with |f|² = fᵀK(0)⁻¹f, so that soft directions count as much as stiff ones; fitted: over those that were."""
 
     springs: int
     total: int
