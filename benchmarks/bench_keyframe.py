@@ -23,7 +23,7 @@ from cajole.direct.keyframing.newton import Iterate
 from cajole.mesh import box_tets
 from cajole.reduction import keyframe_basis
 from cajole.reduction.polynomial import polynomial
-from cajole.scenes.shots import Storyboard, dinosaur_step, fish_swim, flower_eight
+from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
 
 MATERIAL = cj.MaterialStVK(young=1e6, poisson=0.4, density=1e3)
 PAPER = "paper"
@@ -129,6 +129,7 @@ def shots(table: Table) -> None:
         "creature step": (dinosaur_step, 84.0, 5.5),
         "flower": (flower_eight, 140.0, 25.0),
         "fish": (fish_swim, 345.0, 11.3),
+        "elephant": (elephant_skins, 30.0, 30.0),
     }
     for name, (make, paper, paper_basis) in boards.items():
         board = make()

@@ -9,12 +9,19 @@ from cajole.dynamics import modes
 from cajole.scenes import Scene, scene
 from cajole.scenes.elephant import Gesture, gestured
 from cajole.scenes.repair import face_components, misoriented
+from cajole.scenes.shots import GREETING, Storyboard, elephant_skins
 from cajole.scenes.skin import LEAST_WEIGHT
 
 
 @pytest.fixture(scope="module")
 def elephant() -> Scene:
     return scene("elephant")
+
+
+@pytest.fixture(scope="module")
+def greeting() -> Storyboard:
+    """Coarse, so that four fits take seconds."""
+    return elephant_skins(tets=8000)
 
 
 def test_elephant_cage_is_sound_claim(elephant):
@@ -95,3 +102,34 @@ def test_curl_keeps_the_trunk_long_claim(elephant):
     assert np.percentile(ratio[1] / ratio[0], [5, 95]) == pytest.approx([0.8, 1.2], abs=0.15)
     tip = skin.part("trunk")[skin.mesh.vertices[skin.part("trunk"), 0].argmax()]
     assert skin.mesh.vertices[tip, 2] < 0.3 < 1.0 < x[tip, 2]
+
+
+def test_keys_follow_the_skin_claim(greeting):
+    """Every key of the way out is the skin with bones, to a few thousandths of the size (§4.2, Barbič 2009)."""
+    made, keys = greeting.scene, list(greeting.keys.values())
+    for gesture, u in zip(GREETING, keys):
+        off = made.skin.follow(made.mesh.vertices + u) - gestured(made.skin, gesture)
+        assert np.sqrt((off**2).sum(axis=1).mean()) < 3e-3 * greeting.body.size
+        corners = (made.mesh.vertices + u)[made.mesh.tets]
+        assert np.linalg.det(corners[:, 1:] - corners[:, :1]).min() > 0
+
+
+def test_greeting_returns_identity(greeting):
+    assert list(greeting.keys) == [30, 60, 90, 120, 150, 180, 210, 240]
+    assert greeting.frames == 241
+    keys = list(greeting.keys.values())
+    for out, back in zip(keys[:3], keys[6:3:-1]):
+        assert np.array_equal(out, back)
+    assert not keys[-1].any()
+
+
+def test_greeting_is_read_back_identity(greeting):
+    again = elephant_skins(tets=8000)
+    assert all(np.array_equal(u, again.keys[frame]) for frame, u in greeting.keys.items())
+
+
+def test_greeting_meets_its_keys_claim(greeting):
+    shot = greeting.shoot(starts="zero")
+    assert shot.report.converged
+    assert max(shot.report.errors) < 1e-3
+    assert shot.report.mean_gentleness < 0.5

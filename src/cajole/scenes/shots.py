@@ -1,13 +1,14 @@
 """Storyboards: built-in scenes with keys to shoot, of the sizes of Table 1, Barbič 2009.
 
-Keys are resting shapes under pins or spread loads, as an artist would make them with `pose`; they are found once and
-then read from the cache.
+Keys are resting shapes under pins or spread loads, as an artist would make them with `pose`, or fitted to a skin that
+was deformed by bones; they are found once and then read from the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from scipy.spatial.transform import Rotation
 
 from cajole.body import BodySolid, MaterialStVK
 from cajole.checks import count, one_of, positive
-from cajole.direct import Shot, keyframe
+from cajole.direct import Shot, fit_poses, keyframe
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
 from cajole.dynamics import pose
 from cajole.progress import Progress, report
 from cajole.scenes.assembly import Scene, scene
+from cajole.scenes.elephant import Gesture, gestured
 from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cache_load, cache_store, content_hash
 
@@ -193,6 +195,38 @@ def _walking(
             pins.append({vertex: shift for foot_pins in each for vertex, shift in foot_pins.items()})
         at[foot] = ahead
     return pins
+
+
+def elephant_skins(*, tets: int | None = None, progress: Progress | None = None) -> Storyboard:
+    """An elephant greets with trunk, ears and foot, and comes to rest: 241 frames, 8 keys fitted to a skin with bones.
+
+    Nothing holds it. The second half takes the gestures of the first in reverse.
+    """
+    made = _slowed(scene("elephant", tets=tets, progress=progress))
+    body = made.body()
+    poses = _fitted(body, made, GREETING, progress)
+    there = [*poses, *poses[-2::-1], np.zeros_like(poses[0])]
+    return Storyboard(made, body, _spaced(np.array(there), 240), frames=241, modes=10, dt=GREETED / 240)
+
+
+# reach out, lift the trunk, offer it to the left with a foot, and look for more on the right
+GREETING = (
+    Gesture(curl=45, nod=-6, flap=20, wag=15),
+    Gesture(curl=110, nod=-14, flap=30, step=8, wag=-15),
+    Gesture(curl=80, swing=35, nod=-8, turn=6, step=32, wag=15),
+    Gesture(curl=15, swing=-45, nod=8, turn=-10, flap=25, wag=-15),
+)
+# All of a greeting [s]. In more time the trunk could swing to and fro between two keys, and minima multiply.
+GREETED = 4.8
+
+
+def _fitted(body: BodySolid, made: Scene, gestures: Sequence[Gesture], progress: Progress | None) -> Floats:
+    """Poses (k, n, 3) that follow the scene's skin through gestures."""
+    skins = np.array([gestured(made.skin, each) for each in gestures])
+    # all at once when the first is asked for: a sequence shares one factorisation
+    fits = cache(lambda: fit_poses(body, made.skin, skins, progress=progress))
+    key = content_hash(VERSION, body.content(), skins)
+    return _kept(key, lambda k: fits()[k].displacement, len(skins), None)
 
 
 def soles(dinosaur: Scene) -> dict[str, Ints]:
