@@ -137,9 +137,10 @@ def _assembled(recipe: Recipe, arrays: Mapping[str, NDArray[Any]]) -> Scene:
 
 @cache
 def _version() -> str:
-    """A digest of the sources of this folder: whatever changes in them makes new scenes."""
+    """A digest of the sources that make scenes: whatever changes in them makes new ones."""
     try:
-        sources = [path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py"))]
+        files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.name != "shots.py")
+        sources = [path.read_text(encoding="utf-8") for path in files]
     except OSError:
         sources = []
     return content_hash(cajole.__version__, *sources)
