@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cajole.dynamics import modes
+from cajole.errors import InputError
 from cajole.scenes import Scene, scene
 from cajole.scenes.elephant import Gesture, gestured
 from cajole.scenes.repair import face_components, misoriented
@@ -133,3 +134,10 @@ def test_greeting_meets_its_keys_claim(greeting):
     assert shot.report.converged
     assert max(shot.report.errors) < 1e-3
     assert shot.report.mean_gentleness < 0.5
+
+
+def test_gesture_bad_input():
+    with pytest.raises(InputError, match="curl"):
+        Gesture(curl=float("nan"))
+    with pytest.raises(InputError, match="trunk"):
+        gestured(scene("beam", tets=700).skin, Gesture())

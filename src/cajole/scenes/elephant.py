@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from cajole.checks import real_number
 from cajole.mesh import MeshTet, Skin
 from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
@@ -150,6 +151,10 @@ class Gesture:
     flap: float = 0.0
     step: float = 0.0
     wag: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            real_number(getattr(self, field.name), f"{field.name} (degrees)")
 
 
 def gestured(skin: Skin, gesture: Gesture) -> Floats:

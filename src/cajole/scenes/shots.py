@@ -216,7 +216,7 @@ GREETING = (
     Gesture(curl=80, swing=35, nod=-8, turn=6, step=32, wag=15),
     Gesture(curl=15, swing=-45, nod=8, turn=-10, flap=25, wag=-15),
 )
-# All of a greeting [s]. In more time the trunk could swing to and fro between two keys, and minima multiply.
+# All of a greeting [s]. At the natural pace, almost four times as long, zero control leads to a far worse minimum.
 GREETED = 4.8
 
 
