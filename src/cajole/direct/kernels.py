@@ -57,6 +57,104 @@ def _cholesky_solve(L, B):
 
 
 @njit(cache=True)
+def _costs(J, w, rho, mu, H, g):
+    """H = rho (1 + mu) JᵀJ and g = rho Jᵀw: the effort of the control dw = J (dP, dV, da)."""
+    np.dot(J.T, J, H)
+    np.dot(J.T, w, g)
+    for i in range(len(g)):
+        g[i] *= rho
+        for j in range(len(g)):
+            H[i, j] *= rho * (1.0 + mu)
+
+
+@njit(cache=True)
+def _jacobian(Gq, Gv, bh, gh, J):
+    """J = [Gq, Gv, Ga]."""
+    r = len(Gq)
+    for i in range(r):
+        for j in range(r):
+            J[i, j] = Gq[i, j]
+            J[i, r + j] = Gv[i, j]
+            J[i, 2 * r + j] = gh * Gv[i, j] + bh * Gq[i, j]
+        J[i, 2 * r + i] += 1.0
+
+
+@njit(cache=True)
+def _add_second(H, row, bh, gh, D, theta, Mqq, Mqv, P):
+    """Add to H the key's weight D, theta times the curvatures, and the value P of the next state.
+
+    The first two act through q = P + bh a, v = V + gh a, the last through the double integrator (row = hp, c1, c2).
+    """
+    r = len(D)
+    hp, c1, c2 = row
+    for i in range(r):
+        for j in range(r):
+            q, m, mt = D[i, j] + theta * Mqq[i, j], theta * Mqv[i, j], theta * Mqv[j, i]
+            p11, p12, p21, p22 = P[i, j], P[i, r + j], P[j, r + i], P[r + i, r + j]
+            first, second = c1 * p11 + c2 * p12, c1 * p21 + c2 * p22
+            H[i, j] += q + p11
+            H[i, r + j] += m + hp * p11 + p12
+            H[r + i, j] += mt + hp * p11 + p21
+            H[r + i, r + j] += hp * hp * p11 + hp * (p12 + p21) + p22
+            H[i, 2 * r + j] += bh * q + gh * m + first
+            H[r + i, 2 * r + j] += bh * mt + hp * first + second
+            H[2 * r + i, 2 * r + j] += (
+                bh * bh * q + bh * gh * (m + mt) + c1 * first + c2 * (c1 * p12 + c2 * P[r + j, r + i])
+            )
+
+
+@njit(cache=True)
+def _add_first(g, row, bh, Eq, p):
+    """The gradients that belong to `_add_second`."""
+    r = len(Eq)
+    hp, c1, c2 = row
+    for i in range(r):
+        g[i] += Eq[i] + p[i]
+        g[r + i] += hp * p[i] + p[r + i]
+        g[2 * r + i] += bh * Eq[i] + c1 * p[i] + c2 * p[r + i]
+
+
+@njit(cache=True)
+def _eliminate(H, g, L, right, gains, moves, inverse, P, p):
+    """Minimise over da: da = moves + gains dx; P, p become the value of the state before. False if Q_aa is indefinite.
+
+    Returns also q_aᵀ moves, the change of cost to first order.
+    """
+    r = len(L)
+    for i in range(r):
+        for j in range(r):
+            L[i, j] = 0.5 * (H[2 * r + i, 2 * r + j] + H[2 * r + j, 2 * r + i])
+    if not _cholesky(L.copy(), L):
+        return False, 0.0
+    slope = 0.0
+    for i in range(r):
+        for j in range(2 * r):
+            right[i, j] = -H[j, 2 * r + i]
+        right[i, 2 * r] = -g[2 * r + i]
+        for j in range(r):
+            right[i, 2 * r + 1 + j] = 1.0 if i == j else 0.0
+    _cholesky_solve(L, right)
+    for i in range(r):
+        for j in range(2 * r):
+            gains[i, j] = right[i, j]
+        moves[i] = right[i, 2 * r]
+        slope += g[2 * r + i] * moves[i]
+        for j in range(r):
+            inverse[i, j] = right[i, 2 * r + 1 + j]
+    for i in range(2 * r):
+        p[i] = g[i]
+        for k in range(r):
+            p[i] += H[i, 2 * r + k] * moves[k]
+        for j in range(i, 2 * r):
+            total = H[i, j] + H[j, i]
+            for k in range(r):
+                total += H[i, 2 * r + k] * gains[k, j] + H[j, 2 * r + k] * gains[k, i]
+            P[i, j] = 0.5 * total
+            P[j, i] = P[i, j]
+    return True, slope
+
+
+@njit(cache=True)
 def sweep(system, plan, Q, Vq, W, Gq, Gv, s, effort, key, Hk, Eq, theta, mu, PT, pT, gains, moves, inverse, P0, p0):
     """Backward pass on ½ Σ effort_n |w_n|² + key costs.
 
@@ -66,70 +164,27 @@ def sweep(system, plan, Q, Vq, W, Gq, Gv, s, effort, key, Hk, Eq, theta, mu, PT,
     Returns (ok, slope): slope = Σ q_aᵀ k, the change of cost to first order for a full step; ok is false when some Q_aa
     is not positive definite.
     """
+    # loops instead of array expressions: each of those is a function to compile, and there would be forty
     T, r = W.shape
     work = workspace(system)
-    J = np.empty((r, 3 * r))
-    Mqq, Mqv = np.zeros((r, r)), np.zeros((r, r))
-    L = np.empty((r, r))
-    right = np.empty((r, 3 * r + 1))
-    P, p = PT.copy(), pT.copy()
+    J, H, g = np.empty((r, 3 * r)), np.empty((3 * r, 3 * r)), np.empty(3 * r)
+    Mqq, Mqv, none = np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r))
+    L, right, still = np.empty((r, r)), np.empty((r, 3 * r + 1)), np.zeros(r)
+    P0[:] = PT
+    p0[:] = pT
     slope = 0.0
     for n in range(T - 1, -1, -1):
-        bh, gh, hp, c1, c2 = plan[n, 0], plan[n, 1], plan[n, 2], plan[n, 3], plan[n, 4]
-        J[:, :r] = Gq[n]
-        J[:, r : 2 * r] = Gv[n]
-        J[:, 2 * r :] = gh * Gv[n] + bh * Gq[n]
-        for i in range(r):
-            J[i, 2 * r + i] += 1.0
-        rho = effort[n]
-        H = np.dot(J.T, J)
-        H *= rho * (1.0 + mu)
-        g = rho * np.dot(J.T, W[n])
-        xx, xa, aa = H[: 2 * r, : 2 * r], H[: 2 * r, 2 * r :], H[2 * r :, 2 * r :]
-        gx, ga = g[: 2 * r], g[2 * r :]
-        if key[n] >= 0:
-            D = Hk[key[n]]
-            xx[:r, :r] += D
-            xa[:r] += bh * D
-            aa += bh * bh * D
-            gx[:r] += Eq[n]
-            ga += bh * Eq[n]
+        bh, gh, row = plan[n, 0], plan[n, 1], (plan[n, 2], plan[n, 3], plan[n, 4])
+        _jacobian(Gq[n], Gv[n], bh, gh, J)
+        _costs(J, W[n], effort[n], mu, H, g)
         if theta > 0.0:
             curvature(system, Q[n], Vq[n], -s[n], work, Mqq, Mqv)
-            xx[:r, :r] += theta * Mqq
-            xx[:r, r:] += theta * Mqv
-            xx[r:, :r] += theta * Mqv.T
-            xa[:r] += theta * (bh * Mqq + gh * Mqv)
-            xa[r:] += theta * bh * Mqv.T
-            aa += theta * (bh * bh * Mqq + bh * gh * (Mqv + Mqv.T))
-        P11, P12, P22 = P[:r, :r], P[:r, r:], P[r:, r:]
-        first = c1 * P11 + c2 * P12
-        second = c1 * P12.T + c2 * P22
-        xx[:r, :r] += P11
-        xx[:r, r:] += hp * P11 + P12
-        xx[r:, :r] += hp * P11 + P12.T
-        xx[r:, r:] += hp * hp * P11 + hp * (P12 + P12.T) + P22
-        xa[:r] += first
-        xa[r:] += hp * first + second
-        aa += c1 * first + c2 * second.T
-        gx[:r] += p[:r]
-        gx[r:] += hp * p[:r] + p[r:]
-        ga += c1 * p[:r] + c2 * p[r:]
-        if not _cholesky(0.5 * (aa + aa.T), L):
+        _add_second(H, row, bh, gh, Hk[key[n]] if key[n] >= 0 else none, theta, Mqq, Mqv, P0)
+        _add_first(g, row, bh, Eq[n] if key[n] >= 0 else still, p0)
+        ok, change = _eliminate(H, g, L, right, gains[n], moves[n], inverse[n], P0, p0)
+        if not ok:
             return False, 0.0
-        right[:, : 2 * r] = -xa.T
-        right[:, 2 * r] = -ga
-        right[:, 2 * r + 1 :] = np.eye(r)
-        _cholesky_solve(L, right)
-        gains[n] = right[:, : 2 * r]
-        moves[n] = right[:, 2 * r]
-        inverse[n] = right[:, 2 * r + 1 :]
-        P = xx + np.dot(np.ascontiguousarray(xa), gains[n])
-        P = 0.5 * (P + P.T)
-        p = gx + np.dot(np.ascontiguousarray(xa), moves[n])
-        slope += np.dot(np.ascontiguousarray(ga), moves[n])
-    P0[:] = P
-    p0[:] = p
+        slope += change
     return True, slope
 
 
