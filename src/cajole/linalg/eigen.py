@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.errors import NotConverged, SolveError
 from cajole.linalg.factor import Factor
-from cajole.linalg.lanczos import Lanczos
+from cajole.linalg.lanczos import BLOCK, Lanczos
 from cajole.linalg.threads import blas_threads
 from cajole.progress import Progress, report
 
@@ -31,6 +31,8 @@ SIDE = 32
 REPEATED = 1e-6
 # Eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular.
 ZERO = 1e-13
+# With many modes the basis no longer fits the cache, and reading it is shared by larger blocks and slices.
+MANY, LARGE_BLOCK, LARGE_SIDE = 100, 16, 48
 # The first shift of a singular K, relative to the largest ratio of diagonals: far above rounding, below elastic modes.
 SINGULAR_SHIFT = 1e-9
 # How far the next shift lies beyond the last eigenvalue found, in units of the distance covered above this shift.
@@ -90,14 +92,16 @@ class _Slicer:
 
     def run(self, count: int) -> tuple[Array, Array]:
         limit = self.K.shape[0] - self._known
-        shift = self._first_slice(min(SIDE, limit))
+        many = count > MANY
+        self._block, side = (LARGE_BLOCK, LARGE_SIDE) if many else (BLOCK, SIDE)
+        shift = self._first_slice(min(side, limit))
         while True:
             shift = self._next_shift(shift, count)
             if not np.isfinite(shift):
                 break  # every eigenvalue of the matrix has been found
             self._factor.refactor(self._k - shift * self._m)
             below = self._below(shift)
-            self._collect(shift, below, min(SIDE, limit - below) if below < count else 0)
+            self._collect(shift, below, min(side, limit - below) if below < count else 0)
             report(self.progress, min(below / count, 1.0), "modes")
             if below >= count:
                 break
@@ -155,7 +159,7 @@ class _Slicer:
             raise NotConverged(f"more modes found below {shift:g} than its inertia admits: {-missing} are spurious")
         fresh = above - int((self.values > shift).sum())
         while missing > 0 or fresh > 0:
-            run = Lanczos(self._factor.solve, self.M, self._locked(shift), self._random)
+            run = Lanczos(self._factor.solve, self.M, self._locked(shift), self._random, block=self._block)
             values, vectors = run.find(shift, max(missing, 0), max(fresh, 0))
             if len(values) == 0:
                 break

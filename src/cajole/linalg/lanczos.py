@@ -17,6 +17,8 @@ BLOCK = 8
 MOST_VECTORS = 420
 # A Ritz pair has converged when the residual of the inverted operator is this small relative to its Ritz value.
 TOLERANCE = 1e-9
+# Vectors per wanted pair before which convergence is not looked for: it never came sooner.
+FEWEST = 2.5
 # Directions of a block shorter than this (relative) are spent: the Krylov space cannot grow along them.
 SPENT = 1e-11
 
@@ -24,14 +26,23 @@ SPENT = 1e-11
 class Lanczos:
     """Eigenpairs of K x = λ M x nearest to σ from op = (K - σM)⁻¹ M, orthogonal to the `locked` vectors."""
 
-    def __init__(self, solve: Callable[[Array], Array], mass: sp.csr_array, locked: Array, random: np.random.Generator):
+    def __init__(
+        self,
+        solve: Callable[[Array], Array],
+        mass: sp.csr_array,
+        locked: Array,
+        random: np.random.Generator,
+        *,
+        block: int = BLOCK,
+    ):
+        self._block = block
         self._solve, self._mass, self._locked = solve, mass, locked
         self._random = random
         size = mass.shape[0]
         most = min(MOST_VECTORS, size - locked.shape[1])
         self._most = most
-        self._Q = np.empty((size, most + BLOCK), order="F")
-        self._T = np.zeros((most + BLOCK, most + BLOCK))
+        self._Q = np.empty((size, most + block), order="F")
+        self._T = np.zeros((most + block, most + block))
 
     def find(self, shift: float, below: int, above: int) -> tuple[Array, Array]:
         """Converged pairs nearest to `shift`: all `below` wanted under it and `above` over it, or as many as came."""
@@ -46,7 +57,7 @@ class Lanczos:
             self._T[used : used + width, : used + width] = H.T
             used += width
             full = used + R.shape[0] > self._most or R.shape[0] == 0
-            if full or used >= 2 * (below + above):
+            if full or used >= FEWEST * (below + above):
                 theta, S = scipy.linalg.eigh(self._T[:used, :used])
                 good = np.linalg.norm(R @ S[used - width : used], axis=0) <= TOLERANCE * abs(theta)
                 picked = _nearest(theta, good, below, above)
@@ -57,7 +68,7 @@ class Lanczos:
         return self._lift(shift, theta[chosen], S[:, chosen], next_block @ R, used, width)
 
     def _start(self) -> tuple[Array, Array]:
-        block = self._random.standard_normal((self._mass.shape[0], min(BLOCK, self._most)))
+        block = self._random.standard_normal((self._mass.shape[0], min(self._block, self._most)))
         # One application of the operator turns noise towards the wanted vectors.
         block = self._solve(self._mass @ block)
         block, _ = self._against(block, 0)
