@@ -32,7 +32,7 @@ REPEATED = 1e-6
 # Eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular.
 ZERO = 1e-13
 # With many modes the basis no longer fits the cache, and reading it is shared by larger blocks and slices.
-MANY, LARGE_BLOCK, LARGE_SIDE = 100, 16, 48
+MANY, LARGE_BLOCK, LARGE_SIDE = 100, 16, 64
 # The first shift of a singular K, relative to the largest ratio of diagonals: far above rounding, below elastic modes.
 SINGULAR_SHIFT = 1e-9
 # How far the next shift lies beyond the last eigenvalue found, in units of the distance covered above this shift.
@@ -79,10 +79,7 @@ class _Slicer:
     progress: Progress | None
 
     def __post_init__(self) -> None:
-        pattern = sp.csr_array(abs(self.K) + abs(self.M))
-        pattern.sum_duplicates()
-        self._pattern = pattern
-        self._k, self._m = _on_pattern(self.K, pattern), _on_pattern(self.M, pattern)
+        self._pattern, self._k, self._m = _aligned(self.K, self.M)
         self._ratio = float((self.K.diagonal() / self.M.diagonal()).max())
         self._known = 0 if self.null is None else self.null.shape[1]
         self._random = np.random.default_rng(0)
@@ -208,13 +205,29 @@ class _Slicer:
         return values, np.ascontiguousarray(X)
 
 
-def _on_pattern(matrix: sp.csr_array, pattern: sp.csr_array) -> Array:
-    """The values of `matrix` in the order of `pattern.data`, zero where it has no entry."""
+def _aligned(K: sp.csr_array, M: sp.csr_array) -> tuple[sp.csr_array, Array, Array]:
+    """A pattern that holds both matrices, and the values of each in its order."""
+    K.sum_duplicates()
+    mass = _on_pattern(M, K)
+    if mass is not None:  # the usual case: mass couples no vertices that stiffness does not
+        return K, K.data, mass
+    pattern = sp.csr_array(abs(K) + abs(M))
+    pattern.sum_duplicates()
+    values = [_on_pattern(matrix, pattern) for matrix in (K, M)]
+    if values[0] is None or values[1] is None:
+        raise SolveError("stiffness and mass cancel in their sum; their patterns cannot be joined")
+    return pattern, values[0], values[1]
+
+
+def _on_pattern(matrix: sp.csr_array, pattern: sp.csr_array) -> Array | None:
+    """The values of `matrix` in the order of `pattern.data`, zero where it has none; None if it does not fit in."""
     size = pattern.shape[0]
-    rows = np.repeat(np.arange(size), np.diff(pattern.indptr))
-    keys = rows * size + pattern.indices
+    keys = np.repeat(np.arange(size), np.diff(pattern.indptr)) * size + pattern.indices
     coo = matrix.tocoo()
     own = coo.coords[0].astype(np.int64) * size + coo.coords[1]
+    places = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
+    if not np.array_equal(keys[places], own):
+        return None
     data = np.zeros(pattern.nnz)
-    np.add.at(data, np.searchsorted(keys, own), coo.data)
+    np.add.at(data, places, coo.data)
     return data

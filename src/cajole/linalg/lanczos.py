@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 # Measured from 8 to 24 on 27k dofs: small blocks need the fewest vectors, and 8 solves already share the factors.
 BLOCK = 8
 # Largest subspace of one run; what has converged by then is kept and the run is repeated without it.
-MOST_VECTORS = 420
+MOST_VECTORS = 560
 # A Ritz pair has converged when the residual of the inverted operator is this small relative to its Ritz value.
 TOLERANCE = 1e-9
 # Vectors per wanted pair before which convergence is not looked for: it never came sooner.
