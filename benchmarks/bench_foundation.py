@@ -84,7 +84,7 @@ def steps(table: Table, bridge: cj.BodySolid | None) -> None:
 
 def eigenvalues(table: Table, bridge: cj.BodySolid | None, full: bool) -> None:
     if bridge is not None:
-        ours = cpu_seconds(lambda: cj.modes(bridge, 30, cache=False), repeats=5)
+        ours = cpu_seconds(lambda: cj.modes(bridge, 30, cache=False), repeats=20)
         plain = cpu_seconds(lambda: naive.modes(bridge, 30), repeats=1, warm=False)
         table.add("30 modes, VegaFEM's bridge", ours, naive=plain, peer="VegaFEM", peer_time=0.46)
     body = clamped_box(100, 9, 8)
