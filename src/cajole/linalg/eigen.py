@@ -91,7 +91,8 @@ class _Slicer:
         limit = self.K.shape[0] - self._known
         many = count > MANY
         self._block, side = (LARGE_BLOCK, LARGE_SIDE) if many else (BLOCK, SIDE)
-        shift = self._first_slice(min(side, limit))
+        # one more than asked shows where the gap after the last one lies
+        shift = self._first_slice(min(side, limit, count + 1))
         while True:
             shift = self._next_shift(shift, count)
             if not np.isfinite(shift):

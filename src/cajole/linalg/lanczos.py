@@ -15,12 +15,13 @@ Array = NDArray[np.float64]
 BLOCK = 8
 # Largest subspace of one run; what has converged by then is kept and the run is repeated without it.
 MOST_VECTORS = 560
-# A Ritz pair has converged when the residual of the inverted operator is this small relative to its Ritz value.
-TOLERANCE = 1e-9
+# A Ritz pair has converged when the residual of the inverted operator is this small relative to its Ritz value: its
+# eigenvalue then is exact to rounding (the error is quadratic), and its vector gains another digit when it is lifted.
+TOLERANCE = 1e-8
 # Vectors per wanted pair before which convergence is not looked for: it never came sooner.
-FEWEST = 2.5
-# Directions of a block shorter than this (relative) are spent: the Krylov space cannot grow along them.
-SPENT = 1e-11
+FEWEST = 3.0
+# Directions of a block whose squared length is this share of the longest are spent: there is only rounding in them.
+SPENT = 1e-14
 
 
 class Lanczos:
@@ -70,36 +71,44 @@ class Lanczos:
     def _start(self) -> tuple[Array, Array]:
         block = self._random.standard_normal((self._mass.shape[0], min(self._block, self._most)))
         # One application of the operator turns noise towards the wanted vectors.
-        block = self._solve(self._mass @ block)
-        block, _ = self._against(block, 0)
+        block, _, _ = self._against(self._solve(self._mass @ block), 0, 0)
         block, blockM, _ = self._orthonormal(block, 0)
         return block, blockM
 
     def _expand(self, image: Array, used: int, width: int) -> tuple[Array, Array, Array, Array]:
         """Orthogonalise op(block): coefficients H in the basis, the next block, its mass image and factor R."""
-        image, H = self._against(image, used + width)
-        diagonal = H[used : used + width]
-        H[used : used + width] = 0.5 * (diagonal + diagonal.T)
-        block, blockM, R = self._orthonormal(image, used + width)
+        size = used + width
+        # Without rounding op(block) touches the last two blocks only; what rounding adds, the second pass removes.
+        recent = max(used - self._block, 0)
+        H = np.zeros((size, width))
+        image, H[recent:], _ = self._against(image, recent, size)
+        diagonal = H[used:]
+        H[used:] = 0.5 * (diagonal + diagonal.T)
+        block, blockM, R = self._orthonormal(image, size)
         return H, block, blockM, R
 
-    def _against(self, block: Array, used: int) -> tuple[Array, Array]:
-        """Remove from `block` its parts along the locked vectors and the basis; return it and the coefficients."""
-        Q, X = self._Q[:, :used], self._locked
+    def _against(self, block: Array, first: int, last: int) -> tuple[Array, Array, Array]:
+        """Remove from `block` its parts along the locked vectors and the basis in [first, last).
+
+        Also returns the coefficients in the basis and the mass products of what is left with itself.
+        """
+        Q, X = self._Q[:, first:last], self._locked
         blockM = self._mass @ block
+        gram = block.T @ blockM
         if X.shape[1]:
-            block = block - X @ (X.T @ blockM)
+            known = X.T @ blockM
+            gram -= known.T @ known
+            block = block - X @ known
         H = Q.T @ blockM
-        return block - Q @ H, H
+        return block - Q @ H, H, gram - H.T @ H
 
     def _orthonormal(self, block: Array, used: int) -> tuple[Array, Array, Array]:
-        """block = B R with B mass-orthonormal and orthogonal to the basis again (twice is enough)."""
-        block, _ = self._against(block, used)
-        blockM = self._mass @ block
-        lengths, turn = np.linalg.eigh(block.T @ blockM)
-        keep = lengths > max(lengths[-1], 0.0) * SPENT**2
+        """block = B R with B mass-orthonormal and orthogonal to the whole basis again (twice is enough)."""
+        block, _, gram = self._against(block, 0, used)
+        lengths, turn = np.linalg.eigh(gram)
+        keep = lengths > max(lengths[-1], 0.0) * SPENT
         scale = np.sqrt(lengths[keep])
-        block, R = (block @ turn[:, keep]) / scale, scale[:, None] * turn[:, keep].T
+        block, R = block @ (turn[:, keep] / scale), scale[:, None] * turn[:, keep].T
         blockM = self._mass @ block
         upper = scipy.linalg.cholesky(block.T @ blockM)
         inverse = scipy.linalg.solve_triangular(upper, np.eye(len(upper)))
