@@ -32,8 +32,9 @@ TOLERANCE = 1e-8
 ARRAY = "displacement"
 
 
+@options.of_body()
 def keyframe(
-    source: options.Source,
+    asked: options.Asked,
     key: Annotated[
         list[str],
         typer.Option(
@@ -54,13 +55,6 @@ def keyframe(
     ] = 1e-4,
     modes: Annotated[int, typer.Option(help="Linear modes beside the keys: more of them, livelier motion.")] = 10,
     output: options.Outputs = None,
-    fixed: options.Fixed = None,
-    tets: options.Tets = None,
-    cells: options.Cells = 24,
-    young: options.Young = None,
-    poisson: options.Poisson = None,
-    density: options.Density = None,
-    damping: options.Damping = None,
     as_json: Json = False,
 ) -> None:
     """Find the motion through poses that needs the least added force.
@@ -72,13 +66,11 @@ def keyframe(
     [green]cajole keyframe dinosaur --key 60=left.npz --frames 121 -o look.glb -o look.webp[/]
     """
     from cajole.cli.saving import require_writable, save
-    from cajole.cli.subject import load
 
     outputs = output or []
     require_writable(outputs)
-    with working(source) as progress, interruptible() as stopped:
-        subject = load(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
-        subject = subject.made_of(young, poisson, density).damped(damping)
+    with working(asked.source) as progress, interruptible() as stopped:
+        subject = asked.subject(progress)
         shot = _shot(subject, key, frames, dt, effort, modes, progress, stopped)
         for path in outputs:
             save(subject.dressed(shot.animation), path, camera=subject.camera, progress=progress)

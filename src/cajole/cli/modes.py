@@ -21,17 +21,12 @@ FRAMES, AMPLITUDE = 48, 0.08
 SECONDS = 2.0
 
 
+@options.of_body(damped=False)
 def modes(
-    source: options.Source,
+    asked: options.Asked,
     count: Annotated[int, typer.Option(help="How many, from the lowest.")] = 30,
     mode: Annotated[int, typer.Option(help="Which one to write, from 1.")] = 1,
     output: options.Outputs = None,
-    fixed: options.Fixed = None,
-    tets: options.Tets = None,
-    cells: options.Cells = 24,
-    young: options.Young = None,
-    poisson: options.Poisson = None,
-    density: options.Density = None,
     as_json: Json = False,
 ) -> None:
     """List the lowest vibration modes, and write one of them as a looping animation.
@@ -42,15 +37,13 @@ def modes(
     """
     from cajole.checks import count as whole
     from cajole.cli.saving import require_writable, save
-    from cajole.cli.subject import load
     from cajole.dynamics import modes as computed
 
     outputs = output or []
     require_writable(outputs)
     whole(mode, "--mode", most=whole(count, "--count"))
-    with working(source) as progress:
-        subject = load(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
-        subject = subject.made_of(young, poisson, density)
+    with working(asked.source) as progress:
+        subject = asked.subject(progress)
         found = computed(subject.body(), count, progress=progress)
         for path in outputs:
             save(swinging(subject, found, mode - 1), path, camera=subject.camera, progress=progress)

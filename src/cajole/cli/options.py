@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from cajole.cli.subject import Subject
+    from cajole.progress import Progress
 
 BODY, MATERIAL = "The body", "Its material"
 
@@ -47,3 +55,60 @@ Outputs = Annotated[
         "still (.png .jpg). May be repeated.",
     ),
 ]
+
+
+# the options of a body, in the order in which help shows them, and what they are when left out
+ABOUT_BODY: dict[str, tuple[Any, Any]] = {
+    "fixed": (Fixed, None),
+    "tets": (Tets, None),
+    "cells": (Cells, 24),
+    "young": (Young, None),
+    "poisson": (Poisson, None),
+    "density": (Density, None),
+    "damping": (Damping, None),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The body that a command line asks for: its source, and the options of ABOUT_BODY."""
+
+    source: str
+    fixed: list[str] | None
+    tets: int | None
+    cells: int
+    young: float | None
+    poisson: float | None
+    density: float | None
+    damping: str | None = None
+
+    def subject(self, progress: Progress) -> Subject:
+        """The scene or file, held and made as asked."""
+        from cajole.cli.subject import load
+
+        found = load(self.source, tets=self.tets, cells=self.cells, progress=progress).held(self.fixed or [])
+        return found.made_of(self.young, self.poisson, self.density).damped(self.damping)
+
+
+def of_body(*, damped: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command whose first parameter is an Asked, as one that takes the source and the options of a body instead.
+
+    damped: whether damping is among them.
+    """
+    about = {name: option for name, option in ABOUT_BODY.items() if damped or name != "damping"}
+
+    def expand(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(source: str, **given: Any) -> None:
+            command(Asked(source, **{name: given.pop(name) for name in about}), **given)
+
+        signature = inspect.signature(command, eval_str=True)
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [parameter.replace(kind=keyword) for parameter in list(signature.parameters.values())[1:]]
+        shared = [inspect.Parameter(name, keyword, annotation=a, default=d) for name, (a, d) in about.items()]
+        # --json stands last in every command
+        parameters = [inspect.Parameter("source", keyword, annotation=Source), *own[:-1], *shared, own[-1]]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return run
+
+    return expand

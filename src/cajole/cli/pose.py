@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from cajole.progress import Progress
 
 
+@options.of_body(damped=False)
 def pose(
-    source: options.Source,
+    asked: options.Asked,
     load: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,13 +37,7 @@ def pose(
         ),
     ] = None,
     output: options.Outputs = None,
-    fixed: options.Fixed = None,
     gravity: options.Gravity = None,
-    tets: options.Tets = None,
-    cells: options.Cells = 24,
-    young: options.Young = None,
-    poisson: options.Poisson = None,
-    density: options.Density = None,
     as_json: Json = False,
 ) -> None:
     """Find static equilibrium under loads, pins and gravity.
@@ -53,13 +48,10 @@ def pose(
 
     [green]cajole pose dinosaur --pin "head: 0,0.5,0" -o look.glb[/]
     """
-    from cajole.cli.subject import load as loaded
-
     outputs = output or []
     _require_known(outputs)
-    with working(source) as progress:
-        subject = loaded(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
-        subject = subject.made_of(young, poisson, density)
+    with working(asked.source) as progress:
+        subject = asked.subject(progress)
         body, started = subject.body(), time.perf_counter()
         found = _found(subject, body, load or [], pin or [], gravity, progress)
         seconds = time.perf_counter() - started

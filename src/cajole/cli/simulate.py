@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from cajole.cli.subject import Subject
 
 
+@options.of_body()
 def simulate(
-    source: options.Source,
+    asked: options.Asked,
     frames: Annotated[int, typer.Option(help="How many, the start included.")] = 120,
     dt: Annotated[str, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60".')] = "1/60",
     push: Annotated[
@@ -33,14 +34,7 @@ def simulate(
         str, typer.Option(help="newmark (keeps energy), bdf2 (one solve a step) or euler (damped).")
     ] = "newmark",
     substeps: Annotated[int, typer.Option(help="Steps per frame.")] = 1,
-    fixed: options.Fixed = None,
     gravity: options.Gravity = None,
-    tets: options.Tets = None,
-    cells: options.Cells = 24,
-    young: options.Young = None,
-    poisson: options.Poisson = None,
-    density: options.Density = None,
-    damping: options.Damping = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a scene or a mesh file, and write the motion.
@@ -52,13 +46,11 @@ def simulate(
     [green]cajole simulate bunny.obj --fixed "z<5%" --young 5e4 --push "z>90%: 40,0,0 for 0.3" -o bunny.npz[/]
     """
     from cajole.cli.saving import require_writable, save
-    from cajole.cli.subject import load
 
     outputs = output or []
     require_writable(outputs)
-    with working(source) as progress:
-        subject = load(source, tets=tets, cells=cells, progress=progress).held(fixed or [])
-        subject = subject.made_of(young, poisson, density).damped(damping)
+    with working(asked.source) as progress:
+        subject = asked.subject(progress)
         body, started = subject.body(), time.perf_counter()
         moved = _moved(subject, body, frames, dt, push or [], gravity, integrator, substeps, progress)
         seconds = time.perf_counter() - started

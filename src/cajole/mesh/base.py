@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ FLATTEST = 1e-10
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Mesh:
+class Mesh(ABC):
     """Vertices and elements; use `MeshTet` or `MeshTri`. Two meshes are equal only when they are the same object."""
 
     vertices: Floats
@@ -36,9 +37,9 @@ class Mesh:
     _element_edges: ClassVar[NDArray[np.int64]]
 
     @property
+    @abstractmethod
     def elements(self) -> Indices:
         """The vertex indices of every element."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         kind = {3: "triangles", 4: "tets"}[self.elements.shape[1]]
