@@ -18,10 +18,12 @@ _HOMES = {
     "CajoleError": "cajole.errors",
     "Cancelled": "cajole.errors",
     "Contacts": "cajole.animation",
+    "Controller": "cajole.direct",
     "Embedding": "cajole.mesh",
     "FileError": "cajole.errors",
     "InputError": "cajole.errors",
     "Key": "cajole.direct",
+    "Live": "cajole.direct",
     "LoadError": "cajole.errors",
     "MaterialStVK": "cajole.body",
     "MeshError": "cajole.errors",
@@ -32,10 +34,13 @@ _HOMES = {
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
     "PoseSession": "cajole.direct",
+    "Push": "cajole.direct",
+    "Reference": "cajole.direct",
     "Segment": "cajole.direct",
     "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
+    "Wind": "cajole.direct",
     "embed": "cajole.mesh",
     "fit_pose": "cajole.direct",
     "fit_poses": "cajole.direct",
@@ -48,9 +53,11 @@ _HOMES = {
     "read_animation": "cajole.animation",
     "read_mesh": "cajole.mesh",
     "reduce": "cajole.reduction",
+    "reference": "cajole.direct",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
+    "steer": "cajole.direct",
     "strip": "cajole.pictures",
     "subdivide": "cajole.mesh",
     "voxelise": "cajole.mesh",
@@ -79,13 +86,20 @@ if TYPE_CHECKING:
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
     from cajole.body import MaterialStVK as MaterialStVK
+    from cajole.direct import Controller as Controller
     from cajole.direct import Key as Key
+    from cajole.direct import Live as Live
     from cajole.direct import PoseSession as PoseSession
+    from cajole.direct import Push as Push
+    from cajole.direct import Reference as Reference
     from cajole.direct import Segment as Segment
+    from cajole.direct import Wind as Wind
     from cajole.direct import fit_pose as fit_pose
     from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
     from cajole.direct import keyframe_sequence as keyframe_sequence
+    from cajole.direct import reference as reference
+    from cajole.direct import steer as steer
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes

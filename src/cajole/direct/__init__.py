@@ -14,18 +14,28 @@ from cajole.direct.keyframing import (
     keyframe,
     keyframe_sequence,
 )
+from cajole.direct.steering import Controller, Live, Push, Reference, Run, SteerReport, Wind, reference, steer
 
 __all__ = [
+    "Controller",
     "Fit",
     "Key",
     "KeyframeReport",
+    "Live",
     "Load",
     "PoseSession",
+    "Push",
+    "Reference",
+    "Run",
     "Segment",
     "Shot",
     "ShotSequence",
+    "SteerReport",
+    "Wind",
     "fit_pose",
     "fit_poses",
     "keyframe",
     "keyframe_sequence",
+    "reference",
+    "steer",
 ]

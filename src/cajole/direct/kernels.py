@@ -13,7 +13,7 @@ from cajole.reduction.kernels_motion import curvature, workspace
 
 
 @njit(cache=True)
-def _cholesky(A, L):
+def cholesky(A, L):
     """A = L Lᵀ (lower); false when A is not positive definite."""
     r = len(A)
     for j in range(r):
@@ -35,7 +35,7 @@ def _cholesky(A, L):
 
 
 @njit(cache=True)
-def _cholesky_solve(L, B):
+def cholesky_solve(L, B):
     """L Lᵀ X = B in place, B (r, k)."""
     r, k = B.shape
     for i in range(r):
@@ -68,7 +68,7 @@ def _costs(J, w, rho, mu, H, g):
 
 
 @njit(cache=True)
-def _jacobian(Gq, Gv, bh, gh, J):
+def jacobian(Gq, Gv, bh, gh, J):
     """J = [Gq, Gv, Ga]."""
     r = len(Gq)
     for i in range(r):
@@ -80,32 +80,32 @@ def _jacobian(Gq, Gv, bh, gh, J):
 
 
 @njit(cache=True)
-def _add_second(H, row, bh, gh, D, theta, Mqq, Mqv, P):
-    """Add to H the key's weight D, theta times the curvatures, and the value P of the next state.
+def add_second(H, row, bh, gh, Sqq, Sqv, Svv, P):
+    """Add to H the second derivatives S of the costs of (q, v), and the value P of the next state.
 
-    The first two act through q = P + bh a, v = V + gh a, the last through the double integrator (row = hp, c1, c2).
+    The first act through q = P + bh a, v = V + gh a, the last through the double integrator (row = hp, c1, c2).
     """
-    r = len(D)
+    r = len(Sqq)
     hp, c1, c2 = row
     for i in range(r):
         for j in range(r):
-            q, m, mt = D[i, j] + theta * Mqq[i, j], theta * Mqv[i, j], theta * Mqv[j, i]
+            q, m, mt, v = Sqq[i, j], Sqv[i, j], Sqv[j, i], Svv[i, j]
             p11, p12, p21, p22 = P[i, j], P[i, r + j], P[j, r + i], P[r + i, r + j]
             first, second = c1 * p11 + c2 * p12, c1 * p21 + c2 * p22
             H[i, j] += q + p11
             H[i, r + j] += m + hp * p11 + p12
             H[r + i, j] += mt + hp * p11 + p21
-            H[r + i, r + j] += hp * hp * p11 + hp * (p12 + p21) + p22
+            H[r + i, r + j] += v + hp * hp * p11 + hp * (p12 + p21) + p22
             H[i, 2 * r + j] += bh * q + gh * m + first
-            H[r + i, 2 * r + j] += bh * mt + hp * first + second
+            H[r + i, 2 * r + j] += bh * mt + gh * v + hp * first + second
             H[2 * r + i, 2 * r + j] += (
-                bh * bh * q + bh * gh * (m + mt) + c1 * first + c2 * (c1 * p12 + c2 * P[r + j, r + i])
+                bh * bh * q + bh * gh * (m + mt) + gh * gh * v + c1 * first + c2 * (c1 * p12 + c2 * P[r + j, r + i])
             )
 
 
 @njit(cache=True)
 def _add_first(g, row, bh, Eq, p):
-    """The gradients that belong to `_add_second`."""
+    """The gradients that belong to `add_second`."""
     r = len(Eq)
     hp, c1, c2 = row
     for i in range(r):
@@ -115,7 +115,7 @@ def _add_first(g, row, bh, Eq, p):
 
 
 @njit(cache=True)
-def _eliminate(H, g, L, right, gains, moves, inverse, P, p):
+def eliminate(H, g, L, right, gains, moves, inverse, P, p):
     """Minimise over da: da = moves + gains dx; P, p become the value of the state before. False if Q_aa is indefinite.
 
     Returns also q_aᵀ moves, the change of cost to first order.
@@ -124,7 +124,7 @@ def _eliminate(H, g, L, right, gains, moves, inverse, P, p):
     for i in range(r):
         for j in range(r):
             L[i, j] = 0.5 * (H[2 * r + i, 2 * r + j] + H[2 * r + j, 2 * r + i])
-    if not _cholesky(L.copy(), L):
+    if not cholesky(L.copy(), L):
         return False, 0.0
     slope = 0.0
     for i in range(r):
@@ -133,7 +133,7 @@ def _eliminate(H, g, L, right, gains, moves, inverse, P, p):
         right[i, 2 * r] = -g[2 * r + i]
         for j in range(r):
             right[i, 2 * r + 1 + j] = 1.0 if i == j else 0.0
-    _cholesky_solve(L, right)
+    cholesky_solve(L, right)
     for i in range(r):
         for j in range(2 * r):
             gains[i, j] = right[i, j]
@@ -169,19 +169,25 @@ def sweep(system, plan, Q, Vq, W, Gq, Gv, s, effort, key, Hk, Eq, theta, mu, PT,
     work = workspace(system)
     J, H, g = np.empty((r, 3 * r)), np.empty((3 * r, 3 * r)), np.empty(3 * r)
     Mqq, Mqv, none = np.zeros((r, r)), np.zeros((r, r)), np.zeros((r, r))
+    Sqq, Sqv = np.empty((r, r)), np.empty((r, r))
     L, right, still = np.empty((r, r)), np.empty((r, 3 * r + 1)), np.zeros(r)
     P0[:] = PT
     p0[:] = pT
     slope = 0.0
     for n in range(T - 1, -1, -1):
         bh, gh, row = plan[n, 0], plan[n, 1], (plan[n, 2], plan[n, 3], plan[n, 4])
-        _jacobian(Gq[n], Gv[n], bh, gh, J)
+        jacobian(Gq[n], Gv[n], bh, gh, J)
         _costs(J, W[n], effort[n], mu, H, g)
         if theta > 0.0:
             curvature(system, Q[n], Vq[n], -s[n], work, Mqq, Mqv)
-        _add_second(H, row, bh, gh, Hk[key[n]] if key[n] >= 0 else none, theta, Mqq, Mqv, P0)
+        weight = Hk[key[n]] if key[n] >= 0 else none
+        for i in range(r):
+            for j in range(r):
+                Sqq[i, j] = weight[i, j] + theta * Mqq[i, j]
+                Sqv[i, j] = theta * Mqv[i, j]
+        add_second(H, row, bh, gh, Sqq, Sqv, none, P0)
         _add_first(g, row, bh, Eq[n] if key[n] >= 0 else still, p0)
-        ok, change = _eliminate(H, g, L, right, gains[n], moves[n], inverse[n], P0, p0)
+        ok, change = eliminate(H, g, L, right, gains[n], moves[n], inverse[n], P0, p0)
         if not ok:
             return False, 0.0
         slope += change

@@ -1,0 +1,156 @@
+"""What disturbs a run: pushes, wind and any force, as reduced forces of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.direct.steering.motion import Force, projected_force
+from cajole.errors import InputError
+from cajole.reduction import ReducedModel
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class Disturbance(Protocol):
+    """A force that knows itself in reduced coordinates: w (steps, r) on the steps into frames first, first + 1, ..."""
+
+    def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Push:
+    """A constant force (3,) [N] on one vertex from `time` [s] on for `duration` [s], at least one step."""
+
+    vertex: int
+    force: tuple[float, float, float]
+    time: float = 0.0
+    duration: float = 0.1
+
+    def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
+        vertex, force = checked_push(model, self.vertex, self.force, self.duration)
+        begin = round(checks.positive(self.time, "the time of a push (s)", zero=True) / dt) + 1
+        frame = np.arange(first, first + steps)
+        active = (frame >= begin) & (frame < begin + steps_of(self.duration, dt))
+        return active[:, None] * (force @ model.basis[3 * vertex : 3 * vertex + 3])
+
+
+def checked_push(model: ReducedModel, vertex: int, force: ArrayLike, duration: float) -> tuple[int, Array]:
+    """The vertex and the force (3,) [N] of a push; InputError names what is wrong with them."""
+    checks.positive(duration, "the duration of a push (s)")
+    pushed = int(checks.index_array([vertex], "the pushed vertex", (1,), model.body.count)[0])
+    return pushed, checks.real_array(force, "the force of a push (N)", (3,))
+
+
+def steps_of(duration: float, dt: float) -> int:
+    """How many steps a push of `duration` [s] lasts."""
+    return max(1, round(duration / dt))
+
+
+@dataclass(frozen=True)
+class Wind:
+    """Perlin noise that drifts through space: an acceleration [m/s²], so that heavy parts are pushed as light ones.
+
+    strength [m/s²]: root mean square; scale: size of a gust in body sizes; pace: gusts passing in a second;
+    patches: how many points of the body it is sampled at. The same seed gives the same wind.
+    """
+
+    strength: float
+    scale: float = 0.5
+    pace: float = 1.0
+    seed: int = 0
+    direction: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    patches: int = 24
+    _made: dict[int, tuple[Array, Array]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
+        places, shapes = self._patches(model)
+        times = dt * np.arange(first, first + steps)
+        drifted = places - (self._direction() * self.pace) * times[:, None, None]
+        return perlin(drifted.reshape(-1, 3), self.seed).reshape(steps, -1) @ shapes
+
+    def _direction(self) -> Array:
+        direction = checks.real_array(self.direction, "the wind's direction", (3,))
+        length = float(np.linalg.norm(direction))
+        if not length > 0:
+            raise InputError("the wind's direction is zero")
+        return direction / length
+
+    def _patches(self, model: ReducedModel) -> tuple[Array, Array]:
+        """Where the noise is sampled, in gusts (k, 3), and the reduced force of a unit of each component (3k, r)."""
+        made = self._made.get(id(model))
+        if made is None:
+            self._made.clear()
+            made = self._made[id(model)] = self._new_patches(model)
+        return made
+
+    def _new_patches(self, model: ReducedModel) -> tuple[Array, Array]:
+        strength = checks.positive(self.strength, "the wind's strength (m/s²)", zero=True)
+        scale = checks.positive(self.scale, "the wind's scale (body sizes)") * model.body.size
+        checks.positive(self.pace, "the wind's pace (1/s)", zero=True)
+        points = model.body.vertices
+        chosen = spread(points, checks.count(self.patches, "the wind's patches"))
+        nearest = np.argmin(((points[:, None] - points[chosen]) ** 2).sum(axis=2), axis=1)
+        loads = np.zeros((len(chosen), 3, model.size))
+        rows = model.mass_basis.reshape(-1, 3, model.size)
+        np.add.at(loads, nearest, rows)
+        return points[chosen] / scale, strength / PERLIN_RMS * loads.reshape(-1, model.size)
+
+
+def spread(points: Array, count: int) -> NDArray[np.int64]:
+    """Indices of `count` points far from one another, each the farthest from those before it."""
+    chosen = [int(np.argmin(((points - points.mean(axis=0)) ** 2).sum(axis=1)))]
+    distance = np.full(len(points), np.inf)
+    while len(chosen) < min(count, len(points)):
+        distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+        chosen.append(int(np.argmax(distance)))
+    return np.array(chosen)
+
+
+# Root mean square of one component of `perlin` over space (measured on 10⁶ points).
+PERLIN_RMS = 0.262
+
+
+def perlin(points: Array, seed: int) -> Array:
+    """Gradient noise (k, 3), three independent components in about [-1, 1], smooth, zero on the integer lattice."""
+    table, gradients = _lattice(seed)
+    corner = np.floor(points).astype(np.int64)
+    inside = points - corner
+    fade = inside**3 * (inside * (6.0 * inside - 15.0) + 10.0)
+    total = np.zeros((len(points), 3))
+    for offset in np.ndindex(2, 2, 2):
+        at = (corner + offset) % 256
+        hashed = table[(table[(table[at[:, 0]] + at[:, 1]) % 256] + at[:, 2]) % 256]
+        share = np.where(offset, fade, 1.0 - fade).prod(axis=1)
+        total += share[:, None] * np.einsum("ckx,kx->kc", gradients[:, hashed], inside - offset)
+    return total
+
+
+@cache
+def _lattice(seed: int) -> tuple[NDArray[np.int64], Array]:
+    random = np.random.default_rng(seed)
+    table = random.permutation(256)
+    gradients = random.standard_normal((3, 256, 3))
+    return table, gradients / np.linalg.norm(gradients, axis=2, keepdims=True)
+
+
+Disturbances = Force | Disturbance | Sequence[Disturbance]
+
+
+def reduced_disturbance(model: ReducedModel, what: Disturbances, dt: float, steps: int) -> Array:
+    """w (steps, r) of anything `run` takes as its force, on the steps into frames 1 ... steps."""
+    if what is None:
+        return np.zeros((steps, model.size))
+    several: Sequence[object] = what if isinstance(what, list | tuple) else [what]
+    parts = [part for part in several if isinstance(part, Disturbance)]
+    if len(parts) == len(several):
+        total = sum((part.reduced(model, dt, 1, steps) for part in parts), np.zeros((steps, model.size)))
+        return checks.finite_result(np.asarray(total), "the disturbance")
+    return projected_force(model, what, steps + 1, dt)[1:]  # type: ignore[arg-type]
