@@ -1,0 +1,103 @@
+"""What the tests give to workers: functions that other processes can import."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import cajole as cj
+from bodies import beam_body
+from cajole.linalg.threads import factor_threads
+
+Array = NDArray[np.float64]
+
+
+def double(item: int) -> int:
+    return 2 * item
+
+
+def slow_first(item: int) -> int:
+    """The first item is the last to finish."""
+    time.sleep(0.3 if item == 0 else 0.0)
+    return item
+
+
+def seeded(seed: int) -> Array:
+    """Products large enough that BLAS would share them among threads."""
+    matrix = np.random.default_rng(seed).normal(size=(300, 300))
+    return np.linalg.solve(matrix @ matrix.T + np.eye(300), matrix[:, 0])
+
+
+def swing(speed: float) -> Array:
+    """A small beam let go with a speed: the sparse solver, sums over vertices, Newton's decisions."""
+    body = beam_body((6, 2, 2))
+    velocity = np.zeros((body.count, 3))
+    velocity[body.free, 2] = speed * body.vertices[body.free, 0]
+    return np.asarray(cj.simulate(body, frames=8, dt=0.01, start=cj.State(velocity=velocity)).positions)
+
+
+def numbers(seed: int) -> tuple[Array, Array]:
+    return seeded(seed), swing(-1.5 * seed)
+
+
+def threads(_: int) -> tuple[int, int]:
+    """Most BLAS threads, and those of the sparse solver."""
+    import scipy.linalg  # noqa: F401  its OpenBLAS must be loaded to be asked
+    from threadpoolctl import threadpool_info
+
+    blas = [library["num_threads"] for library in threadpool_info() if library["internal_api"] == "openblas"]
+    return max(blas), factor_threads()
+
+
+def dies_at_first(item: tuple[int, str]) -> int:
+    """Ends its process the first time, which a file remembers."""
+    number, marker = item
+    if number % 2 == 0 and not Path(f"{marker}{number}").exists():
+        Path(f"{marker}{number}").write_text("")
+        os._exit(3)
+    return number
+
+
+def dies_at_two(item: int) -> int:
+    if item == 2:
+        os._exit(7)
+    return item
+
+
+def fails_at_two(item: int) -> int:
+    if item == 2:
+        raise ValueError("two is too many")
+    return item
+
+
+def input_fails_at_two(item: int) -> int:
+    if item == 2:
+        raise cj.InputError("two is too many")
+    return item
+
+
+class Awkward(Exception):
+    """Cannot be made again from its arguments, so it cannot travel."""
+
+    def __init__(self, one: str, two: str):
+        super().__init__(one + two)
+
+
+def fails_awkwardly(item: int) -> int:
+    raise Awkward("not to be ", f"sent {item}")
+
+
+def answers_awkwardly(item: int) -> Any:
+    return lambda: item
+
+
+def waits(item: tuple[float, str]) -> None:
+    """Leaves a file with its process number, then sleeps."""
+    seconds, folder = item
+    (Path(folder) / str(os.getpid())).write_text("")
+    time.sleep(seconds)
