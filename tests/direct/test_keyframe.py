@@ -115,7 +115,9 @@ def _model_of(task: Problem) -> cj.reduction.ReducedSolid:
     from cajole.reduction.polynomial import Polynomial
 
     r = len(task.bias)
-    return ReducedSolid(beam(), np.zeros((3 * beam().count, r)), Polynomial(*task.system[:3]))
+    model = ReducedSolid(beam(), np.zeros((3 * beam().count, r)), Polynomial(*task.system[:3]))
+    model.system = task.system
+    return model
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.25])

@@ -13,6 +13,7 @@ from bodies import Array, beam_body
 from cajole.mesh import box_tets
 from cajole.reduction import ReducedSolid, kernels_motion, reduce
 from cajole.reduction.trajectory import (
+    RolloutLive,
     Trajectory,
     adjoint,
     follow,
@@ -256,6 +257,69 @@ def test_guess_agreement() -> None:
     cold = rollout(model.system, plan, start, W)
     warm = rollout(model.system, plan, start, W, guess=cold.A + 0.1 * abs(cold.A).max())
     np.testing.assert_allclose(warm.Q, cold.Q, rtol=0, atol=1e-10)
+
+
+def test_prediction_order() -> None:
+    """Where Newton starts is wrong by the square of the step: halving every change quarters the error."""
+    model, steps = model_with(0.02), 0.001 * 0.5 ** np.arange(5)
+    errors = []
+    for h in steps:
+        W = np.array([np.zeros(4), 100 * h * (model.stiffness() @ state_of(model, 4))])
+        start = predictor(model.system, state_of(model), state_of(model, 5), h)
+        path = rollout(model.system, newmark_plan(np.full(3, h)), start, W)
+        work = kernels_motion.workspace(model.system)
+        assert kernels_motion._predict(newmark_plan(np.full(3, h))[1], path.arrays, 1, work)
+        errors.append(np.linalg.norm(work[1][4] - path.A[1]))
+    assert regressed_order(steps, np.array(errors)) > 1.8
+
+
+def test_solve_twin_agreement() -> None:
+    """Elimination with pivots equals LAPACK, also where the first pivot is zero; a singular matrix is told."""
+    random = np.random.default_rng(0)
+    for size in (1, 2, 7, 24):
+        A, b = random.normal(size=(size, size)), random.normal(size=size)
+        A[0, 0] = 1.0 if size == 1 else 0.0
+        x = b.copy()
+        assert kernels_motion._solve(A.copy(), x)
+        np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-9)
+    assert not kernels_motion._solve(np.ones((2, 2)), np.ones(2))
+
+
+def test_live_agreement() -> None:
+    """Steps made one at a time are those of a rollout; so they are with a constant force beside the model."""
+    model, h = model_with(0.02), 0.01
+    W, q, v = pushes(model, 12, h), state_of(model), state_of(model, 5)
+    path = model.rollout(W, h, state=q, velocity=v)
+    bias = state_of(model, 8)
+    live, biased = RolloutLive(model.system, q, v, h), RolloutLive(model.system, q, v, h, bias=bias)
+    away = rollout(model.system, newmark_plan(np.full(13, h)), _biased_start(model, q, v, h, bias), W - bias)
+    for n in range(12):
+        live.advance(W[n])
+        biased.advance(W[n])
+        for ours, theirs in ((live.state, path.Q[n]), (live.velocity, path.Vq[n]), (biased.state, away.Q[n])):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10 * abs(path.Vq).max())
+        np.testing.assert_allclose(live.predictor, (path.P[n + 1], path.V[n + 1]), rtol=0, atol=1e-10)
+
+
+def _biased_start(model: ReducedSolid, q: Array, v: Array, h: float, bias: Array) -> tuple[Array, Array]:
+    P, V = predictor(model.system, q, v, h)
+    return P - 0.25 * h**2 * bias, V - 0.5 * h * bias
+
+
+def test_live_bad_input() -> None:
+    """What cannot be done is refused, and the motion goes on as if it had not been asked."""
+    model, h = model_with(0.02), 0.01
+    W = pushes(model, 2, h)
+    path = model.rollout(W, h)
+    live = RolloutLive(model.system, np.zeros(4), np.zeros(4), h)
+    live.advance(W[0])
+    with pytest.raises(cj.InputError, match=r"control has shape \(5,\), but \(4,\)"):
+        live.advance(np.zeros(5))
+    with pytest.raises(cj.NotConverged, match="the step did not converge; use a smaller dt, or a smaller control"):
+        live.advance(np.full(4, 1e200))
+    np.testing.assert_array_equal(live.state, path.Q[0])
+    live.advance(W[1])
+    np.testing.assert_allclose(live.state, path.Q[1], rtol=0, atol=1e-12)
 
 
 def test_packed_motion_agreement() -> None:

@@ -14,8 +14,9 @@ from reduced_cases import reduced, solid, state_of
 from bodies import Array
 from cajole.body import BodySolid, MaterialStVK
 from cajole.mesh import read_veg
-from cajole.reduction import ReducedSolid, kernels, reduce
-from cajole.reduction.polynomial import PACKED_SIZE, polynomial
+from cajole.reduction import ReducedSolid, kernels, kernels_solid, reduce
+from cajole.reduction.model import by_triples
+from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
 from cajole.reduction.trajectory import newmark_plan, rollout
 from derivatives import check_derivative
 
@@ -105,8 +106,38 @@ def test_tables_twin_agreement() -> None:
         v, w = state_of(model, 5), state_of(model, 6)
         kernels.stiffness_change(z, v, model.tables.C1, C2, y, k1, k2, K)
         near(K, S3 @ v + S4 @ z @ v)
-        kernels.stiffness_second(v, w, C2, y, k2, K)
-        near(K, S4 @ v @ w)
+        check_triples(by_triples(Polynomial(S2, model.tables.C1, C2)), S2, S3, S4, (z, v, w))
+
+
+def check_triples(
+    tables: tuple[Array, Array], S2: Array, S3: Array, S4: Array, states: tuple[Array, Array, Array]
+) -> None:
+    """The tables of motion, and what is made of them, against the whole symmetric tensors."""
+    (C1, C3), (z, v, w), r = tables, states, len(S2)
+    i, j = np.tril_indices(r)
+    triples = np.array([(a, b, c) for a in range(r) for b in range(a + 1) for c in range(b + 1)]).T
+    near(C1, S3[:, i, j])
+    near(C3, S4[:, *triples])
+    k1, k2 = np.empty((2, len(i)))
+    T, f, K, H = np.empty(C3.shape[1]), np.empty(r), np.empty((r, r)), np.eye(r)
+    W = kernels_solid.tangent(z, S2, C1, C3, k1, k2, T, f, K)
+    near(W, z @ (S2 / 2 + S3 @ z / 6 + S4 @ z @ z / 24) @ z)
+    near(f, (S2 + S3 @ z / 2 + S4 @ z @ z / 6) @ z)
+    near(K, S2 + S3 @ z + S4 @ z @ z / 2)
+    near(T, (S4 @ z)[*triples])
+    kernels_solid.tangent_change(v, C1, T, k1, k2, 0.3, H)
+    near(H, np.eye(r) + 0.3 * (S3 @ v + S4 @ z @ v))
+    kernels_solid.combine(C3, v, T)
+    kernels_solid.contract(T, w, k2)
+    near(k2, (S4 @ v @ w)[i, j])
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 7, 8])
+def test_combine_twin_agreement(rows: int) -> None:
+    table, z = np.random.default_rng(0).normal(size=(rows, 13)), np.random.default_rng(1).normal(size=rows)
+    out = np.full(13, np.nan)
+    kernels_solid.combine(table, z, out)
+    near(out, z @ table, 1e-14)
 
 
 def test_small_kernels_twin_agreement() -> None:

@@ -1,7 +1,8 @@
-"""Compiled pieces of the reduced St. Venant-Kirchhoff polynomial.
+"""Compiled pieces of the tables of the reduced St. Venant-Kirchhoff polynomial, as they are made and kept.
 
 Pairs (i <= j) are numbered row by row. With y the products z_i z_j, K(z) = K0 + unpack(C1 z) + unpack(C2 y), and by
-Euler's theorem the force needs no table of its own: f = K0 z + ½ unpack(C1 z) z + ⅓ unpack(C2 y) z.
+Euler's theorem the force needs no table of its own: f = K0 z + ½ unpack(C1 z) z + ⅓ unpack(C2 y) z. Motion has its
+own order of the same numbers, see `kernels_solid`.
 """
 
 from __future__ import annotations
@@ -155,20 +156,5 @@ def stiffness_change(z, v, C1, C2, y, k1, k2, H):
     for i in range(r):
         for j in range(i, r):
             H[i, j] = k1[t] + k2[t]
-            H[j, i] = H[i, j]
-            t += 1
-
-
-@njit(cache=True, fastmath=FAST)
-def stiffness_second(v, w, C2, y, k2, H):
-    """S4:(v w), the second derivative of K along v and w."""
-    r = len(v)
-    products_change(v, w, y)
-    weigh(y, r, C2.shape[0] != len(y))
-    quartic(C2, y, k2)
-    t = 0
-    for i in range(r):
-        for j in range(i, r):
-            H[i, j] = k2[t]
             H[j, i] = H[i, j]
             t += 1

@@ -3,7 +3,7 @@
 State x_n = (P_n, V_n). In each step a solves G = a + d(q, v) + f(q) - w = 0 with q = P + bh a, v = V + gh a; then
 P' = P + hp V + c1 a, V' = V + c2 a. With Gq = ∂(d+f)/∂q, Gv = ∂d/∂v and Ga = I + gh Gv + bh Gq:
     da = Ga⁻¹ (dw - Gq dP - Gv dV).
-A system is a tuple (K0, C1, C2, alpha, beta, X, U, spring, edges): a polynomial (solids) when U is empty, else springs
+A system is a tuple (K0, C1, C3, alpha, beta, X, U, spring, edges): a polynomial (solids) when U is empty, else springs
 between rest positions X (n, 3) with basis rows U (3n, r): rows (k, rest length, c) in `spring`, ends in `edges` (m, 2).
 """
 
@@ -12,70 +12,53 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from cajole.reduction import kernels
+from cajole.reduction.kernels_solid import curvature_solid, evaluate_solid
 from cajole.reduction.kernels_springs import curvature_springs, evaluate_springs
 
+# Loops instead of array expressions, and one rollout for all: an expression is a function to compile, and what calls
+# `step` compiles its own copy of it.
 FAST = {"contract", "reassoc", "nsz"}
-force_stiffness, stiffness_change, stiffness_second = (
-    kernels.force_stiffness,
-    kernels.stiffness_change,
-    kernels.stiffness_second,
-)
 CONVERGED, FAILED = 0, 1
+# Where no shorter step lowers the residual any more, a relative one of this size is taken for rounding.
+ROUNDING = 1e-8
+# The shortest part of a Newton step that is tried before its direction is given up.
+SHORTEST = 0.5**13
 
 
 @njit(cache=True)
 def workspace(system):
-    """Arrays that an evaluation writes to, made once for a trajectory."""
-    C1, U = system[1], system[6]
-    pairs, rows, r = C1.shape[0], U.shape[0], max(C1.shape[1], U.shape[1])
-    return np.empty((3, pairs)), np.empty((r, r)), np.empty((3, rows)), np.empty((rows, r)), np.empty((rows, r))
+    """Arrays that a step writes to, made once for a trajectory: of pairs, triples, vectors, a matrix; of springs."""
+    pairs, triples, rows = system[1].shape[1], system[2].shape[1], system[6].shape[0]
+    r = max(system[0].shape[1], system[6].shape[1])
+    return (
+        (np.empty(pairs), np.empty(pairs), np.empty(triples)),
+        (np.empty(r), np.empty(r), np.empty(r), np.empty((r, r)), np.empty(r), np.zeros(r)),
+        (np.empty(rows), np.empty(rows), np.empty(rows), np.empty((rows, r)), np.empty((rows, r))),
+    )
 
 
 @njit(cache=True, fastmath=FAST)
 def evaluate(system, q, v, work, F, Gq, Gv):
     """F = f(q) + d(q, v), Gq = ∂F/∂q, Gv = ∂F/∂v."""
     if system[6].shape[0] == 0:
-        _evaluate_solid(system, q, v, work, F, Gq, Gv)
+        k1, k2, T = work[0]
+        evaluate_solid(system[0], system[1], system[2], system[3], system[4], q, v, k1, k2, T, F, Gq, Gv)
     else:
-        X, U, spring, edges, x = system[5], system[6], system[7], system[8], work[2]
-        evaluate_springs(X, U, spring, edges, q, v, x[0], x[1], x[2], work[3], work[4], F, Gq, Gv)
-
-
-@njit(cache=True, fastmath=FAST)
-def _evaluate_solid(system, q, v, work, F, Gq, Gv):
-    K0, C1, C2, alpha, beta = system[0], system[1], system[2], system[3], system[4]
-    table, H = work[0], work[1]
-    r = len(q)
-    force_stiffness(q, K0, C1, C2, table[0], table[1], table[2], F, Gq)
-    for i in range(r):
-        total = alpha * v[i]
-        for j in range(r):
-            k = beta * Gq[i, j]
-            Gv[i, j] = k
-            total += k * v[j]
-        Gv[i, i] += alpha
-        F[i] += total
-    if beta != 0.0:
-        stiffness_change(q, v, C1, C2, table[0], table[1], table[2], H)
-        for i in range(r):
-            for j in range(r):
-                Gq[i, j] += beta * H[i, j]
+        X, U, spring, edges = system[5], system[6], system[7], system[8]
+        x, rate, load, Y, Z = work[2]
+        evaluate_springs(X, U, spring, edges, q, v, x, rate, load, Y, Z, F, Gq, Gv)
 
 
 @njit(cache=True, fastmath=FAST)
 def curvature(system, q, v, lam, work, Mqq, Mqv):
     """Second derivatives of λ·(f + d): Mqq = ∂²/∂q², Mqv = ∂²/∂q∂v (rows q)."""
     if system[6].shape[0] == 0:
-        table, beta = work[0], system[4]
-        stiffness_change(q, lam, system[1], system[2], table[0], table[1], table[2], Mqq)
-        Mqv[:] = beta * Mqq
-        if beta != 0.0:
-            stiffness_second(v, lam, system[2], table[0], table[2], work[1])
-            Mqq += beta * work[1]
-        return
-    X, U, spring, edges, x = system[5], system[6], system[7], system[8], work[2]
-    curvature_springs(X, U, spring, edges, q, v, lam, x[0], x[1], x[2], work[3], work[4], Mqq, Mqv)
+        k1, k2, T = work[0]
+        curvature_solid(system[1], system[2], system[4], q, v, lam, work[1][0], k1, k2, T, Mqq, Mqv)
+    else:
+        X, U, spring, edges = system[5], system[6], system[7], system[8]
+        x, rate, tilt, Y, Z = work[2]
+        curvature_springs(X, U, spring, edges, q, v, lam, x, rate, tilt, Y, Z, Mqq, Mqv)
 
 
 @njit(cache=True)
@@ -86,7 +69,36 @@ def _effective(Gq, Gv, bh, gh, Ga):
         Ga[i, i] += 1.0
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST)
+def _solve(A, x):
+    """A x = b in place of b, by elimination with row pivots; A is written over. False when A is singular."""
+    r = len(x)
+    for k in range(r):
+        best = k
+        for i in range(k + 1, r):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if not abs(A[best, k]) > 0.0:
+            return False
+        if best != k:
+            x[k], x[best] = x[best], x[k]
+            for j in range(k, r):
+                A[k, j], A[best, j] = A[best, j], A[k, j]
+        inverse = 1.0 / A[k, k]
+        for i in range(k + 1, r):
+            c = A[i, k] * inverse
+            x[i] -= c * x[k]
+            for j in range(k + 1, r):
+                A[i, j] -= c * A[k, j]
+    for i in range(r - 1, -1, -1):
+        total = x[i]
+        for j in range(i + 1, r):
+            total -= A[i, j] * x[j]
+        x[i] = total / A[i, i]
+    return True
+
+
+@njit(cache=True, fastmath=FAST)
 def _norm(x):
     total = 0.0
     for value in x:
@@ -94,147 +106,202 @@ def _norm(x):
     return np.sqrt(total)
 
 
+@njit(cache=True, fastmath=FAST)
+def _residual_norm(a, F, w):
+    total = 0.0
+    for i in range(len(a)):
+        total += (a[i] + F[i] - w[i]) ** 2
+    return np.sqrt(total)
+
+
+@njit(cache=True, fastmath=FAST)
+def _shifted(x, scale, y, out):
+    """out = x + scale y; out may be x."""
+    for i in range(len(x)):
+        out[i] = x[i] + scale * y[i]
+
+
+@njit(cache=True, fastmath=FAST)
+def _add_product(A, x, out):
+    """out += A x."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(len(x)):
+            total += A[i, j] * x[j]
+        out[i] += total
+
+
 @njit(cache=True)
-def step(system, P, V, w, bh, gh, a, work, F, Gq, Gv, Ga, q, v, tolerance, most):
+def step(system, P, V, w, bh, gh, a, work, Gq, Gv, q, v, tolerance, most):
     """Solve a + F(P + bh a, V + gh a) = w by Newton with backtracking, from `a` and into it; q, v, Gq, Gv go along.
 
     Returns CONVERGED, or FAILED when the residual no longer falls and is not down to rounding.
     """
-    q[:] = P + bh * a
-    v[:] = V + gh * a
-    evaluate(system, q, v, work, F, Gq, Gv)
-    residual = a + F - w
-    error = _norm(residual)
-    for _ in range(most):
-        scale = _norm(F) + _norm(w) + _norm(a)
-        if not np.isfinite(error):
+    F, trial, move, Ga = work[1][:4]
+    _shifted(a, 0.0, a, trial)
+    error, scale, length, taken = np.inf, 0.0, 1.0, 0
+    while True:
+        _shifted(P, bh, trial, q)
+        _shifted(V, gh, trial, v)
+        evaluate(system, q, v, work, F, Gq, Gv)
+        if length == 0.0:
+            return CONVERGED if error <= ROUNDING * scale else FAILED
+        now = _residual_norm(trial, F, w)
+        if now < error:
+            error, length = now, 1.0
+            _shifted(trial, 0.0, a, a)
+            scale = _norm(F) + _norm(w) + _norm(a)
+            if error <= tolerance * scale:
+                return CONVERGED
+            if taken == most:
+                return CONVERGED if error <= ROUNDING * scale else FAILED
+            taken += 1
+            for i in range(len(a)):
+                move[i] = a[i] + F[i] - w[i]
+            _effective(Gq, Gv, bh, gh, Ga)
+            if not (_solve(Ga, move) and np.isfinite(_norm(move))):
+                return FAILED
+        elif not np.isfinite(error):
             return FAILED
-        if error <= tolerance * scale:
-            return CONVERGED
-        _effective(Gq, Gv, bh, gh, Ga)
-        move = np.linalg.solve(Ga, residual)
-        if not np.isfinite(_norm(move)):
-            return FAILED
-        length = 1.0
-        lower = False
-        for _ in range(14):
-            trial = a - length * move
-            q[:] = P + bh * trial
-            v[:] = V + gh * trial
-            evaluate(system, q, v, work, F, Gq, Gv)
-            new = trial + F - w
-            now = _norm(new)
-            if now < error:
-                lower = True
-                break
-            length *= 0.5
-        if not lower:
-            # rounding: nothing smaller can be had, and the last derivatives are at hand
-            q[:] = P + bh * a
-            v[:] = V + gh * a
-            evaluate(system, q, v, work, F, Gq, Gv)
-            return CONVERGED if error <= 1e-8 * scale else FAILED
-        a[:] = trial
-        residual[:] = new
-        error = now
-    return CONVERGED if error <= 1e-8 * (_norm(F) + _norm(w) + _norm(a)) else FAILED
+        else:
+            # at rounding nothing smaller can be had: go back, so that the derivatives are those at `a`
+            length = 0.5 * length if length > SHORTEST and error > ROUNDING * scale else 0.0
+        _shifted(a, -length, move, trial)
 
 
 @njit(cache=True)
-def rollout(system, P0, V0, W, plan, guess, tolerance, most, P, V, A, Q, Vq, Gq, Gv):
-    """All steps from (P0, V0) under controls W (T, r); plan rows (bh, gh, hp, c1, c2). Returns the failed step, or -1.
+def _predict(row, path, n, work):
+    """Step n > 0 linearised about the one before, into work; false when that cannot be solved.
 
-    guess: (T, r) accelerations to start Newton from; fills P, V (T+1, r), A, Q, Vq (T, r), Gq, Gv (T, r, r).
+    Ga a = w - (w₋ - a₋) - Gq (P - q₋) - Gv (V - v₋): an error of second order, without an evaluation.
     """
+    W, P, V, A, Q, Vq, Gq, Gv = path
+    gap, Ga, linear = work[1][1], work[1][3], work[1][4]
+    for i in range(len(gap)):
+        linear[i] = W[n, i] - W[n - 1, i] + A[n - 1, i]
+    _shifted(Q[n - 1], -1.0, P[n], gap)
+    _add_product(Gq[n - 1], gap, linear)
+    _shifted(Vq[n - 1], -1.0, V[n], gap)
+    _add_product(Gv[n - 1], gap, linear)
+    _effective(Gq[n - 1], Gv[n - 1], row[0], row[1], Ga)
+    return _solve(Ga, linear) and np.isfinite(_norm(linear))
+
+
+@njit(cache=True)
+def _repeat(A, n):
+    """Start step n from the acceleration of the one before."""
+    for i in range(A.shape[1]):
+        A[n, i] = A[n - 1, i] if n > 0 else 0.0
+
+
+@njit(cache=True)
+def advance(system, plan, n, path, guessed, work, tolerance, most):
+    """Step n of a path (W, P, V, A, Q, Vq, Gq, Gv) whose W[n], P[n], V[n] are there; from A[n] when `guessed`.
+
+    A prediction from which it does not converge gives way to the acceleration before; CONVERGED or FAILED.
+    """
+    W, P, V, A, Q, Vq, Gq, Gv = path
+    linear, missed, row = work[1][4], work[1][5], plan[n]
+    predicted = not guessed and n > 0 and _predict(row, path, n, work)
+    if predicted:
+        # of a smooth motion each prediction misses what the last one did
+        _shifted(linear, 1.0, missed, A[n])
+    elif not guessed:
+        _repeat(A, n)
+    for _ in range(2):
+        found = step(system, P[n], V[n], W[n], row[0], row[1], A[n], work, Gq[n], Gv[n], Q[n], Vq[n], tolerance, most)
+        if found == CONVERGED or not predicted:
+            break
+        predicted = False
+        _repeat(A, n)
+    for i in range(len(missed)):
+        missed[i] = A[n, i] - linear[i] if predicted else 0.0
+        P[n + 1, i] = P[n, i] + row[2] * V[n, i] + row[3] * A[n, i]
+        V[n + 1, i] = V[n, i] + row[4] * A[n, i]
+    return found
+
+
+@njit(cache=True)
+def _feed_back(row, law, n, path, da, dP, dV, Ga):
+    """W[n] += Ga da + Gq dP + Gv dV with da = alpha k + K dx, dx from the trajectory of `law`."""
+    P0, V0, Gq, Gv, gains, moves, alpha = law
+    r = len(da)
+    _shifted(path[1][n], -1.0, P0[n], dP)
+    _shifted(path[2][n], -1.0, V0[n], dV)
+    for i in range(r):
+        total = alpha * moves[n, i]
+        for j in range(r):
+            total += gains[n, i, j] * dP[j] + gains[n, i, r + j] * dV[j]
+        da[i] = total
+    _effective(Gq[n], Gv[n], row[0], row[1], Ga)
+    _add_product(Ga, da, path[0][n])
+    _add_product(Gq[n], dP, path[0][n])
+    _add_product(Gv[n], dV, path[0][n])
+
+
+@njit(cache=True)
+def rollout(system, plan, path, guess, law, tolerance, most):
+    """All T steps from P[0], V[0] under W, plan rows (bh, gh, hp, c1, c2). Returns the failed step, or -1.
+
+    path: (W, P, V, A, Q, Vq, Gq, Gv), W (T, r) and the first rows of P, V (T+1, r) given, the rest filled: A, Q, Vq
+    (T, r), Gq, Gv (T, r, r). guess: (T, r) accelerations to start Newton from, or none (0, r).
+    law: a trajectory to stay near and the plan to return to it, (P, V, Gq, Gv, gains, moves, alpha), gains (T, r, 2r)
+    and moves (T, r); without gains there is none. W then gains Ga da + Gq dP + Gv dV with da = alpha k + K dx.
+    """
+    W, A = path[0], path[3]
     T, r = W.shape
     work = workspace(system)
-    F, Ga = np.empty(r), np.empty((r, r))
-    P[0] = P0
-    V[0] = V0
+    da, dP, dV = np.zeros(r), np.empty(r), np.empty(r)
+    guessed = guess.shape[0] == T
     for n in range(T):
-        bh, gh, hp, c1, c2 = plan[n, 0], plan[n, 1], plan[n, 2], plan[n, 3], plan[n, 4]
-        A[n] = guess[n] if guess.shape[0] == T else (A[n - 1] if n > 0 else 0.0 * W[0])
-        if (
-            step(system, P[n], V[n], W[n], bh, gh, A[n], work, F, Gq[n], Gv[n], Ga, Q[n], Vq[n], tolerance, most)
-            == FAILED
-        ):
+        if law[4].shape[0] == T:
+            _feed_back(plan[n], law, n, path, da, dP, dV, work[1][3])
+        if guessed:
+            _shifted(guess[n], 1.0, da, A[n])
+        if advance(system, plan, n, path, guessed, work, tolerance, most) == FAILED:
             return n
-        P[n + 1] = P[n] + hp * V[n] + c1 * A[n]
-        V[n + 1] = V[n] + c2 * A[n]
     return -1
 
 
 @njit(cache=True)
-def rollout_feedback(
-    system, P0, V0, W, plan, P, V, A, Gq, Gv, gains, moves, alpha, tolerance, most, W2, P2, V2, A2, Q2, Vq2, Gq2, Gv2
-):
-    """A rollout near (P, V, A, W) whose control follows the plan da = alpha k + K dx through the linearised step.
+def advance_live(system, plan, path, w, bias, work, tolerance, most):
+    """One step under w - bias (r,) of a path of two steps, of which the first is the last one made.
 
-    w = w_old + Ga (alpha k + K dx) + Gq dP + Gv dV; gains (T, r, 2r), moves (T, r). Fills W2 and so on, as `rollout`.
+    Nothing is allocated. Afterwards the new step is the first: its position is Q[0], its velocity Vq[0], and the state
+    to go on from P[1], V[1]. A step that fails leaves all of these as they were.
     """
-    T, r = W.shape
-    work = workspace(system)
-    F, Ga = np.empty(r), np.empty((r, r))
-    P2[0] = P0
-    V2[0] = V0
-    dx = np.empty(2 * r)
-    for n in range(T):
-        bh, gh, hp, c1, c2 = plan[n, 0], plan[n, 1], plan[n, 2], plan[n, 3], plan[n, 4]
-        dP, dV = P2[n] - P[n], V2[n] - V[n]
-        dx[:r] = dP
-        dx[r:] = dV
-        da = alpha * moves[n] + np.dot(gains[n], dx)
-        _effective(Gq[n], Gv[n], bh, gh, Ga)
-        W2[n] = W[n] + np.dot(Ga, da) + np.dot(Gq[n], dP) + np.dot(Gv[n], dV)
-        A2[n] = A[n] + da
-        if (
-            step(
-                system, P2[n], V2[n], W2[n], bh, gh, A2[n], work, F, Gq2[n], Gv2[n], Ga, Q2[n], Vq2[n], tolerance, most
-            )
-            == FAILED
-        ):
-            return n
-        P2[n + 1] = P2[n] + hp * V2[n] + c1 * A2[n]
-        V2[n + 1] = V2[n] + c2 * A2[n]
-    return -1
+    W, P, V, A, Q, Vq, Gq, Gv = path
+    r = len(w)
+    _shifted(w, -1.0, bias, W[1])
+    if advance(system, plan, 1, path, False, work, tolerance, most) == FAILED:
+        return FAILED
+    for i in range(r):
+        W[0, i], A[0, i], Q[0, i], Vq[0, i] = W[1, i], A[1, i], Q[1, i], Vq[1, i]
+        P[1, i], V[1, i] = P[2, i], V[2, i]
+        for j in range(r):
+            Gq[0, i, j], Gv[0, i, j] = Gq[1, i, j], Gv[1, i, j]
+    return CONVERGED
 
 
 @njit(cache=True)
-def adjoint(plan, Gq, Gv, Eq, EP, EV, s, lP0, lV0):
+def adjoint(plan, Gq, Gv, Eq, EP, EV, s, lP, lV):
     """Exact gradient through the steps: s_n = dE/dw_n (without the effort itself) for E with ∂E/∂q_n = Eq (T, r).
 
-    EP, EV: ∂E/∂x_T of the state after the last step. lP0, lV0 receive ∂E/∂x_0.
+    EP, EV: ∂E/∂x_T of the state after the last step. lP, lV receive ∂E/∂x_0.
     """
     T, r = Eq.shape
-    Ga = np.empty((r, r))
-    lP, lV = EP.copy(), EV.copy()
+    Ga, minus = np.empty((r, r)), np.empty(r)
+    _shifted(EP, 0.0, EP, lP)
+    _shifted(EV, 0.0, EV, lV)
     for n in range(T - 1, -1, -1):
         bh, gh, hp, c1, c2 = plan[n, 0], plan[n, 1], plan[n, 2], plan[n, 3], plan[n, 4]
-        _effective(Gq[n], Gv[n], bh, gh, Ga)
-        s[n] = np.linalg.solve(Ga.T, bh * Eq[n] + c1 * lP + c2 * lV)
-        lV = lV + hp * lP - np.dot(Gv[n].T, s[n])
-        lP = lP + Eq[n] - np.dot(Gq[n].T, s[n])
-    lP0[:] = lP
-    lV0[:] = lV
-
-
-@njit(cache=True)
-def rollout_pd(system, P0, V0, target, kp, kd, plan, tolerance, most, W, P, V, A, Q, Vq, Gq, Gv):
-    """A rollout pulled to `target` (T, r): w = kp (target - P) - kd V. Fills W and the rest; as `rollout`."""
-    T, r = target.shape
-    work = workspace(system)
-    F, Ga = np.empty(r), np.empty((r, r))
-    P[0] = P0
-    V[0] = V0
-    for n in range(T):
-        bh, gh, hp, c1, c2 = plan[n, 0], plan[n, 1], plan[n, 2], plan[n, 3], plan[n, 4]
-        W[n] = kp * (target[n] - P[n]) - kd * V[n]
-        A[n] = A[n - 1] if n > 0 else W[0]
-        if (
-            step(system, P[n], V[n], W[n], bh, gh, A[n], work, F, Gq[n], Gv[n], Ga, Q[n], Vq[n], tolerance, most)
-            == FAILED
-        ):
-            return n
-        P[n + 1] = P[n] + hp * V[n] + c1 * A[n]
-        V[n + 1] = V[n] + c2 * A[n]
-    return -1
+        for i in range(r):
+            s[n, i] = bh * Eq[n, i] + c1 * lP[i] + c2 * lV[i]
+        _effective(Gq[n].T, Gv[n].T, bh, gh, Ga)
+        _solve(Ga, s[n])
+        _shifted(lV, hp, lP, lV)
+        _shifted(lP, 1.0, Eq[n], lP)
+        for i in range(r):
+            minus[i] = -s[n, i]
+        _add_product(Gv[n].T, minus, lV)
+        _add_product(Gq[n].T, minus, lP)

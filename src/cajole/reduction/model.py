@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from cajole.body import Body, BodySolid, BodySprings
 from cajole.dynamics import Modes
 from cajole.errors import FileError, InputError
 from cajole.progress import Progress
-from cajole.reduction import kernels
+from cajole.reduction import kernels_solid as kernels
 from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import orthonormal
 from cajole.reduction.polynomial import Polynomial, polynomial
@@ -22,6 +22,7 @@ from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_s
 from cajole.storage import read_arrays
 
 Array = NDArray[np.float64]
+Index = NDArray[np.signedinteger[Any]]
 
 # How far UᵀMU may be from the identity before a loaded basis is refused.
 ORTHONORMAL = 1e-8
@@ -39,8 +40,6 @@ class ReducedSolid(ReducedModel):
         super().__init__(basis)
         self.body, self.tables = body, tables
         self.alpha, self.beta = body.alpha, body.beta
-        pairs = self.size * (self.size + 1) // 2
-        self._work = np.empty((3, pairs))
 
     def energy(self, state: ArrayLike) -> float:
         return self._evaluate(state)[0]
@@ -53,53 +52,69 @@ class ReducedSolid(ReducedModel):
 
     def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
         z, v = self._checked(state), self._checked(direction, "direction")
-        out = np.empty((self.size, self.size))
-        kernels.stiffness_change(z, v, self.tables.C1, self.tables.C2, *self._work, out)
+        (_, C1, C3), (k1, k2, T) = self.system[:3], self._work
+        out = np.zeros((self.size, self.size))
+        kernels.combine(C3, z, T)
+        kernels.tangent_change(v, C1, T, k1, k2, 1.0, out)
         return out
 
     @cached_property
     def system(self) -> tuple:
         none, no_ends = np.empty((0, 0)), np.empty((0, 2), dtype=np.int64)
-        return (self.tables.K0, self.tables.C1, self.tables.C2, self.alpha, self.beta, none, none, none, no_ends)
+        return (self.tables.K0, *by_triples(self.tables), self.alpha, self.beta, none, none, none, no_ends)
 
     def arrays(self) -> dict[str, Array]:
         return {"K0": self.tables.K0, "C1": self.tables.C1, "C2": self.tables.C2}
 
+    @cached_property
+    def _work(self) -> tuple[Array, Array, Array]:
+        C1, C3 = self.system[1:3]
+        return np.empty(C1.shape[1]), np.empty(C1.shape[1]), np.empty(C3.shape[1])
+
     def _evaluate(self, state: ArrayLike) -> tuple[float, Array, Array]:
         z = self._checked(state)
         f, K = np.empty(self.size), np.empty((self.size, self.size))
-        W = kernels.force_stiffness(z, self.tables.K0, self.tables.C1, self.tables.C2, *self._work, f, K)
+        W = kernels.tangent(z, *self.system[:3], *self._work, f, K)
         checks.finite_result(f, "the reduced force")
         return float(W), f, K
 
 
+def by_triples(tables: Polynomial) -> tuple[Array, Array]:
+    """C1 (r, P) and C3 (r, N), the third and fourth derivatives of the energy in the order of `kernels_solid`."""
+    r = len(tables.K0)
+    number = np.empty((r, r), dtype=np.int64)
+    upper = np.triu_indices(r)
+    number[upper] = number[upper[::-1]] = np.arange(len(upper[0]))
+    i, j = np.tril_indices(r)
+    pairs = number[i, j]
+    # the triples (i, j, k) of an i are all pairs (j, k) of the coordinates up to it
+    first = np.repeat(np.arange(r), (np.arange(r) + 1) * (np.arange(r) + 2) // 2)
+    rest = np.concatenate([pairs[: (k + 1) * (k + 2) // 2] for k in range(r)])
+    C3 = 2.0 * _quartic(tables.C2, number[:, first], rest, upper)
+    return np.ascontiguousarray(tables.C1[pairs].T), np.ascontiguousarray(C3)
+
+
+def _quartic(C2: Array, rows: Index, columns: Index, upper: tuple[Index, Index]) -> Array:
+    """Entries of the symmetric quartic table by pairs, from either way of storing it."""
+    size = len(upper[0])
+    if C2.shape[0] == size > 1:
+        return C2[rows, columns] / np.where(upper[0] == upper[1], 1.0, 2.0)[columns]
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    return C2[0, low * size - low * (low - 1) // 2 + high - low]
+
+
+class _Options(TypedDict, total=False):
+    cubature: bool | float
+    poses: ArrayLike | None
+    progress: Progress | None
+
+
 @overload
-def reduce(
-    body: BodySolid,
-    basis: Modes | ArrayLike,
-    *,
-    cubature: bool | float = False,
-    poses: ArrayLike | None = None,
-    progress: Progress | None = None,
-) -> ReducedSolid: ...
+def reduce(body: BodySolid, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSolid: ...
 @overload
-def reduce(
-    body: BodySprings,
-    basis: Modes | ArrayLike,
-    *,
-    cubature: bool | float = False,
-    poses: ArrayLike | None = None,
-    progress: Progress | None = None,
-) -> ReducedSprings: ...
+def reduce(body: BodySprings, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSprings: ...
 @overload
-def reduce(
-    body: Body,
-    basis: Modes | ArrayLike,
-    *,
-    cubature: bool | float = False,
-    poses: ArrayLike | None = None,
-    progress: Progress | None = None,
-) -> ReducedModel: ...
+def reduce(body: Body, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedModel: ...
 def reduce(
     body: Body,
     basis: Modes | ArrayLike,
@@ -147,7 +162,12 @@ def _restored(body: Body, basis: Array, data: dict[str, Any]) -> ReducedModel:
         return restored_springs(body, basis, data["springs"], data["weights"])
     if not isinstance(body, BodySolid):
         raise InputError(f"body must be a BodySolid or a BodySprings, not {type(body).__name__}")
-    return ReducedSolid(body, basis, Polynomial(data["K0"], data["C1"], data["C2"]))
+    tables, r = Polynomial(data["K0"], data["C1"], data["C2"]), basis.shape[1]
+    pairs = r * (r + 1) // 2
+    whole = tables.C2.shape in ((pairs, pairs), (1, pairs * (pairs + 1) // 2))
+    if not whole or tables.K0.shape != (r, r) or tables.C1.shape != (pairs, r):
+        raise ValueError("the tables do not fit the basis")
+    return ReducedSolid(body, basis, tables)
 
 
 def _refuse_fixed(body: Body, columns: Array) -> None:

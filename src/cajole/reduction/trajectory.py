@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole import checks
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as kernels
 
@@ -31,6 +32,11 @@ class Trajectory:
     Gq: Array
     Gv: Array
 
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """As the compiled steps take them."""
+        return self.W, self.P, self.V, self.A, self.Q, self.Vq, self.Gq, self.Gv
+
 
 def newmark_plan(steps: Array) -> Array:
     """Rows (bh, gh, hp, c1, c2) of average-acceleration steps; steps (T+1,): h of each step and of the one after it."""
@@ -48,25 +54,56 @@ def rollout(
     system: tuple, plan: Array, start: tuple[Array, Array], W: Array, *, guess: Array | None = None
 ) -> Trajectory:
     """Simulate under W from the predictor state `start`. Raises NotConverged naming the step."""
-    arrays = empty(*W.shape)
-    first = np.empty((0, W.shape[1])) if guess is None else guess
-    failed = kernels.rollout(system, *start, W, plan, first, TOLERANCE, MOST_ITERATIONS, *arrays)
+    path, failed = _run(system, plan, start, W, guess=guess)
     if failed >= 0:
         raise NotConverged(f"step {failed + 1} did not converge; use a smaller dt, or smaller controls")
-    return Trajectory(W, *arrays)
+    return path
 
 
 def follow(
     system: tuple, plan: Array, start: tuple[Array, Array], old: Trajectory, gains: Array, moves: Array, alpha: float
 ) -> Trajectory | None:
-    """A closed-loop rollout near `old`; None when a step does not converge."""
-    arrays = empty(*old.W.shape)
-    W = np.empty_like(old.W)
-    failed = kernels.rollout_feedback(
-        system, *start, old.W, plan, old.P, old.V, old.A, old.Gq, old.Gv, gains, moves, alpha, TOLERANCE,
-        MOST_ITERATIONS, W, *arrays,
-    )  # fmt: skip
-    return None if failed >= 0 else Trajectory(W, *arrays)
+    """A closed-loop rollout near `old`; None when a step does not converge.
+
+    w = w_old + Ga (alpha k + K dx) + Gq dP + Gv dV: the plan da = alpha k + K dx through the linearised step.
+    """
+    law = (old.P, old.V, old.Gq, old.Gv, gains, moves, float(alpha))
+    path, failed = _run(system, plan, start, old.W.copy(), guess=old.A, law=law)
+    return None if failed >= 0 else path
+
+
+def rollout_pd(
+    system: tuple, plan: Array, start: tuple[Array, Array], target: Array, frequency: float
+) -> Trajectory | None:
+    """Simulate with a critically damped pull, kp = frequency², towards target (T, r); None when a step fails.
+
+    w = kp (target - P) - kd V is the closed loop near `target` at rest, of a system with derivatives -kp and -kd.
+    """
+    T, r = target.shape
+    still, pull = np.zeros_like(target), np.tile(-np.eye(r), (T, 1, 1))
+    law = (target, still, frequency**2 * pull, 2.0 * frequency * pull, np.zeros((T, r, 2 * r)), still, 0.0)
+    path, failed = _run(system, plan, start, np.zeros_like(target), law=law)
+    return None if failed >= 0 else path
+
+
+def _run(
+    system: tuple,
+    plan: Array,
+    start: tuple[Array, Array],
+    W: Array,
+    *,
+    guess: Array | None = None,
+    law: tuple | None = None,
+) -> tuple[Trajectory, int]:
+    """The one rollout behind all; W is written to where there is a law. Also the step that failed, or -1."""
+    path = Trajectory(W, *empty(*W.shape))
+    path.P[0], path.V[0] = start
+    none, cube = np.empty((0, W.shape[1])), np.empty((0, 0, 0))
+    free = (none, none, cube, cube, cube, none, 0.0)
+    failed = kernels.rollout(
+        system, plan, path.arrays, none if guess is None else guess, law or free, TOLERANCE, MOST_ITERATIONS
+    )
+    return path, failed
 
 
 def adjoint(plan: Array, path: Trajectory, Eq: Array, end: Array | None = None) -> tuple[Array, Array]:
@@ -78,20 +115,54 @@ def adjoint(plan: Array, path: Trajectory, Eq: Array, end: Array | None = None) 
     return s, first
 
 
-def rollout_pd(
-    system: tuple, plan: Array, start: tuple[Array, Array], target: Array, frequency: float
-) -> Trajectory | None:
-    """Simulate with a critically damped pull, kp = frequency², towards target (T, r); None when a step fails."""
-    arrays = empty(*target.shape)
-    W = np.empty_like(target)
-    gains = (frequency**2, 2.0 * frequency)
-    failed = kernels.rollout_pd(system, *start, target, *gains, plan, TOLERANCE, MOST_ITERATIONS, W, *arrays)
-    return None if failed >= 0 else Trajectory(W, *arrays)
-
-
 def predictor(system: tuple, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """The predictor state of the first step from (q₀, v₀), whose acceleration is the uncontrolled one."""
     r = len(state)
     F, Gq, Gv = np.empty(r), np.empty((r, r)), np.empty((r, r))
     kernels.evaluate(system, state, velocity, kernels.workspace(system), F, Gq, Gv)
     return state + h * velocity - 0.25 * h**2 * F, velocity - 0.5 * h * F
+
+
+class RolloutLive:
+    """A motion made one step at a time: `advance` takes a control and moves on by h [s]. Nothing is allocated.
+
+    state, velocity: (r,) where it begins; bias: (r,) a constant force that `system` leaves out, as that of an offset.
+    """
+
+    def __init__(self, system: tuple, state: Array, velocity: Array, h: float, *, bias: Array | None = None) -> None:
+        r = len(state)
+        self._bias = np.zeros(r) if bias is None else bias
+        self._path = Trajectory(np.zeros((2, r)), *(np.zeros_like(array) for array in empty(2, r)))
+        self._system, self._plan = system, newmark_plan(np.full(3, h))
+        self._work = kernels.workspace(system)
+        self._given = self._path.arrays
+        # the start counts as a step made under no control, so that the first step is predicted like all others
+        path, F = self._path, np.empty(r)
+        kernels.evaluate(system, state, velocity, self._work, F, path.Gq[0], path.Gv[0])
+        path.W[0], path.Q[0], path.Vq[0], path.A[0] = -self._bias, state, velocity, -F - self._bias
+        path.P[1] = state + h * velocity + 0.25 * h**2 * path.A[0]
+        path.V[1] = velocity + 0.5 * h * path.A[0]
+
+    @property
+    def state(self) -> Array:
+        """z (r,) now: a view, which the next step writes over."""
+        return self._path.Q[0]
+
+    @property
+    def velocity(self) -> Array:
+        """ż (r,) now: a view."""
+        return self._path.Vq[0]
+
+    @property
+    def predictor(self) -> tuple[Array, Array]:
+        """(P, V) (r,) of the step to come, in which regulators speak: views."""
+        return self._path.P[1], self._path.V[1]
+
+    def advance(self, control: Array) -> None:
+        """One step under `control` (r,). Raises NotConverged and stays where it is."""
+        w = checks.real_array(control, "control", self._bias.shape)
+        failed = kernels.advance_live(
+            self._system, self._plan, self._given, w, self._bias, self._work, TOLERANCE, MOST_ITERATIONS
+        )
+        if failed:
+            raise NotConverged("the step did not converge; use a smaller dt, or a smaller control")
