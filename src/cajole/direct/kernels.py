@@ -179,12 +179,12 @@ def sweep(system, plan, Q, Vq, W, Gq, Gv, s, effort, key, Hk, Eq, theta, mu, PT,
         jacobian(Gq[n], Gv[n], bh, gh, J)
         _costs(J, W[n], effort[n], mu, H, g)
         if theta > 0.0:
-            curvature(system, Q[n], Vq[n], -s[n], work, Mqq, Mqv)
+            curvature(system, Q[n], Vq[n], s[n], work, Mqq, Mqv)
         weight = Hk[key[n]] if key[n] >= 0 else none
         for i in range(r):
             for j in range(r):
-                Sqq[i, j] = weight[i, j] + theta * Mqq[i, j]
-                Sqv[i, j] = theta * Mqv[i, j]
+                Sqq[i, j] = weight[i, j] - theta * Mqq[i, j]
+                Sqv[i, j] = -theta * Mqv[i, j]
         add_second(H, row, bh, gh, Sqq, Sqv, none, P0)
         _add_first(g, row, bh, Eq[n] if key[n] >= 0 else still, p0)
         ok, change = eliminate(H, g, L, right, gains[n], moves[n], inverse[n], P0, p0)
