@@ -9,7 +9,7 @@ from cajole.scenes.shots import Storyboard, elephant_skins
 
 
 def main(tets: int | None = None) -> tuple[Storyboard, Shot]:
-    """The greeting of 241 frames, every tenth one written to elephant.glb; a minute, most of it to fit the keys."""
+    """The greeting of 241 frames, every tenth one written to elephant.glb; most of the time goes into fitting keys."""
     board = elephant_skins(tets=tets)
     shot = board.shoot(starts="zero")
     print(shot.report)

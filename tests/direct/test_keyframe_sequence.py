@@ -57,6 +57,22 @@ def test_offset_projects_what_it_lifts_identity(random: np.random.Generator) -> 
     np.testing.assert_array_equal(model.lift(z)[:, fixed], np.broadcast_to(STRIDE, (3, len(fixed), 3)))
 
 
+@pytest.mark.parametrize(("speed", "more"), [(1e-13, 0), (1e-3, 1)])
+def test_velocity_counts_unless_it_is_rounding_identity(random: np.random.Generator, speed: float, more: int) -> None:
+    """A start that moves adds a direction; what rounding leaves of rest adds none."""
+    body, key = beam(), poses()[0]
+    v = speed * random.standard_normal(key.shape)
+    v[body.fixed] = 0.0
+    sizes = [
+        keyframe_sequence(
+            body.mesh, cj.MaterialStVK(1e6, 0.3, 1e3), [Segment({6: key}, 7, body.fixed)],
+            start=cj.State(None, velocity), modes=2, starts="pd", iterations=1,
+        ).shots[0].model.size
+        for velocity in (0 * v, v)
+    ]  # fmt: skip
+    assert sizes[1] == sizes[0] + more
+
+
 def test_moved_rest_shape_moves_alike_agreement(random: np.random.Generator) -> None:
     """Around a mere translation the physics is that of rest: the constant force vanishes."""
     basis = cj.modes(beam(), 4).shapes

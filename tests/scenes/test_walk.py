@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.scenes.shots import GAIT, soles, walk
+from cajole.scenes.shots import GAIT, RAISED, soles, walk
 
 FRAMES = 25
+UP = round(RAISED * (FRAMES - 1))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def test_keys_lift_and_land_one_foot_identity(board, feet):
     assert sum(len(step.keys) for step in board.steps) == 10
     at = dict.fromkeys(feet, 0.0)
     for number, (step, foot) in enumerate(zip(board.steps, swinging(board))):
-        up, down = (step.keys[frame] for frame in (FRAMES // 2, FRAMES - 1))
+        up, down = (step.keys[frame] for frame in (UP, FRAMES - 1))
         before, at[foot] = at[foot], at[foot] + (0.5 if number >= 2 else 0.25)
         assert np.allclose(up[feet[foot]].mean(axis=0), ((before + at[foot]) / 2, 0, 0.22))
         for name, sole in feet.items():

@@ -28,6 +28,7 @@ from cajole.dynamics import modes as vibration_modes
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.reduction import enriched, key_tangents, orthonormal
+from cajole.reduction.bases import NEGLIGIBLE, _unit, mass_norm
 from cajole.reduction.offset import lift_velocity, reduce_around, settled
 
 Array = NDArray[np.float64]
@@ -168,8 +169,12 @@ def _fitted(body: BodySolid, segment: Segment, u0: Array) -> tuple[dict[int, Key
 
 def _basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
     """Columns (3n, r) around poses[0]: the ways to the keys, tangents, the velocity taken over, and modes beside."""
+    linear = vibration_modes(body, max(modes, 1))
     ways = (poses[1:] - poses[0]).reshape(len(poses) - 1, -1).T
-    columns = np.hstack([ways, key_tangents(body, poses), velocity.reshape(-1, 1)])
+    # how far the velocity leads in a radian of the first mode: a length, as the others are
+    swing = velocity.reshape(-1, 1) / np.sqrt(linear.eigenvalues[0])
+    columns = np.hstack([ways, key_tangents(body, poses), swing])
     columns.reshape(body.count, 3, -1)[body.fixed] = 0.0
-    U = orthonormal(body, columns, drop=True)
-    return enriched(body, U, vibration_modes(body, modes).shapes, size=modes) if modes else U
+    least = NEGLIGIBLE * max(mass_norm(body, way) for way in ways.T)
+    U = orthonormal(body, _unit(body, columns, least), drop=True)
+    return enriched(body, U, linear.shapes, size=modes) if modes else U
