@@ -46,6 +46,7 @@ _HOMES = {
     "fit_poses": "cajole.direct",
     "keyframe": "cajole.direct",
     "keyframe_sequence": "cajole.direct",
+    "load_controller": "cajole.direct",
     "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -98,6 +99,7 @@ if TYPE_CHECKING:
     from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
     from cajole.direct import keyframe_sequence as keyframe_sequence
+    from cajole.direct import load_controller as load_controller
     from cajole.direct import reference as reference
     from cajole.direct import steer as steer
     from cajole.dynamics import Modes as Modes

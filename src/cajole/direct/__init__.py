@@ -14,7 +14,18 @@ from cajole.direct.keyframing import (
     keyframe,
     keyframe_sequence,
 )
-from cajole.direct.steering import Controller, Live, Push, Reference, Run, SteerReport, Wind, reference, steer
+from cajole.direct.steering import (
+    Controller,
+    Live,
+    Push,
+    Reference,
+    Run,
+    SteerReport,
+    Wind,
+    load_controller,
+    reference,
+    steer,
+)
 
 __all__ = [
     "Controller",
@@ -36,6 +47,7 @@ __all__ = [
     "fit_poses",
     "keyframe",
     "keyframe_sequence",
+    "load_controller",
     "reference",
     "steer",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from cajole.direct.steering.motion import Reference, in_sizes, of_shot, weight
 from cajole.direct.steering.regulator import FORMULATIONS, Regulator, regulator
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError
+from cajole.mesh import Skin
 from cajole.progress import Progress, report
 from cajole.reduction import ReducedModel
 from cajole.reduction.offset import lift_velocity
@@ -89,6 +91,16 @@ class Controller:
         from cajole.direct.steering.live import Live
 
         return Live(self, controlled=controlled)
+
+    def save(self, path: str | os.PathLike[str], *, skin: Skin | None = None) -> None:
+        """Write one .npz that runs without the body: `load_controller` reads it, and so does the JavaScript runtime.
+
+        skin: a surface embedded in the body, for the runtime to show. A file is written whole or not at all.
+        Raises FileError when it cannot be written, InputError for a body or skin that cannot be drawn.
+        """
+        from cajole.direct.steering.files import save_controller
+
+        save_controller(self, path, skin)
 
 
 @dataclass(frozen=True, eq=False)

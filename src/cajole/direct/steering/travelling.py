@@ -1,0 +1,149 @@
+"""A reduced model that has left its body behind: all that a controller needs to run, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import Body
+from cajole.mesh import MeshTri
+from cajole.reduction import ReducedModel
+from cajole.reduction import kernels_motion as kernels
+from cajole.reduction.kernels_solid import tangent
+from cajole.reduction.kernels_springs import energy_springs
+
+Array = NDArray[np.float64]
+
+
+def is_springs(system: tuple) -> bool:
+    """Whether a system, as `kernels_motion` has it, is one of springs; else it is a polynomial."""
+    return len(system[6]) > 0
+
+
+def system_arrays(system: tuple) -> dict[str, NDArray[Any]]:
+    """A system by the names it has in files.
+
+    Solids: stiffness K0 (r, r), and cubic (r, pairs), quartic (r, triples), the third and fourth derivatives of the
+    energy, ∂³W/∂z_l∂z_i∂z_j at [l, (i, j)] with i >= j, ∂⁴W/∂z_l∂z_i∂z_j∂z_k at [l, (i, j, k)] with i >= j >= k, each
+    numbered in lexical order; alpha, beta: damping. Springs: points (p, 3), point_basis (3p, r), springs (m, 3) of
+    stiffness, rest length and damping, spring_ends (m, 2).
+    """
+    if is_springs(system):
+        return dict(zip(("points", "point_basis", "springs", "spring_ends"), system[5:]))
+    return {name: np.asarray(value) for name, value in zip(("stiffness", "cubic", "quartic", "alpha", "beta"), system)}
+
+
+@dataclass(frozen=True, eq=False)
+class TravellingBody:
+    """What is left of a body: where its vertices rest, what they weigh, and its surface on the same numbering.
+
+    masses: (n, n) [kg], the mass matrix of one coordinate; size [m] and total_mass [kg]: as the body had them.
+    """
+
+    mesh: MeshTri
+    masses: sp.csr_array
+    total_mass: float
+    size: float
+
+    @property
+    def vertices(self) -> Array:
+        return self.mesh.vertices
+
+    @property
+    def count(self) -> int:
+        return len(self.mesh.vertices)
+
+    @cached_property
+    def mass(self) -> sp.csr_array:
+        """Mass matrix (3n, 3n) [kg]."""
+        return sp.csr_array(sp.kron(self.masses, sp.eye_array(3), format="csr"))
+
+    @cached_property
+    def vertex_masses(self) -> Array:
+        """(n,) [kg]"""
+        return self.masses @ np.ones(self.count)
+
+    def drawn_mesh(self) -> MeshTri:
+        return self.mesh
+
+    def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:
+        """`displacement` as a finite (n, 3) array."""
+        return checks.real_array(displacement, name, (self.count, 3))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a loaded controller has no {name!r} of its body: the file holds how it moves, not what it is made of;"
+            " use the body it was made from"
+        )
+
+
+class TravellingModel(ReducedModel):
+    """Reduced forces as tables, without the body they come from; u = u₀ + U z.
+
+    system: as `kernels_motion` takes it; frequency: ω₁ [rad/s]; offset: u₀ (n, 3); constant: Uᵀf(u₀) (r,).
+    """
+
+    def __init__(
+        self, body: TravellingBody, basis: Array, system: tuple, frequency: float, offset: Array, constant: Array
+    ):
+        super().__init__(basis)
+        # it offers what controllers ask of a body, and says so when asked for more
+        self.body = cast(Body, body)
+        self.offset, self.constant = offset, constant
+        self._system, self._frequency = system, frequency
+
+    @property
+    def system(self) -> tuple:
+        return self._system
+
+    @cached_property
+    def frequency(self) -> float:
+        return self._frequency
+
+    def project(self, displacement: ArrayLike) -> Array:
+        """z = UᵀM (u - u₀)."""
+        u = np.asarray(displacement, dtype=np.float64)
+        return super().project(u - self.offset if u.shape[-2:] == self.offset.shape else u)
+
+    def lift(self, state: ArrayLike) -> Array:
+        """u = u₀ + U z."""
+        u = super().lift(state)
+        return u + self.offset if self.offset.any() else u
+
+    def arrays(self) -> dict[str, Array]:
+        return system_arrays(self._system)
+
+    def energy(self, state: ArrayLike) -> float:
+        """W(u₀ + Uz) - W(u₀) [J]."""
+        z = self._checked(state)
+        products, vectors, points = kernels.workspace(self._system)
+        if is_springs(self._system):
+            return float(energy_springs(*self._system[5:], z, points[0]))
+        return float(self.constant @ z + tangent(z, *self._system[:3], *products, vectors[0], vectors[3]))
+
+    def force(self, state: ArrayLike) -> Array:
+        """Uᵀ f(u₀ + Uz) (r,)."""
+        return self.constant + self.motion(state, np.zeros(self.size))[0]
+
+    def stiffness(self, state: ArrayLike | None = None) -> Array:
+        z = np.zeros(self.size) if state is None else state
+        return self.motion(z, np.zeros(self.size))[1]
+
+    def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
+        z, v = self._checked(state), self._checked(direction, "direction")
+        out, mixed = np.empty((2, self.size, self.size))
+        kernels.curvature(self._system, z, np.zeros(self.size), v, kernels.workspace(self._system), out, mixed)
+        return out
+
+    def motion(self, state: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array, Array]:
+        """F = f + d (r,) without the constant, and its derivatives ∂F/∂z and ∂F/∂v (r, r)."""
+        z, v = self._checked(state), self._checked(velocity, "velocity")
+        F, (Gq, Gv) = np.empty(self.size), np.empty((2, self.size, self.size))
+        kernels.evaluate(self._system, z, v, kernels.workspace(self._system), F, Gq, Gv)
+        return checks.finite_result(F, "the reduced force"), Gq, Gv
