@@ -13,6 +13,7 @@ from cajole.body import Body
 from cajole.cli.numbers import number, seconds, vector
 from cajole.cli.subject import Subject
 from cajole.errors import InputError
+from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,11 @@ class Push:
     def acts(self, time: float) -> bool:
         """Whether the push is on at `time` [s]."""
         return self.start - ROUNDING <= time <= self.stop + ROUNDING
+
+    def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
+        """Uᵀf (steps, r) on the steps into frames first, first + 1, ...: what makes it a disturbance of `steer`."""
+        on = np.array([self.acts(dt * frame) for frame in range(first, first + steps)])
+        return on[:, None] * (self.force.ravel() @ model.basis)
 
 
 def push(text: str, subject: Subject, body: Body) -> Push:
