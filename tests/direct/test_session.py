@@ -234,3 +234,16 @@ def test_session_frozen_bad_input() -> None:
 def test_session_body_bad_input() -> None:
     with pytest.raises(cj.InputError, match="body must be a Body, not int"):
         PoseSession(3)  # type: ignore[arg-type]
+
+
+def test_return_to_rest_identity() -> None:
+    """Without loads nothing is left to measure forces by: the way back ends all the same, and at rest."""
+    body = beam_body((6, 2, 2))
+    asked: list[float] = []
+    session = PoseSession(body, progress=lambda share, _: asked.append(share))
+    load = session.add(tip(body), (0.0, 40.0, -150.0))
+    size = float(abs(session.displacement).max())
+    asked.clear()
+    session.remove(load)
+    assert len(asked) < 30
+    assert abs(session.displacement).max() < 1e-9 * size

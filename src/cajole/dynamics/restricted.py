@@ -55,19 +55,22 @@ class Restricted:
         """Factorise the present `values` as "symmetric", whatever their signs, or "general"."""
         self._factor = self._factorised(kind)
 
-    def factorise_shifted(self, mass: Array, scale: float) -> None:
+    def factorise_shifted(self, mass: Array, scale: float, *, first: float = 0.0) -> float:
         """Factorise; while the matrix is not positive definite, add ever more `mass` times `scale` to `values`.
 
         The added mass shortens a Newton step and keeps it a descent direction; a converged solution is the same.
+        first: the share of mass to begin with, of use where the last matrix needed some. Returns what was added.
         Raises NotConverged when nothing helps.
         """
-        shift = 0.0
+        shift = first
+        self.values += first * mass
         while not self.factorise():
             more = scale if shift == 0.0 else 9.0 * shift
             if not more <= 1e12 * scale:
                 raise NotConverged("the tangent stays indefinite whatever is added to it; use smaller steps or loads")
             self.values += more * mass
             shift += more
+        return shift
 
     def _factorised(self, kind: str) -> Factor:
         if kind not in self._factors:

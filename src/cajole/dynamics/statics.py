@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body, dofs_of
 from cajole.dynamics.restricted import Restricted
+from cajole.dynamics.secants import Secants
 from cajole.dynamics.simulation import is_stack
 from cajole.dynamics.turning import turned
 from cajole.errors import InputError, LoadError, NotConverged, SolveError
@@ -20,7 +21,10 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Vectors = Mapping[int, ArrayLike]
 
-TOLERANCE = 1e-11
+# Forces left, as a share of those at work; of a pose that follows the hand, where each further digit is waited for.
+TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-9
+# Share of the first forces below which the last ones are rounding: a body on its way back to rest ends with none.
+VANISHED = 1e-15
 # What rounding may leave on stiff meshes when no further step lowers the energy.
 FLOOR = 1e-7
 MOST_ITERATIONS = 300
@@ -29,9 +33,12 @@ MOST_HALVINGS = 25
 ROUNDING = 1e-5
 # Where the tangent is not positive definite, mass times this share of K/M is added first, then ever more.
 SMALLEST_SHIFT = 1e-8
-# A factorised tangent serves again while each further step at least halves the residual: one with a new tangent costs
-# ten to twenty times as much.
-REUSED_GAIN = 0.5
+# A factorised tangent, corrected by the steps since (`Secants`), serves again while each further step lowers the
+# residual to this share: one with a new tangent costs eight to twenty times as much.
+REUSED_GAIN = 0.8
+# Where the last tangent needed mass to be positive definite, this share of it is tried first: in snap-through, where
+# many in a row do, each would else be factorised seven times over on the way up from the least.
+SHIFT_KEPT = 0.1
 # Pins are moved in one go, and when that fails in ever smaller parts down to this share.
 SMALLEST_PART = 1 / 256
 # A free body's load balances when its net force and torque are below this share of the sum of |forces|.
@@ -99,19 +106,23 @@ class Statics:
         self._system = Restricted(body, dofs, border=border)
         stiff, heavy = body.stiffness().diagonal()[dofs], body.mass.diagonal()[dofs]
         self._reusable = False
+        self._secants = Secants()
         self._shift = SMALLEST_SHIFT * stiff.mean() / heavy.mean()
+        self._added, self._needed, self._tolerance = 0.0, 0.0, TOLERANCE
         self._rounding = ROUNDING * float(stiff.max())
 
     def solve(self, u: Array, load: Array, targets: Array, *, warm: bool = False) -> Array:
         """The pose under `load` (n, 3) with the pins at `targets` (k, 3), from u (n, 3).
 
-        warm: begin with the tangent factorised last, which is near when u was solved for just before.
+        warm: begin with the tangent factorised last, which is near when u was solved for just before, and end at
+        WARM_TOLERANCE.
         Raises LoadError or NotConverged, see `pose`.
         """
         load = load + self.weight
         self._require_balance(load)
         u = self._without_rigid(u)
         self._reusable = self._reusable and warm
+        self._tolerance = WARM_TOLERANCE if warm else TOLERANCE
         done, part = 0.0, 1.0
         begin = u[self.pinned].copy()
         while True:
@@ -144,9 +155,10 @@ class Statics:
 
     def _newton(self, u: Array, load: Array) -> Array:
         at = self._state(u, load)
+        least = VANISHED * at.scale
         for iteration in range(MOST_ITERATIONS):
             report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
-            if at.error <= TOLERANCE * at.scale:
+            if at.error <= max(self._tolerance * at.scale, least):
                 return at.u
             after = self._reused(at, load) or self._searched(at, load)
             if after is None:
@@ -155,14 +167,15 @@ class Statics:
         raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
 
     def _reused(self, at: _Guess, load: Array) -> _Guess | None:
-        """The step with the tangent factorised last, if it gains enough."""
+        """The step with the tangent factorised last and corrected since, if it gains enough."""
         if not self._reusable:
             return None
         try:
-            after = self._state(at.u + self._system.solve(-at.gradient), load)
+            after = self._state(at.u + self._secants.solve(-at.gradient, self._system.solve), load)
         except SolveError:
             self._reusable = False
             return None
+        self._secants.learn(after.u - at.u, after.gradient - at.gradient)
         self._reusable = after.error <= REUSED_GAIN * at.error and after.energy <= at.energy + _slack(at, after)
         return after if self._reusable else None
 
@@ -203,7 +216,7 @@ class Statics:
         for added in (0.0, *(self._shift * 100.0**power for power in range(6))):
             self._tangent(u)
             self._system.values += added * self.body.mass_values
-            self._system.factorise_shifted(self.body.mass_values, self._shift)
+            self._factorise()
             try:
                 direction = self._system.solve(-gradient)
             except SolveError:
@@ -211,6 +224,16 @@ class Statics:
             self._reusable = True
             return direction
         raise NotConverged(f"the tangent stiffness is singular; fix or pin more vertices, or {_REMEDY}")
+
+    def _factorise(self) -> None:
+        """The tangent with as little mass as makes it positive definite, sought near what the last ones needed."""
+        first = SHIFT_KEPT * self._added
+        least = max(self._shift, SHIFT_KEPT * self._needed)
+        self._added = self._system.factorise_shifted(
+            self.body.mass_values, least, first=first if first >= self._shift else 0.0
+        )
+        self._needed = self._added or self._needed
+        self._secants.forget()
 
     def _tangent(self, u: Array) -> None:
         self._system.values[:] = self.body.stiffness(u).data
