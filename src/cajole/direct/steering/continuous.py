@@ -23,25 +23,35 @@ Array = NDArray[np.float64]
 TERMS = 14
 
 
-def continuous_gains(reference: Reference, costs: Costs) -> tuple[Array, Array]:
+def continuous_gains(reference: Reference, costs: Costs, *, laps: int = 1, settled: float = 0.0) -> tuple[Array, Array]:
     """Gains (T, r, 2r) on the deviation of the frame before each step, and the value (2r, 2r) at the start.
 
     Weights are taken as rates over a step: what step n weighs at its end in the discrete form is spread over it here.
+    laps: how often the motion may be repeated until a lap changes the value by no more than `settled`.
     """
     T, r, h = reference.steps, reference.model.size, reference.dt
-    gains, value = np.empty((T, r, 2 * r)), costs.final.copy()
-    for n in range(T - 1, -1, -1):
-        R = costs.R[costs.which_r[n]]
-        R = R[0, 0] * np.eye(r) if R.shape == (1, 1) else R
-        Q = costs.Q[costs.which_q[n]] - (costs.final if n == T - 1 else 0.0)
-        E, X = sampled(_rates(reference, n), Q / h, h)
-        Phi, Gamma = E[: 2 * r, : 2 * r], E[: 2 * r, 2 * r :]
-        cross = X[: 2 * r, 2 * r :] + Phi.T @ value @ Gamma
-        pivot = X[2 * r :, 2 * r :] + R + Gamma.T @ value @ Gamma
-        gains[n] = -scipy.linalg.solve(pivot, cross.T, assume_a="pos")
-        value = X[: 2 * r, : 2 * r] + Phi.T @ value @ Phi + cross @ gains[n]
-        value = 0.5 * (value + value.T)
+    gains, value = np.empty((T, r, 2 * r)), np.zeros((2 * r, 2 * r))
+    running = [costs.Q[costs.which_q[n]] - (costs.final if n == T - 1 else 0.0) for n in range(T)]
+    made = [sampled(_rates(reference, n), Q / h, h) for n, Q in enumerate(running)]
+    for _ in range(laps):
+        before, value = value, value + costs.final
+        for n in range(T - 1, -1, -1):
+            R = costs.R[costs.which_r[n]]
+            gains[n], value = _step_back(*made[n], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R, value)
+        if np.abs(value - before).max() <= settled * np.abs(value).max():
+            break
     return gains, value
+
+
+def _step_back(E: Array, X: Array, R: Array, value: Array) -> tuple[Array, Array]:
+    """The gain of a step and the value before it: eq. (19)-(20)."""
+    r = len(R)
+    Phi, Gamma = E[: 2 * r, : 2 * r], E[: 2 * r, 2 * r :]
+    cross = X[: 2 * r, 2 * r :] + Phi.T @ value @ Gamma
+    pivot = X[2 * r :, 2 * r :] + R + Gamma.T @ value @ Gamma
+    gain = -scipy.linalg.solve(pivot, cross.T, assume_a="pos")
+    value = X[: 2 * r, : 2 * r] + Phi.T @ value @ Phi + cross @ gain
+    return gain, 0.5 * (value + value.T)
 
 
 def _rates(reference: Reference, n: int) -> Array:

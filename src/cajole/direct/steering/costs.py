@@ -49,7 +49,7 @@ def costs(reference: Reference, dials: Dials) -> Costs:
     T, r = reference.steps, reference.model.size
     shape = _shape(reference, dials.vertices)
     Q, which_q = _over_time(reference, dials.tracking, "tracking", lambda value, name: _weight(value, name, shape, r))
-    if dials.frames:
+    if dials.frames is not None:
         Q, which_q = _emphasised(Q, which_q, dials.frames, T)
     # the average over frames is taken of tracking and effort, not of what counts once
     last = T * _weight(dials.final, "final", shape, r)
@@ -78,6 +78,8 @@ def _shape(reference: Reference, vertices: Mapping[int, float] | ArrayLike | Non
     if not share.sum() > 0:
         raise InputError("vertices: none of them has a positive weight")
     rows = model.basis.reshape(model.body.count, 3, model.size)[index]
+    if not (share[:, None, None] * rows).any():
+        raise InputError("vertices: nothing moves those with a weight; choose vertices that are not fixed")
     return np.einsum("v,vci,vcj->ij", share / share.sum() * model.body.total_mass, rows, rows)
 
 
@@ -94,18 +96,26 @@ def _over_time(
 def _weight(value: ArrayLike, name: str, shape: Array, r: int) -> Array:
     """(2r, 2r) of a number, of a matrix (r, r) for positions, or (2r, 2r) for positions and velocities."""
     out = np.zeros((2 * r, 2 * r))
-    if np.ndim(value) == 0:
+    shape_given = _shape_of(value, name)
+    if shape_given == ():
         out[:r, :r] = out[r:, r:] = checks.positive(checks.real_number(value, name), name, zero=True) * shape
-    elif np.shape(value) in ((r, r), (2 * r, 2 * r)):
-        size = len(np.asarray(value))
+    elif shape_given in ((r, r), (2 * r, 2 * r)):
+        size = shape_given[0]
         out[:size, :size] = _semidefinite(checks.real_array(value, name, (size, size)), name)
     else:
-        raise InputError(f"{name} has shape {np.shape(value)}; a number, ({r}, {r}) or ({2 * r}, {2 * r}) is needed")
+        raise InputError(f"{name} has shape {shape_given}; a number, ({r}, {r}) or ({2 * r}, {2 * r}) is needed")
     return out
 
 
+def _shape_of(value: ArrayLike, name: str) -> tuple[int, ...]:
+    try:
+        return np.shape(value)
+    except ValueError:
+        raise InputError(f"{name} must be a number or a matrix with rows of one length") from None
+
+
 def _effort(value: ArrayLike, name: str, r: int) -> Array:
-    if np.ndim(value) == 0:
+    if _shape_of(value, name) == ():
         return np.array([[checks.positive(checks.real_number(value, name), name)]])
     array = checks.real_array(value, name, (r, r))
     least = np.linalg.eigvalsh(_semidefinite(array, name))
@@ -126,9 +136,10 @@ def _semidefinite(array: Array, name: str) -> Array:
 def _emphasised(
     Q: Array, which: NDArray[np.int64], frames: Mapping[int, float], T: int
 ) -> tuple[Array, NDArray[np.int64]]:
-    extra, which = [], which.copy()
+    checks.require_instance(frames, Mapping, "frames ({frame: factor})")
+    extra, which = [Q[:0]], which.copy()
     for frame, factor in frames.items():
         step = checks.count(frame, "a frame to emphasise", most=T) - 1
-        extra.append(checks.positive(factor, f"the emphasis of frame {frame}", zero=True) * Q[which[step]])
-        which[step] = len(Q) + len(extra) - 1
-    return np.concatenate([Q, extra]), which
+        extra.append(checks.positive(factor, f"the emphasis of frame {frame}", zero=True) * Q[which[step], None])
+        which[step] = len(Q) + len(extra) - 2
+    return np.concatenate([Q, *extra]), which

@@ -45,7 +45,8 @@ class Live:
         self._pending: Future[Controller] | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._skin: tuple[Skin, Array, Array] | None = None
-        self._steps, self.controlled = 0, controlled
+        self._asked: dict[str, object] = {}
+        self._steps, self._landed, self.controlled = 0, 0, controlled
 
     @property
     def controller(self) -> Controller:
@@ -76,7 +77,7 @@ class Live:
         """Distance to the frame being followed, in body sizes."""
         reference = self._controller.reference
         at = self._walker.step
-        frame = 0 if at == 0 else 1 + (at - 1) % reference.steps
+        frame = at % reference.steps if at in (0, self._landed) else 1 + (at - 1) % reference.steps
         return float(in_sizes(self._controller.model, np.linalg.norm(self._walker.now[3] - reference.states[frame])))
 
     @property
@@ -126,10 +127,13 @@ class Live:
     def retune(self, **dials: object) -> Future[Controller]:
         """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
 
+        Dials that are still being worked on count as well.
         Raises InputError, through the returned future, for dials that `steer` would refuse.
         """
+        self._take_over()
+        self._asked = dials if self._pending is None else self._asked | dials
         self._pool = self._pool or ThreadPoolExecutor(max_workers=1, thread_name_prefix="retune")
-        self._pending = self._pool.submit(self._controller.retuned, **dials)
+        self._pending = self._pool.submit(self._controller.retuned, **self._asked)
         return self._pending
 
     def jump(self, frame: int | None = None) -> int:
@@ -144,11 +148,13 @@ class Live:
             frame = int(np.argmin((off**2).sum(axis=(1, 2))))
         # never 0: a run that begins there is taken to have no past
         walker.step = reference.steps + checks.count(frame, "frame", least=0, most=reference.steps - 1)
+        self._landed = walker.step
         return frame
 
     def restart(self) -> None:
         """Stand at the start of the reference again; pushes are over, time goes on."""
         self._walker.restart()
+        self._landed = 0
         self._pushes.clear()
 
     def close(self) -> None:

@@ -232,7 +232,12 @@ def projected_force(model: ReducedModel, force: Force, frames: int, h: float, *,
     if callable(force):
         rows = [body.checked(force((begin + k) * h), f"force({(begin + k) * h:.6g})") for k in range(frames)]
         return np.array([row.ravel() @ model.basis for row in rows])
-    array = np.asarray(force, dtype=np.float64)
+    try:
+        array = np.asarray(force, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "a force must be a function of time, numbers (n, 3) or (frames, n, 3) [N], or only Push and Wind objects"
+        ) from None
     if array.ndim == 3:
         return checks.real_array(array, "force", (frames, body.count, 3)).reshape(frames, -1) @ model.basis
     return np.tile(body.checked(array, "force").ravel() @ model.basis, (frames, 1))

@@ -17,8 +17,9 @@ from cajole.linalg.threads import blas_threads
 Array = NDArray[np.float64]
 
 FORMULATIONS = ("discrete", "continuous")
-# The value of a loop has settled when a lap repeats it to this; laps that gains of a loop may need.
-SETTLED, MOST_LAPS = 1e-10, 50
+# The value of a loop has settled when a lap repeats it to this; laps that gains of a loop may need, and steps: the
+# shorter a lap is beside the time it takes to come back, the more of them.
+SETTLED, MOST_LAPS, MOST_STEPS = 1e-10, 50, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +38,20 @@ def regulator(reference: Reference, costs: Costs, formulation: str = "discrete")
     """The optimal gains; of a loop the periodic ones, as if it went on for ever."""
     with blas_threads():
         if formulation == "continuous":
-            gains, value = continuous_gains(reference, costs)
+            gains, value = continuous_gains(reference, costs, laps=_laps(reference), settled=SETTLED)
             return Regulator(gains, value, kernels.FRAME)
         return _discrete(reference, costs)
+
+
+def _laps(reference: Reference) -> int:
+    return max(MOST_LAPS, MOST_STEPS // reference.steps) if reference.loop else 1
 
 
 def _discrete(reference: Reference, costs: Costs) -> Regulator:
     T, r = reference.steps, reference.model.size
     value, gains = np.zeros((2 * r, 2 * r)), np.empty((T, r, 2 * r))
     laps = np.full((T, 2 * r, 2 * r), np.inf) if reference.loop else np.empty((0, 0, 0))
-    for _ in range(MOST_LAPS if reference.loop else 1):
+    for _ in range(_laps(reference)):
         first = kernels.regulate(
             reference.plan, reference.Gq, reference.Gv, costs.Q, costs.which_q, costs.R, costs.which_r, value, gains,
             laps, SETTLED,
