@@ -110,7 +110,7 @@ def _symmetric(C2: Array, pairs: int, multiplicity: Array) -> Array:
 
 def constant_force(model: ReducedModel) -> Array:
     """The part of the internal force that the tables leave out (r,): zero unless the model has an offset."""
-    return np.asarray(getattr(model, "constant", np.zeros(model.size)))
+    return model.constant if isinstance(model, ReducedOffset) else np.zeros(model.size)
 
 
 def first_predictor(model: ReducedModel, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ The zip is stored and not compressed, its members are plain arrays (docs/runtime
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,6 @@ from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
 from cajole.mesh import MeshTet, MeshTri, Skin
-from cajole.reduction.offset import constant_force
 from cajole.storage import atomic_path, read_arrays
 
 Array = NDArray[np.float64]
@@ -58,10 +58,11 @@ def load_controller(path: str | os.PathLike[str]) -> Controller:
     body's surface; what only the body knows (materials, elements) is not there.
     Raises FileError for a file that is damaged, of another kind, or of a later version.
     """
-    stored = _Stored(read_arrays(path))
     try:
-        return _controller(stored)
-    except (InputError, SolveError, ValueError) as reason:
+        return _controller(_Stored(read_arrays(path)))
+    except FileError:
+        raise
+    except (InputError, SolveError, ValueError, OverflowError, MemoryError, zlib.error) as reason:
         raise FileError(
             f"cannot load a controller from {path}: {reason}; write it again with controller.save"
         ) from None
@@ -80,7 +81,7 @@ def _model_arrays(controller: Controller) -> dict[str, ArrayLike]:
         "mass_data": masses.data, "mass_indices": masses.indices.astype(np.int32),
         "mass_indptr": masses.indptr.astype(np.int64),
         "total_mass": body.total_mass, "size": body.size, "frequency": model.frequency,
-        "offset": model.lift(np.zeros(model.size)), "constant": constant_force(model),
+        "offset": model.lift(np.zeros(model.size)), "constant": getattr(model, "constant", np.zeros(model.size)),
         **system_arrays(model.system),
     }  # fmt: skip
 
