@@ -19,6 +19,7 @@ _HOMES = {
     "Cancelled": "cajole.errors",
     "Contacts": "cajole.animation",
     "Controller": "cajole.direct",
+    "Editor": "cajole.direct",
     "Embedding": "cajole.mesh",
     "FileError": "cajole.errors",
     "InputError": "cajole.errors",
@@ -36,11 +37,13 @@ _HOMES = {
     "PoseSession": "cajole.direct",
     "Push": "cajole.direct",
     "Reference": "cajole.direct",
+    "SampledBasis": "cajole.direct.steering.sampling",
     "Segment": "cajole.direct",
     "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
     "Wind": "cajole.direct",
+    "edit": "cajole.direct",
     "embed": "cajole.mesh",
     "fit_pose": "cajole.direct",
     "fit_poses": "cajole.direct",
@@ -55,6 +58,7 @@ _HOMES = {
     "read_mesh": "cajole.mesh",
     "reduce": "cajole.reduction",
     "reference": "cajole.direct",
+    "sampled_basis": "cajole.direct.steering.sampling",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
@@ -88,6 +92,7 @@ if TYPE_CHECKING:
     from cajole.body import BodySprings as BodySprings
     from cajole.body import MaterialStVK as MaterialStVK
     from cajole.direct import Controller as Controller
+    from cajole.direct import Editor as Editor
     from cajole.direct import Key as Key
     from cajole.direct import Live as Live
     from cajole.direct import PoseSession as PoseSession
@@ -95,6 +100,7 @@ if TYPE_CHECKING:
     from cajole.direct import Reference as Reference
     from cajole.direct import Segment as Segment
     from cajole.direct import Wind as Wind
+    from cajole.direct import edit as edit
     from cajole.direct import fit_pose as fit_pose
     from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
@@ -102,6 +108,8 @@ if TYPE_CHECKING:
     from cajole.direct import load_controller as load_controller
     from cajole.direct import reference as reference
     from cajole.direct import steer as steer
+    from cajole.direct.steering.sampling import SampledBasis as SampledBasis
+    from cajole.direct.steering.sampling import sampled_basis as sampled_basis
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes
