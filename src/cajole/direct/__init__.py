@@ -1,5 +1,6 @@
 """The five verbs, and what they share: the Riccati sweep over implicit steps."""
 
+from cajole.direct.editing import Editor, EditReport, edit
 from cajole.direct.keyframing import (
     Fit,
     Key,
@@ -29,6 +30,8 @@ from cajole.direct.steering import (
 
 __all__ = [
     "Controller",
+    "EditReport",
+    "Editor",
     "Fit",
     "Key",
     "KeyframeReport",
@@ -43,6 +46,7 @@ __all__ = [
     "ShotSequence",
     "SteerReport",
     "Wind",
+    "edit",
     "fit_pose",
     "fit_poses",
     "keyframe",

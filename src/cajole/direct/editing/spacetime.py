@@ -1,0 +1,128 @@
+"""What an edit costs: the energy of a change z (T, r) of the modes over time, and its Green's functions.
+
+Each mode has its own energy ½ zᵀHz with H pentadiagonal in time. The forces energy, eq. (2), sums h/2 |z̈ + d ż + λz|²:
+residuals a·(z_{i-1}, z_i, z_{i+1}) with d = α + βλ. The smooth energy, eq. (10), is μ/2 |z̈|² + ½ λz².
+Frames that must not change are left out of H: the first two, and with fixed ends the last two as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.direct.editing import kernels
+from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+
+ENDS, ENERGIES = ("fixed", "free"), ("forces", "smooth")
+# Fewer frames leave nothing between two fixed ends.
+FEWEST_FRAMES = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """h [s]: the timestep of the energy; damping: (α [1/s], β [s]) of the change, not of the motion.
+
+    ends: whether the last two frames stay ("fixed") or go along ("free"); the first two always stay.
+    energy: "forces" eq. (2), or "smooth" eq. (10) with μ = smoothness / λ₁.
+    """
+
+    h: float
+    damping: tuple[float, float] = (0.0, 0.0)
+    ends: str = "fixed"
+    energy: str = "forces"
+    smoothness: float = 1.0
+
+
+class Spacetime:
+    """H⁻¹ for all modes at once; eigenvalues (r,) λ; frames T, of which `first` ... `last` may change."""
+
+    def __init__(self, eigenvalues: Array, frames: int, settings: Settings):
+        self.frames = checks.count(frames, "frames", least=FEWEST_FRAMES)
+        self.settings = settings
+        lam = np.maximum(np.asarray(eigenvalues, dtype=np.float64), 0.0)
+        self.size = len(lam)
+        checks.one_of(settings.ends, "ends", ENDS)
+        checks.one_of(settings.energy, "energy", ENERGIES)
+        h = checks.positive(settings.h, "h (s)")
+        alpha, beta = (checks.positive(value, "damping", zero=True) for value in settings.damping)
+        self.first, self.last = 2, frames - 3 if settings.ends == "fixed" else frames - 1
+        # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
+        self._reversed = settings.ends == "free" and settings.energy == "forces"
+        if settings.energy == "smooth":
+            self._smooth(lam, h, checks.positive(settings.smoothness, "smoothness"))
+        elif self._reversed:
+            self._free(*averaged(lam, h, alpha + beta * lam))
+        else:
+            self._fixed(*forward(lam, h, alpha + beta * lam))
+
+    def response(self, frame: int) -> Array:
+        """H⁻¹ e_frame (T, r): how every mode answers a unit force at `frame`, zero where nothing may change."""
+        right = np.zeros((self.frames, self.size))
+        if not self.first <= frame <= self.last:
+            raise InputError(f"frame {frame} cannot change; frames {self.first}..{self.last} of {self.frames} can")
+        right[frame] = 1.0
+        return self._solved(right, frame, frame)
+
+    def solve(self, right: Array) -> Array:
+        """z (T, r) = H⁻¹ right, right (T, r)."""
+        return self._solved(right.copy(), self.first, self.last)
+
+    def _solved(self, x: Array, first: int, last: int) -> Array:
+        inner = x[self.first : self.last + 1]
+        begin, end = first - self.first, last - self.first
+        if self._reversed:
+            turned = np.ascontiguousarray(inner[::-1])
+            kernels.solve(self._D, self._l1, self._l2, len(inner) - 1 - end, len(inner) - 1 - begin, turned)
+            inner[:] = turned[::-1]
+        else:
+            kernels.solve(self._D, self._l1, self._l2, begin, end, inner)
+        x[: self.first] = 0.0
+        x[self.last + 1 :] = 0.0
+        return x
+
+    def _empty(self) -> tuple[Array, Array, Array]:
+        D, l1, l2 = np.empty((3, self.last - self.first + 1, self.size))
+        return D, l1, l2
+
+    def _fixed(self, a0: Array, a1: Array, a2: Array) -> None:
+        n = self.last - self.first + 1
+        bands = (a0**2 + a1**2 + a2**2, a0 * a1 + a1 * a2, a0 * a2)
+        self._factorise(*(np.tile(band, (n, 1)) for band in bands))
+
+    def _free(self, a0: Array, a1: Array, a2: Array) -> None:
+        """In reversed time BᵀB = L D Lᵀ with L constant along its diagonals."""
+        self._D, self._l1, self._l2 = self._empty()
+        self._D[:], self._l1[:], self._l2[:] = a2**2, a1 / a2, a0 / a2
+
+    def _smooth(self, lam: Array, h: float, smoothness: float) -> None:
+        """h³ (μ/h³ D₂ᵀD₂ + hΛ), μ in units of 1/λ of the first mode that has one."""
+        n, r = self.last - self.first + 1, self.size
+        positive = lam[lam > 0]
+        mu = smoothness / float(positive[0]) if len(positive) else 1.0
+        H0, H1, H2 = np.full((n, r), 6.0), np.full((n, r), -4.0), np.full((n, r), 1.0)
+        if self.settings.ends == "free":
+            H0[-2], H0[-1], H1[-2] = 5.0, 1.0, -2.0
+        self._factorise(mu * H0 + h**4 * lam, mu * H1, mu * H2)
+
+    def _factorise(self, H0: Array, H1: Array, H2: Array) -> None:
+        self._D, self._l1, self._l2 = self._empty()
+        kernels.factorise(H0, H1, H2, self._D, self._l1, self._l2)
+
+
+def forward(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:
+    """h² times the residual z̈ + d ż + λz of eq. (2): weights of z_{i-1}, z_i, z_{i+1}."""
+    return np.ones_like(lam), -2.0 - d * h + h**2 * lam, 1.0 + d * h
+
+
+def averaged(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:
+    """The same with the stiffness averaged over the three frames, as Newmark does, and central damping.
+
+    Without it a free end integrates stiff modes explicitly: beyond h²λ = 4 + 2dh they grow without bound.
+    """
+    k = 0.25 * h**2 * lam
+    return 1.0 + k - 0.5 * d * h, -2.0 + 2.0 * k, 1.0 + k + 0.5 * d * h
