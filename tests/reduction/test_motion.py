@@ -13,7 +13,6 @@ from bodies import Array, beam_body
 from cajole.mesh import box_tets
 from cajole.reduction import ReducedSolid, kernels_motion, reduce
 from cajole.reduction.trajectory import (
-    RolloutLive,
     Trajectory,
     adjoint,
     follow,
@@ -283,43 +282,6 @@ def test_solve_twin_agreement() -> None:
         assert kernels_motion._solve(A.copy(), x)
         np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-9)
     assert not kernels_motion._solve(np.ones((2, 2)), np.ones(2))
-
-
-def test_live_agreement() -> None:
-    """Steps made one at a time are those of a rollout; so they are with a constant force beside the model."""
-    model, h = model_with(0.02), 0.01
-    W, q, v = pushes(model, 12, h), state_of(model), state_of(model, 5)
-    path = model.rollout(W, h, state=q, velocity=v)
-    bias = state_of(model, 8)
-    live, biased = RolloutLive(model.system, q, v, h), RolloutLive(model.system, q, v, h, bias=bias)
-    away = rollout(model.system, newmark_plan(np.full(13, h)), _biased_start(model, q, v, h, bias), W - bias)
-    for n in range(12):
-        live.advance(W[n])
-        biased.advance(W[n])
-        for ours, theirs in ((live.state, path.Q[n]), (live.velocity, path.Vq[n]), (biased.state, away.Q[n])):
-            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10 * abs(path.Vq).max())
-        np.testing.assert_allclose(live.predictor, (path.P[n + 1], path.V[n + 1]), rtol=0, atol=1e-10)
-
-
-def _biased_start(model: ReducedSolid, q: Array, v: Array, h: float, bias: Array) -> tuple[Array, Array]:
-    P, V = predictor(model.system, q, v, h)
-    return P - 0.25 * h**2 * bias, V - 0.5 * h * bias
-
-
-def test_live_bad_input() -> None:
-    """What cannot be done is refused, and the motion goes on as if it had not been asked."""
-    model, h = model_with(0.02), 0.01
-    W = pushes(model, 2, h)
-    path = model.rollout(W, h)
-    live = RolloutLive(model.system, np.zeros(4), np.zeros(4), h)
-    live.advance(W[0])
-    with pytest.raises(cj.InputError, match=r"control has shape \(5,\), but \(4,\)"):
-        live.advance(np.zeros(5))
-    with pytest.raises(cj.NotConverged, match="the step did not converge; use a smaller dt, or a smaller control"):
-        live.advance(np.full(4, 1e200))
-    np.testing.assert_array_equal(live.state, path.Q[0])
-    live.advance(W[1])
-    np.testing.assert_allclose(live.state, path.Q[1], rtol=0, atol=1e-12)
 
 
 def test_packed_motion_agreement() -> None:

@@ -264,26 +264,6 @@ def rollout(system, plan, path, guess, law, tolerance, most):
 
 
 @njit(cache=True)
-def advance_live(system, plan, path, w, bias, work, tolerance, most):
-    """One step under w - bias (r,) of a path of two steps, of which the first is the last one made.
-
-    Nothing is allocated. Afterwards the new step is the first: its position is Q[0], its velocity Vq[0], and the state
-    to go on from P[1], V[1]. A step that fails leaves all of these as they were.
-    """
-    W, P, V, A, Q, Vq, Gq, Gv = path
-    r = len(w)
-    _shifted(w, -1.0, bias, W[1])
-    if advance(system, plan, 1, path, False, work, tolerance, most) == FAILED:
-        return FAILED
-    for i in range(r):
-        W[0, i], A[0, i], Q[0, i], Vq[0, i] = W[1, i], A[1, i], Q[1, i], Vq[1, i]
-        P[1, i], V[1, i] = P[2, i], V[2, i]
-        for j in range(r):
-            Gq[0, i, j], Gv[0, i, j] = Gq[1, i, j], Gv[1, i, j]
-    return CONVERGED
-
-
-@njit(cache=True)
 def adjoint(plan, Gq, Gv, Eq, EP, EV, s, lP, lV):
     """Exact gradient through the steps: s_n = dE/dw_n (without the effort itself) for E with ∂E/∂q_n = Eq (T, r).
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole import checks
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as kernels
 
@@ -121,48 +120,3 @@ def predictor(system: tuple, state: Array, velocity: Array, h: float) -> tuple[A
     F, Gq, Gv = np.empty(r), np.empty((r, r)), np.empty((r, r))
     kernels.evaluate(system, state, velocity, kernels.workspace(system), F, Gq, Gv)
     return state + h * velocity - 0.25 * h**2 * F, velocity - 0.5 * h * F
-
-
-class RolloutLive:
-    """A motion made one step at a time: `advance` takes a control and moves on by h [s]. Nothing is allocated.
-
-    state, velocity: (r,) where it begins; bias: (r,) a constant force that `system` leaves out, as that of an offset.
-    """
-
-    def __init__(self, system: tuple, state: Array, velocity: Array, h: float, *, bias: Array | None = None) -> None:
-        r = len(state)
-        self._bias = np.zeros(r) if bias is None else bias
-        self._path = Trajectory(np.zeros((2, r)), *(np.zeros_like(array) for array in empty(2, r)))
-        self._system, self._plan = system, newmark_plan(np.full(3, h))
-        self._work = kernels.workspace(system)
-        self._given = self._path.arrays
-        # the start counts as a step made under no control, so that the first step is predicted like all others
-        path, F = self._path, np.empty(r)
-        kernels.evaluate(system, state, velocity, self._work, F, path.Gq[0], path.Gv[0])
-        path.W[0], path.Q[0], path.Vq[0], path.A[0] = -self._bias, state, velocity, -F - self._bias
-        path.P[1] = state + h * velocity + 0.25 * h**2 * path.A[0]
-        path.V[1] = velocity + 0.5 * h * path.A[0]
-
-    @property
-    def state(self) -> Array:
-        """z (r,) now: a view, which the next step writes over."""
-        return self._path.Q[0]
-
-    @property
-    def velocity(self) -> Array:
-        """ż (r,) now: a view."""
-        return self._path.Vq[0]
-
-    @property
-    def predictor(self) -> tuple[Array, Array]:
-        """(P, V) (r,) of the step to come, in which regulators speak: views."""
-        return self._path.P[1], self._path.V[1]
-
-    def advance(self, control: Array) -> None:
-        """One step under `control` (r,). Raises NotConverged and stays where it is."""
-        w = checks.real_array(control, "control", self._bias.shape)
-        failed = kernels.advance_live(
-            self._system, self._plan, self._given, w, self._bias, self._work, TOLERANCE, MOST_ITERATIONS
-        )
-        if failed:
-            raise NotConverged("the step did not converge; use a smaller dt, or a smaller control")

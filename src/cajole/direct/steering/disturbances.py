@@ -35,6 +35,7 @@ class Push:
     duration: float = 0.1
 
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
+        """w (steps, r) on the steps into frames first, first + 1, ...; InputError for what is no push."""
         vertex, force = checked_push(model, self.vertex, self.force, self.duration)
         begin = round(checks.positive(self.time, "the time of a push (s)", zero=True) / dt) + 1
         frame = np.arange(first, first + steps)
@@ -73,6 +74,7 @@ class Wind:
     )
 
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
+        """w (steps, r) on the steps into frames first, first + 1, ..."""
         _, places, shapes = self._patches(model)
         times = dt * np.arange(first, first + steps)
         drifted = places - (self._direction() * self.pace) * times[:, None, None]
