@@ -37,15 +37,15 @@ KINDS = ("impulses", "velocities")
 SIZE = 24
 # A push lasts this many first periods: long enough to bend the body, short enough to leave it swinging.
 PUSH_PERIODS = 0.25
-# A run lasts this many first periods; with usual damping it has then come back to the centre line, or shown how.
+# A run lasts this many first periods: how the disturbance rings, without the rest of a long motion.
 HORIZON_PERIODS = 3.0
 # Frames that it lasts at least, where a period is shorter than a frame.
 LEAST_HORIZON = 10
 # Snapshots in a first period: twice what a sine of three times its frequency needs.
 SNAPSHOTS_PER_PERIOD = 12.0
-# The radius of the pushed patch in body sizes: on one vertex the force would crush the tets around it.
+# The radius of the pushed patch in body sizes: a push on one vertex would be another on a finer mesh.
 PATCH = 0.15
-# Random velocities are mixed from this many modes: what noise on every vertex adds is gone in a few frames.
+# Random velocities are mixed from this many modes: noise on every vertex rings in stiff modes and hardly bends the body.
 VELOCITY_MODES = 12
 # A disturbance under which a step cannot be solved is halved this often.
 MOST_HALVINGS = 3
