@@ -45,7 +45,7 @@ LEAST_HORIZON = 10
 SNAPSHOTS_PER_PERIOD = 12.0
 # The radius of the pushed patch in body sizes: a push on one vertex would be another on a finer mesh.
 PATCH = 0.15
-# Random velocities are mixed from this many modes: noise on every vertex rings in stiff modes and hardly bends the body.
+# Random velocities are mixed from this many modes: noise on every vertex rings in stiff modes and hardly bends a body.
 VELOCITY_MODES = 12
 # A disturbance under which a step cannot be solved is halved this often.
 MOST_HALVINGS = 3
