@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cajole.scenes import beam, bridge, dinosaur, elephant, fish, flower, tee
+from cajole.scenes import beam, bridge, dinosaur, elephant, fish, flower, strike, tee
 from cajole.scenes.recipe import Recipe
 
 RECIPES: dict[str, Callable[[], Recipe]] = {
@@ -15,5 +15,6 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "elephant": elephant.recipe,
     "fish": fish.recipe,
     "flower": flower.recipe,
+    "strike": strike.recipe,
     "tee": tee.recipe,
 }

@@ -1,0 +1,114 @@
+"""What the scenes for `steer` share: scripted forces, motions under them from the cache, and random pushes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+from cajole.animation import Animation
+from cajole.body import BodySolid
+from cajole.checks import count
+from cajole.direct import Push
+from cajole.direct.steering.sampling import sampled_basis
+from cajole.dynamics import simulate
+from cajole.progress import Progress, report
+from cajole.scenes.sdf import Floats, Ints
+from cajole.storage import cache_load, cache_store, content_hash
+
+KIND = "motions"
+# Raised when motions or bases are made in another way, so that older ones are not read back.
+VERSION = 1
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True, eq=False)
+class Script:
+    """A force of a few patterns (k, n, 3) [N], each with its strength (m, k) at times (m,) [s] and smooth between.
+
+    Called with a time it gives (n, 3) [N], as `simulate` takes it; before and after its times it keeps the ends.
+    """
+
+    patterns: Floats
+    times: Floats
+    strengths: Floats
+
+    @cached_property
+    def _curve(self) -> PchipInterpolator:
+        return PchipInterpolator(self.times, self.strengths, axis=0)
+
+    def __call__(self, t: float) -> Floats:
+        strengths = self._curve(np.clip(t, self.times[0], self.times[-1]))
+        return np.asarray(np.tensordot(strengths, self.patterns, axes=1))
+
+    def content(self) -> str:
+        return content_hash(self.patterns, self.times, self.strengths)
+
+
+def spread(body: BodySolid, vertices: Ints, share: Sequence[float]) -> Floats:
+    """A force (n, 3) [N] on `vertices`, spread by mass; share (3,) in body weights."""
+    load, masses = np.zeros((body.count, 3)), body.vertex_masses[vertices]
+    load[vertices] = GRAVITY * body.total_mass * (masses / masses.sum())[:, None] * np.asarray(share)
+    return load
+
+
+def filmed(
+    body: BodySolid, script: Script, frames: int, dt: float, *, integrator: str = "newmark", progress: Progress | None
+) -> Animation:
+    """`simulate` under a script, kept in the cache."""
+    key = content_hash(VERSION, body.content(), script.content(), frames, dt, integrator)
+
+    def make() -> dict[str, Floats]:
+        made = simulate(body, frames, dt, force=script, integrator=integrator, progress=progress)
+        return {"positions": made.positions, "velocities": np.asarray(made.velocities)}
+
+    stored = kept(key, make, progress)
+    return Animation(body.drawn_mesh(), stored["positions"], fps=1.0 / dt, velocities=stored["velocities"])
+
+
+def tunnel(
+    body: BodySolid, centre: Animation, script: Script, size: int, *, runs: int, progress: Progress | None
+) -> Floats:
+    """The basis (3n, size) of a motion and of disturbed runs around it, kept in the cache."""
+    key = content_hash(VERSION, "basis", body.content(), script.content(), centre.frames, centre.fps, size, runs)
+
+    def make() -> dict[str, Floats]:
+        found = sampled_basis(body, centre, force=script, runs=runs, size=size, integrator="bdf2", progress=progress)
+        return {"basis": found.basis}
+
+    return kept(key, make, progress)["basis"]
+
+
+def kept(key: str, make: Callable[[], dict[str, Floats]], progress: Progress | None) -> dict[str, Floats]:
+    """What `make` makes, from the cache when it is there."""
+    stored = cache_load(KIND, key)
+    if stored is None:
+        stored = make()
+        cache_store(KIND, key, stored)
+    report(progress, 1.0, "ready")
+    return stored
+
+
+@dataclass(frozen=True, eq=False)
+class Mischief:
+    """Random pushes: one of `vertices`, a time between `times` [s], any direction.
+
+    strength [body weights] for `duration` [s].
+    """
+
+    body: BodySolid
+    vertices: Ints
+    times: tuple[float, float]
+    strength: float
+    duration: float
+
+    def push(self, seed: int) -> Push:
+        """The same push for the same seed."""
+        random = np.random.default_rng(count(seed, "seed", least=0))
+        direction = random.standard_normal(3)
+        force = self.strength * GRAVITY * self.body.total_mass * direction / np.linalg.norm(direction)
+        x, y, z = force.tolist()
+        return Push(int(random.choice(self.vertices)), (x, y, z), float(random.uniform(*self.times)), self.duration)
