@@ -34,12 +34,16 @@ def minimised(
     tolerance: float,
     most: int,
     watch: Callable[[Iterate], None],
+    least: float = np.inf,
 ) -> Outcome:
-    """Minimise from controls W (T, r) and a predictor state with the named optimiser."""
+    """Minimise from controls W (T, r) and a predictor state with the named optimiser.
+
+    least: the smallest gradient that a start had so far; a violent start must not loosen what counts as converged.
+    """
     with blas_threads():
         if optimiser == "newton":
             path = rollout(problem.system, problem.plan, start, W)
-            scale = problem.norm(problem.gradient(path))
+            scale = min(problem.norm(problem.gradient(path)), least)
             if problem.ending == "free":
                 path = _from_held_start(problem, path, most, watch)
             return minimise(problem, path, scale=scale, tolerance=tolerance, most=most, watch=watch)

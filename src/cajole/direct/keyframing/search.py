@@ -84,10 +84,12 @@ def _outcomes(problem: Problem, starts: list[Start], options: Options) -> tuple[
     """What each start led to, and whether the caller stopped the search."""
     outcomes: list[tuple[str, Outcome]] = []
     failures: list[SolveError] = []
+    least = np.inf
     for name, W, start in starts:
         try:
             outcome = minimised(problem, W, start, options.optimiser, tolerance=options.tolerance,
-                                most=options.iterations, watch=listener(options))  # fmt: skip
+                                most=options.iterations, watch=listener(options), least=least)  # fmt: skip
+            least = min(least, outcome.start_gradient)
             outcomes.append((name, outcome))
         except SolveError as reason:
             failures.append(reason)
