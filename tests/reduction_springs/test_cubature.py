@@ -10,8 +10,8 @@ from cajole.body import BodySprings
 from cajole.dynamics import modes
 from cajole.errors import InputError
 from cajole.mesh import box_tets
-from cajole.reduction import load_model, reduce
-from cajole.reduction.cubature import nonnegative_fit, spring_pulls, training_states
+from cajole.reduction import ReducedSprings, load_model, reduce
+from cajole.reduction.cubature import growing_fits, spring_pulls, training_states
 from derivatives import check_derivative
 
 
@@ -98,7 +98,7 @@ def test_nonnegative_fit_reference():
     random = np.random.default_rng(0)
     A = np.abs(random.standard_normal((60, 20)))
     b = random.uniform(size=60) @ A
-    places, weights = nonnegative_fit(A, b, most=60, error=1e-6, generator=random)
+    *_, (places, weights) = growing_fits(A, b, most=60, error=1e-6, generator=random)
     _, least = scipy.optimize.nnls(A.T, b)
     assert least < 1e-9
     assert np.linalg.norm(weights @ A[places] - b) < 0.02 * np.linalg.norm(b)
@@ -120,3 +120,26 @@ def test_cubature_bad_input(beam_net, basis, beam):
     solid = beam()
     with pytest.raises(InputError, match="cubature is for springs"):
         reduce(solid, modes(solid, 2), cubature=True)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_few_springs_agreement(beam_net, basis, full, apart):
+    """Springs far apart, each on a point of its own, and neighbours on shared vertices move like a body of them."""
+    random = np.random.default_rng(3)
+    springs = np.sort(random.choice(full.springs, 12, replace=False)) if apart else full.springs[:200]
+    weights = random.uniform(0.5, 2.0, len(springs))
+    model = ReducedSprings(beam_net, full.basis, springs=springs, weights=weights)
+    assert (len(model.system[5]) == len(springs) + 1) == apart
+    share = np.zeros(len(beam_net.edges))
+    share[springs] = weights
+    # springs so weak that they do not count stand for those left out: no vertex may be without one
+    share[share == 0] = 1e-14
+    alone = BodySprings(
+        beam_net.vertices, beam_net.edges, stiffness=share * beam_net.spring_stiffness, mass=beam_net.masses,
+        fixed=beam_net.fixed, damping=share * beam_net.spring_damping,
+    )  # fmt: skip
+    z, v = 0.1 * random.standard_normal((2, model.size))
+    lifted = alone.total_force(full.lift(z), full.lift(v)).ravel()
+    wanted = full.basis.T @ lifted
+    np.testing.assert_allclose(model.motion(z, v)[0], wanted, atol=1e-10 * abs(wanted).max())
+    check_derivative(lambda q: model.motion(q, v)[0], model.motion(z, v)[1] @ v, z, v)

@@ -108,16 +108,23 @@ class _Tangent:
 
     At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009). In the
     mass product, so that the centre of mass stays.
+    before: a tangent elsewhere on the same body, whose symbolic factorisation serves again where nothing is held; it
+    can no longer solve.
     """
 
-    def __init__(self, body: Body, u: Array):
+    def __init__(self, body: Body, u: Array, *, before: _Tangent | None = None):
         rigid = body.drifting_motions(np.empty(0, dtype=np.int64))
         self.null = _null_space(body, u, rigid)
         self._drift = orthonormal(body, self.null) if self.null.shape[1] else self.null
         self._weighed = body.mass @ self._drift
-        self._system = Restricted(body, body.free_dofs, border=self.null if self.null.shape[1] else None)
+        held = self.null.shape[1]
+        self._system: Restricted
+        if before is not None and held == before.null.shape[1] == 0:
+            self._system = before._system
+        else:
+            self._system = Restricted(body, body.free_dofs, border=self.null if held else None)
         body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
-        self._system.factorise_as("kkt" if self.null.shape[1] else "symmetric")
+        self._system.factorise_as("kkt" if held else "symmetric")
 
     def solve(self, right: Array) -> Array:
         b = right - self.null @ (self.null.T @ right)
@@ -158,12 +165,16 @@ def key_tangents(body: Body, poses: Array) -> Array:
     poses: (k, n, 3) in order of time, the start first; f_i is the force that holds pose i.
     """
     forces = [body.force(pose).ravel() for pose in poses]
-    solvers: list[_Tangent] = [_Tangent(body, pose) for pose in poses]
-    columns = []
-    for i in range(len(poses) - 1):
-        jump = forces[i + 1] - forces[i]
-        columns += [solvers[i].solve(jump), solvers[i + 1].solve(jump)]
-    return np.stack(columns, axis=1) if columns else np.empty((3 * body.count, 0))
+    jumps = np.diff(forces, axis=0)
+    columns = np.empty((3 * body.count, 2 * len(jumps)))
+    at: _Tangent | None = None
+    for i, pose in enumerate(poses):
+        at = _Tangent(body, pose, before=at)
+        if i > 0:
+            columns[:, 2 * i - 1] = at.solve(jumps[i - 1])
+        if i < len(jumps):
+            columns[:, 2 * i] = at.solve(jumps[i])
+    return columns
 
 
 def keyframe_basis(

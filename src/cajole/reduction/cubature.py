@@ -7,6 +7,7 @@ exactly for the weighted sum, and its stiffness has no negative part that the sp
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Choice = tuple[Index, Array]
 
 # Springs among which to choose. Too few, and no weights above zero fit large bends: on a bridge of 32 524 springs, the
 # best of 4000 leave 4 % on new poses, of 8000 1.6 %, of 16 000 0.9 %; their table takes 150 MB.
 POOL = 16_000
+# More candidates than this for each spring to be chosen no longer lower the error of few.
+POOL_PER_SPRING = 25
+# Springs of a draft, kept on the way to at least twice as many: on that bridge they leave 4 % in a quarter of the time.
+DRAFT = 250
 # States to fit and states to judge by.
 TRAINING, HELD_OUT = 120, 40
 # Newly added in a round, as a share of those at hand: fewer choose better, more choose faster.
@@ -38,8 +44,12 @@ DISTURBANCE = (-3.0, -0.3)
 SOFTEST = 1e-8
 # Newton steps to an equilibrium that only serves as an example; one that needs more is not worth them.
 MOST_NEWTON = 12
+# Share of the load by which such an equilibrium may be missed.
+EXAMPLE_ERROR = 1e-3
 # Rounds without progress after which the pool has no more to give.
 MOST_STILL = 10
+# Of the springs asked for, those that are not worth rounds which add and drop a few at a time.
+SPARE = 0.05
 # Rows that nearly repeat others share their weight instead of taking opposite ones.
 RIDGE = 1e-10
 
@@ -64,26 +74,29 @@ class CubatureReport:
 
 def chosen_springs(
     model: ReducedSprings, states: Array, *, most: int, error: float, generator: np.random.Generator
-) -> tuple[Index, Array, CubatureReport]:
+) -> tuple[Choice, Choice | None, CubatureReport]:
     """Springs (m,) of `model` and their weights (m,): at most `most`, fewer once the fit is below `error`.
 
-    states: (s, r) to fit; one in four is held out to judge by.
+    states: (s, r) to fit; one in four is held out to judge by. Also fewer springs as a draft, where these are many.
     """
     begin = time.perf_counter()
     judged = np.arange(len(states)) % (1 + TRAINING // HELD_OUT) == 0
-    pool = model.springs
-    if len(pool) > POOL:
-        pool = np.sort(generator.choice(pool, POOL, replace=False))
+    pool, largest = model.springs, min(POOL, POOL_PER_SPRING * most)
+    if len(pool) > largest:
+        pool = np.sort(generator.choice(pool, largest, replace=False))
     scale = soft_metric(model)
     with blas_threads():
         A, b = _table(model, states[~judged], pool, scale)
-        places, weights = nonnegative_fit(A, b, most=most, error=error, generator=generator)
+        fits = list(growing_fits(A, b, most=most, error=error, generator=generator))
+        places, weights = fits[-1]
         fitted = np.linalg.norm(weights @ A[places] - b) / np.linalg.norm(b)
         A, b = _table(model, states[judged], pool[places], scale)
         missed = np.linalg.norm(weights @ A - b) / np.linalg.norm(b)
     seconds = time.perf_counter() - begin
     report = CubatureReport(len(places), len(model.springs), float(missed), float(fitted), seconds)
-    return pool[places], weights, report
+    rough, shares = [fit for fit in fits if len(fit[0]) <= DRAFT][-1]
+    draft = (pool[rough], shares) if len(places) >= 2 * DRAFT else None
+    return (pool[places], weights), draft, report
 
 
 def soft_metric(model: ReducedSprings) -> Array:
@@ -109,15 +122,14 @@ def _table(model: ReducedSprings, states: Array, springs: Index, scale: Array) -
 
     A is kept in single precision, far finer than the fit, and half the size.
     """
-    A = np.empty((len(springs), len(states), model.size), dtype=np.float32)
+    pulls = np.empty((len(springs), len(states), 3), dtype=np.float32)
     b = np.empty((len(states), model.size))
-    B = _differences(model, springs) @ scale.T
     for k, state in enumerate(states):
         b[k] = scale @ (model.body.force(model.lift(state)).ravel() @ model.basis)
         size = np.linalg.norm(b[k])
         b[k] /= size
-        pulls = spring_pulls(model, state, springs) / size
-        A[:, k] = np.matmul(pulls[:, None, :], B)[:, 0]
+        pulls[:, k] = spring_pulls(model, state, springs) / size
+    A = pulls @ (_differences(model, springs) @ scale.T).astype(np.float32)
     return A.reshape(len(springs), -1), b.ravel()
 
 
@@ -139,20 +151,19 @@ def spring_pulls(model: ReducedSprings, state: Array, springs: Index) -> Array:
     return (pull / np.where(length > 0, length, 1.0))[:, None] * x
 
 
-def nonnegative_fit(
+def growing_fits(
     A: NDArray[np.floating], b: Array, *, most: int, error: float, generator: np.random.Generator
-) -> tuple[Index, Array]:
-    """Rows of A (m, k) and weights >= 0 with Σ w_i A_i ≈ b (k,), within `error` |b| or at most `most` of them.
+) -> Iterator[Choice]:
+    """Rows of A (m, k) and weights >= 0 with Σ w_i A_i ≈ b (k,), ever more, until within `error` |b| or at `most`.
 
     Grown greedily: in each round the row that lies best along what is missing in each of several random groups joins,
     and rows whose weight would fall to zero leave.
     """
-    norms = np.linalg.norm(A, axis=1)
+    norms = np.sqrt(np.einsum("ij,ij->i", A, A))
     norms[norms <= 1e-12 * norms.max(initial=0.0)] = np.inf
-    active, weights, gram = np.empty(0, dtype=np.int64), np.empty(0), np.empty((0, 0))
+    active, gram = np.empty(0, dtype=np.int64), np.empty((0, 0))
     residual, size, still = b, float(np.linalg.norm(b)), 0
-    # the last few places are not worth rounds that add and drop one row at a time
-    enough = max(1, most - FEWEST_ADDED)
+    enough = max(1, most - max(FEWEST_ADDED, int(SPARE * most)))
     while len(active) < enough and np.linalg.norm(residual) > error * size and still < MOST_STILL:
         wanted = min(max(FEWEST_ADDED, int(GROWTH * len(active))), most - len(active))
         new = _best_of_groups((A @ residual.astype(A.dtype)) / norms, active, wanted, generator)
@@ -164,11 +175,11 @@ def nonnegative_fit(
         gram = np.block([[gram, cross], [cross.T, rows[-len(new) :] @ rows[-len(new) :].T]])
         kept, weights = _positive_solution(gram, rows @ b)
         active, gram = active[kept], gram[np.ix_(kept, kept)]
+        yield active, weights
         before, residual = np.linalg.norm(residual), b - weights @ rows[kept]
         still = still + 1 if np.linalg.norm(residual) > 0.999 * before else 0
     if len(active) == 0:
         raise NotConverged("no spring lowers the error of the cubature: is there any force in these poses?")
-    return active, weights
 
 
 def _best_of_groups(scores: Array, active: Index, count: int, generator: np.random.Generator) -> Index:
@@ -196,8 +207,8 @@ def training_states(model: ReducedSprings, poses: Array, generator: np.random.Ge
     Disturbances have the same energy in every direction of the stiffness there, so that stiff ones are small.
     """
     energy = max((model.energy(pose) for pose in poses), default=0.0) or _unit_energy(model)
-    ways = _ways(model, np.vstack([np.zeros(model.size), poses]))
     least = _least(model)
+    ways = _ways(model, np.vstack([np.zeros(model.size), poses]), least)
     spectra = [_spectrum(model.stiffness(state), least) for state in ways]
     out = []
     for place in generator.integers(len(ways), size=TRAINING + HELD_OUT):
@@ -213,7 +224,7 @@ def _unit_energy(model: ReducedSprings) -> float:
     return 0.5 * _least(model) * model.body.total_mass * (0.1 * model.body.size) ** 2
 
 
-def _ways(model: ReducedSprings, poses: Array, count: int = 5) -> Array:
+def _ways(model: ReducedSprings, poses: Array, least: float, count: int = 5) -> Array:
     """Equilibria under loads between those of consecutive poses, the poses included."""
     out = [poses[0]]
     for start, end in pairwise(poses):
@@ -221,18 +232,17 @@ def _ways(model: ReducedSprings, poses: Array, count: int = 5) -> Array:
         state = start
         for t in np.linspace(0, 1, count + 1)[1:-1]:
             guess = start + t * (end - start)
-            state = _equilibrium(model, state, (1 - t) * f0 + t * f1, guess)
+            state = _equilibrium(model, state, (1 - t) * f0 + t * f1, guess, least)
             out.append(state)
         out.append(end)
     return np.array(out)
 
 
-def _equilibrium(model: ReducedSprings, state: Array, load: Array, otherwise: Array) -> Array:
+def _equilibrium(model: ReducedSprings, state: Array, load: Array, otherwise: Array, least: float) -> Array:
     """z with f(z) = load by Newton from `state`; `otherwise` where that does not come close in a few steps."""
-    least = _least(model)
     for _ in range(MOST_NEWTON):
         f, K, _ = model.motion(state, np.zeros(model.size))
-        if np.linalg.norm(f - load) <= 1e-6 * np.linalg.norm(load):
+        if np.linalg.norm(f - load) <= EXAMPLE_ERROR * np.linalg.norm(load):
             return state
         values, turn = _spectrum(K, least)
         state = state - turn @ ((turn.T @ (f - load)) / values)

@@ -26,7 +26,8 @@ class ReducedSprings(ReducedModel):
 
     springs: (m,) indices of the springs that are summed, all of the body's when None; weights: (m,), ones when None.
     Springs whose both ends the body fixes never change; their energy is left out.
-    report: how the springs were chosen, None when all are there.
+    report: how the springs were chosen, None when all are there; draft: fewer of them in the same basis, for searches
+    that end here.
     """
 
     body: BodySprings
@@ -39,9 +40,10 @@ class ReducedSprings(ReducedModel):
         springs: Index | None = None,
         weights: Array | None = None,
         report: CubatureReport | None = None,
+        draft: ReducedSprings | None = None,
     ):
         super().__init__(basis)
-        self.body, self.report = body, report
+        self.body, self.report, self.draft = body, report, draft
         chosen = moving_springs(body) if springs is None else springs
         self.springs = chosen
         self.weights = np.ones(len(chosen)) if weights is None else weights
@@ -49,13 +51,10 @@ class ReducedSprings(ReducedModel):
     @cached_property
     def system(self) -> tuple:
         none, body, chosen = np.empty((0, 0)), self.body, self.springs
-        # only the vertices that springs touch are placed: with few springs they are few
-        used, ends = np.unique(body.edges[chosen], return_inverse=True)
-        U = np.ascontiguousarray(self.basis.reshape(body.count, 3, -1)[used].reshape(3 * len(used), -1))
+        X, U, edges = _compact(body.vertices, self.basis, body.edges[chosen])
         k, c = self.weights * body.spring_stiffness[chosen], self.weights * body.spring_damping[chosen]
         rows = np.stack([k, body.rest_lengths[chosen], c], axis=1)
-        edges = np.ascontiguousarray(ends.reshape(-1, 2), dtype=np.int64)
-        return (none, none, none, 0.0, 0.0, np.ascontiguousarray(body.vertices[used]), U, rows, edges)
+        return (none, none, none, 0.0, 0.0, X, U, rows, edges)
 
     def energy(self, state: ArrayLike) -> float:
         z = self._checked(state)
@@ -95,6 +94,23 @@ class ReducedSprings(ReducedModel):
         return (*np.empty((3, rows)), *np.empty((2, rows, self.size)))
 
 
+def _compact(vertices: Array, basis: Array, edges: Index) -> tuple[Array, Array, Index]:
+    """Rest positions (p, 3), basis rows (3p, r) and ends (m, 2) of the same springs on as few points as do.
+
+    Many springs share vertices. A few far apart do not: then each has a point of its own, the difference of its ends,
+    tied to one last point at the origin, which nearly halves the points, and with them the time of an evaluation.
+    """
+    used, ends = np.unique(edges, return_inverse=True)
+    U = basis.reshape(len(vertices), 3, -1)
+    if len(used) <= len(edges) + 1:
+        return vertices[used], U[used].reshape(-1, U.shape[2]), ends.reshape(-1, 2).astype(np.int64)
+    i, j = edges.T
+    apart, moved = np.zeros((len(edges) + 1, 3)), np.zeros((len(edges) + 1, *U.shape[1:]))
+    apart[:-1], moved[:-1] = vertices[i] - vertices[j], U[i] - U[j]
+    own = np.arange(len(edges), dtype=np.int64)
+    return apart, moved.reshape(-1, U.shape[2]), np.stack([own, np.full_like(own, len(edges))], axis=1)
+
+
 def moving_springs(body: BodySprings) -> Index:
     """Springs with an end that may move (m,)."""
     held = np.zeros(body.count, dtype=bool)
@@ -118,8 +134,9 @@ def reduced_springs(
     random = np.random.default_rng(0) if generator is None else generator
     shapes = np.empty((0, body.count, 3)) if poses is None else checks.real_array(poses, "poses", (None, body.count, 3))
     states = training_states(full, full.project(shapes), random)
-    springs, weights, report = chosen_springs(full, states, most=most, error=error, generator=random)
-    return ReducedSprings(body, basis, springs=springs, weights=weights, report=report)
+    chosen, fewer, report = chosen_springs(full, states, most=most, error=error, generator=random)
+    draft = None if fewer is None else ReducedSprings(body, basis, springs=fewer[0], weights=fewer[1])
+    return ReducedSprings(body, basis, springs=chosen[0], weights=chosen[1], report=report, draft=draft)
 
 
 def _wanted(cubature: bool | float) -> tuple[int, float]:
