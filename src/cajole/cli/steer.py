@@ -259,9 +259,10 @@ def _told(run: Run | None) -> dict[str, Any] | None:
 
 def _rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
+    missed = _percent(d["outside_basis_sizes"])
     rows = {
         "body": f"{d['vertices']} vertices, {d['tets']} tets, in {d['basis']} coordinates",
-        "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart, {d['outside_basis_sizes']:.2%} of the size lost",
+        "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart; the basis misses it by {missed}",
         "without control": _off(d["uncontrolled"]),
         "with control": _off(d["controlled"]),
     }
@@ -272,7 +273,7 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         if c["cut_steps"]:
             rows["note"] = f"{c['cut_steps']} steps were cut into parts to converge: pushed beyond small deviations"
     if d["seam_sizes"] is not None:
-        rows["seam"] = f"{d['seam_sizes']:.2%} of the size from the last frame to the first"
+        rows["seam"] = f"{_percent(d['seam_sizes'])} from the last frame to the first"
     rows["written"] = ", ".join(d["outputs"]) or "nothing (say where with --output)"
     return rows
 
@@ -281,4 +282,8 @@ def _off(told: dict[str, Any] | None) -> str:
     if told is None:
         return "pushed beyond what its model can do"
     mean, most, end = (told[f"error_{name}_sizes"] for name in ("rms", "largest", "final"))
-    return f"off by {mean:.2%} of the size (rms), {most:.2%} at worst, {end:.2%} at the end"
+    return f"off by {_percent(mean)} (rms), {100 * most:.3g} % at worst, {100 * end:.3g} % at the end"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} % of the size"

@@ -10,6 +10,7 @@ import pytest
 import cajole as cj
 from bodies import beam_body
 from cajole.animation import Animation
+from cajole.direct.steering.costs import Dials, costs
 from cajole.direct.steering.pd import SLACK, PDComparison, PDGrid, pd_controller, tuned_pd
 
 DT, FRAMES, TIP = 0.02, 61, 9
@@ -206,3 +207,11 @@ def test_saving_bad_input(tmp_path):
     with pytest.raises(cj.InputError, match="for comparison"):
         pd_controller(still(), 30.0, 4.0).save(tmp_path / "pd.npz")
     assert not list(tmp_path.iterdir())
+
+
+def test_weights_are_row_major_identity():
+    """Another layout would have the kernels compiled anew, some seconds at the first use of such dials."""
+    for dials in ({"frames": {3: 2.0}}, {"final": 1.0}, {"tracking": lambda t: t, "effort": lambda t: 1.0 + t}):
+        made = costs(still(), Dials(**dials))
+        assert made.Q.flags.c_contiguous
+        assert made.R.flags.c_contiguous

@@ -63,7 +63,9 @@ def costs(reference: Reference, dials: Dials) -> Costs:
     unit = 1.0 / (T * model.body.total_mass * model.body.size**2)
     rate = np.concatenate([np.ones(r), np.full(r, 1.0 / model.frequency)])
     in_units = unit * rate[:, None] * rate
-    return Costs(in_units * Q, which_q, unit / model.frequency**4 * R, which_r, in_units * last)
+    # row-major: kernels are compiled anew for another layout, which `concatenate` may choose
+    weights, prices = (np.ascontiguousarray(each) for each in (in_units * Q, unit / model.frequency**4 * R))
+    return Costs(weights, which_q, prices, which_r, in_units * last)
 
 
 def _shape(reference: Reference, vertices: Mapping[int, float] | ArrayLike | None) -> Array:

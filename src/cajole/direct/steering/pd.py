@@ -68,8 +68,8 @@ class PDGrid:
     kd = ratio √kp; then `rounds` times a finer 5 × 5 around the best, each with half the spacing of the one before.
     """
 
-    stiffnesses: int = 24
-    decades: float = 6.0
+    stiffnesses: int = 32
+    decades: float = 8.0
     ratios: tuple[float, ...] = (0.1, 0.4, 1.0, 2.0, 5.0, 20.0)
     rounds: int = 4
 
