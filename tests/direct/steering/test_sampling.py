@@ -15,7 +15,7 @@ import cajole as cj
 from bodies import Array, beam_body
 from cajole.animation import Animation
 from cajole.body import Body, BodySprings
-from cajole.direct.steering import sampling
+from cajole.direct.steering import sample_runs, sampling
 from cajole.direct.steering.sampling import SampledBasis, sampled_basis
 from cajole.reduction import principal, snapshots
 
@@ -54,16 +54,16 @@ def planned(
     runs: int = 6,
     motion: Animation | None = None,
     substeps: int = 1,
-) -> tuple[sampling._Plan, sampling._Worker]:
+) -> tuple[sample_runs.Plan, sample_runs.Worker]:
     """The runs before anyone simulates them, and who would."""
-    course = sampling._Course(beam(), motion or centre(), force, substeps)
-    span = sampling._Span.of(course, None, None, 4)
-    plan = sampling._Plan(course, span, seed, (0.05, 0.2))
+    course = sample_runs.Course(beam(), motion or centre(), force, substeps)
+    span = sample_runs.Span.of(course, None, None, 4)
+    plan = sample_runs.Plan(course, span, seed, (0.05, 0.2))
     plan.draw(runs, kind, None)
-    return plan, sampling._Worker(beam(), course.h, substeps, "newmark", None, 4)
+    return plan, sample_runs.Worker(beam(), course.h, substeps, "newmark", None, 4)
 
 
-def deviations(task: sampling._Task, states: Array) -> Array:
+def deviations(task: sample_runs.Task, states: Array) -> Array:
     """(3n, k) how far the snapshots of a run are from the centre line at the same frames."""
     frames = [task.frame + 4 * (k + 1) for k in range(states.shape[1])] if task.frames >= 4 else [FRAMES - 1]
     return np.asarray(states - centre().displacements[frames].reshape(len(frames), -1).T)
@@ -167,10 +167,10 @@ def test_constant_force_and_gravity_identity() -> None:
     """The force as one (n, 3), and gravity beside it, act in the runs as they do in `simulate`."""
     body, force = beam(), push(0.0)
     motion = cj.simulate(body, frames=FRAMES, dt=DT, force=force, gravity=(0, 0, -9.81))
-    course = sampling._Course(body, motion, force, 1)
-    plan = sampling._Plan(course, sampling._Span.of(course, None, None, 4), 0, (0.05, 0.2))
+    course = sample_runs.Course(body, motion, force, 1)
+    plan = sample_runs.Plan(course, sample_runs.Span.of(course, None, None, 4), 0, (0.05, 0.2))
     plan.draw(3, "impulses", None)
-    states = sampling._Worker(body, course.h, 1, "newmark", (0, 0, -9.81), 4)._run(plan[0], 0.0)
+    states = sample_runs.Worker(body, course.h, 1, "newmark", (0, 0, -9.81), 4)._run(plan[0], 0.0)
     reached = motion.displacements[plan[0].frame + 4 * states.shape[1]].ravel()
     np.testing.assert_allclose(states[:, -1], reached, atol=1e-9 * body.size)
 
@@ -194,7 +194,7 @@ def test_impulses_identity() -> None:
         np.testing.assert_allclose(np.linalg.norm(task.push, axis=1).sum(), run.strength * 80.0, rtol=1e-12)
         pushed = np.flatnonzero(np.abs(task.push).max(axis=1))
         away = np.linalg.norm(body.vertices[pushed] - body.vertices[run.vertex], axis=1)
-        assert away.max() < sampling.PATCH * body.size
+        assert away.max() < sample_runs.PATCH * body.size
         assert not np.isin(pushed, body.fixed).any()
         assert not task.kick.any()
         assert 1 <= task.push_steps <= task.frames
@@ -233,20 +233,20 @@ def test_springs_and_free_bodies_identity(cloth: Callable[..., BodySprings]) -> 
     np.testing.assert_allclose(got.basis.T @ (net.mass @ got.basis), np.eye(5), atol=1e-12)
     loose = beam_body((3, 1, 1), held=False)
     still = cj.simulate(loose, frames=12, dt=0.01)
-    for kind in sampling.KINDS:
+    for kind in sample_runs.KINDS:
         assert sampled_basis(loose, still, runs=3, size=4, kind=kind).basis.shape[1] == 4
 
 
 def test_weakened_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disturbance that cannot be simulated is halved until it can, and the report says so; or the error names it."""
-    real, most = sampling.simulate, [0.15 * beam().total_mass * 9.81]
+    real, most = sample_runs.simulate, [0.15 * beam().total_mass * 9.81]
 
     def fragile(body: Body, frames: int, h: float, *, force: Callable[[float], Array], **options: Any) -> Animation:
         if np.linalg.norm(force(h), axis=1).sum() > most[0]:
             raise cj.NotConverged("too strong")
         return real(body, frames, h, force=force, **options)
 
-    monkeypatch.setattr(sampling, "simulate", fragile)
+    monkeypatch.setattr(sample_runs, "simulate", fragile)
     strong = sampled_basis(beam(), centre(), runs=6, size=6, strength=(0.2, 0.25))
     assert strong.report.weakened == 6
     assert all(0.1 <= run.strength <= 0.125 for run in strong.runs)
