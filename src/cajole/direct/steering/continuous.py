@@ -14,31 +14,35 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from cajole.direct.steering.costs import Costs
+from cajole.direct.steering.laps import Laps
 from cajole.direct.steering.motion import Reference
+from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as motion_kernels
 
 Array = NDArray[np.float64]
 
 # Terms of the Taylor series at a norm of one half: the first left out is below rounding.
 TERMS = 14
+NO_GAINS = "the regulator has no finite gains; lower tracking and final, or raise effort"
 
 
-def continuous_gains(reference: Reference, costs: Costs, *, laps: int = 1, settled: float = 0.0) -> tuple[Array, Array]:
+def continuous_gains(reference: Reference, costs: Costs) -> tuple[Array, Array]:
     """Gains (T, r, 2r) on the deviation of the frame before each step, and the value (2r, 2r) at the start.
 
     Weights are taken as rates over a step: what step n weighs at its end in the discrete form is spread over it here.
-    laps: how often the motion may be repeated until a lap changes the value by no more than `settled`.
+    Those of a loop are periodic.
     """
     T, r, h = reference.steps, reference.model.size, reference.dt
     gains, value = np.empty((T, r, 2 * r)), np.zeros((2 * r, 2 * r))
     running = [costs.Q[costs.which_q[n]] - (costs.final if n == T - 1 else 0.0) for n in range(T)]
     made = [sampled(_rates(reference, n), Q / h, h) for n, Q in enumerate(running)]
-    for _ in range(laps):
+    laps = Laps.of(reference)
+    for _ in range(laps.most):
         before, value = value, value + costs.final
         for n in range(T - 1, -1, -1):
             R = costs.R[costs.which_r[n]]
             gains[n], value = _step_back(*made[n], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R, value)
-        if np.abs(value - before).max() <= settled * np.abs(value).max():
+        if laps.settled(before, value):
             break
     return gains, value
 
@@ -49,7 +53,10 @@ def _step_back(E: Array, X: Array, R: Array, value: Array) -> tuple[Array, Array
     Phi, Gamma = E[: 2 * r, : 2 * r], E[: 2 * r, 2 * r :]
     cross = X[: 2 * r, 2 * r :] + Phi.T @ value @ Gamma
     pivot = X[2 * r :, 2 * r :] + R + Gamma.T @ value @ Gamma
-    gain = -scipy.linalg.solve(pivot, cross.T, assume_a="pos")
+    try:
+        gain = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(pivot), cross.T)
+    except (np.linalg.LinAlgError, ValueError):
+        raise NotConverged(NO_GAINS) from None
     value = X[: 2 * r, : 2 * r] + Phi.T @ value @ Phi + cross @ gain
     return gain, 0.5 * (value + value.T)
 

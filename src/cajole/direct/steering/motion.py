@@ -148,8 +148,11 @@ def reference(
     h = 1.0 / motion.fps
     q, v, outside = _projected(model, motion, h)
     if resimulate:
-        W = _given(model, force, len(q), h)
-        path = rollout(model.system, newmark_plan(np.full(len(q), h)), first_predictor(model, q[0], v[0], h), W)
+        f = projected_force(model, force, len(q), h)
+        P, V = first_predictor(model, q[0], v[0], h)
+        # as in `simulate`, the force acts on the first acceleration too
+        start = P + 0.25 * h**2 * f[0], V + 0.5 * h * f[0]
+        path = rollout(model.system, newmark_plan(np.full(len(q), h)), start, f[1:] - constant_force(model))
         return simulated(model, path, h, (q[0], v[0]), loop=loop, motion_error=outside)
     made = _inverse(model, q, v, h, loop, outside)
     if feed_forward == "inverse":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cajole.direct.steering import kernels
 from cajole.direct.steering.continuous import NO_GAINS, continuous_gains
 from cajole.direct.steering.costs import Costs
+from cajole.direct.steering.laps import SETTLED, Laps
 from cajole.direct.steering.motion import Reference
 from cajole.errors import NotConverged
 from cajole.linalg.threads import blas_threads
@@ -17,11 +18,6 @@ from cajole.linalg.threads import blas_threads
 Array = NDArray[np.float64]
 
 FORMULATIONS = ("discrete", "continuous")
-# The value of a loop has settled when a lap repeats it to this; laps that gains of a loop may need, and steps: the
-# shorter a lap is beside the time it takes to come back, the more of them.
-SETTLED, MOST_LAPS, MOST_STEPS = 1e-10, 50, 20_000
-# On stiff models rounding stops it earlier: at changes below this that a lap no longer lowers.
-FLOOR = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,32 +36,27 @@ def regulator(reference: Reference, costs: Costs, formulation: str = "discrete")
     """The optimal gains; of a loop the periodic ones, as if it went on for ever."""
     with blas_threads():
         if formulation == "continuous":
-            gains, value = continuous_gains(reference, costs, laps=_laps(reference), settled=SETTLED)
+            gains, value = continuous_gains(reference, costs)
             return Regulator(gains, value, kernels.FRAME)
         return _discrete(reference, costs)
-
-
-def _laps(reference: Reference) -> int:
-    return max(MOST_LAPS, MOST_STEPS // reference.steps) if reference.loop else 1
 
 
 def _discrete(reference: Reference, costs: Costs) -> Regulator:
     T, r = reference.steps, reference.model.size
     value, gains = np.zeros((2 * r, 2 * r)), np.empty((T, r, 2 * r))
-    laps = np.full((T, 2 * r, 2 * r), np.inf) if reference.loop else np.empty((0, 0, 0))
-    change = np.inf
-    for _ in range(_laps(reference)):
-        before, last = np.diag(value).copy(), change
+    known = np.full((T, 2 * r, 2 * r), np.inf) if reference.loop else np.empty((0, 0, 0))
+    laps = Laps.of(reference)
+    for _ in range(laps.most):
+        before = value.copy()
         first = kernels.regulate(
             reference.plan, reference.Gq, reference.Gv, costs.Q, costs.which_q, costs.R, costs.which_r, value, gains,
-            laps, SETTLED,
+            known, SETTLED,
         )  # fmt: skip
         if first < 0 or not np.isfinite(value).all():
             raise NotConverged(NO_GAINS)
         if first > 0:
-            value = laps[0].copy()
+            value = known[0].copy()
             break
-        change = np.abs(np.diag(value) - before).max() / np.diag(value).max()
-        if last <= change < FLOOR:
+        if laps.settled(before, value):
             break
     return Regulator(gains, value, kernels.PREDICTOR)

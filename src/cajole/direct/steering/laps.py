@@ -1,0 +1,44 @@
+"""How often a loop is gone through backwards until its gains no longer change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.direct.steering.motion import Reference
+
+Array = NDArray[np.float64]
+
+# The value of a loop has settled when a lap repeats it to this; laps that gains of a loop may need, and steps: the
+# shorter a lap is beside the time it takes to come back, the more of them.
+SETTLED, MOST_LAPS, MOST_STEPS = 1e-10, 50, 20_000
+# On stiff models rounding stops it earlier: at changes below this that no longer become less.
+FLOOR = 1e-5
+
+
+@dataclass
+class Laps:
+    """most: how many; window: laps in a period of the slowest vibration, within which changes rise and fall again."""
+
+    most: int
+    window: int
+    _changes: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, reference: Reference) -> Laps:
+        """Those of a loop; a motion that ends is gone through once."""
+        if not reference.loop:
+            return cls(1, 1)
+        lap = reference.steps * reference.dt
+        return cls(
+            max(MOST_LAPS, MOST_STEPS // reference.steps), int(np.ceil(2.0 * np.pi / (reference.model.frequency * lap)))
+        )
+
+    def settled(self, before: Array, value: Array) -> bool:
+        """Whether the lap from the value `before` to `value` (2r, 2r) need not be followed by another."""
+        scale = np.diag(value).max()
+        self._changes.append(float(np.abs(np.diag(value) - np.diag(before)).max() / scale) if scale > 0 else 0.0)
+        late, early = self._changes[-self.window :], self._changes[: -self.window]
+        return late[-1] <= SETTLED or (late[-1] < FLOOR and bool(early) and min(late) >= min(early))
