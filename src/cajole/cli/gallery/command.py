@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 # the longest first: then the workers finish together
-SLOWEST_FIRST = ("bridge", "flower-eight", "flower", "dinosaur", "tee", "fish", "beam")
+SLOWEST_FIRST = ("bridge", "flower-eight", "strike", "flower", "dinosaur", "tee", "fish", "beam")
 
 
 def demo(

@@ -128,7 +128,7 @@ def _script(body: BodySolid) -> Script:
     right, left = (_ends(body, side) for side in (1, -1))
     couple = spread(body, right, (0, COUPLE, 0)) - spread(body, left, (0, COUPLE, 0))
     nod = spread(body, np.concatenate([right, left]), (NOD, 0, 0))
-    t = DT * np.arange(STEPS + 1)
+    t = np.linspace(0.0, STEPS * DT, STEPS + 1)
     growing = np.where(t < DRIVEN, t / DRIVEN, 0.0)
     strengths = np.stack([growing * np.sin(2 * np.pi * BEAT * t), growing * np.cos(np.pi * BEAT * t)], axis=1)
     return Script(np.array([couple, nod]), t, strengths)

@@ -1,0 +1,166 @@
+"""Several takes of the T side by side with their balls, as one body, to be seen together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from cajole.animation import Animation
+from cajole.checks import count
+from cajole.direct.steering.controller import Run
+from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
+from cajole.scenes.assembly import Scene
+from cajole.scenes.sdf import Floats, Ints
+from cajole.scenes.steering.bee import BEE_RADIUS, BeeLanding
+from cajole.scenes.steering.strike import RADIUS, STRING, Strike
+from cajole.scenes.tee import BALL
+
+# how far apart the takes stand [m]: arms pass without touching
+APART = 4.6
+# from the front, so that all of them are of one size in the picture
+FRONT = {"azimuth": -90.0, "elevation": 22.0}
+# points on a ball, and how it shines
+BALL_POINTS, SHINE = 200, 0.4
+AMBER, CORD = (0.95, 0.68, 0.12), (0.35, 0.33, 0.30)
+# of a string [m]
+THICK = 0.015
+# The bee is drawn larger than the radius within which it holds on.
+BEE_DRAWN = 1.6
+
+
+@dataclass(frozen=True, eq=False)
+class _Player:
+    """A mesh with its skin, where its vertices are (frames, n, 3) [m], and those that are held."""
+
+    mesh: MeshTet
+    skin: Skin
+    positions: Floats
+    fixed: Ints
+
+
+def takes(scene: Strike, runs: Sequence[Run], *, every: int = 1) -> tuple[Scene, Animation]:
+    """Runs of the T next to one another along x, each with its balls: the scene of them all, and their motion.
+
+    every: frames of a run per frame of the animation.
+    """
+    players = []
+    for number, run in enumerate(runs):
+        aside = np.array([APART * number, 0.0, 0.0])
+        players.append(_actor(scene.scene, np.asarray(run.animation.positions)[:: count(every, "every")], aside))
+        players += [
+            _ball(path, aside, RADIUS, BALL, STRING) for path in scene.balls_of(run)[::every].transpose(1, 0, 2)
+        ]
+    staged, moved = _together(scene.scene, players, 1.0 / (every * scene.reference.dt))
+    return replace(staged, camera={**staged.camera, **FRONT}), moved
+
+
+def with_bee(scene: BeeLanding, run: Run, *, every: int = 1) -> tuple[Scene, Animation]:
+    """The first lap of a run with the bee on its flight; every: as for `takes`."""
+    frames = slice(0, len(scene.flight), count(every, "every"))
+    flower = _actor(scene.scene, np.asarray(run.animation.positions)[frames], np.zeros(3))
+    bee = _ball(scene.flight[frames], np.zeros(3), BEE_DRAWN * BEE_RADIUS, AMBER)
+    return _together(scene.scene, [flower, bee], 1.0 / (every * scene.reference.dt))
+
+
+def _actor(made: Scene, positions: Floats, aside: Floats) -> _Player:
+    skin = replace(made.skin, mesh=MeshTri(made.skin.mesh.vertices + aside, made.skin.mesh.triangles))
+    return _Player(MeshTet(made.mesh.vertices + aside, made.mesh.tets), skin, positions + aside, made.fixed)
+
+
+def _ball(
+    path: Floats, aside: Floats, radius: float, color: tuple[float, float, float], string: float = 0.0
+) -> _Player:
+    """A rigid ball that goes along `path` (frames, 3): tets from its middle to points spread evenly on it.
+
+    string [m]: the length of what it hangs on, turning with it; none when 0.
+    """
+    shape, faces = _sphere(radius)
+    # the middle comes first and sees its triangle from inside: volumes are positive
+    tets = np.column_stack([np.full(len(faces), BALL_POINTS), faces])
+    rope, sides = _rope(string)
+    seen = np.vstack([shape[:BALL_POINTS], rope])
+    # rigid, so that one tet carries all of it
+    weights = np.linalg.solve(np.vstack([shape[tets[0]].T, np.ones(4)]), np.vstack([seen.T, np.ones(len(seen))])).T
+    home = np.zeros(len(seen), dtype=np.int64)
+    skin = Skin(
+        MeshTri(seen + path[0] + aside, np.vstack([faces, sides + BALL_POINTS])),
+        np.vstack([np.tile(color, (BALL_POINTS, 1)), np.tile(CORD, (len(rope), 1))]), ("ball",), home,
+        np.full(len(seen), SHINE), Embedding(home, weights, tets[home], len(shape)),
+    )  # fmt: skip
+    mesh = MeshTet(shape + path[0] + aside, tets)
+    return _Player(mesh, skin, _swung(shape, path, string) + aside, np.empty(0, dtype=np.int64))
+
+
+def _sphere(radius: float) -> tuple[Floats, Ints]:
+    """Points spread evenly and the middle (k + 1, 3), and triangles that face outwards."""
+    i = np.arange(BALL_POINTS) + 0.5
+    turn, height = np.pi * (1 + np.sqrt(5)) * i, 1 - 2 * i / BALL_POINTS
+    wide = np.sqrt(1 - height**2)
+    points = radius * np.column_stack([wide * np.cos(turn), wide * np.sin(turn), height])
+    faces = ConvexHull(points).simplices
+    a, b, c = points[faces].transpose(1, 0, 2)
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), a) < 0
+    return np.vstack([points, np.zeros(3)]), np.where(inward[:, None], faces[:, ::-1], faces).astype(np.int64)
+
+
+def _rope(length: float) -> tuple[Floats, Ints]:
+    """A thin prism from the middle of a ball upwards: (6, 3) and its triangles; nothing when it has no length."""
+    if not length:
+        return np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
+    turn = 2 * np.pi * np.arange(3) / 3
+    ring = THICK * np.column_stack([np.cos(turn), np.sin(turn), 0 * turn])
+    sides = [(i, (i + 1) % 3, 3 + (i + 1) % 3) for i in range(3)] + [(i, 3 + (i + 1) % 3, 3 + i) for i in range(3)]
+    return np.vstack([ring, ring + [0, 0, length]]), np.array(sides)
+
+
+def _swung(shape: Floats, path: Floats, string: float) -> Floats:
+    """Points of a ball (frames, k, 3) along its path, turned about the hook when it hangs on a string."""
+    if not string:
+        return shape + path[:, None]
+    hook = path[0] + [0, 0, string]
+    down, along = np.array([0.0, 0.0, -1.0]), (path - hook) / string
+    axis = np.cross(down, along)
+    sine = np.linalg.norm(axis, axis=1, keepdims=True)
+    angle = np.arctan2(sine, along @ down[:, None])
+    turns = Rotation.from_rotvec(angle * axis / np.maximum(sine, np.finfo(float).tiny))
+    return np.asarray([turn.apply(shape - [0, 0, string]) + hook for turn in turns])
+
+
+def _together(made: Scene, players: Sequence[_Player], fps: float) -> tuple[Scene, Animation]:
+    first = np.cumsum([0, *(len(player.mesh.vertices) for player in players)])
+    mesh = MeshTet(
+        np.vstack([player.mesh.vertices for player in players]),
+        np.vstack([player.mesh.tets + at for player, at in zip(players, first)]),
+    )
+    skin = _worn([player.skin for player in players], first, [len(player.mesh.tets) for player in players])
+    fixed = np.concatenate([player.fixed + at for player, at in zip(players, first)]).astype(np.int64)
+    staged = replace(made, mesh=mesh, skin=skin, fixed=fixed, parts={})
+    positions = np.concatenate([player.positions for player in players], axis=1)
+    return staged, Animation(mesh, positions, fps=fps, skin=skin, name=made.name)
+
+
+def _worn(skins: Sequence[Skin], first: Ints, tets: Sequence[int]) -> Skin:
+    """One skin of many, embedded in the joined mesh."""
+    own, tet = np.cumsum([0, *(len(skin.mesh.vertices) for skin in skins)]), np.cumsum([0, *tets])
+    inside = [skin.embedding for skin in skins if skin.embedding is not None]
+    embedding = Embedding(
+        np.concatenate([each.tets + at for each, at in zip(inside, tet)]),
+        np.vstack([each.weights for each in inside]),
+        np.vstack([each.corners + at for each, at in zip(inside, first)]),
+        int(first[-1]),
+    )
+    return Skin(
+        MeshTri(
+            np.vstack([skin.mesh.vertices for skin in skins]),
+            np.vstack([skin.mesh.triangles + at for skin, at in zip(skins, own)]),
+        ),
+        np.vstack([skin.colors for skin in skins]),
+        ("all",),
+        np.zeros(int(own[-1]), dtype=np.int64),
+        np.concatenate([skin.gloss for skin in skins]),
+        embedding,
+    )
