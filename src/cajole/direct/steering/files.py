@@ -218,11 +218,8 @@ def _system(stored: _Stored, r: int) -> tuple:
         ends = stored.index("spring_ends", (len(rows), 2), len(points))
         return (none, none, none, 0.0, 0.0, points, stored.real("point_basis", 3 * len(points), r), rows, ends)
     pairs = r * (r + 1) // 2
-    tables = (
-        stored.real("stiffness", r, r),
-        stored.real("cubic", r, pairs),
-        stored.real("quartic", r, pairs * (r + 2) // 3),
-    )
+    cubic, quartic = stored.real("cubic", r, pairs), stored.real("quartic", r, pairs * (r + 2) // 3)
+    tables = stored.real("stiffness", r, r), cubic, quartic
     return (*tables, stored.number("alpha", zero=True), stored.number("beta", zero=True), none, none, none, no_ends)
 
 

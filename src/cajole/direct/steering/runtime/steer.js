@@ -6,7 +6,7 @@
 //   body.positions();                 // Float32Array x, y, z of every vertex
 
 import { parseNpz } from "./npz.js";
-import { addProduct, norm, Solid, Stepper } from "./step.js";
+import { norm, Solid, Stepper } from "./step.js";
 
 const FORMAT = "cajole controller", VERSION = 1;
 // Into how many parts a step that does not converge is cut, in turn.
@@ -214,9 +214,14 @@ export class Controller {
     return best;
   }
 
+  /** out = rest + basis q; in a loop of its own, for engines compile loops best that meet one type of array. */
   _lift(rest, basis, out) {
-    out.set(rest);
-    addProduct(basis, this._q, out);
+    const { r, _q: q } = this;
+    for (let i = 0, t = 0; i < out.length; i++) {
+      let total = rest[i];
+      for (let j = 0; j < r; j++, t++) total += basis[t] * q[j];
+      out[i] = total;
+    }
     return out;
   }
 }

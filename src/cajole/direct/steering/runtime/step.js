@@ -6,13 +6,18 @@ const TOLERANCE = 1e-11, MOST_ITERATIONS = 30, ROUNDING = 1e-8, SHORTEST = 0.5 *
 
 // --- forces: F = f(q) + d(q, v), Gq = ∂F/∂q, Gv = ∂F/∂v
 
-/** out = Σ_l z_l rows[l]. */
+/** out = Σ_l z_l rows[l]; four rows in one pass, since this is where the time goes. */
 function combine(rows, z, out) {
-  const n = out.length;
+  const n = out.length, r = z.length;
   out.fill(0);
-  for (let l = 0; l < z.length; l++) {
-    const c = z[l], row = l * n;
-    for (let t = 0; t < n; t++) out[t] += c * rows[row + t];
+  let l = 0;
+  for (; l + 3 < r; l += 4) {
+    const A = l * n, B = A + n, C = B + n, D = C + n, a = z[l], b = z[l + 1], c = z[l + 2], d = z[l + 3];
+    for (let t = 0; t < n; t++) out[t] += a * rows[A + t] + b * rows[B + t] + c * rows[C + t] + d * rows[D + t];
+  }
+  for (; l < r; l++) {
+    const a = z[l], A = l * n;
+    for (let t = 0; t < n; t++) out[t] += a * rows[A + t];
   }
 }
 
@@ -84,10 +89,11 @@ export class Solid {
 // --- small dense algebra
 
 /** out += A x. */
-export function addProduct(A, x, out) {
-  for (let i = 0, t = 0; i < out.length; i++) {
+function addProduct(A, x, out) {
+  const r = x.length;
+  for (let i = 0; i < out.length; i++) {
     let total = 0;
-    for (let j = 0; j < x.length; j++, t++) total += A[t] * x[j];
+    for (let j = 0; j < r; j++) total += A[i * r + j] * x[j];
     out[i] += total;
   }
 }
@@ -150,7 +156,8 @@ export class Stepper {
       for (let i = 0; i < r; i++) now += (trial[i] + F[i] - w[i]) ** 2;
       now = Math.sqrt(now);
       if (now < error) {
-        [error, length] = [now, 1];
+        error = now;
+        length = 1;
         a.set(trial);
         scale = norm(F) + norm(w) + norm(a);
         if (error <= TOLERANCE * scale) return true;
