@@ -141,9 +141,12 @@ def test_retune_goes_on_and_then_acts_identity(monkeypatch: pytest.MonkeyPatch) 
 def test_retune_that_is_refused_bad_input() -> None:
     controller = steered()
     with controller.start() as live:
-        refused = live.retune(effort=-1.0)
         with pytest.raises(InputError, match=r"effort is -1\.0, but must be positive"):
-            refused.result(30.0)
+            live.retune(effort=-1.0)
+        with pytest.raises(InputError, match="a dial"):
+            live.retune(gentle=2.0)
+        with pytest.raises(InputError, match="strength"):
+            live.blow(cj.Wind(strength=float("nan")))
         live.step(3)
         assert live.controller is controller
         assert live.retune(effort=0.5).result(30.0).dials.effort == 0.5

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 
 # Steps between two calls of a progress callback.
 CHUNK = 256
+# Errors in body sizes beyond which the gains, made for small deviations, promise nothing.
+ASTRAY = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,16 @@ class Controller:
         """(T, r, 2r): feedback w = K dx of every step."""
         return self.regulator.gains
 
-    def retuned(self, **dials: object) -> Controller:
+    def retuned(self, **dials: Any) -> Controller:
         """The same reference with other dials, as `steer` takes them."""
-        return _steered(self.reference, replace(self.dials, **dials), self.formulation)  # type: ignore[arg-type]
+        self.refuse(dials)
+        return _steered(self.reference, replace(self.dials, **dials), self.formulation)
+
+    def refuse(self, dials: dict[str, Any]) -> None:
+        """Raise InputError for dials that `retuned` cannot use."""
+        for name in dials:
+            checks.one_of(name, "a dial", tuple(field.name for field in fields(Dials)))
+        costs(self.reference, replace(self.dials, **dials))
 
     def run(
         self,
@@ -185,6 +194,8 @@ class SteerReport:
         mean = float(np.sqrt((self.gentleness**2).mean()))
         rows.append(f"  added force: {mean:.3g} weights (rms), {self.gentleness.max():.3g} at most")
         rows.append(f"  gains {self.gain_seconds:.3f} s, a step {1e6 * self.step_seconds:.0f} µs")
+        if self.worst_error > ASTRAY:
+            rows.append("  it went farther astray than the controller's linearisation reaches: look at the motion")
         if self.cuts:
             rows.append(f"  {self.cuts} steps were cut into parts to converge: the push went beyond small deviations")
         return "\n".join(rows)

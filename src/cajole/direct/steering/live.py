@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.steering.controller import Controller
+from cajole.direct.steering.controller import ASTRAY, Controller
 from cajole.direct.steering.disturbances import Disturbance, checked_push, steps_of
 from cajole.direct.steering.motion import in_sizes, weight
 from cajole.direct.steering.walker import Walker
@@ -81,6 +82,11 @@ class Live:
         return float(in_sizes(self._controller.model, np.linalg.norm(self._walker.now[3] - reference.states[frame])))
 
     @property
+    def astray(self) -> bool:
+        """Whether the body is farther off than the gains, made for small deviations, promise to bring back."""
+        return self.error > ASTRAY
+
+    @property
     def gentleness(self) -> float:
         """The feedback of the last step, in body weights."""
         return float(np.linalg.norm(self._feedback) / weight(self._controller.model))
@@ -95,6 +101,8 @@ class Live:
         """Let winds (or other disturbances) act from now on; none ends them."""
         if not all(isinstance(wind, Disturbance) for wind in winds):
             raise InputError("blow takes Wind objects, or others that offer `reduced`")
+        for wind in winds:
+            wind.reduced(self._controller.model, self._controller.reference.dt, 1, 1)
         self._winds, self._ahead = winds, self._ahead[:0]
 
     def step(self, count: int = 1) -> None:
@@ -124,12 +132,13 @@ class Live:
         _, rest, columns = self._skin
         return rest + (columns @ z.astype(columns.dtype)).reshape(-1, 3)
 
-    def retune(self, **dials: object) -> Future[Controller]:
+    def retune(self, **dials: Any) -> Future[Controller]:
         """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
 
         Dials that are still being worked on count as well.
-        Raises InputError, through the returned future, for dials that `steer` would refuse.
+        Raises InputError for dials that `steer` would refuse.
         """
+        self._controller.refuse(dials)
         self._take_over()
         self._asked = dials if self._pending is None else self._asked | dials
         self._pool = self._pool or ThreadPoolExecutor(max_workers=1, thread_name_prefix="retune")

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,15 @@ class PDController(Controller):
     kp: float
     kd: float
 
-    def retuned(self, **dials: object) -> PDController:
+    def retuned(self, **dials: Any) -> PDController:
         """The same reference with other gains: kp, kd."""
+        self.refuse(dials)
+        return pd_controller(self.reference, **{"kp": self.kp, "kd": self.kd, **dials})
+
+    def refuse(self, dials: dict[str, Any]) -> None:
+        """Raise InputError for dials other than kp and kd."""
         if unknown := dials.keys() - {"kp", "kd"}:
             raise InputError(f"a PD controller has no {', '.join(sorted(unknown))}; its dials are kp and kd")
-        return pd_controller(self.reference, **{"kp": self.kp, "kd": self.kd, **dials})  # type: ignore[arg-type]
 
     def save(self, path: str | os.PathLike[str], *, skin: Skin | None = None) -> None:
         """Refused: a file holds a controller that `steer` made. Raises InputError."""
