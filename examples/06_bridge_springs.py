@@ -39,11 +39,11 @@ def poses(net: cj.BodySprings, deck: np.ndarray, push: float) -> list[np.ndarray
 
 
 def main() -> cj.Animation:
-    """The motion of 150 frames, every second one written to bridge.glb; half a minute."""
+    """The motion of 150 frames, every second one written to bridge.glb; half a minute, most of it for the poses."""
     bridge = cj.scene("bridge")
     net = spring_body(bridge.mesh, bridge.fixed)
     first, second, third = poses(net, bridge.parts["deck"], push=100.0)
-    shot = cj.keyframe(net, {50: first, 100: second, 149: third}, frames=150, cubature=800)
+    shot = cj.keyframe(net, {50: first, 100: second, 149: third}, frames=150, cubature=600)
     print(shot.report, shot.model.report, sep="\n")
     shot.animation.write("bridge.glb", every=2)
     return shot.animation

@@ -33,9 +33,9 @@ MOST_HALVINGS = 25
 ROUNDING = 1e-5
 # Where the tangent is not positive definite, mass times this share of K/M is added first, then ever more.
 SMALLEST_SHIFT = 1e-8
-# A factorised tangent, corrected by the steps since (`Secants`), serves again while each further step lowers the
-# residual to this share: one with a new tangent costs eight to twenty times as much.
-REUSED_GAIN = 0.8
+# A factorised tangent, corrected by the steps since (`Secants`), serves again while steps lower the energy and the
+# residual stays below this multiple, as it may rise where the body bends: a new tangent costs eight to twenty steps.
+REUSED_GROWTH = 2.0
 # Where the last tangent needed mass to be positive definite, this share of it is tried first: in snap-through, where
 # many in a row do, each would else be factorised seven times over on the way up from the least.
 SHIFT_KEPT = 0.1
@@ -176,7 +176,7 @@ class Statics:
             self._reusable = False
             return None
         self._secants.learn(after.u - at.u, after.gradient - at.gradient)
-        self._reusable = after.error <= REUSED_GAIN * at.error and after.energy <= at.energy + _slack(at, after)
+        self._reusable = after.error <= REUSED_GROWTH * at.error and after.energy <= at.energy + _slack(at, after)
         return after if self._reusable else None
 
     def _searched(self, at: _Guess, load: Array) -> _Guess | None:
