@@ -51,6 +51,8 @@ def naive_gains(reference: Reference, weights: Costs) -> np.ndarray:
         cross = D.T @ Q @ C + B.T @ P @ A
         gains[n] = -np.linalg.solve(pivot, cross)
         P = C.T @ Q @ C + A.T @ P @ A + cross.T @ gains[n]
+        # left asymmetric, rounding grows without bound on stiff models
+        P = 0.5 * (P + P.T)
     return gains
 
 

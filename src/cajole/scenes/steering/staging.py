@@ -50,7 +50,9 @@ def takes(scene: Strike, runs: Sequence[Run], *, every: int = 1) -> tuple[Scene,
     players = []
     for number, run in enumerate(runs):
         aside = np.array([APART * number, 0.0, 0.0])
-        players.append(_actor(scene.scene, np.asarray(run.animation.positions)[:: count(every, "every")], aside))
+        players.append(
+            _actor(scene.scene, np.asarray(run.animation.positions, dtype=np.float64)[:: count(every, "every")], aside)
+        )
         players += [
             _ball(path, aside, RADIUS, BALL, STRING) for path in scene.balls_of(run)[::every].transpose(1, 0, 2)
         ]
@@ -61,7 +63,7 @@ def takes(scene: Strike, runs: Sequence[Run], *, every: int = 1) -> tuple[Scene,
 def with_bee(scene: BeeLanding, run: Run, *, every: int = 1) -> tuple[Scene, Animation]:
     """The first lap of a run with the bee on its flight; every: as for `takes`."""
     frames = slice(0, len(scene.flight), count(every, "every"))
-    flower = _actor(scene.scene, np.asarray(run.animation.positions)[frames], np.zeros(3))
+    flower = _actor(scene.scene, np.asarray(run.animation.positions, dtype=np.float64)[frames], np.zeros(3))
     bee = _ball(scene.flight[frames], np.zeros(3), BEE_DRAWN * BEE_RADIUS, AMBER)
     return _together(scene.scene, [flower, bee], 1.0 / (every * scene.reference.dt))
 
