@@ -10,6 +10,7 @@ import hashlib
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,19 @@ def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
     return digest.hexdigest()[:32]
 
 
+# What numpy and zipfile raise for damaged files.
+READ_ERRORS = (
+    OSError, ValueError, KeyError, EOFError, RuntimeError, AttributeError, MemoryError, OverflowError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file, never unpickled. Raises FileError for anything that is not one."""
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, AttributeError, zipfile.BadZipFile) as reason:
+    except READ_ERRORS as reason:
         raise FileError(f"cannot read arrays from {path}: {reason}") from None
 
 

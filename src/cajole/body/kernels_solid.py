@@ -10,7 +10,7 @@ into the result might alias. 3x3 matrices are stored by rows, symmetric ones as 
 
 from __future__ import annotations
 
-from numba import njit
+from cajole.compiled import njit
 
 # Sums may be reordered and products fused, but infinities and NaN keep their meaning.
 FAST = {"contract", "reassoc", "nsz"}

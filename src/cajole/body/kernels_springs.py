@@ -8,7 +8,8 @@ Blocks are assembled like a graph Laplacian: + on (i,i) and (j,j), - on (i,j) an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cajole.compiled import njit
 
 STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC = range(6)
 

@@ -7,8 +7,8 @@ dw = Gq dP + Gv dV + Ga da, and the dynamics are a double integrator: dP' = dP +
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cajole.compiled import njit
 from cajole.reduction.kernels_motion import curvature, workspace
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from cajole.compiled import njit
 
 # cells are unit cubes here; a triangle this close to one counts as touching it, so that rounding leaves no gap
 TOUCH = 1e-9
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _apart(nx: float, ny: float, nz: float, t: NDArray[np.float64], cx: float, cy: float, cz: float) -> bool:
     """Whether axis n separates triangle t from the unit cube centred at c."""
     p0 = nx * (t[0, 0] - cx) + ny * (t[0, 1] - cy) + nz * (t[0, 2] - cz)
@@ -20,7 +21,7 @@ def _apart(nx: float, ny: float, nz: float, t: NDArray[np.float64], cx: float, c
     return min(p0, p1, p2) > reach or max(p0, p1, p2) < -reach
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def _touches(t: NDArray[np.float64], cx: float, cy: float, cz: float) -> bool:
     """Whether triangle t (3, 3) meets the unit cube centred at c: no separating axis among faces, normal and edges."""
     if _apart(1.0, 0.0, 0.0, t, cx, cy, cz) or _apart(0.0, 1.0, 0.0, t, cx, cy, cz):
@@ -41,7 +42,7 @@ def _touches(t: NDArray[np.float64], cx: float, cy: float, cz: float) -> bool:
     return True
 
 
-@numba.njit(cache=True)
+@njit(cache=True)
 def mark_touched(corners: NDArray[np.float64], touched: NDArray[np.bool_]) -> None:
     """Set touched[i, j, k] where a triangle of `corners` (m, 3, 3) meets the closed cell from (i, j, k) one further."""
     low, high = np.empty(3, np.int64), np.empty(3, np.int64)

@@ -8,8 +8,9 @@ back direction (2, horizontal), the ground, where the floor ends, the fillet's r
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from cajole.compiled import njit
 
 F = NDArray[np.float64]
 I = NDArray[np.int64]

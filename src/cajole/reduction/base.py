@@ -23,6 +23,8 @@ class ReducedModel(ABC):
     """A body in `basis` (3n, r), mass-orthonormal, so that the reduced mass is the identity; size: r."""
 
     body: Body
+    # a force (r,) that the tables leave out: that of a shape not at rest around which the body moves
+    constant: Array | None = None
 
     def __init__(self, basis: Array):
         self.basis = basis

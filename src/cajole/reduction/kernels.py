@@ -8,7 +8,8 @@ own order of the same numbers, see `kernels_solid`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cajole.compiled import njit
 
 FAST = {"contract", "reassoc", "nsz"}
 

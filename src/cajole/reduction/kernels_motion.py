@@ -10,8 +10,8 @@ between rest positions X (n, 3) with basis rows U (3n, r): rows (k, rest length,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cajole.compiled import njit
 from cajole.reduction.kernels_solid import curvature_solid, evaluate_solid
 from cajole.reduction.kernels_springs import curvature_springs, evaluate_springs
 

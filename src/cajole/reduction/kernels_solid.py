@@ -8,7 +8,7 @@ thing that takes time, and it serves every direction: with T·v = Σ_k T_ijk v_k
 
 from __future__ import annotations
 
-from numba import njit
+from cajole.compiled import njit
 
 FAST = {"contract", "reassoc", "nsz"}
 

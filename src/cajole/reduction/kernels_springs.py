@@ -8,7 +8,8 @@ S b are gathered at the vertices in Y, so that one dense product UᵀY is left, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cajole.compiled import njit
 
 FAST = {"contract", "reassoc", "nsz"}
 

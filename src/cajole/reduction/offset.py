@@ -30,6 +30,8 @@ NEAR = 10.0
 class ReducedOffset(ReducedSolid):
     """St. Venant-Kirchhoff in u = u₀ + U z; offset: u₀ (n, 3); constant: Uᵀf(u₀) (r,)."""
 
+    constant: Array
+
     def __init__(self, body: BodySolid, basis: Array, tables: Polynomial, offset: Array, constant: Array):
         super().__init__(body, basis, tables)
         self.offset, self.constant = offset, constant
@@ -110,7 +112,7 @@ def _symmetric(C2: Array, pairs: int, multiplicity: Array) -> Array:
 
 def constant_force(model: ReducedModel) -> Array:
     """The part of the internal force that the tables leave out (r,): zero unless the model has an offset."""
-    return model.constant if isinstance(model, ReducedOffset) else np.zeros(model.size)
+    return np.zeros(model.size) if model.constant is None else model.constant
 
 
 def first_predictor(model: ReducedModel, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from cajole.compiled import njit
 from cajole.scenes.kernels_rows import FAR as FAR
 from cajole.scenes.kernels_rows import box, cone, ellipsoid, grid, polygon, sheet
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from cajole.compiled import njit
 from cajole.scenes.kernels import gradient, newton
 
 BAD = 1e100  # energy of a star that holds an inverted tet

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from cajole.compiled import njit
 
 FAR = 1e30  # "no surface yet": large, finite, and its differences stay finite
 

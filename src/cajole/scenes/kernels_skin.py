@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from cajole.compiled import njit
 from cajole.scenes.kernels import evaluate
 
 BLOCK = 8  # cells along the edge of a block that is sampled or skipped as a whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from cajole.compiled import njit
 
 FAST = {"contract", "reassoc", "nsz"}
 # Modes of one block: its rows of all arrays stay in the cache while time goes by.

@@ -8,7 +8,8 @@ of the paper exp(ω̄ + ω) (S + ε) with Q = exp(ω̄). Only the difference to 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from cajole.compiled import njit
 
 # Below this angle [rad] sin x / x and (1 - cos x) / x² are their Taylor series to rounding.
 SMALL = 1e-4

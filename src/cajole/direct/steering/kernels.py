@@ -7,8 +7,8 @@ plan da = k_n dx of the sweep through the linearised step, dw = Ga da + Gq dP + 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cajole.compiled import njit
 from cajole.direct.kernels import add_second, eliminate, jacobian
 from cajole.reduction.kernels_motion import FAILED, step
 

@@ -89,6 +89,8 @@ class TravellingModel(ReducedModel):
     system: as `kernels_motion` takes it; frequency: ω₁ [rad/s]; offset: u₀ (n, 3); constant: Uᵀf(u₀) (r,).
     """
 
+    constant: Array
+
     def __init__(
         self, body: TravellingBody, basis: Array, system: tuple, frequency: float, offset: Array, constant: Array
     ):
