@@ -97,6 +97,49 @@ def test_undo_redo_release_identity() -> None:
     assert made.constraints == {}
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{"ends": "free"}, {"h": 0.1}, {"damping": (0.5, 0.02)}, {"energy": "smooth"}],
+    ids=lambda s: next(iter(s)),
+)
+def test_tuned_agreement(settings: dict[str, object]) -> None:
+    """Settings changed under an edit give what an editor made with them gives; what was dragged stays."""
+    body, motion = case()
+    made, other = editor(), editor(**settings)
+    goal = motion.positions[20][tip(body)] + [0.0, 0.2, 0.1]
+    made.drag(tip(body), 20, goal)
+    made.tune(**settings)
+    other.drag(tip(body), 20, goal)
+    np.testing.assert_allclose(made.positions(20)[tip(body)], goal, atol=1e-4)
+    np.testing.assert_allclose(made.positions(12), other.positions(12), atol=2e-4)
+
+
+def test_baked_identity() -> None:
+    body, motion = case()
+    made = editor()
+    made.drag(tip(body), 20, motion.positions[20][tip(body)] + [0.0, 0.2, 0.1])
+    again = made.baked()
+    np.testing.assert_array_equal(again.positions(20), made.animation().positions[20])
+    assert again.constraints == {}
+    again.drag(tip(body), 30, again.positions(30)[tip(body)] + [0.0, 0.0, 0.1])
+    assert max(again.report.missed.values()) < 1e-4
+
+
+def test_refused_drag_identity() -> None:
+    """A drag that fails leaves the edit as it was."""
+    body, motion = case()
+    made = editor()
+    made.drag(tip(body), 20, motion.positions[20][tip(body)] + [0.0, 0.2, 0.0])
+    before = made.positions(25)
+    with pytest.raises(InputError):
+        made.drag(int(body.fixed[0]), 21, (0.0, 0.0, 0.0))
+    with pytest.raises(InputError, match="a setting"):
+        made.tune(speed=2.0)
+    np.testing.assert_array_equal(made.positions(25), before)
+    assert made.undo()
+    assert not made.undo()
+
+
 def test_unreachable_claim() -> None:
     """A target beyond the body's reach gives a bounded answer that is no worse than doing nothing."""
     body, motion = case()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +104,29 @@ class Editor:
         """Do again what was undone last; False when there is none."""
         return self._travel(self._future, self._past)
 
+    def tune(self, **settings: Any) -> None:
+        """Change h, damping, ends, energy or smoothness, as `edit` takes them; dragged vertices stay in place.
+
+        Raises InputError for settings that are none, and for ends that would hold a frame with a dragged vertex.
+        """
+        for name in settings:
+            checks.one_of(name, "a setting", tuple(field.name for field in fields(Settings)))
+        old = self._rows.spacetime
+        new = Spacetime(old.eigenvalues, old.frames, replace(old.settings, **settings))
+        late = [place for place in self._order if place[1] > new.last]
+        if late:
+            raise InputError(
+                f"vertex {late[0][0]} was dragged at frame {late[0][1]}, which these ends hold; release it"
+            )
+        self._rows.rebuild(new)
+        self._responses.clear()
+        self._settle(None)
+
+    def baked(self, *, progress: Progress | None = None) -> Editor:
+        """An editor of the edited motion: what was dragged is input now, and rotations start from it."""
+        made = self.animation(progress=progress)
+        return Editor(made, self.body, self._shapes, self._rows.spacetime, self._warp)
+
     def positions(self, frame: int) -> Array:
         """Where all vertices are in `frame` (n, 3) [m]; of a frame that does not change, the input bit for bit."""
         frame = checks.count(frame, "frame", least=0, most=len(self._input.positions) - 1)
@@ -145,10 +169,20 @@ class Editor:
         return vertex, frame
 
     def _change(self, state: _State, dragged: Place | None) -> None:
-        self._past.append(self._now)
+        before = self._now
+        try:
+            self._now = state
+            self._align()
+            self._settle(dragged)
+        except Exception:
+            self._now = before
+            self._align()
+            raise
+        self._past.append(before)
         self._future.clear()
-        self._now = state
-        self._align()
+
+    def _settle(self, dragged: Place | None) -> None:
+        """Bring the dragged vertex where it was put, and then all of them, where that moved others."""
         with blas_threads():
             if dragged is not None:
                 self._meet([dragged])

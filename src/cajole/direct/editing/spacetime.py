@@ -45,7 +45,7 @@ class Spacetime:
         self.frames = checks.count(frames, "frames", least=FEWEST_FRAMES)
         self.settings = settings
         lam = np.maximum(np.asarray(eigenvalues, dtype=np.float64), 0.0)
-        self.size = len(lam)
+        self.eigenvalues, self.size = lam, len(lam)
         checks.one_of(settings.ends, "ends", ENDS)
         checks.one_of(settings.energy, "energy", ENERGIES)
         h = checks.positive(settings.h, "h (s)")
