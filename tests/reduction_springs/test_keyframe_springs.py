@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.errors import InputError
+from cajole.direct.keyframing import setup
+from cajole.errors import InputError, NotConverged
 from cajole.mesh import box_tets
-from cajole.reduction import reduce
+from cajole.reduction import cubature, reduce
 from cajole.reduction.trajectory import adjoint, newmark_plan, predictor, rollout
 
 
@@ -96,6 +97,36 @@ def test_cubature_finds_the_same_motion_agreement(exact, net, keys):
     assert few.model.report.springs <= 150 < len(exact.model.springs)
     np.testing.assert_allclose(few.report.errors, exact.report.errors, rtol=0.05)
     assert np.abs(few.states - exact.states).max() < 0.02 * np.abs(exact.states).max()
+
+
+@pytest.fixture
+def drafted(monkeypatch):
+    """Drafts as of large nets, on small ones."""
+    monkeypatch.setattr(cubature, "DRAFT", 60)
+    monkeypatch.setattr(setup, "DRAFTED_NET", 100)
+    monkeypatch.setattr(setup, "DRAFT_SPRINGS", 150)
+
+
+@pytest.mark.parametrize("few", [False, 150])
+def test_drafts_lead_to_the_same_motion_agreement(drafted, exact, net, keys, few):
+    """Whether searched with fewer springs first or not, the motion is that of the model's own springs."""
+    led = cj.keyframe(net, keys, effort=1e-3, modes=4, cubature=few)
+    plain = cj.keyframe(net, keys, effort=1e-3, modes=4, cubature=few, starts="pd") if few else exact
+    assert led.report.converged
+    assert ["a draft with" in name for name, _ in led.report.starts] == [True]
+    assert not any("a draft with" in name for name, _ in plain.report.starts)
+    np.testing.assert_allclose(led.report.cost, plain.report.cost, rtol=1e-7)
+    np.testing.assert_allclose(led.states, plain.states, atol=1e-5 * np.abs(plain.states).max())
+    assert led.report.iterations < plain.report.iterations
+
+
+def test_without_a_draft_plain_starts_serve_identity(drafted, monkeypatch, exact, net, keys):
+    def failing(*_, **__):
+        raise NotConverged("no spring lowers the error")
+
+    monkeypatch.setattr(setup, "reduced_springs", failing)
+    again = cj.keyframe(net, keys, effort=1e-3, modes=4)
+    np.testing.assert_array_equal(again.states, exact.states)
 
 
 def test_keyframe_cubature_bad_input(keys, net, beam):

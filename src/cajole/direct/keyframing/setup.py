@@ -20,6 +20,7 @@ from cajole.errors import InputError, NotConverged, SolveError
 from cajole.reduction import ReducedModel, ReducedSprings, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
 from cajole.reduction.offset import constant_force, first_predictor, project_velocity
+from cajole.reduction.springs import reduced_springs
 from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout_pd
 
 Array = NDArray[np.float64]
@@ -33,6 +34,8 @@ STATE_UNIT = 0.1
 HARD_WEIGHT = 100.0
 # How far the gradient of a draft falls, and in how many iterations at most; its last digits belong to its few springs.
 DRAFT_TOLERANCE, DRAFT_ITERATIONS = 1e-6, 60
+# Nets of so many springs are drafted with so few: one iteration with all of them then costs more than to choose these.
+DRAFTED_NET, DRAFT_SPRINGS = 10_000, 600
 
 Start = tuple[str, Array, tuple[Array, Array]]
 
@@ -188,20 +191,22 @@ def hard_problem(setting: Setting, soft: Problem, tolerance: float) -> Problem:
 
 def first_guesses(setting: Setting, problem: Problem, which: str) -> list[Start]:
     """Named controls and predictor states to start from; of "best", a model's draft finds the one to go on from."""
+    led = None
     if which == "best" and setting.ending == "open":
-        led = _drafted(setting, problem)
-        if led is not None:
-            return [led]
+        with suppress(SolveError):  # what a draft cannot simulate, the model still may
+            led = _drafted(setting, problem)
+    if led is not None:
+        return [led]
     return _plain_guesses(setting, problem, which)
 
 
 def _drafted(setting: Setting, problem: Problem) -> Start | None:
     """Controls that keep the model on the best motion its draft finds; None without a draft, or when it finds none."""
-    model = setting.model
-    if not isinstance(model, ReducedSprings) or model.draft is None:
+    draft = _draft(setting)
+    if draft is None:
         return None
-    rough, found = replace(problem, system=model.draft.system), list[tuple[str, Outcome]]()
-    for name, W, start in _plain_guesses(setting, rough, "best"):
+    rough, found = replace(problem, system=draft.system), list[tuple[str, Outcome]]()
+    for name, W, start in first_guesses(replace(setting, model=draft), rough, "best"):
         with suppress(SolveError):  # another start may do
             outcome = minimised(
                 rough, W, start, "newton", tolerance=DRAFT_TOLERANCE, most=DRAFT_ITERATIONS, watch=lambda _: None
@@ -212,7 +217,18 @@ def _drafted(setting: Setting, problem: Problem) -> Start | None:
     name, best = min(found, key=lambda each: each[1].cost)
     still = np.zeros_like(best.path.W)
     path = follow(problem.system, problem.plan, problem.start, best.path, best.gains, still, 1.0)
-    return None if path is None else (f"a draft with {len(model.draft.springs)} springs, {name}", path.W, problem.start)
+    return None if path is None else (f"a draft with {len(draft.springs)} springs, {name}", path.W, problem.start)
+
+
+def _draft(setting: Setting) -> ReducedSprings | None:
+    """Fewer springs to search with; of a large net in full, a cubature made for this."""
+    model = setting.model
+    if not isinstance(model, ReducedSprings):
+        return None
+    if model.report is None and len(model.springs) >= DRAFTED_NET:
+        poses = np.stack([setting.first, *(np.asarray(key.displacement) for key in setting.keys.values())])
+        return reduced_springs(model.body, model.basis, cubature=DRAFT_SPRINGS, poses=poses)
+    return model.draft
 
 
 def _plain_guesses(setting: Setting, problem: Problem, which: str) -> list[Start]:
