@@ -17,7 +17,19 @@ COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
 
 def test_commands_are_all_there_identity():
-    expected = {"keyframe", "simulate", "pose", "modes", "picture", "scenes", "demo", "info", "convert", "bench"}
+    expected = {
+        "keyframe",
+        "steer",
+        "simulate",
+        "pose",
+        "modes",
+        "picture",
+        "scenes",
+        "demo",
+        "info",
+        "convert",
+        "bench",
+    }
     assert set(COMMANDS) == expected
 
 

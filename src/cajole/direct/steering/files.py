@@ -81,7 +81,7 @@ def _model_arrays(controller: Controller) -> dict[str, ArrayLike]:
         "mass_data": masses.data, "mass_indices": masses.indices.astype(np.int32),
         "mass_indptr": masses.indptr.astype(np.int64),
         "total_mass": body.total_mass, "size": body.size, "frequency": model.frequency,
-        "offset": model.lift(np.zeros(model.size)), "constant": getattr(model, "constant", np.zeros(model.size)),
+        "offset": model.lift(np.zeros(model.size)), "constant": constant_force(model),
         **system_arrays(model.system),
     }  # fmt: skip
 
