@@ -25,6 +25,7 @@ from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
 from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.reduction.offset import constant_force
 from cajole.storage import atomic_path, read_arrays
 
 Array = NDArray[np.float64]
