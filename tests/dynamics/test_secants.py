@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.dynamics.secants import Secants
+from cajole.dynamics.secants import PATIENCE, Secants
 
 
 def _matrices(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -53,3 +53,13 @@ def test_falling_force_is_left_out_identity(random: np.random.Generator) -> None
     assert not np.allclose(_corrected(secants, K), np.linalg.inv(K))
     secants.forget()
     np.testing.assert_allclose(_corrected(secants, K), np.linalg.inv(K), rtol=1e-9)
+
+
+def test_slow_steps_end_identity() -> None:
+    """Residuals that halve may go on for ever; those that do not have so many steps, counted anew for a new load."""
+    secants = Secants()
+    assert all(secants.pay(0.5**k) for k in range(100))
+    secants.begin()
+    assert [secants.pay(0.99**k) for k in range(1 + PATIENCE)] == [True] * PATIENCE + [False]
+    secants.forget()
+    assert secants.pay(1.0)

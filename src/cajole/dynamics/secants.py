@@ -11,6 +11,8 @@ Array = NDArray[np.float64]
 
 # Corrections kept; each is two vectors.
 MOST_PAIRS = 12
+# Steps that do not halve the least residual so far, after which a new tangent is cheaper.
+PATIENCE = 8
 # Cosine between a step and its change of force below which the body did not resist it.
 RESISTED = 1e-12
 
@@ -20,10 +22,23 @@ class Secants:
 
     def __init__(self) -> None:
         self._pairs: list[tuple[Array, Array, float]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Count progress from here, with the pairs there are: another load, whose residuals are others."""
+        self._least, self._waited = np.inf, 0
 
     def forget(self) -> None:
         """Begin again, with a new tangent."""
         self._pairs = []
+        self.begin()
+
+    def pay(self, error: float) -> bool:
+        """Whether further steps do, after one that left the residual `error`: slow ones would go on for hundreds."""
+        halved = error <= 0.5 * self._least
+        self._waited = 0 if halved else self._waited + 1
+        self._least = error if halved else self._least
+        return self._waited < PATIENCE
 
     def learn(self, step: Array, change: Array) -> None:
         """Keep a pair if sᵀy > 0: with any other the corrected tangent would not be positive definite."""

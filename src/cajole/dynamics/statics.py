@@ -22,7 +22,7 @@ Index = NDArray[np.int64]
 Vectors = Mapping[int, ArrayLike]
 
 # Forces left, as a share of those at work; of a pose that follows the hand, where each further digit is waited for.
-TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-9
+TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-10
 # Share of the first forces below which the last ones are rounding: a body on its way back to rest ends with none.
 VANISHED = 1e-15
 # What rounding may leave on stiff meshes when no further step lowers the energy.
@@ -156,6 +156,7 @@ class Statics:
     def _newton(self, u: Array, load: Array) -> Array:
         at = self._state(u, load)
         least = VANISHED * at.scale
+        self._secants.begin()
         for iteration in range(MOST_ITERATIONS):
             report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
             if at.error <= max(self._tolerance * at.scale, least):
@@ -176,8 +177,9 @@ class Statics:
             self._reusable = False
             return None
         self._secants.learn(after.u - at.u, after.gradient - at.gradient)
-        self._reusable = after.error <= REUSED_GROWTH * at.error and after.energy <= at.energy + _slack(at, after)
-        return after if self._reusable else None
+        good = after.error <= REUSED_GROWTH * at.error and after.energy <= at.energy + _slack(at, after)
+        self._reusable = good and self._secants.pay(after.error)
+        return after if good else None
 
     def _searched(self, at: _Guess, load: Array) -> _Guess | None:
         """The Newton step, halved until the energy falls; None where rounding stops it close to the solution."""

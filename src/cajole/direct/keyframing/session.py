@@ -44,7 +44,7 @@ class PoseSession:
     """A body held in static equilibrium while loads and pins are added, changed, taken back and done again.
 
     Every operation solves f(u) = loads from the pose before it, and `displacement` is converged whenever it returns: no
-    more than 1e-9 of the forces are left. An operation that fails raises (LoadError, NotConverged, InputError) and
+    more than 1e-10 of the forces are left. An operation that fails raises (LoadError, NotConverged, InputError) and
     leaves the session as it was. gravity: (3,) [m/s²]. progress: asked in every iteration; returning False ends the
     operation with Cancelled, as if it had failed.
     On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
