@@ -34,12 +34,12 @@ SCRIPT = ((0.0, 0.0), (2.8, -1.0), (4.2, -0.9), (7.2, 1.0), (8.6, 0.9), (11.2, 0
 PULL = (0.8, 0.2)
 WIND = Wind(strength=0.8, pace=0.5, seed=4)
 # when the bee sits on the bloom [s], and how far off its middle the spot may be to hold it [m]
-SEATED, BEE_RADIUS = (7.4, 8.0), 0.04
+SEATED, BEE_RADIUS = (7.4, 8.0), 0.015
 # where the stem is pushed [m]: lower down it hardly moves
 UPPER = 1.4
 # where the bee comes from and goes to [m]
 OUTSIDE = ((2.6, -1.6, 2.9), (-1.6, -1.8, 3.1))
-DIALS: dict[str, Any] = {"tracking": 1.0, "effort": 0.1}
+DIALS: dict[str, Any] = {"tracking": 1.0, "effort": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class BeeLanding:
         """`steer` with the dials that suit this scene; others override them."""
         return steer(self.reference, **{**DIALS, **dials})
 
-    def random_push(self, seed: int, *, strength: float = 1.5) -> Push:
-        """On the upper stem or the heart of the main bloom, 3 to 0.8 s before the bee sits, for 0.3 s.
+    def random_push(self, seed: int, *, strength: float = 1.0) -> Push:
+        """On the upper stem or the heart of the main bloom, 3.2 to 1.2 s before the bee sits, for 0.3 s.
 
         strength: in body weights.
         """
         parts = np.concatenate([self.scene.parts[name] for name in ("bloom disc", "bloom calyx", "stem")])
         where = parts[self.body.vertices[parts, 2] > UPPER]
-        return Mischief(self.body, where, (SEATED[0] - 3.0, SEATED[0] - 0.8), strength, 0.3).push(seed)
+        return Mischief(self.body, where, (SEATED[0] - 3.2, SEATED[0] - 1.2), strength, 0.3).push(seed)
 
     def miss(self, run: Run) -> float:
         """The greatest distance of the spot from the bee while it should sit [m]."""

@@ -29,7 +29,7 @@ AMBER, CORD = (0.95, 0.68, 0.12), (0.35, 0.33, 0.30)
 # of a string [m]
 THICK = 0.015
 # The bee is drawn larger than the radius within which it holds on.
-BEE_DRAWN = 1.6
+BEE_DRAWN = 4.0
 
 
 @dataclass(frozen=True, eq=False)
