@@ -160,10 +160,10 @@ class Statics:
         for iteration in range(MOST_ITERATIONS):
             report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
             if at.error <= max(self._tolerance * at.scale, least):
-                return at.u
+                return self._in_place(u, at.u)
             after = self._reused(at, load) or self._searched(at, load)
             if after is None:
-                return at.u
+                return self._in_place(u, at.u)
             at = after
         raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
 
@@ -239,6 +239,10 @@ class Statics:
 
     def _tangent(self, u: Array) -> None:
         self._system.values[:] = self.body.stiffness(u).data
+
+    def _in_place(self, begin: Array, u: Array) -> Array:
+        """u without the rigid motion since `begin` that the rounding of many solves has added up to."""
+        return u if self._rigid.shape[1] == 0 else begin + self._without_rigid(u - begin)
 
     def _without_rigid(self, u: Array) -> Array:
         if self._rigid.shape[1] == 0:
