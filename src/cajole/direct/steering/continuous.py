@@ -33,16 +33,16 @@ def continuous_gains(reference: Reference, costs: Costs) -> tuple[Array, Array]:
     Those of a loop are periodic.
     """
     T, r, h = reference.steps, reference.model.size, reference.dt
-    gains, value = np.empty((T, r, 2 * r)), np.zeros((2 * r, 2 * r))
+    gains, value = np.zeros((T, r, 2 * r)), np.zeros((2 * r, 2 * r))
     running = [costs.Q[costs.which_q[n]] - (costs.final if n == T - 1 else 0.0) for n in range(T)]
     made = [sampled(_rates(reference, n), Q / h, h) for n, Q in enumerate(running)]
     laps = Laps.of(reference)
     for _ in range(laps.most):
-        before, value = value, value + costs.final
+        before, value = gains.copy(), value + costs.final
         for n in range(T - 1, -1, -1):
             R = costs.R[costs.which_r[n]]
             gains[n], value = _step_back(*made[n], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R, value)
-        if laps.settled(before, value):
+        if laps.settled(before, gains):
             break
     return gains, value
 

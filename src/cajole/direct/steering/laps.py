@@ -11,11 +11,12 @@ from cajole.direct.steering.motion import Reference
 
 Array = NDArray[np.float64]
 
-# The value of a loop has settled when a lap repeats it to this; laps that gains of a loop may need, and steps: the
+# The gains of a loop have settled when a lap repeats them to this; laps that gains of a loop may need, and steps: the
 # shorter a lap is beside the time it takes to come back, the more of them.
 SETTLED, MOST_LAPS, MOST_STEPS = 1e-10, 50, 20_000
-# On stiff models rounding stops it earlier: at changes below this that no longer become less.
-FLOOR = 1e-5
+# On stiff models rounding stops it earlier: at changes below this that no longer become less. Laps shorter than a
+# period change little each, long before they are done.
+FLOOR, SHORT_FLOOR = 1e-4, 1e-9
 
 
 @dataclass
@@ -36,9 +37,13 @@ class Laps:
             max(MOST_LAPS, MOST_STEPS // reference.steps), int(np.ceil(2.0 * np.pi / (reference.model.frequency * lap)))
         )
 
-    def settled(self, before: Array, value: Array) -> bool:
-        """Whether the lap from the value `before` to `value` (2r, 2r) need not be followed by another."""
-        scale = np.diag(value).max()
-        self._changes.append(float(np.abs(np.diag(value) - np.diag(before)).max() / scale) if scale > 0 else 0.0)
+    def settled(self, before: Array, gains: Array) -> bool:
+        """Whether a lap that turned the gains `before` (T, r, 2r) into `gains` need not be followed by another.
+
+        Gains settle before values do: rounding of stiff modes is large in these and drops out of those.
+        """
+        scale = float(np.abs(gains).max())
+        self._changes.append(float(np.abs(gains - before).max()) / scale if scale > 0 else 0.0)
         late, early = self._changes[-self.window :], self._changes[: -self.window]
-        return late[-1] <= SETTLED or (late[-1] < FLOOR and bool(early) and min(late) >= min(early))
+        floor = FLOOR if self.window == 1 else SHORT_FLOOR
+        return late[-1] <= SETTLED or (late[-1] < floor and bool(early) and min(late) >= min(early))

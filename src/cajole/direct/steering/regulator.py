@@ -43,11 +43,11 @@ def regulator(reference: Reference, costs: Costs, formulation: str = "discrete")
 
 def _discrete(reference: Reference, costs: Costs) -> Regulator:
     T, r = reference.steps, reference.model.size
-    value, gains = np.zeros((2 * r, 2 * r)), np.empty((T, r, 2 * r))
+    value, gains = np.zeros((2 * r, 2 * r)), np.zeros((T, r, 2 * r))
     known = np.full((T, 2 * r, 2 * r), np.inf) if reference.loop else np.empty((0, 0, 0))
     laps = Laps.of(reference)
     for _ in range(laps.most):
-        before = value.copy()
+        before = gains.copy()
         first = kernels.regulate(
             reference.plan, reference.Gq, reference.Gv, costs.Q, costs.which_q, costs.R, costs.which_r, value, gains,
             known, SETTLED,
@@ -57,6 +57,6 @@ def _discrete(reference: Reference, costs: Costs) -> Regulator:
         if first > 0:
             value = known[0].copy()
             break
-        if laps.settled(before, value):
+        if laps.settled(before, gains):
             break
     return Regulator(gains, value, kernels.PREDICTOR)
