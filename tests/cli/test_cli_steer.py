@@ -177,3 +177,21 @@ def test_steer_bad_input(cajole, beam, body, tmp_path, monkeypatch, more, messag
     assert run.code == 1
     assert message in run.json["error"]["message"]
     assert {path.name for path in tmp_path.iterdir()} == {"beam.veg", "other.npz", "loose.npz"}
+
+
+def test_sampled_basis_agreement(cajole, beam, body, swing):
+    """The basis of disturbed runs is the library's, whoever simulates them."""
+    told = [
+        cajole(*words(beam, "--motion", swing, "--samples", 3, *more, "--json")).json
+        for more in ((), ("--cluster", "processes:1"))
+    ]
+    assert told[0]["outside_basis_sizes"] == told[1]["outside_basis_sizes"]
+    assert told[0]["controlled"]["error_rms_sizes"] == told[1]["controlled"]["error_rms_sizes"]
+    plain = cajole(*words(beam, "--motion", swing, "--json")).json
+    assert told[0]["controlled"]["error_rms_sizes"] != plain["controlled"]["error_rms_sizes"]
+
+
+def test_cluster_without_samples_bad_input(cajole, beam):
+    told = cajole(*words(beam, "--cluster", "processes"))
+    assert told.code != 0
+    assert "say how many with --samples" in told.err

@@ -9,8 +9,12 @@ import typer
 
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
+from cajole.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cajole.animation import Animation
     from cajole.body import BodySolid
     from cajole.cli.subject import Subject
@@ -51,10 +55,18 @@ def steer(
         ),
     ] = None,
     wind: Annotated[float | None, typer.Option(help="Gusts of this strength, m/s² (root mean square).")] = None,
-    seed: Annotated[int, typer.Option(help="Of the wind: another number, another take.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of wind and samples: another number, another take.")] = 0,
     loops: Annotated[int, typer.Option(help="Go through the motion this often, the first frame after the last.")] = 1,
     uncontrolled: Annotated[bool, typer.Option("--uncontrolled", help="Write the take without control.")] = False,
     modes: Annotated[int, typer.Option(help="Linear modes beside what the motion needs.")] = 20,
+    samples: Annotated[
+        int,
+        typer.Option(help="Disturbed runs to take --modes directions from, instead of linear modes; 50, say."),
+    ] = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help='Who simulates them: "processes", "processes:4", "dask", or a scheduler "tcp://host:port".'),
+    ] = None,
     frames: Annotated[int | None, typer.Option(help=f"Without --motion: how many; {FRAMES}.")] = None,
     dt: Annotated[
         str | None, typer.Option(metavar="SECONDS", help=f'Without --motion: time between frames; "{DT}".')
@@ -80,7 +92,8 @@ def steer(
         subject = asked.subject(progress)
         body = subject.body()
         course = _course(subject, body, motion, frames, dt, progress)
-        controller = _controller(body, course, modes, loops, (tracking, final, effort), progress)
+        model = _model(body, course, modes, (samples, seed, cluster), progress)
+        controller = _controller(model, course, loops, (tracking, final, effort), progress)
         runs = _runs(controller, _disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress)
         taken = runs["without control" if uncontrolled else "with control"]
         _write(subject, controller, runs, taken, outputs, save, plot, progress)
@@ -111,7 +124,6 @@ def _course(
     from cajole import checks
     from cajole.animation import Animation, read_animation
     from cajole.cli.numbers import seconds
-    from cajole.errors import InputError
 
     if motion is None:
         count = checks.count(FRAMES if frames is None else frames, "--frames", least=3)
@@ -134,8 +146,6 @@ def _held(found: Animation, body: BodySolid, path: Path) -> Animation:
 
     import numpy as np
 
-    from cajole.errors import InputError
-
     positions = np.array(found.positions, dtype=np.float64)
     off = np.linalg.norm(positions[:, body.fixed] - body.vertices[body.fixed], axis=2).max(axis=0, initial=0.0)
     if off.max(initial=0.0) > HELD * body.size:
@@ -149,30 +159,47 @@ def _held(found: Animation, body: BodySolid, path: Path) -> Animation:
 
 
 def _controller(
-    body: BodySolid, course: Animation, modes: int, loops: int, dials: tuple[float, float, float], progress: Progress
+    model: ReducedModel, course: Animation, loops: int, dials: tuple[float, float, float], progress: Progress
 ) -> Controller:
     from cajole.direct import reference
     from cajole.direct import steer as steered
 
-    progress(0.0, "reducing the body")
-    model = _model(body, course, modes)
     progress(0.0, "finding the gains")
     tracking, final, effort = dials
     return steered(reference(model, course, loop=loops > 1), tracking=tracking, final=final, effort=effort)
 
 
-def _model(body: BodySolid, course: Animation, modes: int) -> ReducedModel:
-    """The body in the main directions of its motion and its lowest modes."""
+def _model(
+    body: BodySolid, course: Animation, modes: int, sampled: tuple[int, int, str | None], progress: Progress
+) -> ReducedModel:
+    """The body in the main directions of its motion, and its lowest modes or what disturbed runs need."""
     from cajole import checks
     from cajole.reduction import enriched, principal, reduce
     from cajole.reduction.bases import mode_shapes
 
-    shapes = mode_shapes(body, checks.count(modes, "--modes"))
+    progress(0.0, "reducing the body")
+    checks.count(modes, "--modes")
+    samples, seed, cluster = sampled
+    if checks.count(samples, "--samples", least=0):
+        shapes = _sampled(body, course, modes, samples, seed, cluster, progress)
+    elif cluster is not None:
+        raise InputError("--cluster says who simulates samples; say how many with --samples")
+    else:
+        shapes = mode_shapes(body, modes)
     moved = (course.positions - body.vertices).reshape(course.frames, -1).T
     if not moved.any():
         return reduce(body, shapes)
     basis = principal(body, moved, energy=ENERGY)[:, :MOST_COMPONENTS]
     return reduce(body, enriched(body, basis, shapes, size=modes))
+
+
+def _sampled(
+    body: BodySolid, course: Animation, modes: int, samples: int, seed: int, cluster: str | None, progress: Progress
+) -> NDArray[np.float64]:
+    from cajole.direct.steering.sampling import sampled_basis
+
+    found = sampled_basis(body, course, runs=samples, size=modes, seed=seed, cluster=cluster, progress=progress)
+    return found.basis
 
 
 def _disturbances(
