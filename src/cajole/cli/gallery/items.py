@@ -116,20 +116,6 @@ def dinosaur(progress: Progress | None) -> DemoItem:
     )
 
 
-@item("flower")
-def flower(progress: Progress | None) -> DemoItem:
-    """A gust that travels across the flower."""
-    stage = _Stage.of("flower", 0.8, progress)
-    masses = stage.body.vertex_masses[:, None] * np.array([15.0, 5.0, 0.0])
-    delay = 0.25 * (stage.mesh.vertices[:, 0] - stage.mesh.bounds[0, 0])
-
-    def gust(t: float) -> Array:
-        # a bell of 0.7 s whose front runs along x
-        return masses * np.exp(-(((t - 0.45 - delay) / 0.22) ** 2))[:, None]
-
-    return stage.shot("A gust runs across it from left to right.", force=gust, integrator=QUICK)
-
-
 @item("fish")
 def fish(progress: Progress | None) -> DemoItem:
     """A kick on a body that nothing holds."""
@@ -155,18 +141,6 @@ def bridge(progress: Progress | None) -> DemoItem:
 
     story = "An earthquake shakes the ground for 1.2 s; the camera moves with the ground."
     return stage.shot(story, force=quake, integrator=QUICK)
-
-
-@item("tee")
-def tee(progress: Progress | None) -> DemoItem:
-    """Two balls on chains."""
-    stage = _Stage.of("tee", 0.7, progress)
-    balls = stage.pushed("balls", (0.36, 0.2, 0.0))
-    return stage.shot(
-        "A push of 0.3 s on the two balls; the chains carry it into the arms.",
-        force=_during(0.3, balls),
-        integrator=QUICK,
-    )
 
 
 @dataclass(frozen=True, eq=False)
