@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.keyframing import setup
+from cajole.direct.keyframing import drafts
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import box_tets
 from cajole.reduction import cubature, reduce
@@ -103,8 +103,8 @@ def test_cubature_finds_the_same_motion_agreement(exact, net, keys):
 def drafted(monkeypatch):
     """Drafts as of large nets, on small ones."""
     monkeypatch.setattr(cubature, "DRAFT", 60)
-    monkeypatch.setattr(setup, "DRAFTED_NET", 100)
-    monkeypatch.setattr(setup, "DRAFT_SPRINGS", 150)
+    monkeypatch.setattr(drafts, "DRAFTED_NET", 100)
+    monkeypatch.setattr(drafts, "DRAFT_SPRINGS", 150)
 
 
 @pytest.mark.parametrize("few", [False, 150])
@@ -120,11 +120,26 @@ def test_drafts_lead_to_the_same_motion_agreement(drafted, exact, net, keys, few
     assert led.report.iterations < plain.report.iterations
 
 
+@pytest.mark.parametrize("few", [False, 150])
+def test_stopped_draft_identity(drafted, net, keys, few):
+    """A draft is watched too, and stopped it gives a motion of the model itself, not of the draft."""
+    seen = []
+    shot = cj.keyframe(
+        net, keys, effort=1e-3, modes=4, cubature=few, watch=lambda at: seen.append(at.cost) or len(seen) < 4
+    )
+    assert len(seen) == 4
+    assert not shot.report.converged
+    assert "stopped" in shot.report.message
+    again = shot.model.rollout(shot.controls, shot.dt, state=shot.states[0], velocity=shot.velocities[0])
+    np.testing.assert_allclose(again.Q, shot.states[1:], atol=1e-9 * np.abs(shot.states).max())
+    assert shot.report.cost < seen[0]
+
+
 def test_without_a_draft_plain_starts_serve_identity(drafted, monkeypatch, exact, net, keys):
     def failing(*_, **__):
         raise NotConverged("no spring lowers the error")
 
-    monkeypatch.setattr(setup, "reduced_springs", failing)
+    monkeypatch.setattr(drafts, "reduced_springs", failing)
     again = cj.keyframe(net, keys, effort=1e-3, modes=4)
     np.testing.assert_array_equal(again.states, exact.states)
 

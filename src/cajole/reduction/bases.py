@@ -197,10 +197,10 @@ def keyframe_basis(
     flat = keys.reshape(len(keys), -1).T
     # what rounding left of a key at rest, or of a jump between equal keys, is no direction
     least = NEGLIGIBLE * max((mass_norm(body, column) for column in flat.T), default=0.0)
-    own = _unit(body, flat, least)
+    own = unit_columns(body, flat, least)
     if own.shape[1] == 0:
         raise InputError("every key is the rest shape: there is no motion to make a basis for")
-    ahead = _unit(body, key_tangents(body, keys), least) if tangents else np.empty((len(flat), 0))
+    ahead = unit_columns(body, key_tangents(body, keys), least) if tangents else np.empty((len(flat), 0))
     core = orthonormal(body, own, drop=True)
     count = core.shape[1]
     core = orthonormal(body, np.hstack([own, ahead]), drop=True)
@@ -228,7 +228,7 @@ def _beside(body: Body, basis: Array, extras: ArrayLike, size: int) -> Array:
     return orthonormal(body, found)
 
 
-def _unit(body: Body, columns: Array, least: float) -> Array:
+def unit_columns(body: Body, columns: Array, least: float) -> Array:
     """Columns longer than `least`, scaled to mass-length one, so that soft and stiff ones count alike."""
     lengths = np.array([mass_norm(body, column) for column in columns.T])
     return columns[:, lengths > least] / lengths[lengths > least]

@@ -10,7 +10,7 @@ from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
 from cajole.scenes.sdf import Floats, Ints, Shape
-from cajole.scenes.tee import BASE, BLUE, DEEP
+from cajole.scenes.tee import BASE, BLUE, CAMERA, DEEP
 
 
 def recipe() -> Recipe:
@@ -27,15 +27,7 @@ def recipe() -> Recipe:
         damping=(0.1, 0.002),
         sigma=0.006,
         paint=_paint,
-        camera={
-            "azimuth": -60.0,
-            "elevation": 16.0,
-            "fov": 28.0,
-            "size": (960, 640),
-            "background": (0.84, 0.83, 0.80),
-            "floor": (0.86, 0.85, 0.82),
-            "floor_height": 0.0,
-        },
+        camera={**CAMERA, "azimuth": -60.0, "elevation": 16.0},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,15 @@ REACH = 1.42  # where the chains hang [m]
 BALL_AT, BALL_RADIUS = 0.86, 0.30
 TOP, BOTTOM = 2.50, BALL_AT + BALL_RADIUS
 LINKS = 9
+CAMERA: dict[str, Any] = {
+    "azimuth": -68.0,
+    "elevation": 10.0,
+    "fov": 28.0,
+    "size": (960, 640),
+    "background": (0.84, 0.83, 0.80),
+    "floor": (0.86, 0.85, 0.82),
+    "floor_height": 0.0,
+}
 
 
 def recipe() -> Recipe:
@@ -33,15 +43,7 @@ def recipe() -> Recipe:
         damping=(0.2, 0.003),
         sigma=0.006,
         paint=_paint,
-        camera={
-            "azimuth": -68.0,
-            "elevation": 10.0,
-            "fov": 28.0,
-            "size": (960, 640),
-            "background": (0.84, 0.83, 0.80),
-            "floor": (0.86, 0.85, 0.82),
-            "floor_height": 0.0,
-        },
+        camera=CAMERA,
     )
 
 

@@ -24,8 +24,6 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 WARPS = ("composition", "additive")
-# A determinant this small beside the size of F means an element turned inside out, whose polar factor is a reflection.
-FLAT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,13 @@ class Iterate:
     gradient: float
 
 
+@dataclass
+class Stop(Exception):
+    """The caller's wish to stop, with the motion reached."""
+
+    iterate: Iterate
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The best motion found, and whether the gradient fell to the tolerance."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
+from cajole.direct.keyframing.drafts import drafted
+from cajole.direct.keyframing.newton import Iterate, Outcome, Stop, feedback, minimise
 from cajole.direct.keyframing.optimisers import minimised
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.setup import Setting, Start, first_guesses, hard_problem, soft_problem
@@ -43,13 +45,6 @@ class Found:
     stopped: bool = False
 
 
-@dataclass
-class Stop(Exception):
-    """The caller's wish to stop, with the motion reached."""
-
-    iterate: Iterate
-
-
 def search(
     setting: Setting,
     steps: Array,
@@ -60,7 +55,11 @@ def search(
 ) -> Found:
     """The best motion over all starts (or `guesses`) with the given step lengths (T,); span: see `soft_problem`."""
     problem = soft_problem(setting, options.effort, steps, span)
-    starts = guesses or first_guesses(setting, problem, options.starts)
+    try:
+        starts = guesses or _starts(setting, problem, options)
+    except Stop as stop:
+        outcome = _stopped(stop.iterate, problem)
+        return Found(problem, outcome, (("a draft", outcome.cost),), None, stopped=True)
     outcomes, stopped = _outcomes(problem, starts, options)
     ranked = sorted((outcome for _, outcome in outcomes), key=lambda outcome: outcome.cost)
     tried = tuple((name, outcome.cost) for name, outcome in outcomes)
@@ -78,6 +77,15 @@ def listener(options: Options) -> Callable[[Iterate], None]:
             raise Stop(iterate)
 
     return listen
+
+
+def _starts(setting: Setting, problem: Problem, options: Options) -> list[Start]:
+    """Where the search begins: of the best of all, where a draft has led, if there is one."""
+    led = None
+    if options.starts == "best":
+        with suppress(SolveError), blas_threads():  # what a draft cannot simulate, the model still may
+            led = drafted(setting, problem, listener(options))
+    return first_guesses(setting, problem, options.starts) if led is None else [led]
 
 
 def _outcomes(problem: Problem, starts: list[Start], options: Options) -> tuple[list[tuple[str, Outcome]], bool]:

@@ -28,7 +28,7 @@ from cajole.dynamics import modes as vibration_modes
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.reduction import enriched, key_tangents, orthonormal
-from cajole.reduction.bases import NEGLIGIBLE, _unit, mass_norm
+from cajole.reduction.bases import NEGLIGIBLE, mass_norm, unit_columns
 from cajole.reduction.offset import lift_velocity, reduce_around, settled
 
 Array = NDArray[np.float64]
@@ -176,5 +176,5 @@ def _basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
     columns = np.hstack([ways, key_tangents(body, poses), swing])
     columns.reshape(body.count, 3, -1)[body.fixed] = 0.0
     least = NEGLIGIBLE * max(mass_norm(body, way) for way in ways.T)
-    U = orthonormal(body, _unit(body, columns, least), drop=True)
+    U = orthonormal(body, unit_columns(body, columns, least), drop=True)
     return enriched(body, U, linear.shapes, size=modes) if modes else U

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,17 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.body import Body
 from cajole.direct.keyframing.keys import Key, hard_rows, key_cost
-from cajole.direct.keyframing.newton import Outcome
-from cajole.direct.keyframing.optimisers import minimised
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.timestep import natural_frequencies, natural_timestep
 from cajole.dynamics import modes as vibration_modes
-from cajole.errors import InputError, NotConverged, SolveError
-from cajole.reduction import ReducedModel, ReducedSprings, keyframe_basis, reduce
+from cajole.errors import InputError, NotConverged
+from cajole.reduction import ReducedModel, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
 from cajole.reduction.offset import constant_force, first_predictor, project_velocity
-from cajole.reduction.springs import reduced_springs
-from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout_pd
+from cajole.reduction.trajectory import Trajectory, newmark_plan, rollout_pd
 
 Array = NDArray[np.float64]
 
@@ -32,10 +28,6 @@ PD_STARTS = (3.0, 8.0)
 STATE_UNIT = 0.1
 # What hard rows weigh beside their multipliers: the same minimiser, better conditioned.
 HARD_WEIGHT = 100.0
-# How far the gradient of a draft falls, and in how many iterations at most; its last digits belong to its few springs.
-DRAFT_TOLERANCE, DRAFT_ITERATIONS = 1e-6, 60
-# Nets of so many springs are drafted with so few: one iteration with all of them then costs more than to choose these.
-DRAFTED_NET, DRAFT_SPRINGS = 10_000, 600
 
 Start = tuple[str, Array, tuple[Array, Array]]
 
@@ -190,48 +182,7 @@ def hard_problem(setting: Setting, soft: Problem, tolerance: float) -> Problem:
 
 
 def first_guesses(setting: Setting, problem: Problem, which: str) -> list[Start]:
-    """Named controls and predictor states to start from; of "best", a model's draft finds the one to go on from."""
-    led = None
-    if which == "best" and setting.ending == "open":
-        with suppress(SolveError):  # what a draft cannot simulate, the model still may
-            led = _drafted(setting, problem)
-    if led is not None:
-        return [led]
-    return _plain_guesses(setting, problem, which)
-
-
-def _drafted(setting: Setting, problem: Problem) -> Start | None:
-    """Controls that keep the model on the best motion its draft finds; None without a draft, or when it finds none."""
-    draft = _draft(setting)
-    if draft is None:
-        return None
-    rough, found = replace(problem, system=draft.system), list[tuple[str, Outcome]]()
-    for name, W, start in first_guesses(replace(setting, model=draft), rough, "best"):
-        with suppress(SolveError):  # another start may do
-            outcome = minimised(
-                rough, W, start, "newton", tolerance=DRAFT_TOLERANCE, most=DRAFT_ITERATIONS, watch=lambda _: None
-            )
-            found.append((name, outcome))
-    if not found:
-        return None
-    name, best = min(found, key=lambda each: each[1].cost)
-    still = np.zeros_like(best.path.W)
-    path = follow(problem.system, problem.plan, problem.start, best.path, best.gains, still, 1.0)
-    return None if path is None else (f"a draft with {len(draft.springs)} springs, {name}", path.W, problem.start)
-
-
-def _draft(setting: Setting) -> ReducedSprings | None:
-    """Fewer springs to search with; of a large net in full, a cubature made for this."""
-    model = setting.model
-    if not isinstance(model, ReducedSprings):
-        return None
-    if model.report is None and len(model.springs) >= DRAFTED_NET:
-        poses = np.stack([setting.first, *(np.asarray(key.displacement) for key in setting.keys.values())])
-        return reduced_springs(model.body, model.basis, cubature=DRAFT_SPRINGS, poses=poses)
-    return model.draft
-
-
-def _plain_guesses(setting: Setting, problem: Problem, which: str) -> list[Start]:
+    """Named controls and predictor states to start from."""
     zero = np.zeros((setting.steps, setting.model.size))
     rest = (np.zeros(setting.model.size), np.zeros(setting.model.size))
     found: list[Start] = []

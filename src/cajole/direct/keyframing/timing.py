@@ -15,9 +15,9 @@ import scipy.optimize
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.direct.keyframing.newton import Outcome, minimise
+from cajole.direct.keyframing.newton import Outcome, Stop, minimise
 from cajole.direct.keyframing.problem import Problem
-from cajole.direct.keyframing.search import Found, Options, Stop, listener, search
+from cajole.direct.keyframing.search import Found, Options, listener, search
 from cajole.direct.keyframing.setup import Setting, soft_problem
 from cajole.errors import InputError, NotConverged
 from cajole.linalg import blas_threads
