@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 # The gains of a loop have settled when a lap repeats them to this; laps that gains of a loop may need, and steps: the
 # shorter a lap is beside the time it takes to come back, the more of them.
 SETTLED, MOST_LAPS, MOST_STEPS = 1e-10, 50, 20_000
+# Steps of a lap whose gains are watched, about: all of them would take as long to compare as to make.
+WATCHED = 64
 # On stiff models rounding stops it earlier: at changes below this that no longer become less. Laps shorter than a
 # period change little each, long before they are done.
 FLOOR, SHORT_FLOOR = 1e-4, 1e-9
@@ -38,7 +40,7 @@ class Laps:
         )
 
     def settled(self, before: Array, gains: Array) -> bool:
-        """Whether a lap that turned the gains `before` (T, r, 2r) into `gains` need not be followed by another.
+        """Whether a lap that turned the gains `before` (., r, 2r) into `gains` need not be followed by another.
 
         Gains settle before values do: rounding of stiff modes is large in these and drops out of those.
         """

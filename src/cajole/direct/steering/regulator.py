@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cajole.direct.steering import kernels
 from cajole.direct.steering.continuous import NO_GAINS, continuous_gains
 from cajole.direct.steering.costs import Costs
-from cajole.direct.steering.laps import SETTLED, Laps
+from cajole.direct.steering.laps import SETTLED, WATCHED, Laps
 from cajole.direct.steering.motion import Reference
 from cajole.errors import NotConverged
 from cajole.linalg.threads import blas_threads
@@ -43,11 +43,13 @@ def regulator(reference: Reference, costs: Costs, formulation: str = "discrete")
 
 def _discrete(reference: Reference, costs: Costs) -> Regulator:
     T, r = reference.steps, reference.model.size
-    value, gains = np.zeros((2 * r, 2 * r)), np.zeros((T, r, 2 * r))
+    value, gains = np.zeros((2 * r, 2 * r)), np.empty((T, r, 2 * r))
     known = np.full((T, 2 * r, 2 * r), np.inf) if reference.loop else np.empty((0, 0, 0))
     laps = Laps.of(reference)
+    watched = gains[:: max(1, T // WATCHED)]
+    watched[:] = 0.0
     for _ in range(laps.most):
-        before = gains.copy()
+        before = watched.copy()
         first = kernels.regulate(
             reference.plan, reference.Gq, reference.Gv, costs.Q, costs.which_q, costs.R, costs.which_r, value, gains,
             known, SETTLED,
@@ -57,6 +59,6 @@ def _discrete(reference: Reference, costs: Costs) -> Regulator:
         if first > 0:
             value = known[0].copy()
             break
-        if laps.settled(before, gains):
+        if laps.settled(before, watched):
             break
     return Regulator(gains, value, kernels.PREDICTOR)
