@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cajole.pictures.props import Prop
 from cajole.pictures.shot import picture, strip
 
-__all__ = ["picture", "strip"]
+__all__ = ["Prop", "picture", "strip"]

@@ -30,9 +30,11 @@ MOST_FRAMED = 240
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """Subjects with the opacity and the shift (3,) [m] of each, extras that do not move, and how surfaces are drawn."""
+    """Subjects with the opacity and the shift (3,) [m] of each, props with their opacity that the camera need not see,
+    extras that do not move, and how surfaces are drawn."""
 
     players: tuple[tuple[Subject, float, Floats], ...]
+    props: tuple[tuple[Subject, float], ...]
     extras: tuple[Actor, ...]
     smooth: bool | None
     wireframe: bool
@@ -57,6 +59,7 @@ class Cast:
         for subject, opacity, shift in self.players:
             dressed = self._dressed(subject, frame) if opacity >= 1 else [self._ghost(subject, frame, opacity)]
             actors += [replace(actor, vertices=actor.vertices + shift) for actor in dressed]
+        actors += [replace(prop.actor(frame), opacity=opacity) for prop, opacity in self.props]
         return [actor.scaled(self.centre, self.radius) for actor in actors]
 
     def _dressed(self, subject: Subject, frame: int) -> list[Actor]:
@@ -78,6 +81,7 @@ def assembled(
     *,
     smooth: bool | None,
     wireframe: bool,
+    props: tuple[tuple[Subject, float], ...] = (),
 ) -> Cast:
     """All players in their places; beside: another subject and the direction (3,) in which it stands."""
     here = np.zeros(3)
@@ -95,7 +99,7 @@ def assembled(
     # marks and arrow heads stand out beyond the points they are given by
     radius += MARK_RADIUS * radius if len(spots) + len(origins) else 0.0
     extras = ([marks(spots, MARK_RADIUS * radius)] if len(spots) else []) + _drawn_arrows(origins, vectors)
-    return Cast(tuple(players), tuple(extras), smooth, wireframe, low, high, radius)
+    return Cast(tuple(players), props, tuple(extras), smooth, wireframe, low, high, radius)
 
 
 def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:

@@ -19,6 +19,7 @@ from cajole.pictures.camera import MOST_PIXELS, View
 from cajole.pictures.cast import Cast, assembled, staged
 from cajole.pictures.draft import draft
 from cajole.pictures.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
+from cajole.pictures.props import Prop, as_props
 from cajole.pictures.stage import Stage
 from cajole.pictures.subject import ROLES, Subject, as_subject, in_other_state, is_positions, telling_frame
 from cajole.progress import Progress, report
@@ -68,6 +69,7 @@ def picture(
     compare: Any = None,
     marks: ArrayLike | None = None,
     arrows: tuple[ArrayLike, ArrayLike] | None = None,
+    props: Iterable[Prop] | None = None,
     smooth: bool | None = None,
     wireframe: bool = False,
     renderer: str = "auto",
@@ -88,7 +90,8 @@ def picture(
     compared or ghosted then takes the other colour. ghost: another state, or a list of them, transparent; compare:
     one shown beside, inputs left; each a subject or positions (n, 3) [m] of this one, and an animation moves along
     and holds its last frame. marks: points (k, 3) [m] as bright spheres; arrows: origins and vectors, both (k, 3)
-    [m]. smooth: shading; facets when False, and by default for tets. wireframe: draw edges.
+    [m]. props: what stands around and does not move the camera, each a `Prop`. smooth: shading; facets when False, and
+    by default for tets. wireframe: draw edges.
     renderer: "mitsuba" traces paths, `samples` per pixel, and denoises (seconds); "draft" rasterises (a fraction of
     one). "auto" traces stills where Mitsuba is installed and drafts the rest. seed: of the tracer's noise.
 
@@ -103,7 +106,7 @@ def picture(
     settings = _settings(subject, dict(zip(CAMERA, asked)))
     ghosts = _ghosts(shown, ghost, role)
     beside = _beside(shown, compare, role, settings)
-    cast = assembled(shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe)
+    cast = assembled(shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=as_props(props))
     stage = staged(cast, settings)
     is_traced = _is_traced(renderer, is_loop)
     count(samples, "samples", most=MOST_SAMPLES)
