@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cajole.mesh.closest import Closest, ClosestPoints, closest_points
 from cajole.mesh.embedding import Embedding, embed
 from cajole.mesh.files import read_bou, read_mesh, read_veg, write_mesh
 from cajole.mesh.formats.veg import VegFile
@@ -14,12 +15,15 @@ from cajole.mesh.tri import MeshTri, vertex_normals
 from cajole.mesh.voxels import voxelise
 
 __all__ = [
+    "Closest",
+    "ClosestPoints",
     "Embedding",
     "MeshTet",
     "MeshTri",
     "Skin",
     "VegFile",
     "box_tets",
+    "closest_points",
     "embed",
     "grid_triangles",
     "read_bou",
