@@ -45,6 +45,7 @@ _HOMES = {
     "Wind": "cajole.direct",
     "edit": "cajole.direct",
     "embed": "cajole.mesh",
+    "find_contacts": "cajole.animation",
     "fit_pose": "cajole.direct",
     "fit_poses": "cajole.direct",
     "keyframe": "cajole.direct",
@@ -87,6 +88,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from cajole.animation import Animation as Animation
     from cajole.animation import Contacts as Contacts
+    from cajole.animation import find_contacts as find_contacts
     from cajole.animation import read_animation as read_animation
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings

@@ -12,24 +12,22 @@ from cajole.mesh import ClosestPoints, MeshTri, box_tets, closest_points, grid_t
 Array = NDArray[np.float64]
 
 
-def on_segment(p: Array, a: Array, b: Array) -> Array:
-    s = np.clip(np.dot(p - a, b - a) / np.dot(b - a, b - a), 0, 1)
-    return a + s * (b - a)
-
-
-def on_triangle(p: Array, x: Array) -> Array:
-    """The nearest point by another route: the foot of the perpendicular if it is inside, else the best of the edges."""
-    n = np.cross(x[1] - x[0], x[2] - x[0])
-    foot = p - n * np.dot(p - x[0], n) / np.dot(n, n)
-    inside = all(np.dot(np.cross(x[(i + 1) % 3] - x[i], foot - x[i]), n) >= 0 for i in range(3))
-    if inside:
-        return foot
-    return min((on_segment(p, x[i], x[(i + 1) % 3]) for i in range(3)), key=lambda c: np.linalg.norm(p - c))
+def on_triangles(p: Array, x: Array) -> Array:
+    """The nearest points of triangles (m, 3, 3) by another route: the foot of the perpendicular, else the best edge."""
+    ahead = np.roll(x, -1, axis=1)
+    edges = ahead - x
+    shares = np.clip(((p - x) * edges).sum(axis=2) / (edges**2).sum(axis=2), 0, 1)
+    ends = x + shares[..., None] * edges
+    best = ends[np.arange(len(x)), np.linalg.norm(p - ends, axis=2).argmin(axis=1)]
+    n = np.cross(edges[:, 0], edges[:, 1])
+    feet = p - n * (((p - x[:, 0]) * n).sum(axis=1) / (n**2).sum(axis=1))[:, None]
+    inside = ((np.cross(edges, feet[:, None] - x) * n[:, None]).sum(axis=2) >= 0).all(axis=1)
+    return np.where(inside[:, None], feet, best)
 
 
 def brute(points: Array, mesh: MeshTri) -> Array:
     corners = mesh.vertices[mesh.triangles]
-    return np.array([min(np.linalg.norm(p - on_triangle(p, x)) for x in corners) for p in points])
+    return np.array([np.linalg.norm(p - on_triangles(p, corners), axis=1).min() for p in points])
 
 
 def winding(points: Array, mesh: MeshTri) -> Array:
@@ -60,7 +58,7 @@ def test_agreement_with_brute_force(spiky: MeshTri, random: np.random.Generator)
     found = closest_points(points, spiky)
     assert np.allclose(found.distance, brute(points, spiky), rtol=1e-12, atol=1e-14)
     assert np.allclose(np.linalg.norm(points - found.point, axis=1), found.distance, rtol=1e-14)
-    again = [on_triangle(p, spiky.vertices[spiky.triangles[t]]) for p, t in zip(points, found.triangle)]
+    again = [on_triangles(p, spiky.vertices[spiky.triangles[[t]]])[0] for p, t in zip(points, found.triangle)]
     assert np.allclose(found.point, again, atol=1e-12)
 
 

@@ -6,5 +6,15 @@ from cajole.animation.animation import Animation
 from cajole.animation.contacts import Contacts
 from cajole.animation.files import convert, read_animation, write_animation
 from cajole.animation.summary import AnimationInfo, info
+from cajole.animation.touching import find_contacts
 
-__all__ = ["Animation", "AnimationInfo", "Contacts", "convert", "info", "read_animation", "write_animation"]
+__all__ = [
+    "Animation",
+    "AnimationInfo",
+    "Contacts",
+    "convert",
+    "find_contacts",
+    "info",
+    "read_animation",
+    "write_animation",
+]

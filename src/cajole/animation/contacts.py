@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.checks import index_array, real_array
 from cajole.errors import InputError
+from cajole.mesh.base import Mesh
 
 KINDS = ("sliding", "sticking")
 # the largest error of a normal's length; single precision files keep it well below
@@ -60,6 +61,15 @@ class Contacts:
     def renumbered(self, frame: ArrayLike) -> Contacts:
         """The same contacts at other frames, (k,)."""
         return Contacts(np.asarray(frame), self.vertex, self.normal, self.kind, self.other)
+
+    def clustered(self, mesh: Mesh, *, longest: int | None = None, widest: float | None = None) -> Contacts:
+        """One contact for each connected cluster, in space on `mesh` and in time; see `cajole.animation.clustering`.
+
+        longest [frames], widest [m]: larger clusters are cut into equal parts.
+        """
+        from cajole.animation.clustering import clustered
+
+        return clustered(self, mesh, longest=longest, widest=widest)
 
     def require_within(self, frames: int, n: int) -> None:
         """Raise InputError unless every contact lies within `frames` frames of `n` vertices."""

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.checks import positive, real_array, require_instance
 from cajole.errors import MeshError
-from cajole.mesh import kernels_closest as kernels
 from cajole.mesh.base import Floats, Indices, frozen
 from cajole.mesh.tri import MeshTri
 
@@ -48,6 +47,8 @@ class ClosestPoints:
 
     def __init__(self, mesh: MeshTri):
         require_instance(mesh, MeshTri, "mesh")
+        from cajole.mesh import kernels_closest as kernels  # compiled code loads slowly; most uses never need it
+
         order, boxes, links = kernels.build(mesh.vertices[mesh.triangles])
         corners = mesh.vertices[mesh.triangles[order]]
         kernels.refit(corners, links, boxes)
@@ -69,6 +70,8 @@ class ClosestPoints:
 
         Raises InputError unless the points are finite and `within` is positive.
         """
+        from cajole.mesh import kernels_closest as kernels
+
         places = real_array(points, "points", (None, 3))
         reach = np.inf if within is None else positive(within, "within (m)")
         k = len(places)
@@ -106,7 +109,7 @@ def pseudonormals(mesh: MeshTri) -> Floats:
     cancel, as in a fold of two faces, the face's own.
     """
     faces, triangles = mesh.normals, mesh.triangles
-    out = np.empty((len(triangles), kernels.REGIONS, 3))
+    out = np.empty((len(triangles), 7, 3))
     out[:, 0] = faces
     each = np.repeat(faces, 3, axis=0)
     edge = np.empty(3 * len(triangles), dtype=np.int64)

@@ -2,7 +2,8 @@
 
 A tree is five arrays, its triangles in the order of its leaves: corners (m, 3, 3), boxes (k, 6) of least and greatest
 coordinates, links (k, 3) of each node: where its right child stands (the left one follows it; -1: it is a leaf) and
-its first and last + 1 triangle; order (m,) the triangles' own numbers; normals (m, 7, 3) as `REGIONS` are numbered.
+its first and last + 1 triangle; order (m,) the triangles' own numbers; normals (m, 7, 3) of its face, its edges
+01, 12 and 20 and its corners, which are also the regions 0 to 6 in which its nearest point can be.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from cajole.compiled import njit
 F = NDArray[np.float64]
 I = NDArray[np.int64]
 
-# the part of a triangle that is nearest: its face, its edges 01, 12 and 20, its corners 0, 1 and 2
-REGIONS = 7
 # below this many triangles boxes cost more than they save
 LEAF = 4
 # halving 2^64 triangles goes no deeper
