@@ -23,12 +23,16 @@ threadpool_limits(1)
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def cpu_seconds(work: Callable[[], Any], *, repeats: int = 3, warm: bool = True) -> float:
-    """Least CPU seconds of `work` over `repeats`, after one unmeasured call when `warm`."""
+def cpu_seconds(
+    work: Callable[[], Any], *, repeats: int = 3, warm: bool = True, before: Callable[[], Any] = lambda: None
+) -> float:
+    """Least CPU seconds of `work` over `repeats`, after one unmeasured call when `warm`; `before` each, unmeasured."""
     if warm:
+        before()
         work()
     best = float("inf")
     for _ in range(repeats):
+        before()
         start = time.process_time()
         work()
         best = min(best, time.process_time() - start)

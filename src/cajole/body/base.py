@@ -6,7 +6,9 @@ Signs: `force` is the internal force +dW/du on the left-hand side, M ü + d(u, u
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -135,6 +137,14 @@ class Body(ABC):
     def free_dofs(self) -> Index:
         """Indices into 3n of the coordinates that may move."""
         return dofs_of(self.free)
+
+    def holding(self, fixed: ArrayLike | None) -> Self:
+        """The same body with other vertices fixed."""
+        other = copy(self)
+        for name in ("free", "free_dofs"):
+            other.__dict__.pop(name, None)
+        other.fixed = fixed_vertices(fixed, self.count)
+        return other
 
     def gravity(self, acceleration: ArrayLike = GRAVITY) -> Array:
         """Weight of each vertex (n, 3) [N]."""

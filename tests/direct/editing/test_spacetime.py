@@ -35,7 +35,7 @@ def dense_smooth(lam: float, frames: int, first: int, last: int) -> Array:
 def test_solve_agreement(ends: str, energy: str) -> None:
     space = Spacetime(LAM, 24, Settings(H, (ALPHA, BETA), ends, energy))
     right = np.random.default_rng(0).standard_normal((24, len(LAM)))
-    z = space.solve(right)
+    z = space.solve(right.copy())
     weights = (forward if ends == "fixed" else averaged)(LAM, H, ALPHA + BETA * LAM)
     inner = slice(space.first, space.last + 1)
     for m, lam in enumerate(LAM):
@@ -111,7 +111,7 @@ def test_one_frame_equals_all_identity() -> None:
     space = Spacetime(np.geomspace(1, 1e4, 30), 50, Settings(H, (0.0, BETA)))
     rows = random_rows(space, 5)
     mu = rows.multipliers()
-    np.testing.assert_allclose(rows.change(space.response(21), mu), rows.changes(mu)[21], atol=1e-11)
+    np.testing.assert_allclose(rows.change(21, mu), rows.changes(mu)[21], atol=1e-11)
 
 
 def test_add_and_remove_identity() -> None:

@@ -10,21 +10,28 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MOST_PASSES = 40
+MOST_PASSES = 20
 # Growth of the damping after a step that did not help, and its fall after one that did.
 HARDER, EASIER = 8.0, 0.2
 # Damping beyond which no step helps: the target cannot be reached.
 HOPELESS = 1e6
+# Damping that is always there: directions that move nothing stay where they are.
+LEAST = 1e-13
 
 
 @dataclass
 class Aim:
-    """x with the smallest |miss(x)| found, its miss, the learned Jacobian, and how often miss was evaluated."""
+    """x with the smallest |miss(x)| found, its miss, the learned Jacobian, and the largest miss at every look."""
 
     x: Array
     miss: Array
     jacobian: Array
-    passes: int
+    looks: list[float]
+
+    @property
+    def passes(self) -> int:
+        """How often miss was evaluated."""
+        return len(self.looks)
 
 
 def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: float) -> Aim:
@@ -32,17 +39,18 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
 
     An unreachable target ends at a bounded x close to it instead of running away.
     """
-    now = Aim(x, miss(x), jacobian.copy(), 1)
+    first = miss(x)
+    now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
     damping = 0.0
     while np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
         J = now.jacobian
-        shift = damping * 1e-3 * size**2
-        step = -np.linalg.lstsq(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss, rcond=1e-12)[0]
+        shift = max(damping * 1e-3, LEAST) * size**2
+        step = -np.linalg.solve(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss)
         if not np.isfinite(step).all() or not step.any():
             break
         found = miss(now.x + step)
-        now.passes += 1
+        now.looks.append(float(np.abs(found).max()))
         change = found - now.miss
         now.jacobian = J + np.outer(change - J @ step, step) / (step @ step)
         if np.linalg.norm(found) < np.linalg.norm(now.miss):

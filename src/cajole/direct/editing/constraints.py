@@ -7,146 +7,146 @@ entry is S_cd = Σ_m w_c w_d g_m[i_d], g the response at the frame of c, and one
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
+from cajole.direct.editing import kernels
 from cajole.direct.editing.spacetime import Spacetime
 from cajole.errors import InputError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 # Rows whose pivot in the equilibrated S is smaller than this follow from the others to rounding.
 DEPENDENT = 1e-11
 # Rows that are in no mode, relative to the largest: what they ask for cannot move.
 STILL = 1e-12
+# Rows that there is room for at first; twice as many whenever they are full.
+ROOM = 64
 
 
-@dataclass
 class Rows:
-    """The rows of an edit in the order they were added: weights (c, r), frames (c,), targets (c,)."""
+    """The rows of an edit in the order they were added: weights (c, r), frames (c,), targets (c,), S (c, c).
 
-    spacetime: Spacetime
-    weights: Array = field(init=False)
-    frames: Index = field(init=False)
-    targets: Array = field(init=False)
-    S: Array = field(init=False)
+    S is kept with unit diagonal beside its Cholesky factor, which grows by the new rows alone. A row that follows from
+    earlier ones is left out of it: those before it win where they disagree.
+    """
 
-    def __post_init__(self) -> None:
-        r = self.spacetime.size
-        self.weights, self.frames = np.empty((0, r)), np.empty(0, dtype=np.int64)
-        self.targets, self.S = np.empty(0), np.empty((0, 0))
-        self._factor: _Factor | None = None
+    def __init__(self, spacetime: Spacetime):
+        self.spacetime = spacetime
+        self._count = 0
+        self._weights, self._frames, self._targets = (
+            np.empty((ROOM, spacetime.size)),
+            np.empty(ROOM, dtype=np.int64),
+            np.empty(ROOM),
+        )
+        self._S, self._L = np.empty((ROOM, ROOM)), np.empty((ROOM, ROOM))
+        self._scale, self._live = np.empty(ROOM), np.empty(ROOM, dtype=np.bool_)
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return self._count
 
-    def add(self, frame: int, weights: Array, targets: Array) -> None:
-        """Rows of one frame: weights (k, r), targets (k,). Raises InputError for rows that no mode can move."""
-        size = float(np.abs(weights).max(initial=0.0))
-        reach = np.abs(self.weights).max(initial=size)
-        if (np.abs(weights).max(axis=1) <= STILL * reach).any():
-            raise InputError("the vertex is held by the body, or lies in no mode: it cannot be moved")
-        g = self.spacetime.response(frame)
-        both = np.vstack([self.weights, weights])
-        frames = np.concatenate([self.frames, np.full(len(weights), frame)])
-        block = (both * g[frames]) @ weights.T
-        old = len(self)
-        S = np.empty((len(both), len(both)))
-        S[:old, :old] = self.S
-        S[:, old:], S[old:, :] = block, block.T
-        self.weights, self.frames, self.S = both, frames, S
-        self.targets = np.concatenate([self.targets, targets])
-        self._factor = None
+    @property
+    def weights(self) -> Array:
+        return self._weights[: self._count]
 
-    def remove(self, keep: NDArray[np.bool_]) -> None:
-        """Keep only the rows marked."""
-        self.weights, self.frames, self.targets = self.weights[keep], self.frames[keep], self.targets[keep]
-        self.S = self.S[np.ix_(keep, keep)]
-        self._factor = None
+    @property
+    def frames(self) -> Index:
+        return self._frames[: self._count]
 
-    def rebuild(self, spacetime: Spacetime) -> None:
-        """The same rows under another energy."""
-        rows = self.weights, self.frames, self.targets
-        self.spacetime = spacetime
-        self.__post_init__()
-        for frame in np.unique(rows[1]):
-            at = rows[1] == frame
-            self.add(int(frame), rows[0][at], rows[2][at])
-        # as they were: rows of a frame came together, frames in order of time
-        order = np.argsort(np.argsort(rows[1], kind="stable"), kind="stable")
-        self.weights, self.frames, self.targets = rows
-        self.S = self.S[np.ix_(order, order)]
-        self._factor = None
+    @property
+    def targets(self) -> Array:
+        return self._targets[: self._count]
+
+    @property
+    def S(self) -> Array:
+        return self._S[: self._count, : self._count]
 
     @property
     def dependent(self) -> Index:
         """Rows that follow from the ones before them; their targets are met only if they agree with those."""
-        return self._factored().dependent
+        return np.flatnonzero(~self._live[: self._count])
+
+    def add(self, frame: int, weights: Array, targets: Array) -> None:
+        """Rows of one frame: weights (k, r), targets (k,). Raises InputError for rows that no mode can move."""
+        reach = max(float(np.abs(weights).max(initial=0.0)), float(np.abs(self._weights[: self._count]).max(initial=0)))
+        if (np.abs(weights).max(axis=1) <= STILL * reach).any():
+            raise InputError("the vertex is held by the body, or lies in no mode: it cannot be moved")
+        g = self.spacetime.response(frame)
+        old, new = self._count, self._count + len(weights)
+        self._reserve(new)
+        self._weights[old:new], self._frames[old:new], self._targets[old:new] = weights, frame, targets
+        self._count = new
+        block = np.empty((new, len(weights)))
+        kernels.couplings(self.frames, self.weights, g, self._weights[old:new], block)
+        self._S[:new, old:new], self._S[old:new, :new] = block, block.T
+        self._factorise(old)
+
+    def remove(self, keep: Mask) -> None:
+        """Keep only the rows marked."""
+        kept = np.flatnonzero(keep)
+        # what comes before the first row that goes stays factorised
+        first = int(np.argmin(keep)) if not keep.all() else len(keep)
+        self._take(kept)
+        self._factorise(first)
+
+    def rebuild(self, spacetime: Spacetime) -> None:
+        """The same rows under another energy."""
+        weights, frames, targets = self.weights.copy(), self.frames.copy(), self.targets.copy()
+        self.spacetime = spacetime
+        self._count = 0
+        order = np.argsort(frames, kind="stable")
+        for frame in np.unique(frames):
+            at = frames == frame
+            self.add(int(frame), weights[at], targets[at])
+        self._take(np.argsort(order, kind="stable"))
+        self._factorise(0)
 
     def multipliers(self, targets: Array | None = None) -> Array:
-        """μ (c,) with C z = targets; in the least-squares sense where rows depend on one another."""
-        return self._factored().solve(self.targets if targets is None else targets)
+        """μ (c,) or (c, q) with C z = targets (c,) or (c, q), the rows' own when None."""
+        given = self.targets if targets is None else targets
+        right = given.reshape(len(given), -1)
+        mu = self._solved(right)
+        mu += self._solved(right - self.S @ mu)
+        return mu.reshape(given.shape)
 
     def changes(self, multipliers: Array) -> Array:
         """z (T, r) of all frames: one sweep."""
-        right = np.zeros((self.spacetime.frames, self.spacetime.size))
-        np.add.at(right, self.frames, multipliers[:, None] * self.weights)
+        right = np.empty((self.spacetime.frames, self.spacetime.size))
+        kernels.scatter(self.frames, multipliers, self.weights, right)
         return self.spacetime.solve(right)
 
-    def change(self, response: Array, multipliers: Array) -> Array:
-        """z (r,) of the frame that `response` belongs to, whatever the number of rows."""
-        return np.einsum("c,cm,cm->m", multipliers, self.weights, response[self.frames])
+    def change(self, frame: int, multipliers: Array) -> Array:
+        """z (r,) or (r, q) of one frame by multipliers (c,) or (c, q), whatever the number of frames."""
+        return (self.weights * self.spacetime.response(frame)[self.frames]).T @ multipliers
 
-    def _factored(self) -> _Factor:
-        if self._factor is None:
-            self._factor = _Factor(self.S)
-        return self._factor
+    def _solved(self, right: Array) -> Array:
+        scale = self._scale[: self._count, None]
+        x = np.ascontiguousarray(scale * right)
+        kernels.substitute(self._L, self._live, x)
+        x *= scale
+        return x
 
+    def _factorise(self, old: int) -> None:
+        new = self._count
+        self._scale[old:new] = 1.0 / np.sqrt(np.diag(self.S)[old:])
+        self._L[old:new, :new] = self._scale[old:new, None] * self._S[old:new, :new] * self._scale[:new]
+        kernels.extend(self._L, self._live, old, new, DEPENDENT)
 
-class _Factor:
-    """S of unit diagonal, by Cholesky; where rows depend on one another, by its eigenvectors."""
+    def _take(self, rows: Index) -> None:
+        self._count = len(rows)
+        for array in (self._weights, self._frames, self._targets):
+            array[: len(rows)] = array[rows]
+        self._S[: len(rows), : len(rows)] = self._S[np.ix_(rows, rows)]
 
-    def __init__(self, S: Array):
-        self._scale = 1.0 / np.sqrt(np.diag(S))
-        even = self._scale[:, None] * S * self._scale
-        self.dependent: Index = np.empty(0, dtype=np.int64)
-        self._lower: Array | None = None
-        try:
-            self._lower = scipy.linalg.cholesky(even, lower=True)
-            small = np.diag(self._lower) ** 2 < DEPENDENT
-        except np.linalg.LinAlgError:
-            small = np.ones(len(even), dtype=bool)
-        if small.any():
-            self._lower = None
-            self._values, self._vectors = np.linalg.eigh(even)
-            self.dependent = _following(even)
-
-    def solve(self, right: Array) -> Array:
-        b = self._scale * right
-        if self._lower is not None:
-            return self._scale * scipy.linalg.cho_solve((self._lower, True), b)
-        kept = self._values > DEPENDENT * max(self._values[-1], 1.0)
-        V = self._vectors[:, kept]
-        return self._scale * (V @ ((V.T @ b) / self._values[kept]))
-
-
-def _following(even: Array) -> Index:
-    """Rows whose part outside the span of the earlier ones is rounding: a Cholesky that skips them."""
-    n = len(even)
-    L, kept, skipped = np.zeros((n, n)), list[int](), list[int]()
-    for j in range(n):
-        row = (
-            scipy.linalg.solve_triangular(L[np.ix_(kept, kept)], even[kept][:, j], lower=True) if kept else np.empty(0)
-        )
-        pivot = even[j, j] - row @ row
-        if pivot < DEPENDENT:
-            skipped.append(j)
-            continue
-        L[j, kept] = row
-        L[j, j] = np.sqrt(pivot)
-        kept.append(j)
-    return np.array(skipped, dtype=np.int64)
+    def _reserve(self, rows: int) -> None:
+        room = len(self._targets)
+        if rows <= room:
+            return
+        more = max(2 * room, rows) - room
+        self._weights = np.concatenate([self._weights, np.empty((more, self._weights.shape[1]))])
+        self._frames = np.concatenate([self._frames, np.empty(more, dtype=np.int64)])
+        self._targets, self._scale = (np.concatenate([a, np.empty(more)]) for a in (self._targets, self._scale))
+        self._live = np.concatenate([self._live, np.empty(more, dtype=np.bool_)])
+        self._S, self._L = (np.pad(a, (0, more)) for a in (self._S, self._L))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cajole.compiled import njit
 
 FAST = {"contract", "reassoc", "nsz"}
@@ -52,3 +54,68 @@ def solve(D, l1, l2, first, last, x):
             else:
                 for m in range(low, high):
                     x[j, m] = x[j, m] / D[j, m] - l1[j, m] * x[j + 1, m] - l2[j, m] * x[j + 2, m]
+
+
+@njit(cache=True)
+def scatter(frames, multipliers, weights, out):
+    """out (T, r) = Cᵀμ: the weights (c, r) of every row, times its multiplier, at its frame."""
+    out[:] = 0.0
+    for c in range(len(frames)):
+        for m in range(weights.shape[1]):
+            out[frames[c], m] += multipliers[c] * weights[c, m]
+
+
+@njit(cache=True, fastmath=FAST)
+def couplings(frames, weights, response, fresh, out):
+    """out (c, k): S of rows with weights (c, r) against `fresh` (k, r), all of the frame that `response` is of."""
+    for c in range(len(frames)):
+        for k in range(len(fresh)):
+            total = 0.0
+            for m in range(weights.shape[1]):
+                total += weights[c, m] * fresh[k, m] * response[frames[c], m]
+            out[c, k] = total
+
+
+@njit(cache=True, fastmath=FAST)
+def extend(L, live, old, new, threshold):
+    """Rows old..new-1 of L hold those of a matrix of unit diagonal; Cholesky turns them into rows of its factor.
+
+    A row whose part outside the span of the earlier ones is below `threshold` is left out: live says so.
+    """
+    for j in range(old, new):
+        square = 0.0
+        for i in range(j):
+            if not live[i]:
+                L[j, i] = 0.0
+                continue
+            total = L[j, i]
+            for k in range(i):
+                total -= L[i, k] * L[j, k]
+            L[j, i] = total / L[i, i]
+            square += L[j, i] ** 2
+        pivot = L[j, j] - square
+        live[j] = pivot >= threshold
+        L[j, j] = np.sqrt(pivot) if live[j] else 1.0
+
+
+@njit(cache=True, fastmath=FAST)
+def substitute(L, live, x):
+    """L Lᵀ y = x in place of x (c, q), zero in the rows that were left out."""
+    c, q = x.shape
+    for j in range(c):
+        if not live[j]:
+            for p in range(q):
+                x[j, p] = 0.0
+            continue
+        for p in range(q):
+            total = x[j, p]
+            for k in range(j):
+                total -= L[j, k] * x[k, p]
+            x[j, p] = total / L[j, j]
+    for j in range(c - 1, -1, -1):
+        for p in range(q):
+            x[j, p] /= L[j, j]
+        if live[j]:
+            for k in range(j):
+                for p in range(q):
+                    x[k, p] -= L[j, k] * x[j, p]

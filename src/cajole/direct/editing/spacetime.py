@@ -2,7 +2,8 @@
 
 Each mode has its own energy ½ zᵀHz with H pentadiagonal in time. The forces energy, eq. (2), sums h/2 |z̈ + d ż + λz|²:
 residuals a·(z_{i-1}, z_i, z_{i+1}) with d = α + βλ. The smooth energy, eq. (10), is μ/2 |z̈|² + ½ λz².
-Frames that must not change are left out of H: the first two, and with fixed ends the last two as well.
+Frames that must not change are left out of H: the first two, and with fixed ends the last two as well; of a window,
+all frames outside it too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 ENDS, ENERGIES = ("fixed", "free"), ("forces", "smooth")
 # Fewer frames leave nothing between two fixed ends.
 FEWEST_FRAMES = 5
+# Responses kept for frames that are looked at again and again.
+KEPT = 16
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Settings:
     """h [s]: the timestep of the energy; damping: (α [1/s], β [s]) of the change, not of the motion.
 
     ends: whether the last two frames stay ("fixed") or go along ("free"); the first two always stay.
-    energy: "forces" eq. (2), or "smooth" eq. (10) with μ = smoothness / λ₁.
+    energy: "forces" eq. (2), or "smooth" eq. (10) with μ = smoothness / λ₁. window: the first and last frame that the
+    energy sees, all when None; frames outside never change.
     """
 
     h: float
@@ -36,6 +40,7 @@ class Settings:
     ends: str = "fixed"
     energy: str = "forces"
     smoothness: float = 1.0
+    window: tuple[int, int] | None = None
 
 
 class Spacetime:
@@ -50,7 +55,8 @@ class Spacetime:
         checks.one_of(settings.energy, "energy", ENERGIES)
         h = checks.positive(settings.h, "h (s)")
         alpha, beta = (checks.positive(value, "damping", zero=True) for value in settings.damping)
-        self.first, self.last = 2, frames - 3 if settings.ends == "fixed" else frames - 1
+        self.first, self.last = changing(settings, self.frames)
+        self._responses: dict[int, Array] = {}
         # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
         self._reversed = settings.ends == "free" and settings.energy == "forces"
         if settings.energy == "smooth":
@@ -62,15 +68,23 @@ class Spacetime:
 
     def response(self, frame: int) -> Array:
         """H⁻¹ e_frame (T, r): how every mode answers a unit force at `frame`, zero where nothing may change."""
-        right = np.zeros((self.frames, self.size))
         if not self.first <= frame <= self.last:
             raise InputError(f"frame {frame} cannot change; frames {self.first}..{self.last} of {self.frames} can")
-        right[frame] = 1.0
-        return self._solved(right, frame, frame)
+        if frame not in self._responses:
+            right = np.zeros((self.frames, self.size))
+            right[frame] = 1.0
+            while len(self._responses) >= KEPT:
+                self._responses.pop(next(iter(self._responses)))
+            self._responses[frame] = self._solved(right, frame, frame)
+        return self._responses[frame]
+
+    def forget(self) -> None:
+        """Drop the responses that were kept."""
+        self._responses.clear()
 
     def solve(self, right: Array) -> Array:
-        """z (T, r) = H⁻¹ right, right (T, r)."""
-        return self._solved(right.copy(), self.first, self.last)
+        """z (T, r) = H⁻¹ right, in the place of right (T, r)."""
+        return self._solved(right, self.first, self.last)
 
     def _solved(self, x: Array, first: int, last: int) -> Array:
         inner = x[self.first : self.last + 1]
@@ -112,6 +126,29 @@ class Spacetime:
     def _factorise(self, H0: Array, H1: Array, H2: Array) -> None:
         self._D, self._l1, self._l2 = self._empty()
         kernels.factorise(H0, H1, H2, self._D, self._l1, self._l2)
+
+
+def changing(settings: Settings, frames: int) -> tuple[int, int]:
+    """The first and the last frame that may change. Raises InputError where there would be none."""
+    start, stop = (0, frames - 1) if settings.window is None else _window(settings.window, frames)
+    if settings.ends == "free" and stop < frames - 1:
+        raise InputError(
+            f"window ends at frame {stop}, and a free end would tear the motion there; use ends='fixed', or let the "
+            f"window end at the last frame, {frames - 1}"
+        )
+    return start + 2, stop - 2 if settings.ends == "fixed" else stop
+
+
+def _window(window: tuple[int, int], frames: int) -> tuple[int, int]:
+    try:
+        start, stop = window
+    except (TypeError, ValueError):
+        raise InputError(f"window must be a pair of frames (first, last), not {window!r}") from None
+    start = checks.count(start, "window's first frame", least=0, most=frames - 1)
+    stop = checks.count(stop, "window's last frame", least=0, most=frames - 1)
+    if stop - start + 1 < FEWEST_FRAMES:
+        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {FEWEST_FRAMES} are the fewest")
+    return start, stop
 
 
 def forward(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:

@@ -1,0 +1,69 @@
+"""What is asked of an edited motion: a vertex somewhere at a frame, or two vertices at an offset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+# (vertex, frame), or (vertex, frame, other) for an offset between two vertices
+Key = tuple[int, ...]
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+# Directions closer to those before them than this are the same again.
+SAME = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """n·x_v = n·target for every direction n (k, 3); with another vertex, n·(x_v - x_other) = n·target."""
+
+    vertex: int
+    frame: int
+    target: Array
+    directions: Array
+    other: int = -1
+
+    @property
+    def key(self) -> Key:
+        return (self.vertex, self.frame) if self.other < 0 else (self.vertex, self.frame, self.other)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds all three directions."""
+        return len(self.directions) == 3
+
+    def at(self, target: Array) -> Hold:
+        return replace(self, target=target)
+
+    def __str__(self) -> str:
+        what = f"vertex {self.vertex}" + ("" if self.other < 0 else f" from vertex {self.other}")
+        return f"{what} at frame {self.frame}"
+
+
+def orthonormal(directions: str | ArrayLike | None) -> Array:
+    """(k, 3) orthonormal rows that span the given ones: letters of "xyz", or (k, 3) vectors; all three when None."""
+    if directions is None:
+        return np.eye(3)
+    if isinstance(directions, str):
+        if not directions or any(letter not in AXES for letter in directions) or len(set(directions)) < len(directions):
+            raise InputError(f"directions {directions!r} must be some of the letters x, y and z, each once")
+        return np.array([AXES[letter] for letter in directions])
+    given = np.atleast_2d(np.asarray(directions, dtype=np.float64))
+    given = checks.real_array(given, "directions", (None, 3))
+    rows = list[Array]()
+    for k, vector in enumerate(given):
+        length = float(np.linalg.norm(vector))
+        rest = vector - sum((row * (row @ vector) for row in rows), np.zeros(3))
+        left = float(np.linalg.norm(rest))
+        if left <= SAME * length or length == 0.0:
+            raise InputError(f"directions[{k}] is zero or follows from those before it; leave it out")
+        rows.append(rest / left)
+    if not rows:
+        raise InputError("directions is empty; name at least one, or leave it out for all three")
+    return np.stack(rows)

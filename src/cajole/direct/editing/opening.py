@@ -1,0 +1,199 @@
+"""`edit`: an editor for a finished animation, on the body that fits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.animation import Animation, Contacts
+from cajole.body import Body, BodySolid, MaterialStVK
+
+try:
+    from cajole.body import BodyAround, body_around
+except ImportError:
+
+    class BodyAround: ...
+
+
+from cajole.direct.editing.editor import Editor, Options
+from cajole.direct.editing.spacetime import FEWEST_FRAMES, Settings, changing
+from cajole.direct.editing.subject import Subject
+from cajole.direct.editing.warp import WARPS, Warp
+from cajole.dynamics import modes as modes_of
+from cajole.errors import InputError
+from cajole.linalg.threads import blas_threads
+from cajole.mesh import MeshTet, MeshTri
+from cajole.progress import Progress
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# Modes unless asked otherwise; fewer where the body has fewer.
+MODES = 500
+# A body made for an animation swings this often in its slowest mode while it plays, but not slower than SLOWEST [Hz].
+SWINGS, SLOWEST = 4.0, 1.0
+# Modes below this share of the largest, at a vertex, do not move it.
+STILL = 1e-12
+
+
+def edit(
+    animation: Animation,
+    body: Body | BodyAround | None = None,
+    modes: int | None = None,
+    *,
+    ends: str = "fixed",
+    h: float | None = None,
+    damping: tuple[float, float] | None = None,
+    energy: str = "forces",
+    smoothness: float = 1.0,
+    window: tuple[int, int] | None = None,
+    region: ArrayLike | None = None,
+    warp: str = "composition",
+    contacts: Contacts | None = None,
+    cluster: bool = True,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> Editor:
+    """An editor of a finished animation: its changes are the least forces over space and time, eq. (2).
+
+    animation: at least 5 frames, from any source, of tets or triangles. body: its rest shape, material and held
+    vertices: a solid or shell of the same mesh, or for triangles what `body_around` gives; one is made when None.
+    modes: how many vibrations a change is made of; 500 when None, or as many as there are.
+    ends: "fixed" keeps the last two frames, "free" lets them go along. h [s]: timestep of the energy, the animation's
+    own when None; damping (α [1/s], β [s]) of the change, the body's when None; energy: "forces", or "smooth" eq. (10)
+    with smoothness μ in units of 1/λ₁.
+    window: (first, last) frames, and region: vertices, outside of which nothing changes.
+    warp: "composition", or "additive", the paper's own form. contacts: those that the edit keeps, the animation's own
+    when None; cluster: whether one stands for all of the same patch in the energy (the warp keeps each of them).
+    whole: whether a body that is not held may also move as a whole.
+    Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
+    """
+    checks.require_instance(animation, Animation, "animation")
+    checks.one_of(warp, "warp", WARPS)
+    if animation.frames < FEWEST_FRAMES:
+        raise InputError(f"the animation has {animation.frames} frames, but {FEWEST_FRAMES} are the fewest to edit")
+    rate = 1.0 / animation.fps if h is None else h
+    wanted = Settings(rate, (0.0, 0.0) if damping is None else damping, ends, energy, smoothness, window)
+    changing(wanted, animation.frames)
+    if contacts is None:
+        contacts = animation.contacts
+    else:
+        checks.require_instance(contacts, Contacts, "contacts")
+        contacts.require_within(animation.frames, animation.n)
+        animation = replace(animation, contacts=contacts)
+    fit = _fit(animation, body)
+    inside = None if region is None else _region(region, animation.n)
+    if inside is not None:
+        fit = _restricted(fit, inside)
+    if damping is None:
+        wanted = replace(wanted, damping=(getattr(fit.body, "alpha", 0.0), getattr(fit.body, "beta", 0.0)))
+    subject = _subject(animation, fit, modes, warp, whole, progress)
+    stand_ins = contacts.clustered(animation.mesh) if contacts is not None and cluster else contacts
+    options = Options(
+        len(subject.eigenvalues), warp, None if inside is None else tuple(inside.tolist()), whole, cluster
+    )
+    return Editor(subject, wanted, options, stand_ins)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """The body that fits an animation, and the mesh that is warped.
+
+    around: how the animation's vertices lie in the body, None where they are the body's own. flying: whether nothing
+    holds it. made: whether its stiffness is chosen by how long the animation is.
+    """
+
+    body: Body
+    around: BodyAround | None
+    mesh: MeshTet | MeshTri
+    flying: bool
+    made: bool
+
+    def carried(self, shapes: Array) -> Array:
+        """Mode shapes (3n, r) at the animation's vertices."""
+        if self.around is None:
+            return shapes
+        W = self.around.embedding.matrix
+        return np.asarray(W @ shapes.reshape(W.shape[1], -1)).reshape(3 * W.shape[0], -1)
+
+
+def _fit(animation: Animation, body: Body | BodyAround | None) -> _Fit:
+    mesh, made = animation.mesh, body is None
+    if body is None:
+        body = BodySolid(mesh) if isinstance(mesh, MeshTet) else body_around(mesh, MaterialStVK())
+    around = body if isinstance(body, BodyAround) else None
+    inner: object = around.body if around is not None else body
+    if not isinstance(inner, Body):
+        raise InputError(f"body must be a Body, what body_around gives, or None, not {type(body).__name__}")
+    count = inner.count if around is None else len(around.embedding.weights)
+    if count != animation.n:
+        raise InputError(
+            f"the animation has {animation.n} vertices, but the body is made for {count}; use the body of its mesh, "
+            "or None to have one made"
+        )
+    own = inner.drawn_mesh() if around is None else mesh
+    if not _joined_alike(mesh, own):
+        raise InputError(
+            f"the animation's {type(mesh).__name__} joins its vertices in another way than the body's mesh; "
+            "use the body of its mesh, or None to have one made"
+        )
+    return _Fit(inner, around, own, len(inner.fixed) == 0, made)
+
+
+def _joined_alike(mesh: MeshTet | MeshTri, own: MeshTet | MeshTri) -> bool:
+    """Whether a mesh has the elements of another, in any order, or is a surface that runs along its edges."""
+    if type(mesh) is type(own):
+        return np.array_equal(_sorted(mesh.elements), _sorted(own.elements))
+    n = len(own.vertices)
+    return isinstance(own, MeshTet) and bool(np.isin(mesh.edges @ [n, 1], own.edges @ [n, 1]).all())
+
+
+def _sorted(elements: Index) -> Index:
+    rows = np.sort(elements, axis=1)
+    return rows[np.lexsort(rows.T)]
+
+
+def _region(region: ArrayLike, n: int) -> Index:
+    inside = np.unique(checks.index_array(np.atleast_1d(region), "region", (None,), n))
+    if len(inside) == 0:
+        raise InputError("region names no vertex, so nothing could change; leave it out to edit all")
+    return inside
+
+
+def _restricted(fit: _Fit, inside: Index) -> _Fit:
+    """The modes of a part alone: every vertex that anything outside depends on is held."""
+    if fit.around is None:
+        held = np.setdiff1d(np.arange(fit.body.count), inside)
+    else:
+        outside = np.ones(len(fit.around.embedding.weights), dtype=bool)
+        outside[inside] = False
+        held = np.unique(fit.around.embedding.corners[outside])
+    held = np.union1d(held, fit.body.fixed)
+    if len(held) == fit.body.count:
+        raise InputError("region leaves no vertex of the body free to move; make it larger")
+    return replace(fit, body=fit.body.holding(held))
+
+
+def _subject(
+    animation: Animation, fit: _Fit, modes: int | None, warp: str, whole: bool, progress: Progress | None
+) -> Subject:
+    with blas_threads():
+        if modes is None:
+            modes = min(MODES, len(fit.body.free_dofs) - (0 if whole else fit.body.rigid_motions().shape[1]))
+        found = modes_of(fit.body, modes, rigid=whole, progress=progress)
+        shapes = np.ascontiguousarray(fit.carried(found.shapes))
+        eigenvalues = found.eigenvalues
+        if fit.made:
+            slowest = 2.0 * np.pi * max(SLOWEST, SWINGS / animation.duration)
+            eigenvalues = eigenvalues * (slowest**2 / eigenvalues[found.rigid])
+        largest = np.abs(shapes).reshape(animation.n, -1).max(axis=1)
+        moving = np.flatnonzero(largest > STILL * largest.max())
+        held = np.setdiff1d(np.arange(animation.n), moving)
+        of_moving = shapes if len(held) == 0 else shapes.reshape(animation.n, -1)[moving].reshape(3 * len(moving), -1)
+        return Subject(
+            animation, moving, np.ascontiguousarray(of_moving), eigenvalues, Warp(fit.mesh, held, form=warp),
+            fit.flying, animation.contacts,
+        )  # fmt: skip
