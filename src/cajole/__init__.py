@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # name -> the module it lives in
 _HOMES = {
     "Animation": "cajole.animation",
+    "BodyShell": "cajole.body",
     "BodySolid": "cajole.body",
     "BodySprings": "cajole.body",
     "CajoleError": "cajole.errors",
@@ -26,6 +27,7 @@ _HOMES = {
     "Key": "cajole.direct",
     "Live": "cajole.direct",
     "LoadError": "cajole.errors",
+    "MaterialShell": "cajole.body",
     "MaterialStVK": "cajole.body",
     "MeshError": "cajole.errors",
     "MeshTet": "cajole.mesh",
@@ -51,6 +53,7 @@ _HOMES = {
     "keyframe": "cajole.direct",
     "keyframe_sequence": "cajole.direct",
     "load_controller": "cajole.direct",
+    "load_edit": "cajole.direct",
     "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -60,6 +63,7 @@ _HOMES = {
     "reduce": "cajole.reduction",
     "reference": "cajole.direct",
     "sampled_basis": "cajole.direct.steering.sampling",
+    "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
     "simulate": "cajole.dynamics",
@@ -90,8 +94,10 @@ if TYPE_CHECKING:
     from cajole.animation import Contacts as Contacts
     from cajole.animation import find_contacts as find_contacts
     from cajole.animation import read_animation as read_animation
+    from cajole.body import BodyShell as BodyShell
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
+    from cajole.body import MaterialShell as MaterialShell
     from cajole.body import MaterialStVK as MaterialStVK
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
@@ -108,7 +114,9 @@ if TYPE_CHECKING:
     from cajole.direct import keyframe as keyframe
     from cajole.direct import keyframe_sequence as keyframe_sequence
     from cajole.direct import load_controller as load_controller
+    from cajole.direct import load_edit as load_edit
     from cajole.direct import reference as reference
+    from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
     from cajole.direct.steering.sampling import sampled_basis as sampled_basis

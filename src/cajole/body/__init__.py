@@ -1,8 +1,9 @@
 """Bodies: meshes with material, fixed vertices and damping; full-space physics with exact derivatives."""
 
 from cajole.body.base import Body, dofs_of
-from cajole.body.material import MaterialStVK
+from cajole.body.material import MaterialShell, MaterialStVK
+from cajole.body.shell import BodyShell
 from cajole.body.solid import BodySolid
 from cajole.body.springs import BodySprings
 
-__all__ = ["Body", "BodySolid", "BodySprings", "MaterialStVK", "dofs_of"]
+__all__ = ["Body", "BodyShell", "BodySolid", "BodySprings", "MaterialShell", "MaterialStVK", "dofs_of"]
