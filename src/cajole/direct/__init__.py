@@ -1,6 +1,6 @@
 """The five verbs, and what they share: the Riccati sweep over implicit steps."""
 
-from cajole.direct.editing import Editor, EditReport, edit
+from cajole.direct.editing import Editor, EditReport, edit, load_edit, save_edit
 from cajole.direct.keyframing import (
     Fit,
     Key,
@@ -52,6 +52,8 @@ __all__ = [
     "keyframe",
     "keyframe_sequence",
     "load_controller",
+    "load_edit",
     "reference",
+    "save_edit",
     "steer",
 ]

@@ -1,0 +1,193 @@
+"""Edits in files: what was dragged, where to, and under which energy; the animation and the body stay where they are.
+
+A file is JSON of plain numbers and words. It names its input by content, so that it is never laid over another motion,
+and its body by how that vibrates: the eigenvalues are what an edit knows of the material and of what is held.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.animation import Animation, Contacts
+from cajole.animation.blocks import blocks
+from cajole.animation.files import as_path
+from cajole.body import Body
+from cajole.direct.editing import stored
+from cajole.direct.editing.editor import Editor
+from cajole.direct.editing.ledger import Held, State
+from cajole.direct.editing.opening import edit
+from cajole.direct.editing.stored import Stored
+from cajole.errors import FileError
+from cajole.progress import Progress
+from cajole.storage import atomic_path, content_hash
+
+Array = NDArray[np.float64]
+
+# What different machines may find for the eigenvalue of one mode, as a share of it and of the largest.
+ALIKE, NEXT_TO_NOTHING = 1e-5, 1e-9
+# Held vertices are sent no farther than this, in sizes: far beyond any edit, far from where numbers overflow.
+FARTHEST = 1e6
+
+
+def save_edit(editor: Editor, path: str | os.PathLike[str]) -> None:
+    """Write what an editor holds, its settings and options to a .json file, for `load_edit`.
+
+    Neither the animation nor the body is in it: keep them beside it. What was baked is input, and not in it either.
+    Raises FileError when it cannot be written; what stood there before is then unchanged.
+    """
+    checks.require_instance(editor, Editor, "editor")
+    place = _json_path(path)
+    document = {
+        "format": stored.FORMAT,
+        "version": stored.VERSION,
+        "input": _signature(editor.input),
+        "eigenvalues": editor.subject.eigenvalues.tolist(),
+        "options": asdict(editor.options),
+        "settings": asdict(editor.settings),
+        "holds": [_told(editor, held) for held in editor.state.held.values()],
+    }
+    with atomic_path(place) as temporary:
+        temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def load_edit(
+    path: str | os.PathLike[str],
+    animation: Animation,
+    body: Body | Any = None,
+    *,
+    contacts: Contacts | None = None,
+    progress: Progress | None = None,
+) -> Editor:
+    """The editor that `save_edit` wrote, opened again on the same animation, body and contacts; undo starts anew.
+
+    contacts: those that `edit` was given, when they are not the animation's own.
+    Raises FileError for a damaged file and for one that is for another input, saying what differs.
+    """
+    checks.require_instance(animation, Animation, "animation")
+    place = _json_path(path)
+    found = stored.read(place)
+    if contacts is not None:
+        checks.require_instance(contacts, Contacts, "contacts")
+        animation = replace(animation, contacts=contacts)
+    _require_same_input(place, found.input, _signature(animation))
+    try:
+        with np.errstate(all="ignore"):
+            editor = edit(animation, body, **found.options, **found.settings, progress=progress)
+            _require_same_body(place, found.eigenvalues, editor.subject.eigenvalues)
+            editor.restore(_state(place, editor, found))
+            _require_finite(place, editor)
+    except (ArithmeticError, np.linalg.LinAlgError) as reason:
+        raise FileError(f"{place} asks for what cannot be computed ({reason}); {stored.REMEDY}") from None
+    return editor
+
+
+def _json_path(path: str | os.PathLike[str]) -> Path:
+    place = as_path(path)
+    if place.suffix.lower() != ".json":
+        raise FileError(f"{place}: an edit is a .json file")
+    return place
+
+
+def _told(editor: Editor, held: Held) -> dict[str, Any]:
+    hold = held.hold
+    told = {
+        "vertex": hold.vertex,
+        "frame": hold.frame,
+        "other": None if hold.other < 0 else hold.other,
+        "target": hold.target.tolist(),
+        "directions": hold.directions.tolist(),
+        "linear": held.linear.tolist(),
+    }
+    if not hold.whole:
+        # Rows of a partial hold were chosen under the settings that it was made with; others may hold by now.
+        full = editor.subject.weights(hold.vertex, hold.other)
+        told["rows"] = np.linalg.lstsq(full.T, held.weights.T, rcond=None)[0].T.tolist()
+    return told
+
+
+def _state(path: Path, editor: Editor, found: Stored) -> State:
+    subject, (first, last) = editor.subject, editor.frames
+    bounds = float(np.abs(editor.input.bounds).max())
+    held = list[Held]()
+    for k, (hold, linear, rows) in enumerate(found.holds):
+        where = f"{path}: holds[{k}], {hold},"
+        if max(hold.vertex, hold.other) >= editor.input.n or not first <= hold.frame <= last:
+            raise FileError(
+                f"{where} is outside of what can be edited: {editor.input.n} vertices, frames {first}..{last}; "
+                + stored.REMEDY
+            )
+        weights = subject.weights(hold.vertex, hold.other)
+        if not weights.any():
+            raise FileError(f"{where} is held by the body and cannot be dragged; {stored.REMEDY}")
+        far = max(float(np.abs(hold.target).max()) - bounds, float(np.abs(linear).max()))
+        if far > FARTHEST * subject.size:
+            raise FileError(f"{where} is sent {far:.3g} m away, which no edit does; {stored.REMEDY}")
+        held.append(Held(hold, weights if rows is None else rows @ weights, linear))
+    return State({each.hold.key: each for each in held}, editor.settings)
+
+
+def _signature(animation: Animation) -> dict[str, Any]:
+    """What tells one input from another: counts to read, and contents by their hash."""
+    mesh, contacts = animation.mesh, animation.contacts
+    frames = [
+        content_hash(np.ascontiguousarray(animation.positions[block], dtype=np.float64))
+        for block in blocks(animation.frames, animation.n)
+    ]
+    columns = () if contacts is None else tuple(getattr(contacts, field.name) for field in fields(Contacts))
+    return {
+        "vertices": animation.n,
+        "frames": animation.frames,
+        "fps": animation.fps,
+        "elements": content_hash(type(mesh).__name__, mesh.elements),
+        "rest": content_hash(mesh.vertices),
+        "motion": content_hash(*frames),
+        "contacts": content_hash(*columns) if contacts is not None and len(contacts) else None,
+    }
+
+
+# how a message names what differs, numbers first
+COUNTED = {"vertices": "vertices", "frames": "frames", "fps": "frames per second"}
+HASHED = {"elements": "elements of its mesh", "rest": "rest shape of its mesh", "motion": "positions over time"}
+
+
+def _require_same_input(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    """Raise FileError naming the first thing in which the animation is not the one that was edited."""
+    for name, words in COUNTED.items():
+        if theirs[name] != ours[name]:
+            raise FileError(
+                f"{path} is for another animation, of {theirs[name]:g} {words}; this one has {ours[name]:g}"
+            )
+    for name, words in HASHED.items():
+        if theirs[name] != ours[name]:
+            raise FileError(
+                f"{path} is for another animation: the {words} differ. Open the one that was edited, from the "
+                "same file (formats round differently)"
+            )
+    if theirs["contacts"] != ours["contacts"]:
+        remedy = "leave them out" if theirs["contacts"] is None else "give those of the edit, found in the same way"
+        raise FileError(f"{path} is for other contacts than these; {remedy}")
+
+
+def _require_same_body(path: Path, theirs: Array, ours: Array) -> None:
+    if np.allclose(theirs, ours, rtol=ALIKE, atol=NEXT_TO_NOTHING * ours.max()):
+        return
+    told = [f"{np.sqrt(max(values[-1], 0.0)) / (2 * np.pi):.6g} Hz" for values in (theirs, ours)]
+    raise FileError(
+        f"{path} is for another body: its {len(theirs)} modes reach {told[0]}, those of the one here {told[1]}; "
+        "give the same material, held vertices and region"
+    )
+
+
+def _require_finite(path: Path, editor: Editor) -> None:
+    report = editor.report
+    if not np.isfinite([report.moved, *report.missed.values()]).all():
+        raise FileError(f"{path} asks for what no numbers can hold; {stored.REMEDY}")
