@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # name -> the module it lives in
 _HOMES = {
     "Animation": "cajole.animation",
+    "BodyAround": "cajole.body",
     "BodyShell": "cajole.body",
     "BodySolid": "cajole.body",
     "BodySprings": "cajole.body",
@@ -45,6 +46,7 @@ _HOMES = {
     "SolveError": "cajole.errors",
     "State": "cajole.dynamics",
     "Wind": "cajole.direct",
+    "body_around": "cajole.body",
     "edit": "cajole.direct",
     "embed": "cajole.mesh",
     "find_contacts": "cajole.animation",
@@ -94,11 +96,13 @@ if TYPE_CHECKING:
     from cajole.animation import Contacts as Contacts
     from cajole.animation import find_contacts as find_contacts
     from cajole.animation import read_animation as read_animation
+    from cajole.body import BodyAround as BodyAround
     from cajole.body import BodyShell as BodyShell
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
     from cajole.body import MaterialShell as MaterialShell
     from cajole.body import MaterialStVK as MaterialStVK
+    from cajole.body import body_around as body_around
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
     from cajole.direct import Key as Key

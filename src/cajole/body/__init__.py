@@ -1,9 +1,20 @@
 """Bodies: meshes with material, fixed vertices and damping; full-space physics with exact derivatives."""
 
+from cajole.body.around import BodyAround, body_around
 from cajole.body.base import Body, dofs_of
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.shell import BodyShell
 from cajole.body.solid import BodySolid
 from cajole.body.springs import BodySprings
 
-__all__ = ["Body", "BodyShell", "BodySolid", "BodySprings", "MaterialShell", "MaterialStVK", "dofs_of"]
+__all__ = [
+    "Body",
+    "BodyAround",
+    "BodyShell",
+    "BodySolid",
+    "BodySprings",
+    "MaterialShell",
+    "MaterialStVK",
+    "body_around",
+    "dofs_of",
+]
