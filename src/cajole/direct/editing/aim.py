@@ -43,7 +43,7 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
     damping = 0.0
-    while np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
+    while size > 0.0 and np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
         J = now.jacobian
         shift = max(damping * 1e-3, LEAST) * size**2
         step = -np.linalg.solve(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss)

@@ -14,7 +14,7 @@ from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
 from cajole.direct.editing.holds import Hold, Key, orthonormal
-from cajole.direct.editing.landing import LANDED, Grip, Landing, meet_all, misses, scale
+from cajole.direct.editing.landing import LANDED, Grip, Landing, meet_all, misses, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.spacetime import Settings, changing
 from cajole.direct.editing.subject import Subject
@@ -249,7 +249,7 @@ class Editor:
     def report(self) -> EditReport:
         holds = [held.hold for held in self._now.held.values()]
         off = {hold.key: self._off(hold) / self.subject.size for hold in holds}
-        far = scale(self.subject, holds) / self.subject.size if holds else 0.0
+        far = max(scales(self.subject, holds), default=0.0) / self.subject.size
         touching = self.subject.touching
         kept = 0 if touching is None else len(touching)
         return EditReport(off, far, self._ledger.spacetime.size, self._ledger.redundant(), kept)
@@ -328,7 +328,8 @@ class Editor:
 
     def _missed(self) -> float:
         holds = [held.hold for held in self._now.held.values()]
-        return max((self._off(hold) / scale(self.subject, [hold]) for hold in holds), default=0.0)
+        far = scales(self.subject, holds)
+        return max((self._off(hold) / unit for hold, unit in zip(holds, far)), default=0.0)
 
     def _settle(self) -> float:
         """Make all held vertices land; the largest miss as a share of what its hold asked for."""

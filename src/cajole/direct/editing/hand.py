@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.editing.landing import Grip, Landing, scale
+from cajole.direct.editing.landing import Grip, Landing, scales
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
 
@@ -50,7 +50,7 @@ class Hand:
         with blas_threads():
             aimed = [hold.at(target) for hold, target in zip(holds, targets)]
             found = self._grip.meet(aimed)
-            far = scale(self._grip.subject, aimed)
+            far = float(scales(self._grip.subject, aimed).max())
         self._editor.carry(aimed, found.x)
         self._landing = Landing(float(np.abs(found.miss).max()) / far, tuple(look / far for look in found.looks))
         return self._landing

@@ -25,6 +25,11 @@ Index = NDArray[np.int64]
 LANDED = 1e-4
 # Step of the differences that start the Jacobian of a target, and the least change that counts as one, in body sizes.
 NUDGE = 1e-5
+# What is held in place, or moved little, must stay to LANDED of this share of the largest change.
+FAINT = 1e-2
+# Parts of the way, where a target that is FAR [body sizes] is not met in one go, and the share of a part that may be
+# missed on the way.
+PARTS, ROUGHLY, FAR = 8, 0.05, 0.02
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,10 @@ def asked(subject: Subject, hold: Hold) -> Array:
     return (hold.target - there) @ subject.turn(hold.frame)
 
 
-def scale(subject: Subject, holds: Sequence[Hold]) -> float:
-    """[m] the longest change that the holds ask for, at least one that can be told from rounding."""
-    far = max((float(np.linalg.norm(asked(subject, hold))) for hold in holds), default=0.0)
-    return max(far, NUDGE * subject.size)
+def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
+    """(k,) [m] how far each hold takes its vertex; at least a share of the farthest, and more than rounding."""
+    far = np.array([np.linalg.norm(asked(subject, hold)) for hold in holds])
+    return np.maximum(far, max(FAINT * far.max(initial=0.0), NUDGE * subject.size))
 
 
 def misses(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
@@ -115,14 +120,32 @@ class Grip:
     def meet(self, holds: Sequence[Hold]) -> Aim:
         """Bring the same holds to other targets."""
         self.holds = list(holds)
-        tolerance = LANDED * scale(self.subject, holds)
-        found = aim(self.miss, self.x, self.jacobian, tolerance)
-        if np.abs(found.miss).max() > tolerance:
-            # what was learned on the way may mislead: differences where it stands, and once more
-            again = aim(self.miss, found.x, self.slopes(found.x), tolerance)
-            found = Aim(again.x, again.miss, again.jacobian, found.looks + again.looks)
+        tolerance = LANDED * float(scales(self.subject, holds).max())
+        first = self.x
+        found = aim(self.miss, first, self.jacobian, tolerance)
+        if np.abs(found.miss).max() > tolerance and found.looks[0] > FAR * self.subject.size:
+            again = self._stepwise(first, tolerance)
+            again.looks = found.looks + again.looks
+            found = min(found, again, key=lambda each: float(np.linalg.norm(each.miss)))
         self.x, self._jacobian = found.x, found.jacobian
         return found
+
+    def _stepwise(self, x: Array, tolerance: float) -> Aim:
+        """From x to the target in parts of the way, with differences taken anew: large bends need it."""
+        gap, J, looks = self.miss(x), self.slopes(x), list[float]()
+        part = ROUGHLY * float(np.abs(gap).max()) / PARTS
+        for left in np.linspace(1.0, 0.0, PARTS + 1)[1:]:
+
+            def miss(at: Array, rest: Array = left * gap) -> Array:
+                whole = self.miss(at)
+                looks.append(float(np.abs(whole).max()))
+                return whole - rest
+
+            near = tolerance if left == 0.0 else max(tolerance, part)
+            found = aim(miss, x, J, near)
+            missed = np.abs(found.miss).max() > near
+            x, J = found.x, self.slopes(found.x) if missed and left > 0.0 else found.jacobian
+        return Aim(x, self.miss(x), J, looks)
 
 
 def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[Index]) -> Aim:
@@ -133,6 +156,7 @@ def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence
     # the unknowns are the rows of the holds one after another; those of a frame among them
     starts = np.concatenate([[0], np.cumsum([len(rows_of) for rows_of in mine])])
     among = {frame: np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at[frame]]) for frame in frames}
+    unit = np.repeat(scales(subject, holds), [len(rows_of) for rows_of in mine])
     J = np.zeros((len(every), len(every)))
     for frame in frames:
         grip = Grip(subject, rows, [holds[k] for k in at[frame]], every[among[frame]])
@@ -145,6 +169,6 @@ def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence
         z = np.stack([rows.change(frame, multipliers) for frame in frames], axis=1)
         for frame, change in zip(frames, subject.fields(z)):
             out[among[frame]] = misses(subject, [holds[k] for k in at[frame]], change)
-        return out
+        return out / unit
 
-    return aim(miss, rows.targets[every].copy(), J, LANDED * min(scale(subject, [hold]) for hold in holds))
+    return aim(miss, rows.targets[every].copy(), J / unit[:, None], LANDED)

@@ -70,8 +70,8 @@ class Ledger:
             if id(held.weights) not in there:
                 self.rows.add(held.hold.frame, held.weights, held.linear)
                 self._order.append(held)
-        for held in self._order:
-            self.rows.targets[self.mine(held.hold.key)] = held.linear
+        if self._order:
+            self.rows.targets[self._contacts :] = np.concatenate([held.linear for held in self._order])
 
     def mine(self, key: Key) -> Index:
         """Indices of the rows of a hold."""

@@ -9,15 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation, Contacts
-from cajole.body import Body, BodySolid, MaterialStVK
-
-try:
-    from cajole.body import BodyAround, body_around
-except ImportError:
-
-    class BodyAround: ...
-
-
+from cajole.body import Body, BodyAround, BodySolid, body_around
 from cajole.direct.editing.editor import Editor, Options
 from cajole.direct.editing.spacetime import FEWEST_FRAMES, Settings, changing
 from cajole.direct.editing.subject import Subject
@@ -35,6 +27,8 @@ Index = NDArray[np.int64]
 MODES = 500
 # A body made for an animation swings this often in its slowest mode while it plays, but not slower than SLOWEST [Hz].
 SWINGS, SLOWEST = 4.0, 1.0
+# Contacts that one stands for in the energy reach over at most so many frames, and so far in sizes of the mesh.
+LONGEST, WIDEST = 12, 0.15
 # Modes below this share of the largest, at a vertex, do not move it.
 STILL = 1e-12
 
@@ -91,7 +85,9 @@ def edit(
     if damping is None:
         wanted = replace(wanted, damping=(getattr(fit.body, "alpha", 0.0), getattr(fit.body, "beta", 0.0)))
     subject = _subject(animation, fit, modes, warp, whole, progress)
-    stand_ins = contacts.clustered(animation.mesh) if contacts is not None and cluster else contacts
+    stand_ins = contacts
+    if contacts is not None and cluster:
+        stand_ins = contacts.clustered(animation.mesh, longest=LONGEST, widest=WIDEST * subject.size)
     options = Options(
         len(subject.eigenvalues), warp, None if inside is None else tuple(inside.tolist()), whole, cluster
     )
@@ -123,7 +119,7 @@ class _Fit:
 def _fit(animation: Animation, body: Body | BodyAround | None) -> _Fit:
     mesh, made = animation.mesh, body is None
     if body is None:
-        body = BodySolid(mesh) if isinstance(mesh, MeshTet) else body_around(mesh, MaterialStVK())
+        body = BodySolid(mesh) if isinstance(mesh, MeshTet) else body_around(mesh)
     around = body if isinstance(body, BodyAround) else None
     inner: object = around.body if around is not None else body
     if not isinstance(inner, Body):

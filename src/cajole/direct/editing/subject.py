@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -41,7 +42,7 @@ class Subject:
         self._place = np.full(self.animation.n, -1, dtype=np.int64)
         self._place[self.moving] = np.arange(len(self.moving))
 
-    @property
+    @cached_property
     def size(self) -> float:
         """L [m], the diagonal of the rest bounding box."""
         return float(np.linalg.norm(np.ptp(self.animation.mesh.vertices, axis=0)))
