@@ -3,136 +3,256 @@
 The input frame has F = Q S in every element. A change p has the linear gradient A = Σ p_a g_aᵀ, its strain ε = sym A
 and its turn ω, the axis of skew A. The warped element is Q exp(ω) (S + ε) in composition form, and in the additive form
 of the paper exp(ω̄ + ω) (S + ε) with Q = exp(ω̄). Only the difference to F is summed up: no change gives exactly nothing.
+
+Elements come in blocks of LANES, each number of a block's elements side by side (entry c of lane i at LANES c + i), so
+that the loops over lanes become vector instructions. Blocks of shape: three edge gradients and the volume of tets, two
+and the area and the unit normal of triangles. Blocks of a frame: Q (9), or ω̄ (3) in additive form, then S (6) as
+00 01 02 11 12 22.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from cajole.compiled import njit
+from cajole.direct.editing.polar import SHORT, short_factors, turn_factors
 
-# Below this angle [rad] sin x / x and (1 - cos x) / x² are their Taylor series to rounding.
-SMALL = 1e-4
+LANES = 32
+# Rows of one block that work needs: edges or D, A, then two turns with their factors.
+WORK = 28
+A0, NOW, BASE = 9 * LANES, 18 * LANES, 23 * LANES
+
+FAST = {"contract", "nsz"}
+SUMS = {"contract", "nsz", "reassoc"}
 
 
-@njit(cache=True)
-def _rotation(x, y, z, E):
-    """E = exp of the cross product with (x, y, z); exactly the identity at zero."""
-    square = x * x + y * y + z * z
-    if square < SMALL * SMALL:
-        s, c = 1.0 - square / 6.0, 0.5 - square / 24.0
+@njit(cache=True, fastmath=FAST)
+def _gradients(shape, corners, p, work):
+    """A (rows 9..17) of a block: Σ (p_a - p_0) g_aᵀ; of triangles completed by how the unit normal n turns, -Aᵀn nᵀ."""
+    edges = len(corners) // LANES - 1
+    for a in range(edges):
+        for i in range(LANES):
+            o, v = corners[i], corners[LANES * (a + 1) + i]
+            work[LANES * 3 * a + i] = p[v, 0] - p[o, 0]
+            work[LANES * (3 * a + 1) + i] = p[v, 1] - p[o, 1]
+            work[LANES * (3 * a + 2) + i] = p[v, 2] - p[o, 2]
+    if edges == 3:
+        for r in range(3):
+            to = A0 + 3 * r * LANES
+            for i in range(LANES):
+                x, y, z = work[LANES * r + i], work[LANES * (3 + r) + i], work[LANES * (6 + r) + i]
+                work[to + i] = x * shape[i] + y * shape[3 * LANES + i] + z * shape[6 * LANES + i]
+                work[to + LANES + i] = x * shape[LANES + i] + y * shape[4 * LANES + i] + z * shape[7 * LANES + i]
+                work[to + 2 * LANES + i] = (
+                    x * shape[2 * LANES + i] + y * shape[5 * LANES + i] + z * shape[8 * LANES + i]
+                )
     else:
-        angle = np.sqrt(square)
-        half = np.sin(0.5 * angle) / angle
-        s, c = np.sin(angle) / angle, 2.0 * half * half
-    E[0, 0] = 1.0 - c * (y * y + z * z)
-    E[1, 1] = 1.0 - c * (x * x + z * z)
-    E[2, 2] = 1.0 - c * (x * x + y * y)
-    E[0, 1], E[1, 0] = c * x * y - s * z, c * x * y + s * z
-    E[0, 2], E[2, 0] = c * x * z + s * y, c * x * z - s * y
-    E[1, 2], E[2, 1] = c * y * z - s * x, c * y * z + s * x
+        _completed(shape, work)
+
+
+@njit(cache=True, fastmath=FAST)
+def _completed(shape, work):
+    for i in range(LANES):
+        n0, n1, n2 = shape[7 * LANES + i], shape[8 * LANES + i], shape[9 * LANES + i]
+        # how far the edges leave the plane; the normal turns by as much the other way
+        x, y = 0.0, 0.0
+        for r in range(3):
+            x += shape[(7 + r) * LANES + i] * work[LANES * r + i]
+            y += shape[(7 + r) * LANES + i] * work[LANES * (3 + r) + i]
+        for r in range(3):
+            d = x * shape[LANES * r + i] + y * shape[LANES * (3 + r) + i]
+            e, f = work[LANES * r + i], work[LANES * (3 + r) + i]
+            to = A0 + 3 * r * LANES + i
+            work[to] = e * shape[i] + f * shape[3 * LANES + i] - d * n0
+            work[to + LANES] = e * shape[LANES + i] + f * shape[4 * LANES + i] - d * n1
+            work[to + 2 * LANES] = e * shape[2 * LANES + i] + f * shape[5 * LANES + i] - d * n2
 
 
 @njit(cache=True)
-def gradient(element, grads, normal, p, A):
-    """A = Σ p_a g_aᵀ (3, 3); of a triangle completed by how its unit normal n turns, dn = -Aᵀn (n is zero for tets)."""
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for a in range(len(element)):
-                total += p[element[a], i] * grads[a, j]
-            A[i, j] = total
-    if normal[0] != 0.0 or normal[1] != 0.0 or normal[2] != 0.0:
-        d0 = A[0, 0] * normal[0] + A[1, 0] * normal[1] + A[2, 0] * normal[2]
-        d1 = A[0, 1] * normal[0] + A[1, 1] * normal[1] + A[2, 1] * normal[2]
-        d2 = A[0, 2] * normal[0] + A[1, 2] * normal[1] + A[2, 2] * normal[2]
-        for j in range(3):
-            A[0, j] -= d0 * normal[j]
-            A[1, j] -= d1 * normal[j]
-            A[2, j] -= d2 * normal[j]
+def _factors(work, at):
+    """sin θ / θ and (1 - cos θ) / θ² of the turns in rows at, at + 1, at + 2, to the two rows that follow."""
+    largest = 0.0
+    for i in range(LANES):
+        x, y, z = work[at + i], work[at + LANES + i], work[at + 2 * LANES + i]
+        square = x * x + y * y + z * z
+        work[at + 3 * LANES + i] = square
+        largest = max(largest, square)
+    if largest <= SHORT:
+        for i in range(LANES):
+            work[at + 3 * LANES + i], work[at + 4 * LANES + i] = short_factors(work[at + 3 * LANES + i])
+    else:
+        for i in range(LANES):
+            square = work[at + 3 * LANES + i]
+            factors = short_factors(square) if square <= SHORT else turn_factors(square)
+            work[at + 3 * LANES + i], work[at + 4 * LANES + i] = factors
 
 
 @njit(cache=True)
-def _warped(A, Q, S, turn, additive, E, B, out):
-    """out = (the warped element) - Q S."""
-    x, y, z = 0.5 * (A[2, 1] - A[1, 2]), 0.5 * (A[0, 2] - A[2, 0]), 0.5 * (A[1, 0] - A[0, 1])
+def _less(x, y, z, s, c):
+    """exp(ω) - I, exactly nothing for no turn."""
+    xx, yy, zz, xy, xz, yz = c * x * x, c * y * y, c * z * z, c * x * y, c * x * z, c * y * z
+    return -yy - zz, xy - s * z, xz + s * y, xy + s * z, -xx - zz, yz - s * x, xz - s * y, yz + s * x, -xx - yy
+
+
+@njit(cache=True, fastmath=FAST)
+def _dot(a, b, c, x, y, z):
+    return a * x + b * y + c * z
+
+
+@njit(cache=True, fastmath=FAST)
+def _composed(frame, work):
+    """D = Q ((exp(ω) - I)(S + ε) + ε), rows 0..8."""
+    for i in range(LANES):
+        work[NOW + i] = 0.5 * (work[A0 + 7 * LANES + i] - work[A0 + 5 * LANES + i])
+        work[NOW + LANES + i] = 0.5 * (work[A0 + 2 * LANES + i] - work[A0 + 6 * LANES + i])
+        work[NOW + 2 * LANES + i] = 0.5 * (work[A0 + 3 * LANES + i] - work[A0 + LANES + i])
+    _factors(work, NOW)
+    for i in range(LANES):
+        e00, e11, e22 = work[A0 + i], work[A0 + 4 * LANES + i], work[A0 + 8 * LANES + i]
+        e01 = 0.5 * (work[A0 + LANES + i] + work[A0 + 3 * LANES + i])
+        e02 = 0.5 * (work[A0 + 2 * LANES + i] + work[A0 + 6 * LANES + i])
+        e12 = 0.5 * (work[A0 + 5 * LANES + i] + work[A0 + 7 * LANES + i])
+        t00, t01, t02 = frame[9 * LANES + i] + e00, frame[10 * LANES + i] + e01, frame[11 * LANES + i] + e02
+        t11, t12, t22 = frame[12 * LANES + i] + e11, frame[13 * LANES + i] + e12, frame[14 * LANES + i] + e22
+        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(
+            work[NOW + i], work[NOW + LANES + i], work[NOW + 2 * LANES + i], work[NOW + 3 * LANES + i],
+            work[NOW + 4 * LANES + i],
+        )  # fmt: skip
+        m00, m01, m02 = (
+            _dot(r0, r1, r2, t00, t01, t02) + e00, _dot(r0, r1, r2, t01, t11, t12) + e01,
+            _dot(r0, r1, r2, t02, t12, t22) + e02,
+        )  # fmt: skip
+        m10, m11, m12 = (
+            _dot(r3, r4, r5, t00, t01, t02) + e01, _dot(r3, r4, r5, t01, t11, t12) + e11,
+            _dot(r3, r4, r5, t02, t12, t22) + e12,
+        )  # fmt: skip
+        m20, m21, m22 = (
+            _dot(r6, r7, r8, t00, t01, t02) + e02, _dot(r6, r7, r8, t01, t11, t12) + e12,
+            _dot(r6, r7, r8, t02, t12, t22) + e22,
+        )  # fmt: skip
+        for r in range(3):
+            a, b, c = frame[3 * r * LANES + i], frame[(3 * r + 1) * LANES + i], frame[(3 * r + 2) * LANES + i]
+            work[3 * r * LANES + i] = _dot(a, b, c, m00, m10, m20)
+            work[(3 * r + 1) * LANES + i] = _dot(a, b, c, m01, m11, m21)
+            work[(3 * r + 2) * LANES + i] = _dot(a, b, c, m02, m12, m22)
+
+
+@njit(cache=True, fastmath=FAST)
+def _added(frame, work):
+    """D = (exp(ω̄ + ω) - exp(ω̄)) (S + ε) + exp(ω̄) ε, rows 0..8; both turns by the same arithmetic."""
+    for i in range(LANES):
+        x, y, z = frame[i], frame[LANES + i], frame[2 * LANES + i]
+        work[BASE + i], work[BASE + LANES + i], work[BASE + 2 * LANES + i] = x, y, z
+        work[NOW + i] = x + 0.5 * (work[A0 + 7 * LANES + i] - work[A0 + 5 * LANES + i])
+        work[NOW + LANES + i] = y + 0.5 * (work[A0 + 2 * LANES + i] - work[A0 + 6 * LANES + i])
+        work[NOW + 2 * LANES + i] = z + 0.5 * (work[A0 + 3 * LANES + i] - work[A0 + LANES + i])
+    _factors(work, BASE)
+    _factors(work, NOW)
+    for i in range(LANES):
+        e00, e11, e22 = work[A0 + i], work[A0 + 4 * LANES + i], work[A0 + 8 * LANES + i]
+        e01 = 0.5 * (work[A0 + LANES + i] + work[A0 + 3 * LANES + i])
+        e02 = 0.5 * (work[A0 + 2 * LANES + i] + work[A0 + 6 * LANES + i])
+        e12 = 0.5 * (work[A0 + 5 * LANES + i] + work[A0 + 7 * LANES + i])
+        t00, t01, t02 = frame[3 * LANES + i] + e00, frame[4 * LANES + i] + e01, frame[5 * LANES + i] + e02
+        t11, t12, t22 = frame[6 * LANES + i] + e11, frame[7 * LANES + i] + e12, frame[8 * LANES + i] + e22
+        q0, q1, q2, q3, q4, q5, q6, q7, q8 = _less(
+            work[BASE + i], work[BASE + LANES + i], work[BASE + 2 * LANES + i], work[BASE + 3 * LANES + i],
+            work[BASE + 4 * LANES + i],
+        )  # fmt: skip
+        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(
+            work[NOW + i], work[NOW + LANES + i], work[NOW + 2 * LANES + i], work[NOW + 3 * LANES + i],
+            work[NOW + 4 * LANES + i],
+        )  # fmt: skip
+        r0, r1, r2, r3, r4, r5, r6, r7, r8 = (
+            r0 - q0, r1 - q1, r2 - q2, r3 - q3, r4 - q4, r5 - q5, r6 - q6, r7 - q7, r8 - q8
+        )  # fmt: skip
+        q0, q4, q8 = 1.0 + q0, 1.0 + q4, 1.0 + q8
+        work[i] = _dot(r0, r1, r2, t00, t01, t02) + _dot(q0, q1, q2, e00, e01, e02)
+        work[LANES + i] = _dot(r0, r1, r2, t01, t11, t12) + _dot(q0, q1, q2, e01, e11, e12)
+        work[2 * LANES + i] = _dot(r0, r1, r2, t02, t12, t22) + _dot(q0, q1, q2, e02, e12, e22)
+        work[3 * LANES + i] = _dot(r3, r4, r5, t00, t01, t02) + _dot(q3, q4, q5, e00, e01, e02)
+        work[4 * LANES + i] = _dot(r3, r4, r5, t01, t11, t12) + _dot(q3, q4, q5, e01, e11, e12)
+        work[5 * LANES + i] = _dot(r3, r4, r5, t02, t12, t22) + _dot(q3, q4, q5, e02, e12, e22)
+        work[6 * LANES + i] = _dot(r6, r7, r8, t00, t01, t02) + _dot(q6, q7, q8, e00, e01, e02)
+        work[7 * LANES + i] = _dot(r6, r7, r8, t01, t11, t12) + _dot(q6, q7, q8, e01, e11, e12)
+        work[8 * LANES + i] = _dot(r6, r7, r8, t02, t12, t22) + _dot(q6, q7, q8, e02, e12, e22)
+
+
+@njit(cache=True)
+def _warped(shape, corners, frame, additive, p, work):
+    """D (rows 0..8) = (the warped element) - Q S of a block."""
+    _gradients(shape, corners, p, work)
     if additive:
-        # exp(ω̄ + ω) = Q (Qᵀ exp(ω̄ + ω)): the same difference form serves both
-        _rotation(turn[0] + x, turn[1] + y, turn[2] + z, B)
-        for i in range(3):
-            for j in range(3):
-                E[i, j] = Q[0, i] * B[0, j] + Q[1, i] * B[1, j] + Q[2, i] * B[2, j]
+        _added(frame, work)
     else:
-        _rotation(x, y, z, E)
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for k in range(3):
-                total += E[i, k] * (S[k, j] + 0.5 * (A[k, j] + A[j, k]))
-            B[i, j] = total - S[i, j]
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = Q[i, 0] * B[0, j] + Q[i, 1] * B[1, j] + Q[i, 2] * B[2, j]
+        _composed(frame, work)
 
 
-@njit(cache=True)
-def right_side(elements, grads, volumes, normals, Q, S, turns, additive, p, rhs):
+@njit(cache=True, fastmath=FAST)
+def right_side(shapes, corners, frames, additive, p, work, rhs):
     """rhs (n, 3) = Σ_j V_j (warped - input)_j g_a, to be solved for the change of the displacement."""
-    A, E, B, D = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    edges = corners.shape[1] // LANES - 1
     rhs[:] = 0.0
-    for e in range(len(elements)):
-        gradient(elements[e], grads[e], normals[e], p, A)
-        _warped(A, Q[e], S[e], turns[e], additive, E, B, D)
-        for a in range(elements.shape[1]):
-            g0, g1, g2 = volumes[e] * grads[e, a, 0], volumes[e] * grads[e, a, 1], volumes[e] * grads[e, a, 2]
-            v = elements[e, a]
-            for i in range(3):
-                rhs[v, i] += D[i, 0] * g0 + D[i, 1] * g1 + D[i, 2] * g2
+    for b in range(len(shapes)):
+        shape, corner = shapes[b], corners[b]
+        _warped(shape, corner, frames[b], additive, p, work)
+        for a in range(edges):
+            at = 3 * a * LANES
+            for i in range(LANES):
+                V = shape[3 * edges * LANES + i]
+                g0, g1, g2 = V * shape[at + i], V * shape[at + LANES + i], V * shape[at + 2 * LANES + i]
+                work[A0 + at + i] = work[i] * g0 + work[LANES + i] * g1 + work[2 * LANES + i] * g2
+                work[A0 + at + LANES + i] = (
+                    work[3 * LANES + i] * g0 + work[4 * LANES + i] * g1 + work[5 * LANES + i] * g2
+                )
+                work[A0 + at + 2 * LANES + i] = (
+                    work[6 * LANES + i] * g0 + work[7 * LANES + i] * g1 + work[8 * LANES + i] * g2
+                )
+        for i in range(LANES):
+            o = corner[i]
+            x, y, z = rhs[o, 0], rhs[o, 1], rhs[o, 2]
+            for a in range(edges):
+                v, at = corner[(a + 1) * LANES + i], A0 + 3 * a * LANES + i
+                f0, f1, f2 = work[at], work[at + LANES], work[at + 2 * LANES]
+                rhs[v, 0] += f0
+                rhs[v, 1] += f1
+                rhs[v, 2] += f2
+                x -= f0
+                y -= f1
+                z -= f2
+            rhs[o, 0], rhs[o, 1], rhs[o, 2] = x, y, z
 
 
 @njit(cache=True)
-def at_points(elements, grads, normals, Q, S, turns, additive, p, weights, out):
-    """out (k, 3): Σ_j (warped - input)_j c_j, the warped places of k points without a solve; weights c (k, m, 3)."""
-    A, E, B, D = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    out[:] = 0.0
-    for e in range(len(elements)):
-        gradient(elements[e], grads[e], normals[e], p, A)
-        _warped(A, Q[e], S[e], turns[e], additive, E, B, D)
-        for k in range(len(weights)):
-            c0, c1, c2 = weights[k, e, 0], weights[k, e, 1], weights[k, e, 2]
-            for i in range(3):
-                out[k, i] += D[i, 0] * c0 + D[i, 1] * c1 + D[i, 2] * c2
+def differences(shapes, corners, frames, additive, p, work, D):
+    """D (blocks, 9 LANES): what the warp changes in the elements, for probes to weigh."""
+    for b in range(len(shapes)):
+        _warped(shapes[b], corners[b], frames[b], additive, p, work)
+        for i in range(9 * LANES):
+            D[b, i] = work[i]
+
+
+@njit(cache=True, fastmath=SUMS)
+def weighed(D, weights, out):
+    """out (3,) = Σ_j D_j c_j with c (blocks, 3 LANES)."""
+    for r in range(3):
+        total = 0.0
+        for b in range(len(D)):
+            row, c = D[b, 3 * r * LANES : 3 * (r + 1) * LANES], weights[b]
+            for i in range(3 * LANES):
+                total += row[i] * c[i]
+        out[r] = total
 
 
 @njit(cache=True)
-def deformed(elements, grads, normals, turned, u, F):
-    """F = I + Σ u_a g_aᵀ of every element; of a triangle its unit normal n goes to `turned`."""
-    for e in range(len(elements)):
-        for i in range(3):
-            for j in range(3):
-                total = 1.0 if i == j else 0.0
-                for a in range(elements.shape[1]):
-                    total += u[elements[e, a], i] * grads[e, a, j]
-                F[e, i, j] = total + (turned[e, i] - normals[e, i]) * normals[e, j]
-
-
-@njit(cache=True)
-def solve_lower(indptr, indices, data, diagonal, x):
-    """L D Lᵀ y = x in place of x (n, 3), L unit lower in CSC with its diagonal first in each column."""
-    n = len(indptr) - 1
-    for j in range(n):
-        x0, x1, x2 = x[j, 0], x[j, 1], x[j, 2]
-        for t in range(indptr[j] + 1, indptr[j + 1]):
-            i, c = indices[t], data[t]
-            x[i, 0] -= c * x0
-            x[i, 1] -= c * x1
-            x[i, 2] -= c * x2
-    for j in range(n - 1, -1, -1):
-        inverse = 1.0 / diagonal[j]
-        x0, x1, x2 = x[j, 0] * inverse, x[j, 1] * inverse, x[j, 2] * inverse
-        for t in range(indptr[j] + 1, indptr[j + 1]):
-            i, c = indices[t], data[t]
-            x0 -= c * x[i, 0]
-            x1 -= c * x[i, 1]
-            x2 -= c * x[i, 2]
-        x[j, 0], x[j, 1], x[j, 2] = x0, x1, x2
+def element_weights(shapes, corners, field, out):
+    """out (blocks, 9 LANES) = V Σ_a W_a g_aᵀ of a field W (n, 3): with it D : out sums up to Σ_a W_a · rhs_a."""
+    edges = corners.shape[1] // LANES - 1
+    for b in range(len(shapes)):
+        shape, corner = shapes[b], corners[b]
+        for i in range(LANES):
+            for r in range(3):
+                for c in range(3):
+                    total = 0.0
+                    for a in range(edges):
+                        edge = field[corner[(a + 1) * LANES + i], r] - field[corner[i], r]
+                        total += edge * shape[(3 * a + c) * LANES + i]
+                    out[b, (3 * r + c) * LANES + i] = shape[3 * edges * LANES + i] * total

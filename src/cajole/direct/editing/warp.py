@@ -1,24 +1,29 @@
 """Warping: a linear change of a frame becomes a shape without the swelling that linear changes bring (§6).
 
 Every element is turned and strained on its own, and the displacement whose gradients come closest to that is found by a
-Poisson solve, L δ = Σ_j V_j (F'_j - F̄_j) g_a. Vertices that the body holds keep their place; a free body keeps its
-centre where the linear change puts it.
+Poisson solve, L δ = Σ_j V_j (F'_j - F̄_j) g_a. Vertices that the body holds keep their place; a piece of the mesh that
+holds none keeps its centre where the linear change puts it; contacts keep their planes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from scipy.sparse.linalg import splu
+from numpy.typing import ArrayLike, NDArray
 
+from cajole import checks
 from cajole.direct.editing import kernels_warp as kernels
-from cajole.errors import SolveError
-from cajole.linalg.superlu import nested_dissection
+from cajole.direct.editing import laplacian_kernels
+from cajole.direct.editing.warp_frames import split_frame
+from cajole.direct.editing.warp_kept import Kept
+from cajole.direct.editing.warp_poisson import Poisson
+from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri
-from cajole.mesh.tri import cross_products
+
+__all__ = ["WARPS", "Frame", "Kept", "Probe", "Warp"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -28,121 +33,169 @@ WARPS = ("composition", "additive")
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """An input frame as the warp sees it: F = Q S of every element, and the axis times the angle of Q."""
+    """An input frame as the warp sees it: the rotation and the stretch of every element, F = Q S, block by block."""
 
-    Q: Array
-    S: Array
-    turns: Array
+    blocks: NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """What finds the warped place of one vertex by a pass over the elements, without a solve; made by `Warp.probe`.
+
+    weights: of the elements, the same in all directions or, where contacts mix them, one set a direction; centres: what
+    each floating piece's centre adds; lone: the vertex when it belongs to no element, else -1.
+    """
+
+    weights: Array
+    centres: Array
+    lone: int
 
 
 class Warp:
-    """The elements of a mesh at rest, and the factors of their Laplacian. held: vertices that never move."""
+    """The elements of a mesh at rest, and the factors of their Laplacian.
 
-    def __init__(self, mesh: MeshTet | MeshTri, held: Index, *, form: str = "composition"):
-        self.form = form
-        self.vertices = mesh.vertices
-        if isinstance(mesh, MeshTet):
-            self.elements, self._grads, self._volumes = mesh.tets, mesh.gradients, mesh.volumes
-            self._normals = np.zeros((len(mesh.tets), 3))
-        else:
-            self.elements, self._volumes, self._normals = mesh.triangles, mesh.areas, mesh.normals
-            self._grads = triangle_gradients(mesh)
-        self._triangles = isinstance(mesh, MeshTri)
-        self.free = len(held) == 0
-        # one vertex of a free body is held for the solve only; the whole is then moved to its centre
-        used = np.unique(self.elements)
-        self._loose = np.setdiff1d(used, held if len(held) else used[:1])
+    held: (k,) vertices that never move; elements with no other vertices cost nothing. form: "composition", or the
+    paper's own, "additive". Raises InputError for vertices out of range.
+    """
+
+    def __init__(self, mesh: MeshTet | MeshTri, held: ArrayLike, *, form: str = "composition"):
+        if not isinstance(mesh, MeshTet | MeshTri):
+            raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(mesh).__name__}")
+        self.form = checks.one_of(form, "form", WARPS)
+        self._additive = form == "additive"
+        self._rows = (3 if self._additive else 9) + 6
+        self.vertices, self.elements = mesh.vertices, mesh.elements
+        stays = np.zeros(len(mesh.vertices), dtype=bool)
+        stays[checks.index_array(held, "held", (None,), len(mesh.vertices))] = True
         # vertices of no element have nothing to warp with: they take the linear change
-        self._lone = np.setdiff1d(np.arange(len(mesh.vertices)), used)
-        self._share = _vertex_shares(self.elements, self._volumes, len(mesh.vertices))
-        self._solver = _Laplacian(self.elements, self._grads, self._volumes, self._loose, len(mesh.vertices))
-        self._rhs = np.empty((len(mesh.vertices), 3))
+        self._lone = np.flatnonzero(~mesh.used & ~stays)
+        live = np.flatnonzero(~stays[mesh.elements].all(axis=1))
+        elements, grads, volumes = mesh.elements[live], _gradients(mesh)[live], _volumes(mesh)[live]
+        self._poisson = Poisson(elements, grads, volumes, stays, mesh.components)
+        order = self._poisson.order
+        self._place = np.full(len(mesh.vertices), -1, dtype=np.int64)
+        self._place[order] = np.arange(len(order))
+        corners = self._place[elements]
+        # elements in the order of the unknowns they touch: neighbours in memory
+        nearby = np.argsort(corners.min(axis=1, initial=len(order)), kind="stable")
+        normals = mesh.normals[live][nearby] if isinstance(mesh, MeshTri) else np.empty((len(live), 0))
+        shape = np.column_stack(
+            [grads[nearby, 1:].reshape(len(live), 3 * (grads.shape[1] - 1)), volumes[nearby], normals]
+        )
+        self._shapes = _blocks(shape, 0.0)
+        self._corners = _blocks(corners[nearby].astype(np.uint32), len(order))
+        # one row more than unknowns: elements that fill up the last block stand there
+        self._rest, self._p, self._x = (np.zeros((len(order) + 1, 3)) for _ in range(3))
+        self._rest[:-1] = self.vertices[order]
+        self._work = np.zeros(kernels.WORK * kernels.LANES)
+        self._differences = np.empty((len(self._shapes), 9 * kernels.LANES))
 
-    def frame(self, positions: Array) -> Frame:
-        """Rotation and stretch of every element of a frame at `positions` (n, 3)."""
-        u = np.ascontiguousarray(positions - self.vertices)
-        F = np.empty((len(self.elements), 3, 3))
-        turned = self._normals
-        if self._triangles:
-            crosses = cross_products(positions, self.elements)
-            lengths = np.linalg.norm(crosses, axis=1, keepdims=True)
-            turned = np.divide(crosses, lengths, out=self._normals.copy(), where=lengths > 0)
-        kernels.deformed(self.elements, self._grads, self._normals, turned, u, F)
-        Q, S = polar(F)
-        return Frame(Q, S, rotation_vectors(Q) if self.form == "additive" else np.zeros((len(Q), 3)))
+    def frame(self, positions: ArrayLike, *, single: bool = False) -> Frame:
+        """Rotation and stretch of every element of a frame at `positions` (n, 3) [m].
 
-    def apply(self, frame: Frame, change: Array) -> Array:
-        """The warped change of displacement (n, 3) of a linear one; exactly zero for zero."""
-        kernels.right_side(
-            self.elements, self._grads, self._volumes, self._normals, frame.Q, frame.S, frame.turns,
-            self.form == "additive", change, self._rhs,
-        )  # fmt: skip
-        out = np.zeros_like(change)
-        out[self._loose] = self._solver.solve(self._rhs[self._loose])
-        if self.free:
-            out += self._share @ (change - out)
-        out[self._lone] = change[self._lone]
-        return out
+        single: in single precision, half the memory; no change is still exactly no change.
+        """
+        x = checks.real_array(positions, "positions (m)", self.vertices.shape)
+        laplacian_kernels.gathered(x, self._poisson.order, self._p)
+        blocks = np.empty((len(self._shapes), self._rows * kernels.LANES), dtype=np.float32 if single else np.float64)
+        split_frame(self._shapes, self._corners, self._rest, self._additive, self._p, blocks)
+        checks.finite_result(blocks, "the deformation of a frame")
+        return Frame(blocks)
 
-    def probe(self, points: Index) -> Array:
-        """Weights c (k, m, 3) with which `at` finds the warped places of vertices `points` by one pass, no solve."""
-        out = np.empty((len(points), len(self.elements), 3))
-        for k, vertex in enumerate(points):
-            w = np.zeros((len(self.vertices), 3))
-            row = np.zeros((len(self._loose), 3))
-            place = np.searchsorted(self._loose, vertex)
-            if place < len(self._loose) and self._loose[place] == vertex:
-                row[place] = 1.0
-                w[self._loose] = self._solver.solve(row)
-            if self.free:
-                w[self._loose] -= self._centre_weights()
-            out[k] = self._volumes[:, None] * np.einsum("eai,ea->ei", self._grads, w[self.elements, 0])
-        return out
+    def apply(self, frame: Frame, change: ArrayLike, kept: Kept | None = None) -> Array:
+        """The warped change of displacement (n, 3) [m] of a linear one; exactly zero for zero. kept: rows it keeps."""
+        p = self._linear(frame, change)
+        kernels.right_side(self._shapes, self._corners, frame.blocks, self._additive, self._p, self._work, self._x)
+        order = self._poisson.order
+        self._poisson.solve(self._x[: len(order)], self._p[: len(order)], kept)
+        out = np.zeros(self.vertices.shape)
+        laplacian_kernels.scattered(self._x, order, out)
+        out[self._lone] = p[self._lone]
+        return checks.finite_result(out, "the warped change")
 
-    def at(self, frame: Frame, change: Array, weights: Array) -> Array:
-        """Warped changes (k, 3) of the vertices that `weights` were made for."""
-        out = np.empty((len(weights), 3))
-        kernels.at_points(
-            self.elements, self._grads, self._normals, frame.Q, frame.S, frame.turns, self.form == "additive", change,
-            weights, out,
-        )  # fmt: skip
-        return out + self._share @ change if self.free else out
+    def kept(self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike) -> Kept | None:
+        """Rows that `apply` keeps at zero: n·(δ_v - δ_w), None when held vertices satisfy them all.
 
-    def _centre_weights(self) -> Array:
-        return self._solver.solve(np.repeat(self._share[self._loose, None], 3, axis=1))
+        directions: (k, 3), of any length; vertices, others: (k,), others -1 where a vertex touches what does not belong
+        to the mesh. Rows may repeat one another. Raises InputError for vertices of no element and zero directions.
+        """
+        v = checks.index_array(vertices, "vertices", (None,), len(self.vertices))
+        w = np.asarray(others)
+        w = np.where(w == -1, -1, checks.index_array(np.where(w == -1, 0, w), "others", (len(v),), len(self.vertices)))
+        n = checks.real_array(directions, "directions", (len(v), 3))
+        lengths = np.linalg.norm(n, axis=1)
+        if not lengths.all():
+            raise InputError(f"directions[{int(np.argmin(lengths))}] is zero; a contact needs a direction")
+        lone = np.isin(v, self._lone) | np.isin(w, self._lone)
+        if lone.any():
+            k = int(np.argmax(lone))
+            which = int(v[k] if v[k] in self._lone else w[k])
+            raise InputError(
+                f"row {k} keeps vertex {which}, which belongs to no element and so takes no part in the warp"
+            )
+        return self._poisson.kept(n / lengths[:, None], self._moving(v), np.where(w < 0, -1, self._moving(w)))
+
+    def probe(self, vertex: int, kept: Kept | None = None) -> Probe:
+        """What `at` needs to find the warped place of a vertex in frames that keep the same rows."""
+        vertex = checks.count(vertex, "vertex", least=0, most=len(self.vertices) - 1)
+        place = int(self._moving(np.array([vertex]))[0])
+        n, floating = len(self._poisson.order), self._poisson.floating
+        if place < 0:
+            lone = vertex if vertex in self._lone else -1
+            return Probe(np.zeros((len(self._shapes), 3 * kernels.LANES)), np.zeros(floating), lone)
+        if kept is None:
+            source = np.zeros((n, 3))
+            source[place, 0] = 1.0
+            weights, sums = self._weights(source)
+            return Probe(np.ascontiguousarray(weights[:, : 3 * kernels.LANES]), sums[:, 0].copy(), -1)
+        found = [self._weights(source) for source in self._poisson.kept_sources(place, kept)]
+        return Probe(np.stack([w.ravel() for w, _ in found]), np.stack([s.ravel() for _, s in found]), -1)
+
+    def at(self, frame: Frame, change: ArrayLike, probes: Sequence[Probe]) -> Array:
+        """Warped changes (k, 3) [m] of the vertices that `probes` were made for, as `apply` has them."""
+        p = self._linear(frame, change)
+        D = self._differences
+        kernels.differences(self._shapes, self._corners, frame.blocks, self._additive, self._p, self._work, D)
+        centres = self._poisson.centres(self._p[:-1])
+        out = np.empty((len(probes), 3))
+        for k, probe in enumerate(probes):
+            if probe.lone >= 0:
+                out[k] = p[probe.lone]
+            elif probe.centres.ndim == 2:
+                out[k] = probe.weights @ D.ravel() + probe.centres @ centres.ravel()
+            else:
+                kernels.weighed(D, probe.weights, out[k])
+                out[k] += probe.centres @ centres
+        return checks.finite_result(out, "the warped change")
+
+    def _linear(self, frame: Frame, change: ArrayLike) -> Array:
+        """A linear change (n, 3) of a frame, checked, and put in the order of the unknowns."""
+        if frame.blocks.shape != (len(self._shapes), self._rows * kernels.LANES):
+            raise InputError("frame was made by another warp; make it with the one that is to change it")
+        p = checks.real_array(change, "change (m)", self.vertices.shape)
+        laplacian_kernels.gathered(p, self._poisson.order, self._p)
+        return p
+
+    def _moving(self, vertices: Index) -> Index:
+        """The unknowns of vertices, -1 for those that are held or in no element."""
+        place = self._place[vertices]
+        held = np.append(self._poisson.held, True)
+        return np.where(held[place], -1, place)
+
+    def _weights(self, source: Array) -> tuple[Array, Array]:
+        """V Σ_a W_a g_aᵀ of every element (blocks, 9 lanes), W = G source; and the sums of the source by piece."""
+        field, sums = self._poisson.field(source)
+        out = np.empty((len(self._shapes), 9 * kernels.LANES))
+        kernels.element_weights(self._shapes, self._corners, np.vstack([field, np.zeros(3)]), out)
+        return out, sums
 
 
-class _Laplacian:
-    """L = Σ V g_a·g_b of the loose vertices, factorised once; three right-hand sides at a time."""
+def _gradients(mesh: MeshTet | MeshTri) -> Array:
+    return mesh.gradients if isinstance(mesh, MeshTet) else triangle_gradients(mesh)
 
-    def __init__(self, elements: Index, grads: Array, volumes: Array, loose: Index, count: int):
-        local = np.einsum("e,eai,ebi->eab", volumes, grads, grads)
-        corners = elements.shape[1]
-        rows, columns = np.repeat(elements, corners, axis=1).ravel(), np.tile(elements, (1, corners)).ravel()
-        L = sp.csr_array(sp.coo_array((local.ravel(), (rows, columns)), shape=(count, count)))[loose][:, loose]
-        order = nested_dissection(sp.csr_array((np.ones(L.nnz), L.indices, L.indptr), shape=L.shape))
-        try:
-            factors = splu(
-                L[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )  # fmt: skip
-        except RuntimeError as reason:
-            raise SolveError(f"the mesh cannot be warped: its Laplacian is singular ({reason})") from None
-        if not np.array_equal(factors.perm_r, factors.perm_c):
-            raise SolveError("the mesh cannot be warped: its Laplacian needed row exchanges")
-        # L D Lᵀ in the order of the factors: row i of the permuted matrix is perm⁻¹
-        self._order = order[np.argsort(factors.perm_r)]
-        lower = factors.L.tocsc()
-        lower.sort_indices()
-        self._lower = lower.indptr.astype(np.int64), lower.indices.astype(np.int64), lower.data
-        self._diagonal = factors.U.diagonal()
 
-    def solve(self, right: Array) -> Array:
-        x = right[self._order]
-        kernels.solve_lower(*self._lower, self._diagonal, x)
-        out = np.empty_like(x)
-        out[self._order] = x
-        return out
+def _volumes(mesh: MeshTet | MeshTri) -> Array:
+    return mesh.volumes if isinstance(mesh, MeshTet) else mesh.areas
 
 
 def triangle_gradients(mesh: MeshTri) -> Array:
@@ -152,23 +205,11 @@ def triangle_gradients(mesh: MeshTri) -> Array:
     return np.cross(mesh.normals[:, None, :], edges) / (2.0 * mesh.areas[:, None, None])
 
 
-def polar(F: Array) -> tuple[Array, Array]:
-    """F = Q S (m, 3, 3) with Q a rotation; S is indefinite where an element is turned inside out."""
-    U, s, Vt = np.linalg.svd(F)
-    flip = np.sign(np.linalg.det(U) * np.linalg.det(Vt))
-    U[:, :, 2] *= flip[:, None]
-    s[:, 2] *= flip
-    return np.ascontiguousarray(U @ Vt), np.ascontiguousarray(np.swapaxes(Vt, 1, 2) @ (s[:, :, None] * Vt))
-
-
-def rotation_vectors(Q: Array) -> Array:
-    """The axis times the angle in [0, π] of rotations (m, 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    return np.asarray(Rotation.from_matrix(Q).as_rotvec())
-
-
-def _vertex_shares(elements: Index, volumes: Array, count: int) -> Array:
-    share = np.zeros(count)
-    np.add.at(share, elements, np.repeat(volumes[:, None] / elements.shape[1], elements.shape[1], axis=1))
-    return share / share.sum()
+def _blocks(rows: NDArray[Any], filling: float) -> NDArray[Any]:
+    """(blocks, c lanes) of rows (m, c): each entry of a block's elements side by side, the last block filled up."""
+    lanes = kernels.LANES
+    count = -(-len(rows) // lanes)
+    columns = rows.shape[1]
+    padded = np.full((count * lanes, columns), filling, dtype=rows.dtype)
+    padded[: len(rows)] = rows
+    return np.swapaxes(padded.reshape(count, lanes, columns), 1, 2).reshape(count, columns * lanes)
