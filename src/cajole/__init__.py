@@ -24,6 +24,7 @@ _HOMES = {
     "Editor": "cajole.direct",
     "Embedding": "cajole.mesh",
     "FileError": "cajole.errors",
+    "Ground": "cajole.dynamics",
     "InputError": "cajole.errors",
     "Key": "cajole.direct",
     "Live": "cajole.direct",
@@ -37,6 +38,7 @@ _HOMES = {
     "Modes": "cajole.dynamics",
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
+    "ObstacleMesh": "cajole.dynamics",
     "PoseSession": "cajole.direct",
     "Push": "cajole.direct",
     "Reference": "cajole.direct",
@@ -124,7 +126,9 @@ if TYPE_CHECKING:
     from cajole.direct import steer as steer
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
     from cajole.direct.steering.sampling import sampled_basis as sampled_basis
+    from cajole.dynamics import Ground as Ground
     from cajole.dynamics import Modes as Modes
+    from cajole.dynamics import ObstacleMesh as ObstacleMesh
     from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes
     from cajole.dynamics import pose as pose

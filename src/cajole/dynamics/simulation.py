@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import Body
 from cajole.dynamics.integrators import INTEGRATORS, Past, Scheme, scheme
+from cajole.dynamics.obstacles import Obstacle, Touched, contacts_of, require_clear, touches
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import NotConverged, SolveError
 from cajole.progress import Progress, report
@@ -23,6 +24,8 @@ Force = Callable[[float], ArrayLike] | ArrayLike | None
 TOLERANCE = 1e-10
 # What rounding may leave of it on stiff meshes when no further step helps.
 FLOOR = 1e-7
+# A correction of the displacement below this share of it is rounding: all that forces are on a body that only drifts.
+ROUNDED = 1e-12
 # Relative residual below which a plain Newton step is trusted even where the tangent is indefinite.
 NEAR = 1e-3
 MOST_ITERATIONS = 40
@@ -46,6 +49,7 @@ def simulate(
     force: Force = None,
     gravity: ArrayLike | None = None,
     start: State | ArrayLike | None = None,
+    obstacles: Obstacle | Sequence[Obstacle] | None = None,
     integrator: str = "newmark",
     substeps: int = 1,
     progress: Progress | None = None,
@@ -56,8 +60,10 @@ def simulate(
     force: f(t [s]) -> (n, 3) [N], or (n, 3) constant, or (frames, n, 3), where row k acts on the way into frame k.
     gravity: acceleration (3,) [m/s²], e.g. (0, 0, -9.81).
     start: a State, or the displacement (n, 3); at rest when None.
+    obstacles: `Ground` or `ObstacleMesh`, one or several, that push the body's surface back; the animation gets the
+        contacts with them.
     integrator: "newmark" (average acceleration) and "euler" are solved to convergence; "bdf2" is linearly implicit,
-        one solve a step, eq. (3)-(5) of Jeon and Choi 2007.
+        one solve a step, eq. (3)-(5) of Jeon and Choi 2007, except with obstacles, where it is solved like the others.
     progress: called with the fraction done; returning False raises Cancelled.
     Raises NotConverged, naming the frame, when a step cannot be solved.
     """
@@ -68,10 +74,11 @@ def simulate(
     h = dt / substeps
     mesh = body.drawn_mesh()
     load = _load(body, force, gravity, frames, dt)
-    stepper = Stepper(body, h, integrator)
+    stepper = Stepper(body, h, integrator, obstacles=obstacles)
     past = stepper.start(_state(start), load(0.0, 0))
     positions, velocities = np.empty((2, frames, body.count, 3))
     positions[0], velocities[0] = body.vertices + past.u, past.v
+    touched = [stepper.touched(past)]
     for frame in range(1, frames):
         for sub in range(1, substeps + 1):
             time = ((frame - 1) * substeps + sub) * h
@@ -80,15 +87,23 @@ def simulate(
             except SolveError as reason:
                 raise type(reason)(f"frame {frame} (t = {time:.4g} s): {reason}") from None
         positions[frame], velocities[frame] = body.vertices + past.u, past.v
+        touched.append(stepper.touched(past))
         report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
-    return Animation(mesh, positions, fps=1.0 / dt, velocities=velocities)
+    contacts = contacts_of(touched) if stepper.touches else None
+    return Animation(mesh, positions, fps=1.0 / dt, velocities=velocities, contacts=contacts)
 
 
 class Stepper:
     """One implicit step after another, with one pattern and one analysis for all of them."""
 
-    def __init__(self, body: Body, h: float, integrator: str, *, backend: str | None = None):
+    def __init__(
+        self, body: Body, h: float, integrator: str, *, backend: str | None = None,
+        obstacles: Obstacle | Sequence[Obstacle] | None = None,
+    ):  # fmt: skip
         self.body, self.h, self.integrator = body, h, integrator
+        self.touches = touches(body, obstacles)
+        # linearised, an obstacle would not push before the step in which it is met, and then pull as well
+        self._is_linear = integrator == "bdf2" and not self.touches
         self._system = Restricted(body, body.free_dofs, backend=backend)
         self.iterations = 0
 
@@ -100,21 +115,28 @@ class Stepper:
         v = zero if state.velocity is None else body.checked(state.velocity, "start velocity")
         body.require_still(u, "start displacement")
         body.require_still(v, "start velocity")
+        require_clear(body, self.touches, u)
         if state.acceleration is not None:
             a = body.checked(state.acceleration, "start acceleration")
             body.require_still(a, "start acceleration")
         else:
             self._system.values[:] = body.mass_values
             self._system.factorise()
-            a = self._system.solve(load - body.total_force(u, v))
+            a = self._system.solve(load - self._internal(u, v))
         # the step before the start, to second order, which is what bdf2 needs to keep its order
         return Past(u, v, a, u - self.h * v + 0.5 * self.h**2 * a, v - self.h * a)
 
     def step(self, past: Past, load: Array) -> Past:
         """The state one step later under the external force `load` (n, 3) at its end."""
         plan = scheme(self.integrator, self.h, past)
-        step = self._linear(past, plan, load) if self.integrator == "bdf2" else self._newton(past, plan, load)
+        for touch in self.touches:
+            touch.begin(past.u)
+        step = self._linear(past, plan, load) if self._is_linear else self._newton(past, plan, load)
         return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
+
+    def touched(self, past: Past) -> list[Touched]:
+        """What each obstacle pushes."""
+        return [touch.contacts(past.u, past.v) for touch in self.touches]
 
     def _linear(self, past: Past, plan: Scheme, load: Array) -> Array:
         # eq. (4): forces linearised at (q_n, v_n); the residual is taken where v_{n+1} would be for q_{n+1} = q_n
@@ -129,8 +151,11 @@ class Stepper:
             error = self._system.norm(residual)
             if error <= TOLERANCE * scale:
                 return step
-            self._fill(past.u + step, plan.velocity(step), plan, near=error <= NEAR * scale)
+            shift = self._fill(past.u + step, plan.velocity(step), plan, near=error <= NEAR * scale)
             direction = self._system.solve(-residual)
+            # a shifted matrix makes any correction small
+            if not shift and self._system.norm(direction) <= ROUNDED * self._system.norm(past.u + step):
+                return step + direction
             found = self._search(past, plan, load, step, direction, residual)
             if found is None:
                 if error <= FLOOR * scale:
@@ -167,7 +192,7 @@ class Stepper:
 
     def _residual(self, past: Past, plan: Scheme, step: Array, load: Array) -> tuple[Array, float]:
         """M a + d + f - f_ext (n, 3), and the size of its terms."""
-        internal = self.body.total_force(past.u + step, plan.velocity(step))
+        internal = self._internal(past.u + step, plan.velocity(step))
         inertial = (self.body.mass @ plan.acceleration(step).ravel()).reshape(-1, 3)
         norm = self._system.norm
         scale = norm(internal) + norm(inertial) + norm(load)
@@ -175,18 +200,29 @@ class Stepper:
             raise NotConverged(f"the forces overflow; {_REMEDY}")
         return inertial + internal - load, max(scale, np.finfo(float).tiny)
 
-    def _fill(self, u: Array, v: Array, plan: Scheme, *, near: bool = False) -> None:
+    def _internal(self, u: Array, v: Array) -> Array:
+        """f(u) + d(u, v) and what obstacles resist with (n, 3)."""
+        internal = self.body.total_force(u, v)
+        for touch in self.touches:
+            touch.add_force(u, v, internal)
+        return internal
+
+    def _fill(self, u: Array, v: Array, plan: Scheme, *, near: bool = False) -> float:
+        """Factorise the matrix of the step, and return how much mass had to be added to it."""
         self.iterations += 1
         body, system = self.body, self._system
-        tangent = "clamped" if self.integrator == "bdf2" else "exact" if near else "symmetric"
+        tangent = "clamped" if self._is_linear else "exact" if near else "symmetric"
         body.system(u, v, plan.inertia, plan.drag, system.values, tangent=tangent)
+        for touch in self.touches:
+            touch.add_tangent(u, v, plan.drag, system.values, exact=near)
         if not near:
-            system.factorise_shifted(body.mass_values, plan.inertia)
-        elif not body.symmetric:
+            return system.factorise_shifted(body.mass_values, plan.inertia)
+        if not body.symmetric:
             system.factorise_as("general")
         elif not system.factorise():
             # a shifted matrix would crawl towards a solution at which the tangent is indefinite (something buckles)
             system.factorise_as("symmetric")
+        return 0.0
 
 
 _REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
