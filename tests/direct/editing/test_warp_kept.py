@@ -188,6 +188,16 @@ def test_everything_kept_identity() -> None:
     np.testing.assert_allclose(warp.at(frame, p, [warp.probe(v, kept) for v in points]), found[points], atol=1e-12)
 
 
+def test_pinned_vertex_agreement() -> None:
+    """The vertex that the solve of a free body pins can be in contact like any other, alone or with others."""
+    mesh = blocks()
+    warp, p, nobody = Warp(mesh, []), wave(mesh), np.empty(0, dtype=np.int64)
+    for vertices in ([0], [0, 30]):
+        rows = Rows(np.tile([0.6, 0.8, 0.0], (len(vertices), 1)), np.array(vertices), np.full(len(vertices), -1))
+        found = warp.apply(warp.frame(bent(mesh)), p, warp.kept(*rows))
+        assert np.abs(found - dense(mesh, nobody, "composition", bent(mesh), p, rows)).max() < 1e-11
+
+
 def test_kept_bad_input() -> None:
     mesh = MeshTet(np.vstack([blocks().vertices, [[9.0, 9.0, 9.0]]]), blocks().tets)
     warp = Warp(mesh, [0])
@@ -199,3 +209,9 @@ def test_kept_bad_input() -> None:
         warp.kept([[1.0, 0, 0]], [3], [-2])
     with pytest.raises(InputError, match="vertices"):
         warp.kept([[1.0, 0, 0]], [len(mesh.vertices)], [-1])
+    other = Warp(blocks(), [0, 1])
+    kept = warp.kept([[1.0, 0, 0]], [3], [-1])
+    with pytest.raises(InputError, match="kept was made by another warp"):
+        Warp(blocks(True), []).apply(Warp(blocks(True), []).frame(blocks(True).vertices), wave(blocks(True)), kept)
+    with pytest.raises(InputError, match=r"probes\[0\] was made by another warp"):
+        other.at(other.frame(bent(blocks())), wave(blocks()), [Warp(blocks(True), []).probe(1)])

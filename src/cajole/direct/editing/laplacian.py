@@ -42,6 +42,11 @@ class Laplacian:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def groups(self) -> int:
+        """How many groups of columns the factor has."""
+        return len(self._every)
+
     def solve(self, x: Array) -> None:
         """x (n, 3), in the order of the unknowns, becomes the solution."""
         self.forward(x)

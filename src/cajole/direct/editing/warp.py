@@ -107,6 +107,8 @@ class Warp:
         p = self._linear(frame, change)
         kernels.right_side(self._shapes, self._corners, frame.blocks, self._additive, self._p, self._work, self._x)
         order = self._poisson.order
+        if kept is not None and not self._poisson.knows(kept):
+            raise InputError("kept was made by another warp; make it with the one that is to keep it")
         self._poisson.solve(self._x[: len(order)], self._p[: len(order)], kept)
         out = np.zeros(self.vertices.shape)
         laplacian_kernels.scattered(self._x, order, out)
@@ -159,6 +161,8 @@ class Warp:
         centres = self._poisson.centres(self._p[:-1])
         out = np.empty((len(probes), 3))
         for k, probe in enumerate(probes):
+            if probe.weights.size not in (3 * D.size, D.size // 3):
+                raise InputError(f"probes[{k}] was made by another warp; make it with the one that is asked")
             if probe.lone >= 0:
                 out[k] = p[probe.lone]
             elif probe.centres.ndim == 2:

@@ -40,33 +40,30 @@ class Poisson:
         used = np.zeros(count, dtype=bool)
         used[elements] = True
         loose = used & ~held
-        pins = [int(np.argmax(pieces == piece)) for piece in floating]
-        loose[pins] = False
+        found, firsts = np.unique(pieces, return_index=True)
+        loose[firsts[np.searchsorted(found, floating)]] = False
         self.laplacian = Laplacian(elements, grads, volumes, np.flatnonzero(loose), count)
         self.order: Index = np.concatenate([self.laplacian.order, np.flatnonzero(used & ~loose)])
         self.held: Mask = held[self.order]
         self.floating = len(floating)
         self._labels = _labels(pieces[self.order], floating)
         self._shares = _shares(elements, volumes, count)[self.order]
-        self._ones = np.ones(len(self.order))
-        self._solved, n = len(self.laplacian), len(self.order)
-        self._level = np.zeros((n, 3))
+        self._solved, self._ones = len(self.laplacian), np.ones(len(self.order))
+        self._spare, self._push = np.zeros((self._solved, 3)), np.zeros((self._solved, 3))
+        # h = L⁻¹w of every floating piece, and wᵀh
+        self._h, self._middles = np.zeros(len(self.order)), np.zeros(self.floating)
         if self.floating:
             self._normalise()
-        self._spare, self._push = np.zeros((self._solved, 3)), np.zeros((self._solved, 3))
 
     def _normalise(self) -> None:
         """Shares that sum to one in every floating piece, and what L⁻¹ makes of them."""
         whole = np.bincount(self._labels + 1, self._shares, minlength=self.floating + 1)
         whole[0] = np.inf  # vertices of held pieces have no share in a centre
         self._shares = self._shares / whole[self._labels + 1]
-        self._level[:] = self._shares[:, None]
-        self.laplacian.solve(self._level[: self._solved])
-        self._level[self._solved :] = 0.0
-
-    @property
-    def _h(self) -> Array:
-        return self._level[:, 0]
+        x = np.repeat(self._shares[:, None], 3, axis=1)
+        self.laplacian.solve(x[: self._solved])
+        x[self._solved :] = 0.0
+        self._h, self._middles = x[:, 0].copy(), self.centres(x)[:, 0].copy()
 
     def centres(self, x: Array) -> Array:
         """(c, 3) the centres wᵀx of the floating pieces."""
@@ -93,6 +90,11 @@ class Poisson:
                 kernels.add_by_label(self._labels, self._h, amounts, x)
                 shifts -= kept.yielding[:, None] * amounts
             kernels.add_by_label(self._labels, self._ones, shifts - self.centres(x), x)
+
+    def knows(self, kept: Kept) -> bool:
+        """Whether the rows can be of this system."""
+        sizes = self.laplacian.groups, self.floating
+        return (len(kept.groups), len(kept.yielding)) == sizes and int(kept.points.max()) < len(self.order)
 
     def _pushes(self, half: Array, shifts: Array, kept: Kept) -> Array:
         """(k, 3) dᵀλ at the points in contact, of a solution that is half done."""
@@ -137,7 +139,7 @@ class Poisson:
         if label >= 0:
             # what `field` leaves open: G = L⁻¹ - h1ᵀ - 1hᵀ + 1(wᵀh)1ᵀ within the piece
             same = self._labels[kept.points] == label
-            places[same] += self._middle(label) - self._h[point] + kept.yielding[label]
+            places[same] += self._middles[label] - self._h[point] + kept.yielding[label]
         beta = kept.solve(kept.directions * kept.differences(places)[:, None])
         out = []
         for i in range(3):
@@ -146,10 +148,6 @@ class Poisson:
             source[kept.points] -= kept.spread(beta[:, i])
             out.append(source)
         return out
-
-    def _middle(self, label: int) -> float:
-        mine = self._labels == label
-        return float(self._shares[mine] @ self._h[mine])
 
     def kept(self, directions: Array, first: Index, second: Index) -> Kept | None:
         """Rows n·(δ_first - δ_second) = 0 of unknowns, -1 for what never moves; None when no row moves anything."""
@@ -196,7 +194,7 @@ class Poisson:
         labels, h = self._labels[points], self._h[points]
         for label in np.unique(labels[labels >= 0]):
             mine = np.flatnonzero(labels == label)
-            G[np.ix_(mine, mine)] += self._middle(label) - h[mine][:, None] - h[mine][None, :]
+            G[np.ix_(mine, mine)] += self._middles[label] - h[mine][:, None] - h[mine][None, :]
         return G
 
 
