@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from cajole.checks import index_array
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, read_bou
+from cajole.mesh import read_bou
+from cajole.mesh.base import Mesh
 
 Indices = NDArray[np.int64]
 
@@ -21,7 +22,7 @@ _NUMBERS = re.compile(r"\s*\d{1,18}(\s*,\s*\d{1,18})*\s*")
 _COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
-def select(text: str, mesh: MeshTet, parts: Mapping[str, Indices]) -> Indices:
+def select(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
     """The vertices of `mesh` that `text` means, sorted.
 
     A part's name; "0,4,7"; "x<10%" (of the extent, from the low side), "z>0.2 & x<1" [m]; a .bou file; "all"; "none".
@@ -40,7 +41,7 @@ def select(text: str, mesh: MeshTet, parts: Mapping[str, Indices]) -> Indices:
     return _region(word, mesh, parts)
 
 
-def _region(text: str, mesh: MeshTet, parts: Mapping[str, Indices]) -> Indices:
+def _region(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
     inside = np.ones(len(mesh.vertices), dtype=bool)
     for term in text.split("&"):
         match = _COMPARISON.fullmatch(term)

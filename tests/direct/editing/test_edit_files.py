@@ -64,9 +64,11 @@ def test_opened_again_identity(tmp_path: Path, options: dict[str, Any]) -> None:
     cj.save_edit(made, tmp_path / "edit.json")
     again = opened(tmp_path / "edit.json")
     same(made, again)
-    assert again.settings == made.settings and again.options == made.options
+    assert again.settings == made.settings
+    assert again.options == made.options
     assert list(again.constraints) == list(made.constraints)
-    assert not again.undo() and not again.redo()
+    assert not again.undo()
+    assert not again.redo()
 
 
 def test_saved_twice_identity(tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_other_contacts_bad_input(tmp_path: Path) -> None:
 
 
 def test_paths_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(cj.FileError, match="an edit is a .json file"):
+    with pytest.raises(cj.FileError, match="an edit is a"):
         cj.save_edit(edited(), tmp_path / "edit.npz")
     with pytest.raises(cj.FileError, match="no such file"):
         opened(tmp_path / "missing.json")

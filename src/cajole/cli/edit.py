@@ -1,0 +1,289 @@
+"""`cajole edit`: vertices of a finished animation are dragged, and the whole motion follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cajole.cli import options
+from cajole.cli.output import Json, answer, facts, working
+from cajole.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from cajole.animation import Animation
+    from cajole.cli.edited import Cast
+    from cajole.cli.moves import Move
+    from cajole.direct import Editor
+    from cajole.progress import Progress
+
+ENERGY, READING = "The energy of the change", "Reading the animation"
+# Held vertices that are told of one by one.
+MOST_TOLD = 12
+# A held vertex has landed when it misses its place by less than this share of the largest change.
+NEAR = 1e-3
+
+
+def edit(
+    source: Annotated[Path, typer.Argument(metavar="ANIMATION", help="A finished animation, in any format.")],
+    drag: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHERE:FRAME:X,Y,Z",
+            help='Put a vertex somewhere in a frame, metres: "7:20:0,0.1,0.4"; "7:20:+0,0,0.1" from where it is; '
+            '"7:20:z=0.4" in z alone. WHERE: as for --fixed, or "@x,y,z", the nearest at rest. May be repeated.',
+        ),
+    ] = None,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHERE:FRAME", help="Keep vertices where they are in a frame. May be repeated."),
+    ] = None,
+    tie: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="V:W:FRAME[:X,Y,Z]",
+            help="Keep a vertex at an offset from another, the one they have unless given. May be repeated.",
+        ),
+    ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help='Drags in order, one on a line: "drag 7:20:0,0,1 8:20:0,0,1" (together); also pin, tie, release; # is '
+            "a comment. --pin and --tie come before it, --drag after it.",
+        ),
+    ] = None,
+    opened: Annotated[
+        Path | None, typer.Option("--edit", metavar="FILE", help="Go on with an edit that was saved (.json).")
+    ] = None,
+    saved: Annotated[
+        Path | None, typer.Option("--save-edit", metavar="FILE", help="Keep the edit, to go on another time (.json).")
+    ] = None,
+    contacts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ground|self|FILE",
+            help="Keep what touches in touch: with the plane z = 0, with itself, or with a mesh. May be repeated.",
+        ),
+    ] = None,
+    modes: Annotated[
+        int | None, typer.Option(help="Vibrations that the change is made of: 500, or all there are.")
+    ] = None,
+    ends: Annotated[
+        str | None, typer.Option(help='"fixed" keeps the last two frames, "free" lets them go.', rich_help_panel=ENERGY)
+    ] = None,
+    energy: Annotated[
+        str | None, typer.Option(help='"forces": physical, or "smooth": no swing.', rich_help_panel=ENERGY)
+    ] = None,
+    smoothness: Annotated[
+        float | None, typer.Option(help="Of the smooth energy: more reaches farther in time.", rich_help_panel=ENERGY)
+    ] = None,
+    h: Annotated[
+        str | None,
+        typer.Option(metavar="SECONDS", help="Its timestep: smaller, and changes last longer.", rich_help_panel=ENERGY),
+    ] = None,
+    damping: Annotated[
+        str | None,
+        typer.Option(metavar="ALPHA,BETA", help="Of the change, not of the motion: 1/s, s.", rich_help_panel=ENERGY),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST:LAST", help="Frames outside stay as they are.", rich_help_panel=ENERGY),
+    ] = None,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHERE", help="Vertices outside stay as they are.", rich_help_panel=ENERGY),
+    ] = None,
+    warp: Annotated[
+        str | None, typer.Option(help='"composition", or "additive" as the paper has it.', rich_help_panel=ENERGY)
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Let a body that is not held move as a whole.", rich_help_panel=ENERGY)
+    ] = False,
+    body: Annotated[
+        str | None,
+        typer.Option(
+            metavar="solid|shell|around|SCENE|FILE",
+            help="What moves: the animation's tets, its triangles as a shell, cells around them; or the scene or mesh "
+            "file that was simulated. What suits the motion when left out.",
+            rich_help_panel=options.BODY,
+        ),
+    ] = None,
+    fixed: options.Fixed = None,
+    tets: options.Tets = None,
+    cells: options.Cells = 24,
+    young: options.Young = None,
+    poisson: options.Poisson = None,
+    density: options.Density = None,
+    thickness: Annotated[
+        float | None, typer.Option(help="Of a shell, in metres.", rich_help_panel=options.MATERIAL)
+    ] = None,
+    mesh: Annotated[
+        Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.", rich_help_panel=READING)
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames per second, instead of what it says.", rich_help_panel=READING)
+    ] = None,
+    prim: Annotated[
+        str | None, typer.Option(help="Which mesh of a USD or GLB file with several.", rich_help_panel=READING)
+    ] = None,
+    output: options.Outputs = None,
+    as_json: Json = False,
+) -> None:
+    """Drag vertices of a finished animation; all frames follow with the least forces.
+
+    [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
+
+    [green]cajole edit wag.npz --body dinosaur --drag "head:40:+0,0,0.3" -o nod.glb --save-edit nod.json[/]
+
+    [green]cajole edit walk.usdc --drag "@0.1,0,1.6:24:z=1.5" --contacts ground -o walk2.usdc[/]
+    """
+    from cajole.cli.edited import cast, chosen
+
+    outputs = output or []
+    _require_targets(outputs, saved)
+    if not (drag or pin or tie or script or opened):
+        raise InputError(
+            "nothing is edited: say what to --drag, as in 7:20:+0,0,0.1, or to --pin or --tie, or --script"
+        )
+    asked = options.Asked(body or "", fixed, tets, cells, young, poisson, density)
+    given = {"ends": ends, "energy": energy, "smoothness": smoothness}
+    with working(source.name) as progress:
+        animation = _read(source, mesh, fps, prim, progress)
+        played = cast(animation, asked, thickness, progress)
+        moves = _moves(animation, played, pin or [], tie or [], script, drag or [])
+        settings = _kept(given | _numbers(h, damping, window))
+        part = chosen(animation, region or [], played.parts)
+        made = _kept({"modes": modes, "warp": warp, "region": part, "whole": whole or None})
+        editor = _opened(animation, played, contacts or [], opened, settings, made, progress)
+        for k, move in enumerate(moves):
+            progress(k / len(moves), "dragging")
+            move(editor)
+        _write(editor, played, outputs, saved, progress)
+    document = _document(source, editor) | {"outputs": [str(p) for p in (*outputs, saved) if p is not None]}
+    answer(document, facts(f"Edited {source.name}", _rows(document)), as_json=as_json)
+
+
+def _require_targets(outputs: list[Path], saved: Path | None) -> None:
+    from cajole.cli.saving import require_writable
+
+    require_writable(outputs)
+    if saved is not None and saved.suffix.lower() != ".json":
+        raise FileError(f"--save-edit {saved}: an edit is a .json file")
+
+
+def _read(source: Path, mesh: Path | None, fps: float | None, prim: str | None, progress: Progress) -> Animation:
+    from cajole.animation import read_animation
+
+    return read_animation(source, mesh=mesh, fps=fps, progress=progress, **_kept({"prim": prim}))
+
+
+def _kept(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _moves(
+    animation: Animation, cast: Cast, pins: list[str], ties: list[str], script: Path | None, drags: list[str]
+) -> list[Move]:
+    from cajole.cli.moves import Reader
+
+    reader = Reader(animation, cast.parts)
+    first = [("pin", text) for text in pins] + [("tie", text) for text in ties]
+    return [
+        *(reader.move(verb, [text]) for verb, text in first),
+        *(reader.script(script) if script is not None else []),
+        *(reader.move("drag", [text]) for text in drags),
+    ]
+
+
+def _numbers(h: str | None, damping: str | None, window: str | None) -> dict[str, Any]:
+    from cajole.cli.edited import frames_of
+    from cajole.cli.numbers import pair, seconds
+
+    return {
+        "h": None if h is None else seconds(h, "--h"),
+        "damping": None if damping is None else pair(damping, "--damping"),
+        "window": None if window is None else frames_of(window, "--window"),
+    }
+
+
+def _opened(
+    animation: Animation, cast: Cast, contacts: list[str], file: Path | None, settings: dict[str, Any],
+    made: dict[str, Any], progress: Progress,
+) -> Editor:  # fmt: skip
+    """An editor as asked, or the one of a file with the settings that are given."""
+    from cajole.cli.edited import touched
+    from cajole.direct import edit as editing
+    from cajole.direct import load_edit
+
+    touching = touched(animation, contacts, progress)
+    if file is None:
+        return editing(animation, cast.body, contacts=touching, progress=progress, **settings, **made)
+    if made:
+        raise InputError(f"--{next(iter(made))} is in {file} already; leave it out, or begin a new edit without --edit")
+    editor = load_edit(file, animation, cast.body, contacts=touching, progress=progress)
+    if settings:
+        editor.tune(**settings)
+    return editor
+
+
+def _write(editor: Editor, cast: Cast, outputs: list[Path], saved: Path | None, progress: Progress) -> None:
+    from cajole.cli.saving import save
+    from cajole.direct import save_edit
+    from cajole.progress import portion
+
+    if outputs:
+        animation = editor.animation(progress=portion(progress, 0.0, 0.5))
+        for path in outputs:
+            save(animation, path, camera=cast.camera, progress=portion(progress, 0.5, 1.0))
+    if saved is not None:
+        save_edit(editor, saved)
+
+
+def _document(source: Path, editor: Editor) -> dict[str, Any]:
+    report = editor.report
+    holds = [held.hold for held in editor.state.held.values()]
+    told = [
+        {
+            "vertex": hold.vertex,
+            "frame": hold.frame,
+            "other": hold.other if hold.other >= 0 else None,
+            "error_sizes": report.missed[hold.key],
+            "landed": report.missed[hold.key] <= NEAR * report.moved,
+        }
+        for hold in holds
+    ]
+    return {
+        "source": str(source),
+        "vertices": editor.input.n,
+        "frames": editor.input.frames,
+        "first_frame": editor.frames[0],
+        "last_frame": editor.frames[1],
+        "modes": report.modes,
+        "contacts": report.contacts,
+        "largest_change_sizes": report.moved,
+        "landed": all(hold["landed"] for hold in told),
+        "holds": told,
+    }
+
+
+def _rows(document: dict[str, Any]) -> dict[str, str]:
+    d = document
+    may = f"{d['first_frame']}..{d['last_frame']}"
+    rows = {
+        "motion": f"{d['vertices']} vertices, {d['frames']} frames, of which {may} may change",
+        "change": f"in {d['modes']} modes, {d['largest_change_sizes']:.3%} of the size at most",
+    }
+    if d["contacts"]:
+        rows["contacts"] = f"{d['contacts']} kept"
+    shown = sorted(d["holds"], key=lambda hold: hold["landed"])[:MOST_TOLD]
+    for hold in shown:
+        other = "" if hold["other"] is None else f" from {hold['other']}"
+        off = f"off by {hold['error_sizes']:.2g} sizes"
+        end = f"landed, {off}" if hold["landed"] else f"not reached, {off}: drag less far, or use more modes"
+        rows[f"{hold['vertex']}{other} at {hold['frame']}"] = end
+    if len(d["holds"]) > len(shown):
+        rows["and"] = f"{len(d['holds']) - len(shown)} more"
+    rows["written"] = ", ".join(d["outputs"]) or "nothing (say where with --output)"
+    return rows
