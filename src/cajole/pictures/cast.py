@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cajole.checks import real_array
+from cajole.checks import positive, real_array
 from cajole.errors import InputError
 from cajole.pictures.actors import Actor, arrows, edges, ghosted, marks
 from cajole.pictures.camera import View, framed
@@ -55,11 +55,12 @@ class Cast:
 
     def actors(self, frame: int) -> list[Actor]:
         """Everything at one frame, in units of the radius."""
-        actors = list(self.extras)
+        # props first: what is transparent is laid over in this order, and ghosts shall stand before water
+        actors = [replace(prop.actor(frame), opacity=opacity) for prop, opacity in self.props]
+        actors += self.extras
         for subject, opacity, shift in self.players:
             dressed = self._dressed(subject, frame) if opacity >= 1 else [self._ghost(subject, frame, opacity)]
             actors += [replace(actor, vertices=actor.vertices + shift) for actor in dressed]
-        actors += [replace(prop.actor(frame), opacity=opacity) for prop, opacity in self.props]
         return [actor.scaled(self.centre, self.radius) for actor in actors]
 
     def _dressed(self, subject: Subject, frame: int) -> list[Actor]:
@@ -82,8 +83,12 @@ def assembled(
     smooth: bool | None,
     wireframe: bool,
     props: tuple[tuple[Subject, float], ...] = (),
+    mark_size: float | None = None,
 ) -> Cast:
-    """All players in their places; beside: another subject and the direction (3,) in which it stands."""
+    """All players in their places; beside: another subject and the direction (3,) in which it stands.
+
+    mark_size: radius of marks [m], in proportion to what is shown when None.
+    """
     here = np.zeros(3)
     players = [(subject, 1.0, here), *((ghost, opacity, here) for ghost, opacity in ghosts)]
     if beside is not None:
@@ -97,8 +102,9 @@ def assembled(
     if not radius > 0:
         raise InputError("all points of the subject are in one place, so that there is nothing to picture")
     # marks and arrow heads stand out beyond the points they are given by
-    radius += MARK_RADIUS * radius if len(spots) + len(origins) else 0.0
-    extras = ([marks(spots, MARK_RADIUS * radius)] if len(spots) else []) + _drawn_arrows(origins, vectors)
+    size = MARK_RADIUS * radius if mark_size is None else positive(mark_size, "mark_size (m)")
+    radius += size if len(spots) + len(origins) else 0.0
+    extras = ([marks(spots, size)] if len(spots) else []) + _drawn_arrows(origins, vectors)
     return Cast(tuple(players), props, tuple(extras), smooth, wireframe, low, high, radius)
 
 

@@ -68,6 +68,7 @@ def picture(
     ghost: Any = None,
     compare: Any = None,
     marks: ArrayLike | None = None,
+    mark_size: float | None = None,
     arrows: tuple[ArrayLike, ArrayLike] | None = None,
     props: Iterable[Prop] | None = None,
     smooth: bool | None = None,
@@ -106,7 +107,10 @@ def picture(
     settings = _settings(subject, dict(zip(CAMERA, asked)))
     ghosts = _ghosts(shown, ghost, role)
     beside = _beside(shown, compare, role, settings)
-    cast = assembled(shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=as_props(props))
+    around = as_props(props)
+    cast = assembled(
+        shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=around, mark_size=mark_size
+    )
     stage = staged(cast, settings)
     is_traced = _is_traced(renderer, is_loop)
     count(samples, "samples", most=MOST_SAMPLES)

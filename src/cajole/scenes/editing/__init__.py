@@ -12,7 +12,11 @@ from cajole.scenes.editing.staging import EditScene, Maker, Move
 __all__ = ["EditScene", "Move", "Prop", "edit_scene", "edit_scene_names"]
 
 # name -> the module of this package and its maker, called as maker(progress); a new scene needs these two and a line
-_MAKERS: dict[str, tuple[str, str]] = {"twist": ("twist", "twist")}
+_MAKERS: dict[str, tuple[str, str]] = {
+    "bridge": ("bridge", "bridge"),
+    "bridge-pulled": ("bridge", "bridge_pulled"),
+    "twist": ("twist", "twist"),
+}
 
 
 def edit_scene_names() -> tuple[str, ...]:

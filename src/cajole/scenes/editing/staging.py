@@ -28,11 +28,15 @@ SETTING_UP = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """One drag: vertices (k,) that shall be at positions (k, 3) [m] in one frame."""
+    """One drag: vertices (k,) that shall be at positions (k, 3) [m] in one frame.
+
+    directions: which coordinates of the positions are meant, some of "xyz"; the others are left to the motion.
+    """
 
     vertices: Ints
     frame: int
     positions: Floats
+    directions: str | None = None
 
     def __post_init__(self) -> None:
         vertices = index_array(self.vertices, "vertices of a move", (None,), np.iinfo(np.int64).max)
@@ -43,11 +47,9 @@ class Move:
 
     def make(self, editor: Editor) -> None:
         """Drag: all vertices at once where there are several."""
-        drag: Callable[[Any, int, Any], None] = editor.drag
-        if len(self.vertices) == 1:
-            drag(int(self.vertices[0]), self.frame, self.positions[0])
-        else:
-            drag(self.vertices, self.frame, self.positions)
+        several = len(self.vertices) > 1
+        vertices = self.vertices.tolist() if several else int(self.vertices[0])
+        editor.drag(vertices, self.frame, self.positions if several else self.positions[0], directions=self.directions)
 
 
 @dataclass(frozen=True, eq=False)

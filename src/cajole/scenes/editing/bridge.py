@@ -1,0 +1,255 @@
+"""A bridge in a storm that dips into the sea and strikes gulls, and the same bridge at rest with one mast pulled.
+
+The storm is simulated on the full mesh, not in modes: its legs, hangers and deck answer as far as they are bent, and
+an edit must keep all of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cajole.animation import Animation
+from cajole.body import BodySolid
+from cajole.dynamics import simulate
+from cajole.mesh import MeshTri
+from cajole.pictures import Prop
+from cajole.progress import Progress, portion, report
+from cajole.scenes.assembly import Scene, scene
+from cajole.scenes.bridge import TOWER, WIDTH
+from cajole.scenes.editing.gulls import REACH, Flock, flock, swoop
+from cajole.scenes.editing.staging import EditScene, Move, kept_positions
+from cajole.scenes.sdf import Floats, Ints
+
+FRAMES, FPS, MODES = 240, 30.0, 1000
+GRAVITY = 9.81
+# mass damping [1/s]: what one gust began has faded when the next ones shake
+FADING = 0.4
+# linearly implicit, twice a frame: 90 s for the whole storm, no tet below 0.7 of its volume
+INTEGRATOR, SUBSTEPS = "bdf2", 2
+# the sea's height [m]: under the deck in rest by a quarter of a metre; and how far everything shall stay clear
+SEA, CLEAR = 0.62, 0.1
+# which mast strikes a bird (its side along x) and in which frames it sways out farthest
+STRIKES = ((-1.0, (80, 112)), (1.0, (145, 170)))
+# flights: velocity [m/s] where the first bird is struck, and the pull [m/s²] that brings it there and away again
+FLIGHTS = (((4.2, 0.5, -0.3), (0.0, -2.4, 0.9)), ((-4.0, 0.8, 0.2), (0.0, -2.6, 0.7)))
+# how far beside the middle of a bird the mast passes [m]: its wing is struck
+GRAZED = 0.1
+# which frame a still mast is pulled in, how far [m], and where to: across the bridge
+PULLED, PULL = 60, (0.0, -0.75, 0.0)
+WATER, DEEP, SKY = (0.10, 0.36, 0.50), (0.16, 0.36, 0.46), (0.72, 0.81, 0.88)
+# the sheet of water: its radius [m] and how finely it is divided; the height [m] of its swell, and waves [1/m]
+WIDE, RINGS, SECTORS = 120.0, 160, 160
+SWELL, WAVES = 0.05, ((2.3, 0.9, 0.0), (-1.1, 2.7, 1.3), (3.1, -2.2, 2.1))
+SHOWN = {"floor": DEEP, "background": SKY, "floor_height": -0.22, "elevation": 6.0}
+
+
+@dataclass(frozen=True)
+class Gust:
+    """A force of `strength` [g] that swells and fades from start to stop [s] and swings at `hertz` meanwhile."""
+
+    pattern: str
+    start: float
+    stop: float
+    hertz: float
+    strength: float
+
+    def __call__(self, t: float) -> float:
+        """Strength [g] at a time [s]."""
+        if not self.start < t < self.stop:
+            return 0.0
+        swell = np.sin(np.pi * (t - self.start) / (self.stop - self.start)) ** 2
+        return float(self.strength * swell * np.sin(2 * np.pi * self.hertz * (t - self.start)))
+
+
+# Near the bridge's own frequencies, so that it answers. The second gust works against the swing that the first began:
+# only one dip reaches the sea.
+STORM = (
+    Gust("heave", 0.0, 1.0, 1.46, 1.5), Gust("heave", 0.95, 1.65, 1.46, 1.5), Gust("sway", 0.65, 3.75, 1.2, 0.42),
+    Gust("roll", 1.5, 4.5, 2.7, 0.45), Gust("yaw", 3.2, 6.5, 1.5, 0.45), Gust("heave", 3.9, 5.6, 1.46, 0.3),
+    Gust("wave", 4.6, 6.8, 2.7, 0.5), Gust("roll", 5.5, 7.5, 2.7, 0.4),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StormScene(EditScene):
+    """The bridge in the storm. deck: vertices that must stay dry; outside: those on the surface; flocks: of gulls."""
+
+    deck: Ints
+    outside: Ints
+    flocks: tuple[Flock, ...]
+
+    def depth(self, positions: Floats) -> float:
+        """How far the deck (n, 3) is in the sea [m]; negative when it is above."""
+        return float(SEA - positions[self.deck, 2].min())
+
+    def gap(self, positions: Floats, frame: int) -> float:
+        """The least distance [m] of the bridge (n, 3) from a gull's reach in a frame; negative where one is struck."""
+        return float(min(group.gaps(positions[self.outside], frame).min() for group in self.flocks))
+
+
+def bridge(progress: Progress | None = None) -> StormScene:
+    """Figure 1, Barbič 2012: eight vertices are moved, and the bridge clears the sea and two flocks of gulls."""
+    made, body = _bridge(portion(progress, 0.0, 0.1))
+    path = kept_positions(
+        lambda: _stormed(body, portion(progress, 0.1, 1.0)), body.content(), repr(STORM), FRAMES, FPS, SUBSTEPS
+    )
+    report(progress, 1.0, "the storm is over")
+    deck = np.concatenate([made.parts["deck"], made.parts["girders"]])
+    masts = [_mast_tops(made, side) for side, _ in STRIKES]
+    outside = np.flatnonzero(made.mesh.surface.used)
+    flocks = tuple(
+        _passing(path, tops, window, flight, number)
+        for number, (tops, (_, window), flight) in enumerate(zip(masts, STRIKES, FLIGHTS))
+    )
+    rest = made.mesh.vertices
+    away = (_turned_away(path, rest, outside, tops, group) for tops, group in zip(masts, flocks))
+    moves = (_lifted(path, rest, made.parts["girders"], deck), *away)
+    return StormScene(
+        name="bridge",
+        title="Bridge over the sea",
+        description="A storm shakes a bridge into the sea and into two flocks of gulls; eight vertices are moved.",
+        animation=Animation(made.mesh, path, fps=FPS, skin=made.skin, name="bridge"),
+        body=body,
+        modes=MODES,
+        moves=moves,
+        props=(_sea(), *(Prop(group.drawn.name, group.drawn) for group in flocks)),
+        camera={**made.camera, **SHOWN},
+        frames_shown=tuple(dict.fromkeys(move.frame for move in moves)),
+        deck=deck,
+        outside=outside,
+        flocks=flocks,
+    )
+
+
+def bridge_pulled(progress: Progress | None = None) -> EditScene:
+    """Figure 2, Barbič 2012: a bridge at rest, free to go on at its end; one mast is pulled across at frame 60."""
+    made, body = _bridge(progress)
+    still = np.broadcast_to(made.mesh.vertices, (FRAMES, *made.mesh.vertices.shape))
+    top = _mast_tops(made, -1.0)[:1]
+    return EditScene(
+        name="bridge-pulled",
+        title="Bridge, one mast pulled",
+        description="A bridge at rest; the top of one mast is pulled across at frame 60, and the rest swings along.",
+        animation=Animation(made.mesh, still, fps=FPS, skin=made.skin, name="bridge-pulled"),
+        body=body,
+        modes=MODES,
+        moves=(Move(top, PULLED, made.mesh.vertices[top] + PULL),),
+        settings={"ends": "free"},
+        camera=made.camera,
+        frames_shown=(48, PULLED, 72, 90, 120),
+    )
+
+
+def _bridge(progress: Progress | None) -> tuple[Scene, BodySolid]:
+    made = scene("bridge", progress=progress)
+    made = replace(made, damping=(FADING, made.damping[1]))
+    return made, made.body()
+
+
+def _stormed(body: BodySolid, progress: Progress | None) -> Floats:
+    made = simulate(
+        body, FRAMES, 1 / FPS, force=storm(body), integrator=INTEGRATOR, substeps=SUBSTEPS, progress=progress
+    )
+    return np.asarray(made.positions)
+
+
+def storm(body: BodySolid) -> Callable[[float], Floats]:
+    """The force (n, 3) [N] of all gusts at a time [s]."""
+    x, y = body.vertices[:, 0], body.vertices[:, 1]
+    across, up = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    weight = GRAVITY * body.vertex_masses[:, None]
+    middle = np.cos(0.5 * np.pi * np.clip(x / TOWER, -1.0, 1.0))[:, None]
+    halves = np.sin(0.5 * np.pi * np.clip(x / TOWER, -2.0, 2.0))[:, None]
+    patterns = {
+        "heave": weight * up,
+        "sway": weight * across,
+        "roll": weight * middle * (y / WIDTH)[:, None] * up,
+        "yaw": weight * halves * across,
+        "wave": weight * halves * up,
+    }
+    return lambda t: np.sum([gust(t) * patterns[gust.pattern] for gust in STORM], axis=0)
+
+
+def _mast_tops(made: Scene, side: float) -> Ints:
+    """The highest vertex of both legs of the mast at `side` along x, that on the side of least y first."""
+    x = made.mesh.vertices
+    tower = made.parts["towers"]
+    legs = [tower[(side * x[tower, 0] > 0) & (leg * x[tower, 1] > 0)] for leg in (-1.0, 1.0)]
+    return np.array([leg[x[leg, 2].argmax()] for leg in legs])
+
+
+def _passing(
+    path: Floats, tops: Ints, window: tuple[int, int], flight: tuple[tuple[float, ...], ...], number: int
+) -> Flock:
+    """A flock whose first bird is struck by the outer leg of a mast, in the frame in which that sways out farthest."""
+    frame = window[0] + int(path[slice(*window), tops[0], 1].argmin())
+    velocity, pull = (np.array(part) for part in flight)
+    first = swoop(path[frame, tops[0]] - [0.0, GRAZED, 0.0], frame, velocity, pull, frames=len(path), fps=FPS)
+    # the others stay on the far side of the first
+    return flock(first, fps=FPS, left=bool(velocity[0] < 0), seed=number, name=f"gulls {number + 1}")
+
+
+def _lifted(path: Floats, rest: Floats, girders: Ints, deck: Ints) -> Move:
+    """Four places on the girders, a quarter and three quarters along what is wet of each, out of the sea."""
+    frame = int(path[:, deck, 2].min(axis=1).argmin())
+    x = path[frame]
+    vertices = []
+    for side in (-1.0, 1.0):
+        wet = girders[(side * x[girders, 1] > 0) & (x[girders, 2] < SEA)]
+        ends = x[wet, 0].min(), x[wet, 0].max()
+        for share in (0.25, 0.75):
+            at = ends[0] + share * (ends[1] - ends[0])
+            # of those that stand there a low one: sideways distance counts in full, height by half
+            vertices.append(int(wet[(np.abs(x[wet, 0] - at) + 0.5 * x[wet, 2]).argmin()]))
+    height = x[deck, 2].min()
+    lowest = deck[x[deck, 2].argmin()]
+    back = (SEA + CLEAR - height) / (rest[lowest, 2] - height)
+    return _eased(np.array(vertices), frame, x, rest, float(back), "z")
+
+
+def _turned_away(path: Floats, rest: Floats, outside: Ints, tops: Ints, group: Flock) -> Move:
+    """The tops of a mast, in the frame in which they must be brought back farthest to clear all birds."""
+    shares = np.array([_way_back(x[outside], rest[outside], birds) for x, birds in zip(path, group.middles)])
+    ways = shares * np.abs(rest[tops, 1] - path[:, tops, 1]).max(axis=1)
+    frame = int(ways.argmax())
+    return _eased(tops, frame, path[frame], rest, float(shares[frame]), "y")
+
+
+def _eased(vertices: Ints, frame: int, x: Floats, rest: Floats, back: float, directions: str) -> Move:
+    """Vertices brought a share of the way back to where they rest.
+
+    Only along the way that frees them: a mast is stiff along itself, and to say how high its top shall be would
+    stretch it.
+    """
+    return Move(vertices, frame, x[vertices] + back * (rest - x)[vertices], directions)
+
+
+def _way_back(points: Floats, rest: Floats, birds: Floats) -> float:
+    """The least share of the way to rest on which points (n, 3) are out of reach of birds (k, 3), and clear.
+
+    A point r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the greater s of the two.
+    """
+    r = (points[None] - birds[:, None]).reshape(-1, 3)
+    d = np.tile(rest - points, (len(birds), 1))
+    room = (REACH + CLEAR) ** 2 - (r**2).sum(axis=1)
+    near = room > 0
+    along, far = (r[near] * d[near]).sum(axis=1), (d[near] ** 2).sum(axis=1)
+    return float(((np.sqrt(along**2 + far * room[near]) - along) / far).max(initial=0.0))
+
+
+def _sea() -> Prop:
+    """A round sheet of water, its rings wider farther out, with a swell whose crests are at the sea's height."""
+    rings = WIDE * np.linspace(0.0, 1.0, RINGS) ** 1.5
+    turns = 2 * np.pi * np.arange(SECTORS) / SECTORS
+    x, y = np.outer(rings[1:], np.cos(turns)).ravel(), np.outer(rings[1:], np.sin(turns)).ravel()
+    swell = np.sum([np.sin(a * x + b * y + c) for a, b, c in WAVES], axis=0) / len(WAVES)
+    points = np.column_stack([x, y, SEA - SWELL * (1.0 - swell) / 2])
+    i, j = (part.ravel() for part in np.indices((RINGS - 2, SECTORS)))
+    a, b = i * SECTORS + j, i * SECTORS + (j + 1) % SECTORS
+    bands = np.concatenate([np.column_stack([a, a + SECTORS, b + SECTORS]), np.column_stack([a, b + SECTORS, b])])
+    heart = np.column_stack([np.full(SECTORS, len(points)), np.arange(SECTORS), np.roll(np.arange(SECTORS), -1)])
+    sheet = MeshTri(np.vstack([points, [0.0, 0.0, SEA - SWELL / 2]]), np.vstack([bands, heart]))
+    return Prop("sea", sheet, WATER, opacity=0.5)
