@@ -70,6 +70,7 @@ def test_ways_to_say_it_agreement(cajole, words, body, motion, tmp_path):
         ("--drag", f"{tip}:6:+0,+0.05,-0"),
         ("--drag", f"{tip}:6:x={x!r},z={z!r},y=+0.05"),
         ("--drag", f"@{here}:6:+0,0.05,0"),
+        ("--drag", f"@{tip}:6:+0,0.05,0"),
         ("--script", tmp_path / "script.txt"),
     ):
         assert cajole(*words(*way, "-o", target)).code == 0
@@ -103,11 +104,14 @@ def test_script_in_order_agreement(cajole, words, body, motion, tmp_path):
     ]  # fmt: skip
 
 
-def test_several_vertices_and_plain_report_claim(cajole, words):
+def test_several_vertices_and_plain_report_claim(cajole, words, body):
     run = cajole(*words("--drag", "26,27:6:+0,0.01,0"))
     assert run.code == 0
     assert run.out.count("landed") == 2
     assert "nothing (say where with --output)" in run.out
+    middle = cajole(*words("--drag", "@x>40%:6:+0,0.01,0", "--json")).json["holds"]
+    assert body.vertices[middle[0]["vertex"], 0] == pytest.approx(2 / 3, abs=0.2)
+    assert len(middle) == 1
     flat = cajole(*words("--drag", "x>40%:6:x=0.9"))
     assert flat.code == 0
     assert "not reached" in flat.out

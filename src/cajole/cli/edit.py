@@ -32,7 +32,8 @@ def edit(
         typer.Option(
             metavar="WHERE:FRAME:X,Y,Z",
             help='Put a vertex somewhere in a frame, metres: "7:20:0,0.1,0.4"; "7:20:+0,0,0.1" from where it is; '
-            '"7:20:z=0.4" in z alone. WHERE: as for --fixed, or "@x,y,z", the nearest at rest. May be repeated.',
+            '"7:20:z=0.4" in z alone. WHERE: as for --fixed, or one vertex: "@head", in the middle of it, "@x,y,z", '
+            "nearest to a point at rest. May be repeated.",
         ),
     ] = None,
     pin: Annotated[
@@ -135,7 +136,7 @@ def edit(
 
     [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
 
-    [green]cajole edit wag.npz --body dinosaur --drag "head:40:+0,0,0.3" -o nod.glb --save-edit nod.json[/]
+    [green]cajole edit wag.npz --body dinosaur --drag "@head:40:+0,0,0.3" -o nod.glb --save-edit nod.json[/]
 
     [green]cajole edit walk.usdc --drag "@0.1,0,1.6:24:z=1.5" --contacts ground -o walk2.usdc[/]
     """
@@ -281,7 +282,11 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
     for hold in shown:
         other = "" if hold["other"] is None else f" from {hold['other']}"
         off = f"off by {hold['error_sizes']:.2g} sizes"
-        end = f"landed, {off}" if hold["landed"] else f"not reached, {off}: drag less far, or use more modes"
+        end = (
+            f"landed, {off}"
+            if hold["landed"]
+            else f"not reached, {off}: drag less far, or fewer at once, or use more modes"
+        )
         rows[f"{hold['vertex']}{other} at {hold['frame']}"] = end
     if len(d["holds"]) > len(shown):
         rows["and"] = f"{len(d['holds']) - len(shown)} more"

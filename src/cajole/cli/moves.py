@@ -53,12 +53,19 @@ class Reader:
         return make[verb](texts[0])
 
     def vertices(self, where: str) -> Indices:
-        """(k,) what a selection means, at least one; "@x,y,z" is the vertex nearest to a point at rest [m]."""
-        mesh = self.animation.mesh
+        """(k,) what a selection means, at least one; "@" before it, or before a point at rest: the nearest one."""
         word = where.strip()
-        if word.startswith("@"):
+        if not word.startswith("@"):
+            return self._selected(word)
+        mesh = self.animation.mesh
+        if len(word.split(",")) == 3:
             return np.array([mesh.nearest(vector(word[1:], f"the point {word}"))])
-        found = select(word, mesh, self.parts)
+        among = self._selected(word[1:])
+        points = mesh.vertices[among]
+        return among[[np.argmin(np.linalg.norm(points - points.mean(axis=0), axis=1))]]
+
+    def _selected(self, where: str) -> Indices:
+        found = select(where, self.animation.mesh, self.parts)
         if len(found) == 0:
             raise InputError(f"{where!r} selects no vertex")
         return found
