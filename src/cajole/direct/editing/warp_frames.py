@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from cajole.compiled import njit
-from cajole.direct.editing.kernels_warp import LANES
+from cajole.direct.editing import kernels_warp
 from cajole.direct.editing.polar import rotation_vector, split
+
+# taken from the module, so that compiled code is renewed with it
+LANES = kernels_warp.LANES
 
 
 @njit(cache=True)
