@@ -10,7 +10,7 @@ import pytest
 import cajole as cj
 from bodies import Array
 from cajole.dynamics import Ground, Obstacle, ObstacleMesh
-from cajole.dynamics.obstacles import FOOT, SINK, Touch, touches
+from cajole.dynamics.pushing import FOOT, SINK, Touch, touches
 from cajole.mesh import MeshTri, box_tets, grid_triangles
 from derivatives import check_derivative
 
@@ -28,6 +28,11 @@ def bottom_area(body: cj.BodySolid) -> float:
     surface = body.mesh.surface
     low = np.flatnonzero(body.vertices[:, 2] == 0)
     return float((np.isin(surface.triangles, low) * surface.areas[:, None]).sum() / 3)
+
+
+def own(touch: Touch) -> Any:
+    """The vertices that touch."""
+    return touch.points.corners[:, 0]
 
 
 def slab(top: float = 0.0) -> MeshTri:
@@ -51,7 +56,7 @@ def test_rest_at_the_depth_that_carries_the_weight_reference(integrator: str) ->
     assert stiffness * float(touch.areas @ depth) == pytest.approx(weight, rel=1e-4)
     analytic = weight / (stiffness * bottom_area(body))
     # the elastic block presses its rim and its middle differently
-    assert depth[low[touch.vertices]].mean() == pytest.approx(analytic, rel=0.05)
+    assert depth[low[own(touch)]].mean() == pytest.approx(analytic, rel=0.05)
     assert abs(run.velocities[-1]).max() < 1e-3  # type: ignore[index]
 
 
@@ -141,6 +146,35 @@ def test_mesh_agreement_with_the_ground() -> None:
     np.testing.assert_allclose(one.normal, two.normal, atol=1e-12)
 
 
+def test_carried_surface_agreement_with_the_own() -> None:
+    """The own surface, carried by the tets at its vertices, is pushed as the vertices are."""
+    body = block(young=1e6)
+    state = cj.State(velocity=np.tile([1.5, 0, -1.0], (body.count, 1)))
+    runs = [
+        cj.simulate(
+            body, 16, 1 / 60, gravity=G, start=state, obstacles=Ground(-0.1), surface=each, integrator="euler",
+            substeps=2,
+        )
+        for each in (None, body.mesh.surface)
+    ]  # fmt: skip
+    np.testing.assert_allclose(runs[0].positions, runs[1].positions, atol=1e-7)
+    assert abs(runs[0].positions[-1, :, 2] - body.vertices[:, 2]).max() < 0.15, "it fell through"
+    assert runs[1].contacts is None
+
+
+def test_finer_surface_stays_outside() -> None:
+    """A foot that sticks out of a coarse cage rests on the ground, not the cage."""
+    body = block(young=1e7, damping=(8.0, 1e-3))
+    feet = box_tets(2, 2, 1, size=(0.6, 0.6, 0.2), origin=(0.2, 0.2, -0.1)).surface
+    start = np.tile([0, 0, 0.12], (body.count, 1))
+    run = cj.simulate(
+        body, 45, 1 / 30, gravity=G, start=start, obstacles=Ground(), surface=feet, integrator="euler", substeps=2
+    )
+    height = run.positions[-1][body.vertices[:, 2] == 0, 2]
+    assert height.min() > 0.09
+    assert height.max() < 0.101
+
+
 def test_far_obstacles_change_nothing_identity() -> None:
     body = block(young=1e5)
     force = np.zeros((body.count, 3))
@@ -175,11 +209,13 @@ def test_drifting_without_any_force_identity(integrator: str) -> None:
 # --- derivatives
 
 
-def touch_at(obstacle: Obstacle, shift: Any, *, seed: int = 1) -> tuple[cj.BodySolid, Touch, Array, Array]:
+def touch_at(
+    obstacle: Obstacle, shift: Any, *, seed: int = 1, surface: MeshTri | None = None
+) -> tuple[cj.BodySolid, Touch, Array, Array]:
     """A body moved by `shift` and a little at random, so that some vertices are inside."""
     body = block()
     random = np.random.default_rng(seed)
-    (touch,) = touches(body, obstacle)
+    (touch,) = touches(body, obstacle, surface)
     u = np.asarray(shift, dtype=float) + 0.004 * random.standard_normal((body.count, 3))
     return body, touch, u, random.standard_normal((body.count, 3))
 
@@ -212,7 +248,7 @@ def test_energy_force_derivative(case: str) -> None:
     d *= 1e-2
     if case != "edges":  # only vertices that stay inside: at the surface the force has a kink
         inside = np.zeros(len(u), dtype=bool)
-        inside[touch.vertices[touch.depth(u) > 0.003]] = True
+        inside[own(touch)[touch.depth(u) > 0.003]] = True
         d[~inside] = 0
     still = np.zeros_like(u)
     check_derivative(touch.energy, float((pushed(touch, u, still) * d).sum()), u, d)
@@ -225,7 +261,7 @@ def test_force_tangent_derivative(case: str) -> None:
     touch.begin(u)
     d *= 1e-2
     depth = touch.depth(u)
-    d[np.setdiff1d(np.arange(body.count), touch.vertices[depth > 0.003])] = 0
+    d[np.setdiff1d(np.arange(body.count), own(touch)[depth > 0.003])] = 0
     v = np.random.default_rng(4).standard_normal(u.shape)
     slope = (tangent(body, touch, u, v, 0.0) @ d.ravel()).reshape(-1, 3)
     check_derivative(lambda x: pushed(touch, x, v), slope, u, d)
@@ -241,6 +277,17 @@ def test_friction_and_damping_derivative(case: str) -> None:
     v[:, 2] = -0.5 - np.abs(v[:, 2])  # approaching: at rest the damping has a kink
     slope = (tangent(body, touch, u, v, 1.0) - tangent(body, touch, u, v, 0.0)) @ d.ravel()
     check_derivative(lambda w: pushed(touch, u, w), slope.reshape(-1, 3), v, d)
+
+
+def test_carried_force_tangent_derivative() -> None:
+    lower = box_tets(5, 4, 1, size=(0.9, 0.9, 0.1), origin=(0.05, 0.05, -0.02)).surface
+    body, touch, u, d = touch_at(Ground(friction=0.4), (0, 0, -0.12), surface=lower)
+    touch.begin(u)
+    d *= 1e-2
+    v = 0.3 * np.random.default_rng(4).standard_normal(u.shape) - [0, 0, 2.0]
+    drag = 5.0
+    slope = (tangent(body, touch, u, v, drag) @ d.ravel()).reshape(-1, 3)
+    check_derivative(lambda x: pushed(touch, u + x, v + drag * x), slope, np.zeros_like(u), d)
 
 
 def test_tangent_is_symmetric_and_without_slipping_positive_identity() -> None:
@@ -284,6 +331,7 @@ def test_deep_start_bad_input() -> None:
         (lambda: Ground(plane=((0, 0, 0), (0, 0, 0))), "normal is zero"),
         (lambda: ObstacleMesh(grid_triangles(2, 2)), "has no inside"),
         (lambda: ObstacleMesh(3), "mesh must be a MeshTri"),  # type: ignore[arg-type]
+        (lambda: cj.simulate(block(), 2, obstacles=Ground(), surface=3), "surface must be a MeshTri"),  # type: ignore[arg-type]
         (lambda: cj.simulate(block(), 2, obstacles=[slab()]), r"obstacles\[0\] must be a Obstacle"),  # type: ignore[list-item]
     ],
 )

@@ -1,8 +1,9 @@
-"""Compiled penalty contact: how near vertices are to an obstacle, the forces on them and their derivatives.
+"""Compiled penalty contact: how near points of a body are to an obstacle, the forces on them and their derivatives.
 
-Arrays of k vertices that can touch: gap (k,) [m] from the obstacle, infinite where it is known to be far; normal (k, 3)
-its gradient; bend (k,) [1/m] and axis (k, 3): the gap's second derivative is bend (I - n nᵀ - axis axisᵀ), zero above a
-face; load (k,) [N] and along (k, 3): the normal force and normal that friction and damping go by.
+Arrays of k points that can touch: rest (k, 3) [m], and carriers corners, weights (k, c): a point moves by the weighted
+sum of the displacements of its corners. gap (k,) [m] from the obstacle, infinite where it is known to be far; normal
+(k, 3) its gradient; bend (k,) [1/m] and axis (k, 3): the gap's second derivative is bend (I - n nᵀ - axis axisᵀ), zero
+above a face; load (k,) [N] and along (k, 3): the normal force and normal that friction and damping go by.
 """
 
 from __future__ import annotations
@@ -21,39 +22,48 @@ ON_EDGE = 1e-9
 
 
 @njit(cache=True)
-def measure_plane(u: F, rest: F, vertices: I, point: F, up: F, gap: F, normal: F) -> None:
-    """Fill gap and normal of vertices at rest + u above the plane."""
-    for k in range(len(vertices)):
-        i = vertices[k]
-        gap[k] = 0.0
-        for a in range(3):
-            gap[k] += (rest[i, a] + u[i, a] - point[a]) * up[a]
-            normal[k, a] = up[a]
+def _carried(k: int, field: F, corners: I, weights: F) -> tuple[float, float, float]:
+    """The value at point k of a field (n, 3) on the vertices."""
+    x, y, z = 0.0, 0.0, 0.0
+    for c in range(corners.shape[1]):
+        i, w = corners[k, c], weights[k, c]
+        x, y, z = x + w * field[i, 0], y + w * field[i, 1], z + w * field[i, 2]
+    return x, y, z
+
+
+@njit(cache=True)
+def measure_plane(u: F, rest: F, corners: I, weights: F, point: F, up: F, gap: F, normal: F) -> None:
+    """Fill gap and normal of the points above the plane, when vertices have moved by u (n, 3)."""
+    for k in range(len(rest)):
+        x, y, z = _carried(k, u, corners, weights)
+        x, y, z = rest[k, 0] + x - point[0], rest[k, 1] + y - point[1], rest[k, 2] + z - point[2]
+        gap[k] = x * up[0] + y * up[1] + z * up[2]
+        normal[k] = up
 
 
 @njit(cache=True)
 def measure_mesh(
-    u: F, rest: F, vertices: I, corners: F, boxes: F, links: I, normals: F, margin: float,
+    u: F, rest: F, corners: I, weights: F, triangles: F, boxes: F, links: I, normals: F, margin: float,
     seen: F, clear: F, hint: I, gap: F, normal: F, axis: F, bend: F,
 ) -> None:  # fmt: skip
-    """Fill gap, normal, axis and bend of vertices at rest + u outside (inside: negative) a closed mesh.
+    """Fill gap, normal, axis and bend of the points outside (inside: negative) a closed mesh.
 
-    seen (k, 3), clear (k,), hint (k,): where a vertex was last measured, how far from there it surely is farther than
+    seen (k, 3), clear (k,), hint (k,): where a point was last measured, how far from there it surely is farther than
     `margin` from the mesh, and which triangle was nearest.
     """
-    for k in range(len(vertices)):
-        i = vertices[k]
-        x, y, z = rest[i, 0] + u[i, 0], rest[i, 1] + u[i, 1], rest[i, 2] + u[i, 2]
+    for k in range(len(rest)):
+        x, y, z = _carried(k, u, corners, weights)
+        x, y, z = rest[k, 0] + x, rest[k, 1] + y, rest[k, 2] + z
         moved = (x - seen[k, 0]) ** 2 + (y - seen[k, 1]) ** 2 + (z - seen[k, 2]) ** 2
         gap[k], bend[k] = np.inf, 0.0
         if clear[k] > 0.0 and moved < clear[k] * clear[k]:
             continue
-        slot, square, cx, cy, cz, region = nearest(x, y, z, corners, boxes, links, np.inf, hint[k])
+        slot, square, cx, cy, cz, region = nearest(x, y, z, triangles, boxes, links, np.inf, hint[k])
         sign = side(x, y, z, cx, cy, cz, normals[slot, region])
         distance = np.sqrt(square)
         seen[k] = (x, y, z)
         hint[k], clear[k], gap[k] = slot, sign * distance - margin, sign * distance
-        t = corners[slot]
+        t = triangles[slot]
         edge = max(region - 1, 0) % 3
         length = np.sqrt(((t[(edge + 1) % 3] - t[edge]) ** 2).sum())
         if region == 0 or distance <= ON_EDGE * length:
@@ -86,40 +96,44 @@ def remember(gap: F, normal: F, areas: F, stiffness: float, margin: float, load:
 
 @njit(cache=True)
 def add_force(
-    v: F, vertices: I, areas: F, gap: F, normal: F, stiffness: float, margin: float,
+    v: F, corners: I, weights: F, areas: F, gap: F, normal: F, stiffness: float, margin: float,
     load: F, along: F, damping: float, friction: float, slow: float, out: F,
 ) -> None:  # fmt: skip
     """Subtract the obstacle's push from the internal forces `out` (n, 3): normal, damping of approach, and friction."""
-    for k in range(len(vertices)):
-        i = vertices[k]
+    for k in range(len(gap)):
         depth = margin - gap[k]
-        if depth > 0.0:
-            for a in range(3):
-                out[i, a] -= stiffness * areas[k] * depth * normal[k, a]
+        if depth <= 0.0 and load[k] <= 0.0:
+            continue
+        push = stiffness * areas[k] * max(depth, 0.0)
+        fx, fy, fz = push * normal[k, 0], push * normal[k, 1], push * normal[k, 2]
         if load[k] > 0.0:
             m = along[k]
-            away = v[i, 0] * m[0] + v[i, 1] * m[1] + v[i, 2] * m[2]
-            wx, wy, wz = v[i, 0] - away * m[0], v[i, 1] - away * m[1], v[i, 2] - away * m[2]
-            grip = friction * load[k] / np.sqrt(wx * wx + wy * wy + wz * wz + slow * slow)
+            x, y, z = _carried(k, v, corners, weights)
+            away = x * m[0] + y * m[1] + z * m[2]
+            x, y, z = x - away * m[0], y - away * m[1], z - away * m[2]
+            grip = friction * load[k] / np.sqrt(x * x + y * y + z * z + slow * slow)
             brake = load[k] * damping * min(away, 0.0)
-            out[i, 0] += grip * wx + brake * m[0]
-            out[i, 1] += grip * wy + brake * m[1]
-            out[i, 2] += grip * wz + brake * m[2]
+            fx, fy, fz = fx - grip * x - brake * m[0], fy - grip * y - brake * m[1], fz - grip * z - brake * m[2]
+        for c in range(corners.shape[1]):
+            i, w = corners[k, c], weights[k, c]
+            out[i, 0] -= w * fx
+            out[i, 1] -= w * fy
+            out[i, 2] -= w * fz
 
 
 @njit(cache=True)
 def add_tangent(
-    v: F, vertices: I, areas: F, gap: F, normal: F, axis: F, bend: F, stiffness: float, margin: float,
+    v: F, corners: I, weights: F, areas: F, gap: F, normal: F, axis: F, bend: F, stiffness: float, margin: float,
     load: F, along: F, damping: float, friction: float, slow: float,
     drag: float, exact: bool, slots: I, stride: NDArray[np.int32], out: F,
 ) -> None:  # fmt: skip
-    """Add what `add_force` changes by with u and, times `drag`, with v: a symmetric 3x3 block for each vertex.
+    """Add what `add_force` changes by with u and, times `drag`, with v: symmetric 3x3 blocks between a point's corners.
 
-    Not `exact`, the part by which a rounded edge lets a vertex slip off is left out: it is not positive.
+    slots (k, c, c): where these begin in `out`. Not `exact`, the part by which a rounded edge lets a point slip off is
+    left out: it is not positive.
     """
     w, block = np.empty(3), np.empty((3, 3))
-    for k in range(len(vertices)):
-        i = vertices[k]
+    for k in range(len(gap)):
         depth = margin - gap[k]
         if depth <= 0.0 and load[k] <= 0.0:
             continue
@@ -135,17 +149,21 @@ def add_tangent(
                         block[a, b] -= stiffness * areas[k] * depth * curved * flat
         if load[k] > 0.0:
             m = along[k]
-            away = v[i, 0] * m[0] + v[i, 1] * m[1] + v[i, 2] * m[2]
+            w[0], w[1], w[2] = _carried(k, v, corners, weights)
+            away = w[0] * m[0] + w[1] * m[1] + w[2] * m[2]
             brake = load[k] * damping if away < 0.0 else 0.0
             square = slow * slow
             for a in range(3):
-                w[a] = v[i, a] - away * m[a]
+                w[a] -= away * m[a]
                 square += w[a] * w[a]
             grip = friction * load[k] / np.sqrt(square)
             for a in range(3):
                 for b in range(3):
                     flat = (1.0 if a == b else 0.0) - m[a] * m[b]
                     block[a, b] += drag * (grip * (flat - w[a] * w[b] / square) + brake * m[a] * m[b])
-        for a in range(3):
-            for b in range(3):
-                out[slots[k] + a * stride[i] + b] += block[a, b]
+        for c in range(corners.shape[1]):
+            for d in range(corners.shape[1]):
+                share, first, step = weights[k, c] * weights[k, d], slots[k, c, d], stride[corners[k, c]]
+                for a in range(3):
+                    for b in range(3):
+                        out[first + a * step + b] += share * block[a, b]

@@ -12,9 +12,11 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import Body
 from cajole.dynamics.integrators import INTEGRATORS, Past, Scheme, scheme
-from cajole.dynamics.obstacles import Obstacle, Touched, contacts_of, require_clear, touches
+from cajole.dynamics.obstacles import Obstacle
+from cajole.dynamics.pushing import Touched, contacts_of, require_clear, touches
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import NotConverged, SolveError
+from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -50,6 +52,7 @@ def simulate(
     gravity: ArrayLike | None = None,
     start: State | ArrayLike | None = None,
     obstacles: Obstacle | Sequence[Obstacle] | None = None,
+    surface: MeshTri | None = None,
     integrator: str = "newmark",
     substeps: int = 1,
     progress: Progress | None = None,
@@ -62,6 +65,8 @@ def simulate(
     start: a State, or the displacement (n, 3); at rest when None.
     obstacles: `Ground` or `ObstacleMesh`, one or several, that push the body's surface back; the animation gets the
         contacts with them.
+    surface: a finer surface, carried by a body of tets, that touches them instead of the body's own; then the contacts
+        are left to `find_contacts`.
     integrator: "newmark" (average acceleration) and "euler" are solved to convergence; "bdf2" is linearly implicit,
         one solve a step, eq. (3)-(5) of Jeon and Choi 2007, except with obstacles, where it is solved like the others.
     progress: called with the fraction done; returning False raises Cancelled.
@@ -74,7 +79,7 @@ def simulate(
     h = dt / substeps
     mesh = body.drawn_mesh()
     load = _load(body, force, gravity, frames, dt)
-    stepper = Stepper(body, h, integrator, obstacles=obstacles)
+    stepper = Stepper(body, h, integrator, obstacles=obstacles, surface=surface)
     past = stepper.start(_state(start), load(0.0, 0))
     positions, velocities = np.empty((2, frames, body.count, 3))
     positions[0], velocities[0] = body.vertices + past.u, past.v
@@ -89,7 +94,8 @@ def simulate(
         positions[frame], velocities[frame] = body.vertices + past.u, past.v
         touched.append(stepper.touched(past))
         report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
-    contacts = contacts_of(touched) if stepper.touches else None
+    own = stepper.touches and surface is None
+    contacts = contacts_of(touched, stepper.touches[0].points) if own else None
     return Animation(mesh, positions, fps=1.0 / dt, velocities=velocities, contacts=contacts)
 
 
@@ -98,10 +104,10 @@ class Stepper:
 
     def __init__(
         self, body: Body, h: float, integrator: str, *, backend: str | None = None,
-        obstacles: Obstacle | Sequence[Obstacle] | None = None,
+        obstacles: Obstacle | Sequence[Obstacle] | None = None, surface: MeshTri | None = None,
     ):  # fmt: skip
         self.body, self.h, self.integrator = body, h, integrator
-        self.touches = touches(body, obstacles)
+        self.touches = touches(body, obstacles, surface)
         # linearised, an obstacle would not push before the step in which it is met, and then pull as well
         self._is_linear = integrator == "bdf2" and not self.touches
         self._system = Restricted(body, body.free_dofs, backend=backend)
