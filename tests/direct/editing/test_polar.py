@@ -28,7 +28,17 @@ def with_singular_values(values: tuple[float, float, float], count: int = 200) -
 
 @pytest.mark.parametrize(
     "values",
-    [(1.0, 1.0, 1.0), (1.6, 1.1, 0.7), (3.0, 0.4, 0.2), (40.0, 1.0, 0.5), (1.4, 1.0, -0.6), (1.0, 0.8, -0.1)],
+    [
+        (1.0, 1.0, 1.0),
+        (1.6, 1.1, 0.7),
+        (3.0, 0.4, 0.2),
+        (40.0, 1.0, 0.5),
+        (1.4, 1.0, -0.6),
+        (1.0, 0.8, -0.1),
+        (1.0, 0.9, 1e-7),
+        (1.0, 0.9, 1e-3),
+        (1.0, 1e-3, 1e-5),
+    ],
 )
 def test_svd_agreement(values: tuple[float, float, float]) -> None:
     F = with_singular_values(values)

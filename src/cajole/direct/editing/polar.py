@@ -14,8 +14,8 @@ from cajole.compiled import njit
 
 Array = NDArray[np.float64]
 
-# det F below this share of |F|³ goes to the eigenvector: Newton inverts F.
-FLAT = 1e-9
+# det F below this share of |F|³ (at most 0.19) goes to the eigenvector: Newton inverts F, and loses digits to that.
+FLAT = 1e-5
 # A step of Newton's iteration this small (squared) leaves an error of its square: below rounding.
 SETTLED = 1e-17
 # Steps shorter than this (squared) converge without scaling.
