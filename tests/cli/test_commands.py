@@ -19,6 +19,7 @@ COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 def test_commands_are_all_there_identity():
     expected = {
         "keyframe",
+        "edit",
         "steer",
         "simulate",
         "pose",

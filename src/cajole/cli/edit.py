@@ -75,7 +75,8 @@ def edit(
         str | None, typer.Option(help='"fixed" keeps the last two frames, "free" lets them go.', rich_help_panel=ENERGY)
     ] = None,
     energy: Annotated[
-        str | None, typer.Option(help='"forces": physical, or "smooth": no swing.', rich_help_panel=ENERGY)
+        str | None,
+        typer.Option(help='"forces": the change swings as the body does; "smooth": it fades.', rich_help_panel=ENERGY),
     ] = None,
     smoothness: Annotated[
         float | None, typer.Option(help="Of the smooth energy: more reaches farther in time.", rich_help_panel=ENERGY)
