@@ -34,7 +34,7 @@ def with_negative_zeros(case: Case) -> Case:
 @pytest.mark.parametrize("warp", ["composition", "additive"])
 @pytest.mark.parametrize("name", CASES)
 def test_zero_edit_identity(name: str, warp: str, ends: str, energy: str) -> None:
-    """Nothing dragged, a drag undone, released, or cancelled: the input, byte for byte, also where tets are inverted."""
+    """Nothing dragged, a drag undone, released, or cancelled: the input, byte for byte, inverted tets too."""
     body, motion = CASES[name]()
     editor = cj.edit(motion, body, 20, warp=warp, ends=ends, energy=energy)
     vertex = tip(motion)
