@@ -106,6 +106,28 @@ def test_made_body_and_empty_edit_identity(tmp_path: Path) -> None:
     same(made, cj.load_edit(tmp_path / "edit.json", motion))
 
 
+@pytest.mark.parametrize("kind", ["flying", "around", "shell"])
+def test_other_bodies_identity(tmp_path: Path, kind: str) -> None:
+    """A body that moves as a whole, and triangles in cells or as a sheet."""
+    body, motion = case()
+    options: dict[str, Any] = {"modes": MODES}
+    if kind == "flying":
+        thing: Any = body.holding(None)
+        options["whole"] = True
+    else:
+        used = motion.mesh.surface_vertices
+        skin = cj.MeshTri(motion.mesh.vertices[used], np.searchsorted(used, motion.mesh.surface.triangles))
+        motion = cj.Animation(skin, motion.positions[:, used], motion.fps)
+        wall = np.flatnonzero(skin.vertices[:, 0] == 0)
+        thing = cj.body_around(skin, resolution=6, fixed=wall) if kind == "around" else cj.BodyShell(skin, fixed=wall)
+    made = cj.edit(motion, thing, **options)
+    made.drag(tip(), 8, motion.positions[8][tip()] + [0.0, 0.02, 0.0])
+    cj.save_edit(made, tmp_path / "edit.json")
+    again = cj.load_edit(tmp_path / "edit.json", motion, thing)
+    same(made, again)
+    assert np.abs(made.positions(8) - motion.positions[8]).max() > 0.01
+
+
 def others() -> dict[str, Callable[[], tuple[cj.Animation, cj.BodySolid | None]]]:
     body, motion = case()
     longer = beam_body((7, 1, 1), length=1.5)
