@@ -76,7 +76,7 @@ def turned(axis: tuple[float, float, float], angle: float) -> Array:
     """The rotation (3, 3) by an angle [rad] about an axis (Rodrigues)."""
     a = np.asarray(axis) / np.linalg.norm(axis)
     K = np.cross(np.eye(3), a)
-    return np.eye(3) - np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 
 
 def inverted(animation: cj.Animation) -> cj.Animation:
