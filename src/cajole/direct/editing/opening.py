@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.body import Body, BodyAround, BodySolid, body_around
-from cajole.direct.editing.editor import Editor, Options
+from cajole.direct.editing.editor import Editor
+from cajole.direct.editing.report import Options
 from cajole.direct.editing.spacetime import FEWEST_FRAMES, Settings, changing
 from cajole.direct.editing.subject import Subject
 from cajole.direct.editing.warp import WARPS, Warp

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.direct.editing.editor import Options
 from cajole.direct.editing.holds import Hold
+from cajole.direct.editing.report import Options
 from cajole.direct.editing.spacetime import ENDS, ENERGIES, Settings
 from cajole.direct.editing.warp import WARPS
 from cajole.errors import FileError, InputError
