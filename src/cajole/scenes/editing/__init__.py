@@ -15,6 +15,7 @@ __all__ = ["EditScene", "Move", "Prop", "edit_scene", "edit_scene_names"]
 _MAKERS: dict[str, tuple[str, str]] = {
     "bridge": ("bridge", "bridge"),
     "bridge-pulled": ("bridge", "bridge_pulled"),
+    "curtain": ("curtain", "curtain"),
     "twist": ("twist", "twist"),
 }
 
