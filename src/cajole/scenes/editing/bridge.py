@@ -13,7 +13,9 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.body import BodySolid
+from cajole.checks import real_array
 from cajole.dynamics import simulate
+from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.pictures import Prop
 from cajole.progress import Progress, portion, report
@@ -92,11 +94,24 @@ class StormScene(EditScene):
 
 def bridge(progress: Progress | None = None) -> StormScene:
     """Figure 1, Barbič 2012: eight vertices are moved, and the bridge clears the sea and two flocks of gulls."""
-    made, body = _bridge(portion(progress, 0.0, 0.1))
+    made = storm_bridge(progress=portion(progress, 0.0, 0.1))
+    body = made.body()
     path = kept_positions(
-        lambda: _stormed(body, portion(progress, 0.1, 1.0)), body.content(), repr(STORM), FRAMES, FPS, SUBSTEPS
+        lambda: stormed(body, progress=portion(progress, 0.1, 1.0)), body.content(), repr(STORM), FRAMES, FPS, SUBSTEPS
     )
     report(progress, 1.0, "the storm is over")
+    return storm_scene(made, body, path)
+
+
+def storm_scene(made: Scene, body: BodySolid, path: Floats) -> StormScene:
+    """The scene of a motion (frames, n, 3) [m] of the bridge: gulls that its masts strike, and the moves that help.
+
+    All places follow from the motion: how deep the deck is in the sea, and how far a mast must go to free a bird.
+    Raises InputError for a motion that has too few frames, or in which the deck stays dry.
+    """
+    real_array(path, "path (m)", (None, body.count, 3))
+    if len(path) < STRIKES[-1][1][1]:
+        raise InputError(f"path has {len(path)} frames, but gulls come until frame {STRIKES[-1][1][1]}")
     deck = np.concatenate([made.parts["deck"], made.parts["girders"]])
     masts = [_mast_tops(made, side) for side, _ in STRIKES]
     outside = np.flatnonzero(made.mesh.surface.used)
@@ -117,7 +132,7 @@ def bridge(progress: Progress | None = None) -> StormScene:
         moves=moves,
         props=(_sea(), *(Prop(group.drawn.name, group.drawn) for group in flocks)),
         camera={**made.camera, **SHOWN},
-        frames_shown=tuple(dict.fromkeys(move.frame for move in moves)),
+        frames_shown=tuple(move.frame for move in moves),
         deck=deck,
         outside=outside,
         flocks=flocks,
@@ -126,7 +141,7 @@ def bridge(progress: Progress | None = None) -> StormScene:
 
 def bridge_pulled(progress: Progress | None = None) -> EditScene:
     """Figure 2, Barbič 2012: a bridge at rest, free to go on at its end; one mast is pulled across at frame 60."""
-    made, body = _bridge(progress)
+    made = storm_bridge(progress=progress)
     still = np.broadcast_to(made.mesh.vertices, (FRAMES, *made.mesh.vertices.shape))
     top = _mast_tops(made, -1.0)[:1]
     return EditScene(
@@ -134,24 +149,25 @@ def bridge_pulled(progress: Progress | None = None) -> EditScene:
         title="Bridge, one mast pulled",
         description="A bridge at rest; the top of one mast is pulled across at frame 60, and the rest swings along.",
         animation=Animation(made.mesh, still, fps=FPS, skin=made.skin, name="bridge-pulled"),
-        body=body,
+        body=made.body(),
         modes=MODES,
-        moves=(Move(top, PULLED, made.mesh.vertices[top] + PULL),),
+        moves=(Move(top, PULLED, made.mesh.vertices[top] + PULL, "xy"),),
         settings={"ends": "free"},
         camera=made.camera,
         frames_shown=(48, PULLED, 72, 90, 120),
     )
 
 
-def _bridge(progress: Progress | None) -> tuple[Scene, BodySolid]:
+def storm_bridge(*, progress: Progress | None = None) -> Scene:
+    """The built-in bridge, which swings less long here."""
     made = scene("bridge", progress=progress)
-    made = replace(made, damping=(FADING, made.damping[1]))
-    return made, made.body()
+    return replace(made, damping=(FADING, made.damping[1]))
 
 
-def _stormed(body: BodySolid, progress: Progress | None) -> Floats:
+def stormed(body: BodySolid, *, frames: int = FRAMES, progress: Progress | None = None) -> Floats:
+    """Positions (frames, n, 3) [m] of the bridge in the storm, simulated on all of its tets."""
     made = simulate(
-        body, FRAMES, 1 / FPS, force=storm(body), integrator=INTEGRATOR, substeps=SUBSTEPS, progress=progress
+        body, frames, 1 / FPS, force=storm(body), integrator=INTEGRATOR, substeps=SUBSTEPS, progress=progress
     )
     return np.asarray(made.positions)
 
@@ -196,6 +212,9 @@ def _lifted(path: Floats, rest: Floats, girders: Ints, deck: Ints) -> Move:
     """Four places on the girders, a quarter and three quarters along what is wet of each, out of the sea."""
     frame = int(path[:, deck, 2].min(axis=1).argmin())
     x = path[frame]
+    least = float(x[deck, 2].min())
+    if least >= SEA:
+        raise InputError(f"the deck never comes below {least:.3g} m, but the sea is at {SEA} m: it stays dry")
     vertices = []
     for side in (-1.0, 1.0):
         wet = girders[(side * x[girders, 1] > 0) & (x[girders, 2] < SEA)]
@@ -204,10 +223,9 @@ def _lifted(path: Floats, rest: Floats, girders: Ints, deck: Ints) -> Move:
             at = ends[0] + share * (ends[1] - ends[0])
             # of those that stand there a low one: sideways distance counts in full, height by half
             vertices.append(int(wet[(np.abs(x[wet, 0] - at) + 0.5 * x[wet, 2]).argmin()]))
-    height = x[deck, 2].min()
     lowest = deck[x[deck, 2].argmin()]
-    back = (SEA + CLEAR - height) / (rest[lowest, 2] - height)
-    return _eased(np.array(vertices), frame, x, rest, float(back), "z")
+    back = float((SEA + CLEAR - least) / (rest[lowest, 2] - least))
+    return _eased(np.array(vertices), frame, x, rest, back, "z")
 
 
 def _turned_away(path: Floats, rest: Floats, outside: Ints, tops: Ints, group: Flock) -> Move:

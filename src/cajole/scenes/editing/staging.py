@@ -91,10 +91,6 @@ class EditScene:
         editor = self.editor(modes, progress=portion(progress, 0.0, SETTING_UP), **settings)
         return performed(editor, self.moves, progress=portion(progress, SETTING_UP, 1.0))
 
-    def output(self, editor: Editor, *, progress: Progress | None = None) -> Animation:
-        """What an editor of this scene has made of its motion, in the scene's skin."""
-        return self.animation.moved(editor.animation(progress=progress).positions)
-
 
 Maker = Callable[[Progress | None], EditScene]
 
