@@ -16,7 +16,9 @@ HARDER, EASIER = 8.0, 0.2
 # Damping beyond which no step helps: the target cannot be reached.
 HOPELESS = 1e6
 # Damping that is always there: directions that move nothing stay where they are.
-LEAST = 1e-13
+LEAST = 1e-10
+# Steps after which this times the miss is left went too far to learn from.
+MISLED = 2.0
 
 
 @dataclass
@@ -34,10 +36,11 @@ class Aim:
         return len(self.looks)
 
 
-def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: float) -> Aim:
+def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: float, lengths: Array) -> Aim:
     """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
 
-    An unreachable target ends at a bounded x close to it instead of running away.
+    Steps are held back by the squares of x, and learned from by those of lengths @ x. An unreachable target ends at a
+    bounded x close to it instead of running away.
     """
     first = miss(x)
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
@@ -52,7 +55,9 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
         found = miss(now.x + step)
         now.looks.append(float(np.abs(found).max()))
         change = found - now.miss
-        now.jacobian = J + np.outer(change - J @ step, step) / (step @ step)
+        if np.linalg.norm(found) < MISLED * np.linalg.norm(now.miss):
+            along = lengths @ step
+            now.jacobian = J + np.outer(change - J @ step, along @ lengths) / (along @ along)
         if np.linalg.norm(found) < np.linalg.norm(now.miss):
             now.x, now.miss, damping = now.x + step, found, damping * EASIER
         else:

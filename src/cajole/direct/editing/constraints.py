@@ -106,10 +106,9 @@ class Rows:
     def multipliers(self, targets: Array | None = None) -> Array:
         """μ (c,) or (c, q) with C z = targets (c,) or (c, q), the rows' own when None."""
         given = self.targets if targets is None else targets
-        right = given.reshape(len(given), -1)
-        mu = self._solved(right)
-        mu += self._solved(right - self.S @ mu)
-        return mu.reshape(given.shape)
+        x = np.ascontiguousarray(self._scale[: self._count, None] * given.reshape(len(given), -1))
+        kernels.forward(self._L, self._live, x)
+        return self.multipliers_of(x).reshape(given.shape)
 
     def changes(self, multipliers: Array) -> Array:
         """z (T, r) of all frames: one sweep."""
@@ -121,12 +120,27 @@ class Rows:
         """z (r,) or (r, q) of one frame by multipliers (c,) or (c, q), whatever the number of frames."""
         return (self.weights * self.spacetime.response(frame)[self.frames]).T @ multipliers
 
-    def _solved(self, right: Array) -> Array:
-        scale = self._scale[: self._count, None]
-        x = np.ascontiguousarray(scale * right)
-        kernels.substitute(self._L, self._live, x)
-        x *= scale
-        return x
+    def whitened(self, targets: Array) -> Array:
+        """w = L⁻¹ D targets (c,), in which the energy is ½ |w|²; zero in rows that follow from others."""
+        w = np.ascontiguousarray((self._scale[: self._count] * targets)[:, None])
+        kernels.forward(self._L, self._live, w)
+        return w[:, 0]
+
+    def colored(self, w: Array) -> Array:
+        """Targets (c,) of whitened ones, of which later ones follow earlier ones as S wants it."""
+        L = np.tril(self._L[: self._count, : self._count])
+        return (L @ np.where(self._live[: self._count], w, 0.0)) / self._scale[: self._count]
+
+    def multipliers_of(self, w: Array) -> Array:
+        """μ (c, q) of whitened targets (c, q): never larger than their energy asks for, however alike rows are."""
+        mu = np.array(w, order="C")
+        kernels.backward(self._L, self._live, mu)
+        return self._scale[: self._count, None] * mu
+
+    def factor(self, rows: Index) -> Array:
+        """How targets of some rows (k, k) change with their own whitened ones."""
+        block = np.tril(self._L[np.ix_(rows, rows)])
+        return block / self._scale[rows, None]
 
     def _factorise(self, old: int) -> None:
         new = self._count

@@ -120,7 +120,7 @@ class Editor:
         try:
             with blas_threads():
                 held = [self._gripped(key, across) for key in keys]
-                self._now = before.with_held(*held)
+                self._now = before.with_last(*held)
                 self._ledger.follow(self._now)
                 mine = np.concatenate([self._ledger.mine(key) for key in keys])
                 grip = Grip(self.subject, self._ledger.rows, [each.hold for each in held], mine)
@@ -238,6 +238,7 @@ class Editor:
         return self._settle()
 
     def cancelled(self) -> None:
+        """The hand lets go, and everything is as it was before."""
         self._hand = None
         self.restore(self._past.pop())
 
@@ -277,9 +278,8 @@ class Editor:
             return weights
         alone = Rows(self._ledger.spacetime)
         alone.add(hold.frame, weights, np.zeros(3))
-        moves = (
-            hold.directions @ Grip(self.subject, alone, [replace(hold, directions=np.eye(3))], np.arange(3)).jacobian
-        )
+        grip = Grip(self.subject, alone, [replace(hold, directions=np.eye(3))], np.arange(3))
+        moves = hold.directions @ np.linalg.solve(alone.factor(np.arange(3)).T, grip.slopes(grip.y).T).T
         return np.asarray((moves / np.linalg.norm(moves, axis=1, keepdims=True)) @ weights)
 
     def _change(self, frame: int) -> Array:
@@ -304,7 +304,7 @@ class Editor:
                 keys = list(self._now.held)
                 mine = [self._ledger.mine(key) for key in keys]
                 holds = [self._now.held[key].hold for key in keys]
-                self.carry(holds, meet_all(self.subject, self._ledger.rows, holds, mine).x)
+                self.carry(holds, meet_all(self.subject, self._ledger.rows, holds, mine))
                 missed = self._missed()
             return missed
 

@@ -51,13 +51,13 @@ class Hand:
             aimed = [hold.at(target) for hold, target in zip(holds, targets)]
             found = self._grip.meet(aimed)
             far = float(scales(self._grip.subject, aimed).max())
-        self._editor.carry(aimed, found.x)
+        self._editor.carry(aimed, self._grip.linear)
         self._landing = Landing(float(np.abs(found.miss).max()) / far, tuple(look / far for look in found.looks))
         return self._landing
 
     def change(self) -> Array:
         """The linear change (n, 3) of the frame as it is now."""
-        return self._grip.change(self._grip.x)
+        return self._grip.change(self._grip.y)
 
     def positions(self) -> Array:
         """(n, 3) [m] where all vertices of the frame are now."""

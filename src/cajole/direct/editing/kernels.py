@@ -99,23 +99,24 @@ def extend(L, live, old, new, threshold):
 
 
 @njit(cache=True, fastmath=FAST)
-def substitute(L, live, x):
-    """L Lᵀ y = x in place of x (c, q), zero in the rows that were left out."""
+def forward(L, live, x):
+    """L y = x in place of x (c, q), zero in the rows that were left out."""
     c, q = x.shape
     for j in range(c):
-        if not live[j]:
-            for p in range(q):
-                x[j, p] = 0.0
-            continue
         for p in range(q):
             total = x[j, p]
             for k in range(j):
                 total -= L[j, k] * x[k, p]
-            x[j, p] = total / L[j, j]
+            x[j, p] = total / L[j, j] if live[j] else 0.0
+
+
+@njit(cache=True, fastmath=FAST)
+def backward(L, live, x):
+    """Lᵀ y = x in place of x (c, q), zero in the rows that were left out."""
+    c, q = x.shape
     for j in range(c - 1, -1, -1):
         for p in range(q):
-            x[j, p] /= L[j, j]
-        if live[j]:
-            for k in range(j):
-                for p in range(q):
-                    x[k, p] -= L[j, k] * x[j, p]
+            x[j, p] = x[j, p] / L[j, j] if live[j] else 0.0
+        for k in range(j):
+            for p in range(q):
+                x[k, p] -= L[j, k] * x[j, p]

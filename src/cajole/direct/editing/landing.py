@@ -55,15 +55,14 @@ class Landing:
 
 
 def asked(subject: Subject, hold: Hold) -> Array:
-    """(3,) [m] the change that a hold asks for, in the own directions of its frame."""
+    """(3,) [m] the change that would bring a vertex to its target, of which a hold asks for its directions alone."""
     given = subject.given(hold.frame)
-    there = given[hold.vertex] if hold.other < 0 else given[hold.vertex] - given[hold.other]
-    return (hold.target - there) @ subject.turn(hold.frame)
+    return hold.target - (given[hold.vertex] if hold.other < 0 else given[hold.vertex] - given[hold.other])
 
 
 def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
     """(k,) [m] how far each hold takes its vertex; at least a share of the farthest, and more than rounding."""
-    far = np.array([np.linalg.norm(asked(subject, hold)) for hold in holds])
+    far = np.array([np.linalg.norm(hold.directions @ asked(subject, hold)) for hold in holds])
     return np.maximum(far, max(FAINT * far.max(initial=0.0), NUDGE * subject.size))
 
 
@@ -76,63 +75,69 @@ def misses(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
     turn, out = subject.turn(frame), list[Array]()
     for hold, moved in zip(holds, seen):
         there = moved - next(others) if hold.other >= 0 else moved
-        out.append(hold.directions @ (turn @ (there - asked(subject, hold))))
+        out.append(hold.directions @ (turn @ there - asked(subject, hold)))
     return np.concatenate(out)
 
 
 class Grip:
     """Holds of one frame with the hand on them.
 
-    rows: all rows of the edit; mine: which of them belong to the holds, in order. The linear change of the frame is
-    base + Σ x_k unit_k, x the linear targets of these rows; everything else stays as it is.
+    rows: all rows of the edit; mine: which of them belong to the holds, in order. Unknowns are the whitened targets y
+    of these rows, whose squares are the energy: rows that are nearly alike, as those of neighbouring vertices, then do
+    no harm. The linear change of the frame is base + Σ y_k unit_k.
     """
 
     def __init__(self, subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Index):
         self.subject, self.holds, self.frame = subject, list(holds), holds[0].frame
-        targets = np.zeros((len(rows), len(mine) + 1))
-        targets[:, 0] = rows.targets
-        targets[mine, 0] = 0.0
-        targets[mine, np.arange(1, len(mine) + 1)] = 1.0
-        made = subject.fields(rows.change(self.frame, rows.multipliers(targets)))
+        self._rows, self._mine, self._w = rows, mine, rows.whitened(rows.targets)
+        self.y = self._w[mine]
+        w = np.zeros((len(rows), len(mine) + 1))
+        w[:, 0] = self._w
+        w[mine, 0] = 0.0
+        w[mine, np.arange(1, len(mine) + 1)] = 1.0
+        made = subject.fields(rows.change(self.frame, rows.multipliers_of(w)))
         self._base, self._units = made[0], np.ascontiguousarray(made[1:].reshape(len(mine), -1))
-        self.x = rows.targets[mine].copy()
+        self._lengths = rows.factor(mine)
         self._jacobian: Array | None = None
 
-    def change(self, x: Array) -> Array:
-        """(n, 3) the linear change of the frame."""
-        return self._base + (x @ self._units).reshape(self._base.shape)
-
-    def miss(self, x: Array) -> Array:
-        return misses(self.subject, self.holds, self.change(x))
-
     @property
-    def jacobian(self) -> Array:
-        """∂miss/∂x at x, by differences."""
-        if self._jacobian is None:
-            self._jacobian = self.slopes(self.x)
-        return self._jacobian
+    def linear(self) -> Array:
+        """The targets of the holds' rows, which are the last ones: others keep theirs."""
+        self._w[self._mine] = self.y
+        return self._rows.colored(self._w)[self._mine]
 
-    def slopes(self, x: Array) -> Array:
-        nudge = NUDGE * self.subject.size
-        here = self.miss(x)
-        return np.stack([(self.miss(x + step) - here) / nudge for step in nudge * np.eye(len(x))], axis=1)
+    def change(self, y: Array) -> Array:
+        """(n, 3) the linear change of the frame."""
+        return self._base + (y @ self._units).reshape(self._base.shape)
+
+    def miss(self, y: Array) -> Array:
+        """How far the rows are from what their holds ask for [m]."""
+        return misses(self.subject, self.holds, self.change(y))
+
+    def slopes(self, y: Array) -> Array:
+        """∂miss/∂y, by differences that move no vertex by more than a nudge."""
+        farthest = np.abs(self._units).max(axis=1, initial=0.0)
+        nudges = np.where(farthest > 0.0, NUDGE * self.subject.size / np.maximum(farthest, 1e-300), 1.0)
+        here = self.miss(y)
+        return np.stack([(self.miss(y + step) - here) / nudge for nudge, step in zip(nudges, np.diag(nudges))], axis=1)
 
     def meet(self, holds: Sequence[Hold]) -> Aim:
         """Bring the same holds to other targets."""
         self.holds = list(holds)
         tolerance = LANDED * float(scales(self.subject, holds).max())
-        first = self.x
-        found = aim(self.miss, first, self.jacobian, tolerance)
+        if self._jacobian is None:
+            self._jacobian = self.slopes(self.y)
+        found = aim(self.miss, self.y, self._jacobian, tolerance, self._lengths)
         if np.abs(found.miss).max() > tolerance and found.looks[0] > FAR * self.subject.size:
-            again = self._stepwise(first, tolerance)
+            again = self._stepwise(self.y, tolerance)
             again.looks = found.looks + again.looks
             found = min(found, again, key=lambda each: float(np.linalg.norm(each.miss)))
-        self.x, self._jacobian = found.x, found.jacobian
+        self.y, self._jacobian = found.x, found.jacobian
         return found
 
-    def _stepwise(self, x: Array, tolerance: float) -> Aim:
-        """From x to the target in parts of the way, with differences taken anew: large bends need it."""
-        gap, J, looks = self.miss(x), self.slopes(x), list[float]()
+    def _stepwise(self, y: Array, tolerance: float) -> Aim:
+        """From y to the target in parts of the way, with differences taken anew: large bends need it."""
+        gap, J, looks = self.miss(y), self.slopes(y), list[float]()
         part = ROUGHLY * float(np.abs(gap).max()) / PARTS
         for left in np.linspace(1.0, 0.0, PARTS + 1)[1:]:
 
@@ -142,33 +147,37 @@ class Grip:
                 return whole - rest
 
             near = tolerance if left == 0.0 else max(tolerance, part)
-            found = aim(miss, x, J, near)
+            found = aim(miss, y, J, near, self._lengths)
             missed = np.abs(found.miss).max() > near
-            x, J = found.x, self.slopes(found.x) if missed and left > 0.0 else found.jacobian
-        return Aim(x, self.miss(x), J, looks)
+            y, J = found.x, self.slopes(found.x) if missed and left > 0.0 else found.jacobian
+        return Aim(y, self.miss(y), J, looks)
 
 
-def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[Index]) -> Aim:
-    """Bring holds of any frames where they belong, by the linear targets of their rows `mine`."""
+def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[Index]) -> Array:
+    """The linear targets of the rows `mine` of holds of any frames that bring these where they belong."""
     frames = sorted({hold.frame for hold in holds})
     at = {frame: [k for k, hold in enumerate(holds) if hold.frame == frame] for frame in frames}
     every = np.concatenate(list(mine))
     # the unknowns are the rows of the holds one after another; those of a frame among them
     starts = np.concatenate([[0], np.cumsum([len(rows_of) for rows_of in mine])])
     among = {frame: np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at[frame]]) for frame in frames}
-    unit = np.repeat(scales(subject, holds), [len(rows_of) for rows_of in mine])
+    unit, w = np.repeat(scales(subject, holds), [len(rows_of) for rows_of in mine]), rows.whitened(rows.targets)
     J = np.zeros((len(every), len(every)))
     for frame in frames:
-        grip = Grip(subject, rows, [holds[k] for k in at[frame]], every[among[frame]])
-        J[np.ix_(among[frame], among[frame])] = grip.jacobian
+        here = among[frame]
+        grip = Grip(subject, rows, [holds[k] for k in at[frame]], every[here])
+        # by the targets of a frame's own rows alone; how whitened ones move those of all frames is known
+        J[np.ix_(here, here)] = np.linalg.solve(rows.factor(every[here]).T, grip.slopes(grip.y).T).T
+    lengths = rows.factor(every)
+    J = (J / unit[:, None]) @ lengths
 
-    def miss(x: Array) -> Array:
-        targets = rows.targets.copy()
-        targets[every] = x
-        multipliers, out = rows.multipliers(targets), np.empty(len(x))
+    def miss(y: Array) -> Array:
+        w[every] = y
+        multipliers, out = rows.multipliers_of(w[:, None])[:, 0], np.empty(len(y))
         z = np.stack([rows.change(frame, multipliers) for frame in frames], axis=1)
         for frame, change in zip(frames, subject.fields(z)):
             out[among[frame]] = misses(subject, [holds[k] for k in at[frame]], change)
         return out / unit
 
-    return aim(miss, rows.targets[every].copy(), J / unit[:, None], LANDED)
+    w[every] = aim(miss, w[every].copy(), J, LANDED, lengths).x
+    return rows.colored(w)[every]

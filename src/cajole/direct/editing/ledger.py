@@ -34,9 +34,16 @@ class State:
     settings: Settings
 
     def with_held(self, *more: Held) -> State:
+        """With more held, or the same elsewhere."""
         return replace(self, held={**self.held, **{each.hold.key: each for each in more}})
 
+    def with_last(self, *more: Held) -> State:
+        """With more held, after everything else: a hand moves the last rows."""
+        mine = {each.hold.key: each for each in more}
+        return replace(self, held={**{k: each for k, each in self.held.items() if k not in mine}, **mine})
+
     def without(self, key: Key) -> State:
+        """With one hold less."""
         return replace(self, held={k: each for k, each in self.held.items() if k != key})
 
 
@@ -58,18 +65,14 @@ class Ledger:
         if state.settings != self._settings:
             rows, contacts = self._begun(state.settings)
             self._settings, self.rows, self._contacts, self._order = state.settings, rows, contacts, []
-        wanted = {id(held.weights) for held in state.held.values()}
-        keep = [id(held.weights) in wanted for held in self._order]
+        wanted = list(state.held.values())
+        keep = _kept(self._order, wanted)
         if not all(keep):
             marks = [np.full(len(held.linear), mark) for held, mark in zip(self._order, keep)]
             self.rows.remove(np.concatenate([np.ones(self._contacts, dtype=bool), *marks]))
-        there = {id(held.weights) for held, mark in zip(self._order, keep) if mark}
-        by_weights = {id(held.weights): held for held in state.held.values()}
-        self._order = [by_weights[id(held.weights)] for held, mark in zip(self._order, keep) if mark]
-        for held in state.held.values():
-            if id(held.weights) not in there:
-                self.rows.add(held.hold.frame, held.weights, held.linear)
-                self._order.append(held)
+        for held in wanted[sum(keep) :]:
+            self.rows.add(held.hold.frame, held.weights, held.linear)
+        self._order = wanted
         if self._order:
             self.rows.targets[self._contacts :] = np.concatenate([held.linear for held in self._order])
 
@@ -118,3 +121,12 @@ class Ledger:
         if not keep.all():
             rows.remove(keep)
         return rows, len(rows)
+
+
+def _kept(there: list[Held], wanted: list[Held]) -> list[bool]:
+    """Which of the rows that are there begin those that are wanted, in their order; the others must be added anew."""
+    keep, found = list[bool](), 0
+    for held in there:
+        keep.append(found < len(wanted) and held.weights is wanted[found].weights)
+        found += keep[-1]
+    return keep

@@ -50,6 +50,7 @@ def edit(
     contacts: Contacts | None = None,
     cluster: bool = True,
     whole: bool = False,
+    fixed: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Editor:
     """An editor of a finished animation: its changes are the least forces over space and time, eq. (2).
@@ -63,7 +64,8 @@ def edit(
     window: (first, last) frames, and region: vertices, outside of which nothing changes.
     warp: "composition", or "additive", the paper's own form. contacts: those that the edit keeps, the animation's own
     when None; cluster: whether one stands for all of the same patch in the energy (the warp keeps each of them).
-    whole: whether a body that is not held may also move as a whole.
+    whole: whether a body that is not held may also move as a whole. fixed: vertices that the body made for an animation
+    holds, when none is given.
     Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
     """
     checks.require_instance(animation, Animation, "animation")
@@ -79,7 +81,7 @@ def edit(
         checks.require_instance(contacts, Contacts, "contacts")
         contacts.require_within(animation.frames, animation.n)
         animation = replace(animation, contacts=contacts)
-    fit = _fit(animation, body)
+    fit = _fit(animation, body, fixed)
     inside = None if region is None else _region(region, animation.n)
     if inside is not None:
         fit = _restricted(fit, inside)
@@ -117,10 +119,12 @@ class _Fit:
         return np.asarray(W @ shapes.reshape(W.shape[1], -1)).reshape(3 * W.shape[0], -1)
 
 
-def _fit(animation: Animation, body: Body | BodyAround | None) -> _Fit:
+def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike | None) -> _Fit:
     mesh, made = animation.mesh, body is None
     if body is None:
-        body = BodySolid(mesh) if isinstance(mesh, MeshTet) else body_around(mesh)
+        body = BodySolid(mesh, fixed=fixed) if isinstance(mesh, MeshTet) else body_around(mesh, fixed=fixed)
+    elif fixed is not None:
+        raise InputError("fixed is for a body that is made here; the one that was given says itself what it holds")
     around = body if isinstance(body, BodyAround) else None
     inner: object = around.body if around is not None else body
     if not isinstance(inner, Body):
