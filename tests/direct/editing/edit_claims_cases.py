@@ -72,6 +72,17 @@ def waving() -> tuple[cj.BodyShell, cj.Animation]:
     return body, cj.Animation(mesh, np.stack(frames), fps=30)
 
 
+@cache
+def drawn() -> tuple[cj.BodyAround, cj.Animation]:
+    """A closed surface without a body of its own, that turns and pulses; a solid is put around it."""
+    hull = box_tets(6, 2, 2, size=(1.2, 0.4, 0.4)).surface
+    used = np.unique(hull.triangles)
+    mesh = cj.MeshTri(hull.vertices[used], np.searchsorted(used, hull.triangles))
+    times = np.linspace(0, 1, 30)
+    frames = [(1 + 0.1 * np.sin(5 * t)) * mesh.vertices @ turned((0.0, 0.0, 1.0), 2 * t).T for t in times]
+    return cj.body_around(mesh), cj.Animation(mesh, np.stack(frames), fps=30)
+
+
 def turned(axis: tuple[float, float, float], angle: float) -> Array:
     """The rotation (3, 3) by an angle [rad] about an axis (Rodrigues)."""
     a = np.asarray(axis) / np.linalg.norm(axis)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from edit_claims_cases import Array, flying, inverted, swinging, tip, waving
+from edit_claims_cases import Array, drawn, flying, inverted, swinging, tip, waving
 
 import cajole as cj
 
-Case = tuple[cj.BodySolid | cj.BodyShell, cj.Animation]
-CASES: dict[str, Callable[[], Case]] = {"held": swinging, "flying": flying, "sheet": waving}
+Case = tuple[cj.BodySolid | cj.BodyShell | cj.BodyAround, cj.Animation]
+CASES: dict[str, Callable[[], Case]] = {"held": swinging, "flying": flying, "sheet": waving, "drawn": drawn}
 CASES["inverted"] = lambda: (swinging()[0], inverted(swinging()[1]))
 CASES["inverted-flying"] = lambda: (flying()[0], inverted(flying()[1]))
 
@@ -70,7 +70,7 @@ def test_pinned_where_it_is_identity(name: str, warp: str) -> None:
     np.testing.assert_array_equal(editor.animation().positions, motion.positions)
 
 
-@pytest.mark.parametrize("name", ["held", "flying", "sheet"])
+@pytest.mark.parametrize("name", ["held", "flying", "sheet", "drawn"])
 def test_window_identity(name: str) -> None:
     body, motion = with_negative_zeros(CASES[name]())
     editor = cj.edit(motion, body, 20, window=(8, 20))
@@ -82,7 +82,7 @@ def test_window_identity(name: str) -> None:
     assert all(same_bytes(editor.positions(i), motion.positions[i]) for i in outside)
 
 
-@pytest.mark.parametrize("name", ["held", "flying", "sheet"])
+@pytest.mark.parametrize("name", ["held", "flying", "sheet", "drawn"])
 def test_region_identity(name: str) -> None:
     """Vertices outside of the region keep their bytes, those inside move, and the drag lands."""
     body, motion = with_negative_zeros(CASES[name]())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from edit_claims_cases import LONG, bending, flying, long_beam, swinging, tip, turned
+from edit_claims_cases import LONG, bending, drawn, flying, long_beam, swinging, tip, turned
 
 import cajole as cj
 
@@ -145,3 +145,24 @@ def test_turned_world_agreement() -> None:
     one.drag(vertex, 13, motion.positions[13][vertex] + shift)
     two.drag(vertex, 13, other.positions[13][vertex] + R @ shift)
     np.testing.assert_allclose(two.animation().positions, one.animation().positions @ R.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_drawn_surface_lands_claim(made: bool) -> None:
+    """Triangles from anywhere, in a solid put around them, by hand or by `edit`, are edited as a body is."""
+    around, motion = drawn()
+    editor = cj.edit(motion, None if made else around, 30)
+    goal = motion.positions[14][tip(motion)] + [0.0, 0.1, 0.1]
+    assert editor.drag(tip(motion), 14, goal).reached
+    np.testing.assert_allclose(editor.animation().positions[14, tip(motion)], goal, atol=1e-3 * 0.14)
+
+
+def test_body_made_for_the_motion_claim() -> None:
+    """Without a body, tets get one that swings a few times while the motion plays."""
+    _, motion = swinging()
+    editor = cj.edit(motion, None, 30)
+    swings = np.sqrt(editor.subject.eigenvalues[0]) / (2 * np.pi) * motion.duration
+    assert 1.0 < swings < 10.0
+    goal = motion.positions[14][tip(motion)] + [0.0, 0.1, 0.1]
+    assert editor.drag(tip(motion), 14, goal).reached
+    np.testing.assert_allclose(editor.animation().positions[14, tip(motion)], goal, atol=1e-3 * 0.14)
