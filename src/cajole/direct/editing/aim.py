@@ -19,6 +19,8 @@ HOPELESS = 1e6
 LEAST = 1e-10
 # Steps after which this times the miss is left went too far to learn from.
 MISLED = 2.0
+# A step that makes x GROWTH times as large and leaves STUCK of the miss runs away from a target out of reach.
+GROWTH, STUCK = 1.2, 0.9
 
 
 @dataclass
@@ -59,7 +61,16 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
             along = lengths @ step
             now.jacobian = J + np.outer(change - J @ step, along @ lengths) / (along @ along)
         if np.linalg.norm(found) < np.linalg.norm(now.miss):
+            running_away = _running_away(now, step, found)
             now.x, now.miss, damping = now.x + step, found, damping * EASIER
+            if running_away:
+                break
         else:
             damping = max(1.0, damping * HARDER)
     return now
+
+
+def _running_away(now: Aim, step: Array, found: Array) -> bool:
+    size = np.linalg.norm(now.x)
+    grown = size > 0.0 and np.linalg.norm(now.x + step) > GROWTH * size
+    return bool(grown and np.linalg.norm(found) > STUCK * np.linalg.norm(now.miss))
