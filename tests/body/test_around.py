@@ -70,6 +70,8 @@ def test_held_cells_identity(around):
     tail = int(mesh.nearest((0, 0, 0)))
     held = body_around(mesh, STUFF, resolution=16, fixed=[tail], damping=(0.1, 0.2))
     assert len(held.body.fixed) == 8
+    assert held.fixed.tolist() == [tail]
+    assert len(around.fixed) == 0
     cell = held.body.vertices[held.body.fixed]
     assert (cell.min(axis=0) <= mesh.vertices[tail]).all()
     assert (cell.max(axis=0) >= mesh.vertices[tail]).all()

@@ -32,6 +32,11 @@ class BodyAround:
     body: BodySolid
     embedding: Embedding
 
+    @property
+    def fixed(self) -> Index:
+        """The vertices of the triangles that are held: all corners of their tets are."""
+        return np.flatnonzero(np.isin(self.embedding.corners, self.body.fixed).all(axis=1))
+
 
 def body_around(
     mesh: MeshTri,

@@ -13,6 +13,7 @@ __all__ = ["EditScene", "Move", "Prop", "edit_scene", "edit_scene_names"]
 
 # name -> the module of this package and its maker, called as maker(progress); a new scene needs these two and a line
 _MAKERS: dict[str, tuple[str, str]] = {
+    "bird": ("bird", "bird"),
     "bridge": ("bridge", "bridge"),
     "bridge-pulled": ("bridge", "bridge_pulled"),
     "curtain": ("curtain", "curtain"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
-from cajole.body import Body
+from cajole.body import Body, BodyAround
 from cajole.checks import count, index_array, real_array
 from cajole.direct import Editor, edit
 from cajole.errors import InputError
@@ -65,7 +65,7 @@ class EditScene:
     title: str
     description: str
     animation: Animation
-    body: Body
+    body: Body | BodyAround
     modes: int
     moves: tuple[Move, ...]
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,0 +1,267 @@
+"""The seagull's mesh: 664 vertices and 1324 triangles in one piece, welded as artists weld.
+
+Wings are double sheets welded to the sides of the body, so that four triangles share each edge there; the tail is a
+single sheet on the last ring; eyes are balls that hang on a triangle inside the head; feet are wedges under the belly.
+A pose bends and twists wings and tail along their length without stretching them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.spatial.transform import Rotation
+
+from cajole.mesh import MeshTri
+from cajole.scenes.recipe import smoothstep
+from cajole.scenes.sdf import Floats, Ints
+
+# rings of the body from the tail to the beak [m]: x, height of the middle, half width, half height
+RINGS = np.array(
+    [
+        (-0.62, 0.030, 0.045, 0.020), (-0.54, 0.020, 0.075, 0.045), (-0.45, 0.010, 0.105, 0.075),
+        (-0.36, 0.000, 0.130, 0.100), (-0.27, -0.005, 0.150, 0.120), (-0.18, -0.010, 0.160, 0.135),
+        (-0.09, -0.010, 0.165, 0.145), (0.00, -0.010, 0.168, 0.150), (0.09, -0.008, 0.165, 0.150),
+        (0.18, -0.005, 0.155, 0.145), (0.27, 0.000, 0.140, 0.135), (0.34, 0.015, 0.122, 0.125),
+        (0.40, 0.040, 0.108, 0.115), (0.46, 0.070, 0.100, 0.110), (0.52, 0.100, 0.103, 0.112),
+        (0.58, 0.125, 0.110, 0.115), (0.64, 0.135, 0.108, 0.110), (0.70, 0.130, 0.090, 0.092),
+        (0.75, 0.118, 0.062, 0.065), (0.79, 0.108, 0.036, 0.040), (0.86, 0.100, 0.026, 0.031),
+        (0.92, 0.088, 0.017, 0.023),
+    ]
+)  # fmt: skip
+SIDES = 12
+# both ends, behind the first and before the last ring [m]
+ENDS = ((-0.64, 0.0, 0.03), (0.965, 0.0, 0.066))
+# of a wing: which rings its root is welded to, leading one first; stations from root to tip; length [m]
+ROOT, STATIONS, SPAN = tuple(range(10, 3, -1)), 13, 1.44
+CHORD = len(ROOT)
+# along the span: front and back edge [m]
+EDGES = np.array(
+    [
+        (0.0, 0.27, -0.27),
+        (0.2, 0.33, -0.21),
+        (0.42, 0.37, -0.12),
+        (0.7, 0.22, -0.10),
+        (0.9, 0.03, -0.13),
+        (1.0, -0.13, -0.19),
+    ]
+)
+# thickness at root and tip [m]; what share of it lies below
+THICK, BELOW = (0.055, 0.010), 0.35
+# of the tail: rows behind the body, across, length, half width at its end, and how far its sides hang [m]
+ROWS, ACROSS, LENGTH, WIDE, HANG = 8, SIDES // 2 + 1, 0.40, 0.21, 0.02
+# eyes: centre [m] on the left, radius, and the ring and side of the head that they hang on
+EYE, EYEBALL, SOCKET = (0.652, 0.098, 0.168), 0.021, (15, 1)
+# of the points of an eyeball the one at -y, inside the head
+INNERMOST = 3
+# feet: ring and side under the belly on the left, and the two far corners [m]
+FOOT, TOES = (3, 8), ((-0.52, 0.055, -0.100), (-0.56, 0.085, -0.070))
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Angles in degrees. A wing rises at its shoulder, bends at its wrist and twists (nose up) towards its tip; the
+    tail rises, and is spread by a share of its width.
+    """
+
+    shoulder: float = 14.0
+    wrist: float = -20.0
+    twist: float = 0.0
+    tail: float = 0.0
+    spread: float = 1.0
+
+
+@cache
+def gull_mesh() -> MeshTri:
+    """The bird at rest, gliding."""
+    return MeshTri(gull_points(Pose()), _triangles())
+
+
+def gull_points(pose: Pose) -> Floats:
+    """(664, 3) [m] of a pose about the middle of the body, beak along x, left along y."""
+    body = _body()
+    left = _wing(pose)
+    eye = np.asarray(EYE) + EYEBALL * _ball()[0]
+    toes = np.array(TOES)
+    mirror = np.array([1.0, -1.0, 1.0])
+    return np.vstack([body, left, mirror * left, _tail(body, pose), eye, mirror * eye, toes, mirror * toes])
+
+
+def landmarks() -> dict[str, int]:
+    """Vertices by name: edges of the left wing at its wrist and its tip, and of the tail at its end and its root."""
+    first, wrist = first_of_parts(), 5
+    left = first["left"]
+    tail = first["tail"]
+    return {
+        "wrist front": wing_number(wrist, 0) + left,
+        "wrist back": wing_number(wrist, CHORD - 1) + left,
+        "tip front": wing_number(STATIONS, 0) + left,
+        "tip back": wing_number(STATIONS, CHORD - 1) + left,
+        "tail left": tail + (ROWS - 1) * ACROSS,
+        "tail right": tail + ROWS * ACROSS - 1,
+        "tail end": tail + (ROWS - 1) * ACROSS + ACROSS // 2,
+        "tail root": ACROSS // 2,
+    }
+
+
+def first_of_parts() -> dict[str, int]:
+    """The first vertex of each part after the body."""
+    names = ("left", "right", "tail", "left eye", "right eye", "toes")
+    body, ball = len(RINGS) * SIDES + 2, len(_ball()[0])
+    sizes = (body, wing_count(), wing_count(), ROWS * ACROSS, ball, ball)
+    return dict(zip(names, np.cumsum(sizes).tolist()))
+
+
+def _body() -> Floats:
+    """Rings around x, side k at k · 30 degrees from the left upwards, then the two ends."""
+    x, z, wide, high = (column[:, None] for column in RINGS.T)
+    turn = 2 * np.pi * np.arange(SIDES) / SIDES
+    rings = np.stack([x + 0 * turn, wide * np.cos(turn), z + high * np.sin(turn)], axis=2)
+    return np.vstack([rings.reshape(-1, 3), ENDS])
+
+
+def wing_count() -> int:
+    return (STATIONS - 1) * 2 * (CHORD - 1) + CHORD
+
+
+def wing_number(station: int, place: int, below: bool = False) -> int:
+    """The vertex of a station from 1 and a place from the front; between the edges there is one above and one below."""
+    at = (station - 1) * 2 * (CHORD - 1)
+    return at + place + (CHORD - 1 if below and 0 < place < CHORD - 1 and station < STATIONS else 0)
+
+
+def _wing(pose: Pose) -> Floats:
+    """The left wing without its root: stations of places above, then the inner ones below; one sheet at the tip."""
+    s = np.linspace(0.0, 1.0, 10 * STATIONS + 1)
+    rise = np.radians(pose.shoulder + pose.wrist * smoothstep(0.2, 0.6, s))
+    middle = 0.5 * (rise[1:] + rise[:-1])
+    out, up = (np.concatenate([[0.0], SPAN / (10 * STATIONS) * np.cumsum(f(middle))]) for f in (np.cos, np.sin))
+    at = slice(10, None, 10)
+    s, rise, out, up = s[at], rise[at], out[at], up[at]
+    front, back = (PchipInterpolator(EDGES[:, 0], EDGES[:, k])(s) for k in (1, 2))
+    u = np.linspace(0.0, 1.0, CHORD)
+    x = front[:, None] + (back - front)[:, None] * u
+    arch = (THICK[0] + (THICK[1] - THICK[0]) * s)[:, None] * 4.0 * u * (1.0 - u)
+    quarter = (0.75 * front + 0.25 * back)[:, None]
+    twist = np.radians(pose.twist * s)[:, None]
+    side = RINGS[list(ROOT)]
+    places = []
+    for height in (arch, -BELOW * arch):
+        forward = (x - quarter) * np.cos(twist) - height * np.sin(twist)
+        lifted = (x - quarter) * np.sin(twist) + height * np.cos(twist)
+        y = side[:, 2] + out[:, None] - lifted * np.sin(rise)[:, None]
+        z = side[:, 1] * (1.0 - s)[:, None] + up[:, None] + lifted * np.cos(rise)[:, None]
+        places.append(np.stack([quarter + forward, y, z], axis=2))
+    above, below = places
+    rows = [np.vstack([above[k], below[k, 1:-1]]) for k in range(STATIONS - 1)]
+    # the tip is one sheet, in the middle of what both would be
+    return np.vstack([*rows, 0.5 * (above[-1] + below[-1])])
+
+
+def _tail(body: Floats, pose: Pose) -> Floats:
+    """Rows behind the first ring: from its upper half to a flat fan with a rounded end."""
+    root = body[:ACROSS]
+    side = 1.0 - np.arange(ACROSS) / (ACROSS // 2)
+    share = (np.arange(ROWS) + 1.0)[:, None] / ROWS
+    flat = smoothstep(0.0, 0.5, share)
+    length = LENGTH * (1.0 - 0.12 * side**2) * share
+    wide = RINGS[0, 2] + (pose.spread * WIDE - RINGS[0, 2]) * share
+    y = root[:, 1] * (1.0 - flat) + wide * side * flat
+    z = root[:, 2] * (1.0 - flat) + (RINGS[0, 1] - HANG * side**2 * share) * flat
+    rise = np.radians(pose.tail) * share
+    return np.stack([root[0, 0] - length * np.cos(rise), y, z + length * np.sin(rise)], axis=2).reshape(-1, 3)
+
+
+def _ball() -> tuple[Floats, Ints]:
+    """An octahedron halved once: 18 points on the unit ball, and 32 triangles that face outwards."""
+    points = [np.array(p, dtype=float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
+    number: dict[tuple[int, int], int] = {}
+
+    def between(i: int, j: int) -> int:
+        key = (min(i, j), max(i, j))
+        if key not in number:
+            number[key] = len(points)
+            points.append((points[i] + points[j]) / np.linalg.norm(points[i] + points[j]))
+        return number[key]
+
+    faces = []
+    for i in (0, 1):
+        for j in (2, 3):
+            for k in (4, 5):
+                outward = np.dot(np.cross(points[i], points[j]), points[k]) > 0
+                a, b, c = (i, j, k) if outward else (i, k, j)
+                d, e, f = between(a, b), between(b, c), between(c, a)
+                faces += [(a, d, f), (d, b, e), (f, e, c), (d, e, f)]
+    return np.array(points), np.array(faces)
+
+
+def _triangles() -> Ints:
+    first = first_of_parts()
+    ball = _ball()[1]
+    parts = [_body_triangles()]
+    for at, side, flip in ((first["left"], 0, False), (first["right"], SIDES // 2, True)):
+        faces = _wing_triangles(at, side)
+        parts.append(faces[:, ::-1] if flip else faces)
+    parts.append(_tail_triangles(first["tail"]))
+    ring, side = SOCKET
+    for at, k, faces in ((first["left eye"], side, ball), (first["right eye"], SIDES // 2 - side, ball[:, ::-1])):
+        parts += [faces + at, np.array([[ring * SIDES + k, (ring + 1) * SIDES + k, at + INNERMOST]])]
+    ring, side = FOOT
+    for at, k in ((first["toes"], side), (first["toes"] + 2, 3 * SIDES // 2 - side)):
+        z, a, b = ((ring + d) * SIDES + k for d in (-1, 0, 1))
+        c, d = at, at + 1
+        parts.append(np.array([[a, b, c], [b, a, d], [a, c, d], [b, d, c], [z, a, c]]))
+    return np.vstack(parts)
+
+
+def _body_triangles() -> Ints:
+    i, k = (index.ravel() for index in np.indices((len(RINGS) - 1, SIDES)))
+    a, b = i * SIDES + k, i * SIDES + (k + 1) % SIDES
+    c, d = a + SIDES, b + SIDES
+    k = np.arange(SIDES)
+    after, last, tail = (k + 1) % SIDES, (len(RINGS) - 1) * SIDES, len(RINGS) * SIDES
+    caps = [
+        np.column_stack([after, k, np.full(SIDES, tail)]),
+        np.column_stack([last + k, last + after, np.full(SIDES, tail + 1)]),
+    ]
+    return np.vstack([np.column_stack([a, b, c]), np.column_stack([b, d, c]), *caps])
+
+
+def _wing_triangles(first: int, side: int) -> Ints:
+    """Both sheets of a wing that is welded to `side` of the rings, as the left one faces."""
+    root = np.array([ring * SIDES + side for ring in ROOT])
+    faces = []
+    for below in (False, True):
+        rows = [root] + [
+            np.array([first + wing_number(station, place, below) for place in range(CHORD)])
+            for station in range(1, STATIONS + 1)
+        ]
+        for station, (near, far) in enumerate(pairwise(rows)):
+            a, b, c, d = near[:-1], near[1:], far[:-1], far[1:]
+            # both sheets have their root, their tip and their edges in common: in two corners only one of the
+            # diagonals keeps their triangles apart
+            other = np.zeros(len(a), dtype=bool)
+            other[0], other[-1] = station == 0, station == STATIONS - 1
+            one = np.where(other[:, None], np.column_stack([a, c, d]), np.column_stack([a, c, b]))
+            two = np.where(other[:, None], np.column_stack([a, d, b]), np.column_stack([b, c, d]))
+            sheet = np.vstack([one, two])
+            faces.append(sheet if not below else sheet[:, ::-1])
+    return np.vstack(faces)
+
+
+def _tail_triangles(first: int) -> Ints:
+    rows = [np.arange(ACROSS)] + [first + ACROSS * row + np.arange(ACROSS) for row in range(ROWS)]
+    faces = []
+    for near, far in pairwise(rows):
+        a, b, c, d = near[:-1], near[1:], far[:-1], far[1:]
+        faces += [np.column_stack([a, c, b]), np.column_stack([b, c, d])]
+    return np.vstack(faces)
+
+
+def turned(points: Floats, angle: float, axis: Floats, centre: Floats) -> Floats:
+    """Points (k, 3) turned by an angle [degrees] about an axis through a centre."""
+    turn = Rotation.from_rotvec(np.radians(angle) * axis / np.linalg.norm(axis))
+    return np.asarray(centre + turn.apply(points - centre))
