@@ -12,6 +12,7 @@ from cajole.cli.gallery.page import page
 from cajole.cli.saving import glb_options
 from cajole.errors import SolveError
 from cajole.scenes import scene_names
+from cajole.scenes.editing import edit_scene_names
 
 
 def entry(name, folder, **changes):
@@ -27,7 +28,7 @@ def entry(name, folder, **changes):
 
 
 def test_every_item_is_a_scene_or_a_shot_identity():
-    assert set(items.ITEMS) - {"flower-eight"} <= set(scene_names())
+    assert set(items.ITEMS) - {"flower-eight"} <= {*scene_names(), *edit_scene_names()}
     assert set(command.SLOWEST_FIRST) == set(items.ITEMS)
 
 

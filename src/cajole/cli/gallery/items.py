@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cajole.direct import edit
 from cajole.dynamics import modes, pose, simulate
 from cajole.progress import Progress
 from cajole.scenes import Scene, scene, shots, steering
+from cajole.scenes.editing import edit_scene
 from cajole.scenes.steering.staging import takes
 
 Array = NDArray[np.float64]
@@ -118,6 +119,24 @@ def beam(progress: Progress | None) -> DemoItem:
     )
     seconds = time.perf_counter() - stage.started
     return replace(swing, title="Edited beam", story=story, verb="edit", animation=edited, seconds=seconds)
+
+
+@item("twist")
+def twist(progress: Progress | None) -> DemoItem:
+    """Four corners of one frame, dragged two turns around; the rest of the motion is what follows from that."""
+    started = time.perf_counter()
+    stage = edit_scene("twist")
+    editor = stage.edited(progress=progress)
+    every = -(-stage.animation.frames // FRAMES)
+    made = editor.animation()
+    shown = replace(made, positions=made.positions[::every], fps=made.fps / every)
+    body, missed = cast(BodySolid, stage.body), max(editor.report.missed.values())
+    story = (
+        f"A beam that did nothing. In {len(stage.moves)} small drags four corners are turned by 720 degrees in one "
+        f"frame; they land within {100 * missed:.1g} % of the size, and the motion before and after follows."
+    )
+    frequencies, seconds = modes(body, 3).frequencies, time.perf_counter() - started
+    return DemoItem("Twisted beam", story, "edit", shown, body, frequencies, seconds, stage.camera)
 
 
 @item("dinosaur")

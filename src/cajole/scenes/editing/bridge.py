@@ -249,12 +249,13 @@ def _way_back(points: Floats, rest: Floats, birds: Floats) -> float:
     """The least share of the way to rest on which points (n, 3) are out of reach of birds (k, 3), and clear.
 
     A point r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the greater s of the two.
+    Points that rest already have no way to go.
     """
     r = (points[None] - birds[:, None]).reshape(-1, 3)
     d = np.tile(rest - points, (len(birds), 1))
-    room = (REACH + CLEAR) ** 2 - (r**2).sum(axis=1)
-    near = room > 0
-    along, far = (r[near] * d[near]).sum(axis=1), (d[near] ** 2).sum(axis=1)
+    room, far = (REACH + CLEAR) ** 2 - (r**2).sum(axis=1), (d**2).sum(axis=1)
+    near = (room > 0) & (far > 0)
+    along, far = (r[near] * d[near]).sum(axis=1), far[near]
     return float(((np.sqrt(along**2 + far * room[near]) - along) / far).max(initial=0.0))
 
 
