@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import cajole as cj
 from cajole.pictures import Prop
-from cajole.scenes.editing import EditScene, Move, edit_scene, edit_scene_names
-from cajole.scenes.editing.pictures import edit_picture, edit_strip
+from cajole.scenes.editing import EditScene, Move, edit_loop, edit_picture, edit_scene, edit_scene_names, edit_strip
 from cajole.scenes.editing.staging import performed
 from cajole.scenes.editing.twist import TWISTED, end_corners, turned_by, twist_moves
 
@@ -136,6 +136,17 @@ def test_strip_is_written(scene, twisted, tmp_path):
     pixels = edit_strip(scene, twisted, tmp_path / "strip.png", frames=(60, TWISTED), size=(90, 60), renderer="draft")
     assert pixels.shape == (60, 184, 3)
     assert (tmp_path / "strip.png").stat().st_size > 0
+
+
+def test_loop_plays_at_the_speed_of_the_motion(scene, twisted, tmp_path):
+    """Every sixtieth frame of six seconds: six pictures that differ, one a second."""
+    pixels = edit_loop(scene, twisted, tmp_path / "loop.webp", every=60, size=(60, 40), renderer="draft")
+    assert pixels.shape == (6, 40, 60, 3)
+    assert (pixels[3] != pixels[0]).any()
+    with Image.open(tmp_path / "loop.webp") as stored:
+        assert stored.n_frames == 6
+        stored.load()
+        assert stored.info["duration"] == pytest.approx(1000.0)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import importlib
 from cajole.checks import one_of
 from cajole.pictures import Prop
 from cajole.progress import Progress
+from cajole.scenes.editing.pictures import edit_loop, edit_picture, edit_strip
 from cajole.scenes.editing.staging import EditScene, Maker, Move
 
-__all__ = ["EditScene", "Move", "Prop", "edit_scene", "edit_scene_names"]
+__all__ = ["EditScene", "Move", "Prop", "edit_loop", "edit_picture", "edit_scene", "edit_scene_names", "edit_strip"]
 
 # name -> the module of this package and its maker, called as maker(progress); a new scene needs these two and a line
 _MAKERS: dict[str, tuple[str, str]] = {

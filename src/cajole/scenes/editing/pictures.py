@@ -68,6 +68,27 @@ def edit_strip(
     return pixels
 
 
+def edit_loop(
+    scene: EditScene,
+    editor: Editor,
+    path: Path | None = None,
+    *,
+    every: int = 2,
+    size: tuple[int, int] = TILE,
+    ghost: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Pixels:
+    """All of an edit as a loop, one frame in `every`, at the speed of the motion; (k, height, width, 3).
+
+    path: .webp .gif or .mp4. Dragged vertices are not marked: they move on after their frame.
+    """
+    frames = range(0, scene.animation.frames, count(every, "every", most=scene.animation.frames))
+    staged = _Staged(scene, editor, frames, ghost)
+    options = {"frames": range(len(frames)), "size": size, "progress": progress, **options}
+    return picture(staged.output, path, **{**scene.camera, **staged.around, **options})
+
+
 class _Staged:
     """The chosen frames of an edit as animations of their own, so that one camera sees them all."""
 
@@ -75,14 +96,16 @@ class _Staged:
         given = scene.animation
         self.scene, self.editor = scene, editor
         self.frames = [count(frame, "frame", least=0, most=given.frames - 1) for frame in frames]
-        output = given.moved(np.array([editor.positions(frame) for frame in self.frames]))
-        self.output = _painted(scene, output, OUTPUT)
-        self.input = _painted(scene, given.moved(np.asarray(given.positions[self.frames])), INPUT)
-        self.around = [replace(prop, shape=_chosen(prop, self.frames)) for prop in scene.props]
-        self.ghost = self.input if ghost else None
+        # frames that follow one another evenly are played as fast as the whole motion
+        stride = self.frames[1] - self.frames[0] if len(self.frames) > 1 else 1
+        slower = replace(given.moved(given.positions[self.frames]), fps=given.fps / max(stride, 1))
+        edited = np.array([editor.positions(frame) for frame in self.frames])
+        self.input, self.output = _painted(scene, slower, INPUT), _painted(scene, slower.moved(edited), OUTPUT)
+        props = [replace(prop, shape=_chosen(prop, self.frames)) for prop in scene.props]
+        self.around: dict[str, Any] = {"ghost": self.input if ghost else None, "props": props}
 
     def drawn(self, k: int, path: Path | None, options: dict[str, Any]) -> Pixels:
-        own: dict[str, Any] = {**self.scene.camera, "ghost": self.ghost, "props": self.around, **self._handles(k)}
+        own: dict[str, Any] = {**self.scene.camera, **self.around, **self._handles(k)}
         return picture(self.output, path, frame=k, **{**own, **options})
 
     def _handles(self, k: int) -> dict[str, Any]:

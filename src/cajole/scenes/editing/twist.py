@@ -20,8 +20,6 @@ CELLS, CUBE = (25, 3, 1), 0.12
 FRAMES, FPS, MODES = 360, 60.0, 500
 TWISTED, TURNS, STEP = 180, 720.0, 15.0
 MATERIAL, DAMPING = MaterialStVK(young=1e8, poisson=0.3, density=1000.0), (0.2, 0.003)
-# no damping of the change: with the body's own, drags of stiff corners land up to 2 % off on their way
-SETTINGS = {"damping": (0.0, 0.0)}
 TEAL, PALE = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80)
 # into how many pieces the skin divides a cube along the beam
 FINER = 10
@@ -51,7 +49,6 @@ def twist(progress: Progress | None = None) -> EditScene:
         body=body,
         modes=MODES,
         moves=tuple(twist_moves(mesh, TWISTED)),
-        settings=SETTINGS,
         camera=CAMERA,
         frames_shown=(60, 105, 140, TWISTED, 240),
     )
