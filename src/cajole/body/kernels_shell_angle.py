@@ -4,8 +4,8 @@ A hinge is an edge ab with a wing on either side: e = b - a, p = c - a, q = d - 
 wing x, t = x·e/|e| and w = +1 for x = p, -1 for x = q,
     θ = atan2(ê·(n_q × n_p), n_p·n_q) with n_p = e × p, n_q = q × e: positive when the wings rise along the normals,
     ∂θ/∂x = w |e| N,   ∂θ/∂e = -Σ w t N,   ∂θ/∂a by the zero sum.
-Each wing adds its own term, a function of e and x alone, so that the second and third derivatives are those of
-(-t N, |e| N): found here along directions, and as columns along unit vectors. Vectors are tuples.
+Each wing adds its own term, a function of e and x alone, so that second and third derivatives are those of
+(-t N, |e| N). Vectors are tuples.
 Triangles without area give infinities and NaN, as arrays would, which the callers of the loops notice.
 """
 
@@ -14,8 +14,6 @@ from __future__ import annotations
 import math
 
 from cajole.compiled import njit
-
-UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
 
 
 @njit(cache=True, error_model="numpy")
@@ -85,66 +83,79 @@ def wing_change(e, x, de, dx):
 
 
 @njit(cache=True, error_model="numpy")
-def wing_change_change(e, x, de, dx, fe, fx):
-    """The derivative of `wing_change` along (fe, fx), with (de, dx) held."""
+def _outer(H, row, column, scale, a, b):
+    """Add scale a bᵀ at (row, column) of H."""
+    for r in range(3):
+        for c in range(3):
+            H[row + r, column + c] += scale * a[r] * b[c]
+
+
+@njit(cache=True, error_model="numpy")
+def _outer_both(H, row, column, scale, a, b):
+    """Add scale (a bᵀ + b aᵀ) at (row, column) of H."""
+    for r in range(3):
+        for c in range(3):
+            H[row + r, column + c] += scale * (a[r] * b[c] + b[r] * a[c])
+
+
+@njit(cache=True, error_model="numpy")
+def wing_curvature(e, x, H):
+    """H (9, 9): second derivatives of a wing's part of θ by the vertices a, b, c, where e = b - a and x = c - a.
+
+    With k = N × x, m = N × e, w = (x - t ê)/|e| and {a, b} = a bᵀ + b aᵀ:
+        ee: -{N, w/2 + t k},   xx: -|e| {N, m},   xe: N êᵀ + |e| {N, k}.
+    Of N wᵀ only the symmetric half counts: the rest is the same for both wings, which have opposite signs.
+    """
+    l = math.sqrt(_dot(e, e))
+    u = _sum(1.0 / l, e, 0.0, e)
+    n = _cross(e, x)
+    N = _sum(1.0 / _dot(n, n), n, 0.0, n)
+    t = _dot(x, u)
+    k, w = _cross(N, x), _sum(1.0 / l, x, -t / l, u)
+    H[:] = 0.0
+    _outer_both(H, 3, 3, -1.0, N, _sum(0.5, w, t, k))
+    _outer_both(H, 6, 6, -l, N, _cross(N, e))
+    _outer(H, 6, 3, 1.0, N, u)
+    _outer_both(H, 6, 3, l, N, k)
+    _complete(H)
+
+
+@njit(cache=True, error_model="numpy")
+def wing_curvature_change(e, x, de, dx, H):
+    """The derivative of `wing_curvature` along (de, dx), term by term."""
     l = math.sqrt(_dot(e, e))
     u = _sum(1.0 / l, e, 0.0, e)
     n = _cross(e, x)
     s = _dot(n, n)
     N = _sum(1.0 / s, n, 0.0, n)
-    dn, fn = _sum(1.0, _cross(de, x), 1.0, _cross(e, dx)), _sum(1.0, _cross(fe, x), 1.0, _cross(e, fx))
-    both = _sum(1.0, _cross(de, fx), 1.0, _cross(fe, dx))
-    ds, dN = _normal_change(n, s, N, dn)
-    fs, fN = _normal_change(n, s, N, fn)
-    dfs = 2.0 * (_dot(dn, fn) + _dot(n, both))
-    dfN = _sum(1.0, _sum(1.0 / s, both, -dfs / s, N), 1.0, _sum(-ds / s, fN, -fs / s, dN))
+    _, dN = _normal_change(n, s, N, _sum(1.0, _cross(de, x), 1.0, _cross(e, dx)))
     dl, du = _edge_change(u, l, de)
-    fl, fu = _edge_change(u, l, fe)
-    dfl = _dot(fu, de)
-    dfu = _sum(1.0, _sum(-dl / l, fu, -dfl / l, u), -fl / l, du)
-    t, dt, ft = _dot(x, u), _dot(dx, u) + _dot(x, du), _dot(fx, u) + _dot(x, fu)
-    dft = _dot(dx, fu) + _dot(fx, du) + _dot(x, dfu)
-    on_edge = _sum(1.0, _sum(-dft, N, -dt, fN), 1.0, _sum(-ft, dN, -t, dfN))
-    on_wing = _sum(1.0, _sum(dfl, N, dl, fN), 1.0, _sum(fl, dN, l, dfN))
-    return on_edge, on_wing
+    t, dt = _dot(x, u), _dot(dx, u) + _dot(x, du)
+    k, dk = _cross(N, x), _sum(1.0, _cross(dN, x), 1.0, _cross(N, dx))
+    m, dm = _cross(N, e), _sum(1.0, _cross(dN, e), 1.0, _cross(N, de))
+    w = _sum(1.0 / l, x, -t / l, u)
+    dw = _sum(1.0 / l, _sum(1.0, dx, -dt, u), -1.0 / l, _sum(t, du, dl, w))
+    H[:] = 0.0
+    _outer_both(H, 3, 3, -1.0, dN, _sum(0.5, w, t, k))
+    _outer_both(H, 3, 3, -1.0, N, _sum(0.5, dw, 1.0, _sum(dt, k, t, dk)))
+    _outer_both(H, 6, 6, -1.0, dN, _sum(l, m, 0.0, m))
+    _outer_both(H, 6, 6, -1.0, N, _sum(dl, m, l, dm))
+    _outer(H, 6, 3, 1.0, dN, u)
+    _outer(H, 6, 3, 1.0, N, du)
+    _outer_both(H, 6, 3, l, dN, k)
+    _outer_both(H, 6, 3, 1.0, N, _sum(dl, k, l, dk))
+    _complete(H)
 
 
 @njit(cache=True, error_model="numpy")
-def wing_curvature(e, x, H):
-    """H (9, 9): second derivatives of a wing's part of θ by the vertices a, b, c, where e = b - a and x = c - a."""
-    for k in range(6):
-        de, dx = UNITS[min(k, 3)], UNITS[k - 3 if k > 2 else 3]
-        _column(H, k, wing_change(e, x, de, dx))
-    _with_first_vertex(H)
-
-
-@njit(cache=True, error_model="numpy")
-def wing_curvature_change(e, x, fe, fx, H):
-    """The derivative of `wing_curvature` along (fe, fx)."""
-    for k in range(6):
-        de, dx = UNITS[min(k, 3)], UNITS[k - 3 if k > 2 else 3]
-        _column(H, k, wing_change_change(e, x, de, dx, fe, fx))
-    _with_first_vertex(H)
-
-
-@njit(cache=True, error_model="numpy")
-def _column(H, k, parts):
-    """Column k of the part of H that belongs to b and c."""
+def _complete(H):
+    """H from its blocks of b and c at and below the diagonal: symmetric, and with a so that every row adds up to 0."""
     for r in range(3):
-        H[3 + r, 3 + k] = parts[0][r]
-        H[6 + r, 3 + k] = parts[1][r]
-
-
-@njit(cache=True, error_model="numpy")
-def _with_first_vertex(H):
-    """Make the part of b and c exactly symmetric, and complete H by the sums over vertices, which are zero."""
+        for c in range(3):
+            H[3 + c, 6 + r] = H[6 + r, 3 + c]
     for r in range(3, 9):
-        for k in range(r):
-            if k > 2:
-                H[r, k] = H[k, r] = 0.5 * (H[r, k] + H[k, r])
-    for r in range(3, 9):
-        for k in range(3):
-            H[r, k] = H[k, r] = -H[r, 3 + k] - H[r, 6 + k]
+        for c in range(3):
+            H[r, c] = H[c, r] = -H[r, 3 + c] - H[r, 6 + c]
     for r in range(3):
-        for k in range(r + 1):
-            H[r, k] = H[k, r] = -0.5 * (H[3 + r, k] + H[6 + r, k] + H[3 + k, r] + H[6 + k, r])
+        for c in range(r + 1):
+            H[r, c] = H[c, r] = -0.5 * (H[3 + r, c] + H[6 + r, c] + H[3 + c, r] + H[6 + c, r])
