@@ -86,13 +86,13 @@ def test_everything_undone_and_redone_identity() -> None:
     assert held[-1] == [(TIP, 10), (MIDDLE, 10), (TIP, 22)]
     for k in range(len(steps) - 1, -1, -1):
         assert editor.undo()
-        np.testing.assert_allclose(editor.animation().positions, shown[k], rtol=0, atol=1e-11)
+        np.testing.assert_array_equal(editor.animation().positions, shown[k])
         assert list(editor.constraints) == held[k]
     assert not editor.undo()
     np.testing.assert_array_equal(editor.animation().positions, motion.positions)
     for k in range(1, len(steps) + 1):
         assert editor.redo()
-        np.testing.assert_allclose(editor.animation().positions, shown[k], rtol=0, atol=1e-11)
+        np.testing.assert_array_equal(editor.animation().positions, shown[k])
         assert list(editor.constraints) == held[k]
     assert not editor.redo()
 
@@ -184,7 +184,7 @@ class Book:
         if back:
             self.asked, self.settings, shown = back.pop()  # type: ignore[assignment]
             forth.append(self.turned)
-            np.testing.assert_allclose(self.editor.animation().positions, shown, rtol=0, atol=1e-9)
+            np.testing.assert_array_equal(self.editor.animation().positions, shown)
 
     def step(self, name: str, place: tuple[int, int] | None, what: object) -> None:
         editor, self.turned = self.editor, self.page()

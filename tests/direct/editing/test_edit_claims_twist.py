@@ -29,7 +29,7 @@ def test_two_turns_claim() -> None:
     body = long_beam()
     mesh = body.mesh
     motion = cj.Animation(mesh, np.tile(mesh.vertices, (12, 1, 1)), fps=30)
-    editor = cj.edit(motion, body, 300)
+    editor = cj.edit(motion, body, 200)
     x, y, z = mesh.vertices.T
     end = np.flatnonzero(x == LONG)
     corners = end[(np.abs(y[end]) > 0.49 * WIDE) & (np.abs(z[end]) > 0.49 * WIDE)]
@@ -39,7 +39,7 @@ def test_two_turns_claim() -> None:
         editor.drag(corners.tolist(), 6, goal)
         if degrees % 90 == 0:
             out = editor.positions(6)
-            assert np.linalg.norm(out[corners] - goal, axis=1).max() <= 2e-3 * WIDE
+            assert np.abs(out[corners] - goal).max() <= 1e-3 * WIDE
             assert volumes(mesh, out).min() > 0.3 * volumes(mesh, mesh.vertices).min()
             assert abs(area(face, out) / area(face, mesh.vertices) - 1) < 0.03
             assert np.linalg.norm(out[:, 1:], axis=1).max() < 1.2 * np.linalg.norm([WIDE / 2, WIDE / 2])
