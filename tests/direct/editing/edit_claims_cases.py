@@ -35,7 +35,7 @@ def long_beam() -> cj.BodySolid:
 
 @cache
 def bending(degrees: float) -> cj.Animation:
-    """The long beam, bent slowly until its tip has turned by so many degrees, then held so for a third of the frames."""
+    """The long beam, bent slowly until its tip has turned by so many degrees, then held for a third of the frames."""
     body = long_beam()
     ramp = np.clip(np.linspace(0.0, 1.5, FRAMES), 0.0, 1.0)
     shapes = [bent(body.vertices, np.radians(degrees) * share, LONG) for share in ramp]
