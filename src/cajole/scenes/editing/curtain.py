@@ -45,7 +45,7 @@ SWUNG, FLAPPED = 30, 150
 HIGHER, FLAP, STEP = 12.0, 28.0, 4.0
 # [m]: a corner that goes up alone draws in the edge of the cloth, which hardly stretches
 INWARD = 0.12
-PLUM, ROSE, GOLD = (0.42, 0.13, 0.22), (0.80, 0.46, 0.40), (0.90, 0.74, 0.40)
+WINE, GOLD = (0.62, 0.17, 0.22), (0.90, 0.72, 0.38)
 BRASS = (0.80, 0.62, 0.28)
 # of the rod and of its rings [m]
 ROD, RING, RING_WIRE, OVERHANG = 0.016, 0.032, 0.006, 0.12
@@ -166,12 +166,12 @@ def _swung(points: Floats, degrees: float, inward: float = 0.0) -> Floats:
 
 
 def _skin(mesh: MeshTri) -> Skin:
-    """Broad stripes down the curtain, and a golden hem."""
+    """Plain, so that folds are seen, with a golden band above the hem."""
     n = len(mesh.vertices)
-    column, row = np.divmod(np.arange(n), DOWN + 1)
-    colors = np.where((column // 5 % 2 == 0)[:, None], PLUM, ROSE)
-    colors[(row == 1) | (row == 2)] = GOLD
-    return Skin(mesh, colors, ("cloth", "hem"), (row < 3).astype(np.int64), np.zeros(n))
+    row = np.arange(n) % (DOWN + 1)
+    hem = (row == 1) | (row == 2)
+    colors = np.where(hem[:, None], GOLD, WINE)
+    return Skin(mesh, colors, ("cloth", "hem"), hem.astype(np.int64), np.zeros(n))
 
 
 def _rod(mesh: MeshTri) -> MeshTri:
