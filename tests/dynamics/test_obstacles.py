@@ -9,8 +9,9 @@ import pytest
 
 import cajole as cj
 from bodies import Array
-from cajole.dynamics import Ground, Obstacle, ObstacleMesh
+from cajole.dynamics import Ground, Obstacle, ObstacleMesh, simulation
 from cajole.dynamics.pushing import FOOT, SINK, Touch, touches
+from cajole.dynamics.simulation import Stepper
 from cajole.mesh import MeshTri, box_tets, grid_triangles
 from derivatives import check_derivative
 
@@ -204,6 +205,32 @@ def test_drifting_without_any_force_identity(integrator: str) -> None:
     run = cj.simulate(body, 30, 1 / 60, start=state, obstacles=Ground(), integrator=integrator)
     straight = body.vertices + run.times[:, None, None] * np.array(speed)
     np.testing.assert_allclose(run.positions, straight, atol=1e-9)
+
+
+def test_impacts_that_a_step_cannot_solve_are_taken_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = block(young=1e6)
+    state = cj.State(velocity=np.tile([0.5, 0, -2.0], (body.count, 1)))
+    options: dict[str, Any] = {"gravity": G, "start": state, "obstacles": Ground(-0.05), "integrator": "bdf2"}
+    refused = {"bdf2": 0, "euler": 0}
+    solved = Stepper._solved
+
+    def choosy(stepper: Stepper, past: Any, load: Array, integrator: str, h: float) -> Any:
+        pressed = stepper.touches[0].depth(past.u).max() > 0
+        if pressed and h > 1 / 60 / 10:
+            refused[integrator] += 1
+            raise cj.NotConverged("too hard")
+        return solved(stepper, past, load, integrator, h)
+
+    plain = cj.simulate(body, 7, 1 / 60, substeps=16, **options)
+    monkeypatch.setattr(Stepper, "_solved", choosy)
+    crept = cj.simulate(body, 7, 1 / 60, **options)
+    assert min(refused.values()) > 0
+    # Euler's small steps lose some of the bounce
+    np.testing.assert_allclose(crept.positions, plain.positions, atol=0.06)
+    assert crept.positions[-1, :, 2].min() > -0.06, "it fell through"
+    monkeypatch.setattr(simulation, "PIECES", (2,))
+    with pytest.raises(cj.NotConverged, match=r"frame .* too hard"):
+        cj.simulate(body, 7, 1 / 60, **options)
 
 
 # --- derivatives

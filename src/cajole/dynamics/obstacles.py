@@ -24,10 +24,10 @@ Index = NDArray[np.int64]
 class Obstacle(ABC):
     """What stands still and pushes vertices out along its normal: a pressure of `stiffness` [Pa/m] times the depth.
 
-    friction: Coulomb's, with the normal force at the start of a step and smoothed at speeds near zero; damping: twice
-    the damping ratio of a body that rests as deep as the default stiffness means, on approach only; stiffness: by
-    default a body on a fiftieth of its surface sinks in by a thousandth of its size; margin [m]: how far outside the
-    surface it begins to push.
+    friction: Coulomb's, with the normal force at the start of a step and smoothed at speeds near zero; damping: how
+    much more it pushes, as a share, against what comes in at √(g L), the speed of a fall from half the body's size;
+    stiffness: by default a body on a fiftieth of its surface sinks in by a thousandth of its size; margin [m]: how far
+    outside the surface it begins to push.
     """
 
     friction: float = 0.5

@@ -46,8 +46,7 @@ class Touch:
         usual = weight / (FOOT * float(points.areas.sum()) * SINK * size)
         self.stiffness = usual if obstacle.stiffness is None else obstacle.stiffness
         self.slow = SLOW * np.sqrt(GRAVITY * size)
-        # per speed of approach, so that it does not depend on the mesh nor on the depth at which bodies rest
-        rates = obstacle.damping / np.sqrt(GRAVITY * SINK * size), obstacle.friction, self.slow
+        rates = obstacle.damping / np.sqrt(GRAVITY * size), obstacle.friction, self.slow
         self._normal = self.stiffness, obstacle.margin
         self._lagged = self._load, self._along, *rates
 

@@ -31,6 +31,8 @@ ROUNDED = 1e-12
 # Relative residual below which a plain Newton step is trusted even where the tangent is indefinite.
 NEAR = 1e-3
 MOST_ITERATIONS = 40
+# An impact on an obstacle that a step cannot solve is tried in this many smaller ones.
+PIECES = (4, 16)
 MOST_HALVINGS = 12
 
 
@@ -70,7 +72,8 @@ def simulate(
     integrator: "newmark" (average acceleration) and "euler" are solved to convergence; "bdf2" is linearly implicit,
         one solve a step, eq. (3)-(5) of Jeon and Choi 2007, except with obstacles, where it is solved like the others.
     progress: called with the fraction done; returning False raises Cancelled.
-    Raises NotConverged, naming the frame, when a step cannot be solved.
+    Raises NotConverged, naming the frame, when a step cannot be solved; with obstacles it is first tried as smaller
+    steps of implicit Euler.
     """
     checks.require_instance(body, Body, "body")
     checks.one_of(integrator, "integrator", INTEGRATORS)
@@ -134,11 +137,35 @@ class Stepper:
 
     def step(self, past: Past, load: Array) -> Past:
         """The state one step later under the external force `load` (n, 3) at its end."""
-        plan = scheme(self.integrator, self.h, past)
+        if self._is_linear:
+            plan = scheme(self.integrator, self.h, past)
+            return _after(past, plan, self._linear(past, plan, load))
+        try:
+            return self._solved(past, load, self.integrator, self.h)
+        except NotConverged:
+            if not self.touches:
+                raise
+            return self._crept(past, load)
+
+    def _solved(self, past: Past, load: Array, integrator: str, h: float) -> Past:
+        plan = scheme(integrator, h, past)
         for touch in self.touches:
             touch.begin(past.u)
-        step = self._linear(past, plan, load) if self._is_linear else self._newton(past, plan, load)
-        return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
+        return _after(past, plan, self._newton(past, plan, load, h))
+
+    def _crept(self, past: Past, load: Array) -> Past:
+        """The same step as smaller ones of implicit Euler: how far an impact crushes a body is no more than a guess."""
+        for pieces in PIECES:
+            now = past
+            try:
+                for _ in range(pieces):
+                    now = self._solved(now, load, "euler", self.h / pieces)
+            except NotConverged:
+                if pieces == PIECES[-1]:
+                    raise
+            else:
+                break
+        return Past(now.u, now.v, now.a, past.u, past.v)
 
     def touched(self, past: Past) -> list[Touched]:
         """What each obstacle pushes."""
@@ -151,8 +178,8 @@ class Stepper:
         self._fill(past.u, past.v, plan)
         return self._system.solve(-residual)
 
-    def _newton(self, past: Past, plan: Scheme, load: Array) -> Array:
-        step, (residual, scale) = self._first_guess(past, plan, load)
+    def _newton(self, past: Past, plan: Scheme, load: Array, h: float) -> Array:
+        step, (residual, scale) = self._first_guess(past, plan, load, h)
         for _ in range(MOST_ITERATIONS):
             error = self._system.norm(residual)
             if error <= TOLERANCE * scale:
@@ -190,9 +217,9 @@ class Stepper:
                 downhill = trial, now, scale
         return downhill
 
-    def _first_guess(self, past: Past, plan: Scheme, load: Array) -> tuple[Array, tuple[Array, float]]:
+    def _first_guess(self, past: Past, plan: Scheme, load: Array, h: float) -> tuple[Array, tuple[Array, float]]:
         """Standing still, or moving on: whichever leaves the smaller residual."""
-        guesses = [np.zeros_like(past.u), self.h * past.v + 0.5 * self.h**2 * past.a]
+        guesses = [np.zeros_like(past.u), h * past.v + 0.5 * h**2 * past.a]
         tried = [(guess, self._residual(past, plan, guess, load)) for guess in guesses]
         return min(tried, key=lambda pair: self._system.norm(pair[1][0]))
 
@@ -229,6 +256,10 @@ class Stepper:
             # a shifted matrix would crawl towards a solution at which the tangent is indefinite (something buckles)
             system.factorise_as("symmetric")
         return 0.0
+
+
+def _after(past: Past, plan: Scheme, step: Array) -> Past:
+    return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
 
 
 _REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
