@@ -18,6 +18,7 @@ _MAKERS: dict[str, tuple[str, str]] = {
     "bridge": ("bridge", "bridge"),
     "bridge-pulled": ("bridge", "bridge_pulled"),
     "curtain": ("curtain", "curtain"),
+    "stairs": ("stairs", "stairs"),
     "twist": ("twist", "twist"),
 }
 
