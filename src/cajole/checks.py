@@ -15,6 +15,8 @@ def real_array(
 ) -> NDArray[np.float64]:
     """`value` as a contiguous float64 array of `shape` (None: any length), every entry finite."""
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers")
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as reason:
         raise error(f"{name} must be numbers of shape {_shape(shape)}: {reason}") from None

@@ -55,7 +55,7 @@ def same(a: Editor, b: Editor) -> None:
         {},
         {"warp": "additive", "ends": "free", "h": 0.02, "damping": (0.3, 0.01)},
         {"energy": "smooth", "smoothness": 3.0, "window": (1, 14)},
-        {"region": range(8, 28), "cluster": False},
+        {"region": range(8, 28), "cluster": None},
     ],
 )
 def test_opened_again_identity(tmp_path: Path, options: dict[str, Any]) -> None:

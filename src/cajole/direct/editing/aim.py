@@ -17,6 +17,8 @@ HARDER, EASIER = 8.0, 0.2
 HOPELESS = 1e6
 # Damping that is always there: directions that move nothing stay where they are.
 LEAST = 1e-10
+# Share of the first miss above which a Jacobian is taken anew.
+MUCH = 1e-3
 # Steps after which this times the miss is left went too far to learn from.
 MISLED = 2.0
 # A step that makes x GROWTH times as large and leaves STUCK of the miss runs away from a target out of reach.
@@ -38,11 +40,19 @@ class Aim:
         return len(self.looks)
 
 
-def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: float, lengths: Array) -> Aim:
+def aim(
+    miss: Callable[[Array], Array],
+    x: Array,
+    jacobian: Array,
+    tolerance: float,
+    lengths: Array,
+    slopes: Callable[[Array], Array] | None = None,
+) -> Aim:
     """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
 
-    Steps are held back by the squares of x, and learned from by those of lengths @ x. An unreachable target ends at a
-    bounded x close to it instead of running away.
+    miss is infinite where x must not go.
+    Steps are held back by the squares of x, and learned from by those of lengths @ x; slopes: the Jacobian anew, asked
+    for while what is left is much. An unreachable target ends at a bounded x close to it instead of running away.
     """
     first = miss(x)
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
@@ -51,10 +61,13 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
     while size > 0.0 and np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
         J = now.jacobian
         shift = max(damping * 1e-3, LEAST) * size**2
-        step = -np.linalg.solve(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss)
+        step = -np.asarray(np.linalg.solve(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss), dtype=np.float64)
         if not np.isfinite(step).all() or not step.any():
             break
         found = miss(now.x + step)
+        if not np.isfinite(found).all():
+            damping = max(1.0, damping * HARDER)
+            continue
         now.looks.append(float(np.abs(found).max()))
         change = found - now.miss
         if np.linalg.norm(found) < MISLED * np.linalg.norm(now.miss):
@@ -65,6 +78,8 @@ def aim(miss: Callable[[Array], Array], x: Array, jacobian: Array, tolerance: fl
             now.x, now.miss, damping = now.x + step, found, damping * EASIER
             if running_away:
                 break
+            if slopes is not None and now.looks[-1] > max(MUCH * now.looks[0], tolerance):
+                now.jacobian = slopes(now.x)
         else:
             damping = max(1.0, damping * HARDER)
     return now

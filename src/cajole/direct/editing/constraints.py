@@ -69,9 +69,9 @@ class Rows:
         return np.flatnonzero(~self._live[: self._count])
 
     def add(self, frame: int, weights: Array, targets: Array) -> None:
-        """Rows of one frame: weights (k, r), targets (k,). Raises InputError for rows that no mode can move."""
-        reach = max(float(np.abs(weights).max(initial=0.0)), float(np.abs(self._weights[: self._count]).max(initial=0)))
-        if (np.abs(weights).max(axis=1) <= STILL * reach).any():
+        """Rows of one frame: weights (k, r), targets (k,). Raises InputError where no mode moves any of them."""
+        reach = max(float(np.abs(weights).max(initial=0.0)), float(np.abs(self.weights).max(initial=0.0)))
+        if not (np.abs(weights) > STILL * reach).any():
             raise InputError("the vertex is held by the body, or lies in no mode: it cannot be moved")
         g = self.spacetime.response(frame)
         old, new = self._count, self._count + len(weights)
@@ -144,8 +144,12 @@ class Rows:
 
     def _factorise(self, old: int) -> None:
         new = self._count
-        self._scale[old:new] = 1.0 / np.sqrt(np.diag(self.S)[old:])
+        diagonal = np.diag(self.S)
+        # a row that nothing moves, as those in the plane of a sheet that only bends, is one that follows from others
+        moved = diagonal[old:] > STILL**2 * diagonal.max(initial=0.0)
+        self._scale[old:new] = 1.0 / np.sqrt(np.where(moved, diagonal[old:], 1.0))
         self._L[old:new, :new] = self._scale[old:new, None] * self._S[old:new, :new] * self._scale[:new]
+        self._L[old:new, :new][~moved] = 0.0
         kernels.extend(self._L, self._live, old, new, DEPENDENT)
 
     def _take(self, rows: Index) -> None:

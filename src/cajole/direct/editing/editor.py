@@ -13,7 +13,7 @@ from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
-from cajole.direct.editing.holds import Hold, Key, orthonormal
+from cajole.direct.editing.holds import Hold, Key, depth, orthonormal
 from cajole.direct.editing.landing import LANDED, Grip, Landing, meet_all, misses, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.report import EditReport, Options
@@ -134,7 +134,8 @@ class Editor:
     def release(self, vertex: int, frame: int, other: int | None = None) -> None:
         """Let go of a vertex that was dragged, or tied to another. Raises InputError when it was not."""
         self._require_empty_hand()
-        key: Key = (int(vertex), int(frame)) if other is None else (int(vertex), int(frame), int(other))
+        parts = (vertex, frame) if other is None else (vertex, frame, other)
+        key: Key = tuple(checks.count(part, "vertex, frame or other", least=0) for part in parts)
         if key not in self._now.held:
             raise InputError(f"vertex {vertex} at frame {frame} was not dragged, so it cannot be released")
         self._become(self._now.without(key))
@@ -214,7 +215,7 @@ class Editor:
     def report(self) -> EditReport:
         holds = [held.hold for held in self._now.held.values()]
         off = {hold.key: self._off(hold) / self.subject.size for hold in holds}
-        far = max(scales(self.subject, holds), default=0.0) / self.subject.size
+        far = float(scales(self.subject, holds).max(initial=0.0)) / self.subject.size
         touching = self.subject.touching
         kept = 0 if touching is None else len(touching)
         return EditReport(off, far, self._ledger.spacetime.size, self._ledger.redundant(), kept)
@@ -231,11 +232,12 @@ class Editor:
         self._now = self._now.with_held(*moved)
         self._ledger.follow(self._now)
 
-    def dropped(self) -> float:
-        """The hand lets go; the largest miss as a share of what its hold asked for."""
+    def dropped(self, keys: Sequence[Key], landing: Landing | None) -> float:
+        """The hand lets go of its holds; the largest miss of all as a share of what its hold asked for."""
         self._hand = None
         self._future.clear()
-        return self._settle()
+        # what cannot be reached must not drag along what can
+        return self._settle(keys if landing is not None and not landing.reached else ())
 
     def cancelled(self) -> None:
         """The hand lets go, and everything is as it was before."""
@@ -245,7 +247,8 @@ class Editor:
     # --- inner workings
 
     def _checked(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[Key]:
-        vertices = checks.index_array(np.atleast_1d(vertex), "vertex", (None,), self.input.n).tolist()
+        listed = [vertex] if depth(vertex) == 0 else vertex
+        vertices = checks.index_array(listed, "vertex", (None,), self.input.n).tolist()
         if not vertices or len(set(vertices)) < len(vertices):
             raise InputError("vertex names none, or one of them twice; name each vertex to drag once")
         frame = checks.count(frame, "frame", least=0, most=self.input.frames - 1)
@@ -294,14 +297,14 @@ class Editor:
     def _missed(self) -> float:
         holds = [held.hold for held in self._now.held.values()]
         far = scales(self.subject, holds)
-        return max((self._off(hold) / unit for hold, unit in zip(holds, far)), default=0.0)
+        return max((self._off(hold) / float(unit) for hold, unit in zip(holds, far)), default=0.0)
 
-    def _settle(self) -> float:
-        """Make all held vertices land; the largest miss as a share of what its hold asked for."""
+    def _settle(self, apart: Sequence[Key] = ()) -> float:
+        """Make all held vertices land, but those that stay apart; the largest miss as a share of what was asked for."""
         with blas_threads():
             missed = self._missed()
-            if missed > LANDED:
-                keys = list(self._now.held)
+            keys = [key for key in self._now.held if key not in apart]
+            if missed > LANDED and keys:
                 mine = [self._ledger.mine(key) for key in keys]
                 holds = [self._now.held[key].hold for key in keys]
                 self.carry(holds, meet_all(self.subject, self._ledger.rows, holds, mine))

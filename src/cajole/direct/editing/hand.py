@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.editing.landing import Grip, Landing, scales
+from cajole.direct.editing.holds import Hold, depth
+from cajole.direct.editing.landing import Grip, Landing, asked, scales
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from cajole.direct.editing.editor import Editor
 
 Array = NDArray[np.float64]
+
+# Drags beyond so many body sizes are mistakes.
+FARTHEST = 100.0
 
 
 class Hand:
@@ -43,15 +47,14 @@ class Hand:
         """Bring the vertices to `position` (3,) [m], or (k, 3) for k of them; of a tie, to that offset."""
         self._require_open()
         holds = self._grip.holds
-        given = (
-            np.asarray(position, dtype=np.float64) if np.ndim(position) == 2 else np.atleast_2d(np.asarray(position))
-        )
-        targets = checks.real_array(given, "position (m)", (len(holds), 3))
+        shape = (3,) if len(holds) == 1 and depth(position) < 2 else (len(holds), 3)
+        targets = checks.real_array(position, "position (m)", shape).reshape(-1, 3)
+        aims = [hold.at(target) for hold, target in zip(holds, targets)]
+        self._require_near(aims)
         with blas_threads():
-            aimed = [hold.at(target) for hold, target in zip(holds, targets)]
-            found = self._grip.meet(aimed)
-            far = float(scales(self._grip.subject, aimed).max())
-        self._editor.carry(aimed, self._grip.linear)
+            found = self._grip.meet(aims)
+            far = float(scales(self._grip.subject, aims).max())
+        self._editor.carry(aims, self._grip.linear)
         self._landing = Landing(float(np.abs(found.miss).max()) / far, tuple(look / far for look in found.looks))
         return self._landing
 
@@ -68,7 +71,7 @@ class Hand:
         self._require_open()
         self.open = False
         looks = self._landing.misses if self._landing is not None else ()
-        self._landing = Landing(self._editor.dropped(), looks)
+        self._landing = Landing(self._editor.dropped([hold.key for hold in self._grip.holds], self._landing), looks)
         return self._landing
 
     def cancel(self) -> None:
@@ -87,6 +90,15 @@ class Hand:
             self.drop()
         elif self.open:
             self.cancel()
+
+    def _require_near(self, holds: list[Hold]) -> None:
+        subject = self._grip.subject
+        far = max(float(np.abs(asked(subject, hold)).max()) for hold in holds)
+        if far > FARTHEST * subject.size:
+            raise InputError(
+                f"position is {far:.3g} m from where the vertex is, more than {FARTHEST:g} times the size of the body; "
+                "check its units"
+            )
 
     def _require_open(self) -> None:
         if not self.open:

@@ -54,8 +54,9 @@ def orthonormal(directions: str | ArrayLike | None) -> Array:
         if not directions or any(letter not in AXES for letter in directions) or len(set(directions)) < len(directions):
             raise InputError(f"directions {directions!r} must be some of the letters x, y and z, each once")
         return np.array([AXES[letter] for letter in directions])
-    given = np.atleast_2d(np.asarray(directions, dtype=np.float64))
-    given = checks.real_array(given, "directions", (None, 3))
+    given = checks.real_array(directions, "directions", (3,) if depth(directions) < 2 else (None, 3)).reshape(-1, 3)
+    # directions only: of any length, that squares can be taken of
+    given = given / np.maximum(np.abs(given).max(axis=1, keepdims=True), np.finfo(float).tiny)
     rows = list[Array]()
     for k, vector in enumerate(given):
         length = float(np.linalg.norm(vector))
@@ -67,3 +68,11 @@ def orthonormal(directions: str | ArrayLike | None) -> Array:
     if not rows:
         raise InputError("directions is empty; name at least one, or leave it out for all three")
     return np.stack(rows)
+
+
+def depth(value: ArrayLike) -> int:
+    """The axes of what should be an array; of ragged lists, which fail their check, two."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return 2

@@ -23,13 +23,18 @@ Index = NDArray[np.int64]
 
 # A held vertex has landed when it is this close, as a share of how far the edit takes it.
 LANDED = 1e-4
-# Step of the differences that start the Jacobian of a target, and the least change that counts as one, in body sizes.
-NUDGE = 1e-5
+# Step of the differences that the Jacobian of a target is made of, and the least that counts as a drag, in body sizes:
+# after a full turn a vertex is back where it was, and that is far, too.
+NUDGE, LEAST = 1e-5, 3e-3
 # What is held in place, or moved little, must stay to LANDED of this share of the largest change.
 FAINT = 1e-2
 # Parts of the way, where a target that is FAR [body sizes] is not met in one go, and the share of a part that may be
-# missed on the way.
-PARTS, ROUGHLY, FAR = 8, 0.05, 0.02
+# missed on the way; rows of which differences are taken again and again.
+PARTS, ROUGHLY, FAR, FEW = 8, 0.05, 0.02, 12
+# Linear changes beyond so many times what is asked for, or than before, run away from what cannot be reached.
+BOUND, GROWN = 6.0, 1.5
+# Attempts with fresh differences where what was learned misleads, each worth it only if it leaves less than a share.
+ATTEMPTS, WORTH = 4, 0.5
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Landing:
 
     @property
     def reached(self) -> bool:
+        """Whether everything held is where it belongs, to a thousandth of the drag."""
         return self.missed <= 10 * LANDED
 
     def __str__(self) -> str:
@@ -63,7 +69,7 @@ def asked(subject: Subject, hold: Hold) -> Array:
 def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
     """(k,) [m] how far each hold takes its vertex; at least a share of the farthest, and more than rounding."""
     far = np.array([np.linalg.norm(hold.directions @ asked(subject, hold)) for hold in holds])
-    return np.maximum(far, max(FAINT * far.max(initial=0.0), NUDGE * subject.size))
+    return np.maximum(far, max(FAINT * far.max(initial=0.0), LEAST * subject.size))
 
 
 def misses(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
@@ -97,7 +103,7 @@ class Grip:
         w[mine, np.arange(1, len(mine) + 1)] = 1.0
         made = subject.fields(rows.change(self.frame, rows.multipliers_of(w)))
         self._base, self._units = made[0], np.ascontiguousarray(made[1:].reshape(len(mine), -1))
-        self._lengths = rows.factor(mine)
+        self._lengths, self._bound = rows.factor(mine), np.inf
         self._jacobian: Array | None = None
 
     @property
@@ -111,8 +117,11 @@ class Grip:
         return self._base + (y @ self._units).reshape(self._base.shape)
 
     def miss(self, y: Array) -> Array:
-        """How far the rows are from what their holds ask for [m]."""
-        return misses(self.subject, self.holds, self.change(y))
+        """How far the rows are from what their holds ask for [m]; endlessly, where the linear change leaves bounds."""
+        change = self.change(y)
+        if np.abs(change).max() > self._bound:
+            return np.full(sum(len(hold.directions) for hold in self.holds), np.inf)
+        return misses(self.subject, self.holds, change)
 
     def slopes(self, y: Array) -> Array:
         """∂miss/∂y, by differences that move no vertex by more than a nudge."""
@@ -124,15 +133,32 @@ class Grip:
     def meet(self, holds: Sequence[Hold]) -> Aim:
         """Bring the same holds to other targets."""
         self.holds = list(holds)
-        tolerance = LANDED * float(scales(self.subject, holds).max())
+        asked_for = float(scales(self.subject, holds).max())
+        tolerance = LANDED * asked_for
+        self._bound = max(BOUND * asked_for, GROWN * float(np.abs(self.change(self.y)).max()))
+        far = float(np.abs(self.miss(self.y)).max()) > FAR * self.subject.size
         if self._jacobian is None:
             self._jacobian = self.slopes(self.y)
-        found = aim(self.miss, self.y, self._jacobian, tolerance, self._lengths)
-        if np.abs(found.miss).max() > tolerance and found.looks[0] > FAR * self.subject.size:
+        found = self._aimed(self.y, self._jacobian, tolerance, far)
+        if np.abs(found.miss).max() > tolerance and far:
             again = self._stepwise(self.y, tolerance)
             again.looks = found.looks + again.looks
             found = min(found, again, key=lambda each: float(np.linalg.norm(each.miss)))
         self.y, self._jacobian = found.x, found.jacobian
+        return found
+
+    def _aimed(self, y: Array, jacobian: Array, tolerance: float, far: bool) -> Aim:
+        slopes = self.slopes if far and len(y) <= FEW else None
+        found = aim(self.miss, y, jacobian, tolerance, self._lengths, slopes)
+        for _ in range(ATTEMPTS):
+            left = float(np.linalg.norm(found.miss))
+            if np.abs(found.miss).max() <= tolerance:
+                break
+            again = aim(self.miss, found.x, self.slopes(found.x), tolerance, self._lengths)
+            again.looks = found.looks + again.looks[1:]
+            found = again
+            if np.linalg.norm(found.miss) > WORTH * left:
+                break
         return found
 
     def _stepwise(self, y: Array, tolerance: float) -> Aim:

@@ -28,8 +28,10 @@ Index = NDArray[np.int64]
 MODES = 500
 # A body made for an animation swings this often in its slowest mode while it plays, but not slower than SLOWEST [Hz].
 SWINGS, SLOWEST = 4.0, 1.0
-# Contacts that one stands for in the energy reach over at most so many frames, and so far in sizes of the mesh.
-LONGEST, WIDEST = 12, 0.15
+# Contacts in the energy unless asked otherwise: as many as leave a drag at a few milliseconds.
+CLUSTER = 500
+# Patches that one contact stands for, from the smallest: frames, and width in sizes of the mesh.
+PATCHES = ((1, 0.05), (2, 0.1), (4, 0.1), (8, 0.15), (16, 0.2), (32, 0.3), (64, 0.5))
 # Modes below this share of the largest, at a vertex, do not move it.
 STILL = 1e-12
 
@@ -48,7 +50,7 @@ def edit(
     region: ArrayLike | None = None,
     warp: str = "composition",
     contacts: Contacts | None = None,
-    cluster: bool = True,
+    cluster: int | None = CLUSTER,
     whole: bool = False,
     fixed: ArrayLike | None = None,
     progress: Progress | None = None,
@@ -63,7 +65,8 @@ def edit(
     with smoothness μ in units of 1/λ₁.
     window: (first, last) frames, and region: vertices, outside of which nothing changes.
     warp: "composition", or "additive", the paper's own form. contacts: those that the edit keeps, the animation's own
-    when None; cluster: whether one stands for all of the same patch in the energy (the warp keeps each of them).
+    when None; cluster: how many the energy may have, beyond which one stands for all of the same patch, None for all
+    (the warp keeps each of them in any case).
     whole: whether a body that is not held may also move as a whole. fixed: vertices that the body made for an animation
     holds, when none is given.
     Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
@@ -89,12 +92,22 @@ def edit(
         wanted = replace(wanted, damping=(getattr(fit.body, "alpha", 0.0), getattr(fit.body, "beta", 0.0)))
     subject = _subject(animation, fit, modes, warp, whole, progress)
     stand_ins = contacts
-    if contacts is not None and cluster:
-        stand_ins = contacts.clustered(animation.mesh, longest=LONGEST, widest=WIDEST * subject.size)
+    if contacts is not None and cluster is not None:
+        stand_ins = _stand_ins(contacts, animation, checks.count(cluster, "cluster"))
     options = Options(
         len(subject.eigenvalues), warp, None if inside is None else tuple(inside.tolist()), whole, cluster
     )
     return Editor(subject, wanted, options, stand_ins)
+
+
+def _stand_ins(contacts: Contacts, animation: Animation, most: int) -> Contacts:
+    """At most that many contacts: all, or one for each patch, of the smallest patches that do; else of the largest."""
+    found = contacts
+    for frames, width in PATCHES:
+        if len(found) <= most:
+            return found
+        found = contacts.clustered(animation.mesh, longest=frames, widest=width * animation.mesh.size)
+    return found if len(found) <= most else contacts.clustered(animation.mesh)
 
 
 @dataclass(frozen=True, eq=False)

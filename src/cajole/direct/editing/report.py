@@ -40,4 +40,4 @@ class Options:
     warp: str
     region: tuple[int, ...] | None
     whole: bool
-    cluster: bool
+    cluster: int | None

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 ENDS, ENERGIES = ("fixed", "free"), ("forces", "smooth")
 # Fewer frames leave nothing between two fixed ends.
 FEWEST_FRAMES = 5
+# Larger settings, in their units, only overflow.
+LARGEST = 1e6
 # Responses kept for frames that are looked at again and again.
 KEPT = 16
 
@@ -42,6 +44,28 @@ class Settings:
     smoothness: float = 1.0
     window: tuple[int, int] | None = None
 
+    def __post_init__(self) -> None:
+        try:
+            alpha, beta = self.damping
+        except (TypeError, ValueError):
+            raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {self.damping!r}") from None
+        checks.one_of(self.ends, "ends", ENDS)
+        checks.one_of(self.energy, "energy", ENERGIES)
+        found: dict[str, float | tuple[float, float]] = {
+            "h": checks.positive(self.h, "h (s)"),
+            "damping": (
+                checks.positive(alpha, "damping alpha (1/s)", zero=True),
+                checks.positive(beta, "damping beta (s)", zero=True),
+            ),
+            "smoothness": checks.positive(self.smoothness, "smoothness"),
+        }
+        for name, value in found.items():
+            if np.max(value) > LARGEST:
+                raise InputError(f"{name} is {value}, larger than any motion needs; give at most {LARGEST:g}")
+            object.__setattr__(self, name, value)
+        if self.window is not None:
+            object.__setattr__(self, "window", _pair(self.window))
+
 
 class Spacetime:
     """H⁻¹ for all modes at once; eigenvalues (r,) λ; frames T, of which `first` ... `last` may change."""
@@ -51,16 +75,13 @@ class Spacetime:
         self.settings = settings
         lam = np.maximum(np.asarray(eigenvalues, dtype=np.float64), 0.0)
         self.eigenvalues, self.size = lam, len(lam)
-        checks.one_of(settings.ends, "ends", ENDS)
-        checks.one_of(settings.energy, "energy", ENERGIES)
-        h = checks.positive(settings.h, "h (s)")
-        alpha, beta = (checks.positive(value, "damping", zero=True) for value in settings.damping)
+        h, (alpha, beta) = settings.h, settings.damping
         self.first, self.last = changing(settings, self.frames)
         self._responses: dict[int, Array] = {}
         # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
         self._reversed = settings.ends == "free" and settings.energy == "forces"
         if settings.energy == "smooth":
-            self._smooth(lam, h, checks.positive(settings.smoothness, "smoothness"))
+            self._smooth(lam, h, settings.smoothness)
         elif self._reversed:
             self._free(*averaged(lam, h, alpha + beta * lam))
         else:
@@ -140,15 +161,23 @@ def changing(settings: Settings, frames: int) -> tuple[int, int]:
 
 
 def _window(window: tuple[int, int], frames: int) -> tuple[int, int]:
+    start, stop = window
+    if stop > frames - 1:
+        raise InputError(f"window ends at frame {stop}, but the last frame is {frames - 1}")
+    if stop - start + 1 < FEWEST_FRAMES:
+        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {FEWEST_FRAMES} are the fewest")
+    return window
+
+
+def _pair(window: tuple[int, int]) -> tuple[int, int]:
     try:
         start, stop = window
     except (TypeError, ValueError):
         raise InputError(f"window must be a pair of frames (first, last), not {window!r}") from None
-    start = checks.count(start, "window's first frame", least=0, most=frames - 1)
-    stop = checks.count(stop, "window's last frame", least=0, most=frames - 1)
-    if stop - start + 1 < FEWEST_FRAMES:
-        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {FEWEST_FRAMES} are the fewest")
-    return start, stop
+    return (
+        checks.count(start, "window's first frame", least=0),
+        checks.count(stop, "window's last frame", least=0),
+    )
 
 
 def forward(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:

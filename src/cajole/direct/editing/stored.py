@@ -135,9 +135,10 @@ def _options(value: Any) -> dict[str, Any]:
     table = _table(value, "options", tuple(field.name for field in fields(Options)))
     checks.count(table["modes"], "options.modes")
     checks.one_of(table["warp"], "options.warp", WARPS)
-    for name in ("whole", "cluster"):
-        if not isinstance(table[name], bool):
-            raise InputError(f"options.{name} must be true or false, not {table[name]!r}")
+    if not isinstance(table["whole"], bool):
+        raise InputError(f"options.whole must be true or false, not {table['whole']!r}")
+    if table["cluster"] is not None:
+        checks.count(table["cluster"], "options.cluster")
     if table["region"] is not None:
         if not isinstance(table["region"], list):
             raise InputError("options.region must be a list of vertices, or null")
