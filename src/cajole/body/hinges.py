@@ -1,12 +1,16 @@
 """The hinges of a triangle mesh: who bends against whom, and how stiffly.
 
-A triangle feels the curvature Λ = Σ φ_i l_i/(2A) n_i n_iᵀ of the angles φ_i = θ_i - θ̄_i at its edges, l_i long with
-normals n_i in its plane, half of each angle being its own. Kirchhoff's plate gives it the energy
-    A D/2 [ν tr(Λ)² + (1-ν) Λ:Λ] = φᵀC φ/2,   C_ij = D/(4A) [ν l_i l_j + (1-ν) (e_i·e_j)²/(l_i l_j)].
-On meshes where every two neighbours form a parallelogram Λ is exact for quadratic shapes, and frequencies converge to
-those of the plate; on irregular ones they come out a few per cent high, and where diagonals alternate twisting is up to
-2/(1-ν) times too stiff. (The plain hinge energy k φ²/2 knows no Poisson's ratio and is no closer on any of these.)
-An edge without a second triangle carries no moment: its angle is the one of least energy, and C is what is left of it.
+A triangle feels the curvature Λ = Σ ψ_i l_i/(2A) n_i n_iᵀ, n_i the normals in its plane of its edges, l_i long, and ψ_i
+twice its own share of the angle φ_i = θ_i - θ̄_i there. Kirchhoff's plate gives it the energy
+    A D/2 [ν tr(Λ)² + (1-ν) Λ:Λ] = ψᵀC ψ/2,   C_ij = D/(4A) [ν l_i l_j + (1-ν) (e_i·e_j)²/(l_i l_j)].
+Of a surface with curvature κ the two sides of an edge of length l have the shares φ/2 ± o, where s_1, s_2 and h_1, h_2
+are the feet and heights of their far corners above it, and κ_ss, κ_sn, κ_nn are along and across it:
+    o = [κ_ss (s_1(s_1-l)/h_1 - s_2(s_2-l)/h_2)/2 + κ_sn (s_1+s_2-l) + κ_nn (h_1-h_2)/2]/2.
+So ψ = φ where two neighbours form a parallelogram, as in regular meshes. Elsewhere o is found from the mean of both
+triangles' Λ, itself with ψ = φ: angles of neighbours' edges come in. Without it plates would be several per cent too
+stiff on irregular meshes, and where diagonals alternate by a quarter (twisting 2/(1-ν) times). Both shares of an edge
+add up to its angle whatever o is, so that nothing is bent for nothing.
+An edge without a second triangle carries no moment: its angle is the one of least energy.
 Where more than two triangles share an edge, each bends against the next one around it with D l²/(A_1 + A_2), and all of
 them are free of moment there otherwise.
 """
@@ -26,21 +30,25 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 NONE = -1
+# shares of a triangle's factors below this are rounding
+IDLE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Hinges:
-    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, 3): the hinges of each triangle, then single
-    ones of crowded edges, -1 for none; elements (g, 6): vertices of each group; places (g, 3, 4): where the vertices
-    of its hinges stand there; homes (h, 2): a group of each hinge and its number in it; stiffness (g, 3, 3): C [N m].
+    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, 9): the hinges that each triangle's curvature
+    comes from, then single ones of crowded edges, -1 for none; elements (g, 12): vertices of each group, of which
+    sizes (g,) come first; places (g, 9, 4): where the vertices of its hinges stand there; homes (h, 2): a group of each
+    hinge and its number in it; factors (g, 3, 9) [√(N m)]: the energy of a group is |factors φ|²/2.
     """
 
     vertices: Index
     groups: Index
     elements: Index
+    sizes: Index
     places: Index
     homes: Index
-    stiffness: Array
+    factors: Array
 
 
 def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
@@ -49,27 +57,138 @@ def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
     opposite = np.roll(mesh.triangles, -2, axis=1).reshape(-1)
     one, two = half.pairs.T
     pairs = np.column_stack([half.ends[one], opposite[one], opposite[two]])
-    at_edges = np.full(len(half.ends), NONE)
-    at_edges[one] = at_edges[two] = np.arange(len(pairs))
-    seen = np.ones(len(half.ends))
-    # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
-    seen[two[~half.agree]] = -1.0
     crowded, stiffness = _crowded(mesh, half, opposite, material.bending)
-    groups, signs = at_edges.reshape(-1, 3), seen.reshape(-1, 3)
-    C = _condensed(_plate(mesh, material), groups >= 0) * signs[:, :, None] * signs[:, None, :]
+    factors, groups, elements = _triangle_groups(mesh, material, half)
     vertices = np.vstack([pairs, crowded]).astype(np.int64)
-    alone = np.full((len(crowded), 3), NONE)
+    alone = np.full((len(crowded), groups.shape[1]), NONE)
     alone[:, 0] = len(pairs) + np.arange(len(crowded))
-    single = np.zeros((len(crowded), 3, 3))
-    single[:, 0, 0] = stiffness
-    all_groups = np.vstack([groups, alone])
-    elements = np.vstack([_patches(mesh, vertices, groups), np.hstack([crowded, crowded[:, :2]])]).astype(np.int64)
+    single = np.zeros((len(crowded), *factors.shape[1:]))
+    single[:, 0, 0] = np.sqrt(stiffness)
+    groups, factors = np.vstack([groups, alone]), np.concatenate([factors, single])
+    elements = np.vstack([elements, np.hstack([crowded] * 3)]).astype(np.int64)
     homes = np.zeros((len(vertices), 2), dtype=np.int64)
-    at = np.argwhere(all_groups >= 0)
-    homes[all_groups[all_groups >= 0]] = at
-    return Hinges(
-        vertices, all_groups, elements, _places(vertices, all_groups, elements), homes, np.concatenate([C, single])
-    )
+    at = np.argwhere(groups[:, :3] >= 0)
+    homes[groups[:, :3][groups[:, :3] >= 0]] = at
+    sizes = 6 + (groups[:, 3:] >= 0).sum(axis=1)
+    return Hinges(vertices, groups, elements, sizes, _places(vertices, groups, elements), homes, factors)
+
+
+def _triangle_groups(mesh: MeshTri, material: MaterialShell, half: HalfEdges) -> tuple[Array, Index, Index]:
+    """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
+
+    The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
+    """
+    count = len(mesh.triangles)
+    one, two = half.pairs.T
+    hinge, mate, side, sign = np.full(3 * count, NONE), np.full(3 * count, NONE), np.ones(3 * count), np.ones(3 * count)
+    hinge[one] = hinge[two] = np.arange(len(one))
+    mate[one], mate[two] = two, one
+    side[two] = -1.0
+    # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
+    sign[two[~half.agree]] = -1.0
+    C, hinged = _plate(mesh, material), (hinge >= 0).reshape(-1, 3)
+    S = _completed(C, hinged)
+    own = sign.reshape(-1, 3)
+    moved = _shifts(mesh, half, S * own[:, None, :], sign)
+    Z = np.zeros((count, 3, 9))
+    Z[:, [0, 1, 2], [0, 1, 2]] = own
+    Z[:, :, :3] += (own * side.reshape(-1, 3))[:, :, None] * moved
+    groups, elements = _wide(mesh, hinge, mate)
+    for edge in range(3):
+        rows = np.flatnonzero(hinged[:, edge])
+        other, there = np.divmod(mate.reshape(-1, 3)[rows, edge], 3)
+        share = (own * side.reshape(-1, 3))[rows, edge, None] * moved[other, there]
+        for step, column in ((0, edge), (1, 3 + 2 * edge), (2, 4 + 2 * edge)):
+            Z[rows, edge, column] += share[np.arange(len(rows)), (there + step) % 3]
+    factors = np.swapaxes(np.linalg.cholesky(C), 1, 2) @ (S @ Z)
+    factors[np.broadcast_to((groups < 0)[:, None, :], factors.shape)] = 0.0
+    return _without_idle(factors, groups, elements)
+
+
+def _without_idle(factors: Array, groups: Index, elements: Index) -> tuple[Array, Index, Index]:
+    """Leave out hinges of neighbours that add nothing, as all do in regular meshes, and put the others first.
+
+    The vertex beyond each of them goes with it: matrices stay as narrow as they can be.
+    """
+    weight = np.abs(factors).max(axis=1)
+    idle = weight[:, 3:] <= IDLE * weight.max(axis=1, keepdims=True)
+    order = np.argsort(idle, axis=1, kind="stable")
+    idle = np.take_along_axis(idle, order, axis=1)
+    groups[:, 3:] = np.where(idle, NONE, np.take_along_axis(groups[:, 3:], order, axis=1))
+    elements[:, 6:] = np.where(idle, elements[:, :1], np.take_along_axis(elements[:, 6:], order, axis=1))
+    moved = np.take_along_axis(factors[:, :, 3:], order[:, None, :], axis=2)
+    factors[:, :, 3:] = np.where(idle[:, None, :], 0.0, moved)
+    return factors, groups, elements
+
+
+def _completed(C: Array, hinged: NDArray[np.bool_]) -> Array:
+    """S (m, 3, 3): angles at all edges from those with a hinge; the others by least energy, C_bb ψ_b = -C_bf ψ_f."""
+    S = hinged[:, :, None] * np.eye(3)
+    for pattern in np.unique(hinged, axis=0):
+        if pattern.all() or not pattern.any():
+            continue
+        rows = np.flatnonzero((hinged == pattern).all(axis=1))
+        b, f = np.flatnonzero(~pattern), np.flatnonzero(pattern)
+        S[np.ix_(rows, b, f)] = -np.linalg.solve(C[np.ix_(rows, b, b)], C[np.ix_(rows, b, f)])
+    return S
+
+
+def _shifts(mesh: MeshTri, half: HalfEdges, seen: Array, sign: Array) -> Array:
+    """(m, 3, 3) what each triangle's Λ, of its own angles, adds to 2o at each of its edges; zero at the rim.
+
+    seen (m, 3, 3): ψ of the triangle's edges from the angles of its hinges.
+    """
+    x = mesh.vertices[mesh.triangles]
+    e = np.roll(x, -1, axis=1) - x
+    l = np.linalg.norm(e, axis=2)
+    along = e / l[:, :, None]
+    inward = np.cross(mesh.normals[:, None, :], along)
+    s, n = np.einsum("mir,mjr->mji", inward, along), np.einsum("mir,mjr->mji", inward, inward)
+    weights = (l / (2.0 * mesh.areas[:, None]))[:, None, :]
+    # Λ along and across edge j, by the angle at edge i
+    curved = np.stack([weights * s * s, weights * s * n, weights * n * n], axis=2) @ seen[:, None]
+    turned = sign.reshape(-1, 3)
+    curved[:, :, [0, 2]] *= turned[:, :, None, None]
+    return np.asarray(np.einsum("mjk,mjki->mji", _offsets(mesh, half).reshape(-1, 3, 3), curved))
+
+
+def _offsets(mesh: MeshTri, half: HalfEdges) -> Array:
+    """(3m, 3) by how much κ_ss, κ_sn and κ_nn shift the share of the first side of a half-edge's hinge."""
+    one, two = half.pairs.T
+    opposite = np.roll(mesh.triangles, -2, axis=1).reshape(-1)
+    a, b = mesh.vertices[half.ends[one]].transpose(1, 0, 2)
+    l = np.linalg.norm(b - a, axis=1)
+    feet, heights = [], []
+    for side in (one, two):
+        arm = mesh.vertices[opposite[side]] - a
+        foot = np.einsum("kr,kr->k", arm, b - a) / l
+        feet.append(foot)
+        heights.append(2.0 * mesh.areas[side // 3] / l)
+    (s1, s2), (h1, h2) = feet, heights
+    shift = np.column_stack([(s1 * (s1 - l) / h1 - s2 * (s2 - l) / h2) / 4.0, (s1 + s2 - l) / 2.0, (h1 - h2) / 4.0])
+    out = np.zeros((len(half.ends), 3))
+    out[one] = out[two] = shift
+    return out
+
+
+def _wide(mesh: MeshTri, hinge: Index, mate: Index) -> tuple[Index, Index]:
+    """Hinges (m, 9) and vertices (m, 12) of each triangle and its neighbours; the first corner where there is none."""
+    triangles, mates = mesh.triangles, mate.reshape(-1, 3)
+    groups = np.full((len(triangles), 9), NONE)
+    groups[:, :3] = hinge.reshape(-1, 3)
+    elements = np.repeat(triangles[:, :1], 12, axis=1)
+    elements[:, :3] = triangles
+    far = np.roll(triangles, -2, axis=1).reshape(-1)
+    for edge in range(3):
+        rows = np.flatnonzero(mates[:, edge] >= 0)
+        elements[rows, 3 + edge] = far[mates[rows, edge]]
+        other, there = np.divmod(mates[rows, edge], 3)
+        for step in (1, 2):
+            next_edge = 3 * other + (there + step) % 3
+            groups[rows, 2 + 2 * edge + step] = hinge[next_edge]
+            beyond = mate[next_edge]
+            elements[rows, 5 + 2 * edge + step] = np.where(beyond >= 0, far[beyond], elements[rows, 0])
+    return groups, elements
 
 
 def _plate(mesh: MeshTri, material: MaterialShell) -> Array:
@@ -84,31 +203,8 @@ def _plate(mesh: MeshTri, material: MaterialShell) -> Array:
     return np.asarray(C)
 
 
-def _condensed(C: Array, hinged: NDArray[np.bool_]) -> Array:
-    """C with the angles at edges without a hinge eliminated: C - C_f,b C_bb⁻¹ C_b,f, and zero in their rows."""
-    out = C.copy()
-    for edge in range(3):
-        rows = np.flatnonzero(~hinged[:, edge])
-        column = out[rows, :, edge]
-        out[rows] -= column[:, :, None] * column[:, None, :] / column[:, edge, None, None]
-        # what is left there is rounding; the next elimination must find its own pivot untouched by it
-        out[rows, edge, :] = out[rows, :, edge] = 0.0
-    return out
-
-
-def _patches(mesh: MeshTri, hinges: Index, groups: Index) -> Index:
-    """(m, 6) corners of each triangle and the vertices across its edges, the first corner where there is none."""
-    across = np.repeat(mesh.triangles[:, :1], 3, axis=1)
-    for edge in range(3):
-        rows = np.flatnonzero(groups[:, edge] >= 0)
-        mine = mesh.triangles[rows, (edge + 2) % 3]
-        _, _, c, d = hinges[groups[rows, edge]].T
-        across[rows, edge] = np.where(c == mine, d, c)
-    return np.hstack([mesh.triangles, across])
-
-
 def _places(hinges: Index, groups: Index, elements: Index) -> Index:
-    """(g, 3, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
+    """(g, 9, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
     wanted = hinges[np.maximum(groups, 0)] if len(hinges) else np.zeros((*groups.shape, 4), dtype=np.int64)
     places = (elements[:, None, None, :] == wanted[..., None]).argmax(axis=3)
     return np.where(groups[..., None] >= 0, places, 0)

@@ -1,7 +1,7 @@
 """Compiled loops over the hinges of a shell.
 
-Per group of up to three hinges with φ = θ - θ̄ and a matrix C:
-    W = φᵀC φ/2,   m = C φ,   f = Σ m ∇θ,   K = Σ C_ij ∇θ_i ∇θ_jᵀ + Σ m ∇²θ.
+Per group of hinges with φ = θ - θ̄ and a factor B (3, k):
+    W = |B φ|²/2,   m = Bᵀ B φ,   f = Σ m ∇θ,   K = (B ∇θ)ᵀ (B ∇θ) + Σ m ∇²θ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cajole.body.kernels_shell_angle import (
 )
 from cajole.compiled import njit
 
-PLACES = (0, 1, 2, 3, 4, 5)
+PLACES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 WINGS = ((0, 1, 2), (0, 1, 3))
 
 
@@ -39,20 +39,20 @@ def angles(x, hinges, rest, out):
 
 
 @njit(cache=True)
-def moments(groups, C, phi, out):
-    """out = m = Σ C φ [N m], per hinge; returns the energy φᵀCφ/2."""
+def moments(groups, B, phi, out):
+    """out = m = Σ BᵀB φ [N m], per hinge; returns the energy Σ |B φ|²/2."""
     out[:] = 0.0
     total = 0.0
     for g in range(len(groups)):
-        for i in range(3):
-            if groups[g, i] < 0:
-                continue
-            moment = 0.0
-            for j in range(3):
-                if groups[g, j] >= 0:
-                    moment += C[g, i, j] * phi[groups[g, j]]
-            out[groups[g, i]] += moment
-            total += 0.5 * moment * phi[groups[g, i]]
+        for k in range(3):
+            part = 0.0
+            for i in range(groups.shape[1]):
+                if groups[g, i] >= 0:
+                    part += B[g, k, i] * phi[groups[g, i]]
+            total += 0.5 * part * part
+            for i in range(groups.shape[1]):
+                if groups[g, i] >= 0:
+                    out[groups[g, i]] += B[g, k, i] * part
     return total
 
 
@@ -106,38 +106,39 @@ def gradient_changes(x, v, hinges, out):
 
 
 @njit(cache=True)
-def products(groups, C, places, left, right, elements, slots, stride, scale, data):
-    """data += scale/2 Σ C_ij (left_i right_jᵀ + right_i left_jᵀ), vectors (hinges, 4, 3) on the hinges' vertices.
+def products(groups, B, sizes, places, left, right, elements, slots, stride, scale, data):
+    """data += scale/2 Σ (B left)ᵀ(B right) + its transpose, vectors (hinges, 4, 3) on the hinges' vertices.
 
-    places (groups, 3, 4): where in its element each vertex of a hinge stands.
+    sizes (groups,): how many vertices of its element a group has; places (groups, k, 4): where in its element each
+    vertex of a hinge stands.
     """
-    L, R, T = np.empty((3, 18)), np.empty((3, 18)), np.empty((3, 18))
-    block = np.empty((18, 18))
+    width = 3 * elements.shape[1]
+    L, R, block = np.empty((3, width)), np.empty((3, width)), np.empty((width, width))
     for g in range(len(groups)):
-        _placed(L, groups, places, g, left)
-        _placed(R, groups, places, g, right)
-        for i in range(3):
-            for k in range(18):
-                T[i, k] = C[g, i, 0] * R[0, k] + C[g, i, 1] * R[1, k] + C[g, i, 2] * R[2, k]
-        for r in range(18):
-            for k in range(r + 1):
-                value = 0.0
-                for i in range(3):
-                    value += L[i, r] * T[i, k] + L[i, k] * T[i, r]
-                block[r, k] = block[k, r] = value
-        scatter(data, block, 6, PLACES, g, elements, slots, stride, 0.5 * scale)
+        n = 3 * sizes[g]
+        _placed(L, groups, B, places, g, left)
+        _placed(R, groups, B, places, g, right)
+        for r in range(n):
+            l0, l1, l2, r0, r1, r2 = L[0, r], L[1, r], L[2, r], R[0, r], R[1, r], R[2, r]
+            for c in range(n):
+                ahead = l0 * R[0, c] + l1 * R[1, c] + l2 * R[2, c]
+                block[r, c] = ahead + (r0 * L[0, c] + r1 * L[1, c] + r2 * L[2, c])
+        scatter(data, block, sizes[g], PLACES, g, elements, slots, stride, 0.5 * scale)
 
 
 @njit(cache=True)
-def _placed(out, groups, places, g, vectors):
+def _placed(out, groups, B, places, g, vectors):
+    """B times the vectors of a group's hinges, by its vertices."""
     out[:] = 0.0
-    for i in range(3):
+    for i in range(groups.shape[1]):
         h = groups[g, i]
         if h < 0:
             continue
-        for k in range(4):
+        for v in range(4):
+            at = 3 * places[g, i, v]
             for r in range(3):
-                out[i, 3 * places[g, i, k] + r] += vectors[h, k, r]
+                for k in range(3):
+                    out[k, at + r] += B[g, k, i] * vectors[h, v, r]
 
 
 @njit(cache=True)

@@ -56,7 +56,7 @@ class BodyShell(Body):
         self._places = (np.ascontiguousarray(self.hinges.elements, dtype=np.int32),) + (
             self.pattern.slots, self.pattern.stride,
         )  # fmt: skip
-        self._groups = (self.hinges.groups, self.hinges.stiffness)
+        self._groups = (self.hinges.groups, self.hinges.factors)
         self.rest_angles: Array = self._angles(mesh.vertices, np.zeros(len(self.hinges.vertices)))
 
     @cached_property
@@ -131,7 +131,7 @@ class BodyShell(Body):
         stuff = self.material
         return content_hash(
             "shell", self.mesh.content, stuff.young, stuff.poisson, stuff.thickness, stuff.density, self.fixed,
-            self.alpha, self.beta, self.rest_angles,
+            self.alpha, self.beta, self.rest_angles, self.hinges.factors,
         )  # fmt: skip
 
     def _angles(self, positions: Array, rest: Array) -> Array:
@@ -158,7 +158,7 @@ class BodyShell(Body):
         """data += scale K(u)."""
         kernels_shell_membrane.stiffness(u, *self._membrane, *self._places, scale, clamped, data)
         h, (x, grads, m) = self.hinges, self._bent(u)
-        kernels_shell_bending.products(*self._groups, h.places, grads, grads, *self._places, scale, data)
+        kernels_shell_bending.products(*self._groups, h.sizes, h.places, grads, grads, *self._places, scale, data)
         if not clamped:
             kernels_shell_bending.curvatures(x, h.vertices, h.homes, m, h.places, *self._places, scale, data)
 
@@ -167,8 +167,10 @@ class BodyShell(Body):
         kernels_shell_membrane.stiffness_change(u, v, *self._membrane, *self._places, scale, data)
         h, (x, grads, m) = self.hinges, self._bent(u)
         turned, dm = self._turned(x, v, grads)
-        # C_ij (dg_i g_jᵀ + g_i dg_jᵀ): twice the symmetric part that `products` adds
-        kernels_shell_bending.products(*self._groups, h.places, turned, grads, *self._places, 2.0 * scale, data)
+        # (B dg)ᵀ(B g) + (B g)ᵀ(B dg): twice the symmetric part that `products` adds
+        kernels_shell_bending.products(
+            *self._groups, h.sizes, h.places, turned, grads, *self._places, 2.0 * scale, data
+        )
         kernels_shell_bending.curvatures(x, h.vertices, h.homes, dm, h.places, *self._places, scale, data)
         kernels_shell_bending.curvature_changes(x, v, h.vertices, h.homes, m, h.places, *self._places, scale, data)
 

@@ -38,13 +38,13 @@ GUSTS = (
     (2.8, 4.2, -0.5, 0.9, 0.7),
 )
 # how the edit sees it: soft against bending, so that a drag is local, with a first frequency below one hertz
-SHELL = MaterialShell(young=3.0e5, poisson=0.2, thickness=0.012, density=AREAL / 0.012)
+SHELL = MaterialShell(young=1.0e6, poisson=0.2, thickness=0.012, density=AREAL / 0.012)
 DAMPING = (0.3, 0.004)
 # frames of the drags, and how much farther about the rod they swing the middle of the hem, then the corners [degrees]
 SWUNG, FLAPPED = 30, 150
 HIGHER, FLAP, STEP = 12.0, 28.0, 4.0
 # [m]: a corner that goes up alone draws in the edge of the cloth, which hardly stretches
-INWARD = 0.12
+INWARD = 0.16
 WINE, GOLD = (0.62, 0.17, 0.22), (0.90, 0.72, 0.38)
 BRASS = (0.80, 0.62, 0.28)
 # of the rod and of its rings [m]
