@@ -69,7 +69,7 @@ def test_small_drag_lands_in_four_looks_claim(degrees: int, warp: str) -> None:
 @pytest.mark.parametrize("warp", ["composition", "additive"])
 @pytest.mark.parametrize("degrees", BENDS)
 def test_far_drag_lands_claim(degrees: int, warp: str) -> None:
-    """0.15 of the length in one leap lands as well; straight along a straight beam it would have to stretch."""
+    """0.15 of the length in one leap: at most four corrections as well; straight along a straight beam it would have to stretch."""
     motion = bending(degrees)
     editor = cj.edit(motion, long_beam(), MODES, warp=warp)
     vertex, here = tip(motion), motion.positions[14][tip(motion)]
@@ -79,7 +79,7 @@ def test_far_drag_lands_claim(degrees: int, warp: str) -> None:
         goal = here + 0.15 * LONG * direction
         landing = editor.drag(vertex, 14, goal)
         assert landing.reached
-        assert min(landing.misses[:8]) <= 1e-3
+        assert min(landing.misses[:5]) <= 1e-3
         assert np.abs(editor.positions(14)[vertex] - goal).max() <= 1e-3 * 0.15 * LONG
         assert editor.undo()
 
