@@ -368,6 +368,20 @@ def test_swinging_sheet_identity():
     assert np.ptp(energies) < 0.02 * max(0.5 * w.ravel() @ (body.mass @ w.ravel()) for w in v)
 
 
+def test_orientation_identity(random):
+    """Where a surface cannot be oriented, it does not matter which way its triangles run."""
+    mesh = moebius_strip()
+    chosen = random.permutation(len(mesh.triangles))[:7]
+    turned = mesh.triangles.copy()
+    turned[chosen] = turned[chosen][:, [0, 2, 1]]
+    one, two = BodyShell(mesh, STUFF), BodyShell(MeshTri(mesh.vertices, turned), STUFF)
+    assert not np.array_equal(one.mesh.triangles, two.mesh.triangles)
+    u = random.uniform(-0.05, 0.05, (one.count, 3))
+    assert one.energy(u) == pytest.approx(two.energy(u), rel=1e-12)
+    force = one.force(u)
+    np.testing.assert_allclose(two.force(u), force, rtol=0, atol=1e-12 * abs(force).max())
+
+
 def test_folded_double_identity():
     """Two sheets laid on each other along an edge: the angle there is half a turn, and nothing jumps about it."""
     mesh = MeshTri([[0, 0, 0], [1, 0, 0], [0.5, 1, 0], [0.4, 0.9, 0]], [[0, 1, 2], [1, 0, 3]])
