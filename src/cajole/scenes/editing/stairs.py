@@ -45,7 +45,7 @@ INTEGRATOR, SUBSTEPS = "bdf2", 2
 # contacts: what is within this distance [m]; clusters of at most that many frames and that width [m]
 TOUCHING, LONGEST, WIDEST = 0.04, 40, 1.0
 # the frame of the edit, and how far ahead and up the tip of the trunk goes, as the elephant sees it [m]
-LIFTED, LIFT = 80, (0.35, 0.0, 0.55)
+LIFTED, LIFT = 115, (0.5, 0.0, 0.9)
 STONE, SKY, GROUND = (0.72, 0.66, 0.58), (0.80, 0.83, 0.86), (0.62, 0.60, 0.57)
 
 
@@ -65,7 +65,7 @@ class StairsScene(EditScene):
 def stairs(
     progress: Progress | None = None, *, tets: int = TETS, cage: int = CAGE, frames: int = FRAMES
 ) -> StairsScene:
-    """600 frames, 48 thousand tets, r = 500: the trunk is lifted at frame 80 while the contacts hold.
+    """600 frames, 48 thousand tets, r = 500: the trunk is lifted at frame 115 while the contacts hold.
 
     tets, cage: about how many the elephant and the simulated cage have; frames: fewer end it earlier.
     """
