@@ -17,6 +17,8 @@ HARDER, EASIER = 8.0, 0.2
 HOPELESS = 1e6
 # Damping that is always there: directions that move nothing stay where they are.
 LEAST = 1e-10
+# A step that leaves more than SLOW of the miss is the last where NEAR times the tolerance is left.
+SLOW, NEAR = 0.5, 5.0
 # Share of the first miss above which a Jacobian is taken anew.
 MUCH = 1e-3
 # Steps after which this times the miss is left went too far to learn from.
@@ -47,21 +49,22 @@ def aim(
     tolerance: float,
     lengths: Array,
     slopes: Callable[[Array], Array] | None = None,
+    steady: float = 0.0,
 ) -> Aim:
     """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
 
-    miss is infinite where x must not go.
-    Steps are held back by the squares of x, and learned from by those of lengths @ x; slopes: the Jacobian anew, asked
-    for while what is left is much. An unreachable target ends at a bounded x close to it instead of running away.
+    miss is infinite where x must not go. Steps are held back by the squares of x and of lengths @ x, which are as long
+    as what they move: of `steady` times that length, they must move that much to be used. slopes: the Jacobian anew,
+    asked for while what is left is much. An unreachable target ends at a bounded x close to it instead of running away.
     """
     first = miss(x)
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
-    damping = 0.0
+    even, damping = steady**2 * (lengths.T @ lengths), 0.0
     while size > 0.0 and np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
         J = now.jacobian
         shift = max(damping * 1e-3, LEAST) * size**2
-        step = -np.asarray(np.linalg.solve(J.T @ J + shift * np.eye(len(x)), J.T @ now.miss), dtype=np.float64)
+        step = -np.asarray(np.linalg.solve(J.T @ J + even + shift * np.eye(len(x)), J.T @ now.miss), dtype=np.float64)
         if not np.isfinite(step).all() or not step.any():
             break
         found = miss(now.x + step)
@@ -74,9 +77,12 @@ def aim(
             along = lengths @ step
             now.jacobian = J + np.outer(change - J @ step, along @ lengths) / (along @ along)
         if np.linalg.norm(found) < np.linalg.norm(now.miss):
-            running_away = _running_away(now, step, found)
+            slow, running_away = (
+                np.linalg.norm(found) > SLOW * np.linalg.norm(now.miss),
+                _running_away(now, step, found),
+            )
             now.x, now.miss, damping = now.x + step, found, damping * EASIER
-            if running_away:
+            if running_away or (slow and now.looks[-1] <= NEAR * tolerance):
                 break
             if slopes is not None and now.looks[-1] > max(MUCH * now.looks[0], tolerance):
                 now.jacobian = slopes(now.x)

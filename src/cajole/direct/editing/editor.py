@@ -14,7 +14,7 @@ from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
 from cajole.direct.editing.holds import Hold, Key, depth, orthonormal
-from cajole.direct.editing.landing import LANDED, Grip, Landing, meet_all, misses, scales
+from cajole.direct.editing.landing import REACHED, Grip, Landing, meet_all, misses, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.report import EditReport, Options
 from cajole.direct.editing.spacetime import Settings, changing
@@ -270,7 +270,7 @@ class Editor:
         hold = Hold(key[0], key[1], there[key[0]] - (there[other] if other >= 0 else 0.0), directions, other)
         was = self._now.held.get(key)
         if was is not None and np.array_equal(was.hold.directions, directions):
-            return replace(was, hold=hold)
+            return replace(was, hold=hold.at(hold.target, was.hold.way))
         weights = self._weights(hold)
         return Held(hold, weights, weights @ self._ledger.coordinates(hold.frame))
 
@@ -304,7 +304,7 @@ class Editor:
         with blas_threads():
             missed = self._missed()
             keys = [key for key in self._now.held if key not in apart]
-            if missed > LANDED and keys:
+            if missed > REACHED and keys:
                 mine = [self._ledger.mine(key) for key in keys]
                 holds = [self._now.held[key].hold for key in keys]
                 self.carry(holds, meet_all(self.subject, self._ledger.rows, holds, mine))

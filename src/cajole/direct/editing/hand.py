@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,7 @@ class Hand:
         holds = self._grip.holds
         shape = (3,) if len(holds) == 1 and depth(position) < 2 else (len(holds), 3)
         targets = checks.real_array(position, "position (m)", shape).reshape(-1, 3)
-        aims = [hold.at(target) for hold, target in zip(holds, targets)]
-        self._require_near(aims)
+        aims = [self._taken(hold, target) for hold, target in zip(holds, targets)]
         with blas_threads():
             found = self._grip.meet(aims)
             far = float(scales(self._grip.subject, aims).max())
@@ -91,14 +91,16 @@ class Hand:
         elif self.open:
             self.cancel()
 
-    def _require_near(self, holds: list[Hold]) -> None:
+    def _taken(self, hold: Hold, target: Array) -> Hold:
         subject = self._grip.subject
-        far = max(float(np.abs(asked(subject, hold)).max()) for hold in holds)
+        way = hold.directions @ asked(subject, replace(hold, target=target))
+        far = np.abs(way).max()
         if far > FARTHEST * subject.size:
             raise InputError(
                 f"position is {far:.3g} m from where the vertex is, more than {FARTHEST:g} times the size of the body; "
                 "check its units"
             )
+        return hold.at(target, float(np.linalg.norm(way)))
 
     def _require_open(self) -> None:
         if not self.open:

@@ -21,13 +21,17 @@ SAME = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """n·x_v = n·target for every direction n (k, 3); with another vertex, n·(x_v - x_other) = n·target."""
+    """n·x_v = n·target for every direction n (k, 3); with another vertex, n·(x_v - x_other) = n·target.
+
+    way: the farthest that it was ever taken from the input [m]; after a full turn it is back, and still far.
+    """
 
     vertex: int
     frame: int
     target: Array
     directions: Array
     other: int = -1
+    way: float = 0.0
 
     @property
     def key(self) -> Key:
@@ -38,8 +42,9 @@ class Hold:
         """Whether it holds all three directions."""
         return len(self.directions) == 3
 
-    def at(self, target: Array) -> Hold:
-        return replace(self, target=target)
+    def at(self, target: Array, way: float) -> Hold:
+        """The same hold, taken elsewhere, so far from the input."""
+        return replace(self, target=target, way=max(self.way, way))
 
     def __str__(self) -> str:
         what = f"vertex {self.vertex}" + ("" if self.other < 0 else f" from vertex {self.other}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct.editing.aim import Aim, aim
+from cajole.direct.editing.aim import NEAR, Aim, aim
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.subject import Subject
@@ -23,8 +23,9 @@ Index = NDArray[np.int64]
 
 # A held vertex has landed when it is this close, as a share of how far the edit takes it.
 LANDED = 1e-4
-# Step of the differences that the Jacobian of a target is made of, and the least that counts as a drag, in body sizes:
-# after a full turn a vertex is back where it was, and that is far, too.
+# Shares that still count as reached: what is left then is not seen.
+REACHED = 1e-3
+# Step of the differences that the Jacobian of a target is made of, and the least that counts as a drag, in body sizes.
 NUDGE, LEAST = 1e-5, 3e-3
 # What is held in place, or moved little, must stay to LANDED of this share of the largest change.
 FAINT = 1e-2
@@ -33,14 +34,19 @@ FAINT = 1e-2
 PARTS, ROUGHLY, FAR, FEW = 8, 0.05, 0.02, 12
 # Linear changes beyond so many times what is asked for, or than before, run away from what cannot be reached.
 BOUND, GROWN = 6.0, 1.5
+# Several vertices are moved at first by what moves them by this share of its own length: after a full turn bending does
+# nothing to first order, and should not be used to meet the last tenth of a thousandth.
+STEADY = 0.03
 # Attempts with fresh differences where what was learned misleads, each worth it only if it leaves less than a share.
 ATTEMPTS, WORTH = 4, 0.5
 
 
 @dataclass(frozen=True)
 class Landing:
-    """How a drag ended: missed, the farthest that a held vertex is from its place, as a share of how far it was taken;
-    misses: the same after each look at the dragged vertices, the first before any correction.
+    """How a drag ended.
+
+    missed: the farthest that a held vertex is from its place, as a share of how far it was taken.
+    misses: the same of the dragged vertices before and after each correction.
     """
 
     missed: float
@@ -49,7 +55,7 @@ class Landing:
     @property
     def reached(self) -> bool:
         """Whether everything held is where it belongs, to a thousandth of the drag."""
-        return self.missed <= 10 * LANDED
+        return self.missed <= REACHED
 
     def __str__(self) -> str:
         if self.reached:
@@ -68,7 +74,7 @@ def asked(subject: Subject, hold: Hold) -> Array:
 
 def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
     """(k,) [m] how far each hold takes its vertex; at least a share of the farthest, and more than rounding."""
-    far = np.array([np.linalg.norm(hold.directions @ asked(subject, hold)) for hold in holds])
+    far = np.array([max(hold.way, np.linalg.norm(hold.directions @ asked(subject, hold))) for hold in holds])
     return np.maximum(far, max(FAINT * far.max(initial=0.0), LEAST * subject.size))
 
 
@@ -127,8 +133,8 @@ class Grip:
         """∂miss/∂y, by differences that move no vertex by more than a nudge."""
         farthest = np.abs(self._units).max(axis=1, initial=0.0)
         nudges = np.where(farthest > 0.0, NUDGE * self.subject.size / np.maximum(farthest, 1e-300), 1.0)
-        here = self.miss(y)
-        return np.stack([(self.miss(y + step) - here) / nudge for nudge, step in zip(nudges, np.diag(nudges))], axis=1)
+        looks = [misses(self.subject, self.holds, self.change(y + step)) for step in (0.0 * y, *np.diag(nudges))]
+        return np.stack([(look - looks[0]) / nudge for look, nudge in zip(looks[1:], nudges)], axis=1)
 
     def meet(self, holds: Sequence[Hold]) -> Aim:
         """Bring the same holds to other targets."""
@@ -140,7 +146,7 @@ class Grip:
         if self._jacobian is None:
             self._jacobian = self.slopes(self.y)
         found = self._aimed(self.y, self._jacobian, tolerance, far)
-        if np.abs(found.miss).max() > tolerance and far:
+        if np.abs(found.miss).max() > NEAR * tolerance and far:
             again = self._stepwise(self.y, tolerance)
             again.looks = found.looks + again.looks
             found = min(found, again, key=lambda each: float(np.linalg.norm(each.miss)))
@@ -149,10 +155,19 @@ class Grip:
 
     def _aimed(self, y: Array, jacobian: Array, tolerance: float, far: bool) -> Aim:
         slopes = self.slopes if far and len(y) <= FEW else None
+        if len(y) > 3:
+            found = aim(self.miss, y, jacobian, tolerance, self._lengths, slopes, STEADY)
+            for _ in range(ATTEMPTS):
+                if np.abs(found.miss).max() <= REACHED / LANDED * tolerance:
+                    return found
+                left = float(np.linalg.norm(found.miss))
+                found = aim(self.miss, found.x, self.slopes(found.x), tolerance, self._lengths, slopes, STEADY)
+                if np.linalg.norm(found.miss) > WORTH * left:
+                    break
         found = aim(self.miss, y, jacobian, tolerance, self._lengths, slopes)
         for _ in range(ATTEMPTS):
             left = float(np.linalg.norm(found.miss))
-            if np.abs(found.miss).max() <= tolerance:
+            if np.abs(found.miss).max() <= NEAR * tolerance:
                 break
             again = aim(self.miss, found.x, self.slopes(found.x), tolerance, self._lengths)
             again.looks = found.looks + again.looks[1:]
@@ -205,5 +220,5 @@ def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence
             out[among[frame]] = misses(subject, [holds[k] for k in at[frame]], change)
         return out / unit
 
-    w[every] = aim(miss, w[every].copy(), J, LANDED, lengths).x
+    w[every] = aim(miss, w[every].copy(), J, LANDED, lengths / unit[:, None]).x
     return rows.colored(w)[every]
