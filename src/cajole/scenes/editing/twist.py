@@ -20,6 +20,8 @@ CELLS, CUBE = (25, 3, 1), 0.12
 FRAMES, FPS, MODES = 360, 60.0, 500
 TWISTED, TURNS, STEP = 180, 720.0, 15.0
 MATERIAL, DAMPING = MaterialStVK(young=1e8, poisson=0.3, density=1000.0), (0.2, 0.003)
+# of the energy: slowed down ten times and damped, so that the twist is wound up and let go over a hundred frames
+SLOW, CALM = 1 / 600, (4.0, 0.04)
 TEAL, PALE = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80)
 # into how many pieces the skin divides a cube along the beam
 FINER = 10
@@ -49,8 +51,9 @@ def twist(progress: Progress | None = None) -> EditScene:
         body=body,
         modes=MODES,
         moves=tuple(twist_moves(mesh, TWISTED)),
+        settings={"h": SLOW, "damping": CALM},
         camera=CAMERA,
-        frames_shown=(60, 105, 140, TWISTED, 240),
+        frames_shown=(90, 130, 155, TWISTED, 230),
     )
 
 
