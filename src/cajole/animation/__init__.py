@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cajole.animation.animation import Animation
+from cajole.animation.animation import Animation, animation_of
 from cajole.animation.contacts import Contacts
 from cajole.animation.files import convert, read_animation, write_animation
 from cajole.animation.summary import AnimationInfo, info
@@ -12,6 +12,7 @@ __all__ = [
     "Animation",
     "AnimationInfo",
     "Contacts",
+    "animation_of",
     "convert",
     "find_contacts",
     "info",

@@ -179,6 +179,14 @@ class Animation:
         write_animation(self, path, progress=progress, **options)
 
 
+def animation_of(value: object, name: str = "animation") -> Animation:
+    """`value` if it is an Animation, or the one that it has, as a Shot does."""
+    found = value if isinstance(value, Animation) else getattr(value, "animation", None)
+    if not isinstance(found, Animation):
+        raise InputError(f"{name} must be an Animation, or have one, not {type(value).__name__}")
+    return found
+
+
 def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
     """Where the skin is when the mesh is at `positions`, (n, 3) or (frames, n, 3) [m]; not embedded, it is the mesh."""
     if skin.embedding is None:

@@ -248,7 +248,9 @@ class Editor:
 
     def _checked(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[Key]:
         listed = [vertex] if depth(vertex) == 0 else vertex
-        vertices = checks.index_array(listed, "vertex", (None,), self.input.n).tolist()
+        skin = self.input.skin
+        name = "vertex" if skin is None or skin.embedding is None else f"vertex (of {self.input.n} under the skin)"
+        vertices = checks.index_array(listed, name, (None,), self.input.n).tolist()
         if not vertices or len(set(vertices)) < len(vertices):
             raise InputError("vertex names none, or one of them twice; name each vertex to drag once")
         frame = checks.count(frame, "frame", least=0, most=self.input.frames - 1)

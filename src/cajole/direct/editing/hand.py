@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 # Drags beyond so many body sizes are mistakes.
-FARTHEST = 100.0
+FARTHEST = 10.0
 
 
 class Hand:

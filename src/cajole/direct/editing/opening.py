@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.animation import Animation, Contacts
+from cajole.animation import Animation, Contacts, animation_of
 from cajole.body import Body, BodyAround, BodySolid, body_around
 from cajole.direct.editing.editor import Editor
 from cajole.direct.editing.report import Options
@@ -68,10 +68,10 @@ def edit(
     when None; cluster: how many the energy may have, beyond which one stands for all of the same patch, None for all
     (the warp keeps each of them in any case).
     whole: whether a body that is not held may also move as a whole. fixed: vertices that the body made for an animation
-    holds, when none is given.
+    holds, when none is given; those that never move when None.
     Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
     """
-    checks.require_instance(animation, Animation, "animation")
+    animation = animation_of(animation)
     checks.one_of(warp, "warp", WARPS)
     if animation.frames < FEWEST_FRAMES:
         raise InputError(f"the animation has {animation.frames} frames, but {FEWEST_FRAMES} are the fewest to edit")
@@ -135,6 +135,7 @@ class _Fit:
 def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike | None) -> _Fit:
     mesh, made = animation.mesh, body is None
     if body is None:
+        fixed = still_vertices(animation) if fixed is None else fixed
         body = BodySolid(mesh, fixed=fixed) if isinstance(mesh, MeshTet) else body_around(mesh, fixed=fixed)
     elif fixed is not None:
         raise InputError("fixed is for a body that is made here; the one that was given says itself what it holds")
@@ -148,13 +149,24 @@ def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike 
             f"the animation has {animation.n} vertices, but the body is made for {count}; use the body of its mesh, "
             "or None to have one made"
         )
-    own = inner.drawn_mesh() if around is None else mesh
+    # the rest shape is the body's: files that have none give the first frame for it
+    own = inner.drawn_mesh() if around is None else around.mesh
     if not _joined_alike(mesh, own):
         raise InputError(
             f"the animation's {type(mesh).__name__} joins its vertices in another way than the body's mesh; "
             "use the body of its mesh, or None to have one made"
         )
     return _Fit(inner, around, own, len(inner.fixed) == 0, made)
+
+
+def still_vertices(animation: Animation) -> Index | None:
+    """Vertices that are at one place in all frames, if not all are; None where there are none."""
+    still = np.ones(animation.n, dtype=bool)
+    for frame in range(1, animation.frames):
+        still &= (animation.positions[frame] == animation.positions[0]).all(axis=1)
+        if not still.any():
+            return None
+    return None if still.all() else np.flatnonzero(still)
 
 
 def _joined_alike(mesh: MeshTet | MeshTri, own: MeshTet | MeshTri) -> bool:
@@ -208,6 +220,6 @@ def _subject(
         held = np.setdiff1d(np.arange(animation.n), moving)
         of_moving = shapes if len(held) == 0 else shapes.reshape(animation.n, -1)[moving].reshape(3 * len(moving), -1)
         return Subject(
-            animation, moving, np.ascontiguousarray(of_moving), eigenvalues, Warp(fit.mesh, held, form=warp),
-            fit.flying, animation.contacts,
+            animation, fit.mesh, moving, np.ascontiguousarray(of_moving), eigenvalues,
+            Warp(fit.mesh, held, form=warp), fit.flying, animation.contacts,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation, Contacts
 from cajole.direct.editing.warp import Frame, Kept, Probe, Warp
+from cajole.mesh import MeshTet, MeshTri
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -25,11 +26,13 @@ KEPT_FRAMES, KEPT_PROBES = 24, 96
 class Subject:
     """What stays while an animation is edited.
 
-    moving: (m,) vertices that some mode moves; shapes: (3m, r) of those; eigenvalues (r,). flying: whether every frame
-    is edited in a frame of reference of its own, turned with the body. touching: all contacts, kept by the warp.
+    rest: the shape that modes and warp start from, the body's own. moving: (m,) vertices that some mode moves; shapes:
+    (3m, r) of those; eigenvalues (r,). flying: whether every frame is edited in a frame of reference of its own, turned
+    with the body. touching: all contacts, kept by the warp.
     """
 
     animation: Animation
+    rest: MeshTet | MeshTri
     moving: Index
     shapes: Array
     eigenvalues: Array
@@ -45,11 +48,11 @@ class Subject:
     @cached_property
     def size(self) -> float:
         """L [m], the diagonal of the rest bounding box."""
-        return float(np.linalg.norm(np.ptp(self.animation.mesh.vertices, axis=0)))
+        return float(np.linalg.norm(np.ptp(self.rest.vertices, axis=0)))
 
     def with_animation(self, animation: Animation) -> Subject:
         """The same body in another motion."""
-        return Subject(animation, self.moving, self.shapes, self.eigenvalues, self.warp, self.flying, self.touching)
+        return replace(self, animation=animation, _kept={})
 
     def given(self, frame: int) -> Array:
         """(n, 3) [m] where the input has its vertices."""
@@ -74,7 +77,7 @@ class Subject:
         """R (3, 3), how the whole body is turned in a frame; the identity where it is not flying."""
         if not self.flying:
             return np.eye(3)
-        return self._once("turn", frame, lambda: best_turn(self.animation.mesh.vertices, self.given(frame)), frame + 1)
+        return self._once("turn", frame, lambda: best_turn(self.rest.vertices, self.given(frame)), frame + 1)
 
     def frame(self, frame: int) -> Frame:
         return self._once("frame", frame, lambda: self.warp.frame(self.given(frame) @ self.turn(frame)))
