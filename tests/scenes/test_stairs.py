@@ -120,7 +120,7 @@ def test_scene_identity(made: StairsScene, path: Floats) -> None:
 def test_contacts_are_found_and_clustered_claim(made: StairsScene) -> None:
     contacts = made.animation.contacts
     assert contacts is not None
-    assert 0 < 3 * len(contacts) < len(made.found)
+    assert 0 < 3 * len(contacts.clustered(made.animation.mesh)) < len(contacts)
     at = made.animation.positions[contacts.frame, contacts.vertex]
     assert (ClosestPoints(made.stairs).signed(at) <= module.TOUCHING).all()
     assert (contacts.normal[:, 2] > -1e-9).all(), "steps push up or ahead"

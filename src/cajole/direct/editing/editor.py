@@ -40,6 +40,10 @@ class Editor:
         with blas_threads():
             self._ledger = Ledger(subject, settings, represented)
 
+    def __repr__(self) -> str:
+        held, (first, last) = len(self._now.held), self.frames
+        return f"Editor({self.input.name!r}, {held} held, frames {first}..{last}, {len(self.subject.eigenvalues)} modes)"
+
     # --- what is held
 
     @property
