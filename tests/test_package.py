@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,50 @@ def test_public_name_identity(name: str) -> None:
     if inspect.isclass(value):
         methods = [m for m in vars(value).values() if inspect.isfunction(m) and not m.__name__.startswith("_")]
         assert all(inspect.getdoc(getattr(value, m.__name__)) for m in methods), name
+
+
+def public_callables() -> list[tuple[str, Callable[..., object]]]:
+    """Exported functions, and what exported classes offer: constructors, methods and properties."""
+    found: list[tuple[str, Callable[..., object]]] = []
+    for name in cajole.__all__:
+        value = getattr(cajole, name)
+        if inspect.isfunction(value):
+            found.append((name, value))
+        elif inspect.isclass(value):
+            for member, raw in vars(value).items():
+                inner = raw.fget if isinstance(raw, property) else getattr(raw, "func", getattr(raw, "__func__", raw))
+                if inspect.isfunction(inner) and (member == "__init__" or not member.startswith("_")):
+                    found.append((f"{name}.{member}", inner))
+    return found
+
+
+def test_public_annotations_identity() -> None:
+    """Every public function, constructor, method and property says the types of what it takes and gives."""
+    bare = []
+    for name, function in public_callables():
+        taken = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
+        gives = name.endswith("__init__") or "return" in function.__annotations__
+        if not gives or any(p.annotation is inspect.Parameter.empty for p in taken):
+            bare.append(name)
+    assert not bare
+    assert len(public_callables()) > 150
+
+
+def test_public_members_documented_identity() -> None:
+    """Every public method and property of every exported class has words of its own, or of the class it comes from."""
+    silent = []
+    for name in cajole.__all__:
+        value = getattr(cajole, name)
+        if inspect.isclass(value):
+            for member, raw in vars(value).items():
+                plain = inspect.isfunction(raw) or isinstance(raw, property | classmethod | staticmethod)
+                if (
+                    not member.startswith("_")
+                    and (plain or hasattr(raw, "func"))
+                    and not inspect.getdoc(getattr(value, member, raw))
+                ):
+                    silent.append(f"{name}.{member}")
+    assert not silent
 
 
 def test_names_once_identity() -> None:

@@ -217,6 +217,7 @@ class Editor:
 
     @property
     def report(self) -> EditReport:
+        """How well everything held is where it belongs, after all that acts on it."""
         holds = [held.hold for held in self._now.held.values()]
         off = {hold.key: self._off(hold) / self.subject.size for hold in holds}
         far = float(scales(self.subject, holds).max(initial=0.0)) / self.subject.size
