@@ -116,13 +116,14 @@ class Subject:
     def seen(self, frame: int, change: Array, vertices: list[int]) -> Array:
         """(k, 3) how some vertices are moved by a linear change, in the frame's own directions; without a solve."""
         kept = self.kept(frame)
-        probes = [self._probe(vertex, frame if kept is not None else -1, kept) for vertex in vertices]
+        probes = [self._probe(vertex, frame, kept) for vertex in vertices]
         return self.warp.at(self.frame(frame), change, probes)
 
     def _probe(self, vertex: int, frame: int, kept: Kept | None) -> Probe:
-        return self._once(
-            "probe", vertex + self.animation.n * (frame + 1), lambda: self.warp.probe(vertex, kept), KEPT_PROBES
-        )
+        if kept is None:
+            return self._once("probe", vertex, lambda: self.warp.probe(vertex), KEPT_PROBES)
+        index = vertex + self.animation.n * frame
+        return self._once("kept probe", index, lambda: self.warp.probe(vertex, kept), KEPT_FRAMES)
 
     def _once(self, kind: str, index: int, make: Callable[[], Made], most: int = KEPT_FRAMES) -> Made:
         """What `make` gave when it was last asked for; of each kind the most recent ones are kept."""
