@@ -41,8 +41,8 @@ class Editor:
             self._ledger = Ledger(subject, settings, represented)
 
     def __repr__(self) -> str:
-        held, (first, last) = len(self._now.held), self.frames
-        return f"Editor({self.input.name!r}, {held} held, frames {first}..{last}, {len(self.subject.eigenvalues)} modes)"
+        (first, last), modes = self.frames, len(self.subject.eigenvalues)
+        return f"Editor({self.input.name!r}, {len(self._now.held)} held, frames {first}..{last}, {modes} modes)"
 
     # --- what is held
 
