@@ -92,6 +92,7 @@ def test_public_members_documented_identity() -> None:
 
 def test_names_once_identity() -> None:
     assert len(set(cajole.__all__)) == len(cajole.__all__)
+    assert dir(cajole) == sorted(cajole.__all__)
     assert re.fullmatch(r"\d+\.\d+\.\d+", cajole.__version__)
 
 

@@ -6,12 +6,13 @@ One place for atomic writing and for hashing arrays; every writer and every cach
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError
+
+# what helps where the system refuses to write
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space or choose another place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
+    **dict.fromkeys((errno.ENOENT, errno.EINVAL), "no file can be made in this folder: choose another place"),
+    **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "part of the path is a file, not a folder: choose another place"),
+    errno.EISDIR: "this is a folder: give the name of a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 
 
 @contextlib.contextmanager
@@ -32,7 +43,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     except OSError as reason:
-        raise _cannot_write(path, reason) from reason
+        raise cannot_write(path, reason) from reason
     os.close(handle)
     temporary = Path(name)
     try:
@@ -42,9 +53,33 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as reason:
-        raise _cannot_write(path, reason) from reason
+        raise cannot_write(path, reason) from reason
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_place(target: str | os.PathLike[str]) -> None:
+    """Raise FileError where no file could be written at `target`: before the work, not after it; leaves nothing."""
+    path = Path(target)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        folder = path.absolute().parent
+        while not folder.exists():
+            folder = folder.parent
+        # permissions do not tell of file systems that refuse: only trying does
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as reason:
+        raise cannot_write(path, reason) from reason
+
+
+def cannot_write(path: Path, reason: OSError) -> FileError:
+    """What to raise when the system refuses to write `path`: its reason, and what to do about that."""
+    remedy = _REMEDIES.get(reason.errno or 0, "choose another place")
+    return FileError(
+        f"cannot write {path}: {reason.strerror or reason}; {remedy} (what stood there before is unchanged)"
+    )
 
 
 def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
@@ -66,13 +101,17 @@ READ_ERRORS = (
 )  # fmt: skip
 
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
-    """The arrays of an .npz file, never unpickled. Raises FileError for anything that is not one."""
+def read_arrays(path: str | os.PathLike[str], only: Callable[[str], bool] | None = None) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz file, or those whose names `only` says yes to, never unpickled.
+
+    Raises FileError for anything that is not one.
+    """
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+            return {name: stored[name] for name in stored.files if only is None or only(name)}
     except READ_ERRORS as reason:
-        raise FileError(f"cannot read arrays from {path}: {reason}") from None
+        said = f"{reason.strerror}; check the path" if isinstance(reason, OSError) and reason.strerror else reason
+        raise FileError(f"cannot read arrays from {path}: {said}") from None
 
 
 def cache_folder() -> Path:
@@ -102,10 +141,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _cannot_write(path: Path, reason: OSError) -> FileError:
-    return FileError(
-        f"cannot write {path}: {reason.strerror or reason}; free some space or choose another place "
-        "(what stood there before is unchanged)"
-    )

@@ -39,6 +39,24 @@ def test_is_frozen_identity(tets: Animation) -> None:
     assert tets.positions[2].any()
 
 
+def test_frames_as_items_identity(tets: Animation) -> None:
+    assert len(tets) == FRAMES
+    assert tets.dt == 1 / FPS
+    np.testing.assert_array_equal(tets[2], tets.positions[2])
+    np.testing.assert_array_equal(tets[-1], tets.positions[FRAMES - 1])
+    np.testing.assert_array_equal(list(tets), tets.positions)
+    tets[2][:] = 0.0
+    assert tets.positions[2].any()
+
+
+def test_items_bad_input(tets: Animation) -> None:
+    for frame in (FRAMES, -FRAMES - 1):
+        with pytest.raises(InputError, match=rf"frame is {frame}, but must be between -{FRAMES} and {FRAMES - 1}"):
+            tets[frame]
+    with pytest.raises(InputError, match=r"one frame.*use animation\.trimmed\(start, stop\)"):
+        tets[1:3]  # type: ignore[index]
+
+
 def test_blocks_cover_everything_once_identity(monkeypatch: pytest.MonkeyPatch, tets: Animation) -> None:
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 24 * tets.n * 3)
     covered = [k for block in blocks.blocks(FRAMES, tets.n) for k in range(block.start, block.stop)]
@@ -186,7 +204,10 @@ def test_contacts_identity(full: Animation) -> None:
     assert contacts.at(4).vertex.tolist() == [5]
     assert len(contacts.at(0)) == 0
     assert Contacts([0], [1], [[0, 0, 1]], ["sliding"]).other.tolist() == [-1]
-    assert len(Contacts([], [], np.zeros((0, 3)), [])) == 0
+    nothing = Contacts([], [], np.zeros((0, 3)), [])
+    assert len(nothing) == 0
+    assert repr(nothing) == "Contacts(none)"
+    assert repr(contacts) == "Contacts(2 in frames 1..4: 1 sliding, 1 sticking, 1 of the body with itself)"
 
 
 @pytest.mark.parametrize(

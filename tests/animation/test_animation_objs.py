@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,10 @@ def numbers(folder: Path) -> list[str]:
         ("x_%d.obj", "x_3.obj"),
         ("x##.obj", "x03.obj"),
         ("x1####.obj", "x10003.obj"),
-        ("x_0100.obj", "x_0100.obj"),
-        ("x_0000.obj", "x_0000.obj"),
+        ("x_0100.obj", "x_0100_0003.obj"),
+        ("x1.obj", "x1_0003.obj"),
         ("x.obj", "x_0003.obj"),
-        ("folder", "folder/cloth_0003.obj"),
+        ("folder/x_####.obj", "folder/x_0003.obj"),
     ],
 )
 def test_every_name_of_a_sequence_identity(tmp_path: Path, cloth: Animation, target: str, first: str) -> None:
@@ -41,7 +42,7 @@ def test_every_name_of_a_sequence_identity(tmp_path: Path, cloth: Animation, tar
     np.testing.assert_allclose(again.positions, cloth.positions, rtol=TEN_DIGITS, atol=TEN_DIGITS)
     np.testing.assert_array_equal(again.mesh.elements, cloth.mesh.elements)
     assert again.fps == FPS
-    assert again.start_frame == int("".join(c for c in first.split("x1")[-1] if c.isdigit()))
+    assert again.start_frame == 3
     if target != "x1####.obj":  # only the pattern knows that the 1 is part of the name
         np.testing.assert_array_equal(read_animation(tmp_path / first).positions, again.positions)
 
@@ -74,7 +75,7 @@ def test_tets_as_surface_or_whole_identity(tmp_path: Path, tets: Animation) -> N
 
 
 def test_skin_goes_with_its_colours_identity(tmp_path: Path, full: Animation) -> None:
-    full.skinned().trimmed(0, 2).write(tmp_path / "x_0001.obj")
+    replace(full.skinned().trimmed(0, 2), start_frame=1).write(tmp_path / "x.obj")
     lines = (tmp_path / "x_0001.obj").read_text().splitlines()
     vertex = next(line for line in lines if line.startswith("v ")).split()
     assert full.skin is not None
@@ -99,7 +100,7 @@ def test_flattened_frames_are_kept_identity(tmp_path: Path, cloth: Animation) ->
 
 
 def test_faces_written_otherwise_are_the_same_identity(tmp_path: Path, cloth: Animation) -> None:
-    cloth.trimmed(0, 2).write(tmp_path / "x_0000.obj")
+    replace(cloth.trimmed(0, 2), start_frame=0).write(tmp_path / "x.obj")
     path = tmp_path / "x_0001.obj"
     lines = path.read_text().splitlines()
     path.write_text("\n".join(_with_texture(line) for line in lines))
@@ -123,9 +124,32 @@ def test_an_older_longer_sequence_goes_identity(tmp_path: Path, cloth: Animation
     cloth.resampled(2 * FPS).write(tmp_path / "x_####.obj")
     cloth.trimmed(0, 2).write(tmp_path / "x_####.obj")
     assert numbers(tmp_path) == ["x_0003.obj", "x_0004.obj", "x_notes.obj"]
-    # a path with a number replaces from there on
-    cloth.trimmed(0, 3).write(tmp_path / "x_0004.obj")
-    assert numbers(tmp_path) == ["x_0003.obj", "x_0004.obj", "x_0005.obj", "x_0006.obj", "x_notes.obj"]
+    # a number in the path is part of the name
+    cloth.trimmed(0, 1).write(tmp_path / "x_0004.obj")
+    assert numbers(tmp_path) == ["x_0003.obj", "x_0004.obj", "x_0004_0003.obj", "x_notes.obj"]
+
+
+def test_others_files_stay_identity(tmp_path: Path, cloth: Animation) -> None:
+    for name in ("shot1.obj", "shot3.obj", "shot5.obj"):
+        write_mesh(cloth.mesh, tmp_path / name)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    cloth.write(tmp_path / "shot1.obj")
+    assert {path: path.read_bytes() for path in before} == before
+    assert numbers(tmp_path)[1:-2] == [f"shot1_{frame:04d}.obj" for frame in range(3, 3 + FRAMES)]
+    assert read_animation(tmp_path / "shot1_####.obj").frames == FRAMES
+    # a name that has no file of its own is what was written there
+    (tmp_path / "shot1.obj").unlink()
+    assert read_animation(tmp_path / "shot1.obj").frames == FRAMES
+
+
+@pytest.mark.parametrize("foreign", ["shot03.obj", "shot3.obj", "shot9999.obj"])
+def test_files_of_others_in_the_way_bad_input(tmp_path: Path, cloth: Animation, foreign: str) -> None:
+    cloth.trimmed(1, 3).write(tmp_path / "shot##.obj")
+    write_mesh(cloth.mesh, tmp_path / foreign)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(FileError, match=rf"{foreign} is in the way of shot##\.obj, and is no frame that Cajole wrote"):
+        cloth.write(tmp_path / "shot##.obj")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("broken", range(1, 2 * FRAMES, 3))
@@ -176,7 +200,7 @@ def test_sequences_that_are_none_bad_input(tmp_path: Path, cloth: Animation) -> 
 
 
 def test_other_topology_bad_input(tmp_path: Path, cloth: Animation, tets: Animation) -> None:
-    cloth.trimmed(0, 3).write(tmp_path / "x_0000.obj")
+    replace(cloth.trimmed(0, 3), start_frame=0).write(tmp_path / "x.obj")
     path = tmp_path / "x_0001.obj"
     good = path.read_text()
     path.write_text(good.replace("\nf ", "\n# f ", 1))
@@ -201,5 +225,8 @@ def test_names_bad_input(tmp_path: Path, cloth: Animation) -> None:
     early = Animation(cloth.mesh, cloth.positions, start_frame=-5, name="../../up")
     with pytest.raises(InputError, match="start_frame is -5"):
         early.write(tmp_path / "x.obj")
-    Animation(cloth.mesh, cloth.positions, name="../../up").write(tmp_path / "in")
-    assert numbers(tmp_path) == ["in"]
+    for target in ("in", "in.v2", ""):
+        (tmp_path / "in.v2").mkdir(exist_ok=True)
+        with pytest.raises(FileError, match=r"has no suffix that names a format: write .*\.npz.*name_####\.obj for a"):
+            cloth.write(tmp_path / target)
+    assert numbers(tmp_path) == ["in.v2"]

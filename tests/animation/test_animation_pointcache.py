@@ -65,6 +65,20 @@ def test_mesh_is_found_beside_identity(tmp_path: Path, tets: Animation, cloth: A
     np.testing.assert_array_equal(read_animation(tmp_path / "b.mdd").mesh.elements, cloth.mesh.elements)
 
 
+@pytest.mark.parametrize("suffix", [".pc2", ".mdd"])
+def test_mesh_goes_beside_identity(tmp_path: Path, tets: Animation, cloth: Animation, suffix: str) -> None:
+    tets.write(tmp_path / f"a{suffix}")
+    again = read_animation(tmp_path / f"a{suffix}")
+    np.testing.assert_array_equal(again.mesh.vertices, tets.mesh.vertices)
+    np.testing.assert_array_equal(again.mesh.elements, tets.mesh.elements)
+    # a mesh that is there is left alone, whichever it is
+    write_mesh(grid_triangles(1, 1), tmp_path / "b.ply")
+    before = (tmp_path / "b.ply").read_bytes()
+    cloth.write(tmp_path / f"b{suffix}")
+    assert sorted(path.name for path in tmp_path.glob("b*")) == sorted(["b.ply", f"b{suffix}"])
+    assert (tmp_path / "b.ply").read_bytes() == before
+
+
 def test_surface_and_skin_identity(tmp_path: Path, full: Animation) -> None:
     kept = full.mesh.surface_vertices  # type: ignore[union-attr]
     assert len(kept) < full.n
@@ -89,7 +103,7 @@ def test_pc2_is_mapped_identity(tmp_path: Path, cloth: Animation) -> None:
 @pytest.mark.parametrize("suffix", [".pc2", ".mdd"])
 def test_without_a_mesh_bad_input(tmp_path: Path, cloth: Animation, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
-    cloth.write(path)
+    cloth.write(path, companion=False)
     with pytest.raises(FileError, match=f"moves {cloth.n} points but holds no mesh: pass mesh="):
         read_animation(path)
     wrong = grid_triangles(1, 1)

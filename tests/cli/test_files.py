@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from cajole.animation import read_animation
+from cajole.animation import Animation, read_animation
+from cajole.body import BodySolid, MaterialStVK
+from cajole.direct import edit, reference, save_edit, steer
+from cajole.dynamics import modes
 from cajole.mesh import read_mesh
+from cajole.reduction import reduce
 
 
 def test_info_agreement(cajole, wave):
@@ -54,3 +59,84 @@ def test_unknown_suffix_bad_input(cajole, wave, tmp_path):
     assert answer.code == 1
     assert ".docx is not an animation format" in answer.err
     assert not (tmp_path / "wave.docx").exists()
+
+
+def test_sequence_is_told_agreement(cajole, wave, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = cajole("convert", wave.name, "take2.obj").out
+    assert "take2_0000.obj … take2_0002.obj (3 files)" in " ".join(told.split())
+    assert read_animation(tmp_path / "take2.obj").frames == 3
+    (tmp_path / "other_0007.obj").write_text("v 0 0 0\n")
+    answer = cajole("convert", wave, tmp_path / "other.obj")
+    assert answer.code == 1
+    assert "other_0007.obj is in the way" in answer.err
+
+
+def test_cache_comes_with_its_mesh_agreement(cajole, wave, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = cajole("convert", wave.name, "cache.pc2").out
+    assert "its mesh is cache.veg" in " ".join(told.split())
+    assert cajole("convert", tmp_path / "cache.pc2", tmp_path / "back.npz").code == 0
+    assert read_animation(tmp_path / "back.npz").mesh.tets.tolist() == read_animation(wave).mesh.tets.tolist()
+
+
+def test_place_is_looked_at_first_bad_input(cajole, beam, tmp_path, monkeypatch):
+    """What cannot be written is refused before anything is computed."""
+    monkeypatch.setattr("cajole.cli.options.Asked.subject", None)
+    (tmp_path / "plain").write_text("a file")
+    (tmp_path / "shot_0003.obj").write_text("v 0 0 0\n")
+    for target, message in (
+        ("plain/a.npz", "part of the path is a file, not a folder"),
+        ("folder", "has no suffix that names a format: write folder.npz"),
+        ("shot.obj", "shot_0003.obj is in the way of shot_####.obj"),
+    ):
+        answer = cajole("simulate", beam, "-o", tmp_path / target)
+        assert answer.code == 1
+        assert message in answer.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["beam.veg", "plain", "shot_0003.obj"]
+
+
+def test_info_of_other_files_agreement(cajole, beam, wave, tmp_path):
+    mesh = read_mesh(beam)
+    body = BodySolid(mesh, MaterialStVK(1e5, 0.3, 1e3), fixed=np.flatnonzero(mesh.vertices[:, 0] < 0.01))
+    model = reduce(body, modes(body, 3))
+    model.save(tmp_path / "model.npz")
+    told = cajole("info", tmp_path / "model.npz", "--json").json
+    assert (told["format"], told["vertices"], told["basis"]) == ("reduced model", body.count, 3)
+
+    rest = Animation(mesh, np.tile(mesh.vertices, (6, 1, 1)), fps=50)
+    steer(reference(model, rest), effort=0.5).save(tmp_path / "back.npz")
+    told = cajole("info", tmp_path / "back.npz", "--json").json
+    assert (told["format"], told["frames"], told["basis"], told["effort"]) == ("controller", 6, 3, 0.5)
+    assert told["fps"] == pytest.approx(50)
+    assert "6 frames at 50 frames/s, 0.1 s" in cajole("info", tmp_path / "back.npz").out
+
+    editor = edit(rest, body, modes=3)
+    editor.drag(5, 3, mesh.vertices[5] + 0.01)
+    save_edit(editor, tmp_path / "nod.json")
+    told = cajole("info", tmp_path / "nod.json", "--json").json
+    assert (told["format"], told["frames"], told["modes"]) == ("edit", 6, 3)
+    assert told["holds"] == [{"vertex": 5, "frame": 3, "other": None}]
+    assert "1 places of 1 vertices, in frames 3..3" in cajole("info", tmp_path / "nod.json").out
+
+    (tmp_path / "held.bou").write_text("2,5,3\n")
+    assert cajole("info", tmp_path / "held.bou", "--json").json["vertices"] == [1, 2, 4]
+    assert "3, numbers 1 to 4 (from 0)" in cajole("info", tmp_path / "held.bou").out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.json", "there is no such file"),
+        ("none.bou", "none.bou"),
+        ("none.npz", "none.npz does not exist"),
+        ("other.json", "the file is no edit"),
+        ("other.npz", "has no array 'positions'; it holds format"),
+    ],
+)
+def test_info_of_other_files_bad_input(cajole, tmp_path, name, message):
+    (tmp_path / "other.json").write_text("{}")
+    np.savez(tmp_path / "other.npz", format="something else")
+    answer = cajole("info", tmp_path / name)
+    assert answer.code == 1
+    assert message in answer.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -66,15 +67,33 @@ class Animation:
     def __repr__(self) -> str:
         return f"Animation({self.name!r}, {self.frames} frames of {self.n} vertices at {self.fps:g} frames/s)"
 
+    def __len__(self) -> int:
+        return self.frames
+
+    def __getitem__(self, frame: int) -> NDArray[np.float64]:
+        """An own (n, 3) float64 array [m] of the positions at one frame; -1 is the last. `trimmed` takes several."""
+        if isinstance(frame, slice):
+            raise InputError("an animation takes one frame, as in animation[3]; use animation.trimmed(start, stop)")
+        return self.frame(count(frame, "frame", least=-self.frames, most=self.frames - 1) % self.frames)
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        """The positions (n, 3) [m] of each frame."""
+        return (self.frame(frame) for frame in range(self.frames))
+
     @property
     def frames(self) -> int:
-        """The number of frames."""
+        """The number of frames; also len(animation)."""
         return len(self.positions)
 
     @property
     def n(self) -> int:
         """The number of vertices."""
         return len(self.mesh.vertices)
+
+    @property
+    def dt(self) -> float:
+        """The time from one frame to the next [s], 1 / fps."""
+        return 1.0 / self.fps
 
     @property
     def duration(self) -> float:

@@ -17,7 +17,7 @@ UNIT_TOLERANCE = 1e-4
 _LIMIT = np.iinfo(np.int64).max
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contacts:
     """Contacts of an animation, one row each.
 
@@ -49,6 +49,15 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Contacts(none)"
+        sliding, own = int((self.kind == "sliding").sum()), int((self.other >= 0).sum())
+        return (
+            f"Contacts({len(self)} in frames {self.frame.min()}..{self.frame.max()}: {sliding} sliding, "
+            f"{len(self) - sliding} sticking, {own} of the body with itself)"
+        )
 
     def at(self, frame: int) -> Contacts:
         """The contacts of one frame."""

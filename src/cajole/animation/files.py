@@ -75,13 +75,17 @@ def write_animation(
 ) -> None:
     """Write an animation; whatever stood at `path` is replaced at the very end, or stays whole.
 
+    The suffix names the format. An .obj is a sequence: jump.obj becomes jump_0000.obj, jump_0001.obj, ...; jump_###.obj
+    says how many digits. An older sequence of that name goes, and files that Cajole did not write are never replaced.
     .npz keeps everything (`single=True` halves it). USD keeps all but contacts, positions in single precision.
-    .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`; `companion=True` writes the
-    mesh beside them). .glb and .obj are to be looked at: they keep the skin, or else the surface (`vertices=`); .glb
-    also takes `every`, `max_targets` and `normals`.
+    .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`); the mesh goes beside them,
+    under the same stem, where there is none (`companion=True`: in place of one, `False`: never). .glb and .obj are to
+    be looked at: they keep the skin, or else the surface (`vertices=`); .glb also takes `every`, `max_targets` and
+    `normals`.
+    Raises FileError for a path without a known suffix, and where it cannot be written; Cancelled.
     """
     place = as_path(path)
-    kind = format_of(place)
+    kind = format_to(place)
     _require_known(kind.write, options, f"writing {kind.name}")
     kind.write(animation, place, progress=progress, **options)
 
@@ -97,7 +101,7 @@ def convert(
     **options: Any,
 ) -> Animation:
     """Read an animation, write it in another format, and return it; `options` go to the writer."""
-    kind = format_of(as_path(target))
+    kind = format_to(as_path(target))
     _require_known(kind.write, options, f"writing {kind.name}")
     choice = {} if prim is None else {"prim": prim}
     animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
@@ -113,8 +117,19 @@ def as_path(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"a path must be a string or a Path, not {type(path).__name__}") from None
 
 
+def format_to(path: Path) -> Format:
+    """The format to write. Raises FileError for a path whose suffix names none, a folder's for example."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS and (not suffix or path.is_dir()):
+        raise FileError(
+            f"{path} has no suffix that names a format: write {path.name}.npz, or another of {' '.join(FORMATS)}; "
+            f"or {path.name}/name_####.obj for a sequence in a folder"
+        )
+    return format_of(path)
+
+
 def format_of(path: Path) -> Format:
-    """The format that the suffix names; a folder is a sequence of .obj files."""
+    """The format to read, which the suffix names; a folder is a sequence of .obj files."""
     suffix = path.suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix]

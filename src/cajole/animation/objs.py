@@ -21,14 +21,19 @@ from cajole.animation.shown import Shown, shown
 from cajole.errors import FileError, InputError
 from cajole.mesh import read_mesh
 from cajole.progress import Progress, report
+from cajole.storage import cannot_write
 
 # frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
 _DIGITS = 4
 _MOST_DIGITS = 20
 _PLACE = re.compile(r"%0?(\d*)d|#+")
 _NUMBERED = re.compile(r"(.*?)(\d+)\.obj", re.IGNORECASE)
-_UNSAFE = re.compile(r"[^\w.-]+")
 _RATE = re.compile(rb"# fps ([0-9.eE+-]+)")
+# the first line of every frame that is written here; files without it are never replaced
+_HEAD = "# {name!r}, frame {frame} of {frames}, z up, metres\n"
+_OURS = re.compile(rb"# ['\"].*, frame \d+ of \d+, z up, metres\r?\n")
+# names are short: a first line beyond this many bytes is none of ours
+_LONGEST_HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -59,27 +64,48 @@ class Sequence:
         return dict(sorted(found.items()))
 
 
-def sequence_at(path: Path, name: str | None = None) -> Sequence:
-    """The sequence that a path means: name_%04d.obj, name_####.obj, a numbered file of it, name.obj, or a folder.
+def sequence_at(path: Path) -> Sequence:
+    """The sequence to read at a path: name_%04d.obj, name_####.obj, a numbered file of it, name.obj, or a folder.
 
-    In a folder it is the only one there, or, for writing, the one called `name`.
+    In a folder it is the only one there. A numbered name without its file is what `sequence_to` makes of it, if there.
     """
     if path.suffix.lower() != ".obj":
-        return Sequence(path, _only_prefix(path) if name is None else _UNSAFE.sub("_", name) + "_")
-    place = _PLACE.search(path.name)
-    if place:
-        digits = int(place[1] or 1) if place[1] is not None else len(place[0])
-        if digits > _MOST_DIGITS:
-            raise FileError(f"{path}: numbers of {digits} digits are too long for a file name; {_DIGITS} will do")
-        if path.name[place.end() :].lower() != ".obj":
-            raise FileError(
-                f"{path}: the number must stand right before .obj, as in {path.stem[: place.start()]}####.obj"
-            )
-        return Sequence(path.parent, path.name[: place.start()], digits)
+        return Sequence(path, _only_prefix(path))
     match = _NUMBERED.fullmatch(path.name)
-    if match:
-        return Sequence(path.parent, match[1], len(match[2]), int(match[2]))
-    return Sequence(path.parent, f"{path.stem}_")
+    written = sequence_to(path)
+    if _PLACE.search(path.name) or not match or (not path.is_file() and written.files()):
+        return written
+    return Sequence(path.parent, match[1], len(match[2]), int(match[2]))
+
+
+def sequence_to(path: Path) -> Sequence:
+    """The sequence that is written at a path: name_####.obj as it says, anything else numbered behind the whole name.
+
+    Digits at the end of a name are part of it: shot1.obj becomes shot1_0000.obj, shot1_0001.obj, ...
+    """
+    place = _PLACE.search(path.name)
+    if not place:
+        return Sequence(path.parent, f"{path.stem}_")
+    digits = int(place[1] or 1) if place[1] is not None else len(place[0])
+    if digits > _MOST_DIGITS:
+        raise FileError(f"{path}: numbers of {digits} digits are too long for a file name; {_DIGITS} will do")
+    if path.name[place.end() :].lower() != ".obj":
+        raise FileError(f"{path}: the number must stand right before .obj, as in {path.stem[: place.start()]}####.obj")
+    return Sequence(path.parent, path.name[: place.start()], digits)
+
+
+def require_replaceable(path: Path) -> Sequence:
+    """The sequence to write at `path`. Raises FileError where files of its name stand that were not written here."""
+    sequence = sequence_to(path)
+    for file in sequence.files().values():
+        with guarded(file), file.open("rb") as stream:
+            ours = _OURS.match(stream.readline(_LONGEST_HEAD))
+        if not ours:
+            raise FileError(
+                f"{file} is in the way of {sequence.prefix}{'#' * sequence.digits}.obj, and is no frame that Cajole "
+                "wrote: choose another name, or move it away"
+            )
+    return sequence
 
 
 def is_single(path: Path) -> bool:
@@ -95,22 +121,23 @@ def is_single(path: Path) -> bool:
 def write_objs(
     animation: Animation, path: Path, *, vertices: str | None = None, progress: Progress | None = None
 ) -> None:
-    """Write one .obj a frame, numbered from `start_frame`, or from the number in the path; old frames from there on go.
+    """Write one .obj a frame, numbered from `start_frame`: x.obj becomes x_0000.obj, x_0001.obj, ...; x##.obj x00.obj.
 
+    An older sequence of this name goes; numbered files of this name that were not written here raise FileError.
     vertices: "skin", "surface" (the mesh's vertices that a triangle uses), "all" in the mesh's numbering; None: the
     skin where there is one, else the surface. All frames are written elsewhere first: sequences are never mixed.
     """
-    sequence = sequence_at(path, animation.name)
-    first = animation.start_frame if sequence.first is None else sequence.first
+    first = animation.start_frame
     if first < 0:
         raise InputError(f"start_frame is {first}, but files count from 0; use dataclasses.replace(start_frame=0)")
+    sequence = require_replaceable(path)
     what = shown(animation, vertices)
     faces = b"".join(b"f %d %d %d\n" % (a, b, c) for a, b, c in (what.mesh.triangles + 1).tolist())
-    head = f"# {animation.name!r}, frame {{}} of {what.frames}, z up, metres\n# fps {animation.fps!r}\n"
     with _replaced(sequence) as temporary:
         for frame in range(what.frames):
             report(progress, frame / what.frames, "writing frames")
-            text = head.format(frame) + _vertex_lines(what, frame)
+            head = _HEAD.format(name=animation.name, frame=frame, frames=what.frames) + f"# fps {animation.fps!r}\n"
+            text = head + _vertex_lines(what, frame)
             (temporary / sequence.file(first + frame).name).write_bytes(text.encode() + faces)
         report(progress, 1.0, "writing frames")
 
@@ -222,10 +249,7 @@ def _replaced(sequence: Sequence) -> Iterator[Path]:
             yield new
             _swap(sequence, new, old)
     except OSError as reason:
-        raise FileError(
-            f"cannot write {sequence.file(0)}: {reason.strerror or reason}; free some space or choose another place "
-            "(what stood there before is unchanged)"
-        ) from reason
+        raise cannot_write(sequence.file(0), reason) from reason
 
 
 def _swap(sequence: Sequence, new: Path, old: Path) -> None:

@@ -48,18 +48,18 @@ def write_pc2(
     path: Path,
     *,
     vertices: str = "all",
-    companion: bool = False,
+    companion: bool | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write a PC2 cache; it holds no frames per second.
 
-    vertices: "all" in the mesh's numbering, "surface" or "skin"; companion: also write the mesh that it belongs to
-    beside it, under the same stem (.veg for tets, .obj for triangles).
+    vertices: "all" in the mesh's numbering, "surface" or "skin"; companion: whether to write the mesh that it belongs
+    to beside it, under the same stem (.veg for tets, .obj for triangles); None: where no mesh of that stem is there.
     """
     what = shown(animation, vertices)
     header = _PC2.pack(b"POINTCACHE2\0", 1, len(what.mesh.vertices), animation.start_frame, 1.0, what.frames)
     _write(path, header, what, "<f4", progress)
-    if companion:
+    if not meshes_beside(path) if companion is None else companion:
         _write_companion(animation, path, what, vertices)
 
 
@@ -68,7 +68,7 @@ def write_mdd(
     path: Path,
     *,
     vertices: str = "all",
-    companion: bool = False,
+    companion: bool | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Write an MDD cache; options as for PC2. Its times carry the frames per second."""
@@ -76,7 +76,7 @@ def write_mdd(
     times = (animation.start_frame + np.arange(what.frames)) / animation.fps
     header = _MDD.pack(what.frames, len(what.mesh.vertices)) + times.astype(">f4").tobytes()
     _write(path, header, what, ">f4", progress)
-    if companion:
+    if not meshes_beside(path) if companion is None else companion:
         _write_companion(animation, path, what, vertices)
 
 
@@ -162,9 +162,14 @@ def _animation(path: Path, header: Header, positions: Frames, mesh: AnyMesh | No
     return Animation(home, positions, rate, start_frame=header.start_frame, name=path.stem)
 
 
+def meshes_beside(path: Path) -> list[Path]:
+    """The mesh files of the same stem as a cache."""
+    return [path.with_suffix(suffix) for suffix in MESH_SUFFIXES if path.with_suffix(suffix).is_file()]
+
+
 def _sibling(path: Path, points: int) -> AnyMesh:
     """The mesh beside a cache that has the same stem and as many vertices."""
-    found = [path.with_suffix(suffix) for suffix in MESH_SUFFIXES if path.with_suffix(suffix).exists()]
+    found = meshes_beside(path)
     meshes = [read_mesh(candidate) for candidate in found]
     for mesh in meshes:
         if len(mesh.vertices) == points:

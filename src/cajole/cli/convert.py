@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
     from cajole.progress import Progress
@@ -32,9 +32,14 @@ def convert(
 
     [green]cajole convert body.veg body.vtu[/]
     """
+    from cajole.storage import require_place
+
+    require_place(target)
     with working("convert") as progress:
         document = _converted(source, target, {"mesh": mesh, "fps": fps, "prim": prim}, progress)
     rows = {name: str(value) for name, value in document.items()}
+    if "fps" in document:
+        rows["written"] = written([str(target)])
     answer(document, facts(f"{source} → {target}", rows), as_json=as_json)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import Json, answer, facts, working, written
 from cajole.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -291,5 +291,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         rows[f"{hold['vertex']}{other} at {hold['frame']}"] = end
     if len(d["holds"]) > len(shown):
         rows["and"] = f"{len(d['holds']) - len(shown)} more"
-    rows["written"] = ", ".join(d["outputs"]) or "nothing (say where with --output)"
+    rows["written"] = written(d["outputs"])
     return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,13 @@ from cajole.cli.output import Json, answer
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="A mesh or an animation; a folder is a sequence of .obj files.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A mesh, an animation (a folder is a sequence of .obj files), a controller, a saved edit (.json) or "
+            "held vertices (.bou)."
+        ),
+    ],
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -20,8 +26,122 @@ def info(
     [green]cajole info wag.glb[/]
 
     [green]cajole info cache.pc2 --mesh body.obj --json[/]
+
+    [green]cajole info back.npz[/]
     """
     from cajole.animation import info as summary
 
+    special = _special(file)
+    if special is not None:
+        document, rows = special
+        rows = {"file": str(file), "format": document["format"], "size": f"{document['bytes']} bytes", **rows}
+        answer(document, "\n".join(f"{name:<12} {value}" for name, value in rows.items()), as_json=as_json)
+        return
     found = summary(file, mesh=mesh)
     answer(found.as_dict(), str(found), as_json=as_json)
+
+
+Told = tuple[dict[str, Any], dict[str, str]]
+
+
+def _special(file: Path) -> Told | None:
+    """The document and the rows of a file that is neither a mesh nor an animation."""
+    suffix = file.suffix.lower()
+    if suffix == ".json":
+        return _edit(file)
+    if suffix == ".bou":
+        return _held(file)
+    if suffix != ".npz" or not file.is_file():
+        return None
+    from cajole.direct.steering.files import FORMAT
+    from cajole.errors import FileError
+    from cajole.storage import read_arrays
+
+    try:
+        found = read_arrays(file, lambda name: name in ("format", "body", "K0", "springs"))
+    except FileError:
+        return None  # the reader of animations says what is wrong with it
+    if str(found.get("format")) == FORMAT:
+        return _controller(file)
+    return _model(file) if "body" in found and len(found) > 1 else None
+
+
+def _document(file: Path, kind: str, **values: Any) -> dict[str, Any]:
+    return {"path": str(file), "format": kind, "bytes": file.stat().st_size, **values}
+
+
+def _controller(file: Path) -> Told:
+    from cajole.direct import load_controller
+    from cajole.storage import read_arrays
+
+    controller = load_controller(file)
+    reference, dials = controller.reference, controller.dials
+    skin = bool(read_arrays(file, lambda name: name == "skin_triangles"))
+    d = _document(
+        file, "controller",
+        frames=reference.steps + 1, fps=1.0 / reference.dt, loop=reference.loop,
+        vertices=controller.model.body.count, basis=controller.model.size, skin=skin,
+        tracking=_dial(dials.tracking), final=_dial(dials.final), effort=_dial(dials.effort),
+    )  # fmt: skip
+    return d, {
+        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {reference.steps * reference.dt:.3g} s"
+        + (", a loop" if d["loop"] else ""),
+        "body": f"{d['vertices']} vertices in {d['basis']} coordinates",
+        "skin": "yes" if skin else "no",
+        "dials": ", ".join(f"{name} {d[name]}" for name in ("tracking", "final", "effort")),
+        "open it": "cajole.load_controller(file)",
+    }
+
+
+def _dial(value: Any) -> float | str:
+    """A dial as a number, or how it varies."""
+    if callable(value):
+        return "over time"
+    return float(value) if not getattr(value, "shape", ()) else "by coordinate"
+
+
+def _model(file: Path) -> Told:
+    from cajole.errors import FileError
+    from cajole.storage import read_arrays
+
+    basis = read_arrays(file, lambda name: name == "basis").get("basis")
+    if basis is None or basis.ndim != 2:
+        raise FileError(f"{file} looks like a reduced model, but has no basis; write it again with model.save")
+    d = _document(file, "reduced model", vertices=len(basis) // 3, basis=basis.shape[1])
+    return d, {
+        "body": f"{d['vertices']} vertices in {d['basis']} coordinates",
+        "open it": "cajole.load_model(file, body)",
+    }
+
+
+def _edit(file: Path) -> Told:
+    from cajole.direct.editing import stored
+
+    found = stored.read(file)
+    holds = [hold for hold, _, _ in found.holds]
+    d = _document(
+        file, "edit",
+        frames=found.input["frames"], fps=found.input["fps"], vertices=found.input["vertices"],
+        modes=found.options["modes"], ends=found.settings["ends"], energy=found.settings["energy"],
+        holds=[{"vertex": h.vertex, "frame": h.frame, "other": None if h.other < 0 else h.other} for h in holds],
+    )  # fmt: skip
+    vertices, frames = {hold.vertex for hold in holds}, [hold.frame for hold in holds]
+    span = f", in frames {min(frames)}..{max(frames)}" if frames else ""
+    return d, {
+        "of": f"an animation of {d['frames']} frames at {d['fps']:g} frames/s, {d['vertices']} vertices",
+        "held": f"{len(holds)} places of {len(vertices)} vertices{span}",
+        "change": f"in {d['modes']} modes, {d['ends']} ends, energy of {d['energy']}",
+        "open it": "cajole edit ANIMATION --edit FILE, or cajole.load_edit(file, animation, body)",
+    }
+
+
+def _held(file: Path) -> Told:
+    from cajole.mesh import read_bou
+
+    held = read_bou(file)
+    d = _document(file, "held vertices", vertices=held.tolist())
+    span = f", numbers {held[0]} to {held[-1]} (from 0)" if len(held) else ""
+    return d, {
+        "vertices": f"{len(held)}{span}",
+        "use it": "--fixed FILE, or fixed=cajole.mesh.read_bou(file)",
+    }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -225,5 +225,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         **{f"key at {k['frame']}": f"off by {k['error_sizes']:.3%} of the size" for k in d["keys"]},
         "added force": f"{d['force_rms_weights']:.3g} weights (rms), {d['force_largest_weights']:.3g} at most",
         "took": f"{d['iterations']} iterations, {d['seconds']:.2f} s, {end}",
-        "written": ", ".join(d["outputs"]) or "nothing (say where with --output)",
+        "written": written(d["outputs"]),
     }

@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,9 +96,28 @@ def facts(title: str, rows: Mapping[str, str]) -> RenderableType:
     """A table of names and values below a title."""
     made = table("", "")
     made.show_header = False
+    made.columns[1].overflow = "fold"  # a long path goes on in the next line; cut short it names no file
     for name, value in rows.items():
         made.add_row(f"[cyan]{name}[/]", value)
     return titled(title, made)
+
+
+def written(outputs: Sequence[str]) -> str:
+    """What was written, for people: of sequences the first and the last file, of point caches also their mesh."""
+    return ", ".join(_written(Path(output)) for output in outputs) or "nothing (say where with --output)"
+
+
+def _written(path: Path) -> str:
+    from cajole.animation.objs import sequence_to
+    from cajole.animation.pointcache import meshes_beside
+
+    suffix = path.suffix.lower()
+    if suffix in (".pc2", ".mdd") and (meshes := meshes_beside(path)):
+        return f"{path} (its mesh is {meshes[0].name})"
+    files = list(sequence_to(path).files().values()) if suffix == ".obj" else []
+    if not files:
+        return str(path)
+    return f"{files[0]} … {files[-1].name} ({len(files)} files)" if len(files) > 1 else f"{files[0]} (1 file)"
 
 
 @contextlib.contextmanager

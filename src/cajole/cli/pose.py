@@ -75,7 +75,7 @@ def _found(
 def _require_known(outputs: list[Path]) -> None:
     from cajole.cli.saving import require_writable
 
-    require_writable(outputs)
+    require_writable(outputs, sequences=False)
 
 
 def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progress: Progress) -> None:

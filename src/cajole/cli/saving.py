@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from cajole.animation import Animation
-from cajole.animation.files import FORMATS
+from cajole.animation.files import FORMATS, format_to
+from cajole.animation.objs import require_replaceable
 from cajole.errors import FileError
 from cajole.pictures import picture
 from cajole.pictures.loops import LOOPS, STILLS
 from cajole.progress import Progress
+from cajole.storage import require_place
 
 # a GLB file is for looking at, and viewers open this many bytes without a pause
 LARGEST_GLB = 30_000_000
@@ -19,13 +21,20 @@ LARGEST_GLB = 30_000_000
 FEWEST_KEYS = 24
 
 
-def require_writable(paths: Sequence[Path]) -> None:
-    """Raise FileError for a suffix that no format has: before the work, not after it."""
+def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
+    """Raise FileError where a result could not be written: before the work, not after it.
+
+    That is a suffix that no format has, a place that refuses files, and, if an .obj will be one of a sequence, files of
+    others in its way.
+    """
     for path in paths:
         suffix = path.suffix.lower()
-        if suffix and suffix not in (*FORMATS, *STILLS, *LOOPS):
+        if not suffix:
+            format_to(path)
+        if suffix not in (*FORMATS, *STILLS, *LOOPS):
             known = " ".join((*FORMATS, *LOOPS, *STILLS))
             raise FileError(f"{path}: cannot write {suffix}; choose one of {known}")
+        require_place(require_replaceable(path).file(0) if sequences and suffix == ".obj" else path)
 
 
 def save(animation: Animation, path: Path, *, camera: Mapping[str, Any], progress: Progress | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
     from cajole.animation import Animation
@@ -101,5 +101,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         "moves up to": f"{d['largest_displacement_m']:.3g} m, {d['largest_displacement_sizes']:.1%} of its size",
         "energy": f"at most {d['largest_energy_J']:.3g} J of strain",
         "took": f"{d['seconds']:.2f} s",
-        "written": ", ".join(d["outputs"]) or "nothing (say where with --output)",
+        "written": written(d["outputs"]),
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import Json, answer, facts, working, written
 from cajole.errors import InputError
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
             rows["note"] = f"{c['cut_steps']} steps were cut into parts to converge: pushed beyond small deviations"
     if d["seam_sizes"] is not None:
         rows["seam"] = f"{_percent(d['seam_sizes'])} from the last frame to the first"
-    rows["written"] = ", ".join(d["outputs"]) or "nothing (say where with --output)"
+    rows["written"] = written(d["outputs"])
     return rows
 
 

@@ -1,0 +1,62 @@
+"""Places that refuse files: found before the work, and answered with what helps."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from cajole import storage
+from cajole.errors import FileError
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EACCES, "choose a folder that you may write to"),
+        (errno.EROFS, "choose a folder that you may write to"),
+        (errno.ENOENT, "no file can be made in this folder"),
+        (errno.ENOTDIR, "part of the path is a file"),
+        (errno.EISDIR, "this is a folder"),
+        (errno.ENAMETOOLONG, "choose a shorter name"),
+        (errno.EIO, "choose another place"),
+    ],
+)
+def test_remedy_fits_the_reason_bad_input(number: int, remedy: str) -> None:
+    said = str(storage.cannot_write(Path("a.glb"), OSError(number, os.strerror(number))))
+    assert said.startswith(f"cannot write a.glb: {os.strerror(number)}; {remedy}")
+    assert ("free some space" in said) == (number == errno.ENOSPC)
+
+
+def test_place_identity(tmp_path: Path) -> None:
+    """Looking at a place makes neither a file nor a folder."""
+    storage.require_place(tmp_path / "deep" / "folder" / "a.npz")
+    (tmp_path / "old.npz").write_text("old")
+    storage.require_place(tmp_path / "old.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.npz"]
+    assert (tmp_path / "old.npz").read_text() == "old"
+
+
+def test_place_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plain").write_text("a file")
+    with pytest.raises(FileError, match=r"plain/deep/a\.npz: .*part of the path is a file"):
+        storage.require_place(tmp_path / "plain" / "deep" / "a.npz")
+    with pytest.raises(FileError, match="this is a folder: give the name of a file"):
+        storage.require_place(tmp_path)
+    with pytest.raises(FileError, match="choose a shorter name"):
+        storage.require_place(tmp_path / ("a" * 300 + ".npz"))
+
+    def refused(**_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(storage.tempfile, "TemporaryFile", refused)
+    with pytest.raises(FileError, match="Read-only file system; choose a folder that you may write to"):
+        storage.require_place(tmp_path / "a.npz")
+
+
+def test_missing_arrays_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"none\.npz: No such file or directory; check the path$"):
+        storage.read_arrays(tmp_path / "none.npz")
