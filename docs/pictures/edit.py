@@ -24,7 +24,8 @@ KEYS = 30
 
 def strip(scene: EditScene, editor: Editor) -> None:
     path = HERE / f"edit_{scene.name}.jpg"
-    edit_strip(scene, editor, path, frames=scene.frames_shown[: SHOWN[scene.name]], size=(360, 260))
+    shown = scene.frames_shown[: SHOWN[scene.name]]
+    edit_strip(scene, editor, path, frames=shown, size=(360, 260), renderer="auto")
     print(scene.name, editor.report, sep="\n")
 
 

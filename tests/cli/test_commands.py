@@ -104,6 +104,22 @@ def test_scenes_are_listed_agreement(cajole):
     assert "dinosaur" in cajole("scenes").out
 
 
+def test_scenes_to_edit_and_to_steer_are_listed_agreement(cajole):
+    """All that there are, each with what it is for; what is said to make one is there."""
+    from cajole.scenes import steering
+    from cajole.scenes.editing import edit_scene_names
+
+    told = cajole("scenes", "--json").json
+    assert [entry["name"] for entry in told["edit"]] == list(edit_scene_names())
+    makers = {name for name in steering.__all__ if name.islower()}
+    assert {entry["name"] for entry in told["steer"]} == makers
+    assert all(callable(getattr(steering, name)) for name in makers)
+    assert all(entry["description"] and entry["name"] in entry["python"] for entry in told["edit"] + told["steer"])
+    shown = " ".join(cajole("scenes").out.split())
+    assert "bee_landing" in shown
+    assert "cajole.scenes.editing.edit_scene(NAME)" in shown
+
+
 def test_bench_runs_each_script_identity(cajole, tmp_path):
     source = "import os\ndef main():\n    print('threads', os.environ['OPENBLAS_NUM_THREADS'])\n"
     (tmp_path / "bench_one.py").write_text(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,13 +21,19 @@ def picture(
         int | None, typer.Option(help="Which frame of an animation; the most telling one if not given.")
     ] = None,
     frames: Annotated[int | None, typer.Option(help="How many frames a loop shall have.")] = None,
-    size: Annotated[str | None, typer.Option(metavar="WxH", help="In pixels; 960x640 if nothing else is said.")] = None,
-    samples: Annotated[int, typer.Option(help="Light paths per pixel.")] = 16,
-    azimuth: Annotated[float | None, typer.Option(help="Where the camera stands, in degrees around the body.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="In pixels; 960x640, of a loop 480x320, if nothing else is said.")
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Light paths per pixel that is traced.")] = 16,
+    azimuth: Annotated[
+        float | None,
+        typer.Option(help="Where the camera stands, in degrees around the body; before its longer side if not given."),
+    ] = None,
     elevation: Annotated[float | None, typer.Option(help="How high it stands, in degrees.")] = None,
     renderer: Annotated[
-        str, typer.Option(help="auto, mitsuba (traced, seconds) or draft (rasterised, quick).")
-    ] = "auto",
+        str,
+        typer.Option(help="draft (rasterised, about a second a picture), mitsuba (traced, half a minute) or auto."),
+    ] = "draft",
     wireframe: Annotated[bool, typer.Option(help="Draw the edges of the mesh.")] = False,
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
     as_json: Json = False,
@@ -36,6 +43,8 @@ def picture(
     [green]cajole picture flower flower.png[/]
 
     [green]cajole picture wag.npz wag.webp --frames 36 --size 480x320[/]
+
+    [green]cajole picture fish fish.jpg --renderer mitsuba[/]
     """
     from cajole.pictures import picture as drawn
 
@@ -45,14 +54,16 @@ def picture(
         "elevation": elevation,
     }
     with working("picture") as progress:
-        subject = _subject(source, mesh, progress)
+        subject, started = _subject(source, mesh, progress), time.perf_counter()
         pixels = drawn(
             subject, output, frame=frame, frames=frames, samples=samples, renderer=renderer, wireframe=wireframe,
             progress=progress, **wanted,
         )  # fmt: skip
     count = len(pixels) if pixels.ndim == 4 else 1
-    document = {"written": str(output), "width": pixels.shape[-2], "height": pixels.shape[-3], "frames": count}
-    rows = {"size": f"{document['width']} x {document['height']} pixels", "frames": f"{count}"}
+    seconds = time.perf_counter() - started
+    height, width = pixels.shape[-3:-1]
+    document = {"written": str(output), "width": width, "height": height, "frames": count, "seconds": seconds}
+    rows = {"size": f"{width} x {height} pixels", "frames": f"{count}", "drawn in": f"{seconds:.1f} s"}
     answer(document, facts(f"Wrote {output}", rows), as_json=as_json)
 
 

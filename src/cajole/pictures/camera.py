@@ -21,6 +21,8 @@ NEAREST = 0.1
 CLOSEST = 1e-2
 # above: one frame of 8K video squared; a picture beyond it is a mistake in the size
 MOST_PIXELS = 64_000_000
+# [pixels] along a side
+SMALLEST = 8
 FOV_LIMITS = (2.0, 100.0)
 # from far below, the studio has no floor or wall to show
 ELEVATION_LIMITS = (-30.0, 90.0)
@@ -40,7 +42,7 @@ class View:
     fov: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", _checked_size(self.size))
+        object.__setattr__(self, "size", checked_size(self.size))
         object.__setattr__(self, "azimuth", _angle(self.azimuth, "azimuth", -3600.0, 3600.0))
         object.__setattr__(self, "elevation", _angle(self.elevation, "elevation", *ELEVATION_LIMITS))
         object.__setattr__(self, "fov", _angle(self.fov, "fov", *FOV_LIMITS))
@@ -95,12 +97,13 @@ def framed(view: View, clouds: Iterable[Floats], *, radius: float) -> Camera:
     return Camera(view, np.array([*(low + high) / 2, back]) @ view.axes)
 
 
-def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
+def checked_size(size: tuple[int, int]) -> tuple[int, int]:
+    """(width, height) in pixels. Raises InputError for sizes that are no picture."""
     try:
         width, height = size
     except (TypeError, ValueError):
         raise InputError(f"size is {size!r}, but must be (width, height) in pixels") from None
-    width, height = count(width, "size[0]", least=8), count(height, "size[1]", least=8)
+    width, height = count(width, "size[0]", least=SMALLEST), count(height, "size[1]", least=SMALLEST)
     if width * height > MOST_PIXELS:
         raise InputError(f"size is {width} x {height}, more than {MOST_PIXELS} pixels; ask for a smaller picture")
     return width, height

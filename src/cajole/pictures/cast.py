@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,14 +24,14 @@ MARK_RADIUS = 0.022
 EDGE_RADIUS = 0.0016
 # free space between two subjects side by side, as a share of the wider one's width
 APART = 0.12
-# of a longer animation this many frames stand for all: what moves less than the margin between them stays in view
+# of more frames in view this many stand for all: what moves less than the margin between them stays in view
 MOST_FRAMED = 240
 
 
 @dataclass(frozen=True, eq=False)
 class Cast:
     """Subjects with the opacity and the shift (3,) [m] of each, props with their opacity that the camera need not see,
-    extras that do not move, and how surfaces are drawn."""
+    extras that do not move, how surfaces are drawn, and the frames that the camera sees, all when None."""
 
     players: tuple[tuple[Subject, float, Floats], ...]
     props: tuple[tuple[Subject, float], ...]
@@ -41,16 +41,17 @@ class Cast:
     low: Floats
     high: Floats
     radius: float
+    in_view: Sequence[int] | None = None
 
     @property
     def centre(self) -> Floats:
-        """(3,) [m] the middle of the box around everything, over all frames."""
+        """(3,) [m] the middle of the box around everything, over the frames in view."""
         return (self.low + self.high) / 2
 
     def clouds(self) -> Iterator[Floats]:
-        """Every set of points that the camera must see, over all frames, in units of the radius."""
+        """Every set of points that the camera must see, over the frames in view, in units of the radius."""
         for subject, _, shift in self.players:
-            yield from ((cloud + shift - self.centre) / self.radius for cloud in _clouds(subject))
+            yield from ((cloud + shift - self.centre) / self.radius for cloud in _clouds(subject, self.in_view))
         yield from (extra.scaled(self.centre, self.radius).vertices for extra in self.extras)
 
     def actors(self, frame: int) -> list[Actor]:
@@ -84,18 +85,19 @@ def assembled(
     wireframe: bool,
     props: tuple[tuple[Subject, float], ...] = (),
     mark_size: float | None = None,
+    in_view: Sequence[int] | None = None,
 ) -> Cast:
     """All players in their places; beside: another subject and the direction (3,) in which it stands.
 
-    mark_size: radius of marks [m], in proportion to what is shown when None.
+    mark_size: radius of marks [m], in proportion to what is shown when None. in_view: frames that the camera sees.
     """
     here = np.zeros(3)
     players = [(subject, 1.0, here), *((ghost, opacity, here) for ghost, opacity in ghosts)]
     if beside is not None:
-        players.append((beside[0], 1.0, _step_aside([s for s, _, _ in players], *beside)))
+        players.append((beside[0], 1.0, _step_aside([s for s, _, _ in players], *beside, in_view)))
     spots = np.empty((0, 3)) if points is None else real_array(points, "marks", (None, 3))
     origins, vectors = _checked_arrows(loads)
-    boxes = [_bounds(player) + shift for player, _, shift in players]
+    boxes = [_bounds(player, in_view) + shift for player, _, shift in players]
     corners = np.concatenate([*boxes, spots, origins, origins + vectors])
     low, high = corners.min(axis=0), corners.max(axis=0)
     radius = float(np.linalg.norm(high - low)) / 2
@@ -105,11 +107,11 @@ def assembled(
     size = MARK_RADIUS * radius if mark_size is None else positive(mark_size, "mark_size (m)")
     radius += size if len(spots) + len(origins) else 0.0
     extras = ([marks(spots, size)] if len(spots) else []) + _drawn_arrows(origins, vectors)
-    return Cast(tuple(players), props, tuple(extras), smooth, wireframe, low, high, radius)
+    return Cast(tuple(players), props, tuple(extras), smooth, wireframe, low, high, radius, in_view)
 
 
 def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
-    """The studio around a cast, its camera where all frames fit."""
+    """The studio around a cast, its camera where all frames in view fit."""
     view = View(*(settings[name] for name in ("size", "azimuth", "elevation", "fov")))
     camera = framed(view, cast.clouds(), radius=1.0)
     height = cast.low[2] if settings["floor_height"] is None else settings["floor_height"]
@@ -117,30 +119,32 @@ def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
     return Stage(camera, floor, *(_color(settings[name], name) for name in ("background", "floor")))
 
 
-def _step_aside(players: list[Subject], other: Subject, direction: Floats) -> Floats:
+def _step_aside(players: list[Subject], other: Subject, direction: Floats, in_view: Sequence[int] | None) -> Floats:
     """How far another subject must move along a unit direction to stand free of the players."""
-    ours = np.array([_span(player, direction) for player in players])
-    low, high = _span(other, direction)
+    ours = np.array([_span(player, direction, in_view) for player in players])
+    low, high = _span(other, direction, in_view)
     width = max(float(np.ptp(ours)), high - low)
     return (float(ours[:, 1].max()) - low + APART * width) * direction
 
 
-def _span(subject: Subject, direction: Floats) -> tuple[float, float]:
-    along = [cloud @ direction for cloud in _clouds(subject)]
+def _span(subject: Subject, direction: Floats, in_view: Sequence[int] | None) -> tuple[float, float]:
+    along = [cloud @ direction for cloud in _clouds(subject, in_view)]
     return min(float(a.min()) for a in along), max(float(a.max()) for a in along)
 
 
-def _bounds(subject: Subject) -> Floats:
-    """(2, 3) least and greatest coordinates over all frames [m]."""
-    ends = np.array([[cloud.min(axis=0), cloud.max(axis=0)] for cloud in _clouds(subject)])
+def _bounds(subject: Subject, in_view: Sequence[int] | None) -> Floats:
+    """(2, 3) least and greatest coordinates over the frames in view [m]."""
+    ends = np.array([[cloud.min(axis=0), cloud.max(axis=0)] for cloud in _clouds(subject, in_view)])
     return np.array([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
 
 
-def _clouds(subject: Subject) -> Iterator[Floats]:
-    """Positions of the vertices in use (k, 3) [m] over all frames, or over many evenly spaced ones."""
+def _clouds(subject: Subject, in_view: Sequence[int] | None) -> Iterator[Floats]:
+    """Positions of the vertices in use (k, 3) [m] over the frames in view, or over many evenly spaced ones of them."""
     used = subject.mesh.used
-    frames = np.linspace(0, subject.frames - 1, min(subject.frames, MOST_FRAMED)).round().astype(int)
-    return (subject.at(frame)[used] for frame in frames.tolist())
+    wanted = range(subject.frames) if in_view is None else in_view
+    frames = {wanted[k] for k in np.linspace(0, len(wanted) - 1, min(len(wanted), MOST_FRAMED)).round().astype(int)}
+    # what holds its last frame is asked for it once
+    return (subject.position(frame)[used] for frame in sorted({min(frame, subject.frames - 1) for frame in frames}))
 
 
 def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, Floats]:

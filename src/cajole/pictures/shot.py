@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -15,20 +15,21 @@ from cajole.animation import Animation
 from cajole.checks import count, one_of
 from cajole.errors import InputError
 from cajole.pictures import mitsuba
-from cajole.pictures.camera import MOST_PIXELS, View
+from cajole.pictures.camera import MOST_PIXELS, SMALLEST, View, checked_size
 from cajole.pictures.cast import Cast, assembled, staged
 from cajole.pictures.draft import draft
+from cajole.pictures.frames import listed, loop_frames, rate, still_frame
 from cajole.pictures.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
 from cajole.pictures.props import Prop, as_props
 from cajole.pictures.stage import Stage
-from cajole.pictures.subject import ROLES, Subject, as_subject, in_other_state, is_positions, telling_frame
+from cajole.pictures.subject import ROLES, Subject, as_subject, in_other_state, is_positions, shape_of
 from cajole.progress import Progress, report
 
 Pixels = NDArray[np.uint8]
 
 RENDERERS = ("auto", "mitsuba", "draft")
 # what a scene's `camera` may say, and what holds where neither it nor the caller does
-CAMERA = {
+CAMERA: dict[str, Any] = {
     "size": (960, 640),
     "azimuth": -62.0,
     "elevation": 10.0,
@@ -40,11 +41,11 @@ CAMERA = {
 OTHER_ROLE = {"input": "output", "output": "input", None: None}
 # of one ghost, and of the faintest of many
 GHOST_OPACITY, FAINTEST = 0.28, 0.12
-# of a loop when nothing is said: two seconds at 24 frames/s
-LOOP_FRAMES = 48
 MOST_SAMPLES = 65_536
 # a drafted frame holds some 250 bytes per pixel, so more threads than this are paid in memory
 MOST_THREADS = 4
+# the camera turns when one side is so many times the other
+LONGER = 1.2
 STRIP_TILE = (320, 320)
 STRIP_GAP = 4
 
@@ -55,6 +56,8 @@ def picture(
     *,
     frame: int | None = None,
     frames: int | Iterable[int] | None = None,
+    positions: ArrayLike | None = None,
+    in_view: int | Iterable[int] | None = None,
     size: tuple[int, int] | None = None,
     samples: int = 16,
     azimuth: float | None = None,
@@ -73,44 +76,53 @@ def picture(
     props: Iterable[Prop] | None = None,
     smooth: bool | None = None,
     wireframe: bool = False,
-    renderer: str = "auto",
+    renderer: str = "draft",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pixels:
     """Picture a subject in a small studio: (height, width, 3) 8-bit sRGB, or (k, height, width, 3) for a loop.
 
-    subject: MeshTri, MeshTet (its surface), Skin, Animation, or anything with a `.skin` or `.mesh`, and perhaps a
-    `.camera` mapping of the options size to floor_height below, such as a scene.
+    subject: MeshTri, MeshTet (its surface), Skin, Animation, or anything with an `.animation`, `.skin` or `.mesh`, such
+    as a shot, a scene or a body; and perhaps a `.camera` mapping of the options size to floor_height below.
     path: .png .jpg for a still; .webp .gif .mp4 for a loop. Written whole or not at all.
     frame: of an animation's still; the one farthest from the rest shape when None. frames: of a loop, a list, or how
     many; when None and the path is a loop's, all, but at most 48. A loop plays at the animation's own speed.
-    size: (width, height) [pixels], 960 x 640. azimuth, elevation: of the camera as seen from the subject, -62 and 10
-    [degrees]; fov: its horizontal angle of view, 28. It stands where all frames fit. background, floor: sRGB 0..1;
-    floor_height: z [m], the lowest point shown when None.
+    positions: (n, 3) [m] of the mesh, a pose to show instead of what the subject does.
+    in_view: frames, a list or how many, that fit in the picture; those shown when None. Give the same to stills that
+    belong together, and their camera stands still.
+    size: (width, height) [pixels], 960 x 640, of a loop half each. azimuth, elevation: of the camera as seen from the
+    subject [degrees], 10 up, and -62 around, or 28 where the subject is longer along y than along x; fov: its
+    horizontal angle of view, 28. background, floor: sRGB 0..1; floor_height: z [m], the lowest point in view when None.
     colors: (3,) or (n, 3) sRGB per vertex shown. role: "input" paints the subject yellow, "output" red; what is
-    compared or ghosted then takes the other colour. ghost: another state, or a list of them, transparent; compare:
-    one shown beside, inputs left; each a subject or positions (n, 3) [m] of this one, and an animation moves along
-    and holds its last frame. marks: points (k, 3) [m] as bright spheres; arrows: origins and vectors, both (k, 3)
-    [m]. props: what stands around and does not move the camera, each a `Prop`. smooth: shading; facets when False, and
-    by default for tets. wireframe: draw edges.
-    renderer: "mitsuba" traces paths, `samples` per pixel, and denoises (seconds); "draft" rasterises (a fraction of
-    one). "auto" traces stills where Mitsuba is installed and drafts the rest. seed: of the tracer's noise.
+    compared or ghosted then takes the other colour. ghost: another state, or a list of them, transparent, and tinted
+    red where it has the subject's colours; compare: one shown beside, inputs left; each a subject or positions (n, 3)
+    [m] of this one, and an animation moves along and holds its last frame. marks: points (k, 3) [m] as bright spheres;
+    arrows: origins and vectors, both (k, 3) [m]. props: what stands around and does not move the camera, each a
+    `Prop`. smooth: shading; facets when False, and by default for tets. wireframe: draw edges.
+    renderer: "draft" rasterises, a second or two for a still; "mitsuba" traces paths, `samples` per pixel, and
+    denoises, half a minute. "auto" traces stills where Mitsuba is installed and drafts the rest. seed: of the tracer's
+    noise.
 
     Raises InputError for values that make no picture, FileError where the path cannot be written, MissingExtra for
     "mitsuba" without Mitsuba or a path without Pillow, Cancelled when `progress` returns False.
     """
     suffix = None if path is None else suffix_of(path)
-    shown = _dressed(as_subject(subject), role, colors)
+    thing = shape_of(subject)
+    shown = _dressed(as_subject(thing), role, colors)
+    shown = shown if positions is None else shown.posed(positions)
     is_loop = frames is not None or suffix in LOOPS
-    chosen = _loop_frames(shown, frame, frames, suffix) if is_loop else [_still_frame(subject, shown, frame)]
+    chosen = loop_frames(shown, frame, frames, suffix) if is_loop else [still_frame(thing, shown, frame)]
     asked = (size, azimuth, elevation, fov, background, floor, floor_height)
-    settings = _settings(subject, dict(zip(CAMERA, asked)))
+    settings = _settings(subject, dict(zip(CAMERA, asked)), {**CAMERA, "azimuth": _broadside(shown)})
+    if is_loop and size is None:
+        settings["size"] = _halved(*checked_size(settings["size"]))
     ghosts = _ghosts(shown, ghost, role)
     beside = _beside(shown, compare, role, settings)
     around = as_props(props)
     cast = assembled(
-        shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=around, mark_size=mark_size
-    )
+        shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=around, mark_size=mark_size,
+        in_view=chosen if in_view is None else listed(in_view, shown.frames, "in_view"),
+    )  # fmt: skip
     stage = staged(cast, settings)
     is_traced = _is_traced(renderer, is_loop)
     count(samples, "samples", most=MOST_SAMPLES)
@@ -120,14 +132,14 @@ def picture(
     if path is None:
         return pixels if is_loop else pixels[0]
     if is_loop:
-        write_loop(path, pixels, _rate(shown, chosen))
+        write_loop(path, pixels, rate(shown, chosen))
         return pixels
     write_still(path, pixels[0])
     return pixels[0]
 
 
 def strip(
-    animation: Animation,
+    animation: Any,
     path: str | os.PathLike[str] | None = None,
     *,
     frames: int | Iterable[int] = 5,
@@ -138,34 +150,37 @@ def strip(
 ) -> Pixels:
     """Several frames of an animation in one picture: side by side, or with `onion` in one place, earlier ones faint.
 
-    frames: a list, or how many, evenly spaced. size: (width, height) [pixels] of each frame side by side, or of the
-    whole with `onion`. options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB.
+    animation: an Animation or what has one, such as a shot; one camera sees all frames shown. frames: a list, or how
+    many, evenly spaced. size: (width, height) [pixels] of each frame side by side, or of the whole with `onion`.
+    options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB.
     Raises as `picture` does.
     """
-    if not isinstance(animation, Animation):
+    moving = shape_of(animation, "animation")
+    if not isinstance(moving, Animation):
         raise InputError(f"a strip shows an Animation, not a {type(animation).__name__}; use picture for that")
     if path is not None and suffix_of(path) not in STILLS:
         raise InputError(f"path is {os.fspath(path)!r}, but a strip is one picture: choose {', '.join(STILLS)}")
-    chosen = _listed(frames, animation.frames)
+    chosen = listed(frames, moving.frames)
+    camera = getattr(animation, "camera", None) or {}
+    drawn = partial(picture, moving, **{"in_view": chosen, **camera, **options, "size": size})
     if onion:
-        earlier = [animation.frame(k) for k in chosen[:-1]]
-        pixels = picture(animation, frame=chosen[-1], ghost=earlier, size=size, progress=progress, **options)
+        earlier = [moving.frame(k) for k in chosen[:-1]]
+        pixels = drawn(frame=chosen[-1], ghost=earlier, progress=progress)
     else:
-        pixels = _side_by_side(animation, chosen, size, progress, options)
+        pixels = side_by_side(lambda k: drawn(frame=chosen[k]), chosen, progress)
     if path is not None:
         write_still(path, pixels)
     return pixels
 
 
-def _side_by_side(
-    animation: Animation, chosen: list[int], size: tuple[int, int], progress: Progress | None, options: dict[str, Any]
-) -> Pixels:
+def side_by_side(draw: Callable[[int], Pixels], frames: Sequence[int], progress: Progress | None) -> Pixels:
+    """The pictures draw(0), draw(1), … of all frames in one row (height, width, 3), with white gaps between them."""
     tiles = []
-    for done, frame in enumerate(chosen):
-        report(progress, done / len(chosen), f"frame {frame}")
-        tile = picture(animation, frame=frame, size=size, **options)
+    for k, frame in enumerate(frames):
+        report(progress, k / len(frames), f"frame {frame}")
+        tile = draw(k)
         tiles += [tile, np.full((tile.shape[0], STRIP_GAP, 3), 255, dtype=np.uint8)]
-    report(progress, 1.0, "done")
+    report(progress, 1.0, "drawn")
     return np.concatenate(tiles[:-1], axis=1)
 
 
@@ -180,7 +195,8 @@ def _ghosts(shown: Subject, ghost: Any, role: str | None) -> tuple[tuple[Subject
     states = list(ghost) if isinstance(ghost, list | tuple) and not is_positions(ghost) else [ghost]
     opacities = [GHOST_OPACITY] if len(states) == 1 else np.linspace(FAINTEST, GHOST_OPACITY, len(states)).tolist()
     subjects = [_dressed(in_other_state(shown, state, "ghost"), OTHER_ROLE[role]) for state in states]
-    return tuple(zip(subjects, opacities))
+    apart = [one.tinted() if np.array_equal(one.colors, shown.colors) else one for one in subjects]
+    return tuple(zip(apart, opacities))
 
 
 def _beside(
@@ -193,49 +209,21 @@ def _beside(
     return other, -right if role == "output" else right
 
 
-def _settings(subject: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """The camera's settings: as asked, else as the subject's own camera says, else ours."""
+def _settings(subject: Any, asked: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    """The camera's settings: as asked, else as the subject's own camera says, else the usual ones."""
     own = getattr(subject, "camera", None) or {}
-    return {name: asked[name] if asked[name] is not None else own.get(name, usual) for name, usual in CAMERA.items()}
+    return {name: asked[name] if asked[name] is not None else own.get(name, usual[name]) for name in usual}
 
 
-def _still_frame(subject: Any, shown: Subject, frame: int | None) -> int:
-    return telling_frame(subject) if frame is None else _in_range(frame, shown.frames)
+def _halved(width: int, height: int) -> tuple[int, int]:
+    """A still's size [pixels] for a loop, which is many pictures."""
+    return max(width // 2, SMALLEST), max(height // 2, SMALLEST)
 
 
-def _loop_frames(
-    shown: Subject, frame: int | None, frames: int | Iterable[int] | None, suffix: str | None
-) -> list[int]:
-    if frame is not None:
-        raise InputError(
-            f"frame={frame} asks for a still, but frames or the path's suffix for a loop; give one of them"
-        )
-    if suffix in STILLS:
-        raise InputError(f"frames asks for a loop, but {suffix} holds a still: choose {', '.join(LOOPS)}, or use strip")
-    if shown.frames < 2:
-        raise InputError("a loop needs an Animation of at least two frames; for a still choose .png or .jpg")
-    return _listed(min(LOOP_FRAMES, shown.frames) if frames is None else frames, shown.frames)
-
-
-def _listed(frames: int | Iterable[int], available: int) -> list[int]:
-    if isinstance(frames, int | np.integer | float | str | bytes):
-        number = count(frames, "frames", most=available)  # type: ignore[arg-type]
-        return [int(k) for k in np.linspace(0, available - 1, number).round()]
-    try:
-        chosen = [_in_range(frame, available) for frame in frames]
-    except TypeError:
-        raise InputError(f"frames must be how many, or a list of frames, not {frames!r}") from None
-    if not chosen:
-        raise InputError(f"frames is empty; choose some of 0..{available - 1}")
-    return chosen
-
-
-def _in_range(frame: int, available: int) -> int:
-    if isinstance(frame, bool) or not isinstance(frame, int | np.integer):
-        raise InputError(f"a frame must be a whole number, not {frame!r}")
-    if not 0 <= frame < available:
-        raise InputError(f"frame {frame} is outside 0..{available - 1}, the frames there are")
-    return int(frame)
+def _broadside(shown: Subject) -> float:
+    """The azimuth [degrees] from which the longer of the rest shape's sides is seen, x unless y is clearly longer."""
+    x, y, _ = np.ptp(shown.mesh.vertices[shown.mesh.used], axis=0)
+    return CAMERA["azimuth"] + (90.0 if y > LONGER * x else 0.0)
 
 
 def _is_traced(renderer: str, is_loop: bool) -> bool:
@@ -277,9 +265,3 @@ def _collected(pictures: Iterable[Pixels], stage: Stage, chosen: list[int], prog
         pixels[done] = one
         report(progress, (done + 1) / len(chosen), f"frame {chosen[done]}")
     return pixels
-
-
-def _rate(shown: Subject, chosen: list[int]) -> float:
-    """Frames per second at which chosen frames show the motion at its own speed."""
-    steps = chosen[-1] - chosen[0]
-    return shown.fps * (len(chosen) - 1) / steps if steps > 0 else shown.fps

@@ -24,6 +24,10 @@ OUTPUT = (0.82, 0.16, 0.12)
 ROLES = {"input": INPUT, "output": OUTPUT}
 # eyes keep their colours when a role paints the rest
 WET = 0.5
+# what a ghost that looks like its subject is drawn towards, and how far: as it is, it would be lost on either
+TINT, TINTED = (0.80, 0.22, 0.10), 0.75
+
+Shape = Animation | Skin | MeshTet | MeshTri
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,29 +68,46 @@ class Subject:
         """In the colour of an input (yellow) or an output (red); wet parts such as eyes stay as they are."""
         return replace(self, colors=np.where(self.gloss[:, None] > WET, self.colors, ROLES[role]))
 
+    def tinted(self) -> Subject:
+        """Drawn towards the ghosts' own colour."""
+        return replace(self, colors=self.colors + TINTED * (np.array(TINT) - self.colors))
+
+    def posed(self, positions: ArrayLike, name: str = "positions") -> Subject:
+        """Still, where the cage (or the mesh itself) is at positions (n, 3) [m]."""
+        there = self.carried(real_array(positions, name, (self.cage_size, 3)))
+        return replace(self, frames=1, at=lambda frame: there)
+
+
+def shape_of(thing: Any, name: str = "subject") -> Shape:
+    """A mesh, skin or animation, or the one that something has: a shot's `.animation`, a scene's `.skin`, a `.mesh`.
+
+    Raises InputError for what has none of them.
+    """
+    if isinstance(thing, Shape):
+        return thing
+    for part in (getattr(thing, attribute, None) for attribute in ("animation", "skin", "mesh")):
+        if isinstance(part, Shape):
+            return part
+    hint = "; call its .animation()" if callable(getattr(thing, "animation", None)) else ""
+    if is_positions(thing):
+        hint = "; for a pose write picture(mesh, positions=...)"
+    raise InputError(
+        f"{name} is of type {type(thing).__name__}, but must be a MeshTri, MeshTet, Skin, Animation, or have one, as "
+        f"scenes, bodies and shots do{hint}"
+    )
+
 
 def as_subject(thing: Any, name: str = "subject") -> Subject:
-    """A mesh, skin, animation, or whatever has a `.skin` or a `.mesh` of these kinds, such as a scene."""
-    if isinstance(thing, Animation):
-        return _moving(thing)
-    if isinstance(thing, Skin):
-        return _of_skin(thing)
-    if isinstance(thing, MeshTet | MeshTri):
-        return _of_mesh(thing)
-    for part in (getattr(thing, "skin", None), getattr(thing, "mesh", None)):
-        if isinstance(part, Skin | MeshTet | MeshTri):
-            return as_subject(part, name)
-    raise InputError(
-        f"{name} is of type {type(thing).__name__}, but must be a MeshTri, MeshTet, Skin, Animation or a scene"
-    )
+    """Whatever has a shape, see `shape_of`, as triangles."""
+    shape = shape_of(thing, name)
+    if isinstance(shape, Animation):
+        return _moving(shape)
+    return _of_skin(shape) if isinstance(shape, Skin) else _of_mesh(shape)
 
 
 def in_other_state(subject: Subject, state: Any, name: str) -> Subject:
     """`state` as a subject of its own, or when it is an array (n, 3) [m] the same subject at these positions."""
-    if not is_positions(state):
-        return as_subject(state, name)
-    positions = subject.carried(real_array(state, name, (subject.cage_size, 3)))
-    return replace(subject, frames=1, at=lambda frame: positions)
+    return subject.posed(state, name) if is_positions(state) else as_subject(state, name)
 
 
 def is_positions(state: Any) -> bool:
@@ -96,7 +117,7 @@ def is_positions(state: Any) -> bool:
     return isinstance(state, np.ndarray)
 
 
-def telling_frame(animation: Any) -> int:
+def telling_frame(animation: Shape) -> int:
     """The frame whose vertices are, in the mean square, farthest from the rest shape; 0 for what does not move."""
     if not isinstance(animation, Animation):
         return 0

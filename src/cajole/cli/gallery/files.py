@@ -10,7 +10,7 @@ import numpy as np
 from cajole.cli.gallery.items import ITEMS, DemoItem
 from cajole.cli.saving import glb_options
 from cajole.pictures import picture
-from cajole.progress import Progress, report
+from cajole.progress import Progress, portion, report
 
 # [pixels], one shape for all so that cards line up; light paths per pixel: denoised, eight show no noise at this size
 STILL, LOOP, SAMPLES = (576, 384), (480, 320), 8
@@ -22,14 +22,14 @@ LARGEST_GLB = 13_000_000
 
 def produce(name: str, folder: Path, progress: Progress) -> dict[str, Any]:
     """Make the item `name`, write its files into `folder`, and return what the report and the page say of it."""
-    item = ITEMS[name](_part(progress, 0.0, 0.5))
+    item = ITEMS[name](portion(progress, 0.0, 0.5))
     moved = item.animation
     report(progress, 0.5, "writing .glb")
     moved.write(folder / f"{name}.glb", **glb_options(moved, LARGEST_GLB))
     report(progress, 0.55, "still")
-    picture(moved, folder / f"{name}.jpg", samples=SAMPLES, **{**item.camera, "size": STILL})
+    picture(moved, folder / f"{name}.jpg", samples=SAMPLES, renderer="auto", **{**item.camera, "size": STILL})
     frames = range(0, moved.frames - 1, EVERY)
-    drawn = _part(progress, 0.7, 1.0)
+    drawn = portion(progress, 0.7, 1.0)
     picture(moved, folder / f"{name}.webp", frames=frames, **{**item.camera, "size": LOOP}, progress=drawn)
     return _entry(name, item, folder)
 
@@ -58,7 +58,3 @@ def _entry(name: str, item: DemoItem, folder: Path) -> dict[str, Any]:
         "loop": f"{name}.webp",
         "glb_bytes": (folder / f"{name}.glb").stat().st_size,
     }
-
-
-def _part(progress: Progress, start: float, stop: float) -> Progress:
-    return lambda fraction, text: progress(start + (stop - start) * fraction, text)

@@ -16,9 +16,9 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTet, Skin
 from cajole.pictures import Prop, picture
 from cajole.pictures.loops import STILLS, suffix_of, write_still
-from cajole.pictures.shot import STRIP_GAP, Pixels
+from cajole.pictures.shot import Pixels, side_by_side
 from cajole.pictures.subject import INPUT, OUTPUT, WET
-from cajole.progress import Progress, report
+from cajole.progress import Progress
 from cajole.scenes.editing.staging import EditScene
 
 Path = str | os.PathLike[str]
@@ -56,13 +56,8 @@ def edit_strip(
     chosen = list(scene.frames_shown if frames is None else frames)
     if not chosen:
         raise InputError("frames is empty, but a strip needs at least one")
-    staged, tiles = _Staged(scene, editor, chosen, ghost), []
-    for k, frame in enumerate(chosen):
-        report(progress, k / len(chosen), f"frame {frame}")
-        tile = staged.drawn(k, None, {**options, "size": size})
-        tiles += [tile, np.full((tile.shape[0], STRIP_GAP, 3), 255, dtype=np.uint8)]
-    report(progress, 1.0, "drawn")
-    pixels = np.concatenate(tiles[:-1], axis=1)
+    staged = _Staged(scene, editor, chosen, ghost)
+    pixels = side_by_side(lambda k: staged.drawn(k, None, {**options, "size": size}), chosen, progress)
     if path is not None:
         write_still(path, pixels)
     return pixels
@@ -106,7 +101,7 @@ class _Staged:
 
     def drawn(self, k: int, path: Path | None, options: dict[str, Any]) -> Pixels:
         own: dict[str, Any] = {**self.scene.camera, **self.around, **self._handles(k)}
-        return picture(self.output, path, frame=k, **{**own, **options})
+        return picture(self.output, path, frame=k, **{"in_view": len(self.frames), **own, **options})
 
     def _handles(self, k: int) -> dict[str, Any]:
         """Spheres where the vertices that are held in a frame are now, and arrows to there from where they were."""
