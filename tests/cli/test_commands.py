@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from cajole.cli import output
 from cajole.cli.app import app
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
@@ -118,6 +119,16 @@ def test_scenes_to_edit_and_to_steer_are_listed_agreement(cajole):
     shown = " ".join(cajole("scenes").out.split())
     assert "bee_landing" in shown
     assert "cajole.scenes.editing.edit_scene(NAME)" in shown
+
+
+def test_progress_is_told_in_lines_without_a_terminal_identity(cajole, wave, tmp_path, monkeypatch):
+    """Quick work says nothing; longer work a line now and then, on stderr alone."""
+    words = ("picture", wave, tmp_path / "wave.gif", "--size", "16x16", "--json")
+    assert cajole(*words).err == ""
+    monkeypatch.setattr(output, "LINE_EVERY", 0.0)
+    told = cajole(*words)
+    assert told.json["frames"] == 3
+    assert "picture: 67%, frame 1, after 0 s" in told.err.splitlines()
 
 
 def test_bench_runs_each_script_identity(cajole, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 FAILED, CANCELLED = 1, 130
 _JSON = "cajole.json"
+# [s] between lines of progress where no bar can be drawn
+LINE_EVERY = 5.0
 
 
 def _remember(ctx: typer.Context, value: bool) -> bool:
@@ -124,21 +127,38 @@ def _written(path: Path) -> str:
 def many_working(titles: Sequence[str]) -> Iterator[Callable[[str, float, str], None]]:
     """A progress bar on stderr for each title, and `told(title, fraction, text)`, which moves it.
 
-    Nothing is drawn where stderr is not a terminal.
+    Where stderr is not a terminal, a plain line every few seconds.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
     title, text = TextColumn("[bold]{task.fields[title]}"), TextColumn("{task.description}")
     columns = (title, BarColumn(), text, TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         tasks = {title: bar.add_task("", total=1.0, title=title) for title in titles}
 
         def told(title: str, fraction: float, text: str) -> None:
             bar.update(tasks[title], completed=fraction, description=text)
 
         yield told
+
+
+def _lines() -> Callable[[str, float, str], None]:
+    """Progress as lines, at most one in LINE_EVERY seconds, so that quick work has none."""
+    started = last = time.perf_counter()
+
+    def told(title: str, fraction: float, text: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - last >= LINE_EVERY:
+            last = now
+            print(f"{title}: {fraction:.0%}, {text}, after {now - started:.0f} s", file=sys.stderr, flush=True)
+
+    return told
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from cajole.animation.objs import require_replaceable
 from cajole.errors import FileError
 from cajole.pictures import picture
 from cajole.pictures.loops import LOOPS, STILLS
+from cajole.pictures.shot import loop_size
 from cajole.progress import Progress
 from cajole.storage import require_place
 
@@ -40,7 +41,10 @@ def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
 def save(animation: Animation, path: Path, *, camera: Mapping[str, Any], progress: Progress | None = None) -> None:
     """Write an animation, a loop or a still of it, whichever the suffix means."""
     if path.suffix.lower() in (*STILLS, *LOOPS):
-        picture(animation, path, **camera, progress=progress)
+        own = dict(camera)
+        if "size" in own and path.suffix.lower() in LOOPS:
+            own["size"] = loop_size(own["size"])
+        picture(animation, path, **own, progress=progress)
         return
     options = glb_options(animation, LARGEST_GLB) if path.suffix.lower() == ".glb" else {}
     animation.write(path, progress=progress, **options)

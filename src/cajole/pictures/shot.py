@@ -115,7 +115,7 @@ def picture(
     asked = (size, azimuth, elevation, fov, background, floor, floor_height)
     settings = _settings(subject, dict(zip(CAMERA, asked)), {**CAMERA, "azimuth": _broadside(shown)})
     if is_loop and size is None:
-        settings["size"] = _halved(*checked_size(settings["size"]))
+        settings["size"] = loop_size(settings["size"])
     ghosts = _ghosts(shown, ghost, role)
     beside = _beside(shown, compare, role, settings)
     around = as_props(props)
@@ -215,8 +215,9 @@ def _settings(subject: Any, asked: dict[str, Any], usual: dict[str, Any]) -> dic
     return {name: asked[name] if asked[name] is not None else own.get(name, usual[name]) for name in usual}
 
 
-def _halved(width: int, height: int) -> tuple[int, int]:
-    """A still's size [pixels] for a loop, which is many pictures."""
+def loop_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Half the (width, height) [pixels] of a still: a loop is many pictures."""
+    width, height = checked_size(size)
     return max(width // 2, SMALLEST), max(height // 2, SMALLEST)
 
 
