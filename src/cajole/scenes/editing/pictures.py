@@ -109,8 +109,7 @@ class _Staged:
         if not held:
             return {}
         before, after = self.input.frame(k)[held], self.output.frame(k)[held]
-        size = float(np.linalg.norm(np.ptp(self.scene.animation.mesh.vertices, axis=0)))
-        return {"marks": after, "mark_size": HANDLE * size, "arrows": (before, after - before)}
+        return {"marks": after, "mark_size": HANDLE * self.scene.animation.mesh.size, "arrows": (before, after - before)}
 
 
 def _painted(scene: EditScene, animation: Animation, color: tuple[float, float, float]) -> Animation:

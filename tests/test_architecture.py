@@ -1,0 +1,119 @@
+"""docs/architecture.md is true: its rooms are the folders, its layers those that the linter holds, its files exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "cajole"
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+NAMED = re.compile(r"`([^`]+)`")
+
+
+def rooms_in(table: str) -> list[list[str]]:
+    """The names in the first column of a table, a list for each row."""
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return [NAMED.findall(row) for row in rows]
+
+
+def layers_on_page() -> list[list[str]]:
+    return rooms_in(PAGE.split("<!-- layers -->")[1].split("<!-- /layers -->")[0])
+
+
+def inner_on_page() -> list[str]:
+    return [name for row in rooms_in(PAGE.split("Rooms inside rooms:")[1].split("## ")[0]) for name in row]
+
+
+def folders() -> set[str]:
+    """Folders of the source that hold files, relative to it."""
+    files = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {str(path.parent.relative_to(SOURCE)) for path in files} - {"."}
+
+
+def test_every_folder_is_on_the_page_and_every_room_is_there_identity():
+    top = {name for row in layers_on_page() for name in row}
+    assert {name for name in top if (SOURCE / name).is_dir()} | set(inner_on_page()) == folders()
+    assert {name for name in top if not (SOURCE / name).is_dir()} == {
+        path.stem for path in SOURCE.glob("*.py") if path.stem != "__init__"
+    }
+
+
+def test_the_layers_are_those_of_the_linter_agreement():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    held = [[name.strip().removeprefix("cajole.") for name in layer.split("|")] for layer in contract["layers"]]
+    assert layers_on_page() == held
+
+
+def test_every_place_to_change_something_exists_identity():
+    places = [
+        name
+        for line in PAGE.split("## I want to change …")[1].splitlines()
+        if line.startswith("|")
+        for name in NAMED.findall(line.split("|")[2])
+        if "/" in name or name.endswith(".py")
+    ]
+    assert len(places) > 15
+    for place in places:
+        assert (SOURCE / place).exists(), place
+
+
+def test_tables_that_take_a_line_exist_identity():
+    """`READERS`, `FORMATS` and `_HOMES` stand where the page says."""
+    for table, place in (("READERS", "mesh/files.py"), ("FORMATS", "animation/files.py"), ("_HOMES", "__init__.py")):
+        assert f"`{table}`" in PAGE
+        assert re.search(rf"^{table}\b.*=", (SOURCE / place).read_text(encoding="utf-8"), re.MULTILINE), table
+
+
+# --- optional packages
+
+# in pyproject.toml under an extra, by the name they are imported by; what needs one says so with MissingExtra
+OPTIONAL = {
+    "mkl", "ipctk", "pytetwild", "pyvista", "pxr", "distributed", "dask", "cloudpickle", "mitsuba", "mitsuba_oidn",
+    "drjit", "matplotlib", "PIL", "imageio", "imageio_ffmpeg",
+}  # fmt: skip
+# always installed, but slow to load and seldom needed
+SELDOM = {"meshio", "pymetis"}
+SOURCES = sorted(SOURCE.rglob("*.py"))
+
+
+def imported_at_once(tree: ast.Module) -> set[str]:
+    """Packages that a module imports while it is loaded, not inside a function nor only for type checks."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add((node.module or "").split(".")[0])
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting += node.orelse
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_optional_packages_are_imported_where_they_are_used_identity(path):
+    names = imported_at_once(ast.parse(path.read_text(encoding="utf-8")))
+    assert not names & (OPTIONAL | SELDOM), f"import {names & (OPTIONAL | SELDOM)} inside the function that needs it"
+    if "cli" not in path.relative_to(SOURCE).parts:
+        assert not names & {"typer", "rich"}, "only the command line speaks to a terminal"
+
+
+def test_only_known_packages_are_imported_identity():
+    """What is imported at all is of Python, required, or known as optional: an extra that is new is noticed here."""
+    required = {"numpy", "scipy", "numba", "threadpoolctl", "typer", "rich", "cajole"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            tops = {name.split(".")[0] for name in names}
+            assert tops <= required | OPTIONAL | SELDOM | set(sys.stdlib_module_names), (path, tops)
