@@ -109,7 +109,11 @@ class _Staged:
         if not held:
             return {}
         before, after = self.input.frame(k)[held], self.output.frame(k)[held]
-        return {"marks": after, "mark_size": HANDLE * self.scene.animation.mesh.size, "arrows": (before, after - before)}
+        return {
+            "marks": after,
+            "mark_size": HANDLE * self.scene.animation.mesh.size,
+            "arrows": (before, after - before),
+        }
 
 
 def _painted(scene: EditScene, animation: Animation, color: tuple[float, float, float]) -> Animation:
