@@ -59,8 +59,7 @@ def write_pc2(
     what = shown(animation, vertices)
     header = _PC2.pack(b"POINTCACHE2\0", 1, len(what.mesh.vertices), animation.start_frame, 1.0, what.frames)
     _write(path, header, what, "<f4", progress)
-    if not meshes_beside(path) if companion is None else companion:
-        _write_companion(animation, path, what, vertices)
+    _write_companion(animation, path, what, vertices, companion)
 
 
 def write_mdd(
@@ -76,8 +75,7 @@ def write_mdd(
     times = (animation.start_frame + np.arange(what.frames)) / animation.fps
     header = _MDD.pack(what.frames, len(what.mesh.vertices)) + times.astype(">f4").tobytes()
     _write(path, header, what, ">f4", progress)
-    if not meshes_beside(path) if companion is None else companion:
-        _write_companion(animation, path, what, vertices)
+    _write_companion(animation, path, what, vertices, companion)
 
 
 def read_pc2(
@@ -209,6 +207,9 @@ def _write(path: Path, header: bytes, what: Shown, dtype: str, progress: Progres
         report(progress, 1.0, f"writing {path.name}")
 
 
-def _write_companion(animation: Animation, path: Path, what: Shown, vertices: str) -> None:
+def _write_companion(animation: Animation, path: Path, what: Shown, vertices: str, wanted: bool | None) -> None:
+    """The mesh that a cache belongs to, beside it; wanted is None: where no mesh of its stem is there."""
+    if wanted is False or (wanted is None and meshes_beside(path)):
+        return
     tets = vertices == "all" and isinstance(animation.mesh, MeshTet)
     write_mesh(animation.mesh if tets else what.mesh, path.with_suffix(".veg" if tets else ".obj"))

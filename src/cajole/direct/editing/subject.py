@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -45,10 +44,10 @@ class Subject:
         self._place = np.full(self.animation.n, -1, dtype=np.int64)
         self._place[self.moving] = np.arange(len(self.moving))
 
-    @cached_property
+    @property
     def size(self) -> float:
         """L [m], the diagonal of the rest bounding box."""
-        return float(np.linalg.norm(np.ptp(self.rest.vertices, axis=0)))
+        return self.rest.size
 
     def with_animation(self, animation: Animation) -> Subject:
         """The same body in another motion."""
