@@ -169,10 +169,14 @@ def edit(
 
 def _require_targets(outputs: list[Path], saved: Path | None) -> None:
     from cajole.cli.saving import require_writable
+    from cajole.storage import require_place
 
     require_writable(outputs)
-    if saved is not None and saved.suffix.lower() != ".json":
+    if saved is None:
+        return
+    if saved.suffix.lower() != ".json":
         raise FileError(f"--save-edit {saved}: an edit is a .json file")
+    require_place(saved)
 
 
 def _read(source: Path, mesh: Path | None, fps: float | None, prim: str | None, progress: Progress) -> Animation:
