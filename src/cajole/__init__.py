@@ -63,6 +63,7 @@ _HOMES = {
     "picture": "cajole.pictures",
     "pose": "cajole.dynamics",
     "read_animation": "cajole.animation",
+    "read_body": "cajole.body",
     "read_mesh": "cajole.mesh",
     "reduce": "cajole.reduction",
     "reference": "cajole.direct",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from cajole.body import MaterialShell as MaterialShell
     from cajole.body import MaterialStVK as MaterialStVK
     from cajole.body import body_around as body_around
+    from cajole.body import read_body as read_body
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
     from cajole.direct import Key as Key

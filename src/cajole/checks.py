@@ -55,6 +55,23 @@ def index_array(
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
+def indices_or_mask(value: ArrayLike, name: str, count: int) -> NDArray[np.int64]:
+    """`value` as int64 indices below `count`: a list of them, or a mask (count,) of truth values."""
+    if _is_mask(value):
+        mask = np.asarray(value)
+        require_shape(mask, f"the mask {name}", (count,))
+        return np.flatnonzero(mask)
+    return index_array(value, name, (None,), count)
+
+
+def _is_mask(value: ArrayLike) -> bool:
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged, which the check of indices explains
+        return False
+    return array.dtype == bool and array.size > 0
+
+
 def require_shape(
     array: NDArray[Any], name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
 ) -> None:

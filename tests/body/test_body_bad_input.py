@@ -26,7 +26,8 @@ SOLIDS: dict[str, tuple[Callable[[], Any], str]] = {
     "fixed-range": (lambda: BodySolid(MESH, fixed=[0, 12]), r"fixed\[1\] is 12, outside 0..11 .*count from 0"),
     "fixed-negative": (lambda: BodySolid(MESH, fixed=[-1]), r"fixed\[0\] is -1, outside 0..11"),
     "fixed-real": (lambda: BodySolid(MESH, fixed=[0.5]), "fixed must be whole numbers"),
-    "fixed-mask": (lambda: BodySolid(MESH, fixed=[True] * 12), "fixed must be whole numbers.* not bool"),
+    "fixed-mask": (lambda: BodySolid(MESH, fixed=[True] * 5), r"mask fixed has shape \(5,\), but \(12,\) is needed"),
+    "fixed-mask-all": (lambda: BodySolid(MESH, fixed=[True] * 12), "all 12 vertices are fixed"),
     "fixed-shape": (lambda: BodySolid(MESH, fixed=[[0, 1]]), r"fixed has shape \(1, 2\)"),
     "fixed-ragged": (lambda: BodySolid(MESH, fixed=[[0], [1, 2]]), "fixed"),
     "fixed-all": (lambda: BodySolid(MESH, fixed=np.arange(12)), "all 12 vertices are fixed.*at least one free"),
@@ -48,7 +49,7 @@ SOLIDS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "unused-vertex": (
         lambda: BodySolid(MeshTet(np.vstack([MESH.vertices, [[9, 9, 9.0]]]), MESH.tets)),
-        "vertex 12 belongs to no tet.*remove",
+        r"vertex 12 belongs to no tet.*mesh.compacted\(\)",
     ),
     "damping-negative": (lambda: BodySolid(MESH, damping=(0.1, -1)), r"damping beta \(s\) is -1.0"),
     "damping-triple": (lambda: BodySolid(MESH, damping=(1, 2, 3)), "pair"),  # type: ignore[arg-type]
@@ -120,8 +121,10 @@ def test_overflow_bad_input(body: Body) -> None:
 
 
 def test_gravity_bad_input(body: Body) -> None:
-    with pytest.raises(InputError, match=r"acceleration has shape \(2,\), but \(3,\) is needed"):
+    with pytest.raises(InputError, match=r"gravity has shape \(2,\), but \(3,\) is needed"):
         body.gravity((0, 1))
+    with pytest.raises(InputError, match=r"gravity .*a number is downwards.* is -9.81, but must be at least zero"):
+        body.gravity(-9.81)
 
 
 def test_collapsed_spring_bad_input(net: BodySprings) -> None:

@@ -254,7 +254,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "load-nan": ({"loads": np.full((12, 3), np.inf)}, r"loads\[0, 0\] is inf"),
     "start": ({"start": np.zeros((5, 3))}, r"start has shape \(5, 3\)"),
     "start-nan": ({"start": np.full((12, 3), np.nan)}, r"start\[0, 0\] is nan"),
-    "gravity": ({"gravity": 9.81}, r"acceleration has shape .* but \(3,\) is needed"),
+    "gravity": ({"gravity": (9.81,)}, r"gravity has shape .* but \(3,\) is needed"),
 }
 
 

@@ -244,9 +244,9 @@ def test_absurd_force_bad_input(integrator: str) -> None:
 
 
 def test_not_converged_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import simulation
+    from cajole.dynamics import stepping
 
-    monkeypatch.setattr(simulation, "MOST_ITERATIONS", 2)
+    monkeypatch.setattr(stepping, "MOST_ITERATIONS", 2)
     body = beam_body((3, 1, 1), young=1e4)
     force = np.zeros((5, body.count, 3))
     force[3:, -1] = (0, 0, 2e3)
@@ -279,7 +279,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "force-nan": ({"force": np.full((12, 3), np.nan)}, r"force\[0, 0\] is nan"),
     "force-time": ({"force": late_nan}, r"force\(0.03\)\[4, 2\] is nan"),
     "force-time-shape": ({"force": lambda t: np.zeros(3)}, r"force\(0\) has shape \(3,\)"),
-    "gravity": ({"gravity": (0, 0)}, r"acceleration has shape \(2,\)"),
+    "gravity": ({"gravity": (0, 0)}, r"gravity has shape \(2,\)"),
     "start-shape": ({"start": np.zeros((3, 3))}, r"start displacement has shape \(3, 3\)"),
     "start-nan": ({"start": np.full((12, 3), np.nan)}, r"start displacement\[0, 0\] is nan"),
     "start-velocity": ({"start": bad_velocity()}, "fixed vertex 2"),

@@ -136,3 +136,17 @@ def test_skin_questions_bad_input() -> None:
         skin().part("tail")
     with pytest.raises(InputError, match="no embedding"):
         skin(embedding=None).follow(BOX.vertices)
+
+
+def test_plain_skin_identity() -> None:
+    cage = box_tets(1, 1, 1)
+    plain = Skin(cage.surface, embedding=embed(cage.surface, cage))
+    n = len(cage.vertices)
+    assert plain.colors.shape == (n, 3)
+    assert plain.gloss.shape == (n,)
+    assert plain.parts == ("surface",)
+    assert plain.part("surface").tolist() == list(range(n))
+    np.testing.assert_allclose(plain.follow(cage.vertices + 1.0), cage.vertices + 1.0)
+    red = Skin(cage.surface, colors=np.array((1.0, 0.0, 0.0)), gloss=np.array(0.9))
+    assert (red.colors == [1, 0, 0]).all()
+    assert (red.gloss == 0.9).all()

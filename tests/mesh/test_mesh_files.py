@@ -200,3 +200,22 @@ def test_cells_of_no_use_bad_input(tmp_path: Path) -> None:
     path.write_text("MeshVersionFormatted 2\nDimension 3\nVertices\n2\n0 0 0 1\n1 0 0 1\nEdges\n1\n1 2 1\nEnd\n")
     with pytest.raises(FileError, match="no tets or triangles, only line"):
         read_mesh(path)
+
+
+def test_scale_and_up_reference(tmp_path: Path) -> None:
+    for mesh in (box_tets(1, 1, 1, size=(2.0, 3.0, 4.0)), box_tets(1, 1, 1).surface):
+        path = tmp_path / ("box.veg" if isinstance(mesh, MeshTet) else "box.obj")
+        write_mesh(mesh, path)
+        x, y, z = read_mesh(path).vertices.T
+        turned = read_mesh(path, scale=0.001, up="y")
+        np.testing.assert_allclose(turned.vertices, 0.001 * np.column_stack([x, -z, y]))
+        assert type(turned) is type(mesh)
+        assert turned.elements.tolist() == mesh.elements.tolist(), "nothing was mirrored"
+
+
+def test_scale_and_up_bad_input(tmp_path: Path) -> None:
+    write_mesh(box_tets(1, 1, 1), tmp_path / "box.veg")
+    with pytest.raises(InputError, match=r"scale is 0\.0, but must be positive"):
+        read_mesh(tmp_path / "box.veg", scale=0.0)
+    with pytest.raises(InputError, match="up is 'x', but must be one of 'y', 'z'"):
+        read_mesh(tmp_path / "box.veg", up="x")

@@ -71,7 +71,7 @@ def test_components_and_unused_vertices() -> None:
     two = np.vstack([CORNER, [[9, 9, 9]], CORNER + 5])
     mesh = MeshTet(two, [[0, 1, 2, 3], [5, 6, 7, 8]])
     assert mesh.components.tolist() == [0, 0, 0, 0, -1, 1, 1, 1, 1]
-    assert mesh.notes == ("1 vertices belong to no element (first: 4)",)
+    assert mesh.notes == ("1 vertices belong to no element (first: 4); mesh.compacted() drops them",)
     assert mesh.bounds.tolist() == [[0, 0, 0], [6, 6, 6]]
 
 
@@ -174,3 +174,14 @@ def test_nearest_bad_input(corner: MeshTet) -> None:
         corner.nearest((0.0, np.nan, 0.0))
     with pytest.raises(InputError, match="shape"):
         corner.nearest([0.0, 1.0])
+
+
+def test_compacted_identity() -> None:
+    mesh = MeshTet(np.vstack([CORNER[:2], [[9, 9, 9]], CORNER[2:], [[8, 8, 8]]]), [[0, 1, 3, 4]])
+    small, numbers = mesh.compacted()
+    assert numbers.tolist() == [0, 1, -1, 2, 3, -1]
+    np.testing.assert_array_equal(small.vertices, mesh.vertices[numbers >= 0])
+    np.testing.assert_array_equal(small.vertices[small.tets], mesh.vertices[mesh.tets])
+    assert small.used.all()
+    assert small.notes == ("2 vertices that belong to no element were dropped",)
+    assert small.compacted()[0] is small

@@ -212,3 +212,17 @@ def test_bou_bad_input(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(FileError, match="line 1: expected vertex numbers from 1"):
             read_bou(path)
+
+
+def test_body_of_its_material_agreement(veg: Path) -> None:
+    from cajole.body import BodySolid, MaterialStVK, read_body
+
+    file, body = read_veg(veg), read_body(veg, fixed=[0], scale=0.5)
+    assert file.young is not None
+    assert file.poisson is not None
+    assert file.density is not None
+    materials = [MaterialStVK(*row) for row in zip(file.young, file.poisson, file.density)]
+    made = BodySolid(file.mesh.moved(0.5 * file.mesh.vertices), materials, fixed=[0])
+    assert body.content() == made.content()
+    veg.write_text(TETS[: TETS.index("*MATERIAL")])
+    assert read_body(veg).content() == BodySolid(read_veg(veg).mesh).content()

@@ -32,8 +32,8 @@ class Animation:
 
     mesh: the rest shape; positions: (frames, n, 3) [m], float64, or float32 where it is memory-mapped or large, shared
     with the caller and not copied; fps: frames per second. Optional: velocities (frames, n, 3) [m/s], `contacts`,
-    `skin` (a coloured surface that rides on the mesh), `name`, and `start_frame`, the number of the first frame in
-    programs that count from elsewhere (here frames always count from 0).
+    `skin` (a coloured surface that rides on the mesh), `name`, `start_frame`, the number of the first frame in
+    programs that count from elsewhere (here frames always count from 0), and `notes`, what is unusual about the motion.
     Raises InputError where a value is not finite, or the number of vertices is not the mesh's.
     """
 
@@ -45,6 +45,7 @@ class Animation:
     skin: Skin | None = field(default=None, kw_only=True)
     start_frame: int = field(default=0, kw_only=True)
     name: str = field(default="animation", kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         _require_type(self.mesh, "mesh", MeshTet, MeshTri)
@@ -167,7 +168,7 @@ class Animation:
 
     def moved(self, positions: ArrayLike) -> Animation:
         """The same mesh, skin and rate with other positions (frames, n, 3) [m]; velocities and contacts are dropped."""
-        return replace(self, positions=np.asanyarray(positions), velocities=None, contacts=None)
+        return replace(self, positions=np.asanyarray(positions), velocities=None, contacts=None, notes=())
 
     def skinned(self) -> Animation:
         """The motion of the skin, as an animation of the skin's triangles that keeps its colours."""

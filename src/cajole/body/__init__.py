@@ -2,6 +2,7 @@
 
 from cajole.body.around import BodyAround, body_around
 from cajole.body.base import Body, dofs_of
+from cajole.body.files import read_body
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.shell import BodyShell
 from cajole.body.solid import BodySolid
@@ -17,4 +18,5 @@ __all__ = [
     "MaterialStVK",
     "body_around",
     "dofs_of",
+    "read_body",
 ]

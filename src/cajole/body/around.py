@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body.base import Index, fixed_vertices
+from cajole.body.base import Body, Index, fixed_vertices
 from cajole.body.material import MaterialStVK
 from cajole.body.solid import BodySolid
 from cajole.errors import InputError
-from cajole.mesh import Embedding, MeshTet, MeshTri, embed, voxelise
+from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed, voxelise
 from cajole.mesh.base import point_tree
 from cajole.mesh.tri import flat_triangles
 
@@ -36,6 +36,24 @@ class BodyAround:
     def fixed(self) -> Index:
         """The vertices of the triangles that are held: all corners of their tets are."""
         return np.flatnonzero(np.isin(self.embedding.corners, self.body.fixed).all(axis=1))
+
+    @property
+    def skin(self) -> Skin:
+        """The triangles as they ride on the solid."""
+        return Skin(self.mesh, embedding=self.embedding)
+
+    def __repr__(self) -> str:
+        return f"BodyAround({self.mesh!r} in {self.body!r})"
+
+
+def require_body(value: object) -> None:
+    """Raise unless `value` is a Body; of a BodyAround say which part to take."""
+    if isinstance(value, BodyAround):
+        raise InputError(
+            "this works on one body, and a BodyAround is a surface in a solid: pass around.body, whose vertices are "
+            "those of the cells, and move the surface by around.skin.follow(around.body.vertices + displacement)"
+        )
+    checks.require_instance(value, Body, "body")
 
 
 def body_around(

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
+# [m] what is larger was likely drawn in millimetres
+LARGE = 100.0
 
 
 class Body(ABC):
@@ -147,8 +149,20 @@ class Body(ABC):
         return other
 
     def gravity(self, acceleration: ArrayLike = GRAVITY) -> Array:
-        """Weight of each vertex (n, 3) [N]."""
-        return self.vertex_masses[:, None] * checks.real_array(acceleration, "acceleration", (3,))
+        """Weight of each vertex (n, 3) [N] under an acceleration (3,) [m/s²], or a number, which is down (-z)."""
+        return self.vertex_masses[:, None] * _acceleration(acceleration)
+
+    def inverted(self, displacement: ArrayLike) -> Index:
+        """The tets (k,) that a displacement (n, 3) turns inside out; none of a body without tets."""
+        self.checked(displacement)
+        return np.empty(0, dtype=np.int64)
+
+    @property
+    def size_hint(self) -> str:
+        """What failures add about a body so large that its file was hardly in metres; nothing otherwise."""
+        if self.size < LARGE:
+            return ""
+        return f"; is the mesh in millimetres? its size is {self.size:.4g} m (read_mesh(path, scale=0.001))"
 
     def rigid_motions(self) -> Array:
         """Mass-orthonormal linearised rigid motions (3n, k) left free by the fixed vertices, of every separate piece.
@@ -203,11 +217,19 @@ def dofs_of(vertices: Index) -> Index:
     return (3 * vertices[:, None] + np.arange(3)).ravel()
 
 
+def _acceleration(value: ArrayLike) -> Array:
+    """(3,) [m/s²]; a number is down."""
+    if np.ndim(value) == 0:
+        down = "gravity (m/s², a number is downwards; give a vector for another direction)"
+        return np.array([0.0, 0.0, -checks.positive(value, down, zero=True)])  # type: ignore[arg-type]
+    return checks.real_array(value, "gravity", (3,))
+
+
 def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
-    """`fixed` as sorted vertex indices, each in range and once; not all of them."""
+    """`fixed`, indices or a mask (n,), as sorted vertex indices, each in range and once; not all of them."""
     if fixed is None:
         return np.empty(0, dtype=np.int64)
-    indices = checks.index_array(fixed, "fixed", (None,), count)
+    indices = checks.indices_or_mask(fixed, "fixed", count)
     values, times = np.unique(indices, return_counts=True)
     if (times > 1).any():
         raise InputError(f"fixed names vertex {values[times > 1][0]} twice; name each vertex once")

@@ -40,7 +40,8 @@ class BodyShell(Body):
             raise InputError(f"a shell needs a MeshTri, not {type(mesh).__name__}; a MeshTet has one: .surface")
         if not mesh.used.all():
             raise InputError(
-                f"vertex {int(np.argmin(mesh.used))} belongs to no triangle, so it has no mass; remove unused vertices"
+                f"vertex {int(np.argmin(mesh.used))} belongs to no triangle, so it has no mass; remove unused "
+                "vertices: mesh, numbers = mesh.compacted()"
             )
         self.material = MaterialShell() if material is None else material
         checks.require_instance(self.material, MaterialShell, "material")
@@ -61,6 +62,7 @@ class BodyShell(Body):
 
     @cached_property
     def mass_values(self) -> Array:
+        """Values of the mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
         weights = self.material.density * self.material.thickness * self.mesh.areas
         kernels_shell.mass(self._triangles, weights, *self._places[1:], data)
@@ -123,6 +125,10 @@ class BodyShell(Body):
         if self.beta and tangent != "clamped":
             self._change(u, v, self.beta, out)
         return self.total_force(u, v)
+
+    def __repr__(self) -> str:
+        thick = f"{self.material.thickness:g} m thick"
+        return f"BodyShell({self.mesh!r}, {thick}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
     def drawn_mesh(self) -> MeshTri:
         return self.mesh

@@ -11,17 +11,18 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.body import kernels_solid as kernels
-from cajole.body.base import Array, Body
+from cajole.body.base import Array, Body, Index
 from cajole.body.material import MaterialStVK
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
+from cajole.mesh.tet import signed_volumes
 from cajole.storage import content_hash
 
 
 class BodySolid(Body):
     """A solid: a tet mesh, a material, fixed vertices and damping D(u) = αM + βK(u).
 
-    material: one, or one per tet. fixed: vertex indices, each moves in none of its three directions.
+    material: one, or one per tet. fixed: vertex indices or a mask (n,); each moves in none of its three directions.
     damping: (α [1/s], β [s]).
     """
 
@@ -37,7 +38,8 @@ class BodySolid(Body):
             raise InputError(f"a solid needs a MeshTet, not {type(mesh).__name__}; cajole.mesh.voxelise makes one")
         if not mesh.used.all():
             raise InputError(
-                f"vertex {int(np.argmin(mesh.used))} belongs to no tet, so it has no mass; remove unused vertices"
+                f"vertex {int(np.argmin(mesh.used))} belongs to no tet, so it has no mass; remove unused vertices: "
+                "mesh, numbers = mesh.compacted()"
             )
         super().__init__(mesh.vertices, mesh.tets, fixed)
         self.mesh = mesh
@@ -53,6 +55,7 @@ class BodySolid(Body):
 
     @cached_property
     def mass_values(self) -> Array:
+        """Values of the consistent mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
         kernels.mass(self._tets, self.densities * self.mesh.volumes, *self._places, data)
         return data
@@ -110,6 +113,12 @@ class BodySolid(Body):
         if self.alpha or self.beta:
             force += self._drag(u, v)
         return force
+
+    def inverted(self, displacement: ArrayLike) -> Index:
+        return np.flatnonzero(signed_volumes(self.vertices + self.checked(displacement), self.mesh.tets) <= 0)
+
+    def __repr__(self) -> str:
+        return f"BodySolid({self.mesh!r}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
     def drawn_mesh(self) -> MeshTet:
         return self.mesh

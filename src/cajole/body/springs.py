@@ -92,6 +92,7 @@ class BodySprings(Body):
 
     @cached_property
     def mass_values(self) -> Array:
+        """Values of the diagonal mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
         rows = np.repeat(np.arange(3 * self.count), np.diff(self.pattern.indptr))
         data[rows == self.pattern.indices] = np.repeat(self.masses, 3)
@@ -139,6 +140,10 @@ class BodySprings(Body):
                 slope = kernels.DRAG_SLOPE if tangent == "exact" else kernels.DRAG_SLOPE_SYMMETRIC
                 self._fill(slope, u, v, 1.0, out)
         return self._forces(u, v, 1.0, 1.0)
+
+    def __repr__(self) -> str:
+        joined = f"{self.count} vertices, {len(self.edges)} springs"
+        return f"BodySprings({joined}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
     def drawn_mesh(self) -> MeshTri | MeshTet:
         """The mesh given, or the triangles that springs close. Raises InputError when there is neither."""

@@ -45,6 +45,12 @@ class Obstacle(ABC):
     def gauge(self, points: Points) -> Gauge:
         """What measures how far points of a body are from the obstacle."""
 
+    def _dials(self) -> str:
+        """What was set apart from its shape."""
+        stiff = "" if self.stiffness is None else f", stiffness={self.stiffness:g}"
+        margin = f", margin={self.margin:g}" * (self.margin > 0)
+        return f"friction={self.friction:g}, damping={self.damping:g}{stiff}{margin}"
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -79,7 +85,7 @@ class Gauge(ABC):
         """Fill them for the displacement u (n, 3)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ground(Obstacle):
     """The space below a plane: z = height [m], or a plane ((point), (normal)) whose normal leads out of the ground."""
 
@@ -91,6 +97,11 @@ class Ground(Obstacle):
         height = checks.real_number(self.height, "height (m)")
         plane = ((0.0, 0.0, height), (0.0, 0.0, 1.0)) if self.plane is None else self.plane
         object.__setattr__(self, "plane", checked_plane(plane))
+
+    def __repr__(self) -> str:
+        point, normal = (tuple(float(f"{value:.4g}") for value in part) for part in self.plane)
+        upright = normal == (0.0, 0.0, 1.0)
+        return f"Ground({f'height={point[2]:g}' if upright else f'plane={(point, normal)}'}, {self._dials()})"
 
     def gauge(self, points: Points) -> Gauge:
         """What measures heights above the plane."""
@@ -106,7 +117,7 @@ class _PlaneGauge(Gauge):
         kernels.measure_plane(u, *self.points.place, *self.plane, self.gap, self.normal)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ObstacleMesh(Obstacle):
     """The inside of a closed triangle mesh, whose normals point out of it; of a MeshTet its surface.
 
@@ -123,6 +134,9 @@ class ObstacleMesh(Obstacle):
         assert isinstance(self.mesh, MeshTri)
         if not has_inside(self.mesh):
             raise InputError("the obstacle's mesh has no inside: it is open or not oriented; close its holes")
+
+    def __repr__(self) -> str:
+        return f"ObstacleMesh({self.mesh!r}, {self._dials()})"
 
     def gauge(self, points: Points) -> Gauge:
         """What measures distances from the mesh."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.body import Body, dofs_of
+from cajole.body.around import require_body
 from cajole.dynamics.restricted import Restricted
 from cajole.dynamics.secants import Secants
 from cajole.dynamics.simulation import is_stack
@@ -57,26 +58,28 @@ def pose(
     """Static equilibrium u (n, 3) [m]: f(u) = loads on the free vertices, by Newton with energy backtracking.
 
     loads: {vertex: (fx, fy, fz)} [N], or forces (n, 3), or stacked load cases (k, n, 3), which give (k, n, 3), each
-        started from the one before.
+        started from the one before. Tets that are turned inside out: `body.inverted(u)`.
     pins: {vertex: (dx, dy, dz)} [m], displacements held exactly.
-    start: displacement (n, 3) to start from; gravity: acceleration (3,) [m/s²].
+    start: displacement (n, 3) to start from; gravity: acceleration (3,) [m/s²], or a number, which is down (-z).
     A piece that nothing holds keeps its place (its centre of mass), and its loads must balance at rest; it turns as far
     as they ask. Raises LoadError when they do not balance, NotConverged when no equilibrium is found.
     """
-    checks.require_instance(body, Body, "body")
+    require_body(body)
     pinned, targets = _vectors(body, pins or {}, "pins")
     _refuse_fixed(body, pinned)
     u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
     body.require_still(u, "start displacement")
     weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
     solver = Statics(body, pinned, weight, progress=progress)
-    if not isinstance(loads, Mapping) and is_stack(loads):
-        stack = checks.real_array(loads, "loads", (None, body.count, 3))  # type: ignore[arg-type]
-        out = np.empty_like(stack)
+    stacked = not isinstance(loads, Mapping) and is_stack(loads)
+    stack = checks.real_array(loads, "loads", (None, body.count, 3)) if stacked else _forces(body, loads)[None]  # type: ignore[arg-type]
+    out = np.empty_like(stack)
+    try:
         for case, load in enumerate(stack):
             out[case] = u = solver.solve(u, load, targets)
-        return out
-    return solver.solve(u, _forces(body, loads), targets)
+    except SolveError as reason:
+        raise type(reason)(f"{reason}{body.size_hint}") from None
+    return out if stacked else out[0]
 
 
 class _Guess(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.body import Body
+from cajole.body.around import require_body
 from cajole.linalg import BACKENDS, lowest_eigenpairs
 from cajole.progress import Progress
 from cajole.storage import cache_load, cache_store, content_hash
@@ -34,8 +35,13 @@ class Modes:
     eigenvalues: Array
     rigid: int = 0
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{value:.4g}" for value in self.frequencies[:3])
+        return f"Modes({self.count} of {len(self.shapes) // 3} vertices: {shown}{' ...' * (self.count > 3)} Hz)"
+
     @property
     def count(self) -> int:
+        """How many modes there are."""
         return len(self.eigenvalues)
 
     @property
@@ -63,7 +69,7 @@ def modes(
     cache: keep the answer on disk, found again by the content of the body.
     Raises InputError when the body has fewer modes, NotConverged when the eigensolver's count of modes is not met.
     """
-    checks.require_instance(body, Body, "body")
+    require_body(body)
     if backend is not None:
         checks.one_of(backend, "backend", BACKENDS)
     loose = body.rigid_motions()

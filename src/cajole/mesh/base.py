@@ -87,6 +87,18 @@ class Mesh(ABC):
     def _tree(self) -> Any:
         return point_tree(self.vertices[self.used])
 
+    def compacted(self) -> tuple[Self, Indices]:
+        """The mesh without the vertices that no element uses, and `numbers` (n,): their new indices, -1 where dropped.
+
+        Vertices keep their order, so `numbers[held]` are the new indices of the vertices `held`.
+        """
+        numbers = np.where(self.used, np.cumsum(self.used) - 1, -1)
+        if self.used.all():
+            return self, frozen(numbers)
+        mesh = type(self)(self.vertices[self.used], numbers[self.elements])  # type: ignore[call-arg]
+        dropped = int((~self.used).sum())
+        return mesh.noted(f"{dropped} vertices that belong to no element were dropped"), frozen(numbers)
+
     def noted(self, *notes: str) -> Self:
         """The same mesh with more to tell: `notes` before its own."""
         mesh = copy(self)
@@ -162,7 +174,10 @@ def vertex_notes(vertices: Floats, used: NDArray[np.bool_]) -> list[str]:
     if same:
         notes.append(f"{same} vertices repeat the position of another vertex")
     if not used.all():
-        notes.append(f"{int((~used).sum())} vertices belong to no element (first: {int(np.argmin(used))})")
+        notes.append(
+            f"{int((~used).sum())} vertices belong to no element (first: {int(np.argmin(used))}); "
+            "mesh.compacted() drops them"
+        )
     return notes
 
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
+from cajole import checks
 from cajole.errors import FileError, InputError
 from cajole.mesh.base import Indices
 from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
@@ -16,6 +19,9 @@ from cajole.mesh.tri import MeshTri
 from cajole.storage import atomic_path
 
 Result = TypeVar("Result")
+AnyMesh = TypeVar("AnyMesh", MeshTet, MeshTri, MeshTet | MeshTri)
+
+UPS = ("y", "z")
 
 READERS: dict[str, Callable[[Path], MeshTet | MeshTri]] = {
     ".veg": veg.read_geometry,
@@ -41,9 +47,11 @@ TRI_WRITERS: dict[str, Callable[[MeshTri, Path], None]] = {
 }
 
 
-def read_mesh(path: str | os.PathLike[str]) -> MeshTet | MeshTri:
+def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z") -> MeshTet | MeshTri:
     """Read a mesh: .veg .node .ele hold tets, .obj .ply .stl triangles, .msh .vtk .vtu .mesh either.
 
+    scale: metres in the file's unit, 0.001 for millimetres; up: the axis that points up in the file, "z" or "y", which
+    is turned to z, x kept: (x, y, z) becomes (x, -z, y).
     What was unusual is in the mesh's `notes`. Raises FileError, with the line where one is to blame, for any file
     that is missing, cut off, damaged, of an unknown suffix, or holds what cannot be a mesh.
     """
@@ -51,7 +59,18 @@ def read_mesh(path: str | os.PathLike[str]) -> MeshTet | MeshTri:
     suffix = file.suffix.lower()
     if suffix not in READERS:
         raise FileError(f"{file}: unknown suffix {file.suffix!r}; meshes are read from {' '.join(READERS)}")
-    return _as_file_error(READERS[suffix], file)
+    return placed(_as_file_error(READERS[suffix], file), scale=scale, up=up)
+
+
+def placed(mesh: AnyMesh, *, scale: float = 1.0, up: str = "z") -> AnyMesh:
+    """`mesh` in metres and with z up, from a unit of `scale` metres and with `up` as its upward axis ("y" or "z")."""
+    checks.positive(scale, "scale")
+    checks.one_of(up, "up", UPS)
+    if scale == 1.0 and up == "z":
+        return mesh
+    x, y, z = scale * mesh.vertices.T
+    moved = mesh.moved(np.column_stack([x, -z, y] if up == "y" else [x, y, z]))
+    return moved.noted(*(note for note in mesh.notes if note not in moved.notes))
 
 
 def read_veg(path: str | os.PathLike[str]) -> VegFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,21 +13,25 @@ from cajole.mesh.base import Floats, Indices, frozen
 from cajole.mesh.embedding import Embedding
 from cajole.mesh.tri import MeshTri
 
+# a blue that stands out from most backgrounds
+PLAIN = (0.30, 0.52, 0.72)
+
 
 @dataclass(frozen=True, eq=False)
 class Skin:
     """A surface with colours and named parts, carried by a cage of tets when it has an embedding.
 
-    mesh: k vertices; colors: (k, 3) sRGB in 0..1; parts: names; labels: (k,) the part of each vertex;
-    gloss: (k,) in 0..1, from chalk to a wet eye; embedding: of the mesh's vertices, or None for a skin that stays.
+    mesh: k vertices; colors: (k, 3) sRGB in 0..1, or one (3,) for all; parts: names; labels: (k,) the part of each
+    vertex; gloss: (k,) in 0..1, from chalk to a wet eye, or one for all; embedding: of the mesh's vertices, or None for
+    a skin that stays. What is left out is plain: `Skin(mesh, embedding=embed(mesh, cage))`.
     Raises InputError for values outside these ranges or lengths that do not match.
     """
 
     mesh: MeshTri
-    colors: Floats
-    parts: tuple[str, ...]
-    labels: Indices
-    gloss: Floats
+    colors: Floats = field(default_factory=lambda: np.array(PLAIN))
+    parts: tuple[str, ...] = ("surface",)
+    labels: Indices = field(default_factory=lambda: np.array(0))
+    gloss: Floats = field(default_factory=lambda: np.array(0.2))
     embedding: Embedding | None = None
 
     def __post_init__(self) -> None:
@@ -37,9 +41,9 @@ class Skin:
         parts = tuple(self.parts)
         if isinstance(self.parts, str) or not parts or len(set(parts)) < len(parts):
             raise InputError(f"parts is {self.parts!r}, but must be different names, at least one")
-        _set(self, "colors", _share(self.colors, "colors", (count, 3)))
-        _set(self, "gloss", _share(self.gloss, "gloss", (count,)))
-        _set(self, "labels", index_array(self.labels, "labels", (count,), len(parts)))
+        _set(self, "colors", _share(_for_all(self.colors, (3,), count), "colors", (count, 3)))
+        _set(self, "gloss", _share(_for_all(self.gloss, (), count), "gloss", (count,)))
+        _set(self, "labels", index_array(_for_all(self.labels, (), count), "labels", (count,), len(parts)))
         object.__setattr__(self, "parts", parts)
         if self.embedding is not None and len(self.embedding.weights) != count:
             raise InputError(f"the embedding holds {len(self.embedding.weights)} points, but the skin has {count}")
@@ -62,6 +66,14 @@ class Skin:
 
 def _set(skin: Skin, name: str, array: Floats | Indices) -> None:
     object.__setattr__(skin, name, frozen(array.copy()))
+
+
+def _for_all(value: ArrayLike, one: tuple[int, ...], count: int) -> ArrayLike:
+    """`value` of shape `one` repeated `count` times; anything else as it is."""
+    try:
+        return np.broadcast_to(np.asarray(value), (count, *one)) if np.shape(value) == one else value
+    except ValueError:  # ragged, which the check explains
+        return value
 
 
 def _share(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
