@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
+from cajole.mesh import box_tets, write_mesh
 
 
 def body_of(beam, **options):
@@ -141,3 +142,36 @@ def test_wrong_mode_bad_input(cajole, beam):
 
 def test_wrong_size_bad_input(cajole, beam, tmp_path):
     assert "as in 960x640" in cajole("picture", beam, tmp_path / "a.png", "--size", "big").err
+
+
+def test_fps_and_duration_agreement(cajole, beam):
+    words = ("simulate", beam, "--fixed", "x<1%", "--gravity", "9.81", "--json")
+    told = cajole(*words, "--fps", 50, "--duration", 0.1).json
+    same = cajole(*words, "--dt", "0.02", "--frames", 6).json
+    keys = ("frames", "fps", "largest_displacement_m")
+    assert [told[key] for key in keys] == [same[key] for key in keys]
+    for both in (("--dt", "0.1", "--fps", 10), ("--frames", 3, "--duration", 1)):
+        assert "give one of them" in cajole(*words, *both).err
+
+
+def test_scale_up_and_notes(cajole, tmp_path):
+    mesh = box_tets(6, 6, 1, size=(1000.0, 1000.0, 5.0))
+    write_mesh(mesh.surface, tmp_path / "plate.obj")
+    words = ("simulate", tmp_path / "plate.obj", "--frames", 1, "--cells", 6)
+    told = cajole(*words, "--json").json["notes"]
+    assert "is the mesh in millimetres? its size is" in told[-1]
+    assert "times the volume" in told[0]
+    assert "thin parts are one cell (1.7e+02 m) thick; raise --cells" in told[0]
+    small = cajole(*words, "--scale", "0.001", "--up", "y", "--json", "-o", tmp_path / "plate.npz").json["notes"]
+    assert len(small) == 1
+    assert np.ptp(cj.read_animation(tmp_path / "plate.npz").positions[0], axis=0)[2] > 0.9, "it lies on its side"
+    assert "thin parts" in " ".join(cajole(*words).out.split())
+    assert "--scale and --up are for files" in cajole("modes", "beam", "--scale", 2).err
+
+
+def test_unused_vertices_are_dropped_and_told(cajole, tmp_path):
+    mesh = box_tets(2, 1, 1)
+    write_mesh(cj.MeshTet(np.vstack([mesh.vertices, [[9.0, 9, 9]]]), mesh.tets), tmp_path / "box.veg")
+    told = cajole("simulate", tmp_path / "box.veg", "--frames", 2, "--json").json
+    assert told["vertices"] == len(mesh.vertices)
+    assert "1 vertices that belong to no element were dropped" in told["notes"]

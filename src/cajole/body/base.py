@@ -162,7 +162,7 @@ class Body(ABC):
         """What failures add about a body so large that its file was hardly in metres; nothing otherwise."""
         if self.size < LARGE:
             return ""
-        return f"; is the mesh in millimetres? its size is {self.size:.4g} m (read_mesh(path, scale=0.001))"
+        return f"; is the mesh in millimetres? its size is {self.size:.4g} m (read_mesh(path, scale=0.001), --scale)"
 
     def rigid_motions(self) -> Array:
         """Mass-orthonormal linearised rigid motions (3n, k) left free by the fixed vertices, of every separate piece.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # one period of a mode: enough frames to look smooth at any speed, and the share of the body's size it moves
 FRAMES, AMPLITUDE = 48, 0.08
 SECONDS = 2.0
+# [Hz] what swings more slowly was likely drawn in millimetres
+SLOW = 0.01
 
 
 @options.of_body(damped=False)
@@ -35,6 +37,8 @@ def modes(
 
     [green]cajole modes beam.veg --fixed "x<1%" --mode 3 -o mode3.glb -o mode3.webp[/]
     """
+    from rich.console import Group
+
     from cajole.checks import count as whole
     from cajole.cli.saving import require_writable, save
     from cajole.dynamics import modes as computed
@@ -47,14 +51,22 @@ def modes(
         found = computed(subject.body(), count, progress=progress)
         for path in outputs:
             save(swinging(subject, found, mode - 1), path, camera=subject.camera, progress=progress)
-    document = {
+    document: dict[str, Any] = {
         "subject": subject.name,
         "vertices": len(subject.mesh.vertices),
         "tets": len(subject.mesh.tets),
         "frequencies_Hz": found.frequencies,
+        "notes": [*subject.notes, *_slow_notes(found)],
         "outputs": [str(path) for path in outputs],
     }
-    answer(document, titled(f"Modes of {subject.name}", _listed(found)), as_json=as_json)
+    shown = Group(titled(f"Modes of {subject.name}", _listed(found)), *document["notes"])
+    answer(document, shown, as_json=as_json)
+
+
+def _slow_notes(found: Modes) -> list[str]:
+    if found.count == 0 or found.frequencies[0] >= SLOW:
+        return []
+    return [f"the first frequency is {found.frequencies[0]:.2g} Hz; is the mesh in millimetres (--scale 0.001)?"]
 
 
 def swinging(subject: Subject, found: Modes, index: int) -> Animation:

@@ -33,6 +33,11 @@ Tets = Annotated[int | None, typer.Option(help="About how many tets a scene shal
 Cells = Annotated[
     int, typer.Option(help="Cells along the longest side when a surface is filled with tets.", rich_help_panel=BODY)
 ]
+Scale = Annotated[
+    float,
+    typer.Option(metavar="METRES", help="Metres in the unit of a file: 0.001 for millimetres.", rich_help_panel=BODY),
+]
+Up = Annotated[str, typer.Option(help="The axis that points up in a file: z, or y, turned to z.", rich_help_panel=BODY)]
 Gravity = Annotated[
     str | None,
     typer.Option(metavar="G|X,Y,Z", help='Acceleration: "9.81" is down (-z), or a vector, m/s².', rich_help_panel=BODY),
@@ -66,6 +71,8 @@ ABOUT_BODY: dict[str, tuple[Any, Any]] = {
     "poisson": (Poisson, None),
     "density": (Density, None),
     "damping": (Damping, None),
+    "scale": (Scale, 1.0),
+    "up": (Up, "z"),
 }
 
 
@@ -81,12 +88,16 @@ class Asked:
     poisson: float | None
     density: float | None
     damping: str | None = None
+    scale: float = 1.0
+    up: str = "z"
 
     def subject(self, progress: Progress) -> Subject:
         """The scene or file, held and made as asked."""
         from cajole.cli.subject import load
 
-        found = load(self.source, tets=self.tets, cells=self.cells, progress=progress).held(self.fixed or [])
+        found = load(
+            self.source, tets=self.tets, cells=self.cells, scale=self.scale, up=self.up, progress=progress
+        ).held(self.fixed or [])
         return found.made_of(self.young, self.poisson, self.density).damped(self.damping)
 
 

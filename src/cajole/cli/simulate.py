@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 @options.of_body()
 def simulate(
     asked: options.Asked,
-    frames: Annotated[int, typer.Option(help="How many, the start included.")] = 120,
-    dt: Annotated[str, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60".')] = "1/60",
+    frames: Annotated[
+        int | None, typer.Option(help="How many, the start included: 120 unless --duration says it.")
+    ] = None,
+    dt: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60", which is usual.')
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="Frames per second, instead of --dt.")] = None,
+    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Instead of --frames.")] = None,
     push: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,10 +55,12 @@ def simulate(
 
     outputs = output or []
     require_writable(outputs)
+    step = _step(dt, fps)
+    count = _count(frames, duration, step)
     with working(asked.source) as progress:
         subject = asked.subject(progress)
         body, started = subject.body(), time.perf_counter()
-        moved = _moved(subject, body, frames, dt, push or [], gravity, integrator, substeps, progress)
+        moved = _moved(subject, body, count, step, push or [], gravity, integrator, substeps, progress)
         seconds = time.perf_counter() - started
         for path in outputs:
             save(moved, path, camera=subject.camera, progress=progress)
@@ -61,19 +69,41 @@ def simulate(
 
 
 def _moved(
-    subject: Subject, body: BodySolid, frames: int, dt: str, pushes: list[str],
+    subject: Subject, body: BodySolid, frames: int, step: float, pushes: list[str],
     gravity: str | None, integrator: str, substeps: int, progress: Any,
 ) -> Animation:  # fmt: skip
     from cajole.cli import pushes as parsed
-    from cajole.cli.numbers import seconds
     from cajole.dynamics import simulate as simulated
 
     forces = parsed.forces([parsed.push(text, subject, body) for text in pushes], body.count)
-    step, pull = seconds(dt, "--dt"), parsed.gravity(gravity)
+    pull = parsed.gravity(gravity)
     motion = simulated(
         body, frames, step, force=forces, gravity=pull, integrator=integrator, substeps=substeps, progress=progress
     )
     return subject.dressed(motion)
+
+
+def _step(dt: str | None, fps: float | None) -> float:
+    """Seconds between frames."""
+    from cajole.checks import positive
+    from cajole.cli.numbers import seconds
+    from cajole.errors import InputError
+
+    if dt is not None and fps is not None:
+        raise InputError("--dt and --fps say the same thing; give one of them")
+    return 1 / positive(fps, "--fps") if fps is not None else seconds(dt or "1/60", "--dt")
+
+
+def _count(frames: int | None, duration: float | None, step: float) -> int:
+    """How many frames, the start included."""
+    from cajole.checks import positive
+    from cajole.errors import InputError
+
+    if duration is None:
+        return 120 if frames is None else frames
+    if frames is not None:
+        raise InputError("--frames and --duration say the same thing; give one of them")
+    return 1 + round(positive(duration, "--duration (s)") / positive(step, "--dt (s)"))
 
 
 def _document(subject: Subject, body: BodySolid, moved: Animation, seconds: float) -> dict[str, Any]:
@@ -90,6 +120,7 @@ def _document(subject: Subject, body: BodySolid, moved: Animation, seconds: floa
         "largest_displacement_sizes": moved.largest_displacement / body.size,
         "largest_energy_J": max(body.energy(u) for u in moved.displacements),
         "seconds": seconds,
+        "notes": [*subject.notes, *moved.notes],
     }
 
 
@@ -102,4 +133,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         "energy": f"at most {d['largest_energy_J']:.3g} J of strain",
         "took": f"{d['seconds']:.2f} s",
         "written": written(d["outputs"]),
+        **({"note": "\n".join(d["notes"])} if d["notes"] else {}),
     }

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.body import BodySolid, MaterialStVK
+from cajole.body.base import LARGE
 from cajole.cli.numbers import pair
 from cajole.cli.selection import select
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin, embed, read_mesh, read_veg, voxelise
-from cajole.mesh.files import READERS
+from cajole.mesh.closest import has_inside
+from cajole.mesh.files import READERS, placed
 from cajole.progress import Progress
 from cajole.scenes import scene, scene_names
 
@@ -25,14 +27,15 @@ Indices = NDArray[np.int64]
 
 # of a file that names no damping: swings fade in some seconds, ripples sooner
 DAMPING = (0.2, 0.002)
-PLAIN = (0.30, 0.52, 0.72)
+# cells that hold this many times the volume of what they were made around are worth a word
+THICK = 1.3
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A solid: its mesh, what is seen of it, named parts (vertices), held vertices, damping and camera.
 
-    material: (m, 3) young [Pa], poisson and density [kg/m³] of each tet.
+    material: (m, 3) young [Pa], poisson and density [kg/m³] of each tet; notes: what is unusual about it.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Subject:
     material: NDArray[np.float64]
     damping: tuple[float, float]
     camera: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     def selected(self, text: str) -> Indices:
         """The vertices that a selection on the command line means."""
@@ -78,9 +82,22 @@ class Subject:
         return replace(animation, skin=self.skin, name=self.name)
 
 
-def load(text: str, *, tets: int | None = None, cells: int = 24, progress: Progress | None = None) -> Subject:
-    """A built-in scene by name, or a mesh file; a surface is filled with tets, `cells` along its longest side."""
+def load(
+    text: str,
+    *,
+    tets: int | None = None,
+    cells: int = 24,
+    scale: float = 1.0,
+    up: str = "z",
+    progress: Progress | None = None,
+) -> Subject:
+    """A built-in scene by name, or a mesh file; a surface is filled with tets, `cells` along its longest side.
+
+    scale, up: of a file, as for `read_mesh`.
+    """
     if text in scene_names():
+        if scale != 1.0 or up != "z":
+            raise InputError(f"--scale and --up are for files; {text} is in metres, with z up")
         return _of_scene(text, tets, progress)
     path = Path(text)
     if path.suffix.lower() not in READERS:
@@ -90,7 +107,14 @@ def load(text: str, *, tets: int | None = None, cells: int = 24, progress: Progr
         )
     if tets is not None:
         raise InputError(f"--tets is for scenes, which are generated; {path} has the tets it has")
-    return _of_veg(path) if path.suffix.lower() == ".veg" else _of_mesh(path, cells)
+    made = _of_veg(path, scale, up) if path.suffix.lower() == ".veg" else _of_mesh(path, cells, scale, up)
+    return replace(made, notes=(*made.notes, *_size_notes(made.mesh)))
+
+
+def _size_notes(mesh: MeshTet) -> tuple[str, ...]:
+    if mesh.size < LARGE:
+        return ()
+    return (f"is the mesh in millimetres? its size is {mesh.size:.4g} m; say --scale 0.001",)
 
 
 def _of_scene(name: str, tets: int | None, progress: Progress | None) -> Subject:
@@ -99,27 +123,38 @@ def _of_scene(name: str, tets: int | None, progress: Progress | None) -> Subject
     return Subject(name, made.mesh, made.skin, made.parts, made.fixed, material, made.damping, made.camera)
 
 
-def _of_veg(path: Path) -> Subject:
+def _of_veg(path: Path, scale: float, up: str) -> Subject:
     file = read_veg(path)
-    parts = {name: np.unique(file.mesh.tets[members]) for name, members in file.sets.items() if len(members)}
-    plain = _plain(path.stem, file.mesh, None)
+    mesh, _ = placed(file.mesh, scale=scale, up=up).compacted()
+    parts = {name: np.unique(mesh.tets[members]) for name, members in file.sets.items() if len(members)}
+    plain = replace(_plain(path.stem, mesh, None), notes=(*file.notes, *mesh.notes))
     if file.young is None or file.poisson is None or file.density is None:
         return replace(plain, parts=parts)
     return replace(plain, parts=parts, material=np.column_stack([file.young, file.poisson, file.density]))
 
 
-def _of_mesh(path: Path, cells: int) -> Subject:
-    mesh = read_mesh(path)
+def _of_mesh(path: Path, cells: int, scale: float, up: str) -> Subject:
+    mesh = read_mesh(path, scale=scale, up=up)
     if isinstance(mesh, MeshTet):
-        return _plain(path.stem, mesh, None)
+        mesh, _ = mesh.compacted()
+        return replace(_plain(path.stem, mesh, None), notes=mesh.notes)
     cage = voxelise(mesh, resolution=cells)
-    return _plain(path.stem, cage, _coat(mesh, cage))
+    skin = Skin(mesh, embedding=embed(mesh, cage))
+    return replace(_plain(path.stem, cage, skin), notes=(*mesh.notes, *_thick_notes(mesh, cage, cells)))
 
 
-def _coat(surface: MeshTri, cage: MeshTet) -> Skin:
-    n = len(surface.vertices)
-    gloss, labels = np.full(n, 0.2), np.zeros(n, dtype=np.int64)
-    return Skin(surface, np.tile(PLAIN, (n, 1)), ("surface",), labels, gloss, embed(surface, cage))
+def _thick_notes(surface: MeshTri, cage: MeshTet, cells: int) -> tuple[str, ...]:
+    """What to say where cells are much thicker than what they stand for."""
+    cell = float(np.ptp(surface.bounds, axis=0).max()) / cells
+    if not has_inside(surface):
+        return (f"the surface is open, so its walls are one cell ({cell:.2g} m) thick; close its holes to fill it",)
+    ratio = cage.volume / surface.volume
+    if ratio < THICK:
+        return ()
+    return (
+        f"the cells have {ratio:.2g} times the volume, and mass, of the surface: thin parts are one cell ({cell:.2g} "
+        f"m) thick; raise --cells above {cells}, or lower --density",
+    )
 
 
 def _plain(name: str, mesh: MeshTet, skin: Skin | None) -> Subject:
