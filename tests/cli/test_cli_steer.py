@@ -163,7 +163,7 @@ def test_broken_without_control_is_no_failure_claim(cajole, beam, monkeypatch):
         (["--output", "x.docx"], "cannot write .docx"),
         (["--motion", "missing.npz"], "missing.npz"),
         (["--motion", "other.npz"], "other.npz has 4 vertices, but beam has 28"),
-        (["--motion", "loose.npz"], "but it is held; say what is held with --fixed"),
+        (["--motion", "loose.npz"], "but it is held; hold what the motion holds (fixed=, --fixed)"),
         (["--motion", "loose.npz", "--frames", "9"], "--frames and --dt are for the rest shape"),
     ],
 )

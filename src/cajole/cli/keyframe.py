@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
+from cajole.cli.about import about, body_rows
 from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
@@ -48,10 +49,18 @@ def keyframe(
         int | None, typer.Option(help="How many, the start included; up to the last key when left out.")
     ] = None,
     dt: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help='Between frames, "1/60"; what suits the keys when left out.')
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help='Between frames, "1/60"; what suits the keys when left out, which is seldom a round frame rate.',
+        ),
     ] = None,
     effort: Annotated[
-        float, typer.Option(help="What added force costs against missing a key: 0.1 loose, 0.01 normal, 1e-3 tight.")
+        float,
+        typer.Option(
+            help="What added force costs against missing a key: 0.1 loose (keys are hints), 1e-2 soft, 1e-4 normal "
+            "(met to a fraction of a percent).",
+        ),
     ] = 1e-4,
     modes: Annotated[int, typer.Option(help="Linear modes beside the keys: more of them, livelier motion.")] = 10,
     output: options.Outputs = None,
@@ -71,21 +80,21 @@ def keyframe(
     require_writable(outputs)
     with working(asked.source) as progress, interruptible() as stopped:
         subject = asked.subject(progress)
-        shot = _shot(subject, key, frames, dt, effort, modes, progress, stopped)
+        body = subject.body()
+        shot = _shot(subject, body, key, frames, dt, effort, modes, progress, stopped)
         for path in outputs:
             save(subject.dressed(shot.animation), path, camera=subject.camera, progress=progress)
-    document = _document(subject, shot) | {"outputs": [str(path) for path in outputs]}
+    document = _document(subject, body, shot) | {"outputs": [str(path) for path in outputs]}
     answer(document, facts(f"Keyframed {subject.name}", _rows(document)), as_json=as_json)
 
 
 def _shot(
-    subject: Subject, keys: list[str], frames: int | None, dt: str | None, effort: float, modes: int,
+    subject: Subject, body: BodySolid, keys: list[str], frames: int | None, dt: str | None, effort: float, modes: int,
     progress: Progress, stopped: Callable[[], bool],
 ) -> Shot:  # fmt: skip
     from cajole.cli.numbers import seconds
     from cajole.direct import keyframe as keyframed
 
-    body = subject.body()
     step = None if dt is None else seconds(dt, "--dt")
     largest = 0.0
 
@@ -196,12 +205,9 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _document(subject: Subject, shot: Shot) -> dict[str, Any]:
+def _document(subject: Subject, body: BodySolid, shot: Shot) -> dict[str, Any]:
     report = shot.report
-    return {
-        "subject": subject.name,
-        "vertices": len(subject.mesh.vertices),
-        "tets": len(subject.mesh.tets),
+    return about(subject, body) | {
         "basis": shot.model.size,
         "frames": len(shot.states),
         "dt_s": shot.dt,
@@ -212,6 +218,7 @@ def _document(subject: Subject, shot: Shot) -> dict[str, Any]:
         "iterations": report.iterations,
         "converged": report.converged,
         "message": report.message,
+        "notes": list(report.notes),
         "seconds": report.seconds,
     }
 
@@ -220,10 +227,11 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     end = "converged" if d["converged"] else f"not converged: {d['message']}"
     return {
-        "body": f"{d['vertices']} vertices, {d['tets']} tets, in {d['basis']} coordinates",
-        "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart",
+        **body_rows(d),
+        "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart ({1 / d['dt_s']:.4g} frames/s)",
         **{f"key at {k['frame']}": f"off by {k['error_sizes']:.3%} of the size" for k in d["keys"]},
         "added force": f"{d['force_rms_weights']:.3g} weights (rms), {d['force_largest_weights']:.3g} at most",
+        **({"note": "; ".join(d["notes"])} if d["notes"] else {}),
         "took": f"{d['iterations']} iterations, {d['seconds']:.2f} s, {end}",
         "written": written(d["outputs"]),
     }

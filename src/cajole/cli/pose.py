@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
+from cajole.cli.about import about, body_rows
 from cajole.cli.output import Json, answer, facts, working
 
 if TYPE_CHECKING:
@@ -94,11 +95,7 @@ def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progr
 def _document(subject: Subject, body: BodySolid, found: NDArray[np.float64], seconds: float) -> dict[str, Any]:
     lengths = (found**2).sum(axis=1) ** 0.5
     farthest = int(lengths.argmax())
-    return {
-        "subject": subject.name,
-        "vertices": body.count,
-        "tets": len(subject.mesh.tets),
-        "fixed": len(body.fixed),
+    return about(subject, body) | {
         "farthest_vertex": farthest,
         "largest_displacement_m": float(lengths[farthest]),
         "displacement_m": found[farthest].tolist(),
@@ -111,7 +108,7 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     moved = ", ".join(f"{value:.3g}" for value in d["displacement_m"])
     return {
-        "body": f"{d['vertices']} vertices, {d['tets']} tets, {d['fixed']} vertices held",
+        **body_rows(d),
         "moves up to": f"{d['largest_displacement_m']:.4g} m at vertex {d['farthest_vertex']}: ({moved})",
         "energy": f"{d['energy_J']:.4g} J",
         "took": f"{d['seconds']:.2f} s",

@@ -29,6 +29,9 @@ class ReducedModel(ABC):
     def __init__(self, basis: Array):
         self.basis = basis
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.body.count} vertices in {self.size} coordinates)"
+
     @abstractmethod
     def energy(self, state: ArrayLike) -> float:
         """W(Uz) [J]."""

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 DEPENDENT = 1e-9
 # Keys and tangents below this share of the largest key are rest, up to rounding.
 NEGLIGIBLE = 1e-9
+# What a basis misses of a pose up to this share of it is rounding, and not told of.
+UNSEEN = 1e-6
 # Squares of lengths come out of a Gram matrix; below this share of the largest they are rounding.
 ROUNDING = 1e-14
 
@@ -145,17 +147,23 @@ def _null_space(body: Body, u: Array, rigid: Array) -> Array:
 
 @dataclass(frozen=True)
 class BasisReport:
-    """What a keyframe basis holds: sizes of its parts, and how much of each key it misses, |q - UUᵀMq| / |q|."""
+    """What a keyframe basis holds: sizes of its parts, and how much of each pose it misses, |q - UUᵀMq| / |q|.
+
+    missed: of the poses in order of time, the start first; 0 for the rest shape.
+    """
 
     keys: int
     tangents: int
     extras: int
     missed: tuple[float, ...]
 
+    def __repr__(self) -> str:
+        return f"BasisReport({self.keys} from keys, {self.tangents} from tangents, {self.extras} added)"
+
     def __str__(self) -> str:
         total = self.keys + self.tangents + self.extras
         rows = [f"basis of {total}: {self.keys} from keys, {self.tangents} from tangents, {self.extras} added"]
-        rows += [f"  key {i}: missed {share:.1e} of its size" for i, share in enumerate(self.missed)]
+        rows += [f"  pose {i}: missed {e:.1e} of its size" for i, e in enumerate(self.missed) if e > UNSEEN]
         return "\n".join(rows)
 
 

@@ -65,6 +65,9 @@ class CubatureReport:
     fitted: float
     seconds: float
 
+    def __repr__(self) -> str:
+        return f"CubatureReport({self.springs} of {self.total} springs, force error {100 * self.error:.2g} %)"
+
     def __str__(self) -> str:
         return (
             f"cubature: {self.springs} of {self.total} springs, force error {100 * self.error:.2g} % on new poses "

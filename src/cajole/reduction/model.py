@@ -16,7 +16,7 @@ from cajole.errors import FileError, InputError
 from cajole.progress import Progress
 from cajole.reduction import kernels_solid as kernels
 from cajole.reduction.base import ReducedModel
-from cajole.reduction.bases import orthonormal
+from cajole.reduction.bases import mode_shapes, orthonormal
 from cajole.reduction.polynomial import Polynomial, polynomial
 from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_springs
 from cajole.storage import read_arrays
@@ -110,14 +110,14 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def reduce(body: BodySolid, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSolid: ...
+def reduce(body: BodySolid, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSolid: ...
 @overload
-def reduce(body: BodySprings, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSprings: ...
+def reduce(body: BodySprings, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSprings: ...
 @overload
-def reduce(body: Body, basis: Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedModel: ...
+def reduce(body: Body, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedModel: ...
 def reduce(
     body: Body,
-    basis: Modes | ArrayLike,
+    basis: int | Modes | ArrayLike,
     *,
     cubature: bool | float = False,
     poses: ArrayLike | None = None,
@@ -125,13 +125,14 @@ def reduce(
 ) -> ReducedModel:
     """`body` in `basis` (3n, r), or in the shapes of Modes; the basis is made mass-orthonormal, its span kept.
 
+    A whole number in place of a basis means so many of the body's lowest modes.
     cubature: of springs, sum only a few weighted ones: True, or how many at most, or below one the force error to
     reach; poses: (k, n, 3) between which the body will move, for which they are chosen. See `model.report`.
     Raises InputError for dependent columns, or columns that move fixed vertices.
     """
     if not isinstance(body, BodySolid | BodySprings):
         raise InputError(f"body must be a BodySolid or a BodySprings, not {type(body).__name__}")
-    columns = basis.shapes if isinstance(basis, Modes) else checks.real_array(basis, "basis", (3 * body.count, None))
+    columns = _columns(body, basis)
     _refuse_fixed(body, columns)
     if isinstance(body, BodySprings):
         return reduced_springs(body, orthonormal(body, columns), cubature=cubature, poses=poses)
@@ -139,6 +140,12 @@ def reduce(
         raise InputError("cubature is for springs; the reduced forces of a solid are exact and fast without it")
     U = orthonormal(body, columns)
     return ReducedSolid(body, U, polynomial(body, U, progress=progress))
+
+
+def _columns(body: Body, basis: int | Modes | ArrayLike) -> Array:
+    if isinstance(basis, int | np.integer) and not isinstance(basis, bool):
+        return mode_shapes(body, checks.count(int(basis), "basis (a number of modes)"))
+    return basis.shapes if isinstance(basis, Modes) else checks.real_array(basis, "basis", (3 * body.count, None))
 
 
 def load_model(path: str | os.PathLike[str], body: Body) -> ReducedModel:

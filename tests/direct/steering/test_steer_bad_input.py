@@ -65,10 +65,14 @@ def test_dials_bad_input(dials: dict[str, Any], answer: str) -> None:
 
 @pytest.mark.parametrize("motion", [None, "shot", 3])
 def test_motion_bad_input(motion: Any) -> None:
-    with pytest.raises(InputError, match=r"a Shot, or a Reference made by cajole\.reference"):
+    with pytest.raises(
+        InputError, match=r"a Shot, a Reference made by cajole\.reference, or an Animation with its body"
+    ):
         cj.steer(motion)
-    with pytest.raises(InputError, match="not Animation"):
-        cj.steer(swaying())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"give its body, steer\(motion, body=body\)"):
+        cj.steer(swaying())
+    with pytest.raises(InputError, match="body goes with an animation"):
+        cj.steer(moving(model()), body=beam())
 
 
 @pytest.mark.parametrize("formulation", ["discrete", "continuous"])
@@ -179,7 +183,17 @@ REFERENCES: list[tuple[Callable[[], object], str]] = [
     (lambda: cj.reference(model(), swaying(), resimulate=True), r"give `force` with .* or resimulate=True"),
     (lambda: cj.reference(model(), swaying(), force=sway), r"`force` is only used with feed_forward='given'"),
     (lambda: cj.reference(model(), swaying(), feed_forward="best"), r"feed_forward is 'best', but must be one of"),
-    (lambda: cj.reference(beam(), swaying()), r"model must be a ReducedModel, not BodySolid"),  # type: ignore[arg-type]
+    (lambda: cj.reference(beam().mesh, swaying()), r"\(a ReducedModel, or a body\) must be .* not MeshTet"),  # type: ignore[arg-type]
+    (lambda: cj.reference(model(), swaying(), modes=3), r"modes and components make a basis for a body"),
+    (lambda: cj.reference(model(), swaying(), substeps=0), r"substeps is 0"),
+    (
+        lambda: cj.reference(model(), swaying(), feed_forward="given", force=sway, substeps=2),
+        r"a given force acts frame by frame; leave substeps out",
+    ),
+    (
+        lambda: cj.reference(beam(), swaying().moved(swaying().positions + 0.1)),
+        r"the motion moves vertex \d+ by 0\.\d+ m, but it is held; hold what the motion holds",
+    ),
     (lambda: cj.reference(model(), rows(13)), r"motion must be a Animation, not ndarray"),  # type: ignore[arg-type]
     (
         lambda: cj.reference(model(), swaying(), feed_forward="given", force=rows(12)),

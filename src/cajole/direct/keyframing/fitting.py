@@ -44,6 +44,9 @@ class Fit:
     iterations: int
     inverted: int
 
+    def __repr__(self) -> str:
+        return f"Fit(off by {100 * self.error:.3g} % of the size, {self.inverted} tets inside out)"
+
     def __str__(self) -> str:
         off = f"off by {100 * self.error:.3g} % of the size ({100 * self.worst:.3g} % at most)"
         bad = f", {self.inverted} tets inside out" if self.inverted else ""

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.animation import Animation
 from cajole.body import Body, BodySolid
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
+
+# A key whose shape is off the rest shape's by less than this share of it is positions: as displacements, it would
+# blow the body up to twice its size.
+ALIKE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +75,7 @@ def key_pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
 
 def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -> Key:
     given = key if isinstance(key, Key) else Key(key)
-    pose = body.checked(given.displacement, f"key at frame {frame}")
+    pose = pose_of(body, given, frame)
     still = pose[body.fixed] - (0.0 if held is None else held[body.fixed])
     moved = body.fixed[np.abs(still).max(axis=1, initial=0.0) > 1e-9 * body.size]
     if len(moved):
@@ -87,6 +92,22 @@ def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -
             raise InputError(f"the key at frame {frame} names only vertices that the body fixes; name some that move")
     weight = checks.positive(given.weight, f"weight of the key at frame {frame}")
     return Key(pose, vertices, weight, bool(given.hard))
+
+
+def pose_of(body: Body, key: Key, frame: int) -> Array:
+    """The key's displacement (n, 3). Raises InputError for animations and for positions."""
+    if isinstance(key.displacement, Animation):
+        raise InputError(
+            f"the key at frame {frame} is an animation; give one frame of it, as in animation.displacements[-1]"
+        )
+    pose = body.checked(key.displacement, f"key at frame {frame}")
+    rest = body.vertices - body.vertices.mean(axis=0)
+    if np.linalg.norm(pose - pose.mean(axis=0) - rest) < ALIKE * np.linalg.norm(rest):
+        raise InputError(
+            f"the key at frame {frame} looks like positions of the vertices, but keys are displacements; subtract"
+            " body.vertices from it"
+        )
+    return pose
 
 
 def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:

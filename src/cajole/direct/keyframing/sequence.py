@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.animation import Animation
 from cajole.body import BodySolid, MaterialStVK
-from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs
+from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs, pose_of
 from cajole.direct.keyframing.search import Options, search
 from cajole.direct.keyframing.setup import Setting, tour
 from cajole.direct.keyframing.shot import Shot, made
@@ -64,6 +64,10 @@ class ShotSequence:
         first = self.shots[0].animation
         parts = [first.positions, *(shot.animation.positions[1:] for shot in self.shots[1:])]
         return Animation(first.mesh, np.concatenate(parts), fps=first.fps)
+
+    def __repr__(self) -> str:
+        frames = sum(len(shot.states) for shot in self.shots) - len(self.stopped)
+        return f"ShotSequence({len(self.shots)} segments, {frames} frames, {self.shots[0].dt:.4g} s apart)"
 
     def __str__(self) -> str:
         rows = [f"segment {i}: {shot.report}" for i, shot in enumerate(self.shots)]
@@ -156,7 +160,7 @@ def _fitted(body: BodySolid, segment: Segment, u0: Array) -> tuple[dict[int, Key
         key = given if isinstance(given, Key) else Key(given)
         if frame == 0:
             raise InputError("a key stands at frame 0, but a segment begins where the one before it ends; move it")
-        pose = body.checked(key.displacement, f"key at frame {frame}")
+        pose = pose_of(body, key, frame)
         drift = float(np.abs(u0[body.fixed] - pose[body.fixed]).max(initial=0.0)) / body.size
         if drift > DRIFT:
             raise InputError(

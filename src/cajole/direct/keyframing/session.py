@@ -61,6 +61,11 @@ class PoseSession:
         self._future: list[_Moment] = []
         self._now = rest if gravity is None else self._solved(rest)
 
+    def __repr__(self) -> str:
+        farthest = float(np.sqrt((self._now.displacement**2).sum(axis=1).max(initial=0.0)))
+        held = f"{len(self._now.loads)} loads, {len(self._now.pins)} pins"
+        return f"PoseSession({self.body.count} vertices, {held}, moved by {farthest:.3g} m at most)"
+
     @property
     def displacement(self) -> Array:
         """The present pose (n, 3) [m], read-only."""

@@ -20,6 +20,8 @@ from cajole.reduction.offset import lift_velocity, project_velocity
 Array = NDArray[np.float64]
 
 EARTH = 9.81  # reports speak in body weights
+# Body weights of added force beyond which keys are hardly what was meant.
+MANY_WEIGHTS = 100.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class KeyframeReport:
     gentleness: added force per frame as a share of the body's weight, |w| / (√m g); effort: mean |w|²/(m (L ω₁²)²), and
     soft_effort the same before keys were made hard; seam: the largest jump of a loop, in body sizes.
     asked: the frames at which the keys were given, when timing was free and moved them.
+    frames: how many there are; dt: the time between them [s].
     """
 
     keys: tuple[int, ...]
@@ -49,15 +52,36 @@ class KeyframeReport:
     seam: float | None = None
     asked: tuple[int, ...] | None = None
     fixed_timing_cost: float | None = None
+    frames: int = 0
+    dt: float = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is suspicious about it, and what to do; mostly nothing."""
+        most = float(self.gentleness.max(initial=0.0))
+        if most <= MANY_WEIGHTS:
+            return ()
+        return (
+            f"{most:.3g} weights are more than any gentle motion needs: are the keys displacements in metres that the"
+            " body can reach, dt long enough, and young and fixed what was meant?",
+        )
 
     @property
     def mean_gentleness(self) -> float:
         """Root mean square over the frames."""
         return float(np.sqrt((self.gentleness**2).mean()))
 
+    def __repr__(self) -> str:
+        end = "" if self.converged else ", not converged"
+        worst, keys = 100 * max(self.errors, default=0.0), len(self.keys)
+        off = f"{keys} key{'s' if keys > 1 else ''}, off by {worst:.3g} % of the size at most"
+        return f"KeyframeReport({off}, {self.mean_gentleness:.3g} weights (rms){end})"
+
     def __str__(self) -> str:
         rows = [f"keyframe: {self.iterations} iterations, {self.seconds:.2f} s, cost {self.cost:.6g}"]
         rows[0] += "" if self.converged else f" (not converged: {self.message})"
+        if self.dt > 0:
+            rows.append(f"  {self.frames} frames, {self.dt:.4g} s apart ({1 / self.dt:.4g} frames/s)")
         rows += [f"  key at frame {f}: off by {100 * e:.3g} % of the size" for f, e in zip(self.keys, self.errors)]
         rows.append(
             f"  added force: {self.mean_gentleness:.3g} weights (rms), {self.gentleness.max(initial=0.0):.3g} at most"
@@ -66,7 +90,7 @@ class KeyframeReport:
         rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.starts]
         if self.basis is not None:
             rows.append("  " + str(self.basis).replace("\n", "\n  "))
-        return "\n".join(rows)
+        return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
     def _beyond(self) -> list[str]:
         """Rows on hard keys, loops and timing."""
@@ -101,6 +125,11 @@ class Shot:
     start: tuple[Array, Array] | None = None
     loop: bool = False
 
+    def __repr__(self) -> str:
+        kind = "loop of " if self.loop else ""
+        keys = ", ".join(map(str, self.report.keys))
+        return f"Shot({kind}{len(self.states)} frames, {self.dt:.4g} s apart, keys at {keys}, {self.model!r})"
+
     @cached_property
     def animation(self) -> Animation:
         """The motion on the body's mesh; of a loop, one lap whose last frame is the one before the first."""
@@ -119,12 +148,12 @@ def made(setting: Setting, found: Found, h: float, seconds: float) -> Shot:
         states = np.vstack([model.project(setting.first), states])
         velocities = np.vstack([project_velocity(model, setting.velocity), velocities])
     controls = path.W + found.problem.bias
-    report = _report(setting, found, states, controls, seconds)
+    report = _report(setting, found, states, controls, h, seconds)
     begin = (path.P[0].copy(), path.V[0].copy())
     return Shot(model, states, velocities, controls, outcome.gains, h, report, begin, setting.ending == "loop")
 
 
-def _report(setting: Setting, found: Found, states: Array, controls: Array, seconds: float) -> KeyframeReport:
+def _report(setting: Setting, found: Found, states: Array, controls: Array, h: float, seconds: float) -> KeyframeReport:
     model, outcome, keys = setting.model, found.outcome, setting.keys
     least = tuple(key_error(model, key, t) for key, t in zip(keys.values(), found.problem.t))
     return KeyframeReport(
@@ -143,6 +172,8 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, seco
         effort=_effort(model, outcome, found),
         soft_effort=None if found.soft is None else _effort(model, found.soft, found),
         seam=found.problem.broken(outcome.path) if setting.ending == "loop" else None,
+        frames=len(states),
+        dt=h,
     )
 
 

@@ -50,7 +50,7 @@ def costs(reference: Reference, dials: Dials) -> Costs:
     shape = _shape(reference, dials.vertices)
     Q, which_q = _over_time(reference, dials.tracking, "tracking", lambda value, name: _weight(value, name, shape, r))
     if dials.frames is not None:
-        Q, which_q = _emphasised(Q, which_q, dials.frames, T)
+        Q, which_q = _emphasised(Q, which_q, dials.frames, T, reference.substeps)
     # the average over frames is taken of tracking and effort, not of what counts once
     last = T * _weight(dials.final, "final", shape, r)
     if last.any():
@@ -136,12 +136,12 @@ def _semidefinite(array: Array, name: str) -> Array:
 
 
 def _emphasised(
-    Q: Array, which: NDArray[np.int64], frames: Mapping[int, float], T: int
+    Q: Array, which: NDArray[np.int64], frames: Mapping[int, float], T: int, substeps: int
 ) -> tuple[Array, NDArray[np.int64]]:
     checks.require_instance(frames, Mapping, "frames ({frame: factor})")
     extra, which = [Q[:0]], which.copy()
     for frame, factor in frames.items():
-        step = checks.count(frame, "a frame to emphasise", most=T) - 1
+        step = substeps * checks.count(frame, "a frame to emphasise", most=T // substeps) - 1
         extra.append(checks.positive(factor, f"the emphasis of frame {frame}", zero=True) * Q[which[step], None])
         which[step] = len(Q) + len(extra) - 2
     return np.concatenate([Q, *extra]), which

@@ -38,7 +38,7 @@ def save_controller(controller: Controller, path: str | os.PathLike[str], skin: 
     reference, made = controller.reference, controller.regulator
     arrays: dict[str, ArrayLike] = {
         "format": FORMAT, "version": VERSION,
-        "dt": reference.dt, "loop": int(reference.loop),
+        "dt": reference.dt, "loop": int(reference.loop), "substeps": reference.substeps,
         "course": reference.course, "accelerations": reference.accelerations, "feed_forward": reference.feed_forward,
         "gains": made.gains, "value": made.value, "kind": made.kind,
         "formulation": controller.formulation, "seconds": controller.seconds,
@@ -187,6 +187,7 @@ def _reference(stored: _Stored) -> Reference:
         np.array([Gq for Gq, _ in derivatives]), np.array([Gv for _, Gv in derivatives]),
         loop=bool(stored.whole("loop", 1)),
         motion_error=stored.real("motion_error", T + 1) if "motion_error" in stored else None,
+        substeps=max(1, stored.whole("substeps", T)) if "substeps" in stored else 1,
     )  # fmt: skip
 
 

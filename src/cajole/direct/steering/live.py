@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.steering.controller import ASTRAY, Controller
+from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.disturbances import Disturbance, checked_push, steps_of
 from cajole.direct.steering.motion import in_sizes, weight
+from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Skin
@@ -49,6 +50,10 @@ class Live:
         self._asked: dict[str, object] = {}
         self._steps, self._landed, self.controlled = 0, 0, controlled
 
+    def __repr__(self) -> str:
+        how = "controlled" if self.controlled else "not controlled"
+        return f"Live({how}, {self.time:.4g} s, off by {100 * self.error:.3g} % of the size)"
+
     @property
     def controller(self) -> Controller:
         """The one that steers now; `retune` replaces it."""
@@ -61,11 +66,12 @@ class Live:
 
     @property
     def frame(self) -> int:
-        """The frame of the reference that is being followed."""
+        """The frame of the reference that is being followed, one to a step."""
         return self._walker.step % self._controller.reference.steps
 
     @property
     def cuts(self) -> int:
+        """How often a step had to be cut into parts so far."""
         return self._walker.cuts
 
     @property

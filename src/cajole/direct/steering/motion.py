@@ -1,4 +1,4 @@
-"""From a motion to a reference: what the controller follows, and the feed-forward that makes it (§5.3)."""
+"""A reference: what the controller follows, and the feed-forward that makes it (§5.3)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.animation import Animation
 from cajole.body import Body
 from cajole.direct.keyframing.shot import EARTH, Shot
 from cajole.direct.steering import kernels
-from cajole.errors import InputError
+from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel
 from cajole.reduction import kernels_motion as motion_kernels
-from cajole.reduction.offset import constant_force, first_predictor, project_velocity
+from cajole.reduction.offset import constant_force, first_predictor
 from cajole.reduction.trajectory import MOST_ITERATIONS, TOLERANCE, Trajectory, newmark_plan, rollout
 
 Array = NDArray[np.float64]
 
-FEED_FORWARD = ("inverse", "given", "zero")
+# Body weights of feed-forward beyond which a motion, a body and a basis hardly belong together; and those which no
+# basis explains: differences of rough frames alone ask for up to twenty of the right body.
+MANY_WEIGHTS, TOO_MANY_WEIGHTS = 10.0, 50.0
+# The least eigenvalue of a steady step's matrix, which is one or more at rest: above zero with something to spare.
+STEADY = 0.5
 NO_GAINS = np.empty((0, 0, 0))
 Force = Callable[[float], ArrayLike] | ArrayLike | None
 
@@ -34,7 +37,9 @@ class Reference:
     course (2, T+1, 2, r): before each step its predictor state (P, V), and the frame (q, v) it starts from;
     accelerations, feed_forward (T, r) of each step; Gq, Gv (T, r, r): the exact derivatives of each step.
     loop: after the last step comes the first; motion_error: how far the given motion lies outside the basis, per frame,
-    in body sizes (None when it was reduced to begin with).
+    in body sizes (None when it was reduced to begin with). substeps: steps to a frame of the given motion.
+    body_weights: what the body itself, in no basis, needs where the feed-forward is greatest, in its weights; known
+    where that is suspiciously great.
     """
 
     model: ReducedModel
@@ -46,9 +51,12 @@ class Reference:
     Gv: Array
     loop: bool = False
     motion_error: Array | None = None
+    substeps: int = 1
+    body_weights: float | None = None
 
     @property
     def steps(self) -> int:
+        """How many steps T the motion has."""
         return len(self.feed_forward)
 
     @property
@@ -78,16 +86,73 @@ class Reference:
         """The distance from the last frame to the first, in body sizes: what a loop asks the control to bridge."""
         return float(in_sizes(self.model, np.linalg.norm(self.states[-1] - self.states[0])))
 
+    @cached_property
+    def weights(self) -> Array:
+        """(T,) the size of the feed-forward, in body weights."""
+        return np.linalg.norm(self.feed_forward + constant_force(self.model), axis=1) / weight(self.model)
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether every step has one answer nearby, see `steady_steps`."""
+        return steady_steps(self.Gq, self.Gv, self.dt)
+
+    @property
+    def misfits(self) -> bool:
+        """Whether the motion asks for more of the body itself, whatever the basis, than any of its own would."""
+        needed = self.body_weights
+        return needed is not None and (needed > TOO_MANY_WEIGHTS or needed > 0.5 * float(self.weights.max()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is suspicious about it, and what to do."""
+        if self.body_weights is None:
+            return ()
+        most, needed = self.weights.max(), self.body_weights
+        if not self.misfits:
+            return (
+                f"the basis locks: it takes {most:.3g} weights to make what the body does with {needed:.2g}; linear"
+                " modes alone do that: add the motion's own directions, or more of them (components)",
+            )
+        return (
+            f"the motion asks for {needed:.3g} weights of this body: was it made with another young, density or"
+            " damping, or are its frames rough?",
+        )
+
+    def __repr__(self) -> str:
+        kind = "loop of " if self.loop else ""
+        return f"Reference({kind}{self.steps} steps of {self.dt:.4g} s in {self.model.size} coordinates)"
+
     def __str__(self) -> str:
-        weights = np.linalg.norm(self.feed_forward + constant_force(self.model), axis=1) / weight(self.model)
         rows = [f"reference: {self.steps} steps of {self.dt:.4g} s, {self.model.size} coordinates"]
+        if self.substeps > 1:
+            rows.append(f"  {self.substeps} steps to a frame of the motion")
         if self.motion_error is not None:
             rows.append(f"  outside the basis: {100 * self.motion_error.max():.3g} % of the size at most")
-        rows.append(f"  feed-forward: {np.sqrt((weights**2).mean()):.3g} weights (rms), {weights.max():.3g} at most")
-        rows.append(f"  mismatch: it alone drifts by {100 * self.drift.max():.3g} % of the size")
+        rms = np.sqrt((self.weights**2).mean())
+        rows.append(f"  feed-forward: {rms:.3g} weights (rms), {self.weights.max():.3g} at most")
+        rows.append(f"  mismatch: it alone {self._drifting()}")
         if self.loop:
             rows.append(f"  seam: {100 * self.seam:.3g} % of the size")
-        return "\n".join(rows)
+        return "\n".join(rows + [f"  note: {note}" for note in self.notes])
+
+    def _drifting(self) -> str:
+        try:
+            return f"drifts by {100 * self.drift.max():.3g} % of the size"
+        except NotConverged:
+            return "leads to where the model cannot be simulated"
+
+
+def steady_steps(Gq: Array, Gv: Array, h: float) -> bool:
+    """Whether steps of h [s] have one answer nearby: I + h/2 Gv + h²/4 Gq is well above zero wherever they lead.
+
+    A body that is folded or pressed together loses its stiffness; then long steps have several answers, or none.
+    """
+    J = (1.0 - STEADY) * np.eye(Gq.shape[1]) + h / 2 * Gv + h**2 / 4 * Gq
+    try:
+        np.linalg.cholesky(0.5 * (J + J.transpose(0, 2, 1)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def step_row(h: float) -> tuple[float, ...]:
@@ -112,56 +177,6 @@ def of_shot(shot: Shot) -> Reference:
     path = rollout(model.system, newmark_plan(np.full(T + 1, shot.dt)), start, shot.controls - constant_force(model))
     first = None if len(shot.states) == T else (shot.states[0], shot.velocities[0])
     return simulated(model, path, shot.dt, first, loop=shot.loop)
-
-
-def reference(
-    model: ReducedModel,
-    motion: Animation,
-    *,
-    force: Force = None,
-    feed_forward: str = "inverse",
-    resimulate: bool = False,
-    loop: bool = False,
-) -> Reference:
-    """A full motion as a reference for the controller of `model`.
-
-    motion: on the body's mesh, one step between frames; from `simulate`, a file, anywhere.
-    force: the external force [N] that made it, as `simulate` takes it: f(t), (n, 3) or (frames, n, 3).
-    feed_forward: "inverse" finds the forces that make the projected motion, w = q̈ + d(q, q̇) + f(q); "given" projects
-        `force`, w = Uᵀf, which need not match; "zero" leaves all to the control.
-    resimulate: follow what the reduced model does under the given force, instead of the projected motion.
-    loop: whether the first frame comes after the last.
-    Raises InputError for a motion of another mesh, or a force that is missing or not wanted.
-    """
-    checks.require_instance(model, ReducedModel, "model")
-    checks.require_instance(motion, Animation, "motion")
-    checks.one_of(feed_forward, "feed_forward", FEED_FORWARD)
-    if motion.positions.shape[1] != model.body.count:
-        raise InputError(f"the motion has {motion.positions.shape[1]} vertices, but the body has {model.body.count}")
-    if len(motion.positions) < 3:
-        raise InputError("a reference needs a motion of at least 3 frames")
-    if (force is None) == (feed_forward == "given" or resimulate):
-        raise InputError(
-            "give `force` with feed_forward='given' or resimulate=True" if force is None
-            else "`force` is only used with feed_forward='given' or resimulate=True"
-        )  # fmt: skip
-    h = 1.0 / motion.fps
-    q, v, outside = _projected(model, motion, h)
-    if resimulate:
-        f = projected_force(model, force, len(q), h)
-        P, V = first_predictor(model, q[0], v[0], h)
-        # as in `simulate`, the force acts on the first acceleration too
-        start = P + 0.25 * h**2 * f[0], V + 0.5 * h * f[0]
-        path = rollout(model.system, newmark_plan(np.full(len(q), h)), start, f[1:] - constant_force(model))
-        return simulated(model, path, h, (q[0], v[0]), loop=loop, motion_error=outside)
-    made = _inverse(model, q, v, h, loop, outside)
-    if feed_forward == "inverse":
-        return made
-    W = _given(model, force, len(q), h) if feed_forward == "given" else np.zeros((len(q) - 1, model.size))
-    if feed_forward == "zero":
-        W = W - constant_force(model)
-    fields = {name: getattr(made, name) for name in ("course", "accelerations", "Gq", "Gv")}
-    return Reference(model, h, feed_forward=W, loop=loop, motion_error=outside, **fields)
 
 
 def simulated(
@@ -192,41 +207,6 @@ def simulated(
         )  # fmt: skip
         A[n], course[0, n + 1], course[1, n + 1] = now[2], now[:2], now[3:]
     return Reference(model, h, course, A, path.W, Gq, Gv, loop, motion_error)
-
-
-def _projected(model: ReducedModel, motion: Animation, h: float) -> tuple[Array, Array, Array]:
-    """q, q̇ (frames, r) of a motion, and how far it lies outside the basis (frames,)."""
-    u = np.asarray(motion.positions) - model.body.vertices
-    q = model.project(u)
-    if motion.velocities is not None:
-        v = np.array([project_velocity(model, np.asarray(rate)) for rate in motion.velocities])
-    else:
-        v = np.gradient(q, h, axis=0, edge_order=2)
-    rest = (u - model.lift(q)).reshape(len(u), -1)
-    lengths = np.sqrt(np.maximum(np.einsum("fi,fi->f", rest, (model.body.mass @ rest.T).T), 0.0))
-    return q, v, in_sizes(model, lengths)
-
-
-def _inverse(model: ReducedModel, q: Array, v: Array, h: float, loop: bool, outside: Array) -> Reference:
-    """The reference through given frames; accelerations by differences, forces by inverse dynamics."""
-    a = np.empty_like(q)
-    a[1:-1] = (q[2:] - 2.0 * q[1:-1] + q[:-2]) / h**2
-    a[0], a[-1] = a[1], a[-2]
-    T, r = len(q) - 1, model.size
-    Gq, Gv, F = np.empty((T, r, r)), np.empty((T, r, r)), np.empty((T, r))
-    work = motion_kernels.workspace(model.system)
-    for n in range(T):
-        motion_kernels.evaluate(model.system, q[n + 1], v[n + 1], work, F[n], Gq[n], Gv[n])
-    P, V = q[1:] - 0.25 * h**2 * a[1:], v[1:] - 0.5 * h * a[1:]
-    end = P[-1] + h * V[-1] + h**2 * a[-1], V[-1] + h * a[-1]
-    predictors = np.stack([np.vstack([P, end[0]]), np.vstack([V, end[1]])], axis=1)
-    course = np.stack([predictors, np.stack([q, v], axis=1)])
-    return Reference(model, h, course, a[1:].copy(), a[1:] + F, Gq, Gv, loop, outside)
-
-
-def _given(model: ReducedModel, force: Force, frames: int, h: float) -> Array:
-    """w = Uᵀf (T, r) of the force into each frame after the first, without an offset's own force."""
-    return projected_force(model, force, frames, h)[1:] - constant_force(model)
 
 
 def projected_force(model: ReducedModel, force: Force, frames: int, h: float, *, begin: int = 0) -> Array:

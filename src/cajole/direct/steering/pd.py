@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.direct.steering import kernels
-from cajole.direct.steering.controller import Controller, Run
+from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.costs import Costs, Dials, costs
 from cajole.direct.steering.disturbances import Disturbances
 from cajole.direct.steering.motion import Reference
 from cajole.direct.steering.regulator import Regulator
+from cajole.direct.steering.runs import Run
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Skin
 from cajole.progress import Progress, report
@@ -37,6 +38,9 @@ class PDController(Controller):
 
     kp: float
     kd: float
+
+    def __repr__(self) -> str:
+        return f"PDController({self.reference!r}, kp {self.kp:.3g}, kd {self.kd:.3g})"
 
     def retuned(self, **dials: Any) -> PDController:
         """The same reference with other gains: kp, kd."""

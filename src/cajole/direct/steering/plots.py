@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cajole import checks
-from cajole.direct.steering.controller import Run
+from cajole.direct.steering.runs import Run
 from cajole.errors import FileError, InputError, MissingExtra
 from cajole.storage import atomic_path
 

@@ -50,6 +50,10 @@ class SampleReport:
     incremental: bool
     seconds: float
 
+    def __repr__(self) -> str:
+        share = f"holds {100 * self.share:.4g} % of {self.snapshots} snapshots"
+        return f"SampleReport({self.size} directions of {self.runs} runs, {share})"
+
     def __str__(self) -> str:
         found = self.captured
         rows = [
@@ -70,6 +74,11 @@ class SampledBasis:
     runs: tuple[SampleRun, ...]
     captured: Captured
     report: SampleReport
+
+    def __repr__(self) -> str:
+        return (
+            f"SampledBasis({len(self.basis) // 3} vertices, {len(self.energies)} directions of {len(self.runs)} runs)"
+        )
 
 
 def sampled_basis(

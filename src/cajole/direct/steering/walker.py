@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.direct.steering import kernels
+from cajole.direct.steering.diagnosis import trouble
 from cajole.direct.steering.motion import NO_GAINS, Reference, step_row
 from cajole.direct.steering.regulator import Regulator
 from cajole.errors import NotConverged
@@ -24,13 +25,14 @@ CUTS = (2, 4, 8, 16, 32)
 class Walker:
     """The state of a run: now (5, r) holds P, V, a, q, v; step counts all steps since the start of the reference.
 
-    regulator: what steers, or None; cuts: how often a step had to be cut.
+    regulator: what steers, or None; cuts: how often a step had to be cut; disturbed: whether anything pushed so far.
     """
 
     reference: Reference
     regulator: Regulator | None = None
     step: int = 0
     cuts: int = 0
+    disturbed: bool = False
     now: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,12 +51,14 @@ class Walker:
         self.now[:2], self.now[3:] = course[0, 0], course[1, 0]
         self.now[2] = 4.0 * (P - q - h * v) / h**2
         self.step = 0
+        self.disturbed = False
 
     def walk(self, external: Array) -> Array:
         """As many steps as `external` (m, r) has rows; returns q, v and feedback (m, 3, r).
 
         Raises NotConverged when a step fails even when cut into small parts; the state stays before it.
         """
+        self.disturbed = self.disturbed or bool(external.any())
         out = np.empty((len(external), 3, external.shape[1]))
         done = 0
         while True:
@@ -92,10 +96,13 @@ class Walker:
                 self.step += 1
                 self.cuts += 1
                 return
-        raise NotConverged(
-            f"step {self.step + 1} does not converge, even in {CUTS[-1]} parts: the push is too strong for this model;"
-            " push less, or add modes and damping"
-        )
+        raise NotConverged(self._failed())
+
+    def _failed(self) -> str:
+        what = f"step {self.step + 1} does not converge, even in {CUTS[-1]} parts"
+        if self.disturbed:
+            return f"{what}: the push is too strong for this model; push less, or add modes and damping"
+        return f"{what}, though nothing disturbs it: {trouble(self.reference)}"
 
     def _force(self, external: Array, out: Array) -> Array:
         """The whole force of the next step, its feedback written to `out`."""

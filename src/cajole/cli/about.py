@@ -1,0 +1,34 @@
+"""What commands say of the body they worked on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cajole.body import BodySolid
+    from cajole.cli.subject import Subject
+
+
+def about(subject: Subject, body: BodySolid) -> dict[str, Any]:
+    """Its name, sizes, held vertices, mass and Young's modulus, the least and the greatest."""
+    young = subject.material[:, 0]
+    return {
+        "subject": subject.name,
+        "vertices": body.count,
+        "tets": len(subject.mesh.tets),
+        "fixed": len(body.fixed),
+        "mass_kg": body.total_mass,
+        "young_Pa": [float(young.min()), float(young.max())],
+    }
+
+
+def body_rows(document: dict[str, Any]) -> dict[str, str]:
+    """The same for people; `basis` is the number of coordinates, where there is one."""
+    d = document
+    reduced = f", in {d['basis']} coordinates" if "basis" in d else ""
+    least, most = d["young_Pa"]
+    young = f"{least:.3g} Pa" if least == most else f"{least:.3g} to {most:.3g} Pa"
+    return {
+        "body": f"{d['vertices']} vertices, {d['tets']} tets{reduced}",
+        "made of": f"{d['mass_kg']:.4g} kg, Young's modulus {young}, {d['fixed'] or 'no'} vertices held",
+    }
