@@ -258,10 +258,10 @@ class Statics:
         # R is mass-orthonormal: per unit load it is about 1/√m, which makes this ratio a share of the forces
         share = np.linalg.norm(net) * np.sqrt(self.body.total_mass) / max(np.abs(load).sum(), 1e-300)
         if share > BALANCE:
-            force = load.sum(axis=0)
+            force = ", ".join(f"{value:.3g}" for value in load.sum(axis=0))
             raise LoadError(
                 f"nothing holds this body (or a piece of it), and the loads do not balance: their net force is "
-                f"{_vector(force)} N and {share:.1%} of them would push or turn it; fix or pin some vertices, or add "
+                f"({force}) N and {share:.1%} of them would push or turn it; fix or pin some vertices, or add "
                 "opposite loads"
             )
 
@@ -296,7 +296,3 @@ def _refuse_fixed(body: Body, pinned: Index) -> None:
 def _slack(one: _Guess, other: _Guess) -> float:
     """How much two energies may differ by rounding."""
     return 1e-12 * max(abs(one.energy), abs(other.energy))
-
-
-def _vector(values: Array) -> str:
-    return "(" + ", ".join(f"{value:.3g}" for value in values) + ")"
