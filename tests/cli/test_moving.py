@@ -175,3 +175,9 @@ def test_unused_vertices_are_dropped_and_told(cajole, tmp_path):
     told = cajole("simulate", tmp_path / "box.veg", "--frames", 2, "--json").json
     assert told["vertices"] == len(mesh.vertices)
     assert "1 vertices that belong to no element were dropped" in told["notes"]
+
+
+def test_pose_tells_of_tets_inside_out(cajole, beam):
+    words = ("pose", beam, "--fixed", "x<1%", "--json")
+    assert "inside out" not in str(cajole(*words, "--pin", "x>99%: 0,0,-0.01").json["notes"])
+    assert "tets are inside out: use a stiffer" in cajole(*words, "--pin", "x>99%: -0.95,0,0").json["notes"][-1]

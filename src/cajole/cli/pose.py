@@ -93,6 +93,8 @@ def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progr
 
 
 def _document(subject: Subject, body: BodySolid, found: NDArray[np.float64], seconds: float) -> dict[str, Any]:
+    from cajole.dynamics.simulation import inversion_notes
+
     lengths = (found**2).sum(axis=1) ** 0.5
     farthest = int(lengths.argmax())
     return about(subject, body) | {
@@ -101,6 +103,7 @@ def _document(subject: Subject, body: BodySolid, found: NDArray[np.float64], sec
         "displacement_m": found[farthest].tolist(),
         "energy_J": body.energy(found),
         "seconds": seconds,
+        "notes": [*subject.notes, *inversion_notes(body, (body.vertices + found)[None])],
     }
 
 
@@ -113,4 +116,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         "energy": f"{d['energy_J']:.4g} J",
         "took": f"{d['seconds']:.2f} s",
         "written": ", ".join(d["outputs"]) or "nothing (say where with --output)",
+        **({"note": "\n".join(d["notes"])} if d["notes"] else {}),
     }
