@@ -195,3 +195,21 @@ def test_cluster_without_samples_bad_input(cajole, beam):
     told = cajole(*words(beam, "--cluster", "processes"))
     assert told.code != 0
     assert "say how many with --samples" in told.err
+
+
+def test_motion_of_another_body_is_told_of_claim(cajole, beam, swing):
+    """With a wrong --young the note says so, and a failure blames no push."""
+    assert cajole(*words(beam, "--motion", swing, "--json")).json["notes"] == []
+    (note,) = cajole(*words(beam, "--motion", swing, "--young", 1e10, "--json")).json["notes"]
+    assert "was it made with another young, density or damping" in note
+
+
+def test_substeps_and_components_are_the_librarys_agreement(cajole, beam, body, swing, tmp_path):
+    target = tmp_path / "back.npz"
+    told = cajole(*words(beam, "--motion", swing, "--substeps", 3, "--components", 2, "-o", target, "--json")).json
+    motion = cj.read_animation(swing)
+    run = cj.steer(cj.reference(body, motion, modes=4, components=2, substeps=3)).run()
+    assert (told["substeps"], told["frames"], told["basis"]) == (3, 13, 6)
+    assert told["dt_s"] == pytest.approx(0.02)
+    assert told["controlled"]["error_rms_sizes"] == pytest.approx(run.report.mean_error, rel=1e-3)
+    assert cj.read_animation(target).positions == pytest.approx(run.animation.positions, abs=1e-6)

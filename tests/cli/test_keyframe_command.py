@@ -122,3 +122,12 @@ def test_skin_is_fitted_agreement(cajole, tmp_path):
     assert len(moved.mesh.vertices) != len(skin.vertices)
     tip = np.argmax(moved.mesh.vertices[:, 0])
     assert moved.displacements[8, tip, 2] == pytest.approx(0.1, abs=0.02)
+
+
+def test_table_for_people_identity(cajole, beam, body, bent, tmp_path):
+    """What the body is made of and held by, and the frame rate: what was forgotten shows."""
+    np.savez(tmp_path / "up.npz", displacement=bent)
+    told = cajole(*words(beam, "--key", f"10={tmp_path / 'up.npz'}", "--dt", "0.02", "--young", 2e6))
+    assert told.code == 0
+    assert f"{body.total_mass:.4g} kg, Young's modulus 2e+06 Pa, {len(body.fixed)} vertices held" in told.out
+    assert "0.02 s apart (50 frames/s)" in told.out

@@ -13,6 +13,7 @@ import cajole as cj
 from cajole.direct.keyframing.constrained import constrained_step, linear_motion
 from cajole.direct.keyframing.newton import Iterate, swept
 from cajole.direct.keyframing.problem import Problem
+from cajole.reduction import BasisReport
 from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout
 from derivatives import check_derivative
 
@@ -302,3 +303,20 @@ def _volumes(positions: Array) -> Array:
         return np.linalg.det(corners[..., 1:, :] - corners[..., :1, :]).sum(axis=-1)
 
     return volume(positions) / volume(beam().vertices)
+
+
+def test_report_tells_of_frames_and_hides_rounding_identity() -> None:
+    made = shot()
+    text = str(made.report)
+    assert f"{len(made.states)} frames, {made.dt:.4g} s apart ({1 / made.dt:.4g} frames/s)" in text
+    assert "missed" not in text
+    assert made.report.notes == ()
+    alone = str(BasisReport(1, 0, 0, (0.0, 2.4e-15, 0.02)))
+    assert alone.splitlines()[1:] == ["  pose 2: missed 2.0e-02 of its size"]
+
+
+def test_unreasonable_forces_get_a_note_claim() -> None:
+    """Keys that must be met in a hundredth of the natural time, whatever it costs, need hundreds of weights."""
+    hasty = shot(dt=1e-3, effort=1e-10)
+    assert hasty.report.gentleness.max() > 100
+    assert "weights are more than any gentle motion needs" in str(hasty.report)

@@ -50,6 +50,23 @@ def test_key_that_moves_fixed_vertices_bad_input() -> None:
         shot(keys={10: a + 0.1})
 
 
+@pytest.mark.parametrize("wrap", [lambda pose: pose, cj.Key], ids=["pose", "Key"])
+def test_positions_for_a_key_bad_input(wrap: Any) -> None:
+    """Positions are told from displacements wherever they stand, before anything else is found wrong with them."""
+    a, _ = poses()
+    for moved in (beam().vertices, beam().vertices + a, beam().vertices + 0.3 * a + [3.0, 0.0, 0.0]):
+        with pytest.raises(cj.InputError, match=r"key at frame 10 looks like positions .* subtract body\.vertices"):
+            shot(keys={10: wrap(moved)})
+    assert shot(keys={10: 0 * a, 20: a}).report.converged
+
+
+def test_animation_for_a_key_bad_input() -> None:
+    whole = shot().animation
+    with pytest.raises(cj.InputError, match=r"key at frame 10 is an animation; give one frame of it"):
+        shot(keys={10: whole})
+    assert shot(keys={10: whole.displacements[10]}).report.converged
+
+
 def test_inverted_key_bad_input() -> None:
     body = beam()
     flipped = np.zeros((body.count, 3))

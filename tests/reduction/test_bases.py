@@ -313,3 +313,10 @@ def test_difference_helper_identity() -> None:
     """The differences above would notice a tangent that is wrong by one part in a thousand."""
     errors = central_errors(np.sin, 1.001 * np.cos(np.array([0.3])), np.array([0.3]), np.ones(1))
     assert errors.min() > 5e-4
+
+
+def test_a_number_means_modes_agreement() -> None:
+    body = beam_body((4, 1, 1))
+    np.testing.assert_array_equal(cj.reduce(body, 3).basis, cj.reduce(body, cj.modes(body, 3)).basis)
+    with pytest.raises(cj.InputError, match=r"a number of modes\) is 0"):
+        cj.reduce(body, 0)

@@ -17,8 +17,10 @@ from cajole.reduction import ReducedModel
 Array = NDArray[np.float64]
 
 # A key whose shape is off the rest shape's by less than this share of it is positions: as displacements, it would
-# blow the body up to twice its size.
-ALIKE = 0.3
+# blow the body up to about twice its size.
+ALIKE = 0.5
+# What a held vertex may be off its place, in body sizes, to be at it.
+AT_PLACE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +103,21 @@ def pose_of(body: Body, key: Key, frame: int) -> Array:
             f"the key at frame {frame} is an animation; give one frame of it, as in animation.displacements[-1]"
         )
     pose = body.checked(key.displacement, f"key at frame {frame}")
-    rest = body.vertices - body.vertices.mean(axis=0)
-    if np.linalg.norm(pose - pose.mean(axis=0) - rest) < ALIKE * np.linalg.norm(rest):
+    if _is_positions(body, pose):
         raise InputError(
             f"the key at frame {frame} looks like positions of the vertices, but keys are displacements; subtract"
             " body.vertices from it"
         )
     return pose
+
+
+def _is_positions(body: Body, pose: Array) -> bool:
+    """Whether `pose` (n, 3) has the shape of the body itself, or has held vertices at their places, far from zero."""
+    held, near = body.vertices[body.fixed], AT_PLACE * body.size
+    if np.abs(held).max(initial=0.0) > 1e3 * near and np.abs(pose[body.fixed] - held).max() <= near:
+        return True
+    rest = body.vertices - body.vertices.mean(axis=0)
+    return bool(np.linalg.norm(pose - pose.mean(axis=0) - rest) < ALIKE * np.linalg.norm(rest))
 
 
 def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
