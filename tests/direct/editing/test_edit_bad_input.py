@@ -165,7 +165,10 @@ def other_elements() -> cj.Animation:
 
 UNOPENED: dict[str, tuple[Callable[[], object], str]] = {
     "four-frames": (lambda: cj.edit(motion.trimmed(0, 4), body), r"has 4 frames, but 5 are the fewest"),
-    "no-animation": (lambda: cj.edit(motion.positions, body), r"animation must be an Animation, or have one, not ndarray"),
+    "no-animation": (
+        lambda: cj.edit(motion.positions, body),
+        r"animation must be an Animation, or have one, not ndarray",
+    ),
     "no-body": (lambda: cj.edit(motion, "beam"), r"body must be a Body.*not str"),
     "no-modes": (lambda: cj.edit(motion, body, 0), r"modes\) is 0, but must be between 1 and 216"),
     "many-modes": (lambda: cj.edit(motion, body, 217), r"modes\) is 217, but must be between 1 and 216"),
