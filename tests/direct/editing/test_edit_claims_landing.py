@@ -69,7 +69,7 @@ def test_small_drag_lands_in_four_looks_claim(degrees: int, warp: str) -> None:
 @pytest.mark.parametrize("warp", ["composition", "additive"])
 @pytest.mark.parametrize("degrees", BENDS)
 def test_far_drag_lands_claim(degrees: int, warp: str) -> None:
-    """0.15 of the length in one leap: at most four corrections as well; straight along a straight beam it would have to stretch."""
+    """0.15 of the length in one leap: four corrections as well; along a straight beam a corner does not reach."""
     motion = bending(degrees)
     editor = cj.edit(motion, long_beam(), MODES, warp=warp)
     vertex, here = tip(motion), motion.positions[14][tip(motion)]
