@@ -331,7 +331,7 @@ def test_progress_identity() -> None:
         ({"force": np.zeros((3, 3))}, r"force has shape \(3, 3\)"),
         ({"force": np.zeros((FRAMES - 1, 28, 3))}, r"force has shape \(40, 28, 3\), but \(41, 28, 3\) is needed"),
         ({"force": lambda t: np.full((28, 3), np.nan)}, r"force\(0\)\[0, 0\] is nan"),
-        ({"gravity": (0, 1)}, "acceleration has shape"),
+        ({"gravity": (0, 1)}, "gravity has shape"),
         ({"cluster": "somewhere"}, "cluster is 'somewhere'"),
     ],
 )
