@@ -122,7 +122,7 @@ def test_command_writes_page_and_report_identity(cajole, tmp_path, monkeypatch):
         return {name: entry(name, folder) for name in names}
 
     monkeypatch.setattr(pool, "make_all", makes)
-    told = cajole("demo", "--scene", "fish", "--scene", "beam", "--output", tmp_path / "demo", "--json").json
-    assert [item["name"] for item in told["items"]] == ["beam", "fish"]
+    told = cajole("demo", "--scene", "fish", "--scene", "twist", "--output", tmp_path / "demo", "--json").json
+    assert [item["name"] for item in told["items"]] == ["twist", "fish"]
     assert (tmp_path / "demo" / "index.html").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.body import BodySolid
-from cajole.direct import edit
-from cajole.dynamics import modes, pose, simulate
+from cajole.dynamics import modes, simulate
 from cajole.progress import Progress
 from cajole.scenes import Scene, scene, shots, steering
 from cajole.scenes.editing import edit_scene
@@ -29,8 +28,6 @@ FADING = 2.0
 GRAVITY = 9.81
 # the seed of the push that is shown: without control it spoils the strike clearly
 PUSHED = 10
-# the frame that is edited, halfway, and how far its tip is dragged, in body sizes
-EDITED, DRAG, EDIT_MODES = 34, (0.0, -0.1, 0.22), 60
 # one linear solve a step where the mesh is large: the demo shall take minutes on two cores
 QUICK = "bdf2"
 
@@ -99,26 +96,6 @@ def strike(progress: Progress | None) -> DemoItem:
     )
     frequencies, seconds = modes(stage.body, 3).frequencies, time.perf_counter() - started
     return DemoItem("Steered T", story, "steer", moved, staged.body(), frequencies, seconds, staged.camera)
-
-
-@item("beam")
-def beam(progress: Progress | None) -> DemoItem:
-    """A static pose, what happens when the hand lets go, and a later wish about one frame of that."""
-    stage = _Stage.of("beam", 0.9, progress)
-    tip = np.flatnonzero(stage.mesh.vertices[:, 0] > stage.mesh.bounds[1, 0] - 0.02)
-    bent = pose(stage.body, stage.weights({"tip": tip}, (0.0, 0.35, -0.55)))
-    swing = stage.shot("", start=bent)
-    editor = edit(swing.animation, stage.body, EDIT_MODES)
-    there = swing.animation.positions[EDITED][tip[0]] + stage.body.size * np.array(DRAG)
-    editor.drag(int(tip[0]), EDITED, there)
-    edited = replace(swing.animation, positions=editor.animation().positions, velocities=None)
-    missed, far = max(editor.report.missed.values()), np.linalg.norm(DRAG)
-    story = (
-        f"A hand bends the beam and lets go: pose, then simulate. Then a vertex of frame {EDITED} is dragged aside by "
-        f"{100 * far:.0f} % of the size; it lands within {100 * missed:.1g} %, and the whole motion follows."
-    )
-    seconds = time.perf_counter() - stage.started
-    return replace(swing, title="Edited beam", story=story, verb="edit", animation=edited, seconds=seconds)
 
 
 @item("twist")
