@@ -116,16 +116,6 @@ def twist(progress: Progress | None) -> DemoItem:
     return DemoItem("Twisted beam", story, "edit", shown, body, frequencies, seconds, stage.camera)
 
 
-@item("dinosaur")
-def dinosaur(progress: Progress | None) -> DemoItem:
-    """A push on both ends."""
-    stage = _Stage.of("dinosaur", 1.0, progress)
-    head, tail = stage.pushed("head", (0.0, -0.11, 0.0)), stage.pushed("tail", (0.0, 0.18, 0.03))
-    return stage.shot(
-        "A shove on the head and one on the tail, each 0.3 s long.", force=_during(0.3, head + tail), integrator=QUICK
-    )
-
-
 @item("fish")
 def fish(progress: Progress | None) -> DemoItem:
     """A kick on a body that nothing holds."""
