@@ -67,6 +67,18 @@ def test_hard_tie_spares_others_claim() -> None:
     assert max(editor.report.missed[vertex, frame] for frame in (12, 18)) < 0.02
 
 
+def test_unreachable_drag_spares_others_claim() -> None:
+    """What cannot be reached is missed itself; what is held in other frames lands all the same."""
+    body, motion = swinging()
+    vertex, editor = tip(motion), cj.edit(motion, body, 40)
+    for frame, shift in ((10, [0, 0.1, 0]), (20, [0, 0, 0.1])):
+        assert editor.drag(vertex, frame, motion.positions[frame][vertex] + shift).reached
+    landing = editor.drag(vertex, 15, motion.positions[15][vertex] + [0, 2.5 * motion.mesh.size, 0])
+    assert not landing.reached
+    assert max(editor.report.missed[vertex, frame] for frame in (10, 20)) < 1e-3 * 0.1
+    np.testing.assert_allclose(editor.constraints[vertex, 10], motion.positions[10][vertex] + [0, 0.1, 0])
+
+
 @pytest.mark.parametrize("far", [1e3, 1e200])
 def test_far_away_bad_input(far: float) -> None:
     body, motion = swinging()

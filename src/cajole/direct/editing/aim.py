@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-MOST_PASSES = 20
+MOST_LOOKS = 20
 # Growth of the damping after a step that did not help, and its fall after one that did.
 HARDER, EASIER = 8.0, 0.2
 # Damping beyond which no step helps: the target cannot be reached.
@@ -36,11 +36,6 @@ class Aim:
     jacobian: Array
     looks: list[float]
 
-    @property
-    def passes(self) -> int:
-        """How often miss was evaluated."""
-        return len(self.looks)
-
 
 def aim(
     miss: Callable[[Array], Array],
@@ -49,19 +44,22 @@ def aim(
     tolerance: float,
     lengths: Array,
     slopes: Callable[[Array], Array] | None = None,
+    *,
     steady: float = 0.0,
+    here: Array | None = None,
 ) -> Aim:
     """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
 
-    miss is infinite where x must not go. Steps are held back by the squares of x and of lengths @ x, which are as long
-    as what they move: of `steady` times that length, they must move that much to be used. slopes: the Jacobian anew,
-    asked for while what is left is much. An unreachable target ends at a bounded x close to it instead of running away.
+    here: miss(x) where it is known. miss is infinite where x must not go. Steps are held back by the squares of x and
+    of lengths @ x, which are as long as what they move: of `steady` times that length, they must move that much to be
+    used. slopes: the Jacobian anew, asked for while what is left is much. An unreachable target ends at a bounded x
+    close to it instead of running away.
     """
-    first = miss(x)
+    first = miss(x) if here is None else here
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
     even, damping = steady**2 * (lengths.T @ lengths), 0.0
-    while size > 0.0 and np.abs(now.miss).max() > tolerance and now.passes < MOST_PASSES and damping < HOPELESS:
+    while size > 0.0 and np.abs(now.miss).max() > tolerance and len(now.looks) < MOST_LOOKS and damping < HOPELESS:
         J = now.jacobian
         shift = max(damping * 1e-3, LEAST) * size**2
         step = -np.asarray(np.linalg.solve(J.T @ J + even + shift * np.eye(len(x)), J.T @ now.miss), dtype=np.float64)

@@ -126,10 +126,10 @@ class Rows:
         kernels.forward(self._L, self._live, w)
         return w[:, 0]
 
-    def colored(self, w: Array) -> Array:
-        """Targets (c,) of whitened ones, of which later ones follow earlier ones as S wants it."""
-        L = np.tril(self._L[: self._count, : self._count])
-        return (L @ np.where(self._live[: self._count], w, 0.0)) / self._scale[: self._count]
+    def colored(self, w: Array, rows: Index) -> Array:
+        """Targets (k,) of some rows by the whitened ones (c,) of all: later ones follow earlier ones as S wants it."""
+        known = np.where(self._live[: self._count], w, 0.0)
+        return np.array([self._L[j, : j + 1] @ known[: j + 1] for j in rows]) / self._scale[rows]
 
     def multipliers_of(self, w: Array) -> Array:
         """μ (c, q) of whitened targets (c, q): never larger than their energy asks for, however alike rows are."""

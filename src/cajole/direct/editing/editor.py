@@ -14,7 +14,7 @@ from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
 from cajole.direct.editing.holds import Hold, Key, depth, orthonormal
-from cajole.direct.editing.landing import REACHED, Grip, Landing, meet_all, misses, scales
+from cajole.direct.editing.landing import REACHED, Grip, Landing, meet_all, missed, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.report import EditReport, Options
 from cajole.direct.editing.spacetime import Settings, changing
@@ -219,7 +219,7 @@ class Editor:
     def report(self) -> EditReport:
         """How well everything held is where it belongs, after all that acts on it."""
         holds = [held.hold for held in self._now.held.values()]
-        off = {hold.key: self._off(hold) / self.subject.size for hold in holds}
+        off = {key: far / self.subject.size for key, far in self._off().items()}
         far = float(scales(self.subject, holds).max(initial=0.0)) / self.subject.size
         touching = self.subject.touching
         kept = 0 if touching is None else len(touching)
@@ -298,25 +298,30 @@ class Editor:
             return self._hand.change()
         return self._ledger.change(frame)
 
-    def _off(self, hold: Hold) -> float:
-        return float(np.linalg.norm(misses(self.subject, [hold], self._change(hold.frame))))
+    def _off(self) -> dict[Key, float]:
+        """[m] how far everything held is from its place."""
+        holds, rows = [held.hold for held in self._now.held.values()], self._ledger.rows
+        if not holds:
+            return {}
+        with blas_threads():
+            found = missed(self.subject, rows, rows.multipliers(), holds)
+        return {hold.key: float(np.linalg.norm(miss)) for hold, miss in zip(holds, found)}
 
     def _missed(self) -> float:
-        holds = [held.hold for held in self._now.held.values()]
-        far = scales(self.subject, holds)
-        return max((self._off(hold) / float(unit) for hold, unit in zip(holds, far)), default=0.0)
+        far = scales(self.subject, [held.hold for held in self._now.held.values()])
+        return max((off / float(unit) for off, unit in zip(self._off().values(), far)), default=0.0)
 
     def _settle(self, apart: Sequence[Key] = ()) -> float:
         """Make all held vertices land, but those that stay apart; the largest miss as a share of what was asked for."""
+        left, keys = self._missed(), [key for key in self._now.held if key not in apart]
+        if left <= REACHED or not keys:
+            return left
+        holds, mine = [self._now.held[key].hold for key in keys], [self._ledger.mine(key) for key in keys]
         with blas_threads():
-            missed = self._missed()
-            keys = [key for key in self._now.held if key not in apart]
-            if missed > REACHED and keys:
-                mine = [self._ledger.mine(key) for key in keys]
-                holds = [self._now.held[key].hold for key in keys]
-                self.carry(holds, meet_all(self.subject, self._ledger.rows, holds, mine))
-                missed = self._missed()
-            return missed
+            targets = meet_all(self.subject, self._ledger.rows, holds, mine)
+        every = np.concatenate([self._ledger.mine(key) for key in self._now.held])
+        self.carry([held.hold for held in self._now.held.values()], targets[every])
+        return self._missed()
 
     def _become(self, state: State) -> None:
         before = self._now

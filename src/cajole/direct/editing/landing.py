@@ -68,8 +68,8 @@ class Landing:
 
 def asked(subject: Subject, hold: Hold) -> Array:
     """(3,) [m] the change that would bring a vertex to its target, of which a hold asks for its directions alone."""
-    given = subject.given(hold.frame)
-    return hold.target - (given[hold.vertex] if hold.other < 0 else given[hold.vertex] - given[hold.other])
+    there = subject.place(hold.frame, hold.vertex)
+    return hold.target - (there if hold.other < 0 else there - subject.place(hold.frame, hold.other))
 
 
 def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
@@ -89,6 +89,20 @@ def misses(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
         there = moved - next(others) if hold.other >= 0 else moved
         out.append(hold.directions @ (turn @ there - asked(subject, hold)))
     return np.concatenate(out)
+
+
+def missed(subject: Subject, rows: Rows, multipliers: Array, holds: Sequence[Hold]) -> list[Array]:
+    """For each of the holds, of any frames, how far its rows are from what it asks for."""
+    frames = sorted({hold.frame for hold in holds})
+    out: list[Array] = [np.empty(0)] * len(holds)
+    z = np.stack([rows.change(frame, multipliers) for frame in frames], axis=1)
+    for frame, change in zip(frames, subject.fields(z)):
+        at = [k for k, hold in enumerate(holds) if hold.frame == frame]
+        found = misses(subject, [holds[k] for k in at], change)
+        ends = np.cumsum([len(holds[k].directions) for k in at])
+        for k, part in zip(at, np.split(found, ends[:-1])):
+            out[k] = part
+    return out
 
 
 class Grip:
@@ -116,7 +130,7 @@ class Grip:
     def linear(self) -> Array:
         """The targets of the holds' rows, which are the last ones: others keep theirs."""
         self._w[self._mine] = self.y
-        return self._rows.colored(self._w)[self._mine]
+        return self._rows.colored(self._w, self._mine)
 
     def change(self, y: Array) -> Array:
         """(n, 3) the linear change of the frame."""
@@ -142,10 +156,11 @@ class Grip:
         asked_for = float(scales(self.subject, holds).max())
         tolerance = LANDED * asked_for
         self._bound = max(BOUND * asked_for, GROWN * float(np.abs(self.change(self.y)).max()))
-        far = float(np.abs(self.miss(self.y)).max()) > FAR * self.subject.size
+        here = self.miss(self.y)
+        far = float(np.abs(here).max()) > FAR * self.subject.size
         if self._jacobian is None:
             self._jacobian = self.slopes(self.y)
-        found = self._aimed(self.y, self._jacobian, tolerance, far)
+        found = self._aimed(here, tolerance, far)
         if np.abs(found.miss).max() > NEAR * tolerance and far:
             again = self._stepwise(self.y, tolerance)
             again.looks = found.looks + again.looks
@@ -153,27 +168,34 @@ class Grip:
         self.y, self._jacobian = found.x, found.jacobian
         return found
 
-    def _aimed(self, y: Array, jacobian: Array, tolerance: float, far: bool) -> Aim:
-        slopes = self.slopes if far and len(y) <= FEW else None
-        if len(y) > 3:
-            found = aim(self.miss, y, jacobian, tolerance, self._lengths, slopes, STEADY)
-            for _ in range(ATTEMPTS):
-                if np.abs(found.miss).max() <= REACHED / LANDED * tolerance:
-                    return found
-                left = float(np.linalg.norm(found.miss))
-                found = aim(self.miss, found.x, self.slopes(found.x), tolerance, self._lengths, slopes, STEADY)
-                if np.linalg.norm(found.miss) > WORTH * left:
-                    break
-        found = aim(self.miss, y, jacobian, tolerance, self._lengths, slopes)
+    def _aimed(self, here: Array, tolerance: float, far: bool) -> Aim:
+        """By strong directions first where there are several vertices, and by all where those do not do."""
+        if len(self.y) <= 3:
+            return self._tried(here, tolerance, far, 0.0, NEAR * tolerance)
+        enough = REACHED / LANDED * tolerance
+        found = self._tried(here, tolerance, far, STEADY, enough)
+        if np.abs(found.miss).max() <= enough:
+            return found
+        again = self._tried(here, tolerance, far, 0.0, NEAR * tolerance)
+        again.looks = found.looks + again.looks[1:]
+        return again
+
+    def _tried(self, here: Array, tolerance: float, far: bool, steady: float, enough: float) -> Aim:
+        """With what was learned, and where that misleads with differences taken anew, as long as it is worth it."""
+        slopes = self.slopes if far and len(self.y) <= FEW else None
+        J = self._jacobian if self._jacobian is not None else self.slopes(self.y)
+        found = aim(self.miss, self.y, J, tolerance, self._lengths, slopes, steady=steady, here=here)
+        looks = found.looks
         for _ in range(ATTEMPTS):
             left = float(np.linalg.norm(found.miss))
-            if np.abs(found.miss).max() <= NEAR * tolerance:
+            if np.abs(found.miss).max() <= enough:
                 break
-            again = aim(self.miss, found.x, self.slopes(found.x), tolerance, self._lengths)
-            again.looks = found.looks + again.looks[1:]
-            found = again
+            fresh = self.slopes(found.x)
+            found = aim(self.miss, found.x, fresh, tolerance, self._lengths, slopes, steady=steady, here=found.miss)
+            looks = looks + found.looks[1:]
             if np.linalg.norm(found.miss) > WORTH * left:
                 break
+        found.looks = looks
         return found
 
     def _stepwise(self, y: Array, tolerance: float) -> Aim:
@@ -195,30 +217,27 @@ class Grip:
 
 
 def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[Index]) -> Array:
-    """The linear targets of the rows `mine` of holds of any frames that bring these where they belong."""
-    frames = sorted({hold.frame for hold in holds})
-    at = {frame: [k for k, hold in enumerate(holds) if hold.frame == frame] for frame in frames}
-    every = np.concatenate(list(mine))
-    # the unknowns are the rows of the holds one after another; those of a frame among them
-    starts = np.concatenate([[0], np.cumsum([len(rows_of) for rows_of in mine])])
-    among = {frame: np.concatenate([np.arange(starts[k], starts[k + 1]) for k in at[frame]]) for frame in frames}
-    unit, w = np.repeat(scales(subject, holds), [len(rows_of) for rows_of in mine]), rows.whitened(rows.targets)
+    """Targets (c,) of all rows that bring holds of any frames, with rows `mine`, where they belong.
+
+    Rows of others keep their share of the energy, and follow with their targets.
+    """
+    every, counts = np.concatenate(list(mine)), [len(rows_of) for rows_of in mine]
+    # the unknowns are the rows of the holds one after another; those of a hold among them
+    parts = np.split(np.arange(len(every)), np.cumsum(counts)[:-1])
+    unit, w = np.repeat(scales(subject, holds), counts), rows.whitened(rows.targets)
     J = np.zeros((len(every), len(every)))
-    for frame in frames:
-        here = among[frame]
-        grip = Grip(subject, rows, [holds[k] for k in at[frame]], every[here])
+    for frame in {hold.frame for hold in holds}:
+        at = [k for k, hold in enumerate(holds) if hold.frame == frame]
+        here = np.concatenate([parts[k] for k in at])
+        grip = Grip(subject, rows, [holds[k] for k in at], every[here])
         # by the targets of a frame's own rows alone; how whitened ones move those of all frames is known
         J[np.ix_(here, here)] = np.linalg.solve(rows.factor(every[here]).T, grip.slopes(grip.y).T).T
-    lengths = rows.factor(every)
-    J = (J / unit[:, None]) @ lengths
+    lengths = rows.factor(every) / unit[:, None]
+    J = J @ rows.factor(every) / unit[:, None]
 
     def miss(y: Array) -> Array:
         w[every] = y
-        multipliers, out = rows.multipliers_of(w[:, None])[:, 0], np.empty(len(y))
-        z = np.stack([rows.change(frame, multipliers) for frame in frames], axis=1)
-        for frame, change in zip(frames, subject.fields(z)):
-            out[among[frame]] = misses(subject, [holds[k] for k in at[frame]], change)
-        return out / unit
+        return np.concatenate(missed(subject, rows, rows.multipliers_of(w[:, None])[:, 0], holds)) / unit
 
-    w[every] = aim(miss, w[every].copy(), J, LANDED, lengths / unit[:, None]).x
-    return rows.colored(w)[every]
+    w[every] = aim(miss, w[every].copy(), J, LANDED, lengths).x
+    return rows.colored(w, np.arange(len(rows)))

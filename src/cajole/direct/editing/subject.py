@@ -57,6 +57,10 @@ class Subject:
         """(n, 3) [m] where the input has its vertices."""
         return np.asarray(self.animation.positions[frame], dtype=np.float64)
 
+    def place(self, frame: int, vertex: int) -> Array:
+        """(3,) [m] where the input has a vertex."""
+        return np.asarray(self.animation.positions[frame, vertex], dtype=np.float64)
+
     def weights(self, vertex: int, other: int = -1) -> Array:
         """(3, r) rows of the modes at a vertex, or of a vertex less those of another; zero where nothing moves it."""
         rows = np.zeros((3, self.shapes.shape[1]))
