@@ -1,7 +1,7 @@
 """Bodies: meshes with material, fixed vertices and damping; full-space physics with exact derivatives."""
 
 from cajole.body.around import BodyAround, body_around
-from cajole.body.base import Body, dofs_of
+from cajole.body.base import EARTH_GRAVITY, Body, dofs_of
 from cajole.body.files import read_body
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.shell import BodyShell
@@ -9,6 +9,7 @@ from cajole.body.solid import BodySolid
 from cajole.body.springs import BodySprings
 
 __all__ = [
+    "EARTH_GRAVITY",
     "Body",
     "BodyAround",
     "BodyShell",

@@ -22,7 +22,8 @@ from cajole.mesh import MeshTet, MeshTri
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-GRAVITY = (0.0, 0.0, -9.81)
+# [m/s²] what bodies weigh by; reports and pushes count in body weights
+EARTH_GRAVITY = 9.81
 # [m] what is larger was likely drawn in millimetres
 LARGE = 100.0
 
@@ -148,7 +149,7 @@ class Body(ABC):
         other.fixed = fixed_vertices(fixed, self.count)
         return other
 
-    def gravity(self, acceleration: ArrayLike = GRAVITY) -> Array:
+    def gravity(self, acceleration: ArrayLike = EARTH_GRAVITY) -> Array:
         """Weight of each vertex (n, 3) [N] under an acceleration (3,) [m/s²], or a number, which is down (-z)."""
         return self.vertex_masses[:, None] * _acceleration(acceleration)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.animation import Contacts
-from cajole.body import Body
+from cajole.body import EARTH_GRAVITY, Body
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.dynamics.obstacles import Obstacle, Points
 from cajole.errors import InputError
@@ -22,7 +22,6 @@ Touched = tuple[Index, Array, NDArray[np.str_]]
 
 # A body whose weight rests on this share of its surface sinks in by that share of its size.
 FOOT, SINK = 0.02, 1e-3
-GRAVITY = 9.81
 # friction has half its strength at 0.6 of this share of √(g L), below which a vertex counts as sticking
 SLOW = 1e-3
 # a body that starts deeper inside than this share of its size would be shot out
@@ -42,11 +41,11 @@ class Touch:
         self._carriers, self._stride = (points.corners, points.weights, points.areas), body.pattern.stride
         self._gauge = obstacle.gauge(points)
         self._load, self._along = np.zeros(len(points.rest)), np.zeros((len(points.rest), 3))
-        size, weight = body.size, GRAVITY * body.total_mass
+        size, weight = body.size, EARTH_GRAVITY * body.total_mass
         usual = weight / (FOOT * float(points.areas.sum()) * SINK * size)
         self.stiffness = usual if obstacle.stiffness is None else obstacle.stiffness
-        self.slow = SLOW * np.sqrt(GRAVITY * size)
-        rates = obstacle.damping / np.sqrt(GRAVITY * size), obstacle.friction, self.slow
+        self.slow = SLOW * np.sqrt(EARTH_GRAVITY * size)
+        rates = obstacle.damping / np.sqrt(EARTH_GRAVITY * size), obstacle.friction, self.slow
         self._normal = self.stiffness, obstacle.margin
         self._lagged = self._load, self._along, *rates
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from cajole.body import BodySolid, MaterialStVK
+from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK
 from cajole.checks import count, one_of, positive
 from cajole.direct import Shot, fit_poses, keyframe
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
@@ -97,7 +97,7 @@ def _blown(body: BodySolid, made: Scene, bloom: str, sideways: Floats) -> Floats
     parts = np.concatenate([made.parts[bloom], made.parts[f"{bloom} disc"], made.parts[f"{bloom} calyx"]])
     load = np.zeros((body.count, 3))
     share = body.vertex_masses[parts] / body.vertex_masses[parts].sum()
-    load[parts, :2] = 9.81 * body.total_mass * share[:, None] * sideways
+    load[parts, :2] = EARTH_GRAVITY * body.total_mass * share[:, None] * sideways
     return load
 
 
@@ -122,7 +122,7 @@ def _balanced(body: BodySolid, profile: Floats) -> Floats:
     load[:, 1] = body.vertex_masses * profile
     rigid = body.rigid_motions()
     load -= (body.mass @ (rigid @ (rigid.T @ load.ravel()))).reshape(-1, 3)
-    return load * (9.81 * body.total_mass / np.abs(load).sum())
+    return load * (EARTH_GRAVITY * body.total_mass / np.abs(load).sum())
 
 
 def dinosaur_step(

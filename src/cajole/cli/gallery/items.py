@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
-from cajole.body import BodySolid
+from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.dynamics import modes, simulate
 from cajole.progress import Progress
 from cajole.scenes import Scene, scene, shots, steering
@@ -25,7 +25,6 @@ Force = Callable[[float], Array]
 FPS, FRAMES = 32.0, 69
 # mass damping [1/s]: a swing fades to a tenth within the loop's two seconds, so that it closes
 FADING = 2.0
-GRAVITY = 9.81
 # the seed of the push that is shown: without control it spoils the strike clearly
 PUSHED = 10
 # one linear solve a step where the mesh is large: the demo shall take minutes on two cores
@@ -135,7 +134,7 @@ def bridge(progress: Progress | None) -> DemoItem:
     masses = stage.body.vertex_masses[:, None]
 
     def quake(t: float) -> Array:
-        shape = np.sin(np.pi * min(t / 1.2, 1.0)) * GRAVITY
+        shape = np.sin(np.pi * min(t / 1.2, 1.0)) * EARTH_GRAVITY
         across, up = 0.9 * np.sin(2 * np.pi * 1.1 * t), 0.5 * np.sin(2 * np.pi * 1.6 * t)
         return -masses * shape * np.array([0.0, across, up])
 
@@ -171,7 +170,7 @@ class _Stage:
         (vertices,) = part.values()
         masses = self.body.vertex_masses[vertices]
         force = np.zeros((self.body.count, 3))
-        force[vertices] = (masses / masses.sum())[:, None] * np.array(share) * self.body.total_mass * GRAVITY
+        force[vertices] = (masses / masses.sum())[:, None] * np.array(share) * self.body.total_mass * EARTH_GRAVITY
         return force
 
     def pushed(self, part: str, share: tuple[float, float, float]) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.body import EARTH_GRAVITY
 from cajole.direct.keyframing.keys import key_error
 from cajole.direct.keyframing.newton import Outcome
 from cajole.direct.keyframing.search import Found
@@ -19,7 +20,6 @@ from cajole.reduction.offset import lift_velocity, project_velocity
 
 Array = NDArray[np.float64]
 
-EARTH = 9.81  # reports speak in body weights
 # Body weights of added force beyond which keys are hardly what was meant.
 MANY_WEIGHTS = 100.0
 
@@ -159,7 +159,7 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, h: f
     return KeyframeReport(
         keys=tuple(keys),
         errors=tuple(key_error(model, key, states[frame]) for frame, key in keys.items()),
-        gentleness=np.linalg.norm(controls, axis=1) / (np.sqrt(model.body.total_mass) * EARTH),
+        gentleness=np.linalg.norm(controls, axis=1) / (np.sqrt(model.body.total_mass) * EARTH_GRAVITY),
         cost=outcome.cost,
         iterations=outcome.iterations + (0 if found.soft is None else found.soft.iterations),
         converged=outcome.converged,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.body import Body
-from cajole.direct.keyframing.shot import EARTH, Shot
+from cajole.body import EARTH_GRAVITY, Body
+from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering import kernels
 from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel
@@ -167,7 +167,7 @@ def in_sizes(model: ReducedModel, distance: ArrayLike) -> Array:
 
 def weight(model: ReducedModel) -> float:
     """The body's weight in the unit of reduced forces, √m g."""
-    return float(np.sqrt(model.body.total_mass) * EARTH)
+    return float(np.sqrt(model.body.total_mass) * EARTH_GRAVITY)
 
 
 def of_shot(shot: Shot) -> Reference:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import Body
-from cajole.direct.keyframing.shot import EARTH
+from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.motion import Force
 from cajole.dynamics import State, modes, simulate
@@ -142,13 +141,13 @@ class Course:
         """The greatest Σ|f_i| [N] over the frames; the weight where there is no force."""
         rows = (self.force(frame, 0) for frame in range(self.centre.frames))
         greatest = max(float(np.linalg.norm(row, axis=1).sum()) if row is not None else 0.0 for row in rows)
-        return greatest or self.body.total_mass * EARTH
+        return greatest or self.body.total_mass * EARTH_GRAVITY
 
     def fastest(self, duration: float) -> float:
         """The greatest √(vᵀMv) over the frames; where it stands still, what its weight gives it in `duration`."""
         rates = (self.state(frame)[1].ravel() for frame in range(self.centre.frames))
         greatest = max(mass_norm(self.body, rate) for rate in rates)
-        return greatest or float(np.sqrt(self.body.total_mass)) * EARTH * duration
+        return greatest or float(np.sqrt(self.body.total_mass)) * EARTH_GRAVITY * duration
 
 
 @dataclass(frozen=True)

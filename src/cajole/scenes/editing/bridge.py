@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cajole.animation import Animation
-from cajole.body import BodySolid
+from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.checks import real_array
 from cajole.dynamics import simulate
 from cajole.errors import InputError
@@ -26,7 +26,6 @@ from cajole.scenes.editing.staging import EditScene, Move, kept_positions
 from cajole.scenes.sdf import Floats, Ints
 
 FRAMES, FPS, MODES = 240, 30.0, 1000
-GRAVITY = 9.81
 # mass damping [1/s]: what one gust began has faded when the next ones shake
 FADING = 0.4
 # linearly implicit, twice a frame: 90 s for the whole storm, no tet below 0.7 of its volume
@@ -176,7 +175,7 @@ def storm(body: BodySolid) -> Callable[[float], Floats]:
     """The force (n, 3) [N] of all gusts at a time [s]."""
     x, y = body.vertices[:, 0], body.vertices[:, 1]
     across, up = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-    weight = GRAVITY * body.vertex_masses[:, None]
+    weight = EARTH_GRAVITY * body.vertex_masses[:, None]
     middle = np.cos(0.5 * np.pi * np.clip(x / TOWER, -1.0, 1.0))[:, None]
     halves = np.sin(0.5 * np.pi * np.clip(x / TOWER, -2.0, 2.0))[:, None]
     patterns = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cajole.animation import Animation
-from cajole.body import BodyShell, BodySprings, MaterialShell
+from cajole.body import EARTH_GRAVITY, BodyShell, BodySprings, MaterialShell
 from cajole.body.springs import cloth_springs
 from cajole.dynamics import simulate
 from cajole.mesh import MeshTri, Skin, grid_triangles
@@ -29,7 +29,7 @@ RINGS, DEPTH = 10, 0.035
 AREAL, SPRINGS, DRAG, CLAMP = 0.25, (900.0, 250.0, 6.0, 3.0), 0.02, 0.05
 # the cloth settles for this many frames before the first one that counts
 SETTLING = 60
-INTEGRATOR, GRAVITY = "bdf2", (0.0, 0.0, -9.81)
+INTEGRATOR = "bdf2"
 # gusts: start and stop [s], strength [weights], phase along the curtain [1/m] and beat [Hz]
 GUSTS = (
     (-0.8, 0.8, 0.75, 0.5, 0.0),
@@ -121,7 +121,7 @@ def wind(cloth: BodySprings) -> Callable[[float], Floats]:
     """Gusts (n, 3) [N] across the curtain at a time [s] from its first frame: they swell, fade and run along it."""
     x, z = cloth.vertices[:, 0], cloth.vertices[:, 2]
     # the rod shelters the upper part
-    exposed = 9.81 * cloth.masses * (0.25 + 0.75 * (TOP - z) / HEIGHT)
+    exposed = EARTH_GRAVITY * cloth.masses * (0.25 + 0.75 * (TOP - z) / HEIGHT)
 
     def force(t: float) -> Floats:
         total = np.zeros((len(x), 3))
@@ -139,8 +139,8 @@ def wind(cloth: BodySprings) -> Callable[[float], Floats]:
 def _blown(cloth: BodySprings, progress: Progress | None) -> Floats:
     blowing, still = wind(cloth), SETTLING / FPS
     film = simulate(
-        cloth, FRAMES + SETTLING, 1 / FPS, force=lambda t: blowing(t - still), gravity=GRAVITY, integrator=INTEGRATOR,
-        progress=progress,
+        cloth, FRAMES + SETTLING, 1 / FPS, force=lambda t: blowing(t - still), gravity=EARTH_GRAVITY,
+        integrator=INTEGRATOR, progress=progress,
     )  # fmt: skip
     return np.asarray(film.positions[SETTLING:])
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation, find_contacts
-from cajole.body import BodySolid, MaterialStVK
+from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK
 from cajole.checks import count
 from cajole.dynamics import ObstacleMesh, State, simulate
 from cajole.mesh import ClosestPoints, MeshTri, box_tets, embed
@@ -27,7 +27,6 @@ from cajole.scenes.sdf import Floats
 FRAMES, FPS, MODES = 600, 60.0, 500
 # of the body that is edited, and of the cage that is simulated
 TETS, CAGE = 48_000, 2200
-GRAVITY = (0.0, 0.0, -9.81)
 # steps, and the height and depth of each [m]; half the width, the landing above, the floor below and what is under it
 STEPS, RISE, TREAD = 20, 0.6, 0.9
 HALF, LANDING, FLOOR, UNDER = 9.0, 6.0, 30.0, 1.0
@@ -129,7 +128,7 @@ def tumbled(body: BodySolid, surface: MeshTri, frames: int, *, progress: Progres
     arms = Rotation.from_euler("xyz", TURNED, degrees=True).apply(arms)
     start = State(arms + np.asarray(MIDDLE) - body.vertices, np.asarray(VELOCITY) + np.cross(SPIN, arms))
     made = simulate(
-        body, frames, 1 / FPS, gravity=GRAVITY, start=start, obstacles=nested_steps(), surface=surface,
+        body, frames, 1 / FPS, gravity=EARTH_GRAVITY, start=start, obstacles=nested_steps(), surface=surface,
         integrator=INTEGRATOR, substeps=SUBSTEPS, progress=progress,
     )  # fmt: skip
     return np.asarray(made.positions)

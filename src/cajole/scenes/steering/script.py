@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from cajole.animation import Animation
-from cajole.body import BodySolid
+from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.checks import count
 from cajole.direct import Push
 from cajole.direct.steering.sampling import sampled_basis
@@ -22,7 +22,6 @@ from cajole.storage import cache_load, cache_store, content_hash
 KIND = "motions"
 # Raised when motions or bases are made in another way, so that older ones are not read back.
 VERSION = 1
-GRAVITY = 9.81
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class Script:
 def spread(body: BodySolid, vertices: Ints, share: Sequence[float]) -> Floats:
     """A force (n, 3) [N] on `vertices`, spread by mass; share (3,) in body weights."""
     load, masses = np.zeros((body.count, 3)), body.vertex_masses[vertices]
-    load[vertices] = GRAVITY * body.total_mass * (masses / masses.sum())[:, None] * np.asarray(share)
+    load[vertices] = EARTH_GRAVITY * body.total_mass * (masses / masses.sum())[:, None] * np.asarray(share)
     return load
 
 
@@ -109,6 +108,6 @@ class Mischief:
         """The same push for the same seed."""
         random = np.random.default_rng(count(seed, "seed", least=0))
         direction = random.standard_normal(3)
-        force = self.strength * GRAVITY * self.body.total_mass * direction / np.linalg.norm(direction)
+        force = self.strength * EARTH_GRAVITY * self.body.total_mass * direction / np.linalg.norm(direction)
         x, y, z = force.tolist()
         return Push(int(random.choice(self.vertices)), (x, y, z), float(random.uniform(*self.times)), self.duration)

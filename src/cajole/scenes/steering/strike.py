@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
-from cajole.body import BodySolid
+from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.direct import Controller, Push, Reference, steer
 from cajole.direct import reference as referred
 from cajole.direct.steering.controller import Run
@@ -17,7 +17,7 @@ from cajole.reduction import reduce
 from cajole.reduction.offset import lift_velocity
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.sdf import Floats, Ints
-from cajole.scenes.steering.script import GRAVITY, Mischief, Script, filmed, spread, tunnel
+from cajole.scenes.steering.script import Mischief, Script, filmed, spread, tunnel
 
 STEPS, DT, SIZE = 501, 0.01, 24
 # disturbed runs that the basis is taken from
@@ -51,7 +51,7 @@ class Ball:
         hook = self.centre + [0.0, 0.0, STRING]
         x, v, path = self.centre.copy(), np.zeros(3), np.empty((len(positions), 3))
         for frame, (ends, speeds) in enumerate(zip(positions, velocities)):
-            v = v + DT * np.array([0.0, 0.0, -GRAVITY])
+            v = v + DT * np.array([0.0, 0.0, -EARTH_GRAVITY])
             x, v = _hung(hook, x + DT * v, v)
             away = np.linalg.norm(x - ends, axis=1)
             at = int(away.argmin())
