@@ -113,7 +113,7 @@ def test_picture_identity(cajole, beam, tmp_path):
         (["--integrator", "verlet"], "must be one of"),
         (["--frames", "0"], "frames is 0"),
         (["--output", "x.docx"], "cannot write .docx"),
-        (["--tets", "100"], "--tets is for scenes"),
+        (["--tets", "100"], "tets is for scenes"),
     ],
 )
 def test_simulate_bad_input(cajole, beam, words, message):
@@ -161,12 +161,12 @@ def test_scale_up_and_notes(cajole, tmp_path):
     told = cajole(*words, "--json").json["notes"]
     assert "is the mesh in millimetres? its size is" in told[-1]
     assert "times the volume" in told[0]
-    assert "thin parts are one cell (1.7e+02 m) thick; raise --cells" in told[0]
+    assert "thin parts are one cell (1.7e+02 m) thick; raise cells" in told[0]
     small = cajole(*words, "--scale", "0.001", "--up", "y", "--json", "-o", tmp_path / "plate.npz").json["notes"]
     assert len(small) == 1
     assert np.ptp(cj.read_animation(tmp_path / "plate.npz").positions[0], axis=0)[2] > 0.9, "it lies on its side"
     assert "thin parts" in " ".join(cajole(*words).out.split())
-    assert "--scale and --up are for files" in cajole("modes", "beam", "--scale", 2).err
+    assert "scale and up are for files" in cajole("modes", "beam", "--scale", 2).err
 
 
 def test_unused_vertices_are_dropped_and_told(cajole, tmp_path):

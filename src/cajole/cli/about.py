@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
+    from cajole.scenes import Subject
 
 
 def about(subject: Subject, body: BodySolid) -> dict[str, Any]:

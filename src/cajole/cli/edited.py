@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from cajole.animation import Animation, Contacts, find_contacts
 from cajole.body import BodyShell, BodySolid, MaterialShell, MaterialStVK, body_around
 from cajole.cli.options import ABOUT_BODY, Asked
-from cajole.cli.selection import select
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.progress import Progress
+from cajole.scenes import select
 
 Indices = NDArray[np.int64]
 

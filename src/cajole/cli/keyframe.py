@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
     from cajole.direct import Shot
     from cajole.progress import Progress
+    from cajole.scenes import Subject
 
     Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cajole.animation import Animation
-    from cajole.cli.subject import Subject
     from cajole.dynamics import Modes
+    from cajole.scenes import Subject
 
 # one period of a mode: enough frames to look smooth at any speed, and the share of the body's size it moves
 FRAMES, AMPLITUDE = 48, 0.08

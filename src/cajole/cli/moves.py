@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.animation import Animation
 from cajole.cli.numbers import number, vector
-from cajole.cli.selection import select
 from cajole.direct import Editor
 from cajole.errors import FileError, InputError
+from cajole.scenes import select
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from cajole.cli.subject import Subject
     from cajole.progress import Progress
+    from cajole.scenes import Subject
 
 BODY, MATERIAL = "The body", "Its material"
 
@@ -93,12 +93,14 @@ class Asked:
 
     def subject(self, progress: Progress) -> Subject:
         """The scene or file, held and made as asked."""
-        from cajole.cli.subject import load
+        from cajole.cli.numbers import pair
+        from cajole.scenes import load_subject
 
-        found = load(
+        damping = None if self.damping is None else pair(self.damping, "--damping")
+        found = load_subject(
             self.source, tets=self.tets, cells=self.cells, scale=self.scale, up=self.up, progress=progress
-        ).held(self.fixed or [])
-        return found.made_of(self.young, self.poisson, self.density).damped(self.damping)
+        )
+        return found.held(self.fixed or []).made_of(self.young, self.poisson, self.density).damped(damping)
 
 
 def of_body(*, damped: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
     from cajole.progress import Progress
+    from cajole.scenes import Subject
 
 
 @options.of_body(damped=False)

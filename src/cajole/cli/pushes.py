@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cajole.body import Body
 from cajole.cli.numbers import number, seconds, vector
-from cajole.cli.subject import Subject
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
+from cajole.scenes import Subject
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from cajole.cli.output import Json, answer, facts, working, written
 if TYPE_CHECKING:
     from cajole.animation import Animation
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
+    from cajole.scenes import Subject
 
 
 @options.of_body()

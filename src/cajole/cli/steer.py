@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from cajole.animation import Animation
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
     from cajole.direct import Controller, Run
     from cajole.direct.steering.disturbances import Disturbance
     from cajole.progress import Progress
+    from cajole.scenes import Subject
 
 # Of the rest shape, held when no motion is given.
 FRAMES, DT = 121, "1/60"

@@ -9,8 +9,8 @@ from cajole.cli.output import written
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
-    from cajole.cli.subject import Subject
     from cajole.direct import Controller, Run
+    from cajole.scenes import Subject
 
 
 def described(

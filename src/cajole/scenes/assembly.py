@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cajole.body import BodySolid
 
 KIND = "scenes"
+# files of this folder that no scene is made by
+BYSTANDERS = ("__init__.py", "selection.py", "shots.py", "subject.py")
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,7 @@ def _assembled(recipe: Recipe, arrays: Mapping[str, NDArray[Any]]) -> Scene:
 def _version() -> str:
     """A digest of the sources that make scenes: whatever changes in them makes new ones."""
     try:
-        files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.name != "shots.py")
+        files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.name not in BYSTANDERS)
         sources = [path.read_text(encoding="utf-8") for path in files]
     except OSError:
         sources = []

@@ -1,4 +1,4 @@
-"""WHERE on the command line: parts, numbers, regions and .bou files, each as vertex indices."""
+"""Where, as text: parts, numbers, regions and .bou files, each as vertex indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SCENE|FILE on the command line: a body with everything needed to move it and to show it."""
+"""A scene by name, or a mesh file: a body with everything needed to move it and to show it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.body import BodySolid, MaterialStVK
 from cajole.body.base import LARGE
-from cajole.cli.numbers import pair
-from cajole.cli.selection import select
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin, embed, read_mesh, read_veg, voxelise
 from cajole.mesh.closest import has_inside
 from cajole.mesh.files import READERS, placed
 from cajole.progress import Progress
-from cajole.scenes import scene, scene_names
+from cajole.scenes.assembly import scene, scene_names
+from cajole.scenes.selection import select
 
 Indices = NDArray[np.int64]
 
@@ -49,7 +48,7 @@ class Subject:
     notes: tuple[str, ...] = ()
 
     def selected(self, text: str) -> Indices:
-        """The vertices that a selection on the command line means."""
+        """The vertices that a selection means, as `select` reads it."""
         return select(text, self.mesh, self.parts)
 
     def held(self, texts: list[str]) -> Subject:
@@ -66,9 +65,9 @@ class Subject:
                 material[:, column] = value
         return replace(self, material=material)
 
-    def damped(self, text: str | None) -> Subject:
-        """The same, with "ALPHA,BETA" in place of its own damping."""
-        return self if text is None else replace(self, damping=pair(text, "--damping"))
+    def damped(self, damping: tuple[float, float] | None) -> Subject:
+        """The same, with alpha [1/s] and beta [s] in place of its own damping; None keeps its own."""
+        return self if damping is None else replace(self, damping=damping)
 
     def body(self) -> BodySolid:
         """The solid of the library."""
@@ -82,8 +81,8 @@ class Subject:
         return replace(animation, skin=self.skin, name=self.name)
 
 
-def load(
-    text: str,
+def load_subject(
+    source: str,
     *,
     tets: int | None = None,
     cells: int = 24,
@@ -93,20 +92,20 @@ def load(
 ) -> Subject:
     """A built-in scene by name, or a mesh file; a surface is filled with tets, `cells` along its longest side.
 
-    scale, up: of a file, as for `read_mesh`.
+    tets: of a scene, about how many; scale, up: of a file, as for `read_mesh`.
+    Raises InputError for what is neither, or an option of the other; FileError for a file that cannot be read.
     """
-    if text in scene_names():
+    if source in scene_names():
         if scale != 1.0 or up != "z":
-            raise InputError(f"--scale and --up are for files; {text} is in metres, with z up")
-        return _of_scene(text, tets, progress)
-    path = Path(text)
+            raise InputError(f"scale and up are for files; {source} is in metres, with z up")
+        return _of_scene(source, tets, progress)
+    path = Path(source)
     if path.suffix.lower() not in READERS:
         raise InputError(
-            f"{text!r} is neither a scene ({', '.join(scene_names())}) nor a mesh file ({' '.join(READERS)}); "
-            "run cajole scenes for the list"
+            f"{source!r} is neither a scene ({', '.join(scene_names())}) nor a mesh file ({' '.join(READERS)})"
         )
     if tets is not None:
-        raise InputError(f"--tets is for scenes, which are generated; {path} has the tets it has")
+        raise InputError(f"tets is for scenes, which are generated; {path} has the tets it has")
     made = _of_veg(path, scale, up) if path.suffix.lower() == ".veg" else _of_mesh(path, cells, scale, up)
     return replace(made, notes=(*made.notes, *_size_notes(made.mesh)))
 
@@ -114,7 +113,7 @@ def load(
 def _size_notes(mesh: MeshTet) -> tuple[str, ...]:
     if mesh.size < LARGE:
         return ()
-    return (f"is the mesh in millimetres? its size is {mesh.size:.4g} m; say --scale 0.001",)
+    return (f"is the mesh in millimetres? its size is {mesh.size:.4g} m; then load it with scale 0.001",)
 
 
 def _of_scene(name: str, tets: int | None, progress: Progress | None) -> Subject:
@@ -153,7 +152,7 @@ def _thick_notes(surface: MeshTri, cage: MeshTet, cells: int) -> tuple[str, ...]
         return ()
     return (
         f"the cells have {ratio:.2g} times the volume, and mass, of the surface: thin parts are one cell ({cell:.2g} "
-        f"m) thick; raise --cells above {cells}, or lower --density",
+        f"m) thick; raise cells above {cells}, or lower density",
     )
 
 

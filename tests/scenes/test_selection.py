@@ -1,4 +1,4 @@
-"""WHERE and pushes as text."""
+"""Vertices as text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cajole.cli.numbers import number, seconds, vector
-from cajole.cli.selection import select
 from cajole.errors import CajoleError, InputError
 from cajole.mesh import box_tets
+from cajole.scenes import select
 
 MESH = box_tets(4, 2, 2, size=(2.0, 1.0, 1.0), origin=(-1.0, 0.0, 0.0))
 PARTS = {"left end": np.array([0, 1])}
@@ -55,15 +54,3 @@ def tried(read, *words):
 def test_any_text_selects_or_explains_bad_input(text):
     found = tried(select, text, MESH, PARTS)
     assert len(found) > 0 if isinstance(found, str) else set(found) <= set(range(len(MESH.vertices)))
-
-
-@given(st.text(max_size=20))
-def test_any_text_is_numbers_or_explained_bad_input(text):
-    for read in (number, seconds, vector):
-        found = tried(read, text, "value")
-        assert "value" in found if isinstance(found, str) else np.isfinite(found).all()
-
-
-def test_times_identity():
-    assert seconds("1/60", "dt") == 1 / 60
-    assert seconds("0.25", "dt") == 0.25

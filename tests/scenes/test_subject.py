@@ -1,0 +1,61 @@
+"""What a scene's name and a mesh file become."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cajole.animation import Animation
+from cajole.errors import InputError
+from cajole.mesh import box_tets, write_mesh
+from cajole.scenes import load_subject, scene
+
+
+@pytest.fixture
+def box(tmp_path):
+    """A subject of a tet file."""
+    path = tmp_path / "box.veg"
+    write_mesh(box_tets(3, 1, 1), path)
+    return load_subject(str(path))
+
+
+def test_scene_and_its_subject_agreement():
+    subject, made = load_subject("beam"), scene("beam")
+    body, expected = subject.body(), made.body()
+    assert np.array_equal(body.fixed, expected.fixed)
+    assert body.total_mass == expected.total_mass
+    assert (body.alpha, body.beta) == (expected.alpha, expected.beta)
+    assert abs(body.stiffness(np.zeros((body.count, 3))) - expected.stiffness(np.zeros((body.count, 3)))).max() == 0
+
+
+def test_changes_leave_the_first_as_it_was_identity(box):
+    changed = box.held(["x<1%", "0,4"]).made_of(2e5, None, 500.0).damped((1.0, 0.5))
+    assert changed.fixed.tolist() == sorted({*box.selected("x<1%").tolist(), 0, 4})
+    assert np.array_equal(np.unique(changed.material, axis=0)[:, [0, 2]], [[2e5, 500.0]])
+    assert np.array_equal(changed.material[:, 1], box.material[:, 1])
+    assert changed.damping == (1.0, 0.5)
+    assert len(box.fixed) == 0
+    assert box.held([]).made_of(None, None, None).damped(None).body().total_mass == box.body().total_mass
+
+
+def test_surface_becomes_a_skin_identity(tmp_path):
+    surface = box_tets(3, 1, 1).surface
+    write_mesh(surface, tmp_path / "box.obj")
+    subject = load_subject(str(tmp_path / "box.obj"), cells=4)
+    dressed = subject.dressed(Animation(subject.mesh, subject.mesh.vertices[None], fps=24))
+    assert dressed.name == "box"
+    assert dressed.skin.mesh.vertices == pytest.approx(surface.vertices)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ("dragon", {}, "'dragon' is neither a scene \\(beam, .*\\) nor a mesh file \\(.*\\.veg"),
+        ("beam", {"scale": 2.0}, "scale and up are for files; beam is in metres"),
+        ("box.veg", {"tets": 100}, "tets is for scenes, which are generated; box.veg has the tets it has"),
+        ("missing.veg", {}, "missing.veg"),
+    ],
+)
+def test_subject_bad_input(source, options, message):
+    with pytest.raises(InputError, match=message):
+        load_subject(source, **options)
