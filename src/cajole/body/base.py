@@ -237,3 +237,12 @@ def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
     if len(values) == count:
         raise InputError(f"all {count} vertices are fixed, so nothing can move; leave at least one free")
     return values
+
+
+def require_used(mesh: MeshTet | MeshTri, element: str) -> None:
+    """Raise where a vertex of `mesh` belongs to no `element`: it would have no mass."""
+    if not mesh.used.all():
+        raise InputError(
+            f"vertex {int(np.argmin(mesh.used))} belongs to no {element}, so it has no mass; remove unused vertices: "
+            "mesh, numbers = mesh.compacted()"
+        )

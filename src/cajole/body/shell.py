@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,15 +10,16 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.body import kernels_shell, kernels_shell_bending, kernels_shell_membrane
-from cajole.body.base import Array, Body
+from cajole.body.base import Array, require_used
 from cajole.body.hinges import hinges_of
 from cajole.body.material import MaterialShell
+from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
 from cajole.storage import content_hash
 
 
-class BodyShell(Body):
+class BodyShell(BodyRayleigh):
     """A thin shell: a triangle mesh, a material, fixed vertices and damping D(u) = αM + βK(u).
 
     Its rest shape, curved or flat, is free of stress. Triangles stretch with constant strain; edges bend with their
@@ -38,19 +38,11 @@ class BodyShell(Body):
     ):
         if not isinstance(mesh, MeshTri):
             raise InputError(f"a shell needs a MeshTri, not {type(mesh).__name__}; a MeshTet has one: .surface")
-        if not mesh.used.all():
-            raise InputError(
-                f"vertex {int(np.argmin(mesh.used))} belongs to no triangle, so it has no mass; remove unused "
-                "vertices: mesh, numbers = mesh.compacted()"
-            )
+        require_used(mesh, "triangle")
         self.material = MaterialShell() if material is None else material
         checks.require_instance(self.material, MaterialShell, "material")
-        if not isinstance(damping, Sequence) or len(damping) != 2:
-            raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {damping!r}")
-        self.alpha = checks.positive(damping[0], "damping alpha (1/s)", zero=True)
-        self.beta = checks.positive(damping[1], "damping beta (s)", zero=True)
         self.hinges = hinges_of(mesh, self.material)
-        super().__init__(mesh.vertices, self.hinges.elements, fixed)
+        super().__init__(mesh.vertices, self.hinges.elements, fixed=fixed, damping=damping)
         self.mesh = mesh
         self._triangles = np.ascontiguousarray(mesh.triangles, dtype=np.int32)
         self._membrane = (self._triangles, *_frames(mesh), np.ascontiguousarray(mesh.areas), *self.material.lame)
@@ -73,48 +65,51 @@ class BodyShell(Body):
         phi = self._angles(self.vertices + u, self.rest_angles)
         bent = kernels_shell_bending.moments(*self._groups, phi, np.empty_like(phi))
         total = kernels_shell_membrane.energy(u, *self._membrane) + bent
-        return float(self._finite(np.asarray(total), "the energy", u))
-
-    def force(self, displacement: ArrayLike) -> Array:
-        u = self.checked(displacement)
-        out = np.zeros((self.count, 3))
-        self._push(u, out)
-        return self._finite(out, "the force", u)
+        return float(self.finite(np.asarray(total), "the energy", u))
 
     def stiffness(self, displacement: ArrayLike | None = None, *, clamped: bool = False) -> sp.csr_array:
         """K = df/du, exact; with `clamped`, without pressures and moments: the positive semidefinite one of steps."""
         u = np.zeros((self.count, 3)) if displacement is None else self.checked(displacement)
         data = np.zeros(self.pattern.entries)
         self._fill(u, 1.0, data, clamped=clamped)
-        return self.pattern.matrix(self._finite(data, "the stiffness", u))
+        return self.pattern.matrix(self.finite(data, "the stiffness", u))
 
-    def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
-        u, v = self.checked(displacement), self.checked(direction, "direction")
-        data = np.zeros(self.pattern.entries)
-        self._change(u, v, 1.0, data)
-        return self.pattern.matrix(self._finite(data, "the change of the stiffness", u))
+    def add_force(self, u: Array, out: Array) -> None:
+        kernels_shell_membrane.force(u, *self._membrane, out)
+        _, grads, m = self._bent(u)
+        kernels_shell_bending.spread(self.hinges.vertices, grads, m, out)
 
-    def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
-        u = self.checked(displacement)
-        return self._finite(self._drag(u, self.checked(velocity, "velocity")), "the damping force", u)
+    def add_force_change(self, u: Array, v: Array, scale: float, out: Array) -> None:
+        kernels_shell_membrane.force_change(u, v, *self._membrane, scale, out)
+        x, grads, m = self._bent(u)
+        turned, dm = self._turned(x, v, grads)
+        kernels_shell_bending.spread(self.hinges.vertices, grads, scale * dm, out)
+        kernels_shell_bending.spread(self.hinges.vertices, turned, scale * m, out)
 
-    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
-        return self.pattern.matrix(self.alpha * self.mass_values + self.beta * self.stiffness(displacement).data)
+    def add_stiffness_change(self, u: Array, v: Array, scale: float, data: Array) -> None:
+        kernels_shell_membrane.stiffness_change(u, v, *self._membrane, *self._places, scale, data)
+        h, (x, grads, m) = self.hinges, self._bent(u)
+        turned, dm = self._turned(x, v, grads)
+        # (B dg)ᵀ(B g) + (B g)ᵀ(B dg): twice the symmetric part that `products` adds
+        kernels_shell_bending.products(
+            *self._groups, h.sizes, h.places, turned, grads, *self._places, 2.0 * scale, data
+        )
+        kernels_shell_bending.curvatures(x, h.vertices, h.homes, dm, h.places, *self._places, scale, data)
+        kernels_shell_bending.curvature_changes(x, v, h.vertices, h.homes, m, h.places, *self._places, scale, data)
 
-    def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
-        u, v = self.checked(displacement), self.checked(velocity, "velocity")
-        data = np.zeros(self.pattern.entries)
-        self._change(u, v, self.beta, data)
-        return self.pattern.matrix(self._finite(data, "the slope of the damping", u))
-
-    def total_force(self, u: Array, v: Array) -> Array:
-        out = self._drag(u, v) if self.alpha or self.beta else np.zeros((self.count, 3))
-        self._push(u, out)
-        return out
-
-    @property
-    def symmetric(self) -> bool:
-        return True
+    def finite(self, values: Array, what: str, u: Array) -> Array:
+        """`values` where finite; else SolveError, about a triangle without area if there is one."""
+        if np.isfinite(values).all():
+            return values
+        x = (self.vertices + u)[self.mesh.triangles]
+        with np.errstate(over="ignore", invalid="ignore"):
+            flat = ~np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]).any(axis=1)
+        if flat.any():
+            raise SolveError(
+                f"triangle {int(np.argmax(flat))} has lost its area, so the angles at its edges are undefined; move "
+                "its vertices apart"
+            )
+        return checks.finite_result(values, what)
 
     def system(
         self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
@@ -123,7 +118,7 @@ class BodyShell(Body):
         np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
         self._fill(u, 1.0 + drag * self.beta, out, clamped=tangent == "clamped")
         if self.beta and tangent != "clamped":
-            self._change(u, v, self.beta, out)
+            self.add_stiffness_change(u, v, self.beta, out)
         return self.total_force(u, v)
 
     def __repr__(self) -> str:
@@ -154,12 +149,6 @@ class BodyShell(Body):
         kernels_shell_bending.gradients(x, self.hinges.vertices, grads)
         return x, grads, m
 
-    def _push(self, u: Array, out: Array) -> None:
-        """out += f(u)."""
-        kernels_shell_membrane.force(u, *self._membrane, out)
-        _, grads, m = self._bent(u)
-        kernels_shell_bending.spread(self.hinges.vertices, grads, m, out)
-
     def _fill(self, u: Array, scale: float, data: Array, *, clamped: bool) -> None:
         """data += scale K(u)."""
         kernels_shell_membrane.stiffness(u, *self._membrane, *self._places, scale, clamped, data)
@@ -167,18 +156,6 @@ class BodyShell(Body):
         kernels_shell_bending.products(*self._groups, h.sizes, h.places, grads, grads, *self._places, scale, data)
         if not clamped:
             kernels_shell_bending.curvatures(x, h.vertices, h.homes, m, h.places, *self._places, scale, data)
-
-    def _change(self, u: Array, v: Array, scale: float, data: Array) -> None:
-        """data += scale dK(u) along v."""
-        kernels_shell_membrane.stiffness_change(u, v, *self._membrane, *self._places, scale, data)
-        h, (x, grads, m) = self.hinges, self._bent(u)
-        turned, dm = self._turned(x, v, grads)
-        # (B dg)ᵀ(B g) + (B g)ᵀ(B dg): twice the symmetric part that `products` adds
-        kernels_shell_bending.products(
-            *self._groups, h.sizes, h.places, turned, grads, *self._places, 2.0 * scale, data
-        )
-        kernels_shell_bending.curvatures(x, h.vertices, h.homes, dm, h.places, *self._places, scale, data)
-        kernels_shell_bending.curvature_changes(x, v, h.vertices, h.homes, m, h.places, *self._places, scale, data)
 
     def _turned(self, x: Array, v: Array, grads: Array) -> tuple[Array, Array]:
         """Along v: the change of ∇θ (hinges, 4, 3) and of the moments."""
@@ -188,30 +165,6 @@ class BodyShell(Body):
         dm = np.empty_like(rate)
         kernels_shell_bending.moments(*self._groups, rate, dm)
         return turned, dm
-
-    def _drag(self, u: Array, v: Array) -> Array:
-        out = self.alpha * (self.mass @ v.ravel()).reshape(-1, 3) if self.alpha else np.zeros((self.count, 3))
-        if self.beta:
-            kernels_shell_membrane.force_change(u, v, *self._membrane, self.beta, out)
-            x, grads, m = self._bent(u)
-            turned, dm = self._turned(x, v, grads)
-            kernels_shell_bending.spread(self.hinges.vertices, grads, self.beta * dm, out)
-            kernels_shell_bending.spread(self.hinges.vertices, turned, self.beta * m, out)
-        return out
-
-    def _finite(self, values: Array, what: str, u: Array) -> Array:
-        """`values` where finite; else SolveError, about a triangle without area if there is one."""
-        if np.isfinite(values).all():
-            return values
-        x = (self.vertices + u)[self.mesh.triangles]
-        with np.errstate(over="ignore", invalid="ignore"):
-            flat = ~np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]).any(axis=1)
-        if flat.any():
-            raise SolveError(
-                f"triangle {int(np.argmax(flat))} has lost its area, so the angles at its edges are undefined; move "
-                "its vertices apart"
-            )
-        return checks.finite_result(values, what)
 
 
 def _frames(mesh: MeshTri) -> tuple[Array, Array]:

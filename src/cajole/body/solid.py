@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.body import kernels_solid as kernels
-from cajole.body.base import Array, Body, Index
+from cajole.body.base import Array, Index, require_used
 from cajole.body.material import MaterialStVK
+from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.mesh.tet import signed_volumes
 from cajole.storage import content_hash
 
 
-class BodySolid(Body):
+class BodySolid(BodyRayleigh):
     """A solid: a tet mesh, a material, fixed vertices and damping D(u) = αM + βK(u).
 
     material: one, or one per tet. fixed: vertex indices or a mask (n,); each moves in none of its three directions.
@@ -36,18 +37,10 @@ class BodySolid(Body):
     ):
         if not isinstance(mesh, MeshTet):
             raise InputError(f"a solid needs a MeshTet, not {type(mesh).__name__}; cajole.mesh.voxelise makes one")
-        if not mesh.used.all():
-            raise InputError(
-                f"vertex {int(np.argmin(mesh.used))} belongs to no tet, so it has no mass; remove unused vertices: "
-                "mesh, numbers = mesh.compacted()"
-            )
-        super().__init__(mesh.vertices, mesh.tets, fixed)
+        require_used(mesh, "tet")
+        super().__init__(mesh.vertices, mesh.tets, fixed=fixed, damping=damping)
         self.mesh = mesh
         lam, mu, self.densities = _per_tet(MaterialStVK() if material is None else material, len(mesh.tets))
-        if not isinstance(damping, Sequence) or len(damping) != 2:
-            raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {damping!r}")
-        self.alpha = checks.positive(damping[0], "damping alpha (1/s)", zero=True)
-        self.beta = checks.positive(damping[1], "damping beta (s)", zero=True)
         self._tets = np.ascontiguousarray(mesh.tets, dtype=np.int32)
         # what the compiled loops need of every tet: corners, shape gradients, volume, λ, μ
         self.elastic = (self._tets, np.ascontiguousarray(mesh.gradients), np.ascontiguousarray(mesh.volumes), lam, mu)
@@ -64,11 +57,6 @@ class BodySolid(Body):
         total = kernels.energy(self.checked(displacement), *self.elastic)
         return float(checks.finite_result(np.asarray(total), "the energy"))
 
-    def force(self, displacement: ArrayLike) -> Array:
-        out = np.zeros((self.count, 3))
-        kernels.force(self.checked(displacement), *self.elastic, out)
-        return checks.finite_result(out, "the force")
-
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
         u = np.zeros((self.count, 3)) if displacement is None else self.checked(displacement)
         data = np.zeros(self.pattern.entries)
@@ -81,27 +69,14 @@ class BodySolid(Body):
         kernels.force_stiffness(u, *self.elastic, *self._places, scale, out, data)
         return out
 
-    def stiffness_change(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
-        return self.pattern.matrix(self._change(self.checked(displacement), self.checked(direction, "direction"), 1.0))
-
-    def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
-        return self._drag(self.checked(displacement), self.checked(velocity, "velocity"))
-
-    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
-        return self.pattern.matrix(self.alpha * self.mass_values + self.beta * self.stiffness(displacement).data)
-
-    def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
-        u, v = self.checked(displacement), self.checked(velocity, "velocity")
-        return self.pattern.matrix(self._change(u, v, self.beta))
-
-    def total_force(self, u: Array, v: Array) -> Array:
-        out = self._drag(u, v) if self.alpha or self.beta else np.zeros((self.count, 3))
+    def add_force(self, u: Array, out: Array) -> None:
         kernels.force(u, *self.elastic, out)
-        return out
 
-    @property
-    def symmetric(self) -> bool:
-        return True
+    def add_force_change(self, u: Array, v: Array, scale: float, out: Array) -> None:
+        kernels.force_change(u, v, *self.elastic, scale, out)
+
+    def add_stiffness_change(self, u: Array, v: Array, scale: float, data: Array) -> None:
+        kernels.stiffness_change(u, v, *self.elastic, *self._places, scale, data)
 
     def system(
         self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
@@ -109,7 +84,7 @@ class BodySolid(Body):
         np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
         force = self.force_stiffness(u, out, scale=1.0 + drag * self.beta)
         if self.beta:
-            kernels.stiffness_change(u, v, *self.elastic, *self._places, self.beta, out)
+            self.add_stiffness_change(u, v, self.beta, out)
         if self.alpha or self.beta:
             force += self._drag(u, v)
         return force
@@ -126,17 +101,6 @@ class BodySolid(Body):
     def content(self) -> str:
         _, _, _, lam, mu = self.elastic
         return content_hash("solid", self.mesh.content, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
-
-    def _drag(self, u: Array, v: Array) -> Array:
-        out = self.alpha * (self.mass @ v.ravel()).reshape(-1, 3) if self.alpha else np.zeros((self.count, 3))
-        if self.beta:
-            kernels.force_change(u, v, *self.elastic, self.beta, out)
-        return out
-
-    def _change(self, u: Array, v: Array, scale: float) -> Array:
-        data = np.zeros(self.pattern.entries)
-        kernels.stiffness_change(u, v, *self.elastic, *self._places, scale, data)
-        return data
 
 
 def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.body.rayleigh import damping_pair
 from cajole.direct.editing import kernels
 from cajole.errors import InputError
 
@@ -45,18 +46,11 @@ class Settings:
     window: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        try:
-            alpha, beta = self.damping
-        except (TypeError, ValueError):
-            raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {self.damping!r}") from None
         checks.one_of(self.ends, "ends", ENDS)
         checks.one_of(self.energy, "energy", ENERGIES)
         found: dict[str, float | tuple[float, float]] = {
             "h": checks.positive(self.h, "h (s)"),
-            "damping": (
-                checks.positive(alpha, "damping alpha (1/s)", zero=True),
-                checks.positive(beta, "damping beta (s)", zero=True),
-            ),
+            "damping": damping_pair(self.damping),
             "smoothness": checks.positive(self.smoothness, "smoothness"),
         }
         for name, value in found.items():
