@@ -1,0 +1,117 @@
+"""What is open in the studio: a body, a motion, or both, and how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation import Animation
+from cajole.body import Body, BodyAround
+from cajole.direct import Reference, Shot
+from cajole.errors import InputError
+from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh.skin import PLAIN
+from cajole.pictures import Prop
+from cajole.progress import Progress
+from cajole.scenes.editing import Move
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class EditPlan:
+    """How a scene wants to be edited: its number of modes, settings of `edit`, and the drags that it suggests."""
+
+    modes: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    moves: tuple[Move, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class KeyPlan:
+    """How a scene wants to be keyed: keys {frame: displacement (n, 3) [m]}, frames, modes and dt [s]."""
+
+    keys: Mapping[int, Array] = field(default_factory=lambda: MappingProxyType({}))
+    frames: int = 121
+    modes: int = 10
+    dt: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SteerPlan:
+    """How a scene is steered: what makes its reference, the dials that suit it, and what must happen.
+
+    judge: called with frame and body positions (n, 3) of every step, says whether the outcome holds (None: not yet
+    known); happens: that outcome in words; reset: called when the run starts anew.
+    """
+
+    reference: Callable[[Progress | None], Reference]
+    dials: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    judge: Callable[[int, Array], bool | None] | None = None
+    happens: str = ""
+    reset: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
+
+    skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys.
+    """
+
+    name: str
+    mesh: MeshTet | MeshTri
+    body: Body | BodyAround | None = None
+    animation: Animation | None = None
+    skin: Skin | None = None
+    parts: Mapping[str, Index] = field(default_factory=lambda: MappingProxyType({}))
+    props: tuple[Prop, ...] = ()
+    camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    edit: EditPlan = field(default_factory=EditPlan)
+    keys: KeyPlan = field(default_factory=KeyPlan)
+    steer: SteerPlan | None = None
+    shot: Shot | None = None
+
+    def __post_init__(self) -> None:
+        if self.body is None and self.animation is None:
+            raise InputError(f"{self.name} has neither a body nor a motion; open a mesh or an animation")
+
+    @cached_property
+    def surface(self) -> MeshTri:
+        """The triangles that are drawn."""
+        if self.skin is not None:
+            return self.skin.mesh
+        return self.mesh.surface if isinstance(self.mesh, MeshTet) else self.mesh
+
+    @property
+    def tint(self) -> NDArray[np.uint8]:
+        """(k, 4) red, green, blue (sRGB) and gloss of each drawn vertex."""
+        count = len(self.surface.vertices)
+        colors = np.tile(PLAIN, (count, 1)) if self.skin is None else self.skin.colors
+        gloss = np.full(count, 0.2) if self.skin is None else self.skin.gloss
+        return np.rint(255 * np.column_stack([colors, gloss])).astype(np.uint8)
+
+    @cached_property
+    def nodes(self) -> Index:
+        """(k,) the body's vertex that each drawn one stands for: the corner of its tet that carries most of it."""
+        if self.skin is None or self.skin.embedding is None:
+            return np.arange(len(self.surface.vertices))
+        inside = self.skin.embedding
+        most = np.argmax(inside.weights, axis=1)
+        return np.asarray(inside.corners[np.arange(len(most)), most], dtype=np.int64)
+
+    def draw(self, positions: Array) -> Array:
+        """Drawn vertices (k, 3) [m] of the body's (n, 3)."""
+        return positions if self.skin is None or self.skin.embedding is None else self.skin.follow(positions)
+
+    def named(self, node: int) -> str:
+        """What a person would call a vertex: the smallest part that it is in, else its number."""
+        found = [(len(members), name) for name, members in self.parts.items() if node in members]
+        return min(found)[1] if found else f"vertex {node}"

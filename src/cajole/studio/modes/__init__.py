@@ -1,0 +1,1 @@
+"""The verbs at work in the studio, one file each."""

@@ -1,0 +1,105 @@
+"""What a mode of the studio is, and what the project that it lives in offers it.
+
+A mode runs on its project's solver thread alone: every method here is called there, one at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.progress import Progress
+
+Array = NDArray[np.float64]
+Message = Mapping[str, Any]
+Handler = Callable[[Message], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What is left of a mode when the server is gone: plain JSON, and arrays by name."""
+
+    document: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Desk(Protocol):
+    """What a project offers the mode that is at work in it."""
+
+    def say(self, message: Mapping[str, Any]) -> None:
+        """A message to every tab."""
+
+    def show(self, positions: Array, *, frame: int) -> None:
+        """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins."""
+
+    def changed(self, label: str | None = None, *, motion: bool = True) -> None:
+        """Something was done: tell the tabs, and save. label: what undo would call it; motion: whether frames differ."""
+
+    def working(self, title: str, *, stoppable: bool = False) -> Progress:
+        """A progress callback for long work, shown as a job; it returns False once the author cancels or stops it.
+
+        Each call also sends frames that tabs wait for, so that playing goes on.
+        """
+
+    def worked(self) -> None:
+        """The work that `working` announced is done."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the author stopped the present work and wants what it has."""
+
+
+class Mode(ABC):
+    """One verb at work on a project.
+
+    commands: handlers by the names of docs/studio-protocol.md, each given a message whose values the handler checks
+    itself; what it returns goes into the answer. Handlers raise CajoleError for what cannot be done.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def commands(self) -> Mapping[str, Handler]:
+        """Handlers by name."""
+
+    @property
+    @abstractmethod
+    def frames(self) -> int:
+        """How many frames the time line has."""
+
+    @property
+    @abstractmethod
+    def fps(self) -> float:
+        """Frames a second."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """lanes, meter, selection, trails, labels, undo, redo, and under its own name what only this mode has."""
+
+    @abstractmethod
+    def now(self, frame: int) -> Array:
+        """What the first view shows when the edit frame is `frame`: drawn vertices (k, 3) [m]."""
+
+    @abstractmethod
+    def frame(self, stream: str, frame: int) -> Array | None:
+        """Drawn vertices (k, 3) [m] of a frame of "result", "given" or "other"; None where there is none."""
+
+    @abstractmethod
+    def saved(self) -> Saved:
+        """All that `restore` needs."""
+
+    def due(self) -> float | None:
+        """Seconds until `tick` wants to be called, None when never."""
+        return None
+
+    def tick(self) -> None:
+        """Live modes go on."""
+
+    def close(self) -> None:
+        """The project is closed or goes to another mode."""

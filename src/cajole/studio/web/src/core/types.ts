@@ -1,0 +1,248 @@
+/** What server and page say to each other (docs/studio-protocol.md), and what the parts of the page offer each other. */
+
+export type Vec3 = [number, number, number];
+export type ModeName = "edit" | "keyframe" | "steer" | "enrich" | "reroute";
+export type Tone = "given" | "asked" | "got" | "added" | "world" | "quiet";
+
+// --- from the server: the start page
+
+export interface CatalogueScene {
+  name: string;
+  title: string;
+  text: string;
+  group: "creatures" | "plants" | "structures" | "characters";
+  modes: ModeName[];
+  picture: string; // url
+  facts: string[]; // "240 frames", "17k tets"
+  ready: boolean; // whether its slow parts are in the cache
+}
+export interface RecentProject {
+  id: string;
+  name: string;
+  mode: ModeName;
+  text: string; // "3 drags"
+  when: number; // seconds since 1970
+  picture: string | null;
+  recovered: boolean;
+}
+export interface Catalogue {
+  scenes: CatalogueScene[];
+  recent: RecentProject[];
+  formats: { read: string[]; write: string[] }; // suffixes without dot
+  version: string;
+}
+
+// --- from the server: a project
+
+export interface PropInfo { name: string; color: Vec3; opacity: number; frames: number } // frames: 1 for what stands still
+export interface ModeInfo { possible: boolean; why: string | null }
+export interface Project {
+  is: "project";
+  id: string;
+  name: string;
+  vertices: number; // drawn
+  triangles: number;
+  nodes: number; // of the body
+  size: number; // [m] diagonal at rest
+  bounds: [Vec3, Vec3]; // over all frames [m]
+  weight: number; // [N]
+  ground: number | null; // height of the floor [m]
+  painted: boolean;
+  props: PropInfo[];
+  camera: { azimuth?: number; elevation?: number; target?: Vec3; distance?: number }; // degrees, m; what is left out is fitted
+  parts: Record<string, number[]>; // names of regions: a few nodes of each
+  modes: Record<ModeName, ModeInfo>;
+  formats: { result: string[]; edit: string[]; project: string[] };
+  suggestion: { node: number; frame: number } | null; // where a first drag matters
+}
+
+export interface Marker {
+  id: string;
+  frame: number;
+  end?: number; // of a bar
+  text: string;
+  hollow?: boolean; // soft
+  reach?: [number, number]; // frames at which its effect has faded
+  movable: boolean;
+  warn?: string; // why it needs attention
+  selected?: boolean;
+  detail?: string; // for the tooltip: "1.60 s · 0.42 m"
+}
+export interface Lane {
+  id: string;
+  name: string;
+  shape: "disc" | "diamond" | "triangle" | "bar" | "curve";
+  tone: Tone;
+  markers: Marker[];
+  curve?: number[]; // one value a frame
+  peak?: number; // scale of the curve
+  add?: string; // what a double click does, or absent
+}
+export interface Meter {
+  share: number; // mean added force in body weights
+  peak: number;
+  frame: number | null; // where the peak is
+  curve: number[] | null; // a frame each
+  cure: string | null; // one sentence
+}
+export interface Selected { node: number; name: string; position: Vec3 | null; given: Vec3 | null; fixed: boolean }
+export interface Trail { node: number; given: number[] | null; result: number[]; rev: number } // flat x y z a frame
+
+export interface DragInfo {
+  id: string; // also its marker's
+  node: number;
+  frame: number;
+  name: string;
+  position: Vec3;
+  given: Vec3; // where the node was before [m]
+  moved: number; // [m]
+  missed: number; // share of the body's size
+  pin: boolean;
+  directions: string; // "xyz" or some of it
+  warn: string | null;
+}
+export interface EditState {
+  drags: DragInfo[];
+  h: number; alpha: number; beta: number;
+  defaults: { h: number; alpha: number; beta: number; modes: number };
+  ends: "fixed" | "free";
+  energy: "forces" | "smooth";
+  smoothness: number;
+  window: [number, number] | null;
+  editable: [number, number];
+  modes: number; most_modes: number;
+  warp: "composition" | "additive" | "none";
+  contacts: boolean; contacts_found: number; contacts_kept: number;
+  contact_points: { point: Vec3; normal: Vec3 }[]; // of the edit frame
+  suggested: number; // drags that the scene suggests and that were not made
+}
+export interface LoadInfo {
+  id: number; kind: "pull" | "gravity"; name: string; nodes: number[];
+  force: Vec3; strength: number; // [N]
+  at: Vec3; // where it acts in the present pose
+  muted: boolean; frozen: boolean;
+}
+export interface PinInfo { name: string; nodes: number[]; places: Vec3[] }
+export interface KeyInfo {
+  id: string; frame: number; name: string; hard: boolean; weight: number;
+  missed: number | null; // share of the size, after an optimisation
+  picture: string | null; // url or data url
+  current: boolean; // its pose is the one in the first view, unchanged
+}
+export interface KeyframeState {
+  loads: LoadInfo[];
+  pins: PinInfo[];
+  gravity: boolean;
+  moved: number; // [m] the farthest of the present pose
+  keys: KeyInfo[];
+  effort: number; detail: number; frames: number; dt: number | null; loop: boolean;
+  natural_dt: number | null;
+  optimising: string | null; // job
+  result: { cost: number; worst: number; iterations: number; seconds: number; stale: boolean; text: string } | null;
+  ghost: "rest" | "spline";
+}
+export interface PushInfo { id: string; time: number; frame: number; node: number; name: string; force: Vec3; strength: number; duration: number }
+export interface SteerState {
+  control: boolean;
+  tracking: number; final: number; effort: number;
+  retuning: boolean;
+  wind: { strength: number; pace: number };
+  running: boolean; speed: number;
+  dt: number; steps: number; loop: boolean;
+  pushes: PushInfo[];
+  ghost: "reference" | "uncontrolled";
+  outcome: { text: string; good: boolean | null } | null; // "the bee finds the bloom"
+  model: string; // "24 coordinates"
+  notes: string[];
+}
+export interface State {
+  is: "state";
+  rev: number;
+  mode: ModeName;
+  frame: number; // the edit frame
+  frames: number;
+  fps: number;
+  unsaved: boolean;
+  undo: string | null; // what undo would take back
+  redo: string | null;
+  lanes: Lane[];
+  meter: Meter;
+  selection: Selected[];
+  trails: Trail[];
+  labels: { now: string; result: string }; // chips of the two views
+  edit?: EditState;
+  keyframe?: KeyframeState;
+  steer?: SteerState;
+}
+
+export interface Moved { is: "moved"; gesture: number; seq: number; position: Vec3; miss: number; ms: number; meter: Meter | null }
+export interface Job {
+  is: "job"; job: string; title: string; fraction: number | null; text: string;
+  state: "running" | "done" | "failed" | "cancelled"; reason?: string; remedy?: string; stoppable?: boolean;
+}
+export interface Iterate { is: "iterate"; job: string; iteration: number; cost: number; gradient: number; seconds: number }
+export interface Pulse {
+  is: "pulse"; time: number; lap: number; frame: number; error: number; effort: number; astray: boolean; ms: number;
+  push: Vec3 | null; at: Vec3 | null; arrows: number[][]; outcome?: { text: string; good: boolean | null };
+}
+export interface Notice { is: "notice"; tone: "ok" | "warn" | "err"; title: string; text: string; action?: { text: string; message: object } }
+export interface FileMade { is: "file"; id: string; name: string; url: string; bytes: number }
+export interface Failure { is: "error"; id?: number; code: string; text: string; remedy?: string }
+
+export const MAGIC = 0x314c4a43;
+export enum Kind { Face = 1, Tint = 2, Node = 3, Prop = 4, Now = 10, Result = 11, Given = 12, Other = 13 }
+export interface BinaryFrame { kind: Kind; seq: number; frame: number; count: number; flags: number; rev: number; extra: number; data: ArrayBuffer; offset: number }
+
+// --- between the parts of the page
+
+/** A tiny signal: parts tell each other of changes without knowing each other. */
+export interface Signal<T> { on(hear: (value: T) => void): () => void; emit(value: T): void }
+
+/** What only this page knows: nothing of it is in the history. */
+export interface Ui {
+  page: "start" | "project";
+  theme: "dark" | "light";
+  playing: boolean;
+  playhead: number; // fractional frame of the playing view
+  loop: boolean;
+  loopRange: [number, number];
+  views: 1 | 2;
+  ghost: boolean;
+  trails: boolean;
+  wireframe: boolean;
+  tool: "select" | "move" | "marquee" | "pin" | "measure" | "pull" | "push" | "impulse";
+  snap: "frame" | "marker";
+  unit: "frames" | "seconds" | "timecode";
+  panel: boolean;
+  plots: boolean;
+  connection: "connecting" | "connected" | "lost" | "refused";
+  pilot: boolean;
+}
+
+/** What every part is given: the server's word, the page's own, and ways to say something. */
+export interface App {
+  readonly project: Project | null;
+  readonly state: State | null;
+  readonly ui: Readonly<Ui>;
+  readonly onProject: Signal<Project | null>;
+  readonly onState: Signal<State>;
+  readonly onUi: Signal<Partial<Ui>>;
+  readonly onFrame: Signal<BinaryFrame>; // every binary message
+  readonly onMoved: Signal<Moved>;
+  readonly onPulse: Signal<Pulse>;
+  readonly onJob: Signal<Job>;
+  readonly onIterate: Signal<Iterate>;
+  readonly onTheme: Signal<void>;
+  set(change: Partial<Ui>): void;
+  /** Say something to the server; answers and errors of it come by the promise, errors are shown as toasts unless quiet. */
+  ask(what: string, values?: object, options?: { quiet?: boolean }): Promise<Record<string, unknown>>;
+  /** Say something of which only the newest matters; at most one an animation frame, dropped while the socket is full. */
+  stream(what: string, values: object): void;
+  /** Run a command of the table (core/commands.ts) by its name. */
+  run(command: string): void;
+  toast(notice: Omit<Notice, "is">): void;
+  /** Words for the status bar while something special goes on, null to return to the usual ones. */
+  hint(hints: [string, string][] | null): void;
+}
+
+export interface Part { element: HTMLElement; dispose?(): void }
