@@ -1,7 +1,7 @@
 """Bodies: meshes with material, fixed vertices and damping; full-space physics with exact derivatives."""
 
 from cajole.body.around import BodyAround, body_around
-from cajole.body.base import EARTH_GRAVITY, Body, dofs_of
+from cajole.body.base import EARTH_GRAVITY, Body, columns_of, dofs_of
 from cajole.body.files import read_body
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.shell import BodyShell
@@ -18,6 +18,7 @@ __all__ = [
     "MaterialShell",
     "MaterialStVK",
     "body_around",
+    "columns_of",
     "dofs_of",
     "read_body",
 ]

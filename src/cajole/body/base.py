@@ -218,6 +218,11 @@ def dofs_of(vertices: Index) -> Index:
     return (3 * vertices[:, None] + np.arange(3)).ravel()
 
 
+def columns_of(vectors: Array) -> Array:
+    """Displacements or forces (k, n, 3) as the columns (3n, k) that matrices and bases take."""
+    return vectors.reshape(len(vectors), -1).T
+
+
 def _acceleration(value: ArrayLike) -> Array:
     """(3,) [m/s²]; a number is down."""
     if np.ndim(value) == 0:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK
+from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK, columns_of
 from cajole.checks import count, one_of, positive
 from cajole.direct import Shot, fit_poses, keyframe
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
@@ -67,7 +67,7 @@ def _compressed(body: BodySolid, poses: Floats, tangents: int, modes: int) -> Fl
     ahead, turns = key_tangents(body, poses), body.rigid_motions()
     # nothing stops a free body from turning: its tangents do little else, and turning is no shape
     ahead -= turns @ (turns.T @ (body.mass @ ahead))
-    basis = enriched(body, orthonormal(body, poses.reshape(len(poses), -1).T, drop=True), ahead, size=tangents)
+    basis = enriched(body, orthonormal(body, columns_of(poses), drop=True), ahead, size=tangents)
     return enriched(body, basis, mode_shapes(body, modes), size=modes)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import Body
+from cajole.body import Body, columns_of
 from cajole.dynamics import Modes
 from cajole.errors import InputError
 from cajole.reduction import enriched, principal
@@ -33,7 +33,7 @@ def motion_basis(
     modes: how many linear modes, or shapes (3n, k) in place of them, as `sampled_basis` finds.
     """
     shapes = _shapes(body, modes)
-    moved = (np.asarray(motion.positions) - body.vertices).reshape(motion.frames, -1).T
+    moved = columns_of(np.asarray(motion.positions) - body.vertices)
     if not moved.any():
         return shapes
     if components is None:

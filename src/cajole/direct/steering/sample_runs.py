@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, Body
+from cajole.body import EARTH_GRAVITY, Body, columns_of
 from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.motion import Force
 from cajole.dynamics import State, modes, simulate
@@ -279,7 +279,7 @@ class Worker:
         )
         taken = range(self.every, task.frames + 1, self.every) or [task.frames]
         u = motion.positions[[self.substeps * frame for frame in taken]] - self.body.vertices
-        return np.ascontiguousarray(u.reshape(len(taken), -1).T)
+        return np.ascontiguousarray(columns_of(u))
 
 
 def _pushable(body: Body, vertices: ArrayLike | None) -> Index:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cajole.body import BodySolid
+from cajole.body import BodySolid, columns_of
 from cajole.direct import Controller, Push, Reference, steer
 from cajole.direct import reference as referred
 from cajole.direct.steering.controller import Run
@@ -68,7 +68,7 @@ def rooted(*, tets: int | None = None, progress: Progress | None = None) -> Root
     table = np.array(SCRIPT)
     script = Script(np.array(loads), table[:, 0], table[:, 1:])
     centre = filmed(body, script, STEPS + 1, DT, integrator="bdf2", progress=progress)
-    u = (centre.positions - body.vertices).reshape(centre.frames, -1).T
+    u = columns_of(centre.positions - body.vertices)
     basis = enriched(body, principal(body, u, size=OWN), mode_shapes(body, BESIDE), size=BESIDE)
     model = reduce(body, basis)
     return Rooted(made, body, script, referred(model, centre))
