@@ -98,7 +98,8 @@ def edit(
         typer.Option(metavar="WHERE", help="Vertices outside stay as they are.", rich_help_panel=ENERGY),
     ] = None,
     warp: Annotated[
-        str | None, typer.Option(help='"composition", or "additive" as the paper has it.', rich_help_panel=ENERGY)
+        str | None,
+        typer.Option(help='"composition", "additive" as in the paper, "none".', rich_help_panel=ENERGY),
     ] = None,
     whole: Annotated[
         bool, typer.Option("--whole", help="Let a body that is not held move as a whole.", rich_help_panel=ENERGY)

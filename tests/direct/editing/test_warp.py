@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from cajole.direct.editing.warp import WARPS, Warp
+from cajole.direct.editing.warp import FORMS, Warp
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTet, MeshTri, box_tets
 
@@ -32,7 +32,7 @@ def wave(mesh: MeshTet | MeshTri) -> Array:
     return 0.1 * np.sin(2 * X[:, [2, 0, 1]]) * X[:, :1]
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("made", [bar, lambda: bar().surface])
 @pytest.mark.parametrize("free", [False, True])
@@ -49,7 +49,7 @@ def test_no_change_identity(made: object, free: bool, single: bool, form: str) -
         assert np.isfinite(warp.apply(frame, wave(mesh))).all()
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 def test_single_precision_agreement(form: str) -> None:
     mesh = bar()
     warp = Warp(mesh, held(mesh), form=form)
@@ -58,7 +58,7 @@ def test_single_precision_agreement(form: str) -> None:
     np.testing.assert_allclose(warp.apply(half, wave(mesh)), warp.apply(whole, wave(mesh)), atol=1e-7)
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("made", [bar, lambda: bar().surface])
 def test_probe_agreement(made: object, form: str, free: bool) -> None:
@@ -70,7 +70,7 @@ def test_probe_agreement(made: object, form: str, free: bool) -> None:
     np.testing.assert_allclose(found, whole[points], atol=1e-13)
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 def test_large_turn_agreement(form: str) -> None:
     """Blocks with turns beyond the series and blocks without meet: a turn by 5 rad and one by a tenth of that."""
     mesh = box_tets(20, 1, 1, size=(20.0, 1.0, 1.0))
@@ -115,7 +115,7 @@ def test_held_identity() -> None:
     assert not warp.apply(warp.frame(bent(mesh)), wave(mesh))[held(mesh)].any()
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 def test_part_agreement(form: str) -> None:
     """Holding all of a mesh but a part: what the part alone does with its rim held; other elements are left out."""
     mesh = bar()

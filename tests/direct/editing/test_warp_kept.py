@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from cajole.direct.editing.warp import WARPS, Warp
+from cajole.direct.editing.warp import FORMS, Warp
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, box_tets
 
@@ -91,7 +91,7 @@ def held_of(mesh: MeshTet, kind: str) -> Index:
     return end if kind == "held" else end[:0]
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["held", "free"])
 @pytest.mark.parametrize("apart", [False, True])
 def test_dense_agreement(form: str, kind: str, apart: bool) -> None:
@@ -122,7 +122,7 @@ def test_centre_and_zero_identity(kind: str) -> None:
     assert not warp.apply(frame, np.zeros_like(p), kept).any()
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["held", "free"])
 def test_probe_agreement(form: str, kind: str) -> None:
     mesh = blocks(True)

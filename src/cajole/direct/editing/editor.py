@@ -215,6 +215,24 @@ class Editor:
         """z (T, r), the linear change of all frames in modes."""
         return self._ledger.rows.changes(self._ledger.rows.multipliers())
 
+    def gentleness(self) -> Array:
+        """(frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g)."""
+        if not self._now.held:
+            return np.zeros(self.input.frames)
+        with blas_threads():
+            w = self._ledger.spacetime.forces(self.coordinates())
+        return np.linalg.norm(w, axis=1) / self.subject.weight
+
+    def reach(self, vertex: int, frame: int) -> Array:
+        """(frames,) how far a vertex follows in every frame when it is dragged in one, as a share of the drag.
+
+        Of the linear change of that one drag alone, averaged over directions: how wide an edit is in time.
+        """
+        ((vertex, frame, *_),) = self._checked(vertex, frame, None)
+        squares = (self.subject.weights(vertex) ** 2).sum(axis=0)
+        follows = self._ledger.spacetime.response(frame) @ squares
+        return np.asarray(follows / follows[frame])
+
     @property
     def report(self) -> EditReport:
         """How well everything held is where it belongs, after all that acts on it."""
@@ -223,7 +241,7 @@ class Editor:
         far = float(scales(self.subject, holds).max(initial=0.0)) / self.subject.size
         touching = self.subject.touching
         kept = 0 if touching is None else len(touching)
-        return EditReport(off, far, self._ledger.spacetime.size, self._ledger.redundant(), kept)
+        return EditReport(off, far, self._ledger.spacetime.size, self._ledger.redundant(), kept, self.gentleness())
 
     # --- for the hand
 

@@ -44,19 +44,24 @@ def save_edit(editor: Editor, path: str | os.PathLike[str]) -> None:
     Neither the animation nor the body is in it: keep them beside it. What was baked is input, and not in it either.
     Raises FileError when it cannot be written; what stood there before is then unchanged.
     """
-    checks.require_instance(editor, Editor, "editor")
     place = _json_path(path)
-    document = {
+    document = edit_document(editor)
+    with atomic_path(place) as temporary:
+        temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def edit_document(editor: Editor) -> dict[str, Any]:
+    """What `save_edit` writes: plain numbers, words, lists and objects."""
+    checks.require_instance(editor, Editor, "editor")
+    return {
         "format": stored.FORMAT,
         "version": stored.VERSION,
-        "input": _signature(editor.input),
+        "input": editor.subject.once("signature", lambda: _signature(editor.input)),
         "eigenvalues": editor.subject.eigenvalues.tolist(),
         "options": asdict(editor.options),
         "settings": asdict(editor.settings),
         "holds": [_told(editor, held) for held in editor.state.held.values()],
     }
-    with atomic_path(place) as temporary:
-        temporary.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def load_edit(
@@ -72,9 +77,21 @@ def load_edit(
     contacts: those that `edit` was given, when they are not the animation's own.
     Raises FileError for a damaged file and for one that is for another input, saying what differs.
     """
-    checks.require_instance(animation, Animation, "animation")
     place = _json_path(path)
-    found = stored.read(place)
+    return edit_of(stored.read(place), place, animation, body, contacts=contacts, progress=progress)
+
+
+def edit_of(
+    found: Stored,
+    place: Path,
+    animation: Animation,
+    body: Body | Any = None,
+    *,
+    contacts: Contacts | None = None,
+    progress: Progress | None = None,
+) -> Editor:
+    """The editor of a document that `stored` has looked at; place: what messages call it. See `load_edit`."""
+    checks.require_instance(animation, Animation, "animation")
     if contacts is not None:
         checks.require_instance(contacts, Contacts, "contacts")
         animation = replace(animation, contacts=contacts)

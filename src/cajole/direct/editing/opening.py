@@ -11,10 +11,11 @@ from cajole import checks
 from cajole.animation import Animation, Contacts, animation_of
 from cajole.body import Body, BodyAround, BodySolid, body_around
 from cajole.direct.editing.editor import Editor
-from cajole.direct.editing.report import Options
+from cajole.direct.editing.report import WARPS, Options
 from cajole.direct.editing.spacetime import FEWEST_FRAMES, Settings, changing
 from cajole.direct.editing.subject import Subject
-from cajole.direct.editing.warp import WARPS, Warp
+from cajole.direct.editing.unwarped import Unwarped
+from cajole.direct.editing.warp import Warp
 from cajole.dynamics import modes as modes_of
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
@@ -64,9 +65,9 @@ def edit(
     own when None; damping (α [1/s], β [s]) of the change, the body's when None; energy: "forces", or "smooth" eq. (10)
     with smoothness μ in units of 1/λ₁.
     window: (first, last) frames, and region: vertices, outside of which nothing changes.
-    warp: "composition", or "additive", the paper's own form. contacts: those that the edit keeps, the animation's own
-    when None; cluster: how many the energy may have, beyond which one stands for all of the same patch, None for all
-    (the warp keeps each of them in any case).
+    warp: "composition", or "additive", the paper's own form, or "none", linear changes.
+    contacts: those that the edit keeps, the animation's own when None; cluster: how many the energy may have, beyond
+    which one stands for all of the same patch, None for all (the warp keeps each of them in any case).
     whole: whether a body that is not held may also move as a whole. fixed: vertices that the body made for an animation
     holds, when none is given; those that never move when None.
     Raises InputError for an animation of another mesh, too few frames, or more modes than the body has.
@@ -221,5 +222,6 @@ def _subject(
         of_moving = shapes if len(held) == 0 else shapes.reshape(animation.n, -1)[moving].reshape(3 * len(moving), -1)
         return Subject(
             animation, fit.mesh, moving, np.ascontiguousarray(of_moving), eigenvalues,
-            Warp(fit.mesh, held, form=warp), fit.flying, animation.contacts,
+            Unwarped() if warp == "none" else Warp(fit.mesh, held, form=warp), fit.flying, animation.contacts,
+            fit.body.total_mass,
         )  # fmt: skip

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cajole.direct.editing.holds import Key
+from cajole.direct.editing.warp import FORMS
+
+Array = NDArray[np.float64]
+
+# how a linear change becomes a shape; "none" leaves it linear
+WARPS = (*FORMS, "none")
 
 
 @dataclass(frozen=True)
@@ -13,6 +22,7 @@ class EditReport:
 
     With an `other`, the offset between two vertices, the key is (vertex, frame, other). redundant: holds of which some
     direction follows from earlier ones, so that it can only agree with those. contacts: how many are kept.
+    gentleness: (frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g).
     """
 
     missed: dict[Key, float]
@@ -20,11 +30,20 @@ class EditReport:
     modes: int
     redundant: tuple[Key, ...] = ()
     contacts: int = 0
+    gentleness: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def mean_gentleness(self) -> float:
+        """Root mean square of the added force over all frames, in body weights."""
+        return float(np.sqrt((self.gentleness**2).mean())) if len(self.gentleness) else 0.0
 
     def __str__(self) -> str:
         rows = [f"edit: {len(self.missed)} constraints, {self.modes} modes, largest change {100 * self.moved:.3g} %"]
         if self.contacts:
             rows[0] += f", {self.contacts} contacts kept"
+        if self.missed:
+            most = float(self.gentleness.max(initial=0.0))
+            rows.append(f"  added force: {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most")
         for key, off in self.missed.items():
             where = f"vertex {key[0]}" + (f" from vertex {key[2]}" if len(key) == 3 else "")
             rows.append(f"  {where} at frame {key[1]}: off by {100 * off:.2g} % of the size")

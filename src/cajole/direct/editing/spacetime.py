@@ -101,6 +101,15 @@ class Spacetime:
         """z (T, r) = H⁻¹ right, in the place of right (T, r)."""
         return self._solved(right, self.first, self.last)
 
+    def forces(self, z: Array) -> Array:
+        """What a change z (T, r) adds to the forces on the modes, (T, r): z̈ + d ż + λz, by the same differences."""
+        h, (alpha, beta) = self.settings.h, self.settings.damping
+        weigh = averaged if self.settings.ends == "free" else forward
+        a0, a1, a2 = weigh(self.eigenvalues, h, alpha + beta * self.eigenvalues)
+        out = np.zeros_like(z)
+        out[1:-1] = (a0 * z[:-2] + a1 * z[1:-1] + a2 * z[2:]) / h**2
+        return out
+
     def _solved(self, x: Array, first: int, last: int) -> Array:
         inner = x[self.first : self.last + 1]
         begin, end = first - self.first, last - self.first

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.direct.editing.holds import Hold
-from cajole.direct.editing.report import Options
+from cajole.direct.editing.report import WARPS, Options
 from cajole.direct.editing.spacetime import ENDS, ENERGIES, Settings
-from cajole.direct.editing.warp import WARPS
 from cajole.errors import FileError, InputError
 
 Array = NDArray[np.float64]
@@ -46,7 +45,11 @@ class Stored:
 
 def read(path: Path) -> Stored:
     """The content of a file. Raises FileError naming the field that is wrong."""
-    document = _json(path)
+    return looked_at(_json(path), path)
+
+
+def looked_at(document: Any, path: Path) -> Stored:
+    """A document that was in a file. Raises FileError naming the field that is wrong; path: what messages call it."""
     try:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise InputError(f'the file is no edit: "format" must be "{FORMAT}"')

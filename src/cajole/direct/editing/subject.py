@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation, Contacts
+from cajole.body import EARTH_GRAVITY
+from cajole.direct.editing.unwarped import Unwarped
 from cajole.direct.editing.warp import Frame, Kept, Probe, Warp
 from cajole.mesh import MeshTet, MeshTri
 
@@ -27,7 +29,7 @@ class Subject:
 
     rest: the shape that modes and warp start from, the body's own. moving: (m,) vertices that some mode moves; shapes:
     (3m, r) of those; eigenvalues (r,). flying: whether every frame is edited in a frame of reference of its own, turned
-    with the body. touching: all contacts, kept by the warp.
+    with the body. touching: all contacts, kept by the warp; mass [kg]: of the body that the modes are of.
     """
 
     animation: Animation
@@ -35,9 +37,10 @@ class Subject:
     moving: Index
     shapes: Array
     eigenvalues: Array
-    warp: Warp
+    warp: Warp | Unwarped
     flying: bool
     touching: Contacts | None
+    mass: float = 1.0
     _kept: dict[tuple[str, int], object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -48,6 +51,11 @@ class Subject:
     def size(self) -> float:
         """L [m], the diagonal of the rest bounding box."""
         return self.rest.size
+
+    @property
+    def weight(self) -> float:
+        """The body's weight in the unit of forces on the modes, √m g."""
+        return float(np.sqrt(self.mass)) * EARTH_GRAVITY
 
     def with_animation(self, animation: Animation) -> Subject:
         """The same body in another motion."""
@@ -127,6 +135,10 @@ class Subject:
             return self._once("probe", vertex, lambda: self.warp.probe(vertex), KEPT_PROBES)
         index = vertex + self.animation.n * frame
         return self._once("kept probe", index, lambda: self.warp.probe(vertex, kept), KEPT_FRAMES)
+
+    def once(self, kind: str, make: Callable[[], Made]) -> Made:
+        """What `make` gave for this input when it was first asked for."""
+        return self._once(kind, 0, make)
 
     def _once(self, kind: str, index: int, make: Callable[[], Made], most: int = KEPT_FRAMES) -> Made:
         """What `make` gave when it was last asked for; of each kind the most recent ones are kept."""

@@ -23,12 +23,12 @@ from cajole.direct.editing.warp_poisson import Poisson
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri
 
-__all__ = ["WARPS", "Frame", "Kept", "Probe", "Warp"]
+__all__ = ["FORMS", "Frame", "Kept", "Probe", "Warp"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-WARPS = ("composition", "additive")
+FORMS = ("composition", "additive")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Warp:
     def __init__(self, mesh: MeshTet | MeshTri, held: ArrayLike, *, form: str = "composition"):
         if not isinstance(mesh, MeshTet | MeshTri):
             raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(mesh).__name__}")
-        self.form = checks.one_of(form, "form", WARPS)
+        self.form = checks.one_of(form, "form", FORMS)
         self._additive = form == "additive"
         self._rows = (3 if self._additive else 9) + 6
         self.vertices, self.elements = mesh.vertices, mesh.elements
