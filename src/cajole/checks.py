@@ -102,10 +102,25 @@ def real_number(value: Any, name: str, *, error: type[InputError] = InputError) 
     return number
 
 
-def require_instance(value: Any, kind: type[Any], name: str) -> None:
-    """Raise unless `value` is of `kind`."""
+def require_instance(value: Any, kind: type[Any] | tuple[type[Any], ...], name: str) -> None:
+    """Raise unless `value` is of `kind`, or of one of several."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise InputError(f"{name} must be a {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
+
+
+def plane(value: Any, name: str, *, also: str = "") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A point (3,) [m] of the plane ((point), (normal)) and its unit normal (3,); also: what else `name` may be."""
+    try:
+        point, normal = value
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be {also}a plane ((x, y, z), (nx, ny, nz)), not {value!r}") from None
+    place = real_array(point, "the plane's point", (3,))
+    direction = real_array(normal, "the plane's normal", (3,))
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        raise InputError("the plane's normal is zero; give the direction that leads out of what is touched")
+    return place, direction / length
 
 
 def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_frames, largest_distance
 from cajole.animation.contacts import Contacts
-from cajole.checks import count, positive
+from cajole.checks import count, positive, require_instance
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.progress import Progress
@@ -48,7 +48,7 @@ class Animation:
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        _require_type(self.mesh, "mesh", MeshTet, MeshTri)
+        require_instance(self.mesh, (MeshTet, MeshTri), "mesh")
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
@@ -59,10 +59,10 @@ class Animation:
         if self.velocities is not None:
             object.__setattr__(self, "velocities", held_frames(self.velocities, "velocities", n, len(positions)))
         if self.contacts is not None:
-            _require_type(self.contacts, "contacts", Contacts)
+            require_instance(self.contacts, Contacts, "contacts")
             self.contacts.require_within(len(positions), n)
         if self.skin is not None:
-            _require_type(self.skin, "skin", Skin)
+            require_instance(self.skin, Skin, "skin")
             _require_rides(self.skin, self.mesh)
 
     def __repr__(self) -> str:
@@ -212,12 +212,6 @@ def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
     if skin.embedding is None:
         return np.asarray(positions, dtype=np.float64)
     return skin.follow(np.asarray(positions, dtype=np.float64))
-
-
-def _require_type(value: object, name: str, *kinds: type) -> None:
-    if not isinstance(value, kinds):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"{name} must be a {wanted}, not {type(value).__name__}")
 
 
 def _require_rides(skin: Skin, mesh: MeshTet | MeshTri) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation, skin_positions
 from cajole.checks import one_of
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh import MeshTri, Skin
 
 CHOICES = ("all", "surface", "skin")
 # the gloss of a surface of which only colours are known: between chalk and satin
@@ -38,18 +38,13 @@ def shown(animation: Animation, vertices: str | None = None) -> Shown:
     choice = ("surface" if animation.skin is None else "skin") if vertices is None else vertices
     if one_of(choice, "vertices", CHOICES) == "skin":
         return _skin(animation)
-    mesh = surface_of(animation)
+    mesh = animation.mesh.surface
     own = None if animation.skin is None or animation.skin.embedding is not None else animation.skin.colors
     if choice == "all" or mesh.used.all():
         return Shown(mesh, animation.frames, animation.frame, own)
     kept = np.flatnonzero(mesh.used)
     small = MeshTri(mesh.vertices[kept], np.searchsorted(kept, mesh.triangles))
     return Shown(small, animation.frames, lambda k: animation.frame(k)[kept], None if own is None else own[kept])
-
-
-def surface_of(animation: Animation) -> MeshTri:
-    """The animation's triangles, on all its vertices."""
-    return animation.mesh.surface if isinstance(animation.mesh, MeshTet) else animation.mesh
 
 
 def single(positions: NDArray[np.float64], frame: int, dtype: str = "<f4") -> NDArray[Any]:

@@ -15,7 +15,6 @@ from cajole.animation.files import FORMATS, MeshLike, as_path, format_of, read_a
 from cajole.animation.objs import is_single, sequence_at
 from cajole.animation.pointcache import Header, mdd_header, pc2_header, read_points
 from cajole.animation.reading import AnyMesh, guarded
-from cajole.animation.shown import surface_of
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, read_mesh
 
@@ -94,7 +93,7 @@ def _of_animation(path: Path, animation: Animation) -> AnimationInfo:
         frames=animation.frames,
         fps=animation.fps,
         vertices=animation.n,
-        faces=len(surface_of(animation).triangles),
+        faces=len(mesh.surface.triangles),
         tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
         bounds=_pair(animation.bounds),
         largest_displacement=animation.largest_displacement,
@@ -111,7 +110,7 @@ def _of_mesh(path: Path, mesh: AnyMesh) -> AnimationInfo:
         frames=1,
         fps=None,
         vertices=len(mesh.vertices),
-        faces=len(mesh.surface.triangles if isinstance(mesh, MeshTet) else mesh.triangles),
+        faces=len(mesh.surface.triangles),
         tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
         bounds=_pair(mesh.bounds),
         largest_displacement=0.0,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation
 from cajole.animation.blocks import reported_blocks
 from cajole.animation.contacts import KINDS, Contacts
-from cajole.checks import one_of, positive, real_array, require_instance
-from cajole.errors import InputError
+from cajole.checks import one_of, positive, require_instance
+from cajole.checks import plane as checked_plane
 from cajole.mesh import ClosestPoints, MeshTet, MeshTri
 from cajole.mesh.closest import has_inside
 from cajole.progress import Progress
@@ -78,8 +78,7 @@ def find_contacts(
 
 def _touches(animation: Animation, against: Any, reach: float, progress: Progress | None) -> Iterator[_Touch]:
     if isinstance(against, MeshTet | MeshTri):
-        surface = against.surface if isinstance(against, MeshTet) else against
-        return _of_surface(animation, surface, reach, progress)
+        return _of_surface(animation, against.surface, reach, progress)
     if isinstance(against, str):
         chosen = one_of(against, "against", ("ground", "self"))
         return (
@@ -94,14 +93,9 @@ def _blocks(animation: Animation, progress: Progress | None) -> Iterator[tuple[i
         yield block.start, np.ascontiguousarray(animation.positions[block], dtype=np.float64)
 
 
-def _outer(mesh: MeshTet | MeshTri) -> Indices:
-    """The vertices that can touch: those of the surface."""
-    return mesh.surface_vertices if isinstance(mesh, MeshTet) else np.flatnonzero(mesh.used)
-
-
 def _of_plane(animation: Animation, plane: Any, reach: float, progress: Progress | None) -> Iterator[_Touch]:
-    point, normal = checked_plane(plane)
-    vertices = _outer(animation.mesh)
+    point, normal = checked_plane(plane, "against", also="'ground', 'self', a MeshTri, a MeshTet or ")
+    vertices = animation.mesh.surface_vertices
     for first, x in _blocks(animation, progress):
         frame, k = np.nonzero((x[:, vertices] - point) @ normal <= reach)
         vertex = vertices[k]
@@ -109,27 +103,11 @@ def _of_plane(animation: Animation, plane: Any, reach: float, progress: Progress
         yield _Touch(first + frame, vertex, normals, np.full(len(k), -1), x[frame, vertex])
 
 
-def checked_plane(plane: Any) -> tuple[Floats, Floats]:
-    """A point (3,) of a plane and its unit normal (3,). Raises InputError for anything else, saying what it may be."""
-    try:
-        point, normal = plane
-    except (TypeError, ValueError):
-        raise InputError(
-            "what is touched must be 'ground', 'self', a MeshTri, a MeshTet or a plane ((x, y, z), (nx, ny, nz)), "
-            f"not {plane!r}"
-        ) from None
-    place, direction = real_array(point, "the plane's point", (3,)), real_array(normal, "the plane's normal", (3,))
-    length = float(np.linalg.norm(direction))
-    if length == 0:
-        raise InputError("the plane's normal is zero; give the direction that leads out of what is touched")
-    return place, direction / length
-
-
 def _of_surface(animation: Animation, surface: MeshTri, reach: float, progress: Progress | None) -> Iterator[_Touch]:
     from cajole.animation import kernels_touching as kernels  # compiled code loads slowly
 
     target = ClosestPoints(surface)
-    vertices = _outer(animation.mesh)
+    vertices = animation.mesh.surface_vertices
     k = len(vertices)
     memory = np.zeros((k, 3)), np.zeros(k), np.full(k, -1)
     for first, x in _blocks(animation, progress):
@@ -146,9 +124,9 @@ def _of_self(animation: Animation, reach: float, progress: Progress | None) -> I
     from cajole.animation import kernels_touching as kernels
 
     mesh = animation.mesh
-    surface = mesh.surface if isinstance(mesh, MeshTet) else mesh
+    surface = mesh.surface
     tree, closed = ClosestPoints(surface), has_inside(surface)
-    triangles, vertices = surface.triangles[tree.order], _outer(mesh)
+    triangles, vertices = surface.triangles[tree.order], mesh.surface_vertices
     corners, boxes = np.empty_like(tree.corners), np.empty_like(tree.boxes)
     for first, x in _blocks(animation, progress):
         for at, frame in enumerate(x):

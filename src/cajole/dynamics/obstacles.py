@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.animation.touching import checked_plane
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.errors import InputError
 from cajole.mesh import ClosestPoints, MeshTet, MeshTri
@@ -96,7 +95,7 @@ class Ground(Obstacle):
         super().__post_init__()
         height = checks.real_number(self.height, "height (m)")
         plane = ((0.0, 0.0, height), (0.0, 0.0, 1.0)) if self.plane is None else self.plane
-        object.__setattr__(self, "plane", checked_plane(plane))
+        object.__setattr__(self, "plane", checks.plane(plane, "plane"))
 
     def __repr__(self) -> str:
         point, normal = (tuple(float(f"{value:.4g}") for value in part) for part in self.plane)
@@ -128,11 +127,9 @@ class ObstacleMesh(Obstacle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.mesh, MeshTet):
-            object.__setattr__(self, "mesh", self.mesh.surface)
-        checks.require_instance(self.mesh, MeshTri, "mesh")
-        assert isinstance(self.mesh, MeshTri)
-        if not has_inside(self.mesh):
+        checks.require_instance(self.mesh, (MeshTri, MeshTet), "mesh")
+        object.__setattr__(self, "mesh", self.mesh.surface)
+        if not has_inside(self.mesh.surface):
             raise InputError("the obstacle's mesh has no inside: it is open or not oriented; close its holes")
 
     def __repr__(self) -> str:
@@ -146,8 +143,7 @@ class ObstacleMesh(Obstacle):
 class _MeshGauge(Gauge):
     def __init__(self, obstacle: ObstacleMesh, points: Points):
         super().__init__(points)
-        assert isinstance(obstacle.mesh, MeshTri)
-        self.closest, self.margin = ClosestPoints(obstacle.mesh), obstacle.margin
+        self.closest, self.margin = ClosestPoints(obstacle.mesh.surface), obstacle.margin
         k = len(points.rest)
         self.memory = np.zeros((k, 3)), np.zeros(k), np.full(k, -1)
 

@@ -104,8 +104,7 @@ def touches(body: Body, obstacles: Obstacle | Sequence[Obstacle] | None, surface
 
 
 def _own_points(body: Body) -> Points:
-    mesh = body.drawn_mesh()
-    areas = _areas(mesh.surface if isinstance(mesh, MeshTet) else mesh)
+    areas = _areas(body.drawn_mesh().surface)
     vertices = np.flatnonzero(areas > 0)
     slots = _block_places(body, vertices, vertices)
     ones = np.ones((len(vertices), 1))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from cajole.checks import index_array, real_array
 from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
 from cajole.storage import content_hash
+
+if TYPE_CHECKING:
+    from cajole.mesh.tri import MeshTri
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -40,6 +43,16 @@ class Mesh(ABC):
     @abstractmethod
     def elements(self) -> Indices:
         """The vertex indices of every element."""
+
+    @property
+    @abstractmethod
+    def surface(self) -> MeshTri:
+        """What is seen of the mesh, and touched: its triangles, on the same vertex numbering."""
+
+    @cached_property
+    def surface_vertices(self) -> Indices:
+        """(k,) the vertices on the surface, in order."""
+        return frozen(np.flatnonzero(self.surface.used))
 
     def __repr__(self) -> str:
         kind = {3: "triangles", 4: "tets"}[self.elements.shape[1]]

@@ -86,11 +86,6 @@ class MeshTet(Mesh):
         return MeshTri._trusted(self.vertices, faces)
 
     @cached_property
-    def surface_vertices(self) -> Indices:
-        """(k,) the vertices on the surface, in order."""
-        return frozen(np.flatnonzero(self.surface.used))
-
-    @cached_property
     def dihedral_angles(self) -> Floats:
         """(m, 6) [degrees] the inner angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
         one, two = topology.TET_EDGES[::-1].T  # the faces at edge ij are those opposite the other two vertices

@@ -62,6 +62,11 @@ class MeshTri(Mesh):
         """(m, 3) the triangles."""
         return self.triangles
 
+    @property
+    def surface(self) -> MeshTri:
+        """The mesh itself."""
+        return self
+
     @cached_property
     def _crosses(self) -> Floats:
         return frozen(cross_products(self.vertices, self.triangles))

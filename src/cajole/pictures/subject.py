@@ -145,7 +145,7 @@ def _of_skin(skin: Skin) -> Subject:
 
 
 def _of_mesh(mesh: MeshTet | MeshTri) -> Subject:
-    surface = mesh.surface if isinstance(mesh, MeshTet) else mesh
+    surface = mesh.surface
     n = len(mesh.vertices)
     colors = np.broadcast_to(np.array(PLAIN), (n, 3))
     return Subject(
