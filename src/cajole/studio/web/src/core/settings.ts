@@ -1,0 +1,58 @@
+/** What the hand is set to: kept in the browser, told to nobody else, in no history. */
+
+import type { Project } from "./types";
+
+/** A pull or push as far as this share of the body's size … */
+const REACH = 0.25;
+/** … is worth this share of its weight, at strength 1. */
+const SHARE = 0.5;
+const KEPT = "cajole.hand";
+
+export interface Settings {
+  /** How strong the hand is when it pulls or pushes; 1: half the body's weight at a quarter of its size. */
+  pushStrength: number;
+}
+
+type Hear = (settings: Readonly<Settings>) => void;
+
+const heard = new Set<Hear>();
+const present: Settings = { pushStrength: 1, ...stored() };
+
+/** The present settings; read them when they are needed, not once. */
+export const settings: Readonly<Settings> = present;
+
+/** Change some of them, and keep them for the next visit. */
+export function changeSettings(change: Partial<Settings>): void {
+  Object.assign(present, change);
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(present));
+  } catch {
+    // Private windows may forbid storage: the settings then last as long as the page.
+  }
+  for (const hear of heard) hear(present);
+}
+
+/** Be told of changes; returns what ends it. */
+export function onSettings(hear: Hear): () => void {
+  heard.add(hear);
+  return () => heard.delete(hear);
+}
+
+/** [N/m]: force of the hand for each metre that it is pulled away from the body. */
+export function handStiffness(project: Project): number {
+  return ((SHARE * project.weight) / (REACH * project.size)) * present.pushStrength;
+}
+
+/** [N]: force of the hand at its usual reach, at this strength. */
+export function handForce(project: Project, strength: number = present.pushStrength): number {
+  return SHARE * project.weight * strength;
+}
+
+function stored(): Partial<Settings> {
+  try {
+    const { pushStrength } = JSON.parse(localStorage.getItem(KEPT) ?? "{}") as Partial<Settings>;
+    return typeof pushStrength === "number" && pushStrength > 0 && pushStrength < Infinity ? { pushStrength } : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { read } from "../src/ui/parts/expression";
+
+const close = (text: string, unit: string, wanted: number): void => {
+  const { value, error } = read(text, unit);
+  assert.equal(error, undefined, `${text}: ${error}`);
+  assert.ok(Math.abs(value! - wanted) <= 1e-12 * Math.max(1, Math.abs(wanted)), `${text} gave ${value}`);
+};
+
+test("sums, products, brackets and signs follow the usual order", () => {
+  close("2.4*3", "", 7.2);
+  close("1+2*3-4/8", "", 6.5);
+  close("-(1 + 2) * -.5", "", 1.5);
+  close("8/4/2", "", 1);
+  close("10 - 4 - 3", "", 3);
+  close("--2", "", 2);
+  close("1.5e-4*2", "", 3e-4);
+});
+
+test("numbers are read back as the page writes them", () => {
+  close("16\u2009904", "", 16904);
+  close("\u22120.42", "m", -0.42);
+  close("3 \u00d7 2", "", 6);
+});
+
+test("units are turned into the field's own, and plain numbers are in it", () => {
+  close("42 cm", "m", 0.42);
+  close("5mm + 1", "m", 1.005);
+  close("(2 + 3)cm * 2", "m", 0.1);
+});
+
+test("a ratio of two lengths is a plain number", () => {
+  close("1 m / 4 cm", "m", 25);
+  close("3 cm * (1 m / 50 cm)", "m", 0.06);
+});
+
+test("angles, times, forces and shares have units too", () => {
+  close("180 deg", "rad", Math.PI);
+  close("90°", "deg", 90);
+  close("250ms", "s", 0.25);
+  close("1.5kN", "N", 1500);
+  close("12 %", "%", 12);
+});
+
+test("what is not understood is answered with one line that says why", () => {
+  const says = (text: string, unit: string, pattern: RegExp): void => assert.match(read(text, unit).error ?? "", pattern);
+  says("", "m", /Type a number/);
+  says("2*", "m", /missing at the end/);
+  says("1,5", "m", /with a point/);
+  says("(1", "m", /not closed/);
+  says("1)", "m", /“\)”/);
+  says("2 furlongs", "m", /no unit/);
+  says("2 s", "m", /A length is wanted here, not a time/);
+  says("2 cm", "", /plain number/);
+  says("2cm*3cm", "m", /one side/);
+  says("1/2cm", "m", /cannot be divided/);
+  says("1/0", "m", /zero/);
+  says("1e999", "m", /finite/);
+  says("alert(1)", "m", /“a”/);
+  says("2 constructor", "m", /no unit/);
+  says("(".repeat(5000) + "1", "m", /too many brackets/);
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { filled, percent, sentence, spoken, word } from "../src/ui/parts/gentleness";
+
+test("words change at 3, 15 and 50 percent of the body's weight", () => {
+  const found = [0, 0.0299, 0.03, 0.149, 0.15, 0.499, 0.5, 7].map(word);
+  assert.deepEqual(found, ["Feather", "Feather", "Gentle", "Gentle", "Firm", "Firm", "Forced", "Forced"]);
+});
+
+test("every word takes a quarter of the bar, which never shrinks and ends full", () => {
+  assert.deepEqual([0, 0.03, 0.15, 0.5, 1, 4].map(filled), [0, 0.25, 0.5, 0.75, 1, 1]);
+  let before = -1;
+  for (let share = 0; share < 1.2; share += 0.003) {
+    assert.ok(filled(share) >= before);
+    before = filled(share);
+  }
+});
+
+test("percentages have as many digits as can be felt", () => {
+  assert.deepEqual([0, 2e-4, 0.084, 0.0996, 0.21, 1.34].map(percent), ["0 %", "< 0.1 %", "8.4 %", "10 %", "21 %", "134 %"]);
+});
+
+test("the meter is read aloud with its word", () => {
+  assert.equal(spoken(0.084), "8.4 percent of body weight, gentle");
+  assert.equal(spoken(0), "nothing added");
+});
+
+test("the sentence tells the peak, its frame and the cure, and nothing when nothing was added", () => {
+  const cure = "Widen the reach to make it gentler.";
+  assert.equal(sentence({ share: 0.08, peak: 0.21, frame: 97, cure }), `Peak 21 % at frame 97. ${cure}`);
+  assert.equal(sentence({ share: 0.08, peak: 0.21, frame: null, cure: null }), "Peak 21 %.");
+  assert.equal(sentence({ share: 0, peak: 0, frame: null, cure: null }), null);
+});
