@@ -27,7 +27,7 @@ class Shove:
 
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> np.ndarray:
         frame = np.arange(first, first + steps) - self.first
-        return ((frame >= 0) & (frame < 15))[:, None] * (self.force.ravel() @ model.basis)
+        return ((frame >= 0) & (frame < 15))[:, None] * model.project_force(self.force)
 
 
 def on_head(scene: Scene, body: cj.BodySolid, weights: tuple[float, float, float]) -> np.ndarray:

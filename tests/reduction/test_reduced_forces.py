@@ -13,9 +13,11 @@ from reduced_cases import reduced, solid, state_of
 
 from bodies import Array
 from cajole.body import BodySolid, MaterialStVK
+from cajole.errors import InputError
 from cajole.mesh import read_veg
 from cajole.reduction import ReducedSolid, kernels, kernels_solid, reduce
 from cajole.reduction.model import by_triples
+from cajole.reduction.offset import reduce_around
 from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
 from cajole.reduction.trajectory import newmark_plan, rollout
 from derivatives import check_derivative
@@ -68,6 +70,27 @@ def test_projection_identity() -> None:
     z = np.random.default_rng(5).normal(size=(4, 7))
     near(model.project(model.lift(z)), z)
     near(model.lift(z[1]), model.lift(z)[1], 1e-14)
+
+
+def test_work_and_momentum_identity() -> None:
+    """A force does the same work on reduced and on lifted motion; velocities of an offset model have no offset."""
+    offset, body = np.random.default_rng(6).normal(size=(reduced(4).body.count, 3)), reduced(4).body
+    offset[body.fixed] = 0
+    for model in (reduced(4), reduce_around(body, 0.1 * offset, reduced(4).basis)):
+        rates = np.random.default_rng(7).normal(size=(3, model.size))
+        forces = np.random.default_rng(8).normal(size=(3, body.count, 3))
+        work = (model.project_force(forces) * rates).sum(axis=1)
+        near(work, (forces * model.lift_velocity(rates)).sum(axis=(1, 2)))
+        near(model.project_velocity(model.lift_velocity(rates)), rates)
+        near(model.project_velocity(model.lift_velocity(rates[0])), rates[0])
+
+
+def test_fields_of_another_size_bad_input() -> None:
+    model = reduced(4)
+    with pytest.raises(InputError, match=r"force has shape \(3, 3\), but \(\d+, 3\) or \(frames, \d+, 3\) is needed"):
+        model.project_force(np.zeros((3, 3)))
+    with pytest.raises(InputError, match=r"rates has shape \(5,\), but \(4,\) or \(frames, 4\) is needed"):
+        model.lift_velocity(np.zeros(5))
 
 
 def test_tables_twin_agreement() -> None:

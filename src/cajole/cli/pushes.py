@@ -42,7 +42,7 @@ class Push:
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
         """Uᵀf (steps, r) on the steps into frames first, first + 1, ...: what makes it a disturbance of `steer`."""
         on = np.array([self.acts(dt * frame) for frame in range(first, first + steps)])
-        return on[:, None] * (self.force.ravel() @ model.basis)
+        return on[:, None] * model.project_force(self.force)
 
 
 def push(text: str, subject: Subject, body: Body) -> Push:

@@ -20,14 +20,17 @@ Array = NDArray[np.float64]
 
 
 class ReducedModel(ABC):
-    """A body in `basis` (3n, r), mass-orthonormal, so that the reduced mass is the identity; size: r."""
+    """A body in `basis` (3n, r), mass-orthonormal, so that the reduced mass is the identity; size: r.
+
+    constant: (r,), the part of the internal force that `system` leaves out: that of a shape not at rest around which
+    the body moves, zero for others.
+    """
 
     body: Body
-    # a force (r,) that the tables leave out: that of a shape not at rest around which the body moves
-    constant: Array | None = None
 
-    def __init__(self, basis: Array):
+    def __init__(self, basis: Array, constant: Array | None = None):
         self.basis = basis
+        self.constant = np.zeros(basis.shape[1]) if constant is None else constant
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.body.count} vertices in {self.size} coordinates)"
@@ -74,37 +77,63 @@ class ReducedModel(ABC):
 
     def project(self, displacement: ArrayLike) -> Array:
         """z = UᵀM u (r,) of u (n, 3), or (frames, r) of (frames, n, 3)."""
-        u = np.asarray(displacement, dtype=np.float64)
-        if u.shape[-2:] != (self.body.count, 3) or u.ndim > 3:
-            raise InputError(f"displacement has shape {u.shape}, but ({self.body.count}, 3) or (frames, ...) is needed")
-        return u.reshape(*u.shape[:-2], 3 * self.body.count) @ self.mass_basis
+        return self._flat(displacement, "displacement") @ self.mass_basis
 
     def lift(self, state: ArrayLike) -> Array:
         """u = U z (n, 3) of z (r,), or (frames, n, 3) of (frames, r)."""
-        z = np.asarray(state, dtype=np.float64)
-        if z.shape[-1:] != (self.size,) or z.ndim > 2:
-            raise InputError(f"state has shape {z.shape}, but ({self.size},) or (frames, {self.size}) is needed")
-        return (z @ self.basis.T).reshape(*z.shape[:-1], self.body.count, 3)
+        return self._moved(state, "state")
+
+    def project_velocity(self, velocity: ArrayLike) -> Array:
+        """ż = UᵀM u̇ (r,) of u̇ (n, 3), or (frames, r) of (frames, n, 3): no offset takes part."""
+        return self._flat(velocity, "velocity") @ self.mass_basis
+
+    def lift_velocity(self, rates: ArrayLike) -> Array:
+        """u̇ = U ż (n, 3) of ż (r,), or (frames, n, 3) of (frames, r)."""
+        return self._moved(rates, "rates")
+
+    def project_force(self, force: ArrayLike) -> Array:
+        """Uᵀf (r,) of f (n, 3) [N], or (frames, r) of (frames, n, 3)."""
+        return self._flat(force, "force") @ self.basis
+
+    def predictor(self, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
+        """The predictor state of the first step from (q₀, v₀) (r,), whose acceleration is the uncontrolled one."""
+        P, V = predictor(self.system, state, velocity, h)
+        return P - 0.25 * h**2 * self.constant, V - 0.5 * h * self.constant
 
     def rollout(
         self, controls: ArrayLike, dt: float, *, state: ArrayLike | None = None, velocity: ArrayLike | None = None
     ) -> Trajectory:
         """Simulate under controls (T, r), each acting on the step into the next frame, from (state, velocity) (r,).
 
-        z̈ + d(z, ż) + f(z) = w by implicit Newmark, converged; the result holds the exact derivatives of every step.
+        z̈ + d(z, ż) + f(z) = w by implicit Newmark, converged; the result holds the exact derivatives of every step. Its
+        W leaves the constant force out.
         Raises NotConverged naming the step.
         """
         W = checks.real_array(controls, "controls", (None, self.size))
         h = checks.positive(dt, "dt (s)")
         q = np.zeros(self.size) if state is None else self._checked(state)
         v = np.zeros(self.size) if velocity is None else self._checked(velocity, "velocity")
-        start = predictor(self.system, q, v, h)
-        return rollout(self.system, newmark_plan(np.full(len(W) + 1, h)), start, W)
+        plan = newmark_plan(np.full(len(W) + 1, h))
+        return rollout(self.system, plan, self.predictor(q, v, h), W - self.constant)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an .npz; `load_model` reads it back for the same body."""
         with atomic_path(path) as temporary, temporary.open("wb") as stream:
             np.savez(stream, allow_pickle=False, body=np.array(self.body.content()), basis=self.basis, **self.arrays())
+
+    def _flat(self, field: ArrayLike, name: str) -> Array:
+        """(3n,) of (n, 3), or (frames, 3n) of (frames, n, 3)."""
+        u, n = np.asarray(field, dtype=np.float64), self.body.count
+        if u.shape[-2:] != (n, 3) or u.ndim > 3:
+            raise InputError(f"{name} has shape {u.shape}, but ({n}, 3) or (frames, {n}, 3) is needed")
+        return u.reshape(*u.shape[:-2], 3 * n)
+
+    def _moved(self, state: ArrayLike, name: str) -> Array:
+        """U z (n, 3) of z (r,), or (frames, n, 3) of (frames, r)."""
+        z = np.asarray(state, dtype=np.float64)
+        if z.shape[-1:] != (self.size,) or z.ndim > 2:
+            raise InputError(f"{name} has shape {z.shape}, but ({self.size},) or (frames, {self.size}) is needed")
+        return (z @ self.basis.T).reshape(*z.shape[:-1], self.body.count, 3)
 
     def _checked(self, state: ArrayLike, name: str = "state") -> Array:
         return checks.real_array(state, name, (self.size,))

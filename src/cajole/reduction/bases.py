@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.body import Body
+from cajole.body import Body, columns_of
 from cajole.dynamics import Modes, modes
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import InputError
@@ -51,6 +51,14 @@ def orthonormal(body: Body, vectors: ArrayLike, *, drop: bool = False) -> Array:
     if not columns:
         raise InputError("the basis is empty: give at least one column that is not zero")
     return np.stack(columns, axis=1)
+
+
+def refuse_fixed(body: Body, columns: Array) -> None:
+    """Raise InputError where columns (3n, k) move a vertex that the body fixes."""
+    moved = np.abs(columns.reshape(body.count, 3, -1)[body.fixed]).max(axis=(1, 2), initial=0.0)
+    if (moved > 0).any():
+        vertex = body.fixed[int(np.argmax(moved > 0))]
+        raise InputError(f"the basis moves vertex {vertex}, which the body fixes; set its rows to zero or free it")
 
 
 def _without(body: Body, column: Array, basis: Sequence[Array]) -> Array:
@@ -202,7 +210,7 @@ def keyframe_basis(
     size: compress keys and tangents together to this many by mass-PCA, as the paper allows.
     """
     keys = checks.real_array(poses, "poses", (None, body.count, 3))
-    flat = keys.reshape(len(keys), -1).T
+    flat = columns_of(keys)
     # what rounding left of a key at rest, or of a jump between equal keys, is no direction
     least = NEGLIGIBLE * max((mass_norm(body, column) for column in flat.T), default=0.0)
     own = unit_columns(body, flat, least)

@@ -128,7 +128,7 @@ def _table(model: ReducedSprings, states: Array, springs: Index, scale: Array) -
     pulls = np.empty((len(springs), len(states), 3), dtype=np.float32)
     b = np.empty((len(states), model.size))
     for k, state in enumerate(states):
-        b[k] = scale @ (model.body.force(model.lift(state)).ravel() @ model.basis)
+        b[k] = scale @ model.project_force(model.body.force(model.lift(state)))
         size = np.linalg.norm(b[k])
         b[k] /= size
         pulls[:, k] = spring_pulls(model, state, springs) / size

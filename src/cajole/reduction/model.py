@@ -16,7 +16,7 @@ from cajole.errors import FileError, InputError
 from cajole.progress import Progress
 from cajole.reduction import kernels_solid as kernels
 from cajole.reduction.base import ReducedModel
-from cajole.reduction.bases import mode_shapes, orthonormal
+from cajole.reduction.bases import mode_shapes, orthonormal, refuse_fixed
 from cajole.reduction.polynomial import Polynomial, polynomial
 from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_springs
 from cajole.storage import read_arrays
@@ -36,8 +36,8 @@ class ReducedSolid(ReducedModel):
 
     body: BodySolid
 
-    def __init__(self, body: BodySolid, basis: Array, tables: Polynomial):
-        super().__init__(basis)
+    def __init__(self, body: BodySolid, basis: Array, tables: Polynomial, constant: Array | None = None):
+        super().__init__(basis, constant)
         self.body, self.tables = body, tables
         self.alpha, self.beta = body.alpha, body.beta
 
@@ -133,12 +133,12 @@ def reduce(
     if not isinstance(body, BodySolid | BodySprings):
         raise InputError(f"body must be a BodySolid or a BodySprings, not {type(body).__name__}")
     columns = _columns(body, basis)
-    _refuse_fixed(body, columns)
-    if isinstance(body, BodySprings):
-        return reduced_springs(body, orthonormal(body, columns), cubature=cubature, poses=poses)
-    if cubature is not False:
+    refuse_fixed(body, columns)
+    if isinstance(body, BodySolid) and cubature is not False:
         raise InputError("cubature is for springs; the reduced forces of a solid are exact and fast without it")
     U = orthonormal(body, columns)
+    if isinstance(body, BodySprings):
+        return reduced_springs(body, U, cubature=cubature, poses=poses)
     return ReducedSolid(body, U, polynomial(body, U, progress=progress))
 
 
@@ -175,10 +175,3 @@ def _restored(body: Body, basis: Array, data: dict[str, Any]) -> ReducedModel:
     if not whole or tables.K0.shape != (r, r) or tables.C1.shape != (pairs, r):
         raise ValueError("the tables do not fit the basis")
     return ReducedSolid(body, basis, tables)
-
-
-def _refuse_fixed(body: Body, columns: Array) -> None:
-    moved = np.abs(columns.reshape(body.count, 3, -1)[body.fixed]).max(axis=(1, 2), initial=0.0)
-    if (moved > 0).any():
-        vertex = body.fixed[int(np.argmax(moved > 0))]
-        raise InputError(f"the basis moves vertex {vertex}, which the body fixes; set its rows to zero or free it")

@@ -13,13 +13,10 @@ from cajole import checks
 from cajole.body import BodySolid
 from cajole.dynamics import modes
 from cajole.dynamics.restricted import Restricted
-from cajole.errors import InputError
 from cajole.reduction import kernels
-from cajole.reduction.base import ReducedModel
-from cajole.reduction.bases import orthonormal
+from cajole.reduction.bases import orthonormal, refuse_fixed
 from cajole.reduction.model import ReducedSolid
-from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
-from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
+from cajole.reduction.polynomial import Polynomial, polynomial, stored, whole
 
 Array = NDArray[np.float64]
 
@@ -30,11 +27,9 @@ NEAR = 10.0
 class ReducedOffset(ReducedSolid):
     """St. Venant-Kirchhoff in u = u₀ + U z; offset: u₀ (n, 3); constant: Uᵀf(u₀) (r,)."""
 
-    constant: Array
-
     def __init__(self, body: BodySolid, basis: Array, tables: Polynomial, offset: Array, constant: Array):
-        super().__init__(body, basis, tables)
-        self.offset, self.constant = offset, constant
+        super().__init__(body, basis, tables, constant)
+        self.offset = offset
         self._rest_energy = body.energy(offset)
 
     def project(self, displacement: ArrayLike) -> Array:
@@ -54,17 +49,6 @@ class ReducedOffset(ReducedSolid):
         """Uᵀ f(u₀ + Uz) (r,)."""
         return self.constant + super().force(state)
 
-    def rollout(
-        self, controls: ArrayLike, dt: float, *, state: ArrayLike | None = None, velocity: ArrayLike | None = None
-    ) -> Trajectory:
-        """As ReducedSolid.rollout; the W of the result leaves the constant force out."""
-        W = checks.real_array(controls, "controls", (None, self.size))
-        h = checks.positive(dt, "dt (s)")
-        q = np.zeros(self.size) if state is None else checks.real_array(state, "state", (self.size,))
-        v = np.zeros(self.size) if velocity is None else checks.real_array(velocity, "velocity", (self.size,))
-        start = first_predictor(self, q, v, h)
-        return rollout(self.system, newmark_plan(np.full(len(W) + 1, h)), start, W - self.constant)
-
 
 def reduce_around(body: BodySolid, offset: ArrayLike, basis: ArrayLike) -> ReducedOffset:
     """`body` in u = u₀ + U z with u₀ = offset (n, 3) and U spanning `basis` (3n, r), which leaves fixed vertices alone.
@@ -74,8 +58,7 @@ def reduce_around(body: BodySolid, offset: ArrayLike, basis: ArrayLike) -> Reduc
     checks.require_instance(body, BodySolid, "body")
     u0 = body.checked(offset, "offset")
     columns = checks.real_array(basis, "basis", (3 * body.count, None))
-    if np.abs(columns.reshape(body.count, 3, -1)[body.fixed]).max(initial=0.0) > 0:
-        raise InputError("the basis moves vertices that the body fixes; set their rows to zero or free them")
+    refuse_fixed(body, columns)
     U = orthonormal(body, columns)
     tables, constant = _around(polynomial(body, np.column_stack([U, u0.ravel()])), U.shape[1])
     return ReducedOffset(body, U, tables, u0, constant)
@@ -94,42 +77,9 @@ def _around(joint: Polynomial, r: int) -> tuple[Polynomial, Array]:
     for k, direction in enumerate(np.eye(r + 1)[:r]):
         kernels.stiffness_change(at, direction, joint.C1, joint.C2, *work, H)
         C1[:, k] = H[i, j]
-    a, b = np.triu_indices(r + 1)
-    inner = np.flatnonzero(b < r)
-    C2 = _symmetric(joint.C2, pairs, np.where(a == b, 1.0, 2.0))[np.ix_(inner, inner)]
-    table = C2[np.triu_indices(len(i))][None, :] if r >= PACKED_SIZE else C2 * np.where(i == j, 1.0, 2.0)
-    return Polynomial(K[:r, :r].copy(), C1, np.ascontiguousarray(table)), f[:r].copy()
-
-
-def _symmetric(C2: Array, pairs: int, multiplicity: Array) -> Array:
-    """The whole symmetric quartic table, from either way of storing it."""
-    if C2.shape[0] == pairs:
-        return C2 / multiplicity
-    whole = np.zeros((pairs, pairs))
-    whole[np.triu_indices(pairs)] = C2[0]
-    return whole + np.triu(whole, 1).T
-
-
-def constant_force(model: ReducedModel) -> Array:
-    """The part of the internal force that the tables leave out (r,): zero unless the model has an offset."""
-    return np.zeros(model.size) if model.constant is None else model.constant
-
-
-def first_predictor(model: ReducedModel, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
-    """The predictor state of the first step from (q₀, v₀), offset or not."""
-    P, V = predictor(model.system, state, velocity, h)
-    f0 = constant_force(model)
-    return P - 0.25 * h**2 * f0, V - 0.5 * h * f0
-
-
-def project_velocity(model: ReducedModel, velocity: Array) -> Array:
-    """ż = UᵀM u̇ (r,) of u̇ (n, 3): no offset takes part."""
-    return velocity.ravel() @ model.mass_basis
-
-
-def lift_velocity(model: ReducedModel, rates: Array) -> Array:
-    """u̇ = U ż (frames, n, 3) of ż (frames, r)."""
-    return (rates @ model.basis.T).reshape(len(rates), -1, 3)
+    inner = np.flatnonzero(np.triu_indices(r + 1)[1] < r)
+    C2 = whole(joint.C2, r + 1)[np.ix_(inner, inner)]
+    return Polynomial(K[:r, :r].copy(), C1, stored(C2, r)), f[:r].copy()
 
 
 def settled(body: BodySolid, displacement: Array, held: Array) -> Array:

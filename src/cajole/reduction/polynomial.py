@@ -72,6 +72,28 @@ def _tables(A: Array, r: int) -> Polynomial:
     ki, kj = number[i[:, None], i[None, :]], number[j[:, None], j[None, :]]
     mix, xim = number[i[:, None], j[None, :]], number[j[:, None], i[None, :]]
     S4 = 4.0 * (pairs + pairs[ki, kj] + pairs[mix, xim])
-    C2 = 0.5 * S4
-    table = C2[np.triu_indices(len(i))][None, :] if r >= PACKED_SIZE else C2 * np.where(i == j, 1.0, 2.0)
-    return Polynomial(A[:r, :r].copy(), np.ascontiguousarray(C1), np.ascontiguousarray(table))
+    return Polynomial(A[:r, :r].copy(), np.ascontiguousarray(C1), stored(0.5 * S4, r))
+
+
+def stored(C2: Array, r: int) -> Array:
+    """The symmetric quartic table (P, P) of r coordinates as a Polynomial keeps it: with the multiplicity of its
+    columns, or packed from PACKED_SIZE on."""
+    table = C2[np.triu_indices(len(C2))][None, :] if r >= PACKED_SIZE else C2 * _multiplicity(r)
+    return np.ascontiguousarray(table)
+
+
+def whole(C2: Array, r: int) -> Array:
+    """The symmetric quartic table (P, P), from either way of keeping it."""
+    multiplicity = _multiplicity(r)
+    pairs = len(multiplicity)
+    if C2.shape[0] == pairs:
+        return C2 / multiplicity
+    table = np.zeros((pairs, pairs))
+    table[np.triu_indices(pairs)] = C2[0]
+    return table + np.triu(table, 1).T
+
+
+def _multiplicity(r: int) -> Array:
+    """How often a pair (i <= j) stands in z zᵀ (P,)."""
+    i, j = np.triu_indices(r)
+    return np.where(i == j, 1.0, 2.0)

@@ -285,11 +285,9 @@ def test_value_and_cost_of_a_nonlinear_run_agreement(random: np.random.Generator
 def resimulated(reference: cj.Reference) -> cj.Reference:
     """The motion that the reference's own feed-forward makes."""
     from cajole.direct.steering.motion import simulated
-    from cajole.reduction.trajectory import rollout
 
-    start = reference.course[0, 0, 0], reference.course[0, 0, 1]
-    path = rollout(reference.model.system, reference.plan, start, reference.feed_forward)
-    return simulated(reference.model, path, reference.dt, (reference.states[0], reference.velocities[0]))
+    start, first = reference.course[:, 0]
+    return simulated(reference.model, start, reference.feed_forward, reference.dt, first)
 
 
 def test_compiled_pass_and_its_numpy_twin_agreement() -> None:

@@ -16,6 +16,7 @@ from cajole import checks
 from cajole.body import Body, BodySolid
 from cajole.direct.keyframing.keys import Key, checked_keys
 from cajole.errors import NotConverged
+from cajole.mesh.tet import signed_volumes
 from cajole.reduction import ReducedSolid
 from cajole.reduction.trajectory import newmark_plan, predictor, rollout_pd
 
@@ -46,11 +47,8 @@ def volumes(body: BodySolid, displacements: ArrayLike) -> Array:
     """Volume of each frame as a share of that at rest (frames,), of displacements (frames, n, 3) [m]."""
     checks.require_instance(body, BodySolid, "body")
     moved = checks.real_array(displacements, "displacements", (None, body.count, 3))
-    out = np.empty(len(moved))
-    for frame, u in enumerate(moved):
-        corners = (body.vertices + u)[body.mesh.tets]
-        out[frame] = np.linalg.det(corners[:, 1:] - corners[:, :1]).sum() / 6.0
-    return out / body.mesh.volumes.sum()
+    totals = [signed_volumes(body.vertices + u, body.mesh.tets).sum() for u in moved]
+    return np.array(totals) / body.mesh.volume
 
 
 @dataclass(frozen=True, eq=False)

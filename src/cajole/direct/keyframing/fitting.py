@@ -184,7 +184,7 @@ class _Fitting:
         misses = np.linalg.norm(self.embedding.matrix @ u - moved, axis=1) / self.body.size
         cost = self._attached.energy(u) - float((load * u).sum())
         error = float(np.sqrt(self.shares @ misses**2))
-        inverted = int((_volumes(self.body, u) <= 0).sum())
+        inverted = len(self.body.inverted(u))
         iterations = self._calls - before - 1
         return cost, Fit(u, error, float(misses.max()), self.body.energy(u), iterations, inverted)
 
@@ -260,9 +260,3 @@ def _still(body: BodySolid, u: Array) -> Array:
     out = u.copy()
     out[body.fixed] = 0.0
     return out
-
-
-def _volumes(body: BodySolid, u: Array) -> Array:
-    """Six times the signed volume of each tet (m,)."""
-    corners = (body.vertices + u)[body.mesh.tets]
-    return np.linalg.det(corners[:, 1:] - corners[:, :1])

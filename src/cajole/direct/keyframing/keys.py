@@ -12,6 +12,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import Body, BodySolid
 from cajole.errors import InputError
+from cajole.mesh.tet import signed_volumes
 from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
@@ -123,10 +124,7 @@ def _is_positions(body: Body, pose: Array) -> bool:
 def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
     if not isinstance(body, BodySolid):
         return
-    x = body.vertices + pose
-    corners = x[body.mesh.tets]
-    edges = corners[:, 1:] - corners[:, :1]
-    volumes = np.linalg.det(edges)
+    volumes = signed_volumes(body.vertices + pose, body.mesh.tets)
     if (volumes <= 0).any():
         where = int(np.argmin(volumes))
         raise InputError(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import BodySolid, MaterialStVK
+from cajole.body import BodySolid, MaterialStVK, columns_of
 from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs, pose_of
 from cajole.direct.keyframing.search import Options, search
 from cajole.direct.keyframing.setup import Setting, tour
@@ -29,7 +29,7 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.reduction import enriched, key_tangents, orthonormal
 from cajole.reduction.bases import NEGLIGIBLE, mass_norm, unit_columns
-from cajole.reduction.offset import lift_velocity, reduce_around, settled
+from cajole.reduction.offset import reduce_around, settled
 
 Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ def keyframe_sequence(
         stopped += [share] if number else []
         h = shot.dt
         u = shot.model.lift(shot.states[-1])
-        v = lift_velocity(shot.model, shot.velocities[-1:])[0]
+        v = shot.model.lift_velocity(shot.velocities[-1])
     return ShotSequence(tuple(shots), tuple(stopped))
 
 
@@ -174,7 +174,7 @@ def _fitted(body: BodySolid, segment: Segment, u0: Array) -> tuple[dict[int, Key
 def _basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
     """Columns (3n, r) around poses[0]: the ways to the keys, tangents, the velocity taken over, and modes beside."""
     linear = vibration_modes(body, max(modes, 1))
-    ways = (poses[1:] - poses[0]).reshape(len(poses) - 1, -1).T
+    ways = columns_of(poses[1:] - poses[0])
     # how far the velocity leads in a radian of the first mode: a length, as the others are
     swing = velocity.reshape(-1, 1) / np.sqrt(linear.eigenvalues[0])
     columns = np.hstack([ways, key_tangents(body, poses), swing])

@@ -16,7 +16,6 @@ from cajole.dynamics import modes as vibration_modes
 from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
-from cajole.reduction.offset import constant_force, first_predictor, project_velocity
 from cajole.reduction.trajectory import Trajectory, newmark_plan, rollout_pd
 
 Array = NDArray[np.float64]
@@ -145,15 +144,15 @@ def soft_problem(setting: Setting, effort: float, steps: Array, span: float | No
     costs = [key_cost(model, wanted) for wanted in setting.keys.values()]
     # J times K m L²: keys then weigh with H = I, and the body's size drops out of the effort
     rho = effort * len(costs) / model.frequency**4 / (steps.sum() if span is None else span)
-    state, rate = model.project(setting.first), project_velocity(model, setting.velocity)
-    start = first_predictor(model, state, rate, steps[0])
+    state, rate = model.project(setting.first), model.project_velocity(setting.velocity)
+    start = model.predictor(state, rate, steps[0])
     after = steps[0] if setting.ending == "loop" else steps[-1]
     state_units = np.repeat([1.0, model.frequency**-2], r)
     calm = effort * len(costs) * _holding(model) if setting.ending == "free" else np.zeros((2 * r, 2 * r))
     reach = np.sqrt(model.body.total_mass) * model.body.size
     return Problem(
         model.system, newmark_plan(np.append(steps, after)), start, key, np.stack([H for H, _ in costs]),
-        np.stack([t for _, t in costs]), rho * steps, constant_force(model), np.empty((0, r)),
+        np.stack([t for _, t in costs]), rho * steps, model.constant, np.empty((0, r)),
         np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units + np.diag(calm), reach,
     )  # fmt: skip
 

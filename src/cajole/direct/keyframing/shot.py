@@ -16,7 +16,6 @@ from cajole.direct.keyframing.search import Found
 from cajole.direct.keyframing.setup import Setting
 from cajole.reduction import ReducedModel
 from cajole.reduction.bases import BasisReport
-from cajole.reduction.offset import lift_velocity, project_velocity
 
 Array = NDArray[np.float64]
 
@@ -135,7 +134,7 @@ class Shot:
         """The motion on the body's mesh; of a loop, one lap whose last frame is the one before the first."""
         body = self.model.body
         lifted = body.vertices + self.model.lift(self.states)
-        speeds = lift_velocity(self.model, self.velocities)
+        speeds = self.model.lift_velocity(self.velocities)
         return Animation(body.drawn_mesh(), lifted, fps=1.0 / self.dt, velocities=speeds)
 
 
@@ -146,7 +145,7 @@ def made(setting: Setting, found: Found, h: float, seconds: float) -> Shot:
     states, velocities = path.Q, path.Vq
     if setting.ending == "open":
         states = np.vstack([model.project(setting.first), states])
-        velocities = np.vstack([project_velocity(model, setting.velocity), velocities])
+        velocities = np.vstack([model.project_velocity(setting.velocity), velocities])
     controls = path.W + found.problem.bias
     report = _report(setting, found, states, controls, h, seconds)
     begin = (path.P[0].copy(), path.V[0].copy())

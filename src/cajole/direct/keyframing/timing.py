@@ -120,7 +120,7 @@ class _Timing:
 
     def slope(self, stretch: Array, path: Trajectory) -> Array:
         """dE*/dstretch (gaps,)."""
-        velocity = self.setting.velocity.ravel() @ self.setting.model.mass_basis
+        velocity = self.setting.model.project_velocity(self.setting.velocity)
         slopes = step_slopes(self.problem(stretch), path, self.steps(stretch), velocity)
         total = np.zeros(len(self.bounds) - 1)
         np.add.at(total, self.gap, self.h * slopes[: len(self.gap)])

@@ -6,7 +6,6 @@ import numpy as np
 
 from cajole.body import BodySolid
 from cajole.direct.steering.motion import Reference
-from cajole.mesh.tet import signed_volumes
 
 
 def trouble(reference: Reference) -> str:
@@ -32,8 +31,6 @@ def _inside_out(reference: Reference) -> str:
     model, k = reference.model, reference.substeps
     if not isinstance(model.body, BodySolid):
         return ""
-    mesh = model.body.mesh
-    places = mesh.vertices + model.lift(reference.states[::k])
-    counts = [int((signed_volumes(points, mesh.tets) <= 0).sum()) for points in places]
+    counts = [len(model.body.inverted(u)) for u in model.lift(reference.states[::k])]
     worst = int(np.argmax(counts))
     return f" ({counts[worst]} tets are inside out at frame {worst})" if counts[worst] else ""

@@ -36,18 +36,18 @@ class Push:
 
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
         """w (steps, r) on the steps into frames first, first + 1, ...; InputError for what is no push."""
-        vertex, force = checked_push(model, self.vertex, self.force, self.duration)
+        force = push_force(model, self.vertex, self.force, self.duration)
         begin = round(checks.positive(self.time, "the time of a push (s)", zero=True) / dt) + 1
         frame = np.arange(first, first + steps)
         active = (frame >= begin) & (frame < begin + steps_of(self.duration, dt))
-        return active[:, None] * (force @ model.basis[3 * vertex : 3 * vertex + 3])
+        return active[:, None] * force
 
 
-def checked_push(model: ReducedModel, vertex: int, force: ArrayLike, duration: float) -> tuple[int, Array]:
-    """The vertex and the force (3,) [N] of a push; InputError names what is wrong with them."""
+def push_force(model: ReducedModel, vertex: int, force: ArrayLike, duration: float) -> Array:
+    """Uᵀf (r,) of a force (3,) [N] on one vertex; InputError names what is wrong with the push."""
     checks.positive(duration, "the duration of a push (s)")
     pushed = int(checks.index_array([vertex], "the pushed vertex", (1,), model.body.count)[0])
-    return pushed, checks.real_array(force, "the force of a push (N)", (3,))
+    return checks.real_array(force, "the force of a push (N)", (3,)) @ model.basis[3 * pushed : 3 * pushed + 3]
 
 
 def steps_of(duration: float, dt: float) -> int:

@@ -25,7 +25,6 @@ from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
 from cajole.mesh import MeshTet, MeshTri, Skin
-from cajole.reduction.offset import constant_force
 from cajole.storage import atomic_path, read_arrays
 
 Array = NDArray[np.float64]
@@ -82,7 +81,7 @@ def _model_arrays(controller: Controller) -> dict[str, ArrayLike]:
         "mass_data": masses.data, "mass_indices": masses.indices.astype(np.int32),
         "mass_indptr": masses.indptr.astype(np.int64),
         "total_mass": body.total_mass, "size": body.size, "frequency": model.frequency,
-        "offset": model.lift(np.zeros(model.size)), "constant": constant_force(model),
+        "offset": model.lift(np.zeros(model.size)), "constant": model.constant,
         **system_arrays(model.system),
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.direct.steering.controller import Controller
-from cajole.direct.steering.disturbances import Disturbance, checked_push, steps_of
+from cajole.direct.steering.disturbances import Disturbance, push_force, steps_of
 from cajole.direct.steering.motion import in_sizes, weight
 from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
@@ -100,8 +100,7 @@ class Live:
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""
         model, dt = self._controller.model, self._controller.reference.dt
-        vertex, load = checked_push(model, vertex, force, duration)
-        self._pushes.append(_Push(load @ model.basis[3 * vertex : 3 * vertex + 3], steps_of(duration, dt)))
+        self._pushes.append(_Push(push_force(model, vertex, force, duration), steps_of(duration, dt)))
 
     def blow(self, *winds: Disturbance) -> None:
         """Let winds (or other disturbances) act from now on; none ends them."""

@@ -16,8 +16,7 @@ from cajole.direct.steering import kernels
 from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel
 from cajole.reduction import kernels_motion as motion_kernels
-from cajole.reduction.offset import constant_force, first_predictor
-from cajole.reduction.trajectory import MOST_ITERATIONS, TOLERANCE, Trajectory, newmark_plan, rollout
+from cajole.reduction.trajectory import MOST_ITERATIONS, TOLERANCE, newmark_plan, rollout
 
 Array = NDArray[np.float64]
 
@@ -89,7 +88,7 @@ class Reference:
     @cached_property
     def weights(self) -> Array:
         """(T,) the size of the feed-forward, in body weights."""
-        return np.linalg.norm(self.feed_forward + constant_force(self.model), axis=1) / weight(self.model)
+        return np.linalg.norm(self.feed_forward + self.model.constant, axis=1) / weight(self.model)
 
     @cached_property
     def steady(self) -> bool:
@@ -172,49 +171,53 @@ def weight(model: ReducedModel) -> float:
 
 def of_shot(shot: Shot) -> Reference:
     """The reference of a shot: its own controls as feed-forward, which reproduce it to rounding."""
-    model, T = shot.model, len(shot.controls)
-    start = shot.start or first_predictor(model, shot.states[0], shot.velocities[0], shot.dt)
-    path = rollout(model.system, newmark_plan(np.full(T + 1, shot.dt)), start, shot.controls - constant_force(model))
+    model, T, h = shot.model, len(shot.controls), shot.dt
+    start = shot.start or model.predictor(shot.states[0], shot.velocities[0], h)
     first = None if len(shot.states) == T else (shot.states[0], shot.velocities[0])
-    return simulated(model, path, shot.dt, first, loop=shot.loop)
+    return simulated(model, start, shot.controls - model.constant, h, first, loop=shot.loop, near=shot.states[-T:])
 
 
 def simulated(
     model: ReducedModel,
-    path: Trajectory,
+    start: tuple[Array, Array],
+    W: Array,
     h: float,
     first: tuple[Array, Array] | None,
     *,
     loop: bool = False,
     motion_error: Array | None = None,
+    near: Array | None = None,
 ) -> Reference:
-    """The reference of a reduced simulation; first: the frame before its first step, of a loop the last one.
+    """The reference of a reduced simulation under W (T, r) from the predictor state `start`.
 
-    The steps are made once more by the very function that runs the controller: undisturbed, a run then repeats them to
-    the last bit, and the feedback is zero and not rounding.
+    first: the frame before its first step, of a loop the last one; near (T, r): states it passes, where they are known.
+    The steps are made by the very function that runs the controller: undisturbed, a run then repeats them to the last
+    bit, and the feedback is zero and not rounding. Raises NotConverged naming the step.
     """
-    T, r = path.W.shape
-    q0, v0 = (path.Q[-1], path.Vq[-1]) if first is None else first
-    course, out, now = np.empty((2, T + 1, 2, r)), np.empty((T, 3, r)), np.zeros((5, r))
-    course[0, 0], course[1, 0] = (path.P[0], path.V[0]), (q0, v0)
-    now[0], now[1] = path.P[0], path.V[0]
-    Gq, Gv, A, still = np.empty_like(path.Gq), np.empty_like(path.Gv), path.A.copy(), np.zeros((1, r))
+    T, r = W.shape
+    course, out, now = np.empty((2, T + 1, 2, r)), np.empty((1, 3, r)), np.zeros((5, r))
+    course[0, 0] = now[:2] = start
+    Gq, Gv, A, still = np.empty((T, r, r)), np.empty((T, r, r)), np.zeros((T, r)), np.zeros((1, r))
     work, row = motion_kernels.workspace(model.system), step_row(h)
     for n in range(T):
-        kernels.drive(
-            model.system, row, course, A, path.W, NO_GAINS, kernels.PREDICTOR, now, n, still, TOLERANCE,
-            MOST_ITERATIONS, work, Gq[n : n + 1], Gv[n : n + 1], out[n : n + 1],
+        A[n] = now[2] if near is None else (near[n] - now[0]) / row[0]
+        done = kernels.drive(
+            model.system, row, course, A, W, NO_GAINS, kernels.PREDICTOR, now, n, still, TOLERANCE,
+            MOST_ITERATIONS, work, Gq[n : n + 1], Gv[n : n + 1], out,
         )  # fmt: skip
+        if not done:
+            raise NotConverged(f"step {n + 1} of the reference did not converge; use a smaller dt")
         A[n], course[0, n + 1], course[1, n + 1] = now[2], now[:2], now[3:]
-    return Reference(model, h, course, A, path.W, Gq, Gv, loop, motion_error)
+    course[1, 0] = now[3:] if first is None else first
+    return Reference(model, h, course, A, W, Gq, Gv, loop, motion_error)
 
 
-def projected_force(model: ReducedModel, force: Force, frames: int, h: float, *, begin: int = 0) -> Array:
-    """Uᵀf (frames, r) of a force as `simulate` takes it, at frames begin, begin + 1, ..."""
+def projected_force(model: ReducedModel, force: Force, frames: int, h: float) -> Array:
+    """Uᵀf (frames, r) of a force as `simulate` takes it, at frames 0, 1, ..."""
     body: Body = model.body
     if callable(force):
-        rows = [body.checked(force((begin + k) * h), f"force({(begin + k) * h:.6g})") for k in range(frames)]
-        return np.array([row.ravel() @ model.basis for row in rows])
+        times = h * np.arange(frames)
+        return np.array([model.project_force(body.checked(force(float(t)), f"force({t:.6g})")) for t in times])
     try:
         array = np.asarray(force, dtype=np.float64)
     except (TypeError, ValueError):
@@ -222,5 +225,5 @@ def projected_force(model: ReducedModel, force: Force, frames: int, h: float, *,
             "a force must be a function of time, numbers (n, 3) or (frames, n, 3) [N], or only Push and Wind objects"
         ) from None
     if array.ndim == 3:
-        return checks.real_array(array, "force", (frames, body.count, 3)).reshape(frames, -1) @ model.basis
-    return np.tile(body.checked(array, "force").ravel() @ model.basis, (frames, 1))
+        return model.project_force(checks.real_array(array, "force", (frames, body.count, 3)))
+    return np.tile(model.project_force(body.checked(array, "force")), (frames, 1))

@@ -26,8 +26,6 @@ from cajole.dynamics import Modes
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel, reduce
 from cajole.reduction import kernels_motion as motion_kernels
-from cajole.reduction.offset import constant_force, first_predictor, project_velocity
-from cajole.reduction.trajectory import newmark_plan, rollout
 
 Array = NDArray[np.float64]
 
@@ -84,7 +82,7 @@ def reference(
     made = _stepped(model, q, v, h, loop, outside, 1 if given else substeps)
     if feed_forward == "inverse":
         return replace(made, body_weights=_body_weights(made, motion))
-    W = _given(model, force, len(q), h) if given else np.zeros_like(made.feed_forward) - constant_force(model)
+    W = _given(model, force, len(q), h) if given else np.zeros_like(made.feed_forward) - model.constant
     return replace(made, feed_forward=W)
 
 
@@ -110,7 +108,7 @@ def _projected(model: ReducedModel, motion: Animation, h: float) -> tuple[Array,
     u = np.asarray(motion.positions) - model.body.vertices
     q = model.project(u)
     if motion.velocities is not None:
-        v = np.array([project_velocity(model, np.asarray(rate)) for rate in motion.velocities])
+        v = model.project_velocity(motion.velocities)
     else:
         v = np.gradient(q, h, axis=0, edge_order=2)
     rest = (u - model.lift(q)).reshape(len(u), -1)
@@ -122,11 +120,10 @@ def _resimulated(
     model: ReducedModel, q: Array, v: Array, h: float, force: Force, loop: bool, outside: Array
 ) -> Reference:
     f = projected_force(model, force, len(q), h)
-    P, V = first_predictor(model, q[0], v[0], h)
+    P, V = model.predictor(q[0], v[0], h)
     # as in `simulate`, the force acts on the first acceleration too
     start = P + 0.25 * h**2 * f[0], V + 0.5 * h * f[0]
-    path = rollout(model.system, newmark_plan(np.full(len(q), h)), start, f[1:] - constant_force(model))
-    return simulated(model, path, h, (q[0], v[0]), loop=loop, motion_error=outside)
+    return simulated(model, start, f[1:] - model.constant, h, (q[0], v[0]), loop=loop, motion_error=outside)
 
 
 def _stepped(
@@ -170,7 +167,7 @@ def _inverse(
 
 def _given(model: ReducedModel, force: Force, frames: int, h: float) -> Array:
     """w = Uᵀf (T, r) of the force into each frame after the first, without an offset's own force."""
-    return projected_force(model, force, frames, h)[1:] - constant_force(model)
+    return projected_force(model, force, frames, h)[1:] - model.constant
 
 
 def _body_weights(made: Reference, motion: Animation) -> float | None:
@@ -183,6 +180,6 @@ def _body_weights(made: Reference, motion: Animation) -> float | None:
     model, k = made.model, made.substeps
     frame = max(1, round((int(made.weights.argmax()) + 1) / k))
     u = np.asarray(motion.positions[frame], dtype=np.float64) - model.body.vertices
-    own = model.body.force(u).ravel() @ model.basis
-    w = made.feed_forward[k * frame - 1] + constant_force(model) + own - model.force(made.states[k * frame])
+    own = model.project_force(model.body.force(u))
+    w = made.feed_forward[k * frame - 1] + model.constant + own - model.force(made.states[k * frame])
     return float(np.linalg.norm(w)) / weight(model)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.direct.steering.diagnosis import trouble
 from cajole.direct.steering.motion import in_sizes, weight
-from cajole.reduction.offset import lift_velocity
 
 if TYPE_CHECKING:
     from cajole.direct.steering.controller import Controller
@@ -52,7 +51,7 @@ class Run:
         """The motion on the body's mesh, at the rate of the motion that was given."""
         model, k = self.controller.model, self.controller.reference.substeps
         positions = model.body.vertices + model.lift(self.states[::k])
-        speeds = lift_velocity(model, self.velocities[::k])
+        speeds = model.lift_velocity(self.velocities[::k])
         fps = 1.0 / (k * self.controller.reference.dt)
         return Animation(model.body.drawn_mesh(), positions, fps=fps, velocities=speeds)
 

@@ -89,16 +89,13 @@ class TravellingModel(ReducedModel):
     system: as `kernels_motion` takes it; frequency: ω₁ [rad/s]; offset: u₀ (n, 3); constant: Uᵀf(u₀) (r,).
     """
 
-    constant: Array
-
     def __init__(
         self, body: TravellingBody, basis: Array, system: tuple, frequency: float, offset: Array, constant: Array
     ):
-        super().__init__(basis)
+        super().__init__(basis, constant)
         # it offers what controllers ask of a body, and says so when asked for more
         self.body = cast(Body, body)
-        self.offset, self.constant = offset, constant
-        self._system, self._frequency = system, frequency
+        self.offset, self._system, self._frequency = offset, system, frequency
 
     @property
     def system(self) -> tuple:

@@ -14,8 +14,6 @@ from cajole.direct.steering.controller import Run
 from cajole.direct.steering.motion import projected_force, simulated
 from cajole.progress import Progress
 from cajole.reduction import ReducedModel, reduce
-from cajole.reduction.offset import first_predictor
-from cajole.reduction.trajectory import newmark_plan, rollout
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.flower import BLOOMS
 from cajole.scenes.sdf import Floats
@@ -118,8 +116,7 @@ def _pulled(body: BodySolid, made: Scene) -> Floats:
 def _looped(model: ReducedModel, script: Script) -> Reference:
     W = projected_force(model, script, STEPS + 1, DT)[1:] + WIND.reduced(model, DT, 1, STEPS)
     still = np.zeros(model.size)
-    path = rollout(model.system, newmark_plan(np.full(STEPS + 1, DT)), first_predictor(model, still, still, DT), W)
-    return simulated(model, path, DT, (still, still), loop=True)
+    return simulated(model, model.predictor(still, still, DT), W, DT, (still, still), loop=True)
 
 
 def _spot(made: Scene) -> int:

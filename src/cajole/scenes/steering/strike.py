@@ -14,7 +14,6 @@ from cajole.direct import reference as referred
 from cajole.direct.steering.controller import Run
 from cajole.progress import Progress
 from cajole.reduction import reduce
-from cajole.reduction.offset import lift_velocity
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.sdf import Floats, Ints
 from cajole.scenes.steering.script import Mischief, Script, filmed, spread, tunnel
@@ -108,7 +107,7 @@ class Strike:
 
     def _ends(self, run: Run, ball: Ball) -> tuple[Floats, Floats]:
         model = self.reference.model
-        u, v = model.lift(run.states)[:, ball.ends], lift_velocity(model, run.velocities)[:, ball.ends]
+        u, v = model.lift(run.states)[:, ball.ends], model.lift_velocity(run.velocities)[:, ball.ends]
         return self.body.vertices[ball.ends] + u, v
 
 
