@@ -1,0 +1,100 @@
+/** Bundles the page into ../static, or runs its tests: `node build.mjs [test [PART] | watch] [--out FOLDER]`. */
+
+import { createHash } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const NOTICES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "license"];
+
+/** What esbuild is told in every case. */
+function common() {
+  return { absWorkingDir: HERE, bundle: true, format: "esm", target: "es2022", logLevel: "warning", charset: "utf8" };
+}
+
+/** The package that a bundled file comes from, null for our own. */
+function packageOf(file) {
+  const parts = file.split("node_modules/");
+  if (parts.length < 2) return null;
+  const names = parts[parts.length - 1].split("/");
+  return names[0].startsWith("@") ? `${names[0]}/${names[1]}` : names[0];
+}
+
+/** Licence texts of the packages whose code is in the bundle. */
+function notices(metafile) {
+  const names = [...new Set(Object.keys(metafile.inputs).map(packageOf).filter(Boolean))].sort();
+  const texts = names.map((name) => {
+    const folder = join(HERE, "node_modules", name);
+    const found = NOTICES.map((file) => join(folder, file)).find(existsSync);
+    if (!found) throw new Error(`${name} is bundled but has no licence text; add its file name to NOTICES`);
+    const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return `${name} ${version} (${license})\n\n${readFileSync(found, "utf8").trim()}\n`;
+  });
+  return `The page of Cajole Studio contains these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+}
+
+/** A mark of the contents, so that browsers keep a file until it differs. */
+function mark(file) {
+  return createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12);
+}
+
+/** index.html with the marks of the files that it loads. */
+function page(out) {
+  const text = readFileSync(join(HERE, "index.html"), "utf8");
+  return text.replace(/\/static\/([\w.-]+)/g, (whole, name) => `${whole}?v=${mark(join(out, name))}`);
+}
+
+/** The whole page, into `out`. */
+async function build(out) {
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const result = await esbuild.build({
+    ...common(),
+    entryPoints: { studio: "src/main.ts" },
+    outdir: out,
+    minify: true,
+    sourcemap: true,
+    sourcesContent: false,
+    legalComments: "none",
+    metafile: true,
+  });
+  copyFileSync(join(HERE, "icon.svg"), join(out, "icon.svg"));
+  writeFileSync(join(out, "THIRD-PARTY.txt"), notices(result.metafile));
+  writeFileSync(join(out, "index.html"), page(out));
+}
+
+/** Builds again whenever a source changes. */
+async function watch(out) {
+  const again = { name: "again", setup: (b) => b.onEnd(({ errors }) => errors.length || finish(out)) };
+  const options = { ...common(), entryPoints: { studio: "src/main.ts" }, outdir: out, sourcemap: "inline", plugins: [again] };
+  mkdirSync(out, { recursive: true });
+  await (await esbuild.context(options)).watch();
+}
+
+function finish(out) {
+  copyFileSync(join(HERE, "icon.svg"), join(out, "icon.svg"));
+  writeFileSync(join(out, "index.html"), page(out));
+}
+
+/** Bundles test/*.test.ts whose names contain `part` for node and runs them; answers with node's exit code. */
+async function test(part) {
+  const out = mkdtempSync(join(HERE, "node_modules", ".tests-"));
+  const files = readdirSync(join(HERE, "test")).filter((name) => name.endsWith(".test.ts") && name.includes(part));
+  const entryPoints = files.map((name) => join("test", name));
+  const loader = { ".css": "empty" };
+  await esbuild.build({ ...common(), entryPoints, outdir: out, platform: "node", packages: "external", loader });
+  const made = readdirSync(out).filter((name) => name.endsWith(".test.js")).map((name) => join(out, name));
+  const { status } = spawnSync(process.execPath, ["--test", "--test-reporter=dot", ...made], { stdio: "inherit" });
+  rmSync(out, { recursive: true, force: true });
+  return status ?? 1;
+}
+
+const words = process.argv.slice(2);
+const at = words.indexOf("--out");
+const out = at >= 0 ? resolve(words[at + 1]) : join(HERE, "..", "static");
+if (words[0] === "test") process.exitCode = await test(words[1] ?? "");
+else if (words[0] === "watch") await watch(out);
+else await build(out);
