@@ -1,0 +1,43 @@
+/** Vectors of three numbers, as plain as they are: metres in the world unless a name says otherwise. */
+
+import type { Vec3 } from "../core/types";
+
+export const AXES: Record<"x" | "y" | "z", Vec3> = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
+
+export const add = (a: Vec3, b: Vec3): Vec3 => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+export const sub = (a: Vec3, b: Vec3): Vec3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+export const scale = (a: Vec3, by: number): Vec3 => [a[0] * by, a[1] * by, a[2] * by];
+export const dot = (a: Vec3, b: Vec3): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+export const length = (a: Vec3): number => Math.hypot(a[0], a[1], a[2]);
+export const distance = (a: Vec3, b: Vec3): number => length(sub(a, b));
+
+export function cross(a: Vec3, b: Vec3): Vec3 {
+  return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+}
+
+/** `a` at length 1; a zero vector stays zero. */
+export function unit(a: Vec3): Vec3 {
+  const size = length(a);
+  return size > 0 ? scale(a, 1 / size) : [0, 0, 0];
+}
+
+/** `from` at share 0, `to` at share 1. */
+export const mix = (from: Vec3, to: Vec3, share: number): Vec3 => add(scale(from, 1 - share), scale(to, share));
+
+/** Mean of some points; the origin when there are none. */
+export function centroid(points: readonly Vec3[]): Vec3 {
+  const sum = points.reduce<Vec3>((total, point) => add(total, point), [0, 0, 0]);
+  return scale(sum, 1 / Math.max(points.length, 1));
+}
+
+/** The vertex at `index` of a flat array x y z x y z … */
+export function vertexOf(positions: Float32Array, index: number): Vec3 {
+  return [positions[3 * index], positions[3 * index + 1], positions[3 * index + 2]];
+}
+
+/** The smallest of 1, 2, 5 times a power of ten that is at least `least` (> 0). */
+export function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const times = [1, 2, 5, 10].find((step) => step * power >= least * (1 - 1e-9)) ?? 10;
+  return times * power;
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Vec3 } from "../src/core/types";
+import { between, corners, type Eye, framed, type Lens, orbited, panned, pixelsPerMetre, placeOf, project, rayAt, zoomed } from "../src/view/camera";
+import { alongAxis, axesOf, Drag, nextLock, onPlane, snapped } from "../src/view/drag";
+import { arrowOf } from "../src/view/force";
+import { Typing } from "../src/view/typing";
+import { add, distance, dot, length, niceStep, scale, sub, unit } from "../src/view/vec";
+
+const eye: Eye = { azimuth: -62, elevation: 14, target: [0.3, -0.2, 1.1], distance: 7 };
+const lens: Lens = { eye, width: 560, height: 640 };
+
+function near(found: readonly number[], wanted: readonly number[], within = 1e-9): void {
+  assert.equal(found.length, wanted.length);
+  found.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) <= within, `${found} is not ${wanted}`));
+}
+
+test("a point's pixel gives a ray through the point", () => {
+  for (const point of [[0, 0, 0], [1, 2, 0.4], [-0.5, 0.1, 2]] as Vec3[]) {
+    const at = project(lens, point);
+    const ray = rayAt(lens, at.x, at.y);
+    const way = sub(point, ray.origin);
+    near(unit(way), ray.direction);
+    near([dot(way, ray.direction)], [length(way)]);
+  }
+});
+
+test("the target is in the middle, z points up, and a point behind the camera has no depth", () => {
+  const middle = project(lens, eye.target);
+  near([middle.x, middle.y, middle.depth], [280, 320, 7]);
+  assert.ok(project(lens, add(eye.target, [0, 0, 1])).y < 320);
+  assert.ok(project(lens, add(placeOf(eye), sub(placeOf(eye), eye.target))).depth < 0);
+});
+
+test("azimuth and elevation say where the camera stands as seen from the target", () => {
+  near(placeOf({ azimuth: 0, elevation: 0, target: [1, 1, 1], distance: 2 }), [3, 1, 1]);
+  near(placeOf({ azimuth: -90, elevation: 30, target: [0, 0, 0], distance: 2 }), [0, -Math.sqrt(3), 1]);
+});
+
+test("zooming keeps the pixel of the point it is about, within its limits", () => {
+  const about: Vec3 = [0.9, 0.2, 1.6];
+  const before = project(lens, about);
+  const after = project({ ...lens, eye: zoomed(eye, 0.7, about, [0.1, 100]) }, about);
+  near([after.x, after.y, after.depth], [before.x, before.y, 0.7 * before.depth]);
+  assert.equal(zoomed(eye, 1e-9, about, [0.5, 100]).distance, 0.5);
+});
+
+test("panning takes the target's plane along with the pointer", () => {
+  const moved = project({ ...lens, eye: panned(eye, 30, -12, lens.height) }, eye.target);
+  near([moved.x, moved.y], [310, 308]);
+});
+
+test("orbiting stays below the pole and keeps the distance", () => {
+  const over = orbited(eye, 10, 1e4);
+  assert.equal(over.elevation, 89);
+  near([distance(placeOf(over), over.target)], [7]);
+  assert.ok(Math.abs(orbited(eye, 1e5, 0).azimuth) <= 180);
+});
+
+test("a framed box is whole in view and fills most of one side", () => {
+  const box = corners([[-1, -0.4, 0], [2, 0.4, 1.5]]);
+  for (const aspect of [0.6, 1, 2.2]) {
+    const size = { width: 400 * aspect, height: 400 };
+    const pixels = box.map((corner) => project({ eye: framed(eye, box, aspect, 0.01), ...size }, corner));
+    const wide = (Math.max(...pixels.map((p) => Math.abs(p.x - size.width / 2))) * 2) / size.width;
+    const high = (Math.max(...pixels.map((p) => Math.abs(p.y - 200))) * 2) / 400;
+    assert.ok(Math.max(wide, high) <= 1 && Math.max(wide, high) > 0.6, `${wide} ${high}`);
+  }
+});
+
+test("a move of the camera starts and ends where it should, the short way round", () => {
+  const to: Eye = { azimuth: 170, elevation: 60, target: [1, 1, 1], distance: 3 };
+  const from: Eye = { ...eye, azimuth: -170 };
+  near([between(from, to, 1).azimuth, between(from, to, 0).distance], [170, 7], 1e-9);
+  assert.equal(Math.abs(between(from, to, 0.5).azimuth), 180);
+});
+
+test("the point of an axis nearest to a ray is where both are closest", () => {
+  const origin: Vec3 = [0.2, 0.5, 1];
+  const axis = unit([1, 2, -0.5]);
+  const wanted = add(origin, scale(axis, 0.8));
+  const at = project(lens, wanted);
+  near([alongAxis(rayAt(lens, at.x, at.y), origin, axis)!], [0.8], 1e-9);
+  const off = rayAt(lens, at.x + 40, at.y - 25);
+  const best = alongAxis(off, origin, axis)!;
+  const gap = (t: number): number => {
+    const way = sub(add(origin, scale(axis, t)), off.origin);
+    return length(sub(way, scale(off.direction, dot(way, off.direction))));
+  };
+  assert.ok(gap(best) < gap(best + 1e-3) && gap(best) < gap(best - 1e-3));
+});
+
+test("an axis along the ray and a plane along it say nothing", () => {
+  const ray = rayAt(lens, 100, 200);
+  assert.equal(alongAxis(ray, [0, 0, 0], ray.direction), null);
+  assert.equal(onPlane({ origin: [0, 0, 1], direction: [1, 0, 0] }, [0, 0, 0], [0, 0, 1]), null);
+  assert.equal(onPlane({ origin: [0, 0, 1], direction: [0, 0, 1] }, [0, 0, 0], [0, 0, 1]), null);
+});
+
+test("a free drag follows the pointer in the view's plane", () => {
+  const anchor: Vec3 = [0.4, 0.1, 1.3];
+  const start = project(lens, anchor);
+  const drag = new Drag(anchor, rayAt(lens, start.x, start.y), null, rayAt(lens, 280, 320).direction);
+  drag.to(rayAt(lens, start.x + 60, start.y - 30), false);
+  const end = project(lens, drag.place);
+  near([end.x, end.y, end.depth], [start.x + 60, start.y - 30, start.depth], 1e-6);
+});
+
+test("a locked drag stays on its axis, a fine one goes a tenth, and the lock may change on the way", () => {
+  const anchor: Vec3 = [0.4, 0.1, 1.3];
+  const start = project(lens, anchor);
+  const at = (dx: number, dy: number): ReturnType<typeof rayAt> => rayAt(lens, start.x + dx, start.y + dy);
+  const forward = rayAt(lens, 280, 320).direction;
+  const drag = new Drag(anchor, at(0, 0), "z", forward);
+  drag.to(at(10, -80), false);
+  near(drag.way.slice(0, 2), [0, 0]);
+  const whole = drag.way[2];
+  assert.ok(Math.abs(whole * pixelsPerMetre(lens, anchor) - 80 / Math.cos((14 * Math.PI) / 180)) < 8);
+  const fine = new Drag(anchor, at(0, 0), "z", forward);
+  fine.to(at(10, -80), true);
+  near([fine.way[2]], [whole / 10]);
+  drag.hold("xy");
+  assert.equal(drag.way[2], 0);
+  assert.ok(drag.size > 0);
+  drag.hold("z");
+  near([drag.way[2]], [whole]);
+});
+
+test("locks: a key locks, the same again frees, shift is the plane across", () => {
+  assert.equal(nextLock(null, "x", false), "x");
+  assert.equal(nextLock("x", "x", false), null);
+  assert.equal(nextLock("x", "y", true), "xz");
+  assert.deepEqual(axesOf("xz"), ["x", "z"]);
+});
+
+test("typed amounts: digits, minus, point, Tab and Backspace", () => {
+  const typing = new Typing(["x", "y", "z"]);
+  assert.equal(typing.key("Tab"), false);
+  assert.equal(typing.key("q"), false);
+  for (const key of ["0", ".", "4", "2", "-", "Tab", "7", "Backspace", "5"]) assert.equal(typing.key(key), true);
+  assert.deepEqual(typing.amounts, { x: -0.42, y: 5 });
+  assert.equal(typing.axis, "y");
+});
+
+test("text that is no number yet is marked and leaves what was good", () => {
+  const typing = new Typing(["z"]);
+  typing.key("-");
+  assert.equal(typing.good, false);
+  assert.deepEqual(typing.amounts, {});
+  typing.key("2");
+  assert.equal(typing.good, true);
+  typing.turn(["x"]);
+  assert.deepEqual(typing.amounts, { x: -2 });
+});
+
+test("steps are 1, 2 or 5 times a power of ten", () => {
+  assert.deepEqual([0.011, 0.02, 0.3, 1, 70].map((least) => Number(niceStep(least).toPrecision(6))), [0.02, 0.02, 0.5, 1, 100]);
+  near(snapped([0.13, -0.27, 0.04], 0.1), [0.1, -0.3, 0]);
+});
+
+test("an arrow has its force's direction and grows by the root", () => {
+  const one = arrowOf([0, 3, 0], 12, 2);
+  const four = arrowOf([0, 12, 0], 12, 2);
+  near(unit(one), [0, 1, 0]);
+  near([length(four), length(one)], [0.7, 0.35]);
+  near(arrowOf([0, 0, 0], 12, 2), [0, 0, 0]);
+});
