@@ -26,6 +26,8 @@ Vectors = Mapping[int, ArrayLike]
 TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-10
 # Share of the first forces below which the last ones are rounding: a body on its way back to rest ends with none.
 VANISHED = 1e-15
+# The same while the hand still moves: what is left is below what can be seen, and the next move goes on from there.
+ROUGH_TOLERANCE, ROUGH_ITERATIONS = 1e-3, 8
 # What rounding may leave on stiff meshes when no further step lowers the energy.
 FLOOR = 1e-7
 MOST_ITERATIONS = 300
@@ -111,21 +113,22 @@ class Statics:
         self._reusable = False
         self._secants = Secants()
         self._shift = SMALLEST_SHIFT * stiff.mean() / heavy.mean()
-        self._added, self._needed, self._tolerance = 0.0, 0.0, TOLERANCE
+        self._added, self._needed, self._tolerance, self._rough = 0.0, 0.0, TOLERANCE, False
         self._rounding = ROUNDING * float(stiff.max())
 
-    def solve(self, u: Array, load: Array, targets: Array, *, warm: bool = False) -> Array:
+    def solve(self, u: Array, load: Array, targets: Array, *, warm: bool = False, rough: bool = False) -> Array:
         """The pose under `load` (n, 3) with the pins at `targets` (k, 3), from u (n, 3).
 
         warm: begin with the tangent factorised last, which is near when u was solved for just before, and end at
-        WARM_TOLERANCE.
+        WARM_TOLERANCE. rough: end at ROUGH_TOLERANCE, or after ROUGH_ITERATIONS wherever that is.
         Raises LoadError or NotConverged, see `pose`.
         """
         load = load + self.weight
         self._require_balance(load)
         u = self._without_rigid(u)
         self._reusable = self._reusable and warm
-        self._tolerance = WARM_TOLERANCE if warm else TOLERANCE
+        self._tolerance = ROUGH_TOLERANCE if rough else WARM_TOLERANCE if warm else TOLERANCE
+        self._rough = rough
         done, part = 0.0, 1.0
         begin = u[self.pinned].copy()
         while True:
@@ -168,6 +171,8 @@ class Statics:
             if after is None:
                 return self._in_place(u, at.u)
             at = after
+            if self._rough and iteration + 1 >= ROUGH_ITERATIONS:
+                return self._in_place(u, at.u)
         raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
 
     def _reused(self, at: _Guess, load: Array) -> _Guess | None:

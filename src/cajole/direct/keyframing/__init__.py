@@ -2,8 +2,9 @@
 
 from cajole.direct.keyframing.fitting import Fit, fit_pose, fit_poses
 from cajole.direct.keyframing.keys import Key
+from cajole.direct.keyframing.pulling import Load, Pull
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
-from cajole.direct.keyframing.session import Load, PoseSession
+from cajole.direct.keyframing.session import PoseSession
 from cajole.direct.keyframing.shot import KeyframeReport, Shot
 from cajole.direct.keyframing.solve import keyframe
 
@@ -13,6 +14,7 @@ __all__ = [
     "KeyframeReport",
     "Load",
     "PoseSession",
+    "Pull",
     "Segment",
     "Shot",
     "ShotSequence",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.body import Body
+from cajole.direct.keyframing.pulling import Load, Moment, Pull, shared
 from cajole.dynamics.statics import Statics
 from cajole.errors import InputError
 from cajole.progress import Progress
@@ -19,25 +20,6 @@ Index = NDArray[np.int64]
 
 # Steps that can be undone; each keeps one displacement.
 MOST_UNDO = 200
-
-
-@dataclass(frozen=True, eq=False)
-class Load:
-    """Forces (k, 3) [N] on vertices (k,), known to its session by `number`; a frozen one can no longer be changed."""
-
-    number: int
-    vertices: Index
-    forces: Array
-    frozen: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class _Moment:
-    """All that an operation can change: loads, pins {vertex: position (3,)}, and the pose that balances them."""
-
-    loads: tuple[Load, ...]
-    pins: dict[int, Array]
-    displacement: Array
 
 
 class PoseSession:
@@ -53,13 +35,14 @@ class PoseSession:
     def __init__(self, body: Body, *, gravity: ArrayLike | None = None, progress: Progress | None = None):
         checks.require_instance(body, Body, "body")
         self.body, self._progress = body, progress
-        self._weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
         self._solver: tuple[tuple[int, ...], Statics] | None = None
         self._next = 0
-        rest = _Moment((), {}, np.zeros((body.count, 3)))
-        self._past: list[_Moment] = []
-        self._future: list[_Moment] = []
-        self._now = rest if gravity is None else self._solved(rest)
+        self._now = Moment((), {}, np.zeros((body.count, 3)))
+        self._past: list[Moment] = []
+        self._future: list[Moment] = []
+        self._hand: Pull | None = None
+        if gravity is not None:
+            self._now = self._solved(replace(self._now, weight=body.gravity(gravity)))
 
     def __repr__(self) -> str:
         farthest = float(np.sqrt((self._now.displacement**2).sum(axis=1).max(initial=0.0)))
@@ -83,6 +66,22 @@ class PoseSession:
         """{vertex: position (3,) [m]} of every pin."""
         return {vertex: place.copy() for vertex, place in self._now.pins.items()}
 
+    @property
+    def weighs(self) -> bool:
+        """Whether gravity acts."""
+        return self._now.weight is not None
+
+    @property
+    def moment(self) -> Moment:
+        """Everything as it is now, for `return_to`."""
+        return self._now
+
+    def return_to(self, moment: Moment) -> None:
+        """Be again as the session was when `moment` was asked for; one step of undo."""
+        checks.require_instance(moment, Moment, "moment")
+        self._next = max(self._next, 1 + max((load.number for load in moment.loads), default=-1))
+        self._keep(moment)
+
     def add(self, vertices: int | ArrayLike, force: ArrayLike) -> Load:
         """Pull at a vertex or several, on top of the loads there are.
 
@@ -101,6 +100,46 @@ class PoseSession:
         new = replace(old, forces=forces)
         self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
         return new
+
+    def mute(self, load: Load | int, muted: bool = True) -> Load:
+        """Have a load not pull any more, or pull again; returns it as it is now."""
+        old = self._live(load)
+        new = replace(old, muted=bool(muted))
+        self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
+        return new
+
+    def grab(self, vertices: int | ArrayLike, *, alone: bool = False) -> Pull:
+        """A new load for many small changes that are one step of undo: `pull.move(force)`, then `drop` or `cancel`.
+
+        alone: it takes the place of all loads that are not frozen. Nothing moves by being grabbed.
+        """
+        indices = self._indices(vertices)
+        kept = tuple(load for load in self._now.loads if load.frozen or not alone)
+        load = Load(self._next, indices, np.zeros((len(indices), 3)))
+        self._require_free_hand()
+        self._hand = Pull(self, replace(self._now, loads=(*kept, load)), self._now)
+        self._next += 1
+        return self._hand
+
+    def weigh(self, gravity: ArrayLike | None) -> None:
+        """Let gravity (3,) [m/s²], or a number, which is down (-z), act from now on; None: nothing weighs."""
+        self._become(replace(self._now, weight=None if gravity is None else self.body.gravity(gravity)))
+
+    def assume(self, displacement: ArrayLike) -> None:
+        """Stand in another pose (n, 3) [m], held there by one frozen load: the forces that it takes.
+
+        Other loads and pins are over.
+        """
+        pose = self.body.checked(displacement, "displacement").copy()
+        self.body.require_still(pose, "displacement")
+        held = self.body.force(pose) - (0.0 if self._now.weight is None else self._now.weight)
+        load = Load(self._next, self.body.free, held[self.body.free], frozen=True)
+        self._keep(replace(self._now, loads=(load,), pins={}, displacement=pose))
+        self._next += 1
+
+    def reset(self) -> None:
+        """No loads, frozen or not, and no pins; gravity stays."""
+        self._become(replace(self._now, loads=(), pins={}, displacement=np.zeros((self.body.count, 3))))
 
     def remove(self, load: Load | int) -> None:
         """Take a load away."""
@@ -131,6 +170,7 @@ class PoseSession:
 
     def undo(self) -> None:
         """Go back before the last operation, whichever it was. Raises InputError when there is none."""
+        self._require_free_hand()
         if not self._past:
             raise InputError("there is nothing to undo")
         self._future.append(self._now)
@@ -138,6 +178,7 @@ class PoseSession:
 
     def redo(self) -> None:
         """Do again what was undone last. Raises InputError when nothing was, or something was done since."""
+        self._require_free_hand()
         if not self._future:
             raise InputError("there is nothing to redo")
         self._past.append(self._now)
@@ -147,38 +188,53 @@ class PoseSession:
         """The present pose as a key: a copy (n, 3) [m]."""
         return self._now.displacement.copy()
 
-    def _become(self, wanted: _Moment) -> None:
+    def try_out(self, wanted: Moment, *, rough: bool) -> None:
+        """For a `Pull`: the pose under its load, without a step of undo."""
+        self._now = self._solved(wanted, rough=rough)
+
+    def let_go(self, before: Moment, *, keep: bool) -> None:
+        """For a `Pull`: one step of undo from `before`, or `before` again."""
+        self._hand = None
+        after, self._now = self._now, before
+        if keep:
+            self._keep(after)
+
+    def _become(self, wanted: Moment) -> None:
         self._keep(self._solved(wanted))
 
-    def _keep(self, moment: _Moment) -> None:
+    def _keep(self, moment: Moment) -> None:
+        self._require_free_hand()
         self._past = [*self._past, self._now][-MOST_UNDO:]
         self._future = []
         self._now = moment
 
-    def _solved(self, wanted: _Moment) -> _Moment:
+    def _require_free_hand(self) -> None:
+        if self._hand is not None:
+            raise InputError("a pull is still in the hand; drop or cancel it first")
+
+    def _solved(self, wanted: Moment, *, rough: bool = False) -> Moment:
         vertices = tuple(sorted(wanted.pins))
         goal = np.array([wanted.pins[vertex] - self.body.vertices[vertex] for vertex in vertices]).reshape(-1, 3)
-        u = self._statics(vertices).solve(wanted.displacement, self._force(wanted.loads), goal, warm=True)
+        u = self._statics(vertices).solve(wanted.displacement, self._force(wanted), goal, warm=True, rough=rough)
         return replace(wanted, displacement=u)
 
     def _statics(self, pinned: tuple[int, ...]) -> Statics:
         """The solver for these pins; its symbolic factorisation lasts while they stay the same vertices."""
         if self._solver is None or self._solver[0] != pinned:
             held = np.array(pinned, dtype=np.int64)
-            self._solver = (pinned, Statics(self.body, held, self._weight, progress=self._progress))
+            none = np.zeros((self.body.count, 3))
+            self._solver = (pinned, Statics(self.body, held, none, progress=self._progress))
         return self._solver[1]
 
-    def _force(self, loads: Iterable[Load]) -> Array:
-        total = np.zeros((self.body.count, 3))
-        for load in loads:
+    def _force(self, moment: Moment) -> Array:
+        total = np.zeros((self.body.count, 3)) if moment.weight is None else moment.weight.copy()
+        for load in (one for one in moment.loads if not one.muted):
             np.add.at(total, load.vertices, load.forces)
         return total
 
     def _pull(self, vertices: int | ArrayLike, force: ArrayLike) -> tuple[Index, Array]:
         indices = self._indices(vertices)
-        if np.ndim(force) == 2:
-            return indices, checks.real_array(force, "force", (len(indices), 3)).copy()
-        return indices, np.tile(checks.real_array(force, "force", (3,)) / len(indices), (len(indices), 1))
+        return indices, shared(force, len(indices))
 
     def _indices(self, vertices: int | ArrayLike) -> Index:
         indices = checks.index_array(np.atleast_1d(vertices), "vertices", (None,), self.body.count)

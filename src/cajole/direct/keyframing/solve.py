@@ -17,7 +17,7 @@ from cajole.direct.keyframing.optimisers import OPTIMISERS
 from cajole.direct.keyframing.search import Options, search
 from cajole.direct.keyframing.setup import Setting
 from cajole.direct.keyframing.shot import Shot, made
-from cajole.direct.keyframing.timing import checked_timing, retimed
+from cajole.direct.keyframing.timing import Freedom, checked_timing, retimed
 from cajole.dynamics import State
 from cajole.errors import InputError
 
@@ -79,14 +79,27 @@ def keyframe(
         body, wanted, count, modes=checks.count(modes, "modes", least=0), ending=ending,
         start=_begin(body, wanted, start), basis=basis, tangents=tangents, cubature=cubature,
     )  # fmt: skip
+    return shot_of(setting, options, dt=dt, freedom=freedom, begin=begin)
+
+
+def shot_of(
+    setting: Setting,
+    options: Options,
+    *,
+    dt: float | None = None,
+    freedom: Freedom | None = None,
+    begin: float | None = None,
+) -> Shot:
+    """The shot of a setting at hand, as `keyframe` makes it; begin: when its work began, by time.perf_counter."""
+    begin = time.perf_counter() if begin is None else begin
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
     found = search(setting, np.full(setting.steps, h), options)
     if freedom is None or found.stopped:
         return made(setting, found, h, time.perf_counter() - begin)
-    setting, again = retimed(setting, found, h, options, freedom)
-    shot = made(setting, again, h, time.perf_counter() - begin)
-    asked = tuple(frame for frame in wanted if frame > 0)
-    return replace(shot, report=replace(shot.report, asked=asked, fixed_timing_cost=found.outcome.cost))
+    moved, again = retimed(setting, found, h, options, freedom)
+    shot = made(moved, again, h, time.perf_counter() - begin)
+    report = replace(shot.report, asked=tuple(setting.keys), fixed_timing_cost=found.outcome.cost)
+    return replace(shot, report=report)
 
 
 def checked_options(
