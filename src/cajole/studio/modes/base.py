@@ -40,6 +40,9 @@ class Desk(Protocol):
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:
         """Something was done: tell the tabs, and save. label: what undo would call it; motion: whether frames differ."""
 
+    def touched(self) -> None:
+        """Frames differ from now on, though nothing is kept yet: a hand is at work."""
+
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
         """A progress callback for long work, shown as a job; it returns False once the author cancels or stops it.
 

@@ -1,0 +1,69 @@
+"""How modes tell the page about time, force and what is selected: the shapes of docs/studio-protocol.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Selected vertices whose trails are drawn; more are a thicket.
+MOST_TRAILS = 4
+# digits that are left of curves and trails: finer than any screen
+DIGITS = 6
+
+
+def meter(curve: Array | None, cure: str | None = None) -> dict[str, Any]:
+    """Added force (frames,) in body weights, as the meter shows it: its rms, its peak and where that is."""
+    if curve is None or not len(curve):
+        return {"share": 0.0, "peak": 0.0, "frame": None, "curve": None, "cure": None}
+    peak = int(np.argmax(curve))
+    return {
+        "share": float(np.sqrt((curve**2).mean())),
+        "peak": float(curve[peak]),
+        "frame": peak if curve[peak] > 0 else None,
+        "curve": rounded(curve),
+        "cure": cure if curve[peak] > 0 else None,
+    }
+
+
+def force_lane(curve: Array) -> dict[str, Any]:
+    """The lane of added force, (frames,) in body weights."""
+    return {
+        "id": "force",
+        "name": "Added force",
+        "shape": "curve",
+        "tone": "added",
+        "markers": [],
+        "curve": rounded(curve),
+        "peak": float(curve.max(initial=0.0)),
+    }
+
+
+def marker(name: str, frame: int, text: str, **more: Any) -> dict[str, Any]:
+    """One marker of a lane; more: what else `Marker` of the page has."""
+    return {"id": name, "frame": int(frame), "text": text, "movable": True, **more}
+
+
+def runs(frames: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """First and last of each run of neighbouring frames."""
+    found = np.unique(frames)
+    if not len(found):
+        return []
+    breaks = np.flatnonzero(np.diff(found) > 1)
+    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(found) - 1]])
+    return [(int(found[a]), int(found[b])) for a, b in zip(starts, ends)]
+
+
+def place(point: Array | Sequence[float]) -> list[float]:
+    """(3,) as plain numbers."""
+    return [float(x) for x in point]
+
+
+def rounded(values: Array) -> list[float]:
+    """Any array as a flat list of plain numbers, with as many digits as can be seen."""
+    found: list[float] = np.round(np.asarray(values, dtype=np.float64).ravel(), DIGITS).tolist()
+    return found
