@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "cajole"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+MADE = {"__pycache__", "node_modules", "static"}
 NAMED = re.compile(r"`([^`]+)`")
 
 
@@ -31,8 +32,8 @@ def inner_on_page() -> list[str]:
 
 
 def folders() -> set[str]:
-    """Folders of the source that hold files, relative to it."""
-    files = (path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    """Folders of the source that hold files, relative to it; what tools put there is none of it."""
+    files = (path for path in SOURCE.rglob("*") if path.is_file() and not MADE & set(path.parts))
     return {str(path.parent.relative_to(SOURCE)) for path in files} - {"."}
 
 

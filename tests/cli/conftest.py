@@ -61,6 +61,40 @@ def beam(tmp_path) -> Path:
 
 
 @pytest.fixture
+def body(beam):
+    """The beam as a solid, held at its low end: what `--fixed "x<1%"` makes of it."""
+    import cajole as cj
+
+    mesh = cj.read_mesh(beam)
+    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
+    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002))
+
+
+@pytest.fixture
+def bent(body):
+    """Its shape (n, 3) under a load at the tip."""
+    from cajole.dynamics import pose
+
+    return pose(body, {int(v): (0, 0, 30.0) for v in np.flatnonzero(body.vertices[:, 0] > 0.99)})
+
+
+@pytest.fixture
+def motion(body, bent):
+    """A swing of 13 frames, let go from there."""
+    from cajole.dynamics import simulate
+
+    return simulate(body, 13, 0.02, start=bent)
+
+
+@pytest.fixture
+def swing(motion, tmp_path) -> Path:
+    """A file with that swing."""
+    path = tmp_path / "swing.npz"
+    motion.write(path)
+    return path
+
+
+@pytest.fixture
 def wave(tmp_path) -> Path:
     """An animation of three frames."""
     from cajole.animation import Animation

@@ -10,23 +10,6 @@ import cajole as cj
 PUSH = ("--push", "x>99%: 0,0,60 for 0.1 from 0.05")
 
 
-@pytest.fixture
-def body(beam):
-    mesh = cj.read_mesh(beam)
-    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
-    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002))
-
-
-@pytest.fixture
-def swing(body, tmp_path):
-    """A file with a swing of 13 frames."""
-    tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
-    bent = cj.pose(body, {int(v): (0, 0, 30.0) for v in tip})
-    path = tmp_path / "swing.npz"
-    cj.simulate(body, 13, 0.02, start=bent).write(path)
-    return path
-
-
 def words(beam, *more):
     return ("steer", beam, "--fixed", "x<1%", "--modes", 4, *more)
 
@@ -199,8 +182,10 @@ def test_cluster_without_samples_bad_input(cajole, beam):
 
 def test_motion_of_another_body_is_told_of_claim(cajole, beam, swing):
     """With a wrong --young the note says so, and a failure blames no push."""
-    assert cajole(*words(beam, "--motion", swing, "--json")).json["notes"] == []
-    (note,) = cajole(*words(beam, "--motion", swing, "--young", 1e10, "--json")).json["notes"]
+    of_file = cajole(*words(beam, "--motion", swing, "--json")).json["notes"]
+    assert of_file == ["the file names no material"]
+    *same, note = cajole(*words(beam, "--motion", swing, "--young", 1e10, "--json")).json["notes"]
+    assert same == of_file
     assert "was it made with another young, density or damping" in note
 
 

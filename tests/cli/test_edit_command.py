@@ -12,27 +12,6 @@ MODES = ("--modes", 8)
 
 
 @pytest.fixture
-def body(beam):
-    mesh = cj.read_mesh(beam)
-    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
-    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002))
-
-
-@pytest.fixture
-def motion(body):
-    tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
-    bent = cj.pose(body, {int(v): (0, 0, 30.0) for v in tip})
-    return cj.simulate(body, 13, 0.02, start=bent)
-
-
-@pytest.fixture
-def swing(motion, tmp_path):
-    path = tmp_path / "swing.npz"
-    motion.write(path)
-    return path
-
-
-@pytest.fixture
 def words(beam, swing):
     return lambda *more: ("edit", swing, "--body", beam, "--fixed", "x<1%", *MODES, *more)
 
@@ -165,6 +144,20 @@ def test_bodies_claim(cajole, swing, motion, tmp_path):
     ):
         told = cajole(*words, *drag).json
         assert told["landed"], words
+
+
+def test_fixed_alone_agreement(cajole, swing, motion, body, tmp_path):
+    """Without a material the body is the one that `edit` makes, holding what is named; an edit of it goes on."""
+    tip, target, kept = tip_of(body), tmp_path / "out.npz", tmp_path / "edit.json"
+    words = ("edit", swing, "--fixed", "x<20%", "-o", target)
+    assert cajole(*words, "--drag", f"{tip}:6:+0,0.05,0", *MODES, "--save-edit", kept).code == 0
+    held = np.flatnonzero(body.vertices[:, 0] < 0.2)
+    editor = cj.edit(motion, modes=8, fixed=held)
+    editor.drag(tip, 6, motion.positions[6][tip] + [0, 0.05, 0])
+    assert cj.read_animation(target).positions == pytest.approx(editor.animation().positions, abs=1e-9)
+    assert cajole(*words, "--edit", kept).code == 0
+    assert cj.read_animation(target).positions == pytest.approx(editor.animation().positions, abs=1e-9)
+    assert "is for another body" in cajole("edit", swing, "--edit", kept).err
 
 
 def test_contacts_are_kept_claim(cajole, swing, motion, body, tmp_path):

@@ -13,19 +13,6 @@ from cajole.cli.keyframe import interruptible
 from cajole.mesh import box_tets, write_mesh
 
 
-@pytest.fixture
-def body(beam):
-    mesh = cj.read_mesh(beam)
-    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
-    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002))
-
-
-@pytest.fixture
-def bent(body):
-    tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
-    return cj.pose(body, {int(v): (0, 0, 30.0) for v in tip})
-
-
 def words(beam, *more):
     return ("keyframe", beam, "--fixed", "x<1%", "--modes", 3, *more)
 

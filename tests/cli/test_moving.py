@@ -9,27 +9,20 @@ import cajole as cj
 from cajole.mesh import box_tets, write_mesh
 
 
-def body_of(beam, **options):
-    mesh = cj.read_mesh(beam)
-    fixed = np.flatnonzero(mesh.vertices[:, 0] < 0.01)
-    return cj.BodySolid(mesh, cj.MaterialStVK(), fixed=fixed, damping=(0.2, 0.002), **options)
-
-
-def test_simulate_agreement(cajole, beam, tmp_path):
+def test_simulate_agreement(cajole, beam, body, tmp_path):
     target = tmp_path / "sag.npz"
     told = cajole(
         "simulate", beam, "--fixed", "x<1%", "--gravity", "9.81", "--frames", 6, "--dt", "1/50", "-o", target, "--json"
     ).json
-    expected = cj.simulate(body_of(beam), 6, 1 / 50, gravity=(0, 0, -9.81))
+    expected = cj.simulate(body, 6, 1 / 50, gravity=(0, 0, -9.81))
     assert cj.read_animation(target).positions == pytest.approx(expected.positions, abs=1e-12)
     assert told["largest_displacement_m"] == pytest.approx(expected.largest_displacement)
     assert (told["frames"], told["fps"], told["fixed"], told["outputs"]) == (6, 50.0, 4, [str(target)])
 
 
-def test_push_agreement(cajole, beam, tmp_path):
+def test_push_agreement(cajole, beam, body, tmp_path):
     words = ("simulate", beam, "--fixed", "x<1%", "--frames", 4, "--dt", "0.02", "--json")
     weights = cajole(*words, "--push", "x>99%: 0,0.5,0 weights for 0.03").json
-    body = body_of(beam)
     newtons = cajole(*words, "--push", f"x>99%: 0,{0.5 * body.total_mass * 9.81!r},0 for 0.03").json
     tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
     share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
@@ -40,26 +33,25 @@ def test_push_agreement(cajole, beam, tmp_path):
     assert newtons["largest_displacement_m"] == pytest.approx(expected.largest_displacement)
 
 
-def test_material_options_agreement(cajole, beam):
+def test_material_options_agreement(cajole, beam, body):
     words = ("modes", beam, "--fixed", "x<1%", "--count", 3, "--json")
     plain, stiff = cajole(*words).json, cajole(*words, "--young", "4e6").json
     assert np.array(stiff["frequencies_Hz"]) == pytest.approx(2 * np.array(plain["frequencies_Hz"]))
-    assert plain["frequencies_Hz"] == pytest.approx(cj.modes(body_of(beam), 3).frequencies)
+    assert plain["frequencies_Hz"] == pytest.approx(cj.modes(body, 3).frequencies)
 
 
-def test_mode_animation_identity(cajole, beam, tmp_path):
+def test_mode_animation_identity(cajole, beam, body, tmp_path):
     target = tmp_path / "mode.npz"
     assert cajole("modes", beam, "--fixed", "x<1%", "--count", 2, "--mode", 2, "-o", target).code == 0
     u = cj.read_animation(target).displacements
-    shape = cj.modes(body_of(beam), 2).shape(1)
+    shape = cj.modes(body, 2).shape(1)
     assert u[0] == pytest.approx(0.0)
     assert abs((u[12] * shape).sum()) == pytest.approx(np.linalg.norm(u[12]) * np.linalg.norm(shape))
 
 
-def test_pose_agreement(cajole, beam, tmp_path):
+def test_pose_agreement(cajole, beam, body, tmp_path):
     target = tmp_path / "bent.npz"
     told = cajole("pose", beam, "--fixed", "x<1%", "--load", "x>99%: 0,0,-40", "-o", target, "--json").json
-    body = body_of(beam)
     tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
     share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
     expected = cj.pose(body, {int(v): (0, 0, -40 * s) for v, s in zip(tip, share)})
@@ -169,12 +161,48 @@ def test_scale_up_and_notes(cajole, tmp_path):
     assert "scale and up are for files" in cajole("modes", "beam", "--scale", 2).err
 
 
-def test_unused_vertices_are_dropped_and_told(cajole, tmp_path):
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("simulate", ("--frames", 2)),
+        ("keyframe", ("--key", "4=up.npz", "--modes", 2)),
+        ("steer", ("--frames", 4, "--modes", 2)),
+        ("pose", ()),
+        ("modes", ("--count", 2)),
+    ],
+)
+def test_unused_vertices_are_dropped_and_told(cajole, tmp_path, monkeypatch, command, more):
+    monkeypatch.chdir(tmp_path)
     mesh = box_tets(2, 1, 1)
-    write_mesh(cj.MeshTet(np.vstack([mesh.vertices, [[9.0, 9, 9]]]), mesh.tets), tmp_path / "box.veg")
-    told = cajole("simulate", tmp_path / "box.veg", "--frames", 2, "--json").json
+    write_mesh(cj.MeshTet(np.vstack([mesh.vertices, [[9.0, 9, 9]]]), mesh.tets), "box.veg")
+    up = np.zeros((len(mesh.vertices), 3))
+    up[mesh.vertices[:, 0] > 0.9, 2] = 0.01
+    np.savez("up.npz", displacement=up)
+    told = cajole(command, "box.veg", "--fixed", "x<1%", *more, "--json").json
     assert told["vertices"] == len(mesh.vertices)
     assert "1 vertices that belong to no element were dropped" in told["notes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (("picture", "dragon"), ""),
+        (("picture", "dragon"), "a.txt"),
+        (("steer", "dragon", "--save"), "c.npz"),
+        (("steer", "dragon", "--plot"), "p.png"),
+        (("simulate", "dragon", "-o"), "m.npz"),
+        (("pose", "dragon", "-o"), "m.obj"),
+        (("scenes", "--render"), ""),
+    ],
+)
+def test_a_wrong_place_is_told_before_the_work_bad_input(cajole, tmp_path, words, target):
+    """There is no dragon either, but that is found later."""
+    (tmp_path / "file").write_text("in the way")
+    answer = cajole(*words, tmp_path / "file" / (target or "p.png"))
+    assert answer.code == 1
+    assert "dragon" not in answer.err
+    assert "file" in answer.err
+    assert "cannot write" in answer.err or "choose .png" in answer.err
 
 
 def test_pose_tells_of_tets_inside_out(cajole, beam):

@@ -22,6 +22,11 @@ def about(subject: Subject, body: BodySolid) -> dict[str, Any]:
     }
 
 
+def note_rows(notes: list[str]) -> dict[str, str]:
+    """What is unusual, each on a line; no row when nothing is."""
+    return {"note": "\n".join(notes)} if notes else {}
+
+
 def body_rows(document: dict[str, Any]) -> dict[str, str]:
     """The same for people; `basis` is the number of coordinates, where there is one."""
     d = document

@@ -224,12 +224,12 @@ def _opened(
     from cajole.direct import edit as editing
     from cajole.direct import load_edit
 
-    touching = touched(animation, contacts, progress)
+    given: dict[str, Any] = {"contacts": touched(animation, contacts, progress), "fixed": cast.fixed}
     if file is None:
-        return editing(animation, cast.body, contacts=touching, progress=progress, **settings, **made)
+        return editing(animation, cast.body, **given, progress=progress, **settings, **made)
     if made:
         raise InputError(f"--{next(iter(made))} is in {file} already; leave it out, or begin a new edit without --edit")
-    editor = load_edit(file, animation, cast.body, contacts=touching, progress=progress)
+    editor = load_edit(file, animation, cast.body, **given, progress=progress)
     if settings:
         editor.tune(**settings)
     return editor

@@ -27,9 +27,10 @@ COLUMNS = ("frame", "vertex", "normal", "kind", "other")
 
 @dataclass(frozen=True, eq=False)
 class Cast:
-    """A body as `edit` takes it, None to have one made; named parts, and a camera, where it has them."""
+    """A body as `edit` takes it, None to have one made that holds `fixed`; parts and a camera, where it has them."""
 
     body: Any
+    fixed: Indices | None = None
     parts: Mapping[str, Indices] = field(default_factory=dict)
     camera: Mapping[str, Any] = field(default_factory=dict)
 
@@ -37,25 +38,25 @@ class Cast:
 def cast(animation: Animation, asked: Asked, thickness: float | None, progress: Progress) -> Cast:
     """The body that is asked for: one of KINDS of the animation's own mesh, or a scene or mesh file.
 
-    With no kind, the material, what is held and the cells decide: none given, and `edit` makes one that suits the
-    motion.
+    With no kind, the material and the cells decide: none given, and `edit` makes one that suits the motion.
     Raises InputError for a kind that does not fit the mesh, and options that do not fit the kind.
     """
     made = {"young": asked.young, "poisson": asked.poisson, "density": asked.density, "thickness": thickness}
     given = {name: value for name, value in made.items() if value is not None}
     kind = asked.source
+    if asked.tets is not None and kind in ("", *KINDS):
+        raise InputError("--tets is for scenes, which are generated; the animation has the mesh it has")
+    held = chosen(animation, asked.fixed or [], {}) if kind in ("", *KINDS) else None
     if not kind:
-        if not given and not asked.fixed and asked.cells == CELLS:
-            return Cast(None)
+        if not given and asked.cells == CELLS:
+            return Cast(None, held)
         kind = "solid" if isinstance(animation.mesh, MeshTet) else "around"
     if thickness is not None and kind != "shell":
         raise InputError("--thickness is for shells; say --body shell")
     if kind not in KINDS:
         subject = Asked(**{**vars(asked), "source": kind}).subject(progress)
-        return Cast(subject.body(), subject.parts, subject.camera)
-    if asked.tets is not None:
-        raise InputError("--tets is for scenes, which are generated; the animation has the mesh it has")
-    return Cast(_own(kind, animation.mesh, given, chosen(animation, asked.fixed or [], {}), asked.cells))
+        return Cast(subject.body(), parts=subject.parts, camera=subject.camera)
+    return Cast(_own(kind, animation.mesh, given, held, asked.cells))
 
 
 def chosen(animation: Animation, texts: list[str], parts: Mapping[str, Indices]) -> Indices | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.about import about, body_rows
+from cajole.cli.about import about, body_rows, note_rows
 from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _document(subject: Subject, body: BodySolid, shot: Shot) -> dict[str, Any]:
         "iterations": report.iterations,
         "converged": report.converged,
         "message": report.message,
-        "notes": list(report.notes),
+        "notes": [*subject.notes, *report.notes],
         "seconds": report.seconds,
     }
 
@@ -231,7 +231,7 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart ({1 / d['dt_s']:.4g} frames/s)",
         **{f"key at {k['frame']}": f"off by {k['error_sizes']:.3%} of the size" for k in d["keys"]},
         "added force": f"{d['force_rms_weights']:.3g} weights (rms), {d['force_largest_weights']:.3g} at most",
-        **({"note": "; ".join(d["notes"])} if d["notes"] else {}),
+        **note_rows(d["notes"]),
         "took": f"{d['iterations']} iterations, {d['seconds']:.2f} s, {end}",
         "written": written(d["outputs"]),
     }

@@ -47,7 +47,11 @@ def picture(
     [green]cajole picture fish fish.jpg --renderer mitsuba[/]
     """
     from cajole.pictures import picture as drawn
+    from cajole.pictures.loops import suffix_of
+    from cajole.storage import require_place
 
+    suffix_of(output)
+    require_place(output)
     wanted: dict[str, Any] = {
         "size": None if size is None else _pixels(size),
         "azimuth": azimuth,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.about import about, body_rows
+from cajole.cli.about import about, body_rows, note_rows
 from cajole.cli.output import Json, answer, facts, working
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ def pose(
 
     [green]cajole pose dinosaur --pin "head: 0,0.5,0" -o look.glb[/]
     """
+    from cajole.cli.saving import require_writable
+
     outputs = output or []
-    _require_known(outputs)
+    require_writable(outputs, sequences=False)
     with working(asked.source) as progress:
         subject = asked.subject(progress)
         body, started = subject.body(), time.perf_counter()
@@ -71,12 +73,6 @@ def _found(
     force = sum((parsed.push(text, subject, body).force for text in loads), 0.0 * body.vertices)
     held = dict(pair for text in pins for pair in parsed.pinned(text, subject).items())
     return posed(body, force, held, gravity=parsed.gravity(gravity), progress=progress)
-
-
-def _require_known(outputs: list[Path]) -> None:
-    from cajole.cli.saving import require_writable
-
-    require_writable(outputs, sequences=False)
 
 
 def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progress: Progress) -> None:
@@ -116,5 +112,5 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
         "energy": f"{d['energy_J']:.4g} J",
         "took": f"{d['seconds']:.2f} s",
         "written": ", ".join(d["outputs"]) or "nothing (say where with --output)",
-        **({"note": "\n".join(d["notes"])} if d["notes"] else {}),
+        **note_rows(d["notes"]),
     }

@@ -35,12 +35,14 @@ def scenes(
     from cajole.scenes.editing import edit_scene_purposes
     from cajole.scenes.library import RECIPES
     from cajole.scenes.steering import PURPOSES
+    from cajole.storage import require_place
 
     recipes = [make() for make in RECIPES.values()]
     found: list[dict[str, Any]] = [
         {"name": r.name, "title": r.title, "description": r.description, "tets": r.tets} for r in recipes
     ]
     if render is not None:
+        require_place(render / f"{found[0]['name']}.png")
         with working("scenes") as progress:
             for index, entry in enumerate(found):
                 progress(index / len(found), entry["name"])

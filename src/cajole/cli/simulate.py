@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
+from cajole.cli.about import about, body_rows, note_rows
 from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
@@ -107,12 +108,7 @@ def _count(frames: int | None, duration: float | None, step: float) -> int:
 
 
 def _document(subject: Subject, body: BodySolid, moved: Animation, seconds: float) -> dict[str, Any]:
-    return {
-        "subject": subject.name,
-        "vertices": body.count,
-        "tets": len(subject.mesh.tets),
-        "fixed": len(body.fixed),
-        "mass_kg": body.total_mass,
+    return about(subject, body) | {
         "frames": moved.frames,
         "fps": moved.fps,
         "duration_s": moved.duration,
@@ -127,11 +123,11 @@ def _document(subject: Subject, body: BodySolid, moved: Animation, seconds: floa
 def _rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     return {
-        "body": f"{d['vertices']} vertices, {d['tets']} tets, {d['mass_kg']:.4g} kg, {d['fixed']} vertices held",
+        **body_rows(d),
         "motion": f"{d['frames']} frames at {d['fps']:.4g} frames/s, {d['duration_s']:.3g} s",
         "moves up to": f"{d['largest_displacement_m']:.3g} m, {d['largest_displacement_sizes']:.1%} of its size",
         "energy": f"at most {d['largest_energy_J']:.3g} J of strain",
         "took": f"{d['seconds']:.2f} s",
         "written": written(d["outputs"]),
-        **({"note": "\n".join(d["notes"])} if d["notes"] else {}),
+        **note_rows(d["notes"]),
     }

@@ -109,16 +109,19 @@ def steer(
 
 
 def _require_targets(outputs: list[Path], save: Path | None, plot: Path | None) -> None:
-    """Raise FileError for suffixes that cannot be written: before the work, not after it."""
+    """Raise FileError for suffixes and places that cannot be written: before the work, not after it."""
     from cajole.cli.saving import require_writable
     from cajole.direct.steering.plots import require_plot
     from cajole.errors import FileError
+    from cajole.storage import require_place
 
     require_writable(outputs)
     if plot is not None:
-        require_plot(plot)
-    if save is not None and save.suffix.lower() != ".npz":
-        raise FileError(f"--save {save}: a controller is an .npz file")
+        require_place(require_plot(plot))
+    if save is not None:
+        if save.suffix.lower() != ".npz":
+            raise FileError(f"--save {save}: a controller is an .npz file")
+        require_place(save)
 
 
 def _course(

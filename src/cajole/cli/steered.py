@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cajole.cli.about import about, body_rows
+from cajole.cli.about import about, body_rows, note_rows
 from cajole.cli.output import written
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def described(
         "gain_seconds": controller.seconds,
         "controlled": _told(runs.get("with control")),
         "uncontrolled": _told(runs.get("without control")),
-        "notes": _notes(controller, runs.get("with control"), runs.get("without control")),
+        "notes": [*subject.notes, *_notes(controller, runs.get("with control"), runs.get("without control"))],
     }
 
 
@@ -56,11 +56,12 @@ def _told(run: Run | None) -> dict[str, Any] | None:
         "error_rms_sizes": report.mean_error,
         "error_largest_sizes": report.worst_error,
         "error_final_sizes": report.final_error,
-        "force_rms_weights": float((report.gentleness**2).mean() ** 0.5),
+        "force_rms_weights": report.mean_gentleness,
         "force_largest_weights": float(report.gentleness.max()),
         "effort": report.effort,
         "cut_steps": report.cuts,
         "step_seconds": report.step_seconds,
+        "notes": list(report.notes),
     }
 
 
@@ -80,10 +81,9 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
         shown["added force"] = f"{c['force_rms_weights']:.3g} weights (rms), {c['force_largest_weights']:.3g} at most"
         shown["took"] = f"gains {d['gain_seconds']:.2f} s, a step {1e6 * c['step_seconds']:.0f} µs"
         if c["cut_steps"]:
-            why = "" if d["notes"] else ": pushed beyond small deviations"
+            why = "" if c["notes"] else ": pushed beyond small deviations"
             shown["cut"] = f"{c['cut_steps']} steps were cut into parts to converge{why}"
-    if d["notes"]:
-        shown["note"] = "; ".join(d["notes"])
+    shown |= note_rows(d["notes"])
     if d["seam_sizes"] is not None:
         shown["seam"] = f"{_percent(d['seam_sizes'])} from the last frame to the first"
     shown["written"] = written(d["outputs"])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation, Contacts
@@ -70,15 +70,16 @@ def load_edit(
     body: Body | Any = None,
     *,
     contacts: Contacts | None = None,
+    fixed: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Editor:
     """The editor that `save_edit` wrote, opened again on the same animation, body and contacts; undo starts anew.
 
-    contacts: those that `edit` was given, when they are not the animation's own.
+    contacts, fixed: those that `edit` was given, when they are not the animation's own.
     Raises FileError for a damaged file and for one that is for another input, saying what differs.
     """
     place = _json_path(path)
-    return edit_of(stored.read(place), place, animation, body, contacts=contacts, progress=progress)
+    return edit_of(stored.read(place), place, animation, body, contacts=contacts, fixed=fixed, progress=progress)
 
 
 def edit_of(
@@ -88,6 +89,7 @@ def edit_of(
     body: Body | Any = None,
     *,
     contacts: Contacts | None = None,
+    fixed: ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Editor:
     """The editor of a document that `stored` has looked at; place: what messages call it. See `load_edit`."""
@@ -98,7 +100,7 @@ def edit_of(
     _require_same_input(place, found.input, _signature(animation))
     try:
         with np.errstate(all="ignore"):
-            editor = edit(animation, body, **found.options, **found.settings, progress=progress)
+            editor = edit(animation, body, **found.options, **found.settings, fixed=fixed, progress=progress)
             _require_same_body(place, found.eigenvalues, editor.subject.eigenvalues)
             editor.restore(_state(place, editor, found))
             _require_finite(place, editor)

@@ -55,9 +55,7 @@ def looked_at(document: Any, path: Path) -> Stored:
             raise InputError(f'the file is no edit: "format" must be "{FORMAT}"')
         if document.get("version") != VERSION:
             raise InputError(f'"version" is {document.get("version")!r}, but this Cajole reads {VERSION}')
-        top = _table(
-            document, "the file", ("format", "version", "input", "eigenvalues", "options", "settings", "holds")
-        )
+        top = _table(document, "the file", FIELDS)
         options = _options(top["options"])
         return Stored(
             _input(top["input"]),
