@@ -1,0 +1,18 @@
+import { type BinaryFrame, MAGIC } from "./types";
+
+const HEADER = 32; // bytes: eight u32
+
+/** A binary message, its data left where it is; null when it is not one of ours. */
+export function parse(data: ArrayBuffer): BinaryFrame | null {
+  if (data.byteLength < HEADER) return null;
+  const head = new Uint32Array(data, 0, 8);
+  if (head[0] !== MAGIC) return null;
+  const [, kind, seq, frame, count, flags, rev, extra] = head as unknown as number[];
+  return { kind: kind!, seq: seq!, frame: frame!, count: count!, flags: flags!, rev: rev!, extra: extra!, data, offset: HEADER };
+}
+
+/** Positions (count, 3) of a message, flat, without a copy; null when it is shorter than it says. */
+export function positions(message: BinaryFrame): Float32Array | null {
+  if (message.data.byteLength < message.offset + 12 * message.count) return null;
+  return new Float32Array(message.data, message.offset, 3 * message.count);
+}

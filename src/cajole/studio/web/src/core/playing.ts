@@ -1,0 +1,56 @@
+/** The playhead, driven by the clock: frames are dropped, never slowed. */
+
+import type { App } from "./types";
+
+/** Where the playhead is `elapsed` seconds later; null when it has reached the end and does not loop. */
+export function advance(at: number, elapsed: number, fps: number, range: [number, number], loop: boolean, frames: number): number | null {
+  const next = at + elapsed * fps;
+  if (!loop) return next >= frames - 1 ? null : next;
+  const [first, last] = range;
+  const length = Math.max(1, last - first + 1);
+  if (next < first) return first;
+  return next < last + 1 ? next : first + ((next - first) % length);
+}
+
+/** Moves the playhead of an app while ui.playing holds. In Steer the server runs, and its pulses lead. */
+export function playing(app: App): void {
+  let before = 0;
+  const step = (now: number): void => {
+    if (!app.ui.playing) return;
+    const { state, ui } = app;
+    if (state && state.mode !== "steer") {
+      const elapsed = before ? Math.min(1, (now - before) / 1000) : 0;
+      const next = advance(ui.playhead, elapsed, state.fps, ui.loopRange, ui.loop, state.frames);
+      if (next === null) return app.set({ playing: false, playhead: state.frames - 1 });
+      if (next !== ui.playhead) app.set({ playhead: next });
+    }
+    before = now;
+    requestAnimationFrame(step);
+  };
+  app.onUi.on((change) => {
+    if (change.playing !== true) return;
+    before = 0;
+    const { state, ui } = app;
+    if (state && !ui.loop && ui.playhead >= state.frames - 1) app.set({ playhead: 0 });
+    requestAnimationFrame(step);
+  });
+  app.onPulse.on((pulse) => app.set({ playhead: pulse.frame }));
+}
+
+let asked: { frame: number; when: number } | null = null;
+const TRUST = 500; // ms for which a frame that was asked for counts as the present one
+
+/** The edit frame, or the one that was asked for a moment ago: keys repeat faster than answers come. */
+export function present(app: App): number {
+  if (asked && Date.now() - asked.when < TRUST) return asked.frame;
+  return app.state?.frame ?? 0;
+}
+
+/** Goes to a frame: the edit frame, and the playhead too where one view shows both. */
+export function go(app: App, frame: number): void {
+  if (!app.state) return;
+  const whole = Math.max(0, Math.min(app.state.frames - 1, Math.round(frame)));
+  asked = { frame: whole, when: Date.now() };
+  app.stream("frame", { frame: whole });
+  if (app.ui.views === 1) app.set({ playhead: whole });
+}
