@@ -5,12 +5,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test bench format clean
+.PHONY: page demo test bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo 'make bench: benchmarks/, ratios in one run; make format: apply the formatter; make clean: remove what was made'
+	@echo 'make page: build the studio page when its sources are newer; make bench: benchmarks/, ratios in one run; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -20,17 +20,21 @@ $(READY): pyproject.toml
 	  echo 'this Python cannot make virtual environments; on Debian: apt-get install python3-venv'; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,usd,viz,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,usd,viz,studio,dev]'
 	@touch $@
+
+page: $(READY)
+	$(BIN)/python hatch_build.py
 
 demo: $(READY)
 	$(BIN)/cajole demo --output demo
 
-test: $(READY)
-	$(BIN)/ruff format --check src tests benchmarks examples
-	$(BIN)/ruff check src tests benchmarks examples
+test: page
+	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
+	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python hatch_build.py test
 	$(BIN)/python -m pytest
 
 bench: $(READY)
@@ -41,4 +45,5 @@ format: $(READY)
 	$(BIN)/ruff check --fix src tests benchmarks examples
 
 clean:
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache src/cajole/studio/static \
+	  src/cajole/studio/web/node_modules

@@ -2,7 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -47,10 +49,9 @@ function page(out) {
   return text.replace(/\/static\/([\w.-]+)/g, (whole, name) => `${whole}?v=${mark(join(out, name))}`);
 }
 
-/** The whole page, into `out`. */
-async function build(out) {
-  rmSync(out, { recursive: true, force: true });
-  mkdirSync(out, { recursive: true });
+/** The whole page, into `place`: made beside it, then put there at once, so that nobody finds half of it. */
+async function build(place) {
+  const out = mkdtempSync(join(HERE, "node_modules", ".page-"));
   const result = await esbuild.build({
     ...common(),
     entryPoints: { studio: "src/main.ts" },
@@ -61,9 +62,11 @@ async function build(out) {
     legalComments: "none",
     metafile: true,
   });
-  copyFileSync(join(HERE, "icon.svg"), join(out, "icon.svg"));
   writeFileSync(join(out, "THIRD-PARTY.txt"), notices(result.metafile));
-  writeFileSync(join(out, "index.html"), page(out));
+  finish(out);
+  chmodSync(out, 0o755);
+  rmSync(place, { recursive: true, force: true });
+  renameSync(out, place);
 }
 
 /** Builds again whenever a source changes. */
