@@ -287,3 +287,22 @@ def test_a_million_steps_stay_finite_and_small_claim() -> None:
     live.restart()
     live.step(600)
     assert live.error < 1e-3
+
+
+def test_held_force_is_a_push_of_as_many_steps_agreement() -> None:
+    held, pushed = steered().start(), steered().start()
+    pushed.push(TIP, (0.0, 0.0, 100.0), 4 * DT)
+    held.hold(TIP, (0.0, 0.0, 50.0))
+    held.hold(TIP, (0.0, 0.0, 100.0))
+    held.step(4)
+    held.hold(None)
+    held.step(3)
+    pushed.step(7)
+    np.testing.assert_array_equal(held.state, pushed.state)
+    assert np.linalg.norm(held.feedback) > 0
+    held.hold(TIP, (0.0, 0.0, HOPELESS))
+    with pytest.raises(NotConverged):
+        held.step()
+    held.step()  # what failed is over
+    with pytest.raises(InputError, match="the pushed vertex"):
+        held.hold(10**6, (0.0, 0.0, 1.0))

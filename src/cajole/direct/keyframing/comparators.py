@@ -32,14 +32,18 @@ def spline(body: Body, keys: Mapping[int, Key | ArrayLike], frames: int | None =
     It starts at rest unless there is a key at frame 0, and stays at the last key. Raises InputError as `keyframe` does.
     """
     wanted, count = checked_keys(body, keys, frames)
-    poses = {frame: np.asarray(key.displacement) for frame, key in wanted.items()}
-    poses = {0: np.zeros((body.count, 3)), **poses}
-    t, p = np.array(list(poses), dtype=np.float64), np.stack(list(poses.values()))
+    poses = {0: np.zeros((body.count, 3)), **{frame: np.asarray(key.displacement) for frame, key in wanted.items()}}
+    return np.tensordot(spline_shares(list(poses), count), np.stack(list(poses.values())), axes=1)
+
+
+def spline_shares(places: Sequence[int], count: int) -> Array:
+    """What share (count, k) each of k poses, at rising frames `places`, has in each frame of `spline`."""
+    t, p = np.array(places, dtype=np.float64), np.eye(len(places))
     if len(t) == 1:
-        return np.repeat(p, count, axis=0)
+        return np.ones((count, 1))
     slopes = np.empty_like(p)
     slopes[0], slopes[-1] = (p[1] - p[0]) / (t[1] - t[0]), (p[-1] - p[-2]) / (t[-1] - t[-2])
-    slopes[1:-1] = (p[2:] - p[:-2]) / (t[2:] - t[:-2])[:, None, None]
+    slopes[1:-1] = (p[2:] - p[:-2]) / (t[2:] - t[:-2])[:, None]
     return np.asarray(CubicHermiteSpline(t, p, slopes)(np.minimum(np.arange(count), t[-1])), dtype=np.float64)
 
 

@@ -105,7 +105,7 @@ def _dial_arrays(controller: Controller) -> dict[str, ArrayLike]:
 
 
 def _skin_arrays(controller: Controller, skin: Skin) -> dict[str, ArrayLike]:
-    rest, columns = skin_basis(controller, skin)
+    rest, columns = skin_basis(controller.model, skin)
     return {
         "skin_vertices": rest, "skin_basis": columns, "skin_triangles": skin.mesh.triangles.astype(np.int32),
         "skin_colors": skin.colors.astype(np.float32),

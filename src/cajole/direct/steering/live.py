@@ -17,6 +17,7 @@ from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Skin
+from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class Live:
         self._controller = controller
         self._walker = Walker(controller.reference)
         self._pushes: list[_Push] = []
+        self._held: Array | None = None
         self._winds: tuple[Disturbance, ...] = ()
         self._ahead, self._ahead_from = np.empty((0, controller.model.size)), 0
         self._external = np.zeros((1, controller.model.size))
@@ -93,6 +95,16 @@ class Live:
         return self.error > ASTRAY
 
     @property
+    def feedback(self) -> Array:
+        """The reduced force (r,) that the controller added in the last step."""
+        return self._feedback.copy()
+
+    @property
+    def retuning(self) -> bool:
+        """Whether gains for other dials are being made."""
+        return self._pending is not None and not self._pending.done()
+
+    @property
     def gentleness(self) -> float:
         """The feedback of the last step, in body weights."""
         return float(np.linalg.norm(self._feedback) / weight(self._controller.model))
@@ -101,6 +113,14 @@ class Live:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""
         model, dt = self._controller.model, self._controller.reference.dt
         self._pushes.append(_Push(push_force(model, vertex, force, duration), steps_of(duration, dt)))
+
+    def hold(self, vertex: int | None, force: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Push `vertex` with force (3,) [N] from the next step on until told otherwise; None lets go.
+
+        It acts beside the pushes of `push`, and changes with every call, as a hand does.
+        """
+        model = self._controller.model
+        self._held = None if vertex is None else push_force(model, vertex, force, self._controller.reference.dt)
 
     def blow(self, *winds: Disturbance) -> None:
         """Let winds (or other disturbances) act from now on; none ends them."""
@@ -122,7 +142,7 @@ class Live:
             try:
                 out = self._walker.walk(self._gathered())
             except NotConverged:
-                self._pushes.clear()
+                self._end_pushes()
                 raise
             self._feedback = out[0, 2]
             self._steps += 1
@@ -133,7 +153,7 @@ class Live:
         if skin is None:
             return model.body.vertices + model.lift(z)
         if self._skin is None or self._skin[0] is not skin:
-            self._skin = (skin, *skin_basis(self._controller, skin))
+            self._skin = (skin, *skin_basis(model, skin))
         _, rest, columns = self._skin
         return rest + (columns @ z.astype(columns.dtype)).reshape(-1, 3)
 
@@ -169,7 +189,7 @@ class Live:
         """Stand at the start of the reference again; pushes are over, time goes on."""
         self._walker.restart()
         self._landed = 0
-        self._pushes.clear()
+        self._end_pushes()
 
     def close(self) -> None:
         """Stop the background work, if any."""
@@ -183,6 +203,10 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _end_pushes(self) -> None:
+        self._pushes.clear()
+        self._held = None
+
     def _take_over(self) -> None:
         if self._pending is not None and self._pending.done():
             done, self._pending = self._pending, None
@@ -192,7 +216,7 @@ class Live:
     def _gathered(self) -> Array:
         """The external force (1, r) of the next step."""
         external = self._external
-        external[0] = 0.0
+        external[0] = 0.0 if self._held is None else self._held
         for push in self._pushes:
             external[0] += push.force
             push.left -= 1
@@ -211,10 +235,13 @@ class Live:
         return self._ahead[at]
 
 
-def skin_basis(controller: Controller, skin: Skin) -> tuple[Array, Array]:
+def skin_basis(model: ReducedModel, skin: Skin) -> tuple[Array, Array]:
     """The skin at rest (s, 3), and how it moves with the reduced coordinates (3s, r), in single precision."""
+    return carried_basis(model.body.vertices + model.lift(np.zeros(model.size)), model.basis, skin)
+
+
+def carried_basis(rest: Array, basis: Array, skin: Skin) -> tuple[Array, Array]:
+    """`skin_basis` of a body at `rest` (n, 3) that moves in `basis` (3n, r)."""
     checks.require_instance(skin, Skin, "skin")
-    model = controller.model
-    columns = [skin.follow(column.reshape(-1, 3)).ravel() for column in model.basis.T]
-    rest = skin.follow(model.body.vertices + model.lift(np.zeros(model.size)))
-    return rest.astype(np.float32), np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.float32)
+    columns = [skin.follow(column.reshape(-1, 3)).ravel() for column in basis.T]
+    return skin.follow(rest).astype(np.float32), np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.float32)
