@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from cajole.body.material import MaterialShell
 from cajole.mesh import MeshTri
-from cajole.mesh.topology import HalfEdges
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -53,15 +52,11 @@ class Hinges:
 
 def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
     """The hinges of `mesh`: one per edge of two triangles, one per pair of neighbours around edges of more."""
-    half = HalfEdges(mesh.triangles, len(mesh.vertices))
-    opposite = np.roll(mesh.triangles, -2, axis=1).reshape(-1)
-    one, two = half.pairs.T
-    pairs = np.column_stack([half.ends[one], opposite[one], opposite[two]])
-    crowded, stiffness = _crowded(mesh, half, opposite, material.bending)
-    factors, groups, elements = _triangle_groups(mesh, material, half)
-    vertices = np.vstack([pairs, crowded]).astype(np.int64)
+    crowded, stiffness = _crowded(mesh, material.bending)
+    factors, groups, elements = _triangle_groups(mesh, material)
+    vertices = np.vstack([mesh.hinges, crowded]).astype(np.int64)
     alone = np.full((len(crowded), groups.shape[1]), NONE)
-    alone[:, 0] = len(pairs) + np.arange(len(crowded))
+    alone[:, 0] = len(mesh.hinges) + np.arange(len(crowded))
     single = np.zeros((len(crowded), *factors.shape[1:]))
     single[:, 0, 0] = np.sqrt(stiffness)
     groups, factors = np.vstack([groups, alone]), np.concatenate([factors, single])
@@ -73,12 +68,12 @@ def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
     return Hinges(vertices, groups, elements, sizes, _places(vertices, groups, elements), homes, factors)
 
 
-def _triangle_groups(mesh: MeshTri, material: MaterialShell, half: HalfEdges) -> tuple[Array, Index, Index]:
+def _triangle_groups(mesh: MeshTri, material: MaterialShell) -> tuple[Array, Index, Index]:
     """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
 
     The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
     """
-    count = len(mesh.triangles)
+    count, half = len(mesh.triangles), mesh.half_edges
     one, two = half.pairs.T
     hinge, mate, side, sign = np.full(3 * count, NONE), np.full(3 * count, NONE), np.ones(3 * count), np.ones(3 * count)
     hinge[one] = hinge[two] = np.arange(len(one))
@@ -89,7 +84,7 @@ def _triangle_groups(mesh: MeshTri, material: MaterialShell, half: HalfEdges) ->
     C, hinged = _plate(mesh, material), (hinge >= 0).reshape(-1, 3)
     S = _completed(C, hinged)
     own = sign.reshape(-1, 3)
-    moved = _shifts(mesh, half, S * own[:, None, :], sign)
+    moved = _shifts(mesh, S * own[:, None, :], sign)
     Z = np.zeros((count, 3, 9))
     Z[:, [0, 1, 2], [0, 1, 2]] = own
     Z[:, :, :3] += (own * side.reshape(-1, 3))[:, :, None] * moved
@@ -133,7 +128,7 @@ def _completed(C: Array, hinged: NDArray[np.bool_]) -> Array:
     return S
 
 
-def _shifts(mesh: MeshTri, half: HalfEdges, seen: Array, sign: Array) -> Array:
+def _shifts(mesh: MeshTri, seen: Array, sign: Array) -> Array:
     """(m, 3, 3) what each triangle's Λ, of its own angles, adds to 2o at each of its edges; zero at the rim.
 
     seen (m, 3, 3): ψ of the triangle's edges from the angles of its hinges.
@@ -149,18 +144,18 @@ def _shifts(mesh: MeshTri, half: HalfEdges, seen: Array, sign: Array) -> Array:
     curved = np.stack([weights * s * s, weights * s * n, weights * n * n], axis=2) @ seen[:, None]
     turned = sign.reshape(-1, 3)
     curved[:, :, [0, 2]] *= turned[:, :, None, None]
-    return np.asarray(np.einsum("mjk,mjki->mji", _offsets(mesh, half).reshape(-1, 3, 3), curved))
+    return np.asarray(np.einsum("mjk,mjki->mji", _offsets(mesh).reshape(-1, 3, 3), curved))
 
 
-def _offsets(mesh: MeshTri, half: HalfEdges) -> Array:
+def _offsets(mesh: MeshTri) -> Array:
     """(3m, 3) by how much κ_ss, κ_sn and κ_nn shift the share of the first side of a half-edge's hinge."""
+    half = mesh.half_edges
     one, two = half.pairs.T
-    opposite = np.roll(mesh.triangles, -2, axis=1).reshape(-1)
     a, b = mesh.vertices[half.ends[one]].transpose(1, 0, 2)
     l = np.linalg.norm(b - a, axis=1)
     feet, heights = [], []
     for side in (one, two):
-        arm = mesh.vertices[opposite[side]] - a
+        arm = mesh.vertices[half.opposite[side]] - a
         foot = np.einsum("kr,kr->k", arm, b - a) / l
         feet.append(foot)
         heights.append(2.0 * mesh.areas[side // 3] / l)
@@ -178,7 +173,7 @@ def _wide(mesh: MeshTri, hinge: Index, mate: Index) -> tuple[Index, Index]:
     groups[:, :3] = hinge.reshape(-1, 3)
     elements = np.repeat(triangles[:, :1], 12, axis=1)
     elements[:, :3] = triangles
-    far = np.roll(triangles, -2, axis=1).reshape(-1)
+    far = mesh.half_edges.opposite
     for edge in range(3):
         rows = np.flatnonzero(mates[:, edge] >= 0)
         elements[rows, 3 + edge] = far[mates[rows, edge]]
@@ -210,8 +205,9 @@ def _places(hinges: Index, groups: Index, elements: Index) -> Index:
     return np.where(groups[..., None] >= 0, places, 0)
 
 
-def _crowded(mesh: MeshTri, half: HalfEdges, opposite: Index, bending: float) -> tuple[Index, Array]:
+def _crowded(mesh: MeshTri, bending: float) -> tuple[Index, Array]:
     """Hinges (k, 4) between triangles next to each other around edges of more than two, and their stiffness [N m]."""
+    half, opposite = mesh.half_edges, mesh.half_edges.opposite
     found, stiffness = [], []
     for first, count in zip(half.first[half.count > 2], half.count[half.count > 2]):
         halves = half.order[first : first + count]

@@ -45,41 +45,36 @@ def angle(e, p, q):
 
 
 @njit(cache=True, error_model="numpy")
+def _frame(e, x):
+    """|e|, ê, N and t of a wing."""
+    l = math.sqrt(_dot(e, e))
+    u = _sum(1.0 / l, e, 0.0, e)
+    n = _cross(e, x)
+    return l, u, _sum(1.0 / _dot(n, n), n, 0.0, n), _dot(x, u)
+
+
+@njit(cache=True, error_model="numpy")
 def wing(e, x):
     """(-t N, |e| N): what a wing adds to ∂θ/∂e, and ∂θ/∂x."""
-    l = math.sqrt(_dot(e, e))
-    n = _cross(e, x)
-    s = _dot(n, n)
-    t = _dot(x, e) / l
-    return (-t * n[0] / s, -t * n[1] / s, -t * n[2] / s), (l * n[0] / s, l * n[1] / s, l * n[2] / s)
+    l, _, N, t = _frame(e, x)
+    return _sum(-t, N, 0.0, N), _sum(l, N, 0.0, N)
 
 
 @njit(cache=True, error_model="numpy")
-def _normal_change(n, s, N, dn):
-    """ds and dN for dn: d(n/s) = (dn - N ds)/s with s = n·n."""
-    ds = 2.0 * _dot(n, dn)
-    return ds, _sum(1.0 / s, dn, -ds / s, N)
-
-
-@njit(cache=True, error_model="numpy")
-def _edge_change(u, l, de):
-    """d|e| and dê of the unit edge u."""
+def _frame_change(e, x, de, dx, l, u, N):
+    """The derivatives of |e|, ê, N and t along (de, dx): dN = |N|² dn - 2 (N·dn) N, as |N|² = 1/|n|²."""
+    dn = _sum(1.0, _cross(de, x), 1.0, _cross(e, dx))
     dl = _dot(u, de)
-    return dl, _sum(1.0 / l, de, -dl / l, u)
+    du = _sum(1.0 / l, de, -dl / l, u)
+    return dl, du, _sum(_dot(N, N), dn, -2.0 * _dot(N, dn), N), _dot(dx, u) + _dot(x, du)
 
 
 @njit(cache=True, error_model="numpy")
 def wing_change(e, x, de, dx):
     """The derivative of `wing` along (de, dx)."""
-    l = math.sqrt(_dot(e, e))
-    u = _sum(1.0 / l, e, 0.0, e)
-    n = _cross(e, x)
-    s = _dot(n, n)
-    N = _sum(1.0 / s, n, 0.0, n)
-    _, dN = _normal_change(n, s, N, _sum(1.0, _cross(de, x), 1.0, _cross(e, dx)))
-    dl, du = _edge_change(u, l, de)
-    dt = _dot(dx, u) + _dot(x, du)
-    return _sum(-dt, N, -_dot(x, u), dN), _sum(dl, N, l, dN)
+    l, u, N, t = _frame(e, x)
+    dl, _, dN, dt = _frame_change(e, x, de, dx, l, u, N)
+    return _sum(-dt, N, -t, dN), _sum(dl, N, l, dN)
 
 
 @njit(cache=True, error_model="numpy")
@@ -106,11 +101,7 @@ def wing_curvature(e, x, H):
         ee: -{N, w/2 + t k},   xx: -|e| {N, m},   xe: N êᵀ + |e| {N, k}.
     Of N wᵀ only the symmetric half counts: the rest is the same for both wings, which have opposite signs.
     """
-    l = math.sqrt(_dot(e, e))
-    u = _sum(1.0 / l, e, 0.0, e)
-    n = _cross(e, x)
-    N = _sum(1.0 / _dot(n, n), n, 0.0, n)
-    t = _dot(x, u)
+    l, u, N, t = _frame(e, x)
     k, w = _cross(N, x), _sum(1.0 / l, x, -t / l, u)
     H[:] = 0.0
     _outer_both(H, 3, 3, -1.0, N, _sum(0.5, w, t, k))
@@ -123,14 +114,8 @@ def wing_curvature(e, x, H):
 @njit(cache=True, error_model="numpy")
 def wing_curvature_change(e, x, de, dx, H):
     """The derivative of `wing_curvature` along (de, dx), term by term."""
-    l = math.sqrt(_dot(e, e))
-    u = _sum(1.0 / l, e, 0.0, e)
-    n = _cross(e, x)
-    s = _dot(n, n)
-    N = _sum(1.0 / s, n, 0.0, n)
-    _, dN = _normal_change(n, s, N, _sum(1.0, _cross(de, x), 1.0, _cross(e, dx)))
-    dl, du = _edge_change(u, l, de)
-    t, dt = _dot(x, u), _dot(dx, u) + _dot(x, du)
+    l, u, N, t = _frame(e, x)
+    dl, du, dN, dt = _frame_change(e, x, de, dx, l, u, N)
     k, dk = _cross(N, x), _sum(1.0, _cross(dN, x), 1.0, _cross(N, dx))
     m, dm = _cross(N, e), _sum(1.0, _cross(dN, e), 1.0, _cross(N, de))
     w = _sum(1.0 / l, x, -t / l, u)

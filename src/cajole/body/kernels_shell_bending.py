@@ -22,7 +22,6 @@ from cajole.body.kernels_shell_angle import (
 from cajole.compiled import njit
 
 PLACES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
-WINGS = ((0, 1, 2), (0, 1, 3))
 
 
 @njit(cache=True)
@@ -62,12 +61,17 @@ def gradients(x, hinges, out):
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
         e = between(x, a, b)
-        (be, on_c), (bf, on_d) = wing(e, between(x, a, c)), wing(e, between(x, a, d))
-        for r in range(3):
-            out[h, 1, r] = be[r] - bf[r]
-            out[h, 2, r] = on_c[r]
-            out[h, 3, r] = -on_d[r]
-            out[h, 0, r] = -(out[h, 1, r] + out[h, 2, r] + out[h, 3, r])
+        _both_wings(wing(e, between(x, a, c)), wing(e, between(x, a, d)), out[h])
+
+
+@njit(cache=True)
+def _both_wings(one, two, out):
+    """(4, 3) by the vertices of a hinge from what each wing adds by e and by its own vertex; all four add up to 0."""
+    for r in range(3):
+        out[1, r] = one[0][r] - two[0][r]
+        out[2, r] = one[1][r]
+        out[3, r] = -two[1][r]
+        out[0, r] = -(out[1, r] + out[2, r] + out[3, r])
 
 
 @njit(cache=True)
@@ -96,13 +100,8 @@ def gradient_changes(x, v, hinges, out):
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
         e, de = between(x, a, b), between(v, a, b)
-        be, on_c = wing_change(e, between(x, a, c), de, between(v, a, c))
-        bf, on_d = wing_change(e, between(x, a, d), de, between(v, a, d))
-        for r in range(3):
-            out[h, 1, r] = be[r] - bf[r]
-            out[h, 2, r] = on_c[r]
-            out[h, 3, r] = -on_d[r]
-            out[h, 0, r] = -(out[h, 1, r] + out[h, 2, r] + out[h, 3, r])
+        one = wing_change(e, between(x, a, c), de, between(v, a, c))
+        _both_wings(one, wing_change(e, between(x, a, d), de, between(v, a, d)), out[h])
 
 
 @njit(cache=True)
@@ -142,19 +141,24 @@ def _placed(out, groups, B, places, g, vectors):
 
 
 @njit(cache=True)
+def _scatter_wing(block, side, place, g, elements, slots, stride, scale, data):
+    """Add scale times a wing's block (9, 9) where its vertices stand in group g; the second wing counts negative."""
+    spots = place[0], place[1], place[2 + side]
+    scatter(data, block, 3, spots, g, elements, slots, stride, scale if side == 0 else -scale)
+
+
+@njit(cache=True)
 def curvatures(x, hinges, homes, m, places, elements, slots, stride, scale, data):
     """data += scale Σ m ∇²θ; homes (hinges, 2): a group that holds each hinge, and its number there."""
     block = np.empty((9, 9))
     for h in range(len(hinges)):
         if m[h] == 0.0:
             continue
-        a, g, i = hinges[h, 0], homes[h, 0], homes[h, 1]
+        a, g = hinges[h, 0], homes[h, 0]
         e = between(x, a, hinges[h, 1])
         for side in range(2):
-            where = WINGS[side]
             wing_curvature(e, between(x, a, hinges[h, 2 + side]), block)
-            spots = places[g, i, where[0]], places[g, i, where[1]], places[g, i, where[2]]
-            scatter(data, block, 3, spots, g, elements, slots, stride, (scale if side == 0 else -scale) * m[h])
+            _scatter_wing(block, side, places[g, homes[h, 1]], g, elements, slots, stride, scale * m[h], data)
 
 
 @njit(cache=True)
@@ -164,10 +168,9 @@ def curvature_changes(x, v, hinges, homes, m, places, elements, slots, stride, s
     for h in range(len(hinges)):
         if m[h] == 0.0:
             continue
-        a, g, i = hinges[h, 0], homes[h, 0], homes[h, 1]
-        e, fe = between(x, a, hinges[h, 1]), between(v, a, hinges[h, 1])
+        a, g = hinges[h, 0], homes[h, 0]
+        e, de = between(x, a, hinges[h, 1]), between(v, a, hinges[h, 1])
         for side in range(2):
-            where, c = WINGS[side], hinges[h, 2 + side]
-            wing_curvature_change(e, between(x, a, c), fe, between(v, a, c), block)
-            spots = places[g, i, where[0]], places[g, i, where[1]], places[g, i, where[2]]
-            scatter(data, block, 3, spots, g, elements, slots, stride, (scale if side == 0 else -scale) * m[h])
+            c = hinges[h, 2 + side]
+            wing_curvature_change(e, between(x, a, c), de, between(v, a, c), block)
+            _scatter_wing(block, side, places[g, homes[h, 1]], g, elements, slots, stride, scale * m[h], data)

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body import kernels_shell, kernels_shell_bending, kernels_shell_membrane
+from cajole.body import kernels_shell_bending, kernels_shell_membrane
 from cajole.body.base import Array, require_used
 from cajole.body.hinges import hinges_of
+from cajole.body.kernels_mass import consistent_mass
 from cajole.body.material import MaterialShell
 from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError, SolveError
@@ -57,7 +58,7 @@ class BodyShell(BodyRayleigh):
         """Values of the mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
         weights = self.material.density * self.material.thickness * self.mesh.areas
-        kernels_shell.mass(self._triangles, weights, *self._places[1:], data)
+        consistent_mass(self._triangles, weights, *self._places[1:], data)
         return data
 
     def energy(self, displacement: ArrayLike) -> float:

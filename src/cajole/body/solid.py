@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.body import kernels_solid as kernels
 from cajole.body.base import Array, Index, require_used
+from cajole.body.kernels_mass import consistent_mass
 from cajole.body.material import MaterialStVK
 from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError
@@ -50,7 +51,7 @@ class BodySolid(BodyRayleigh):
     def mass_values(self) -> Array:
         """Values of the consistent mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
-        kernels.mass(self._tets, self.densities * self.mesh.volumes, *self._places, data)
+        consistent_mass(self._tets, self.densities * self.mesh.volumes, *self._places, data)
         return data
 
     def energy(self, displacement: ArrayLike) -> float:

@@ -19,8 +19,6 @@ Array = NDArray[np.float64]
 
 # Changing what is computed must change this, or old answers would be read from the cache.
 VERSION = 1
-# Eigenvalues this small beside the largest diagonal ratio of K and M are zero up to rounding.
-ZERO = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

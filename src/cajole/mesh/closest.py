@@ -113,7 +113,8 @@ def pseudonormals(mesh: MeshTri) -> Floats:
     out[:, 0] = faces
     each = np.repeat(faces, 3, axis=0)
     edge = np.empty(3 * len(triangles), dtype=np.int64)
-    edge[mesh._half.order] = np.repeat(np.arange(len(mesh._half.first)), mesh._half.count)
+    half = mesh.half_edges
+    edge[half.order] = np.repeat(np.arange(len(half.first)), half.count)
     out[:, 1:4] = _summed(each, edge, each)
     corner_angles = _angles(mesh).reshape(-1, 1)
     out[:, 4:] = _summed(corner_angles * each, triangles.reshape(-1), each)

@@ -72,6 +72,8 @@ class HalfEdges:
 
     def __init__(self, triangles: Indices, limit: int):
         self.ends = triangles[:, TRI_EDGES].reshape(-1, 2)
+        # (3m,) the corner that each half-edge's triangle has across it
+        self.opposite = np.roll(triangles, -2, axis=1).reshape(-1)
         keys = row_keys(np.sort(self.ends, axis=1), limit)
         self.order = np.argsort(keys, kind="stable")
         ordered = keys[self.order]

@@ -72,7 +72,8 @@ class MeshTri(Mesh):
         return frozen(cross_products(self.vertices, self.triangles))
 
     @cached_property
-    def _half(self) -> topology.HalfEdges:
+    def half_edges(self) -> topology.HalfEdges:
+        """The directed edges of the triangles, grouped by the edge they lie on."""
         return topology.HalfEdges(self.triangles, len(self.vertices))
 
     @cached_property
@@ -101,7 +102,7 @@ class MeshTri(Mesh):
 
         Raises MeshError when the surface is open or not oriented, and so has no inside.
         """
-        if not self._half.is_balanced:
+        if not self.half_edges.is_balanced:
             raise MeshError(
                 "the surface has no inside: it is open or its triangles do not agree on a direction; "
                 "close its holes, or ask only for its area"
@@ -112,25 +113,25 @@ class MeshTri(Mesh):
     @cached_property
     def hinges(self) -> Indices:
         """(k, 4) a, b, c, d: each edge ab of two triangles, c opposite in the one that runs a→b, d in the other."""
-        one, two = self._half.pairs.T
-        opposite = np.roll(self.triangles, -2, axis=1).reshape(-1)
-        ends = self._half.ends[one]
-        return frozen(np.column_stack([ends, opposite[one], opposite[two]]))
+        half = self.half_edges
+        one, two = half.pairs.T
+        return frozen(np.column_stack([half.ends[one], half.opposite[one], half.opposite[two]]))
 
     @cached_property
     def boundary_edges(self) -> Indices:
         """(k, 2) the edges of one triangle only, directed as that triangle runs."""
-        return frozen(self._half.ends[self._half.order[self._half.first[self._half.count == 1]]])
+        half = self.half_edges
+        return frozen(half.ends[half.order[half.first[half.count == 1]]])
 
     def is_closed(self) -> bool:
         """Whether no edge belongs to one triangle only."""
-        return not (self._half.count == 1).any()
+        return not (self.half_edges.count == 1).any()
 
     def is_manifold(self) -> bool:
         """Whether at most two triangles meet at every edge and those at each vertex form one fan; holes are allowed."""
-        if (self._half.count > 2).any():
+        if (self.half_edges.count > 2).any():
             return False
-        return topology.fan_count(self.triangles, self._half) == int(self.used.sum())
+        return topology.fan_count(self.triangles, self.half_edges) == int(self.used.sum())
 
     def moved(self, vertices: ArrayLike) -> MeshTri:
         """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""

@@ -1,0 +1,24 @@
+"""The compiled loop for the mass of linear triangles and tets."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.compiled import njit
+
+F = NDArray[np.float64]
+I = NDArray[np.int32]
+
+
+@njit(cache=True)
+def consistent_mass(elements: I, weights: F, slots: I, stride: I, data: F) -> None:
+    """data += w (1 + δ_ab) / k(k + 1) I₃, the consistent mass of elements (m, k) that weigh w each [kg]."""
+    k = elements.shape[1]
+    for e in range(len(elements)):
+        for a in range(k):
+            for b in range(k):
+                value = weights[e] * (2.0 if a == b else 1.0) / (k * (k + 1))
+                here, step = slots[e, a, b], stride[elements[e, a]]
+                for i in range(3):
+                    data[here + i * (step + 1)] += value
