@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from cajole.body.material import MaterialStVK
 from cajole.body.solid import BodySolid
-from cajole.mesh import read_veg
+from cajole.mesh import VegFile, read_veg
 from cajole.mesh.files import placed
 
 
@@ -26,8 +27,13 @@ def read_body(
     """
     file = read_veg(path)
     mesh = placed(file.mesh, scale=scale, up=up)
+    return BodySolid(mesh, material_of(file), fixed=fixed, damping=damping)
+
+
+def material_of(file: VegFile) -> MaterialStVK | tuple[MaterialStVK, ...]:
+    """What the tets of a .veg file are made of: one material, or one of each tet; the usual one where it names none."""
     if file.young is None or file.poisson is None or file.density is None:
-        return BodySolid(mesh, fixed=fixed, damping=damping)
-    rows = list(zip(file.young.tolist(), file.poisson.tolist(), file.density.tolist()))
-    made = {row: MaterialStVK(*row) for row in set(rows)}
-    return BodySolid(mesh, [made[row] for row in rows], fixed=fixed, damping=damping)
+        return MaterialStVK()
+    rows, which = np.unique(np.column_stack([file.young, file.poisson, file.density]), axis=0, return_inverse=True)
+    made = [MaterialStVK(*row) for row in rows.tolist()]
+    return made[0] if len(made) == 1 else tuple(made[k] for k in which.reshape(-1).tolist())

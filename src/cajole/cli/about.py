@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
 def about(subject: Subject, body: BodySolid) -> dict[str, Any]:
     """Its name, sizes, held vertices, mass and Young's modulus, the least and the greatest."""
-    young = subject.material[:, 0]
+    materials = subject.material if isinstance(subject.material, tuple) else (subject.material,)
+    young = [material.young for material in materials]
     return {
         "subject": subject.name,
         "vertices": body.count,
         "tets": len(subject.mesh.tets),
         "fixed": len(body.fixed),
         "mass_kg": body.total_mass,
-        "young_Pa": [float(young.min()), float(young.max())],
+        "young_Pa": [float(min(young)), float(max(young))],
     }
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.body import BodySolid, MaterialStVK
 from cajole.body.base import LARGE
+from cajole.body.files import material_of
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin, embed, read_mesh, read_veg, voxelise
 from cajole.mesh.closest import has_inside
@@ -34,7 +35,7 @@ THICK = 1.3
 class Subject:
     """A solid: its mesh, what is seen of it, named parts (vertices), held vertices, damping and camera.
 
-    material: (m, 3) young [Pa], poisson and density [kg/m³] of each tet; notes: what is unusual about it.
+    material: one, or one of each tet; notes: what is unusual about it.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Subject:
     skin: Skin | None
     parts: Mapping[str, Indices]
     fixed: Indices
-    material: NDArray[np.float64]
+    material: MaterialStVK | tuple[MaterialStVK, ...]
     damping: tuple[float, float]
     camera: Mapping[str, Any]
     notes: tuple[str, ...] = ()
@@ -59,11 +60,12 @@ class Subject:
 
     def made_of(self, young: float | None, poisson: float | None, density: float | None) -> Subject:
         """The same, with the values that are given in place of its own."""
-        material = self.material.copy()
-        for column, value in enumerate((young, poisson, density)):
-            if value is not None:
-                material[:, column] = value
-        return replace(self, material=material)
+        asked = {"young": young, "poisson": poisson, "density": density}
+        given = {name: value for name, value in asked.items() if value is not None}
+        if isinstance(self.material, MaterialStVK):
+            return replace(self, material=replace(self.material, **given))
+        changed = {material: replace(material, **given) for material in set(self.material)}
+        return replace(self, material=tuple(changed[material] for material in self.material))
 
     def damped(self, damping: tuple[float, float] | None) -> Subject:
         """The same, with alpha [1/s] and beta [s] in place of its own damping; None keeps its own."""
@@ -71,10 +73,7 @@ class Subject:
 
     def body(self) -> BodySolid:
         """The solid of the library."""
-        rows = [tuple(row) for row in self.material.tolist()]
-        made = {row: MaterialStVK(*row) for row in set(rows)}
-        material = made[rows[0]] if len(made) == 1 else [made[row] for row in rows]
-        return BodySolid(self.mesh, material, fixed=self.fixed, damping=self.damping)
+        return BodySolid(self.mesh, self.material, fixed=self.fixed, damping=self.damping)
 
     def dressed(self, animation: Animation) -> Animation:
         """The animation with the skin and the name of the subject."""
@@ -118,7 +117,7 @@ def _size_notes(mesh: MeshTet) -> tuple[str, ...]:
 
 def _of_scene(name: str, tets: int | None, progress: Progress | None) -> Subject:
     made = scene(name, tets=tets, progress=progress)
-    material = np.tile((made.young, made.poisson, made.density), (len(made.mesh.tets), 1))
+    material = MaterialStVK(made.young, made.poisson, made.density)
     return Subject(name, made.mesh, made.skin, made.parts, made.fixed, material, made.damping, made.camera)
 
 
@@ -127,9 +126,7 @@ def _of_veg(path: Path, scale: float, up: str) -> Subject:
     mesh, _ = placed(file.mesh, scale=scale, up=up).compacted()
     parts = {name: np.unique(mesh.tets[members]) for name, members in file.sets.items() if len(members)}
     plain = replace(_plain(path.stem, mesh, None), notes=(*file.notes, *mesh.notes))
-    if file.young is None or file.poisson is None or file.density is None:
-        return replace(plain, parts=parts)
-    return replace(plain, parts=parts, material=np.column_stack([file.young, file.poisson, file.density]))
+    return replace(plain, parts=parts, material=material_of(file))
 
 
 def _of_mesh(path: Path, cells: int, scale: float, up: str) -> Subject:
@@ -157,7 +154,5 @@ def _thick_notes(surface: MeshTri, cage: MeshTet, cells: int) -> tuple[str, ...]
 
 
 def _plain(name: str, mesh: MeshTet, skin: Skin | None) -> Subject:
-    plain = MaterialStVK()
-    material = np.tile((plain.young, plain.poisson, plain.density), (len(mesh.tets), 1))
     nothing = np.empty(0, dtype=np.int64)
-    return Subject(name, mesh, skin, MappingProxyType({}), nothing, material, DAMPING, MappingProxyType({}))
+    return Subject(name, mesh, skin, MappingProxyType({}), nothing, MaterialStVK(), DAMPING, MappingProxyType({}))
