@@ -45,7 +45,8 @@ def test_tets_keep_what_is_not_changed_of_their_materials_identity(box):
     mixed = replace(box, material=(soft, hard) * (len(box.mesh.tets) // 2))
     lighter = mixed.made_of(None, None, 100.0)
     assert lighter.material[:2] == (replace(soft, density=100.0), replace(hard, density=100.0))
-    assert len(lighter.material) == len(box.mesh.tets) and mixed.material[0] is soft
+    assert len(lighter.material) == len(box.mesh.tets)
+    assert mixed.material[0] is soft
     assert lighter.body().total_mass == pytest.approx(100.0 * box.mesh.volume)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.body import Body
+from cajole.body import EARTH_GRAVITY, Body
 from cajole.cli.numbers import number, seconds, vector
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
@@ -17,7 +17,6 @@ from cajole.scenes import Subject
 
 Array = NDArray[np.float64]
 
-GRAVITY = 9.81
 # a push acts at every step whose end lies within it; times are sums of dt and carry rounding
 ROUNDING = 1e-9
 FORM = 'WHERE: FX,FY,FZ [N|weights] [for SECONDS] [from SECONDS], as in "head: 0,300,0 for 0.2"'
@@ -55,7 +54,7 @@ def push(text: str, subject: Subject, body: Body) -> Push:
         raise InputError(f"push {text!r} selects no vertex to push")
     total = vector(match["force"], f"the force of push {text!r}")
     if (match["unit"] or "N").startswith("weight"):
-        total = total * body.total_mass * GRAVITY
+        total = total * body.total_mass * EARTH_GRAVITY
     start = seconds(match["start"], "from") if match["start"] else 0.0
     stop = start + seconds(match["length"], "for") if match["length"] else np.inf
     masses = body.vertex_masses[vertices]
