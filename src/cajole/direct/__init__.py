@@ -1,4 +1,4 @@
-"""The five verbs, and what they share: the Riccati sweep over implicit steps."""
+"""The verbs, and what they share: the Riccati sweep over implicit steps."""
 
 from cajole.direct.editing import Editor, EditReport, edit, load_edit, save_edit
 from cajole.direct.keyframing import (

@@ -13,6 +13,7 @@ from cajole import checks
 from cajole.body import Body
 from cajole.dynamics import modes
 from cajole.errors import InputError
+from cajole.reduction import kernels_motion as kernels
 from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
 from cajole.storage import atomic_path
 
@@ -39,17 +40,28 @@ class ReducedModel(ABC):
     def energy(self, state: ArrayLike) -> float:
         """W(Uz) [J]."""
 
-    @abstractmethod
     def force(self, state: ArrayLike) -> Array:
         """Uᵀ f(Uz) (r,)."""
+        return self.constant + self.motion(state, np.zeros(self.size))[0]
 
-    @abstractmethod
     def stiffness(self, state: ArrayLike | None = None) -> Array:
         """Uᵀ K(Uz) U (r, r), symmetric."""
+        still = np.zeros(self.size)
+        return self.motion(still if state is None else state, still)[1]
 
-    @abstractmethod
     def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
         """H(z):v = d/dε K(z + εv) (r, r)."""
+        z, v = self._checked(state), self._checked(direction, "direction")
+        out, mixed = np.empty((2, self.size, self.size))
+        kernels.curvature(self.system, z, np.zeros(self.size), v, self._workspace, out, mixed)
+        return out
+
+    def motion(self, state: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array, Array]:
+        """F = Uᵀ[f(Uz) + d(Uz, Uv)] (r,) without `constant`, and its derivatives ∂F/∂z and ∂F/∂v (r, r)."""
+        z, v = self._checked(state), self._checked(velocity, "velocity")
+        F, (Gq, Gv) = np.empty(self.size), np.empty((2, self.size, self.size))
+        kernels.evaluate(self.system, z, v, self._workspace, F, Gq, Gv)
+        return checks.finite_result(F, "the reduced force"), Gq, Gv
 
     @property
     @abstractmethod
@@ -64,6 +76,10 @@ class ReducedModel(ABC):
     def size(self) -> int:
         """Number of coordinates r."""
         return self.basis.shape[1]
+
+    @cached_property
+    def _workspace(self) -> tuple:
+        return kernels.workspace(self.system)
 
     @cached_property
     def mass_basis(self) -> Array:

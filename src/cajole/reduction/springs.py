@@ -58,40 +58,11 @@ class ReducedSprings(ReducedModel):
 
     def energy(self, state: ArrayLike) -> float:
         z = self._checked(state)
-        total = kernels.energy_springs(*self._parts, z, self._work[0])
+        total = kernels.energy_springs(*self.system[5:], z, self._workspace[2][0])
         return float(checks.finite_result(np.asarray(total), "the reduced energy"))
-
-    def force(self, state: ArrayLike) -> Array:
-        return self.motion(state, np.zeros(self.size))[0]
-
-    def stiffness(self, state: ArrayLike | None = None) -> Array:
-        z = np.zeros(self.size) if state is None else state
-        return self.motion(z, np.zeros(self.size))[1]
-
-    def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
-        z, v = self._checked(state), self._checked(direction, "direction")
-        out, mixed = np.empty((2, self.size, self.size))
-        kernels.curvature_springs(*self._parts, z, np.zeros(self.size), v, *self._work, out, mixed)
-        return out
-
-    def motion(self, state: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array, Array]:
-        """F = Uᵀ[f(Uz) + d(Uz, Uv)] (r,), and its derivatives ∂F/∂z and ∂F/∂v (r, r)."""
-        z, v = self._checked(state), self._checked(velocity, "velocity")
-        F, (Gq, Gv) = np.empty(self.size), np.empty((2, self.size, self.size))
-        kernels.evaluate_springs(*self._parts, z, v, *self._work, F, Gq, Gv)
-        return checks.finite_result(F, "the reduced force"), Gq, Gv
 
     def arrays(self) -> dict[str, Array]:
         return {"springs": self.springs.astype(np.float64), "weights": self.weights}
-
-    @property
-    def _parts(self) -> tuple:
-        return self.system[5:]
-
-    @cached_property
-    def _work(self) -> tuple:
-        rows = len(self.system[6])
-        return (*np.empty((3, rows)), *np.empty((2, rows, self.size)))
 
 
 def _compact(vertices: Array, basis: Array, edges: Index) -> tuple[Array, Array, Index]:

@@ -16,6 +16,7 @@ from cajole.dynamics import modes, simulate
 from cajole.progress import Progress
 from cajole.scenes import Scene, scene, shots, steering
 from cajole.scenes.editing import edit_scene
+from cajole.scenes.steering.script import spread
 from cajole.scenes.steering.staging import takes
 
 Array = NDArray[np.float64]
@@ -161,20 +162,9 @@ class _Stage:
         stiff = replace(made, young=made.young * float(hertz / soft[0]) ** 2)
         return cls(stiff, stiff.body(), soft * hertz / soft[0], started, progress)
 
-    @property
-    def mesh(self) -> Any:
-        return self.scene.mesh
-
-    def weights(self, part: Mapping[str, NDArray[np.int64]], share: tuple[float, float, float]) -> Array:
-        """A force (n, 3) [N] on the vertices of one part, spread by mass; `share` is in body weights."""
-        (vertices,) = part.values()
-        masses = self.body.vertex_masses[vertices]
-        force = np.zeros((self.body.count, 3))
-        force[vertices] = (masses / masses.sum())[:, None] * np.array(share) * self.body.total_mass * EARTH_GRAVITY
-        return force
-
     def pushed(self, part: str, share: tuple[float, float, float]) -> Array:
-        return self.weights({part: self.scene.parts[part]}, share)
+        """A force (n, 3) [N] on the vertices of one part, spread by mass; `share` is in body weights."""
+        return spread(self.body, self.scene.parts[part], share)
 
     def shot(self, story: str, **options: Any) -> DemoItem:
         moved = simulate(self.body, FRAMES, 1 / FPS, progress=self.progress, **options)

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 # Terms of the Taylor series at a norm of one half: the first left out is below rounding.
 TERMS = 14
-NO_GAINS = "the regulator has no finite gains; lower tracking and final, or raise effort"
+NOT_FINITE = "the regulator has no finite gains; lower tracking and final, or raise effort"
 
 
 def continuous_gains(reference: Reference, costs: Costs) -> tuple[Array, Array]:
@@ -56,7 +56,7 @@ def _step_back(E: Array, X: Array, R: Array, value: Array) -> tuple[Array, Array
     try:
         gain = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(pivot), cross.T)
     except (np.linalg.LinAlgError, ValueError):
-        raise NotConverged(NO_GAINS) from None
+        raise NotConverged(NOT_FINITE) from None
     value = X[: 2 * r, : 2 * r] + Phi.T @ value @ Phi + cross @ gain
     return gain, 0.5 * (value + value.T)
 

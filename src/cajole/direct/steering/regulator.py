@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.direct.steering import kernels
-from cajole.direct.steering.continuous import NO_GAINS, continuous_gains
+from cajole.direct.steering.continuous import NOT_FINITE, continuous_gains
 from cajole.direct.steering.costs import Costs
 from cajole.direct.steering.laps import SETTLED, WATCHED, Laps
 from cajole.direct.steering.motion import Reference
@@ -55,7 +55,7 @@ def _discrete(reference: Reference, costs: Costs) -> Regulator:
             known, SETTLED,
         )  # fmt: skip
         if first < 0 or not np.isfinite(value).all():
-            raise NotConverged(NO_GAINS)
+            raise NotConverged(NOT_FINITE)
         if first > 0:
             value = known[0].copy()
             break

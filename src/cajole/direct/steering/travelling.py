@@ -14,7 +14,6 @@ from cajole import checks
 from cajole.body import Body
 from cajole.mesh import MeshTri
 from cajole.reduction import ReducedModel
-from cajole.reduction import kernels_motion as kernels
 from cajole.reduction.kernels_solid import tangent
 from cajole.reduction.kernels_springs import energy_springs
 
@@ -121,28 +120,7 @@ class TravellingModel(ReducedModel):
     def energy(self, state: ArrayLike) -> float:
         """W(u₀ + Uz) - W(u₀) [J]."""
         z = self._checked(state)
-        products, vectors, points = kernels.workspace(self._system)
+        products, vectors, points = self._workspace
         if is_springs(self._system):
             return float(energy_springs(*self._system[5:], z, points[0]))
         return float(self.constant @ z + tangent(z, *self._system[:3], *products, vectors[0], vectors[3]))
-
-    def force(self, state: ArrayLike) -> Array:
-        """Uᵀ f(u₀ + Uz) (r,)."""
-        return self.constant + self.motion(state, np.zeros(self.size))[0]
-
-    def stiffness(self, state: ArrayLike | None = None) -> Array:
-        z = np.zeros(self.size) if state is None else state
-        return self.motion(z, np.zeros(self.size))[1]
-
-    def stiffness_change(self, state: ArrayLike, direction: ArrayLike) -> Array:
-        z, v = self._checked(state), self._checked(direction, "direction")
-        out, mixed = np.empty((2, self.size, self.size))
-        kernels.curvature(self._system, z, np.zeros(self.size), v, kernels.workspace(self._system), out, mixed)
-        return out
-
-    def motion(self, state: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array, Array]:
-        """F = f + d (r,) without the constant, and its derivatives ∂F/∂z and ∂F/∂v (r, r)."""
-        z, v = self._checked(state), self._checked(velocity, "velocity")
-        F, (Gq, Gv) = np.empty(self.size), np.empty((2, self.size, self.size))
-        kernels.evaluate(self._system, z, v, kernels.workspace(self._system), F, Gq, Gv)
-        return checks.finite_result(F, "the reduced force"), Gq, Gv

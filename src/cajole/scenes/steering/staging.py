@@ -1,4 +1,4 @@
-"""Several takes of the T side by side with their balls, as one body, to be seen together."""
+"""Players that are seen together, as one body: takes of the T with their balls, the flower with its bee."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _ball(
 
     string [m]: the length of what it hangs on, turning with it; none when 0.
     """
-    shape, faces = _sphere(radius)
+    shape, faces = sphere(radius)
     # the middle comes first and sees its triangle from inside: volumes are positive
     tets = np.column_stack([np.full(len(faces), BALL_POINTS), faces])
     rope, sides = _rope(string)
@@ -97,7 +97,7 @@ def _ball(
     return _Player(mesh, skin, _swung(shape, path, string) + aside, np.empty(0, dtype=np.int64))
 
 
-def _sphere(radius: float) -> tuple[Floats, Ints]:
+def sphere(radius: float) -> tuple[Floats, Ints]:
     """Points spread evenly and the middle (k + 1, 3), and triangles that face outwards."""
     i = np.arange(BALL_POINTS) + 0.5
     turn, height = np.pi * (1 + np.sqrt(5)) * i, 1 - 2 * i / BALL_POINTS
