@@ -3,11 +3,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { timecode } from "../src/core/format";
 import { hit, inside, spot } from "../src/timeline/hits";
 import { fitted, labelRoom, merged } from "../src/timeline/merge";
 import {
   CLOSEST, LABEL_GAP, LEFT, RIGHT, TICK_GAP, frameAt, isPart, isWhole, label, oneTwoFive, panned, resized, revealing, steps, ticks,
-  timecode, typedFrame, whole, wholeFrame, xOf, zoomed,
+  typedFrame, whole, wholeFrame, xOf, zoomed,
 } from "../src/timeline/scale";
 import { bounds, shifted, snapped, stretched } from "../src/timeline/snap";
 
@@ -152,7 +153,7 @@ test("no label reaches the next marker", () => {
   const xs = [10, 60, 75, 200];
   const room = labelRoom(xs, 240);
   assert.deepEqual(room, [26, 0, 101, 22]);
-  room.forEach((wide, i) => i + 1 < xs.length && wide && assert.ok(xs[i]! + 14 + wide <= xs[i + 1]! - 10));
+  room.forEach((wide, i) => i + 1 < xs.length && wide && assert.ok(xs[i] + 14 + wide <= xs[i + 1] - 10));
 });
 
 test("a label is cut with an ellipsis, or left out", () => {

@@ -20,8 +20,8 @@ export function hit<T>(spots: readonly Spot<T>[], x: number, y: number): T | nul
   let best: Spot<T> | null = null;
   for (const s of spots) {
     if (x < s.x0 || x > s.x1 || y < s.y0 || y >= s.y1) continue;
-    const nearer = best && away(s, x) - away(best, x);
-    if (!best || nearer! < 0 || (nearer === 0 && s.to - s.from < best.to - best.from)) best = s;
+    const farther = best ? away(s, x) - away(best, x) : -1;
+    if (!best || farther < 0 || (farther === 0 && s.to - s.from < best.to - best.from)) best = s;
   }
   return best && best.what;
 }

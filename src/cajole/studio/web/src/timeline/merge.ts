@@ -8,12 +8,12 @@ export interface Group { x: number; members: number[] }
 
 /** Groups of the markers at pixels `xs` (any order): one joins a group while it is within CLOSE of its first. */
 export function merged(xs: readonly number[], close = CLOSE): Group[] {
-  const order = xs.map((_, i) => i).sort((a, b) => xs[a]! - xs[b]! || a - b);
+  const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b] || a - b);
   const groups: Group[] = [];
   for (const index of order) {
     const last = groups[groups.length - 1];
-    if (last && xs[index]! - last.x < close) last.members.push(index);
-    else groups.push({ x: xs[index]!, members: [index] });
+    if (last && xs[index] - last.x < close) last.members.push(index);
+    else groups.push({ x: xs[index], members: [index] });
   }
   return groups;
 }
@@ -25,7 +25,7 @@ export function merged(xs: readonly number[], close = CLOSE): Group[] {
  */
 export function labelRoom(xs: readonly number[], edge: number, from = 14, gap = 10, least = 18): number[] {
   return xs.map((x, i) => {
-    const room = (i + 1 < xs.length ? xs[i + 1]! - gap : edge - 4) - (x + from);
+    const room = (i + 1 < xs.length ? xs[i + 1] - gap : edge - 4) - (x + from);
     return room >= least ? room : 0;
   });
 }

@@ -1,5 +1,6 @@
 /** Frames and pixels: which part of the shot the time line shows, and where its ticks stand. No DOM here. */
 
+import { timecode } from "../core/format";
 import type { Ui } from "../core/types";
 
 /** Room before the first and after the last frame, so that their flags and grips are whole [px]. */
@@ -116,14 +117,6 @@ export function label(frame: number, fps: number, unit: Ui["unit"], major: numbe
   if (unit === "frames") return String(Math.round(frame));
   if (unit === "timecode") return timecode(frame, fps);
   return (frame / fps).toFixed(clamp(-Math.floor(Math.log10(major / fps) + 1e-9), 0, 3));
-}
-
-/** Minutes, seconds and frames of the second: "00:01:36". */
-export function timecode(frame: number, fps: number): string {
-  const second = Math.max(Math.round(fps), 1);
-  const all = Math.round(frame);
-  const parts = [Math.floor(all / second / 60), Math.floor(all / second) % 60, all % second];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 /** A frame as a person types it: "96", "1.6 s" or "00:01:36"; null when it is none. Not yet held to the shot. */

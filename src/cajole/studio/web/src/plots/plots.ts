@@ -1,0 +1,136 @@
+/** The drawer of plots: force over the shot, the cost of an optimisation, or a live run against now. */
+
+import "../style/plots.css";
+import { fill, h, write } from "../core/dom";
+import type { App, ModeName, Part } from "../core/types";
+import { present } from "../core/playing";
+import { onScale, sharedScale } from "../timeline/shared";
+import { xOf } from "../timeline/scale";
+import { Costs, costRow, forceRow, forceShown } from "./frames";
+import { RANGE, liveRow, liveShown } from "./live";
+import { Ring } from "./ring";
+import { AXIS, type Row } from "./row";
+
+/** A mode's rows, and what brings them up to date. */
+interface Bench { rows: Row[]; strip: string; update(wide: number): void; cursors(wide: number): [number | null, number | null] }
+
+export function plots(app: App): Part & { dispose(): void } {
+  const ring = new Ring();
+  const costs = new Costs();
+  const strip = h("span", { class: "plots-strip" });
+  const lines = [h("div", { class: "plots-cursor plots-playhead" }), h("div", { class: "plots-cursor plots-edit" })];
+  const rows = h("div", { class: "plots-rows" });
+  const element = h("section", { class: "plots", "aria-label": "Plots", hidden: true }, rows, strip, h("div", { class: "plots-over" }, lines));
+  let curve: number[] | null = null;
+  let mode: ModeName | null = null;
+  let bench: Bench | null = null;
+  let due = 0;
+  const later = (): void => void (app.ui.plots && (due ||= requestAnimationFrame(render)));
+
+  function render(): void {
+    due = 0;
+    element.hidden = !app.ui.plots || app.ui.page !== "project" || !app.state;
+    if (element.hidden || document.hidden || !app.state) return;
+    if (app.state.mode !== mode) change(app.state.mode);
+    const wide = rows.clientWidth - gutter();
+    bench?.update(wide);
+    bench?.cursors(wide).forEach((x, i) => place(lines[i], x, wide));
+  }
+
+  function gutter(): number {
+    return rows.querySelector<HTMLElement>(".plots-name")?.offsetWidth ?? 0;
+  }
+
+  /** Other rows for another mode. */
+  function change(next: ModeName): void {
+    for (const each of bench?.rows ?? []) each.dispose();
+    mode = next;
+    bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
+    fill(rows, bench.rows.map((each) => each.element));
+    write(strip, bench.strip);
+    strip.style.height = `${AXIS}px`;
+  }
+
+  function place(line: HTMLElement, x: number | null, wide: number): void {
+    line.hidden = x === null || x < 0 || x > wide;
+    if (x !== null) line.style.transform = `translateX(${x - 0.75}px)`;
+  }
+
+  const size = new ResizeObserver(later);
+  size.observe(element);
+  const ends = [
+    app.onState.on(() => {
+      curve = null;
+      later();
+    }),
+    app.onMoved.on(({ meter }) => {
+      curve = meter?.curve ?? curve;
+      later();
+    }),
+    app.onPulse.on((pulse) => {
+      ring.add(pulse.time, pulse.error, pulse.effort, pulse.push !== null);
+      later();
+    }),
+    app.onIterate.on((iterate) => {
+      costs.add(iterate);
+      later();
+    }),
+    app.onProject.on(() => ring.clear()),
+    app.onUi.on((change) => {
+      if (change.plots === false || change.page) due ||= requestAnimationFrame(render);
+      else later();
+    }),
+    app.onTheme.on(() => {
+      for (const each of bench?.rows ?? []) each.redraw();
+    }),
+    onScale(app, later),
+    () => size.disconnect(),
+  ];
+  later();
+  return {
+    element,
+    dispose: () => {
+      cancelAnimationFrame(due);
+      for (const end of ends) end();
+      for (const each of bench?.rows ?? []) each.dispose();
+    },
+  };
+}
+
+/** Edit and keyframe: added force over the frames; keyframe also the cost. */
+function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
+  const force = forceRow(app);
+  const cost = app.state?.mode === "keyframe" ? costRow(costs) : null;
+  return {
+    rows: cost ? [cost, force] : [force],
+    strip: "frames",
+    update: (wide) => {
+      force.show(forceShown(app, wide, curve()));
+      cost?.show(costs.shown());
+    },
+    cursors: () => {
+      const scale = sharedScale(app);
+      if (!scale) return [null, null];
+      const { ui } = app;
+      const single = ui.views === 1;
+      return [xOf(scale, single && !ui.playing ? present(app) : ui.playhead), single ? null : xOf(scale, present(app))];
+    },
+  };
+}
+
+/** Steer: error and effort of the last seconds. */
+function live(app: App, ring: Ring): Bench {
+  const error = liveRow("Error", "got", false);
+  const effort = liveRow("Effort", "added", true);
+  return {
+    rows: [error, effort],
+    strip: "seconds ago",
+    update: () => {
+      const recent = ring.recent();
+      const pushed = recent.pushes.length > 0 || Boolean(app.state?.steer?.pushes.length);
+      error.show(liveShown(recent, "error", pushed));
+      effort.show({ ...liveShown(recent, "effort", true), empty: false });
+    },
+    cursors: (wide) => [(wide * -RANGE[0]) / (RANGE[1] - RANGE[0]), null],
+  };
+}

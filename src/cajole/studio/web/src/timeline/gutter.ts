@@ -1,0 +1,68 @@
+/** Left of the canvas: the unit of the ruler, and the lanes' names and counts. */
+
+import { fill, h, write } from "../core/dom";
+import type { Lane, Part, Ui } from "../core/types";
+import { keyed } from "../ui/parts/common";
+import { select, selecting } from "./actions";
+import { laneMenu, showMenu } from "./menu";
+import { keyOf, type Model } from "./model";
+import { shapeIcon } from "./shapes";
+
+const NEXT: Record<Ui["unit"], Ui["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
+
+export interface Gutter extends Part { update(): void }
+
+export function gutter(model: Model): Gutter {
+  const { app } = model;
+  const unit = h("button", {
+    type: "button", class: "timeline-unit", "data-tip": "Frames, seconds or timecode", onclick: () => app.set({ unit: NEXT[app.ui.unit] }),
+  });
+  const list = h("div", { class: "timeline-names" });
+  // The canvas has no scroll bar of its own: it follows the names.
+  list.addEventListener("scroll", () => {
+    model.scroll = list.scrollTop;
+    model.redraw();
+  });
+  const put = keyed<Lane, Name>(list, (lane) => lane.id, (lane) => name(model, lane.id), (part, lane) => part.update(lane));
+  return {
+    element: h("div", { class: "timeline-gutter" }, unit, list),
+    update: () => {
+      write(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
+      unit.setAttribute("aria-label", `Unit of time: ${app.ui.unit}`);
+      put(model.lanes);
+      list.style.setProperty("--lane", `${model.laneHeight}px`);
+      model.scroll = Math.min(model.scroll, Math.max(list.scrollHeight - list.clientHeight, 0));
+    },
+  };
+}
+
+interface Name extends Part { element: HTMLElement; update(lane: Lane): void }
+
+function name(model: Model, id: string): Name {
+  const mark = h("span", { class: "timeline-mark" });
+  const words = h("span", { class: "timeline-name" });
+  const count = h("span", { class: "timeline-count" });
+  const element = h("button", { type: "button", class: "timeline-lane" }, mark, words, count);
+  element.addEventListener("click", (event) => {
+    const keys = model.picks.filter((pick) => pick.lane.id === id).map(({ marker }) => keyOf(id, marker.id));
+    select(model, keys, selecting(event));
+  });
+  element.addEventListener("contextmenu", (event) => {
+    event.preventDefault();
+    showMenu(laneMenu(model, id), event.clientX, event.clientY);
+  });
+  let look = "";
+  return {
+    element,
+    update: (lane) => {
+      if (look !== lane.shape + lane.tone) {
+        fill(mark, shapeIcon(lane.shape));
+        mark.dataset["tone"] = lane.tone;
+        look = lane.shape + lane.tone;
+      }
+      write(words, lane.name);
+      write(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");
+      element.setAttribute("aria-label", lane.markers.length ? `${lane.name}, ${lane.markers.length}: select all` : lane.name);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** The bar above the ruler: which frame, playing, looping, snapping, zooming. */
+
+import { keyOf } from "../core/commands";
+import { h, write } from "../core/dom";
+import { number, seconds } from "../core/format";
+import type { IconName } from "../core/icons";
+import type { App, Part } from "../core/types";
+import { iconButton, type IconButton } from "../ui/parts/button";
+import { segment } from "../ui/parts/choice";
+import { fit } from "./drags";
+import type { Model } from "./model";
+import { clamp, typedFrame, xOf, zoomed } from "./scale";
+
+const STEP = 1.5; // of the zoom buttons
+
+export interface Transport extends Part { update(): void }
+
+/** A button that runs a command of the table. */
+const runs = (app: App, command: string, name: string, icon: IconName): IconButton =>
+  iconButton({ name, icon, key: keyOf(command), size: 28, onPress: () => app.run(command) });
+
+export function transport(model: Model): Transport {
+  const { app } = model;
+  const counter = frameField(model);
+  const time = h("span", { class: "timeline-time" });
+  const play = runs(app, "play", "Play", "play");
+  play.element.classList.add("timeline-play");
+  const loop = runs(app, "loop", "Loop", "loop");
+  const snap = segment({
+    name: "Snap", value: app.ui.snap, onChange: (value: "frame" | "marker") => app.set({ snap: value }),
+    choices: [
+      { value: "frame", text: "Frame", tip: "Markers stop on whole frames" },
+      { value: "marker", text: "Marker", tip: "Markers are drawn to markers, cursors and ends of the loop" },
+    ],
+  });
+  const plots = runs(app, "plots", "Plots", "plot");
+  const bar = h("span", { class: "timeline-rule" });
+  const element = h("div", { class: "timeline-transport", role: "toolbar", "aria-label": "Playing" },
+    h("div", { class: "timeline-left" }, counter.element, time),
+    h("div", { class: "timeline-middle" },
+      runs(app, "frame.first", "First frame", "first").element, runs(app, "frame.prev", "One frame back", "prev").element, play.element,
+      runs(app, "frame.next", "One frame on", "next").element, runs(app, "frame.last", "Last frame", "last").element, bar, loop.element),
+    h("div", { class: "timeline-right" },
+      h("span", { class: "timeline-word" }, "Snap"), snap.element, bar.cloneNode(),
+      iconButton({ name: "Zoom out", icon: "minus", onPress: () => zoom(model, 1 / STEP) }).element,
+      iconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fit(model) }).element,
+      iconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element, plots.element));
+  return {
+    element,
+    update: () => {
+      const live = model.state?.mode === "steer";
+      const going = live ? Boolean(model.state?.steer?.running) : app.ui.playing;
+      play.face(going ? "pause" : "play", going ? "Pause" : "Play");
+      loop.on(app.ui.loop);
+      plots.on(app.ui.plots);
+      snap.set(app.ui.snap);
+      counter.update();
+      write(time, timeText(model));
+    },
+  };
+}
+
+/** "1.60 s · 60 fps", and in a live run "lap 7 · 0.68 s". */
+function timeText(model: Model): string {
+  const { edit, play } = model.cursors;
+  const now = seconds(Math.floor(edit ?? play) / model.fps);
+  if (model.state?.mode === "steer") return model.lap === null ? now : `lap ${number(model.lap)} · ${now}`;
+  return `${now} · ${number(model.fps, Number.isInteger(model.fps) ? 0 : 2)} fps`;
+}
+
+/** Zooms about the cursor when it is in sight, else about the middle. */
+function zoom(model: Model, factor: number): void {
+  const x = xOf(model.scale, model.cursors.edit ?? model.cursors.play);
+  const inSight = x >= 0 && x <= model.scale.width;
+  model.view(zoomed(model.scale, factor, inSight ? x : model.scale.width / 2));
+}
+
+/** The frame counter, which takes frames, seconds ("1.6 s") and timecode. */
+function frameField(model: Model): { element: HTMLElement; update(): void } {
+  const input = h("input", {
+    class: "timeline-frame", inputmode: "text", autocomplete: "off", spellcheck: "false", "aria-label": "Frame",
+    "data-tip": "Type a frame, seconds (1.6 s) or a timecode",
+  });
+  const total = h("span", { class: "timeline-total" });
+  const element = h("label", { class: "timeline-counter" }, input, total);
+  const shown = (): number => Math.floor(model.cursors.edit ?? model.cursors.play);
+  const wrong = (on: boolean): void => {
+    element.classList.toggle("timeline-wrong", on);
+    input.setAttribute("aria-invalid", String(on));
+  };
+  const put = (): void => {
+    input.value = String(shown());
+    wrong(false);
+  };
+  const go = (): boolean => {
+    const frame = typedFrame(input.value, model.fps);
+    wrong(frame === null);
+    if (frame !== null && frame !== shown()) model.show(clamp(frame, 0, model.last));
+    return frame !== null;
+  };
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("input", () => wrong(typedFrame(input.value, model.fps) === null));
+  input.addEventListener("blur", () => {
+    go();
+    put();
+  });
+  input.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
+    if (by) {
+      event.preventDefault();
+      model.show(clamp(shown() + by * (event.shiftKey ? 10 : 1), 0, model.last));
+      put();
+    } else if (event.key === "Escape") {
+      put();
+      input.blur();
+    } else if (event.key === "Enter" && go()) input.blur();
+  });
+  return {
+    element,
+    update: () => {
+      write(total, `/ ${model.last}`);
+      if (document.activeElement !== input) put();
+      input.style.width = `${Math.max(String(model.last).length, 2) + 0.5}ch`;
+    },
+  };
+}

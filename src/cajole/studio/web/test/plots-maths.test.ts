@@ -1,0 +1,50 @@
+/** The plots' maths: buffers of a live run, scales, costs. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Ring, SPAN } from "../src/plots/ring";
+
+test("the last seven seconds are kept, against now", () => {
+  const ring = new Ring();
+  for (let i = 0; i <= 600; i++) ring.add(i / 60, i, 2 * i, false);
+  const { times, error, effort } = ring.recent();
+  assert.equal(times.at(-1), 0);
+  assert.ok(times[0] >= -SPAN && times[0] < -SPAN + 2 / 60);
+  assert.equal(error.at(-1), 600);
+  assert.equal(effort[0], 2 * error[0]);
+  assert.ok(times.every((time, i) => i === 0 || time > times[i - 1]));
+});
+
+test("a buffer that went round many times is still in order", () => {
+  const ring = new Ring();
+  for (let i = 0; i < 10_000; i++) ring.add(i / 1000, i, 0, false);
+  const { times, error } = ring.recent(1);
+  assert.equal(error.length, 1001);
+  assert.deepEqual([error[0], error.at(-1)], [8999, 9999]);
+  assert.ok(Math.abs(times[0] + 1) < 1e-9);
+});
+
+test("pushes become bands, also one that is still going on", () => {
+  const ring = new Ring();
+  for (let i = 0; i <= 100; i++) ring.add(i / 10, 0, 0, (i >= 50 && i < 60) || i >= 95);
+  const { pushes } = ring.recent();
+  assert.equal(pushes.length, 2);
+  const wanted = [[-5, -4.1], [-0.5, 0]];
+  pushes.forEach(([from, to], i) => assert.ok(Math.abs(from - wanted[i][0]) + Math.abs(to - wanted[i][1]) < 1e-9));
+});
+
+test("a run that starts anew forgets the one before", () => {
+  const ring = new Ring();
+  ring.add(5, 1, 1, true);
+  ring.add(0.1, 2, 2, false);
+  assert.deepEqual(ring.recent(), { times: [0], error: [2], effort: [2], pushes: [] });
+});
+
+test("nothing, and what is no number, is not drawn", () => {
+  const ring = new Ring();
+  ring.add(1, NaN, 0, false);
+  ring.add(Infinity, 0, 0, false);
+  assert.ok(ring.empty);
+  assert.deepEqual(ring.recent().times, []);
+});
