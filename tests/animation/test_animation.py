@@ -39,6 +39,33 @@ def test_is_frozen_identity(tets: Animation) -> None:
     assert tets.positions[2].any()
 
 
+def test_replaced_frames_are_not_read_again_identity(full: Animation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(part: np.ndarray, name: str, first: int) -> None:
+        raise AssertionError(f"{name} is looked at again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "_require_finite", refused)
+        other = replace(replace(full, name="other", skin=None), fps=30.0)
+        with pytest.raises(AssertionError, match="positions is looked at again"):
+            replace(full, positions=full.positions.copy())
+    assert other.positions is full.positions
+    assert other.velocities is full.velocities
+
+
+def test_replaced_bad_input(full: Animation) -> None:
+    """What is new is checked, and what is not must still fit."""
+    broken = full.positions.copy()
+    broken[3, 2, 1] = np.nan
+    with pytest.raises(InputError, match="positions is nan at frame 3, vertex 2, coordinate y"):
+        replace(full, positions=broken)
+    with pytest.raises(InputError, match="velocities is nan at frame 3"):
+        replace(full, velocities=broken)
+    with pytest.raises(InputError, match="positions moves 27 vertices, but the mesh has 8"):
+        replace(full, mesh=box_tets(1, 1, 1))
+    with pytest.raises(InputError, match=r"velocities has shape \(7, 27, 3\), but \(2, 27, 3\) is needed"):
+        replace(full, positions=full.positions[:2], contacts=None)
+
+
 def test_frames_as_items_identity(tets: Animation) -> None:
     assert len(tets) == FRAMES
     assert tets.dt == 1 / FPS

@@ -13,7 +13,7 @@ from animation_cases import FPS, FRAMES
 
 from cajole.animation import Animation, glb, read_animation
 from cajole.errors import FileError, InputError
-from cajole.mesh import vertex_normals
+from cajole.mesh import Skin, vertex_normals
 
 SINGLE = 2e-7  # coordinates here are below two
 
@@ -55,6 +55,20 @@ def test_round_trip_identity(tmp_path: Path, cloth: Animation) -> None:
     np.testing.assert_array_equal(again.mesh.elements, cloth.mesh.elements)
     np.testing.assert_array_equal(again.mesh.vertices, again.positions[0])
     assert (again.fps, again.start_frame, again.name) == (FPS, 3, "cloth")
+
+
+def test_plain_color_agreement(tmp_path: Path, cloth: Animation, full: Animation) -> None:
+    """What has no colours is as blue as in pictures; glTF's factor is linear light, and leaves colours as they are."""
+    cloth.write(tmp_path / "plain.glb")
+    full.write(tmp_path / "painted.glb")
+    factors = [
+        parsed(tmp_path / f"{name}.glb")[0]["materials"][0]["pbrMetallicRoughness"]["baseColorFactor"]
+        for name in ("plain", "painted")
+    ]
+    encoded = 1.055 * np.array(factors[0][:3]) ** (1 / 2.4) - 0.055
+    np.testing.assert_allclose(encoded, Skin(cloth.mesh).colors[0], atol=1e-12)
+    assert factors[0][3] == 1.0
+    assert factors[1] == [1.0] * 4
 
 
 def test_skin_and_surface_identity(tmp_path: Path, full: Animation, tets: Animation) -> None:

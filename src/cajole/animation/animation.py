@@ -46,18 +46,24 @@ class Animation:
     start_frame: int = field(default=0, kw_only=True)
     name: str = field(default="animation", kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    # the frames of this animation, all found finite: `dataclasses.replace` hands them on, and they are not read again
+    _checked: tuple[Frames, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         require_instance(self.mesh, (MeshTet, MeshTri), "mesh")
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
-        positions = held_frames(self.positions, "positions", n)
+        positions = held_frames(self.positions, "positions", n, checked=self._checked)
         object.__setattr__(self, "positions", positions)
         object.__setattr__(self, "fps", positive(self.fps, "fps"))
         object.__setattr__(self, "start_frame", count(self.start_frame, "start_frame", least=-(2**31), most=2**31))
-        if self.velocities is not None:
-            object.__setattr__(self, "velocities", held_frames(self.velocities, "velocities", n, len(positions)))
+        if self.velocities is None:
+            object.__setattr__(self, "_checked", (positions,))
+        else:
+            velocities = held_frames(self.velocities, "velocities", n, len(positions), checked=self._checked)
+            object.__setattr__(self, "velocities", velocities)
+            object.__setattr__(self, "_checked", (positions, velocities))
         if self.contacts is not None:
             require_instance(self.contacts, Contacts, "contacts")
             self.contacts.require_within(len(positions), n)

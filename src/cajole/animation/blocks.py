@@ -39,10 +39,18 @@ def frames_dtype(frames: int, n: int) -> type[np.float64] | type[np.float32]:
     return np.float32 if frames * n * 24 > LARGE_BYTES else np.float64
 
 
-def held_frames(value: ArrayLike, name: str, n: int, frames: int | None = None) -> NDArray[np.floating[Any]]:
+def held_frames(
+    value: ArrayLike,
+    name: str,
+    n: int,
+    frames: int | None = None,
+    *,
+    checked: tuple[NDArray[np.floating[Any]], ...] = (),
+) -> NDArray[np.floating[Any]]:
     """`value` as a read-only (frames, n, 3) array of float64, every entry finite, checked block by block.
 
     Arrays that are memory-mapped or large stay as they are when they are float32. The memory is the caller's: no copy.
+    checked: arrays that this returned before, whose entries are not looked at again.
     """
     with np.errstate(invalid="ignore"):  # a NaN that signals does so when it is copied
         array = _as_floats(value, name)
@@ -51,6 +59,8 @@ def held_frames(value: ArrayLike, name: str, n: int, frames: int | None = None) 
     require_shape(array, name, (frames, n, 3))
     if not len(array):
         raise InputError(f"{name} has no frames; an animation needs at least one")
+    if any(value is known for known in checked):
+        return array
     for block in blocks(len(array), n):
         _require_finite(array[block], name, block.start)
     view = array.view()

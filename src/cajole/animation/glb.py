@@ -23,6 +23,7 @@ from cajole.animation.shown import Shown, linear_from_srgb, shown, single
 from cajole.checks import count
 from cajole.errors import InputError
 from cajole.mesh import vertex_normals
+from cajole.mesh.skin import PLAIN
 from cajole.progress import Progress, report
 from cajole.storage import atomic_path
 
@@ -34,7 +35,6 @@ _ARRAY_BUFFER, _ELEMENT_BUFFER = 34962, 34963
 _SLOW_BYTES = 100_000_000
 # lengths inside the file are 32-bit numbers
 _MOST_BYTES = 2**32 - 1
-_PLAIN_COLOR = (0.45, 0.52, 0.62, 1.0)
 # matte enough that the highlight does not hide the shape
 _ROUGHNESS = 0.6
 # of a vertex without triangles; glTF wants every normal to have length one
@@ -217,8 +217,9 @@ def _weights(animation: Animation, keys: _Keys, parts: _Parts) -> dict[str, Any]
 
 
 def _material(what: Shown) -> dict[str, Any]:
-    color = _PLAIN_COLOR if what.colors is None else (1.0, 1.0, 1.0, 1.0)
-    surface = {"baseColorFactor": color, "metallicFactor": 0.0, "roughnessFactor": _ROUGHNESS}
+    # it multiplies the colours of the vertices, where there are any
+    color = linear_from_srgb(np.array(PLAIN)) if what.colors is None else np.ones(3)
+    surface = {"baseColorFactor": [*color.tolist(), 1.0], "metallicFactor": 0.0, "roughnessFactor": _ROUGHNESS}
     return {"name": "skin", "pbrMetallicRoughness": surface, "doubleSided": True}
 
 

@@ -13,7 +13,7 @@ from cajole.mesh.base import Floats, Indices, frozen
 from cajole.mesh.embedding import Embedding
 from cajole.mesh.tri import MeshTri
 
-# a blue that stands out from most backgrounds
+# the colour of what has none, sRGB: a blue that stands out from most backgrounds
 PLAIN = (0.30, 0.52, 0.72)
 
 

@@ -14,11 +14,11 @@ from cajole.animation.animation import skin_positions
 from cajole.checks import real_array
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh.skin import PLAIN
 from cajole.pictures.actors import Actor, shaded
 
 Floats = NDArray[np.float64]
 
-PLAIN = (0.30, 0.52, 0.72)
 INPUT = (0.97, 0.78, 0.15)
 OUTPUT = (0.82, 0.16, 0.12)
 ROLES = {"input": INPUT, "output": OUTPUT}
