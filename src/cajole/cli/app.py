@@ -19,6 +19,7 @@ from cajole.cli.pose import pose
 from cajole.cli.scenes import scenes
 from cajole.cli.simulate import simulate
 from cajole.cli.steer import steer
+from cajole.cli.studio import studio
 
 app = typer.Typer(cls=Guarded, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
@@ -29,6 +30,7 @@ app.command(rich_help_panel=MOVE)(modes)
 app.command(rich_help_panel=MOVE)(keyframe)
 app.command(rich_help_panel=MOVE)(edit)
 app.command(rich_help_panel=MOVE)(steer)
+app.command(rich_help_panel=LOOK)(studio)
 app.command(rich_help_panel=LOOK)(picture)
 app.command(rich_help_panel=LOOK)(scenes)
 app.command(rich_help_panel=LOOK)(demo)

@@ -1,0 +1,90 @@
+"""What leaves the studio: the motion that was made, the edit, or the whole project, as a file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cajole.animation import Animation
+from cajole.animation.files import FORMATS
+from cajole.direct import save_edit
+from cajole.errors import InputError
+from cajole.progress import Progress, report
+from cajole.storage import atomic_path
+from cajole.studio.content import Content
+from cajole.studio.modes.base import Mode
+from cajole.studio.packing import pack
+from cajole.studio.shelf import Shelf, new_id
+
+WHAT = ("result", "edit", "project")
+RESULT_FORMATS = tuple(suffix.removeprefix(".") for suffix in FORMATS)
+
+
+def motion_of(content: Content) -> Animation:
+    """The motion of what a mode made, as it is drawn. Raises InputError where it made none."""
+    found = content.animation
+    if found is None and content.shot is not None:
+        found = content.shot.animation
+    if found is None:
+        raise InputError("there is no motion yet; make one first")
+    return found if found.skin is not None or content.skin is None else replace(found, skin=content.skin)
+
+
+def result_of(mode: Mode, progress: Progress) -> Animation:
+    """The motion that a mode shows as its result. Raises InputError where it has none."""
+    if hasattr(mode, "animation"):
+        made: Animation = mode.animation(progress)
+        return made
+    return motion_of(handed(mode))
+
+
+def handed(mode: Mode) -> Content:
+    """What a mode gives to the next. Raises InputError where it has nothing to give."""
+    result: Any = getattr(mode, "result", None)
+    found = result() if callable(result) else None
+    if not isinstance(found, Content):
+        raise InputError(f"{mode.name.capitalize()} has nothing to hand over yet; make a motion first")
+    return found
+
+
+def export(
+    shelf: Shelf, project: str, name: str, mode: Mode, what: str, suffix: str, progress: Progress
+) -> tuple[str, Path]:
+    """Write a file into the outgoing folder: its id, and where it is. Raises FileError, InputError, Cancelled."""
+    number = new_id()
+    folder = shelf.outgoing / number
+    path = folder / f"{file_name(name)}.{suffix}"
+    if what == "project":
+        pack(shelf, project, path)
+    elif what == "edit":
+        editor: Any = getattr(mode, "editor", None)
+        if editor is None:
+            raise InputError(f"{mode.name.capitalize()} has no edit to write; switch to Edit first")
+        save_edit(editor, path)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        animation = replace(result_of(mode, progress), name=name)
+        animation.write(path, progress=progress)
+    report(progress, 1.0, "written")
+    return number, _one_file(folder, file_name(name))
+
+
+def file_name(name: str) -> str:
+    """A project's name as that of a file: letters, digits and dashes."""
+    plain = "".join(c if c.isalnum() else "-" for c in name.lower())
+    return "-".join(part for part in plain.split("-") if part)[:60] or "motion"
+
+
+def _one_file(folder: Path, name: str) -> Path:
+    """What a format wrote, as one file: a sequence, or a cache with its mesh, goes into a zip."""
+    files = sorted(folder.iterdir())
+    if len(files) == 1:
+        return files[0]
+    with atomic_path(folder / f"{name}.zip") as path, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            archive.write(file, file.name)
+    for file in files:
+        file.unlink()
+    return folder / f"{name}.zip"

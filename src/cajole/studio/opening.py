@@ -1,0 +1,179 @@
+"""From a name or a file to what is open in the studio: a scene with a verb, a mesh, an animation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from cajole.animation import Animation, read_animation
+from cajole.animation.files import FORMATS
+from cajole.body import Body, BodyAround, BodyShell, BodySolid
+from cajole.checks import one_of
+from cajole.direct.editing.opening import still_vertices
+from cajole.direct.editing.spacetime import FEWEST_FRAMES
+from cajole.errors import FileError
+from cajole.mesh import MeshTet
+from cajole.mesh.files import READERS
+from cajole.progress import Progress
+from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
+from cajole.scenes.editing import edit_scene, edit_scene_names
+from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
+from cajole.scenes.subject import DAMPING
+from cajole.studio.content import Content, EditPlan, Index, KeyPlan
+from cajole.studio.steered import STEERED
+
+LATER = {
+    "enrich": "Enrich comes with a later version",
+    "reroute": "Reroute comes with a later version",
+}
+# scene -> the storyboard whose keys it is opened with
+BOARDS: dict[str, Callable[..., Storyboard]] = {
+    "flower": flower_eight,
+    "fish": fish_swim,
+    "dinosaur": dinosaur_step,
+    "elephant": elephant_skins,
+}
+MESHES, MOTIONS = tuple(READERS), tuple(FORMATS)
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Whether a mode can be entered, and why not."""
+
+    possible: bool
+    why: str | None = None
+
+
+def open_scene(name: str, mode: str, progress: Progress | None = None) -> Content:
+    """A built-in scene, ready for a verb. Raises InputError for a name that the verb does not know, Cancelled."""
+    makers = {"edit": _edited, "keyframe": _keyed, "steer": _steered}
+    return makers[one_of(mode, "the mode of a scene", tuple(makers))](name, progress)
+
+
+def scene_choices() -> dict[str, tuple[str, ...]]:
+    """The scenes that each verb knows."""
+    return {"edit": edit_scene_names(), "keyframe": scene_names(), "steer": tuple(STEERED)}
+
+
+def open_file(path: Path, progress: Progress | None = None) -> Content:
+    """An animation or a mesh, whichever the file is. An .obj that stands alone is a mesh, a numbered one a motion.
+
+    Raises FileError for what cannot be read, InputError for a suffix that is neither.
+    """
+    kind = file_kind(path)
+    if kind == "animation":
+        return of_animation(read_animation(path, progress=progress))
+    return of_subject(load_subject(str(path), progress=progress))
+
+
+def file_kind(path: Path) -> str:
+    """ "mesh" or "animation". Raises FileError for a suffix that is neither."""
+    suffix = path.suffix.lower()
+    if suffix in MOTIONS and (suffix not in MESHES or _is_numbered(path)):
+        return "animation"
+    if suffix in MESHES:
+        return "mesh"
+    known = " ".join(dict.fromkeys([*MOTIONS, *MESHES, ".cajole"]))
+    raise FileError(
+        f"{path.name}: {suffix or 'a name without suffix'} is nothing that can be opened; known are {known}"
+    )
+
+
+def of_animation(animation: Animation) -> Content:
+    """A motion from a file. It has no body yet: `edit` makes one that swings as the motion does."""
+    return Content(animation.name, animation.mesh, None, animation, animation.skin, skin_parts(animation))
+
+
+def embodied(content: Content, mode: str) -> Content:
+    """The same with the body that a mode needs: of tets that have none, a solid that holds what never moves."""
+    if content.body is not None or mode == "edit" or not isinstance(content.mesh, MeshTet):
+        return content
+    held = None if content.animation is None else still_vertices(content.animation)
+    return replace(content, body=BodySolid(content.mesh, fixed=held, damping=DAMPING))
+
+
+def of_subject(subject: Subject) -> Content:
+    """A body that does not move yet."""
+    return Content(subject.name, subject.mesh, subject.body(), None, subject.skin, subject.parts, camera=subject.camera)
+
+
+def chances(content: Content) -> dict[str, Chance]:
+    """Which modes can be entered with what is open, and why the others cannot."""
+    found = {"edit": _can_edit(content), "keyframe": _can_keyframe(content), "steer": _can_steer(content)}
+    return found | {name: Chance(False, why) for name, why in LATER.items()}
+
+
+def _can_edit(content: Content) -> Chance:
+    if content.animation is None and content.shot is None:
+        return Chance(False, "Nothing moves yet: make a motion with Keyframe, or open an animation")
+    frames = len(content.shot.states) if content.animation is None and content.shot else 0
+    frames = frames if content.animation is None else content.animation.frames
+    if frames < FEWEST_FRAMES:
+        return Chance(False, f"The motion has {frames} frames; {FEWEST_FRAMES} are the fewest to edit")
+    return Chance(True)
+
+
+def _can_keyframe(content: Content) -> Chance:
+    if isinstance(content.body, BodyShell):
+        return Chance(False, "Poses are for solids, and this is a thin shell")
+    if isinstance(content.body, BodyAround) or (content.body is None and not isinstance(content.mesh, MeshTet)):
+        return Chance(False, "A surface mesh has no inside: open its mesh by itself, and it is filled with tets")
+    return Chance(True)
+
+
+def _can_steer(content: Content) -> Chance:
+    if content.steer is not None or content.shot is not None:
+        return Chance(True)
+    if content.animation is None:
+        return Chance(False, "Nothing moves yet: make a motion with Keyframe, then hand it over")
+    return _can_keyframe(content)
+
+
+def _edited(name: str, progress: Progress | None) -> Content:
+    made = edit_scene(name, progress=progress)
+    plan = EditPlan(made.modes, made.settings, made.moves)
+    parts = skin_parts(made.animation)
+    return Content(
+        made.title, made.animation.mesh, made.body, made.animation, made.animation.skin, parts, made.props, made.camera,
+        edit=plan,
+    )  # fmt: skip
+
+
+def _keyed(name: str, progress: Progress | None) -> Content:
+    one_of(name, "the name of a scene", scene_names())
+    if name not in BOARDS:
+        made = scene(name, progress=progress)
+        return staged(made, made.body())
+    board = BOARDS[name](progress=progress)
+    plan = KeyPlan(board.keys, board.frames, board.modes, board.dt)
+    return replace(staged(board.scene, board.body), keys=plan)
+
+
+def _steered(name: str, progress: Progress | None) -> Content:
+    return STEERED[one_of(name, "the name of a scene to steer", tuple(STEERED))](progress)
+
+
+def staged(made: Scene, body: Body) -> Content:
+    """A built-in scene with its body."""
+    return Content(made.title, made.mesh, body, None, made.skin, made.parts, camera=made.camera)
+
+
+def skin_parts(animation: Animation) -> dict[str, Index]:
+    """Vertices of the mesh by the names that the skin's parts have; none where the skin has one part only."""
+    skin = animation.skin
+    if skin is None or len(skin.parts) < 2:
+        return {}
+    inside = skin.embedding
+    members = {name: skin.part(name) for name in skin.parts}
+    carried = members if inside is None else {name: np.unique(inside.corners[own]) for name, own in members.items()}
+    return {name: own for name, own in carried.items() if len(own)}
+
+
+def _is_numbered(path: Path) -> bool:
+    if not path.stem[-1:].isdigit():
+        return False
+    prefix = path.stem.rstrip("0123456789")
+    return sum(1 for other in path.parent.glob(f"{prefix}*.obj")) > 1

@@ -1,0 +1,80 @@
+"""A project in one file, `.cajole`: a zip of its folder, to be kept, sent and opened elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from cajole.errors import FileError
+from cajole.storage import READ_ERRORS, atomic_path
+from cajole.studio.shelf import DOCUMENT, FILE, LARGEST_DOCUMENT, Record, Shelf, new_id, read_record
+
+# what a file may unpack to [bytes], and of how many members
+LARGEST, MOST_FILES = 4_000_000_000, 200
+_BLOCK = 1 << 20
+
+
+def pack(shelf: Shelf, project: str, path: str | os.PathLike[str]) -> None:
+    """Write a project that is on the shelf to a .cajole file. Raises FileError."""
+    place = shelf.place(project)
+    if not shelf.has(project):
+        raise FileError("the project was not kept yet; change something first")
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+        for file in sorted(place.iterdir()):
+            if FILE.fullmatch(file.name) and file.is_file():
+                archive.write(file, file.name)
+
+
+def unpack(shelf: Shelf, path: str | os.PathLike[str]) -> Record:
+    """Put the project of a .cajole file on the shelf under a new id.
+
+    Names with folders in them, files that claim more than they hold or than a project has, and anything that is no
+    project raise FileError, and nothing is left of them.
+    """
+    project = new_id()
+    place = shelf.place(project)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _checked(archive, Path(path))
+            place.mkdir(parents=True)
+            left = LARGEST
+            for info in members:
+                left = _extract(archive, info, place / info.filename, left)
+        record = replace(read_record(place), id=project)
+        shelf.save(record)
+        return record
+    except READ_ERRORS as reason:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(reason, FileError):
+            raise
+        raise FileError(f"{Path(path).name} is no project of the studio ({reason}); open another file") from None
+
+
+def _checked(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
+    members = archive.infolist()
+    names = [info.filename for info in members]
+    if DOCUMENT not in names:
+        raise FileError(f"{path.name} is no project of the studio: it has no {DOCUMENT}; open another file")
+    if len(members) > MOST_FILES or len(set(names)) < len(names):
+        raise FileError(f"{path.name} has {len(members)} parts, some twice or too many for a project; open another")
+    for info in members:
+        if not FILE.fullmatch(info.filename) or ".." in info.filename:
+            raise FileError(f"{path.name} holds {info.filename!r}, which is no file of a project; open another file")
+    total = sum(info.file_size for info in members)
+    if total > LARGEST or archive.getinfo(DOCUMENT).file_size > LARGEST_DOCUMENT:
+        raise FileError(f"{path.name} would unpack to {total} bytes, more than a project has; open another file")
+    return members
+
+
+def _extract(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, left: int) -> int:
+    """Copy one member, counting what really comes; how much may still come."""
+    with archive.open(info) as source, target.open("xb") as sink:
+        while block := source.read(_BLOCK):
+            left -= len(block)
+            if left < 0:
+                raise FileError(f"{info.filename} unpacks to more than a project has; open another file")
+            sink.write(block)
+    return left

@@ -1,0 +1,62 @@
+"""Draws the pictures of the start page: `python -m cajole.studio.picturing edit-twist …`, one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any
+
+from cajole.errors import CajoleError
+from cajole.pictures import picture
+from cajole.scenes import scene
+from cajole.scenes.editing import edit_scene
+from cajole.storage import atomic_path
+from cajole.studio.catalogue import is_ready, picture_folder
+
+SIZE, QUALITY = (720, 480), 82
+# card -> the body whose portrait stands for it while nothing but that is quick to make
+BODIES = {
+    "edit-stairs": "elephant", "edit-bridge": "bridge", "edit-bridge-pulled": "bridge",
+    "steer-bee": "flower", "steer-rooted": "dinosaur",
+}  # fmt: skip
+# edit scenes that are made within seconds
+QUICK = ("edit-twist", "edit-bird")
+
+
+def draw(key: str) -> bool:
+    """Draw one card and keep its picture; False where its scene takes too long to make."""
+    mode, name = key.split("-", 1)
+    if mode == "edit" and (key in QUICK or is_ready(key)):
+        shown: Any = edit_scene(name)
+        options = {"props": shown.props, **shown.camera}
+        pixels = picture(shown.animation, frame=shown.frames_shown[len(shown.frames_shown) // 2], **options | FORM)
+    elif mode == "edit" and key not in BODIES:
+        return False
+    else:
+        pixels = picture(scene(BODIES.get(key, name)), **FORM)
+    _keep(key, pixels)
+    return True
+
+
+FORM: dict[str, Any] = {"size": SIZE, "renderer": "draft"}
+
+
+def _keep(key: str, pixels: Any) -> None:
+    from PIL import Image
+
+    with atomic_path(picture_folder() / f"{key}.webp") as path:
+        Image.fromarray(pixels).save(path, "WEBP", quality=QUALITY)
+
+
+def main(keys: list[str]) -> None:
+    """Draw cards behind everything else; one that fails has no picture."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(19)
+    for key in keys:
+        with contextlib.suppress(CajoleError):
+            draw(key)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

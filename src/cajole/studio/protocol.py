@@ -1,0 +1,197 @@
+"""What the page and the server say to each other, as bytes: docs/studio-protocol.md is the contract."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.checks import finite_result
+from cajole.errors import CajoleError, Cancelled, InputError, MissingExtra, SolveError
+
+PROTO = 1
+MAGIC = 0x314C4A43
+HEADER = struct.Struct("<8I")
+# inbound: the page sends small JSON only
+LARGEST_TEXT, DEEPEST, MOST_WANTED = 1_000_000, 8, 32
+STREAMS = ("result", "given", "other")
+MODES = ("edit", "keyframe", "steer", "enrich", "reroute")
+# JavaScript counts exactly up to here
+MOST_ID = 2**53 - 1
+
+# name -> its values; those with a question mark may be left out
+_VALUES = {
+    "hello": "proto token?", "catalogue": "", "open": "scene? upload? project? mode?", "close": "", "takeover": "",
+    "mode": "mode hand?", "frame": "frame", "frames": "stream list", "ack": "seq", "select": "nodes", "undo": "",
+    "redo": "", "cancel": "job", "stop": "job", "rename": "name", "forget": "project", "export": "format what",
+    "marker.move": "lane ids frames final", "marker.delete": "lane ids", "marker.copy": "lane ids frames",
+    "marker.rename": "lane ids name",
+    "drag.begin": "gesture nodes frame directions?", "drag.move": "gesture seq delta", "drag.commit": "gesture",
+    "drag.cancel": "gesture", "place": "node frame position", "pin": "nodes frame",
+    "tune": "h? alpha? beta? ends? energy? smoothness? window?", "reopen": "modes? warp? contacts?", "moves": "",
+    "pull.begin": "gesture node add", "pull.move": "gesture seq force", "pull.commit": "gesture",
+    "pull.cancel": "gesture", "load": "load strength? muted? remove?", "freeze": "", "pose.reset": "",
+    "pose.pin": "nodes", "pose.unpin": "nodes", "gravity": "on", "key.capture": "frame name?",
+    "key.set": "key hard? weight? name?", "key.load": "key",
+    "dials": "effort? detail? frames? dt? loop? tracking? final?", "optimise": "", "compare": "with",
+    "push.begin": "gesture node", "push.move": "gesture seq force", "push.end": "gesture",
+    "impulse": "node force duration?", "push.repeat": "", "restart": "", "control": "on", "wind": "strength pace?",
+    "run": "play speed", "ghost": "of",
+}  # fmt: skip
+COMMANDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    name: (
+        frozenset(word for word in words.split() if not word.endswith("?")),
+        frozenset(word.removesuffix("?") for word in words.split()),
+    )
+    for name, words in _VALUES.items()
+}
+
+
+class Kind(IntEnum):
+    """What a binary message holds."""
+
+    FACE = 1
+    TINT = 2
+    NODE = 3
+    PROP = 4
+    NOW = 10
+    RESULT = 11
+    GIVEN = 12
+    OTHER = 13
+
+
+STREAM_KINDS = {"result": Kind.RESULT, "given": Kind.GIVEN, "other": Kind.OTHER}
+
+
+def decoded(text: str | bytes) -> dict[str, Any]:
+    """One text message as an object of finite numbers, text, truth values, lists and objects.
+
+    Raises InputError for anything else: too long, too deep, not JSON, not an object, NaN or infinite.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise InputError(f"a message of {len(text)} characters is too long; {LARGEST_TEXT} are the most")
+    try:
+        message = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except RecursionError:
+        raise InputError(f"a message is nested too deeply; {DEEPEST} levels are the most") from None
+    except ValueError as reason:
+        raise InputError(f"a message is not JSON: {reason}; send one object a message") from None
+    if not isinstance(message, dict):
+        raise InputError(f"a message must be a JSON object, not {type(message).__name__}")
+    _require_shallow(message, DEEPEST)
+    return message
+
+
+def checked(message: Mapping[str, Any]) -> str:
+    """The name of a command whose version and names of values are right. Raises InputError where they are not."""
+    if message.get("v") != PROTO or isinstance(message["v"], bool):
+        raise InputError(f"v is {message.get('v')!r}, but this studio speaks version {PROTO}; reload the page")
+    name = message.get("do")
+    if not isinstance(name, str) or name not in COMMANDS:
+        raise InputError(f"do is {_short(name)}, which is no command{_meant(str(name), COMMANDS)}")
+    required, known = COMMANDS[name]
+    given = message.keys() - {"v", "do", "id"}
+    for word in sorted(given - known):
+        raise InputError(f"{name} takes no {_short(word)}{_meant(word, known)}")
+    for word in sorted(required - given):
+        raise InputError(f"{name} needs {word}, which is missing")
+    return name
+
+
+def id_of(message: Mapping[str, Any]) -> int | None:
+    """The number to answer under, None when the message has none or not a whole one."""
+    number = message.get("id")
+    whole = isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST_ID
+    return number if whole else None
+
+
+def encoded(message: Mapping[str, Any]) -> str:
+    """A message as JSON; NumPy's numbers and arrays become plain ones. Raises SolveError for NaN and infinity."""
+    try:
+        return json.dumps(message, allow_nan=False, separators=(",", ":"), default=_plain)
+    except ValueError as reason:
+        raise SolveError(f"a message would hold a number that is not finite ({reason}); undo the last step") from None
+
+
+def failure(error: BaseException, number: int | None = None, code: str | None = None) -> dict[str, Any]:
+    """The answer that tells what went wrong and what to do; errors of Cajole say both, others are a surprise."""
+    message: dict[str, Any] = {"is": "error", "code": code or _code(error)}
+    if isinstance(error, CajoleError):
+        text, _, remedy = str(error).partition("; ")
+        message |= {"text": text, "remedy": remedy} if remedy else {"text": text}
+    elif isinstance(error, MemoryError):
+        message |= {"text": "there is not enough memory for this", "remedy": "use fewer modes, frames or vertices"}
+    else:
+        message |= {"text": "something unexpected went wrong", "remedy": "undo, or reopen the project; nothing is lost"}
+    return message if number is None else message | {"id": number}
+
+
+def packed(
+    kind: Kind, data: NDArray[Any], *more: NDArray[Any], seq: int = 0, frame: int = 0, rev: int = 0, extra: int = 0
+) -> bytes:
+    """A binary message: the header, then the arrays as they lie in memory; count is the first one's length."""
+    header = HEADER.pack(MAGIC, kind, seq & 0xFFFFFFFF, frame, len(data), 0, rev & 0xFFFFFFFF, extra)
+    return b"".join([header, *(np.ascontiguousarray(array).tobytes() for array in (data, *more))])
+
+
+def single(positions: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Positions (k, 3) [m] in single precision. Raises SolveError where they do not fit."""
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(positions, dtype="<f4")
+    finite_result(rounded, "the shape")
+    return rounded
+
+
+def _no_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise ValueError(f"{word[:20]} is too large a number")
+    return number
+
+
+def _require_shallow(value: Any, levels: int) -> None:
+    if not isinstance(value, dict | list):
+        return
+    if levels == 0:
+        raise InputError(f"a message is nested too deeply; {DEEPEST} levels are the most")
+    for part in value.values() if isinstance(value, dict) else value:
+        _require_shallow(part, levels - 1)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _meant(word: str, known: Any) -> str:
+    near = get_close_matches(word[:40], list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be sent")
+
+
+def _code(error: BaseException) -> str:
+    for kind, code in (
+        (Cancelled, "cancelled"),
+        (MissingExtra, "missing"),
+        (InputError, "input"),
+        (SolveError, "solve"),
+    ):
+        if isinstance(error, kind):
+            return code
+    return "internal"

@@ -1,0 +1,145 @@
+"""`serve`: the studio on this machine, until it is interrupted."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cajole.errors import InputError, MissingExtra
+from cajole.studio.guard import ANYWHERE, Guard, is_loopback
+from cajole.studio.hub import Hub
+from cajole.studio.protocol import LARGEST_TEXT
+from cajole.studio.shelf import Shelf
+
+if TYPE_CHECKING:
+    import uvicorn
+
+LOG = logging.getLogger("cajole.studio")
+# what open sockets are given to end by themselves [s]
+FAREWELL = 3
+
+
+def serve(
+    subject: str | None = None,
+    *,
+    mode: str | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+    folder: str | os.PathLike[str] | None = None,
+) -> None:
+    """Serve the studio until it is interrupted; prints the address to open, and opens it.
+
+    subject: a scene or a file to begin with; mode: for it, the first that it can be used for when None; port: a free
+    one when None or 0; folder: where projects are kept.
+    Raises InputError for a subject that cannot be opened or an address that is taken, MissingExtra.
+    """
+    _require_packages()
+    listening = _bound(host, port or 0)
+    guard = Guard(host=host, port=listening.getsockname()[1])
+    hub = Hub(Shelf(folder))
+    try:
+        if subject is not None:
+            _open(hub, subject, mode)
+        _warn_of_others(host)
+        address = f"http://{_shown(host)}:{guard.port}/#{guard.token}"
+        server = _server(hub, guard)
+        threading.Thread(target=_announce, args=(server, address, browser, hub), daemon=True).start()
+        server.run(sockets=[listening])
+    finally:
+        listening.close()
+        hub.close()
+
+
+def _open(hub: Hub, subject: str, mode: str | None) -> None:
+    from cajole.studio.catalogue import CARDS
+
+    modes = [card.mode for card in CARDS if card.name == subject]
+    path = Path(subject)
+    if modes and (mode is None or mode in modes):
+        hub.open_scene(subject, mode or modes[0])
+    elif modes:
+        raise InputError(f"{subject} is no scene for {mode}; choose {' or '.join(modes)}")
+    elif path.suffix or path.exists():
+        hub.open_path(path, mode)
+    else:
+        known = ", ".join(dict.fromkeys(card.name for card in CARDS))
+        raise InputError(f"{subject!r} is neither a scene ({known}) nor a file")
+
+
+def _require_packages() -> None:
+    for package in ("starlette", "uvicorn", "websockets"):
+        try:
+            __import__(package)
+        except ImportError:
+            raise MissingExtra(package, "studio", "the studio") from None
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens; bound here, so that the address is known before anything is printed."""
+    if not 0 <= port < 65536:
+        raise InputError(f"port is {port}, but must be between 0 and 65535")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        if os.name == "posix":  # elsewhere this would let two studios share a port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except OSError as reason:
+        made.close()
+        said = reason.strerror or str(reason)
+        raise InputError(f"cannot listen at {host}:{port}: {said}; choose another --port, or leave it out") from None
+    return made
+
+
+def _server(hub: Hub, guard: Guard) -> uvicorn.Server:
+    import uvicorn
+
+    from cajole.studio.app import application
+
+    config = uvicorn.Config(
+        application(hub, guard),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=LARGEST_TEXT,
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=FAREWELL,
+    )
+    return uvicorn.Server(config)
+
+
+def _announce(server: Any, address: str, browser: bool, hub: Hub) -> None:
+    """Print the address once it is answered, open it, and have the pictures of the start page drawn."""
+
+    while not server.started:
+        if server.should_exit:
+            return
+        time.sleep(0.02)
+    print(address, flush=True)
+    hub.catalogue.draw()
+    if browser and not webbrowser.open(address):
+        print("open this address in a browser", file=sys.stderr)
+
+
+def _warn_of_others(host: str) -> None:
+    if not is_loopback(host):
+        print(
+            f"warning: at {host} other machines reach this studio as well, and what is sent is not encrypted; "
+            "only who has the address with its token gets in",
+            file=sys.stderr,
+        )
+
+
+def _shown(host: str) -> str:
+    """A host as an address has it; where all are meant, this machine's own."""
+    name = "127.0.0.1" if host in ANYWHERE else host
+    return f"[{name}]" if ":" in name else name

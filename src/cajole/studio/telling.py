@@ -1,0 +1,120 @@
+"""What the page is told of a project once, when it opens: shape, colours, what stands around, what it can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation import Animation
+from cajole.animation.files import FORMATS
+from cajole.body import EARTH_GRAVITY, BodyAround
+from cajole.pictures import Prop
+from cajole.studio.content import Content
+from cajole.studio.opening import chances
+from cajole.studio.protocol import Kind, packed, single
+
+Array = NDArray[np.float64]
+
+# nodes that stand for a part of the body, spread over it
+MOST_NODES = 12
+# what one moving thing around the body may weigh on its way to the page [bytes]; beyond it stands still
+HEAVIEST_PROP = 40_000_000
+# frames that are looked at for where a first drag matters
+LOOKED_AT = 40
+
+
+def project_message(project: str, name: str, content: Content) -> dict[str, Any]:
+    """`Project` of the page."""
+    surface, low, high = content.surface, *bounds_of(content)
+    return {
+        "is": "project",
+        "id": project,
+        "name": name,
+        "vertices": len(surface.vertices),
+        "triangles": len(surface.triangles),
+        "nodes": len(content.mesh.vertices),
+        "size": float(content.mesh.size),
+        "bounds": [low.tolist(), high.tolist()],
+        "weight": weight_of(content),
+        "ground": float(content.camera.get("floor_height", low[2])),
+        "painted": content.skin is not None and len(np.unique(content.skin.colors, axis=0)) > 1,
+        "props": [_prop(prop) for prop in content.props],
+        "camera": {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera},
+        "parts": {part: _few(members) for part, members in content.parts.items()},
+        "modes": {mode: asdict(chance) for mode, chance in chances(content).items()},
+        "formats": {
+            "result": [suffix.removeprefix(".") for suffix in FORMATS],
+            "edit": ["json"],
+            "project": ["cajole"],
+        },
+        "suggestion": suggestion(content),
+    }
+
+
+def meshes(content: Content) -> Iterator[bytes]:
+    """FACE, TINT, NODE and PROP, as the page wants them before it can draw."""
+    yield packed(Kind.FACE, content.surface.triangles.astype("<u4"))
+    yield packed(Kind.TINT, content.tint)
+    yield packed(Kind.NODE, content.nodes.astype("<u4"))
+    for number, prop in enumerate(content.props):
+        yield from _prop_frames(number, prop)
+
+
+def bounds_of(content: Content) -> tuple[Array, Array]:
+    """Least and greatest coordinates (3,) [m] of what is drawn, over all frames."""
+    rest = content.surface.vertices
+    low, high = rest.min(axis=0), rest.max(axis=0)
+    if content.animation is None:
+        return low, high
+    moving = content.animation.bounds
+    return np.minimum(low, moving[0]), np.maximum(high, moving[1])
+
+
+def weight_of(content: Content) -> float:
+    """[N] of the body, 0 where there is none."""
+    body = content.body.body if isinstance(content.body, BodyAround) else content.body
+    return 0.0 if body is None else float(EARTH_GRAVITY * body.total_mass)
+
+
+def suggestion(content: Content) -> dict[str, int] | None:
+    """Where a first drag matters: the scene's own first one, else what moves most, in the middle of the motion."""
+    if content.edit.moves:
+        first = content.edit.moves[0]
+        return {"node": int(first.vertices[0]), "frame": first.frame}
+    motion = content.animation
+    if motion is None:
+        return None
+    looked = np.unique(np.linspace(0, motion.frames - 1, LOOKED_AT).astype(int))
+    start = motion.frame(0)
+    far = np.max([np.linalg.norm(motion.frame(int(frame)) - start, axis=1) for frame in looked], axis=0)
+    seen = np.unique(content.nodes)
+    return {"node": int(seen[far[seen].argmax()]), "frame": motion.frames // 2}
+
+
+def _few(members: NDArray[np.int64]) -> list[int]:
+    chosen = np.unique(np.linspace(0, len(members) - 1, MOST_NODES).astype(int))
+    return [int(node) for node in members[chosen]]
+
+
+def _prop(prop: Prop) -> dict[str, Any]:
+    subject = prop.subject()
+    color = subject.colors.mean(axis=0)
+    return {"name": prop.name, "color": color.tolist(), "opacity": prop.opacity, "frames": _prop_count(prop)}
+
+
+def _prop_count(prop: Prop) -> int:
+    subject = prop.subject()
+    bytes_a_frame = 12 * (len(subject.mesh.vertices) + len(subject.mesh.triangles))
+    moves = isinstance(prop.shape, Animation) and subject.frames * bytes_a_frame <= HEAVIEST_PROP
+    return subject.frames if moves else 1
+
+
+def _prop_frames(number: int, prop: Prop) -> Iterator[bytes]:
+    subject = prop.subject()
+    triangles = subject.mesh.triangles.astype("<u4")
+    for frame in range(_prop_count(prop)):
+        yield packed(Kind.PROP, single(subject.position(frame)), triangles, frame=frame, extra=number)
