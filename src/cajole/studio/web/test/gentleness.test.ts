@@ -29,5 +29,7 @@ test("the sentence tells the peak, its frame and the cure, and nothing when noth
   const cure = "Widen the reach to make it gentler.";
   assert.equal(sentence({ share: 0.08, peak: 0.21, frame: 97, cure }), `Peak 21 % at frame 97. ${cure}`);
   assert.equal(sentence({ share: 0.08, peak: 0.21, frame: null, cure: null }), "Peak 21 %.");
+  const whole = "Peak 34 % while recovering from the push at 2.1 s.";
+  assert.equal(sentence({ share: 0.08, peak: 0.34, frame: 12, cure: whole }), whole);
   assert.equal(sentence({ share: 0, peak: 0, frame: null, cure: null }), null);
 });

@@ -1,12 +1,13 @@
 /** What the hand is set to: kept in the browser, told to nobody else, in no history. */
 
+import { keep, recall } from "./store";
 import type { Project } from "./types";
 
 /** A pull or push as far as this share of the body's size … */
 const REACH = 0.25;
 /** … is worth this share of its weight, at strength 1. */
 const SHARE = 0.5;
-const KEPT = "cajole.hand";
+const KEPT = "hand";
 
 export interface Settings {
   /** How strong the hand is when it pulls or pushes; 1: half the body's weight at a quarter of its size. */
@@ -24,11 +25,7 @@ export const settings: Readonly<Settings> = present;
 /** Change some of them, and keep them for the next visit. */
 export function changeSettings(change: Partial<Settings>): void {
   Object.assign(present, change);
-  try {
-    localStorage.setItem(KEPT, JSON.stringify(present));
-  } catch {
-    // Private windows may forbid storage: the settings then last as long as the page.
-  }
+  keep(KEPT, present);
   for (const hear of heard) hear(present);
 }
 
@@ -49,10 +46,6 @@ export function handForce(project: Project, strength: number = present.pushStren
 }
 
 function stored(): Partial<Settings> {
-  try {
-    const { pushStrength } = JSON.parse(localStorage.getItem(KEPT) ?? "{}") as Partial<Settings>;
-    return typeof pushStrength === "number" && pushStrength > 0 && pushStrength < Infinity ? { pushStrength } : {};
-  } catch {
-    return {};
-  }
+  const { pushStrength } = recall<Partial<Settings>>(KEPT, {});
+  return typeof pushStrength === "number" && pushStrength > 0 && pushStrength < Infinity ? { pushStrength } : {};
 }

@@ -1,5 +1,7 @@
 /** Words and lengths of the gentleness meter: how much force was added, as a share of the body's weight. */
 
+import * as format from "../../core/format";
+
 export type Word = "Feather" | "Gentle" | "Firm" | "Forced";
 export const WORDS: readonly Word[] = ["Feather", "Gentle", "Firm", "Forced"];
 
@@ -27,10 +29,8 @@ export function filled(share: number): number {
 
 /** The share in percent with as many digits as can be felt: 0 %, < 0.1 %, 8.4 %, 21 %. */
 export function percent(share: number): string {
-  const value = 100 * share;
-  if (share < NOTHING) return "0 %";
-  if (value < 0.1) return "< 0.1 %";
-  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
+  if (nothing(share)) return "0 %";
+  return share < 1e-3 ? "< 0.1 %" : format.percent(share);
 }
 
 /** Whether nothing was added at all. */
@@ -45,6 +45,7 @@ export function spoken(share: number): string {
 /** Peak, frame, and the cheapest cure, in one or two sentences; null when there is nothing to say. */
 export function sentence(meter: { share: number; peak: number; frame: number | null; cure: string | null }): string | null {
   if (nothing(meter.peak)) return null;
+  if (meter.cure?.startsWith("Peak")) return meter.cure;
   const where = meter.frame === null ? "" : ` at frame ${meter.frame}`;
   return [`Peak ${percent(meter.peak)}${where}.`, meter.cure ?? ""].join(" ").trim();
 }

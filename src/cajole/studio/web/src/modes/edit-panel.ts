@@ -1,0 +1,130 @@
+/** The panel of Edit: the dragged point, all drags, and how the motion follows. */
+
+import { h, write } from "../core/dom";
+import { count, number } from "../core/format";
+import type { App, DragInfo, EditState } from "../core/types";
+import { button, iconButton } from "../ui/parts/button";
+import { keyed, row } from "../ui/parts/common";
+import { segment, switcher } from "../ui/parts/choice";
+import { disc, empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
+import { log } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { slider } from "../ui/parts/slider";
+import { finePart } from "./edit-fine";
+import { letGo, pointPart, visit, way } from "./edit-point";
+import { live, onHover, once, sayHover, tell, type ModePanel } from "./mode-panel";
+
+export function editPanel(app: App): ModePanel {
+  const point = pointPart(app);
+  const drags = dragsPart(app);
+  const motion = motionPart(app);
+  const fine = finePart(app);
+  return {
+    element: h("div", null, point.element, drags.element, motion.element, fine.element),
+    foot: null,
+    update: (state) => {
+      if (!state.edit) return;
+      point.update(state);
+      drags.update(state.edit, state.frame, new Set(state.selection.map((each) => each.node)));
+      motion.update(state.edit);
+      fine.update(state.edit, state.frames);
+    },
+    dispose: () => drags.dispose(),
+  };
+}
+
+type Dragged = ListRow & { drag: DragInfo };
+
+function dragsPart(app: App) {
+  const holder = list("Drags");
+  const none = empty("Click a point of the body, then drag it.");
+  const hold = iconButton({
+    name: "Hold the selected points where they are", icon: "plus", key: "P",
+    onPress: () => tell(app, "pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
+  });
+  const suggest = button({ text: "Make the suggested drags", icon: "drag", tip: "What this scene was made to show", onPress: () => tell(app, "moves") });
+  const whole = section({ title: "Drags", actions: [hold.element] }, holder, none.element, h("div", { class: "p-buttons" }, suggest.element));
+  let looked: number | null = null;
+  let here: { frame: number; nodes: Set<number> } = { frame: 0, nodes: new Set() };
+  const make = (drag: DragInfo): Dragged => {
+    const remove = iconButton({ name: `Release ${drag.name}`, icon: "x", size: 24, onPress: () => letGo(app, part.drag) });
+    const made = listRow({
+      marker: drag.pin ? mark("pin") : disc(),
+      onPick: () => visit(app, part.drag),
+      onHover: (over) => sayHover(over ? part.drag.node : null),
+      actions: [remove.element],
+    });
+    const part: Dragged = { ...made, drag };
+    return part;
+  };
+  const update = (part: Dragged, drag: DragInfo): void => {
+    part.drag = drag;
+    part.set({
+      name: drag.name,
+      value: `f ${drag.frame}`,
+      selected: drag.frame === here.frame && here.nodes.has(drag.node),
+      lit: drag.node === looked,
+      warn: drag.warn,
+      tip: drag.pin ? "Held where it was" : `Moved by ${way(drag)}${drag.directions === "xyz" ? "" : `, held along ${drag.directions}`}`,
+    });
+  };
+  // A drag and a pin of the same point have other markers.
+  const rows = keyed<DragInfo, Dragged>(holder, (drag) => `${drag.id}${drag.pin ? " pin" : ""}`, make, update);
+  let known: DragInfo[] = [];
+  const end = onHover((node) => {
+    looked = node;
+    rows(known);
+  });
+  return {
+    element: whole.element,
+    dispose: end,
+    update: (edit: EditState, frame: number, nodes: Set<number>) => {
+      here = { frame, nodes };
+      known = [...edit.drags].sort((a, b) => a.frame - b.frame);
+      rows(known);
+      whole.note(known.length ? String(known.length) : "");
+      none.show(known.length === 0 && nodes.size > 0);
+      whole.show(known.length > 0 || nodes.size > 0 || edit.suggested > 0);
+      hold.refuse(nodes.size ? null : "Select a point first");
+      suggest.show(edit.suggested > 0);
+      suggest.say(edit.suggested === 1 ? "Make the suggested drag" : `Make the ${edit.suggested} suggested drags`);
+    },
+  };
+}
+
+function motionPart(app: App) {
+  const tune = live(app, "tune", "h");
+  // A longer reach is a shorter time step of the energy: the body then counts as slower.
+  const say = (value: number): Promise<unknown> => tune((app.state?.edit?.defaults.h ?? 1) / value);
+  const ends = segment({
+    name: "Ends", value: "fixed" as EditState["ends"], onChange: once(app, "tune", "ends"),
+    choices: [{ value: "fixed", text: "Fixed", tip: "The last frames stay as they came in" }, { value: "free", text: "Free", tip: "The last frames go along" }],
+  });
+  const reach = slider({
+    name: "Reach in time", value: 1, usual: 1, scale: log(0.1, 10), text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`, plain: (value) => value.toPrecision(3),
+    tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
+    onInput: say,
+    onChange: say,
+  });
+  const detail = slider({
+    name: "Detail", value: 100, scale: log(1, 500, { whole: true }), text: (value) => number(value), tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
+    onChange: once(app, "reopen", "modes"),
+  });
+  const counted = h("span", { class: "p-quiet" });
+  const contacts = switcher({ name: "Keep contacts", value: true, tip: "What touches the ground goes on touching it", onChange: once(app, "reopen", "contacts") });
+  const whole = section({ title: "Motion" },
+    row("Ends", ends.element).element, row("Reach in time", reach.element).element, row("Detail", detail.element).element,
+    row("Keep contacts", [counted, contacts.element]).element);
+  return {
+    element: whole.element,
+    update: (edit: EditState) => {
+      ends.set(edit.ends);
+      reach.set(edit.defaults.h / edit.h);
+      detail.scale(log(1, Math.max(2, edit.most_modes), { whole: true }), edit.defaults.modes);
+      detail.set(edit.modes);
+      contacts.set(edit.contacts);
+      contacts.refuse(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
+      write(counted, edit.contacts_found === 0 ? "none" : edit.contacts ? `${number(edit.contacts_kept)} of ${number(edit.contacts_found)}` : count(edit.contacts_found, "found", "found"));
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** Loads that pose the body: pulls, pins and gravity, stacked; one of them under the strength slider. */
+
+import { count, metres, newtons } from "../core/format";
+import type { App, KeyframeState, LoadInfo, Part, PinInfo } from "../core/types";
+import { iconButton, type IconButton } from "../ui/parts/button";
+import { keyed, row } from "../ui/parts/common";
+import { empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
+import { log } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { slider } from "../ui/parts/slider";
+import { onHover, sayHover, tell } from "./mode-panel";
+import { latest } from "../ui/parts/latest";
+
+export interface LoadsPart extends Part { update(part: KeyframeState): void; dispose(): void }
+
+/** Pulls lie between these shares of the body's weight. */
+const WEAKEST = 1e-3;
+const STRONGEST = 100;
+
+type Item =
+  | { key: string; kind: "pull"; load: LoadInfo }
+  | { key: string; kind: "pin"; pin: PinInfo }
+  | { key: string; kind: "gravity"; load: LoadInfo | null; on: boolean };
+type Loaded = ListRow & { item: Item; eye: IconButton | null };
+
+export function loadsPart(app: App): LoadsPart {
+  let chosen: number | null = null;
+  let looked: number | null = null;
+  let known: Item[] = [];
+  const holder = list("Loads");
+  const none = empty("Press on the body and pull.");
+  const pull = iconButton({ name: "Pull: press on the body and drag", icon: "plus", key: "F", onPress: () => app.set({ tool: "pull" }) });
+  const tune = latest((value: { load: number; strength: number }) => app.ask("load", value));
+  const say = (strength: number): Promise<unknown> | void => (chosen === null ? undefined : tune({ load: chosen, strength }));
+  const strength = slider({ name: "Strength", value: 1, scale: log(1e-3, 100), unit: "N", text: newtons, onInput: say, onChange: say });
+  const line = row("Strength", strength.element);
+  const freeze = iconButton({ name: "Freeze: the next pull comes on top of these loads", icon: "lock", onPress: () => tell(app, "freeze") });
+  const reset = iconButton({ name: "Reset the pose: the body at rest, without loads", icon: "refresh", onPress: () => tell(app, "pose.reset") });
+  const whole = section({ title: "Loads", actions: [freeze.element, reset.element, pull.element] }, holder, none.element, line.element);
+
+  const pick = (part: Loaded): void => {
+    if (part.item.kind === "pull") chosen = part.item.load.id;
+    if (part.item.kind === "pin") tell(app, "select", { nodes: part.item.pin.nodes });
+    show();
+  };
+  const make = (item: Item): Loaded => {
+    const eye = item.kind === "pin" ? null : iconButton({ name: "Mute", icon: "eye", size: 24, onPress: () => mute(app, part.item) });
+    const remove = item.kind === "gravity" ? null : iconButton({ name: "Remove", icon: "x", size: 24, onPress: () => discard(app, part.item) });
+    if (item.kind === "pull") remove?.element.classList.add("p-rarely");
+    const made = listRow({
+      marker: mark(item.kind),
+      onPick: () => pick(part),
+      onHover: (over) => sayHover(over ? (nodesOf(part.item)[0] ?? null) : null),
+      actions: [remove?.element, eye?.element].filter((each) => each !== undefined),
+    });
+    const part: Loaded = { ...made, item, eye };
+    return part;
+  };
+  const update = (part: Loaded, item: Item): void => {
+    part.item = item;
+    const muted = item.kind === "pull" ? item.load.muted : item.kind === "gravity" && !item.on;
+    part.eye?.face(muted ? "eye-off" : "eye", muted ? "Switch on" : "Mute");
+    part.set({ ...described(item), muted, selected: item.kind === "pull" && item.load.id === chosen, lit: looked !== null && nodesOf(item).includes(looked) });
+  };
+  const rows = keyed<Item, Loaded>(holder, (item) => item.key, make, update);
+  const show = (): void => {
+    rows(known);
+    const load = known.find((item) => item.kind === "pull" && item.load.id === chosen);
+    line.element.hidden = load === undefined;
+    if (load?.kind !== "pull") return;
+    const weight = app.project?.weight || 1;
+    strength.scale(log(Math.min(WEAKEST * weight, load.load.strength || Infinity), Math.max(STRONGEST * weight, load.load.strength)));
+    strength.set(load.load.strength);
+  };
+  const end = onHover((node) => {
+    looked = node;
+    show();
+  });
+  return {
+    element: whole.element,
+    dispose: end,
+    update: (part) => {
+      known = items(part);
+      const pulls = part.loads.filter((load) => load.kind === "pull");
+      const newest = pulls.at(-1)?.id ?? null;
+      if (!pulls.some((load) => load.id === chosen)) chosen = newest;
+      show();
+      const stacked = pulls.length + part.pins.length + Number(part.gravity);
+      whole.note(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${metres(part.moved)}` : "");
+      none.show(pulls.length === 0);
+      freeze.refuse(pulls.some((load) => !load.frozen) ? null : "There is no new pull to freeze");
+      reset.refuse(stacked === 0 && part.moved === 0 ? "The body is at rest" : null);
+    },
+  };
+}
+
+function items(part: KeyframeState): Item[] {
+  const gravity = part.loads.find((load) => load.kind === "gravity") ?? null;
+  return [
+    ...part.loads.filter((load) => load.kind === "pull").map((load): Item => ({ key: `pull ${load.id}`, kind: "pull", load })),
+    ...part.pins.map((pin): Item => ({ key: `pin ${pin.name} ${pin.nodes[0] ?? ""}`, kind: "pin", pin })),
+    { key: "gravity", kind: "gravity", load: gravity, on: part.gravity },
+  ];
+}
+
+function nodesOf(item: Item): number[] {
+  return item.kind === "pin" ? item.pin.nodes : (item.load?.nodes ?? []);
+}
+
+function described(item: Item): { strong?: string; name: string; value: string; tip: string } {
+  if (item.kind === "pin") return { strong: "Pin", name: item.pin.name, value: count(item.pin.nodes.length, "vertex", "vertices"), tip: "Held in place. Click to select" };
+  if (item.kind === "gravity") return { name: "Gravity", value: "1.0 g", tip: item.on ? "The body's own weight" : "The body's own weight: off" };
+  const { name, strength, frozen } = item.load;
+  return { strong: "Pull", name, value: newtons(strength), tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it" };
+}
+
+function mute(app: App, item: Item): void {
+  if (item.kind === "pull") tell(app, "load", { load: item.load.id, muted: !item.load.muted });
+  if (item.kind === "gravity") tell(app, "gravity", { on: !item.on });
+}
+
+function discard(app: App, item: Item): void {
+  if (item.kind === "pull") tell(app, "load", { load: item.load.id, remove: true });
+  if (item.kind === "pin") tell(app, "pose.unpin", { nodes: item.pin.nodes });
+}

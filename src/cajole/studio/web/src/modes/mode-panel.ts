@@ -1,0 +1,71 @@
+/** What the panels of the modes have in common. */
+
+import { fill } from "../core/dom";
+import type { App, ModeName, Part, State } from "../core/types";
+import { button, type Button } from "../ui/parts/button";
+import { latest } from "../ui/parts/latest";
+
+/** The panel of one mode: what scrolls, and what stands above the meter. */
+export interface ModePanel extends Part {
+  foot: HTMLElement | null;
+  update(state: State): void;
+}
+
+/** Told to the window while the pointer is over a point somewhere; node null when it has left. from: who says so. */
+export const HOVER = "cajole-hover";
+export interface Hover { node: number | null; from: string }
+
+export function sayHover(node: number | null): void {
+  window.dispatchEvent(new CustomEvent<Hover>(HOVER, { detail: { node, from: "panel" } }));
+}
+
+/** Hear which point others look at; returns what ends it. */
+export function onHover(hear: (node: number | null) => void): () => void {
+  const listen = (event: Event): void => {
+    const { node, from } = (event as CustomEvent<Hover>).detail;
+    if (from !== "panel") hear(node);
+  };
+  window.addEventListener(HOVER, listen);
+  return () => window.removeEventListener(HOVER, listen);
+}
+
+/** One value of a message, told live: one under way at most, the newest next. */
+export function live(app: App, what: string, name: string): (value: number) => Promise<unknown> {
+  return latest((value: number) => app.ask(what, { [name]: value }));
+}
+
+/** One value of a message, told once. */
+export function once<T>(app: App, what: string, name: string): (value: T) => Promise<unknown> {
+  return (value) => app.ask(what, { [name]: value });
+}
+
+/** Whatever is refused was shown as a toast already. */
+export function tell(app: App, what: string, values: object = {}): void {
+  void app.ask(what, values).catch(() => undefined);
+}
+
+/** Goes to a frame, as a press on the time line does. */
+export function goTo(app: App, frame: number): void {
+  tell(app, "frame", { frame });
+}
+
+const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it" };
+
+/** A button that gives the result of this mode to another one. */
+export function handOver(app: App, mode: ModeName): { part: Button; update(ready: string | null): void } {
+  const part = button({
+    text: VERBS[mode] ?? mode,
+    icon: mode === "edit" ? "edit" : mode === "steer" ? "steer" : "keyframe",
+    tip: `Take this motion to ${mode[0]!.toUpperCase()}${mode.slice(1)}`,
+    onPress: () => tell(app, "mode", { mode, hand: true }),
+  });
+  return { part, update: (why) => part.refuse(why) };
+}
+
+/** Replaces what an element holds when it says something else than before. */
+export function refill(element: HTMLElement, items: readonly string[], make: (text: string) => HTMLElement): void {
+  const mark = items.join("\n");
+  if (element.dataset["holds"] === mark) return;
+  element.dataset["holds"] = mark;
+  fill(element, items.map(make));
+}

@@ -1,0 +1,173 @@
+/** The panel of Steer: control on or off, what it aims at, what disturbs it, and what it is compared with. */
+
+import { fill, h, write } from "../core/dom";
+import { figures, newtons, number } from "../core/format";
+import { icon } from "../core/icons";
+import { changeSettings, handForce, onSettings, settings } from "../core/settings";
+import type { App, SteerState } from "../core/types";
+import { button } from "../ui/parts/button";
+import { segment, switcher } from "../ui/parts/choice";
+import { row } from "../ui/parts/common";
+import { latest } from "../ui/parts/latest";
+import { linear, log, logZero } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { slider } from "../ui/parts/slider";
+import { handOver, live, once, refill, tell, type ModePanel } from "./mode-panel";
+
+export function steerPanel(app: App): ModePanel {
+  const headline = headlinePart(app);
+  const parts = [controllerPart(app), pushPart(app), windPart(app), comparePart(app), aboutPart(app)];
+  return {
+    element: h("div", null, headline.element, parts.map((part) => part.element)),
+    foot: null,
+    update: (state) => {
+      if (!state.steer) return;
+      headline.update(state.steer);
+      for (const part of parts) part.update(state.steer);
+    },
+    dispose: () => {
+      for (const part of parts) part.dispose?.();
+      headline.dispose();
+    },
+  };
+}
+
+interface SteerPart { element: HTMLElement; update(steer: SteerState): void; dispose?(): void }
+
+function headlinePart(app: App) {
+  const title = h("h2");
+  const says = h("p");
+  const outcome = h("div", { class: "panel-outcome", role: "status", hidden: true });
+  const control = switcher({ name: "Control", value: true, large: true, key: "C", tip: "Switch control on or off", onChange: once(app, "control", "on") });
+  const element = h("div", null, h("div", { class: "panel-headline" }, h("div", null, title, says), control.element), h("div", { class: "panel-outcome-box" }, outcome));
+  const judge = (found: SteerState["outcome"]): void => {
+    outcome.hidden = found === null;
+    if (found === null) return;
+    const mark = `${found.good} ${found.text}`;
+    if (outcome.dataset["holds"] === mark) return;
+    outcome.dataset["holds"] = mark;
+    outcome.dataset["good"] = String(found.good);
+    fill(outcome, icon(found.good === null ? "info" : found.good ? "check" : "error"), h("span", null, found.text));
+  };
+  const end = app.onPulse.on((pulse) => {
+    if (pulse.outcome) judge(pulse.outcome);
+  });
+  return {
+    element,
+    dispose: end,
+    update: (steer: SteerState) => {
+      write(title, steer.control ? "Control is on" : "Control is off");
+      write(says, steer.control ? "The body is brought back after a push." : "The body swings as it will.");
+      control.set(steer.control);
+      judge(steer.outcome);
+    },
+  };
+}
+
+function controllerPart(app: App): SteerPart {
+  const dials = [
+    { name: "tracking", title: "Tracking", usual: 1, scale: logZero(1e-3, 100), tip: "How much it counts to be on the way at every moment" },
+    { name: "final", title: "Final", usual: 0, scale: logZero(1e-3, 100), tip: "How much it counts to be right at the end" },
+    { name: "effort", title: "Effort", usual: 0.01, scale: log(1e-5, 1e3), tip: "What added force costs: right is gentler, left is closer" },
+  ] as const;
+  const made = dials.map(({ name, title, usual, scale, tip }) => {
+    const say = live(app, "dials", name);
+    return { name, line: title, part: slider({ name: title, value: usual, usual, scale, text: dialText, tip, onInput: say, onChange: say }) };
+  });
+  const whole = section({ title: "Controller" }, made.map(({ line, part }) => row(line, part.element).element));
+  return {
+    element: whole.element,
+    update: (steer) => {
+      for (const { name, part } of made) part.set(steer[name]);
+      whole.note(steer.retuning ? "retuning…" : "");
+    },
+  };
+}
+
+const dialText = (value: number): string => (value === 0 ? "0.00" : value < 0.095 ? figures(value, 2) : number(value, value < 99.5 ? 2 : 0));
+
+function pushPart(app: App): SteerPart {
+  const unit = app.project ? handForce(app.project, 1) : 1;
+  const set = (force: number): void => changeSettings({ pushStrength: force / unit });
+  const strength = slider({
+    name: "Strength of a push", value: unit * settings.pushStrength, usual: unit, scale: log(0.01 * unit, 100 * unit), tone: "world", unit: "N",
+    text: newtons, plain: (value) => String(Number(value.toPrecision(3))), tip: "Force of a push as long as a quarter of the body", onInput: set, onChange: set,
+  });
+  const shape = segment({
+    name: "Shape of a push", value: "push",
+    choices: [{ value: "push", text: "Hold", tip: "Pushes as long as the button is down" }, { value: "impulse", text: "Impulse", tip: "One short knock" }],
+    onChange: (value) => app.set({ tool: value as "push" | "impulse" }),
+  });
+  const again = button({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
+  again.element.classList.add("p-wide");
+  const whole = section({ title: "Push" }, row("Strength", strength.element).element, row("Shape", shape.element).element, h("div", { class: "p-buttons" }, again.element));
+  const showTool = (): void => shape.set(app.ui.tool === "impulse" ? "impulse" : "push");
+  const ends = [
+    app.onUi.on((change) => {
+      if ("tool" in change) showTool();
+    }),
+    onSettings((now) => strength.set(unit * now.pushStrength)),
+  ];
+  showTool();
+  return {
+    element: whole.element,
+    update: (steer) => again.refuse(steer.pushes.length ? null : "Press on the body and drag first"),
+    dispose: () => ends.forEach((end) => end()),
+  };
+}
+
+function windPart(app: App): SteerPart {
+  let wind = { strength: 0, pace: 1 };
+  const say = latest((change: Partial<typeof wind>) => app.ask("wind", (wind = { ...wind, ...change })));
+  const blow = (percent: number): Promise<unknown> => say({ strength: percent / 100 });
+  const strength = slider({
+    name: "Strength of the wind", value: 0, usual: 0, scale: linear(0, 200, 1), tone: "world", unit: "%", text: (value) => (value === 0 ? "off" : `${number(value)} %`),
+    tip: "Gusts, in percent of the body's weight", onInput: blow, onChange: blow,
+  });
+  const pace = slider({
+    name: "Pace of the wind", value: 1, usual: 1, scale: log(0.1, 10), tone: "world", text: (value) => `${figures(value, 2)} /s`, plain: String,
+    tip: "Gusts a second", onInput: (value) => say({ pace: value }), onChange: (value) => say({ pace: value }),
+  });
+  const whole = section({ title: "Wind" }, row("Strength", strength.element).element, row("Pace", pace.element).element);
+  return {
+    element: whole.element,
+    update: (steer) => {
+      wind = { ...steer.wind };
+      strength.set(100 * steer.wind.strength);
+      pace.set(steer.wind.pace);
+      pace.refuse(steer.wind.strength === 0 ? "There is no wind" : null);
+    },
+  };
+}
+
+const SPEEDS = [{ value: 0.25, text: "¼" }, { value: 0.5, text: "½" }, { value: 1, text: "1" }, { value: 2, text: "2" }];
+
+function comparePart(app: App): SteerPart {
+  const ghost = segment({
+    name: "Ghost", value: "reference" as SteerState["ghost"], onChange: once(app, "ghost", "of"),
+    choices: [{ value: "reference", text: "Reference", tip: "Where the body should be" }, { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" }],
+  });
+  const speed = segment({ name: "Speed", value: 1, choices: SPEEDS, onChange: (value) => app.ask("run", { play: app.state?.steer?.running ?? true, speed: value }) });
+  const whole = section({ title: "Compare" }, row("Ghost", ghost.element).element, row("Speed", speed.element).element);
+  return {
+    element: whole.element,
+    update: (steer) => {
+      ghost.set(steer.ghost);
+      speed.set(steer.speed);
+    },
+  };
+}
+
+function aboutPart(app: App): SteerPart {
+  const notes = h("ul", { class: "panel-notes" });
+  const edit = handOver(app, "edit");
+  const restart = button({ text: "Restart", icon: "refresh", tip: "From the first frame, at rest", onPress: () => tell(app, "restart") });
+  const whole = section({ title: "Model" }, notes, h("div", { class: "p-buttons" }, restart.element, edit.part.element));
+  return {
+    element: whole.element,
+    update: (steer) => {
+      whole.note(steer.model);
+      refill(notes, steer.notes, (text) => h("li", null, text));
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** A key as a card: its pose as a picture, its frame, and whether it is met softly or exactly. */
+
+import { attribute, h, write } from "../../core/dom";
+import { icon } from "../../core/icons";
+import type { Part } from "../../core/types";
+
+export interface KeyCardOptions { onPick: () => void; onHold: () => void; onHover?: (over: boolean) => void }
+export interface KeyCardState {
+  name: string;
+  frame: number;
+  hard: boolean;
+  selected: boolean;
+  picture: string | null;
+  tip: string;
+}
+export interface KeyCard extends Part { set(state: KeyCardState): void }
+
+export function keyCard(options: KeyCardOptions): KeyCard {
+  const picture = h("img", { alt: "", hidden: true, draggable: "false" });
+  const blank = h("span", { class: "p-card-blank" }, icon("key"));
+  const frame = h("span", { class: "p-card-frame" });
+  const hold = h("button", { type: "button", class: "p-card-hold", onclick: options.onHold });
+  const face = h("button", { type: "button", class: "p-card-face", onclick: options.onPick }, picture, blank, frame);
+  const element = h("li", { class: "p-card" }, face, hold);
+  picture.addEventListener("error", () => {
+    picture.hidden = true;
+    blank.hidden = false;
+  });
+  return {
+    element,
+    set: (state) => {
+      if (state.picture !== null && picture.getAttribute("src") !== state.picture) picture.src = state.picture;
+      picture.hidden = state.picture === null;
+      blank.hidden = state.picture !== null;
+      write(frame, String(state.frame));
+      write(hold, state.hard ? "exact" : "soft");
+      hold.setAttribute("aria-pressed", String(state.hard));
+      hold.setAttribute("aria-label", `${state.name}: ${state.hard ? "exact" : "soft"}`);
+      attribute(hold, "data-tip", state.hard ? "Met exactly. Press for soft" : "Met softly. Press for exact");
+      face.setAttribute("aria-label", `Key ${state.name} at frame ${state.frame}`);
+      attribute(face, "aria-current", state.selected ? "true" : null);
+      attribute(face, "data-tip", state.tip);
+      element.toggleAttribute("data-selected", state.selected);
+    },
+  };
+}
