@@ -20,6 +20,7 @@ class FakeDesk:
         self.labels: list[str | None] = []
         self.touches = 0
         self.stopped = False
+        self.job: str | None = None
         self.go_on = True
         self.titles: list[str] = []
 
@@ -38,10 +39,12 @@ class FakeDesk:
 
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
         self.titles.append(title)
+        self.job = f"job-{len(self.titles)}"
         return lambda fraction, text: self.go_on and not self.stopped
 
     def worked(self) -> None:
         self.titles.append("")
+        self.job = None
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """All messages of a kind."""

@@ -12,7 +12,7 @@ from cajole import checks
 from cajole.body import Body
 from cajole.direct.keyframing.pulling import Load, Moment, Pull, shared
 from cajole.dynamics.statics import Statics
-from cajole.errors import InputError
+from cajole.errors import InputError, LoadError
 from cajole.progress import Progress
 
 Array = NDArray[np.float64]
@@ -20,6 +20,8 @@ Index = NDArray[np.int64]
 
 # Steps that can be undone; each keeps one displacement.
 MOST_UNDO = 200
+# Body sizes: a hand that pulls farther pulls too hard, whatever equilibrium there may be.
+FARTHEST = 5.0
 
 
 class PoseSession:
@@ -189,8 +191,12 @@ class PoseSession:
         return self._now.displacement.copy()
 
     def try_out(self, wanted: Moment, *, rough: bool) -> None:
-        """For a `Pull`: the pose under its load, without a step of undo."""
-        self._now = self._solved(wanted, rough=rough)
+        """For a `Pull`: the pose under its load, without a step of undo; LoadError for one far beyond the body."""
+        found = self._solved(wanted, rough=rough)
+        far = float(np.sqrt((found.displacement**2).sum(axis=1).max(initial=0.0))) / self.body.size
+        if far > FARTHEST:
+            raise LoadError(f"the pull draws the body out to {far:.2g} times its size; pull less, or pin more of it")
+        self._now = found
 
     def let_go(self, before: Moment, *, keep: bool) -> None:
         """For a `Pull`: one step of undo from `before`, or `before` again."""

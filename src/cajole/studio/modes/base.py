@@ -53,6 +53,10 @@ class Desk(Protocol):
         """The work that `working` announced is done."""
 
     @property
+    def job(self) -> str | None:
+        """What the present work is called in messages, None when there is none."""
+
+    @property
     def stopped(self) -> bool:
         """Whether the author stopped the present work and wants what it has."""
 

@@ -1,0 +1,65 @@
+"""Small pictures of poses, for the cards of keys."""
+
+from __future__ import annotations
+
+import base64
+import io
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.pictures import picture
+from cajole.studio.content import Content
+
+Array = NDArray[np.float64]
+
+# [pixels], twice what a card shows; [bytes] of a picture at most
+SIZE, MOST_BYTES = (176, 112), 10_000
+QUALITIES = (80, 60, 40)
+# what pictures of a scene share with it
+CAMERA = ("azimuth", "elevation", "fov")
+# the slate behind the views, in both themes: pictures are no part of the page's colours
+BACKDROP = (0.17, 0.19, 0.22)
+# A body that takes longer to draw [s] gets no further pictures: the hand would wait for them.
+PATIENCE = 1.5
+
+
+class Thumbs:
+    """Draws poses one at a time, until one has taken too long."""
+
+    def __init__(self, content: Content):
+        self._content = content
+        self.works = _has_pillow()
+
+    def url(self, positions: Array) -> str | None:
+        """The body's vertices (n, 3) [m] as a data URL of a small .webp; None where it cannot be small."""
+        begin = time.perf_counter()
+        camera = {
+            name: value for name, value in self._content.camera.items() if name in ("azimuth", "elevation", "fov")
+        }
+        subject = self._content.skin if self._content.skin is not None else self._content.mesh
+        pixels = picture(
+            subject, positions=positions, size=SIZE, background=BACKDROP, floor=BACKDROP, renderer="draft", **camera
+        )
+        self.works = time.perf_counter() - begin < PATIENCE
+        return _encoded(pixels)
+
+
+def _encoded(pixels: NDArray[np.uint8]) -> str | None:
+    from PIL import Image
+
+    for quality in QUALITIES:
+        stream = io.BytesIO()
+        Image.fromarray(pixels).save(stream, "webp", quality=quality)
+        if stream.tell() <= MOST_BYTES:
+            return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+    return None
+
+
+def _has_pillow() -> bool:
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError:
+        return False
+    return True
