@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -118,6 +119,15 @@ def test_overflow_bad_input(body: Body) -> None:
     for question in (body.energy, body.force):
         with pytest.raises((SolveError, InputError), match="overflow"):
             question(u)
+
+
+@pytest.mark.parametrize("name", ["stiffness", "stiffness_change", "damping_force", "damping_matrix", "damping_slope"])
+def test_no_answer_is_infinite_bad_input(body: Body, name: str) -> None:
+    """Of displacements and velocities that overflow, derivatives and damping are finite or refused."""
+    u = 1e160 * np.random.default_rng(0).normal(size=(body.count, 3))
+    given = (u,) if name in ("stiffness", "damping_matrix") else (u, u)
+    with contextlib.suppress(SolveError):
+        assert np.isfinite(getattr(body, name)(*given).data).all()
 
 
 def test_gravity_bad_input(body: Body) -> None:

@@ -129,13 +129,3 @@ def mesh_given(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
     if isinstance(mesh, str | os.PathLike):
         return read_mesh(mesh)
     raise InputError(f"mesh must be a MeshTet, a MeshTri or the path of a mesh file, not {type(mesh).__name__}")
-
-
-def fans(counts: NDArray[np.int64], corners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(m, 3) polygons, given by their `counts` of corners, as fans of triangles around each first corner."""
-    if counts.size and (counts.min() < 3 or counts.sum() != corners.size):
-        raise FileError(f"faces of {counts.sum()} corners are announced, and {corners.size} corners are given")
-    first = np.cumsum(counts) - counts
-    owner = np.repeat(np.arange(len(counts)), counts - 2)
-    step = np.arange(len(owner)) - np.repeat(np.cumsum(counts - 2) - (counts - 2), counts - 2)
-    return np.stack([corners[first[owner]], corners[first[owner] + step + 1], corners[first[owner] + step + 2]], axis=1)

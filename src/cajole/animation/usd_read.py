@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import frames_dtype
-from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, fans, file_size, guarded, rate_of
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, file_size, guarded, rate_of
 from cajole.animation.shown import PLAIN_GLOSS, srgb_from_linear
 from cajole.animation.usd import Pxr, load_pxr
 from cajole.animation.usd_probe import CRATE, complaint
 from cajole.errors import FileError, MeshError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, repaired
+from cajole.mesh.topology import fans
 from cajole.progress import Progress, report
 
 # USD's y-up axes in our z-up ones: (x, y, z) -> (x, -z, y), for row vectors
@@ -191,7 +192,13 @@ def _mesh(source: Source, vertices: NDArray[np.float64]) -> AnyMesh:
     if mesh.GetFaceVertexIndicesAttr().GetNumTimeSamples() > 1:
         raise FileError(f"{source.path}: the faces of {source.prim.GetPath()} change over time, which cannot be read")
     counts = np.asarray(mesh.GetFaceVertexCountsAttr().Get(_earliest(source)), dtype=np.int64)
-    triangles = fans(counts, np.asarray(mesh.GetFaceVertexIndicesAttr().Get(_earliest(source)), dtype=np.int64))
+    corners = np.asarray(mesh.GetFaceVertexIndicesAttr().Get(_earliest(source)), dtype=np.int64)
+    if counts.size and (counts.min() < 3 or counts.sum() != corners.size):
+        raise FileError(
+            f"{source.path}: {source.prim.GetPath()} announces faces of {counts.sum()} corners, three or more each, "
+            f"and gives {corners.size}; export it again"
+        )
+    triangles = fans(counts, corners)
     if mesh.GetOrientationAttr().Get() == geometry.Tokens.leftHanded:
         triangles = triangles[:, ::-1]
     return repaired(vertices, triangles)

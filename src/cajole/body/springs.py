@@ -114,7 +114,8 @@ class BodySprings(Body):
         return self._matrix(kernels.CHANGE, self.checked(displacement), self.checked(direction, "direction"))
 
     def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
-        return self._forces(self.checked(displacement), self.checked(velocity, "velocity"), 0.0, 1.0)
+        out = self._forces(self.checked(displacement), self.checked(velocity, "velocity"), 0.0, 1.0)
+        return checks.finite_result(out, "the damping force")
 
     def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG, self.checked(displacement), self._still)
@@ -171,7 +172,7 @@ class BodySprings(Body):
     def _matrix(self, kind: int, u: Array, v: Array) -> sp.csr_array:
         data = np.zeros(self.pattern.entries)
         self._fill(kind, u, v, 1.0, data)
-        return self.pattern.matrix(data)
+        return self.pattern.matrix(checks.finite_result(data, "the matrix"))
 
     def _fill(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
         q = self._placed(u)

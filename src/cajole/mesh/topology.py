@@ -64,6 +64,14 @@ def most_tets_at_a_face(tets: Indices, limit: int) -> int:
     return int(np.unique(row_keys(faces, limit), return_counts=True)[1].max())
 
 
+def fans(counts: Indices, corners: Indices) -> Indices:
+    """(m, 3) polygons of `counts` corners each, all `corners` in a row, as fans of triangles around each first one."""
+    first = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(counts)), counts - 2)
+    step = np.arange(len(owner)) - np.repeat(np.cumsum(counts - 2) - (counts - 2), counts - 2)
+    return np.stack([corners[first[owner]], corners[first[owner] + step + 1], corners[first[owner] + step + 2]], axis=1)
+
+
 class HalfEdges:
     """The directed edges of a triangle list, grouped by the undirected edge they lie on.
 

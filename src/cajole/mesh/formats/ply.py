@@ -12,6 +12,7 @@ from cajole.errors import FileError
 from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats.text import file_bytes
 from cajole.mesh.repair import repaired
+from cajole.mesh.topology import fans
 from cajole.mesh.tri import MeshTri
 
 _OLD_TYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4", "float": "f4"}
@@ -69,7 +70,7 @@ def read_ply(path: Path) -> MeshTri:
     polygons = lists.get("vertex_indices", lists.get("vertex_index"))
     if polygons is None:
         raise FileError(f"{path}: faces need a list 'vertex_indices', found {', '.join(lists) or 'none'}")
-    return repaired(np.column_stack([columns[axis] for axis in "xyz"]), _fans(path, polygons))
+    return repaired(np.column_stack([columns[axis] for axis in "xyz"]), _triangles(path, polygons))
 
 
 def write_ply(mesh: MeshTri, path: Path) -> None:
@@ -234,15 +235,9 @@ def _whole(path: Path, values: np.ndarray | list[float]) -> Indices:
     return array.astype(np.int64)
 
 
-def _fans(path: Path, polygons: list[Indices]) -> Indices:
+def _triangles(path: Path, polygons: list[Indices]) -> Indices:
     short = next((i for i, ring in enumerate(polygons) if len(ring) < 3), None)
     if short is not None or not polygons:
         what = "holds no face" if short is None else f"face {short} has {len(polygons[short])} vertices"
         raise FileError(f"{path}: {what}; a face needs at least three")
-    sizes = np.array([len(ring) for ring in polygons])
-    parts = []
-    for size in np.unique(sizes):
-        rings = np.array([ring for ring in polygons if len(ring) == size])
-        fans = [rings[:, [0, i, i + 1]] for i in range(1, size - 1)]
-        parts.append(np.stack(fans, axis=1).reshape(-1, 3))
-    return np.concatenate(parts)
+    return fans(np.array([len(ring) for ring in polygons]), np.concatenate(polygons))
