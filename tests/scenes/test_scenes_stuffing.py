@@ -7,11 +7,12 @@ import pytest
 
 from cajole.errors import Cancelled, InputError, SolveError
 from cajole.mesh import MeshTet, box_tets
+from cajole.mesh.tet import signed_volumes
 from cajole.scenes import Sculptor, tetrahedralise
 from cajole.scenes import kernels_improve as ki
 from cajole.scenes import kernels_tets as kt
 from cajole.scenes.improving import margins, mean_ratios, on_surface
-from cajole.scenes.lattice import lattice, stuff, volumes
+from cajole.scenes.lattice import lattice, stuff
 from cajole.scenes.repair import face_components, largest_component, mended, misoriented
 
 
@@ -77,7 +78,7 @@ def test_thin_parts_survive_claim():
 def test_lattice_identity():
     """Twelve congruent tets a cube that fill their inner cells exactly."""
     grid = lattice(np.array([[0.0] * 3, [1.0] * 3]), 0.25, (0.0, 0.0, 0.0), None)
-    v = np.abs(volumes(grid.nodes, grid.tets))
+    v = np.abs(signed_volumes(grid.nodes, grid.tets))
     assert v == pytest.approx(0.25**3 / 12)
 
 
@@ -85,7 +86,7 @@ def test_stuffed_before_improvement_identity():
     """Snapping keeps every tet positive in the order of the unmoved lattice, and every cut on the surface."""
     shape = _creature()
     vertices, tets = largest_component(*stuff(shape, 0.18, (0.0, 0.0, 0.0), (0.35, 0.45), None))
-    assert volumes(vertices, tets).min() > 0
+    assert signed_volumes(vertices, tets).min() > 0
     assert np.abs(shape.distance(vertices[on_surface(tets, len(vertices))])).max() < 1e-7
 
 
@@ -134,7 +135,7 @@ def test_improvement_never_inverts_identity():
     spacing = np.full(len(vertices), 0.2)
     ki.improve(vertices, tets, starts, members, surface, spacing, *shape.table, 1e-5, 5, 4.0)
     after = mean_ratios(vertices, tets)
-    assert volumes(vertices, tets).min() > 0
+    assert signed_volumes(vertices, tets).min() > 0
     assert (after**-4).sum() < (before**-4).sum()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels_improve, kernels_tets
-from cajole.scenes.lattice import TET_EDGES, volumes
+from cajole.scenes.lattice import TET_EDGES
 from cajole.scenes.repair import TET_FACES
 from cajole.scenes.sdf import STEP, Floats, Ints, Shape
 
@@ -60,4 +61,4 @@ def margins(x: Floats, tets: Ints, low: float, high: float) -> Floats:
 def mean_ratios(vertices: Floats, tets: Ints) -> Floats:
     """Shape (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
     edges = vertices[tets[:, TET_EDGES[:, 0]]] - vertices[tets[:, TET_EDGES[:, 1]]]
-    return 12 * np.cbrt(3 * volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))
+    return 12 * np.cbrt(3 * signed_volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))

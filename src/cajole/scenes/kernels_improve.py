@@ -1,8 +1,5 @@
 """Compiled loops that improve the shapes of tets: descent of star energies, and a hunt for bad angles."""
 
-# compiled: numba types these when they are first called
-# mypy: allow-untyped-defs, no-check-untyped-defs
-
 from __future__ import annotations
 
 import math

@@ -1,8 +1,5 @@
 """Compiled distances to the primitives of a shape table, each from its own slice of parameters."""
 
-# compiled: numba types these when they are first called
-# mypy: allow-untyped-defs, no-check-untyped-defs
-
 from __future__ import annotations
 
 import math

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels, kernels_tets
 from cajole.scenes.sdf import Floats, Grade, Ints, Shape
 
@@ -75,16 +76,10 @@ def compacted(vertices: Floats, tets: Ints) -> tuple[Floats, Ints]:
 
 def oriented(vertices: Floats, tets: Ints) -> Ints:
     """Tets with their last two vertices swapped where the volume is negative."""
-    flip = volumes(vertices, tets) < 0
+    flip = signed_volumes(vertices, tets) < 0
     out = tets.copy()
     out[flip] = out[flip][:, [0, 1, 3, 2]]
     return out
-
-
-def volumes(vertices: Floats, tets: Ints) -> Floats:
-    """Signed volume (m,) of each tet [m³]."""
-    a, b, c, d = (vertices[tets[:, i]] for i in range(4))
-    return np.einsum("ij,ij->i", b - a, np.cross(c - a, d - a)) / 6
 
 
 def _grid(counts: Ints) -> Floats:

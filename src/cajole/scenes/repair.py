@@ -7,8 +7,9 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from cajole.errors import SolveError
+from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels_tets
-from cajole.scenes.lattice import compacted, volumes
+from cajole.scenes.lattice import compacted
 from cajole.scenes.sdf import Floats, Ints
 
 # the face opposite each vertex, turned outward for a positive tet
@@ -64,7 +65,7 @@ def mended(vertices: Floats, tets: Ints) -> tuple[Floats, Ints, int, int]:
 
 
 def _mend(vertices: Floats, tets: Ints, kind: Ints, starts: Ints, members: Ints) -> tuple[Floats, Ints, int, int]:
-    size = volumes(vertices, tets)
+    size = signed_volumes(vertices, tets)
     tets, touched = tets.copy(), np.zeros(len(tets), dtype=bool)
     added: list[Floats] = []
     doomed: set[int] = set()

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from cajole.checks import count, positive
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTet
+from cajole.mesh.tet import signed_volumes
 from cajole.progress import Progress, report
 from cajole.scenes.improving import improved, mean_ratios
-from cajole.scenes.lattice import stuff, volumes
+from cajole.scenes.lattice import stuff
 from cajole.scenes.repair import largest_component, mended, misoriented
 from cajole.scenes.sdf import Floats, Grade, Ints, Shape, sampled
 
@@ -165,7 +166,7 @@ def _attempt(shape: Shape, place: Place, clamp: float, grade: Grade | None, targ
 
 
 def _require_sound(vertices: Floats, tets: Ints) -> None:
-    folded = int((volumes(vertices, tets) <= 0).sum())
+    folded = int((signed_volumes(vertices, tets) <= 0).sum())
     if folded:
         raise SolveError(f"{folded} tets were folded by snapping")
     twisted = misoriented(tets)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cajole.direct.editing import laplacian_kernels as kernels
+from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.direct.editing.laplacian import Laplacian
 from cajole.mesh import box_tets
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from cajole.direct.editing.warp import WARPS, Warp
+from cajole.direct.editing.warp import FORMS, Warp
 from cajole.errors import MeshError
 from cajole.mesh import MeshTri, grid_triangles
 
@@ -45,7 +45,7 @@ def test_bend_claim(turn: tuple[float, float, float]) -> None:
     assert ends[0] @ ends[-1] < -0.9
 
 
-@pytest.mark.parametrize("form", WARPS)
+@pytest.mark.parametrize("form", FORMS)
 def test_rigid_agreement(form: str) -> None:
     """Composition: turning the input turns the answer, whatever the turn."""
     mesh = sheet()

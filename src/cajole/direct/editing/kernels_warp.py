@@ -86,10 +86,22 @@ def _factors(work, at):
 
 
 @njit(cache=True)
-def _less(x, y, z, s, c):
-    """exp(ω) - I, exactly nothing for no turn."""
+def _less(work, at):
+    """exp(ω) - I, exactly nothing for no turn; ω and its factors in the rows from `at` on."""
+    x, y, z = work[at], work[at + LANES], work[at + 2 * LANES]
+    s, c = work[at + 3 * LANES], work[at + 4 * LANES]
     xx, yy, zz, xy, xz, yz = c * x * x, c * y * y, c * z * z, c * x * y, c * x * z, c * y * z
     return -yy - zz, xy - s * z, xz + s * y, xy + s * z, -xx - zz, yz - s * x, xz - s * y, yz + s * x, -xx - yy
+
+
+@njit(cache=True, fastmath=FAST)
+def _strain(work, i):
+    """ε = sym A of lane i, as 00 01 02 11 12 22."""
+    at = A0 + i
+    return (
+        work[at], 0.5 * (work[at + LANES] + work[at + 3 * LANES]), 0.5 * (work[at + 2 * LANES] + work[at + 6 * LANES]),
+        work[at + 4 * LANES], 0.5 * (work[at + 5 * LANES] + work[at + 7 * LANES]), work[at + 8 * LANES],
+    )  # fmt: skip
 
 
 @njit(cache=True, fastmath=FAST)
@@ -106,16 +118,10 @@ def _composed(frame, work):
         work[NOW + 2 * LANES + i] = 0.5 * (work[A0 + 3 * LANES + i] - work[A0 + LANES + i])
     _factors(work, NOW)
     for i in range(LANES):
-        e00, e11, e22 = work[A0 + i], work[A0 + 4 * LANES + i], work[A0 + 8 * LANES + i]
-        e01 = 0.5 * (work[A0 + LANES + i] + work[A0 + 3 * LANES + i])
-        e02 = 0.5 * (work[A0 + 2 * LANES + i] + work[A0 + 6 * LANES + i])
-        e12 = 0.5 * (work[A0 + 5 * LANES + i] + work[A0 + 7 * LANES + i])
+        e00, e01, e02, e11, e12, e22 = _strain(work, i)
         t00, t01, t02 = frame[9 * LANES + i] + e00, frame[10 * LANES + i] + e01, frame[11 * LANES + i] + e02
         t11, t12, t22 = frame[12 * LANES + i] + e11, frame[13 * LANES + i] + e12, frame[14 * LANES + i] + e22
-        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(
-            work[NOW + i], work[NOW + LANES + i], work[NOW + 2 * LANES + i], work[NOW + 3 * LANES + i],
-            work[NOW + 4 * LANES + i],
-        )  # fmt: skip
+        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(work, NOW + i)
         m00, m01, m02 = (
             _dot(r0, r1, r2, t00, t01, t02) + e00, _dot(r0, r1, r2, t01, t11, t12) + e01,
             _dot(r0, r1, r2, t02, t12, t22) + e02,
@@ -147,20 +153,11 @@ def _added(frame, work):
     _factors(work, BASE)
     _factors(work, NOW)
     for i in range(LANES):
-        e00, e11, e22 = work[A0 + i], work[A0 + 4 * LANES + i], work[A0 + 8 * LANES + i]
-        e01 = 0.5 * (work[A0 + LANES + i] + work[A0 + 3 * LANES + i])
-        e02 = 0.5 * (work[A0 + 2 * LANES + i] + work[A0 + 6 * LANES + i])
-        e12 = 0.5 * (work[A0 + 5 * LANES + i] + work[A0 + 7 * LANES + i])
+        e00, e01, e02, e11, e12, e22 = _strain(work, i)
         t00, t01, t02 = frame[3 * LANES + i] + e00, frame[4 * LANES + i] + e01, frame[5 * LANES + i] + e02
         t11, t12, t22 = frame[6 * LANES + i] + e11, frame[7 * LANES + i] + e12, frame[8 * LANES + i] + e22
-        q0, q1, q2, q3, q4, q5, q6, q7, q8 = _less(
-            work[BASE + i], work[BASE + LANES + i], work[BASE + 2 * LANES + i], work[BASE + 3 * LANES + i],
-            work[BASE + 4 * LANES + i],
-        )  # fmt: skip
-        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(
-            work[NOW + i], work[NOW + LANES + i], work[NOW + 2 * LANES + i], work[NOW + 3 * LANES + i],
-            work[NOW + 4 * LANES + i],
-        )  # fmt: skip
+        q0, q1, q2, q3, q4, q5, q6, q7, q8 = _less(work, BASE + i)
+        r0, r1, r2, r3, r4, r5, r6, r7, r8 = _less(work, NOW + i)
         r0, r1, r2, r3, r4, r5, r6, r7, r8 = (
             r0 - q0, r1 - q1, r2 - q2, r3 - q3, r4 - q4, r5 - q5, r6 - q6, r7 - q7, r8 - q8
         )  # fmt: skip

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from cajole.direct.editing import laplacian_kernels as kernels
+from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.errors import SolveError
 from cajole.linalg.superlu import nested_dissection
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.direct.editing import kernels_laplacian
 from cajole.direct.editing import kernels_warp as kernels
-from cajole.direct.editing import laplacian_kernels
 from cajole.direct.editing.warp_frames import split_frame
 from cajole.direct.editing.warp_kept import Kept
 from cajole.direct.editing.warp_poisson import Poisson
@@ -96,7 +96,7 @@ class Warp:
         single: in single precision, half the memory; no change is still exactly no change.
         """
         x = checks.real_array(positions, "positions (m)", self.vertices.shape)
-        laplacian_kernels.gathered(x, self._poisson.order, self._p)
+        kernels_laplacian.gathered(x, self._poisson.order, self._p)
         blocks = np.empty((len(self._shapes), self._rows * kernels.LANES), dtype=np.float32 if single else np.float64)
         split_frame(self._shapes, self._corners, self._rest, self._additive, self._p, blocks)
         checks.finite_result(blocks, "the deformation of a frame")
@@ -111,7 +111,7 @@ class Warp:
             raise InputError("kept was made by another warp; make it with the one that is to keep it")
         self._poisson.solve(self._x[: len(order)], self._p[: len(order)], kept)
         out = np.zeros(self.vertices.shape)
-        laplacian_kernels.scattered(self._x, order, out)
+        kernels_laplacian.scattered(self._x, order, out)
         out[self._lone] = p[self._lone]
         return checks.finite_result(out, "the warped change")
 
@@ -177,7 +177,7 @@ class Warp:
         if frame.blocks.shape != (len(self._shapes), self._rows * kernels.LANES):
             raise InputError("frame was made by another warp; make it with the one that is to change it")
         p = checks.real_array(change, "change (m)", self.vertices.shape)
-        laplacian_kernels.gathered(p, self._poisson.order, self._p)
+        kernels_laplacian.gathered(p, self._poisson.order, self._p)
         return p
 
     def _moving(self, vertices: Index) -> Index:

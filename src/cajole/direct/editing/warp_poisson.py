@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct.editing import laplacian_kernels as kernels
+from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.direct.editing.laplacian import Laplacian, Mask
 from cajole.direct.editing.warp_kept import Kept, gram, with_factors
 from cajole.linalg.threads import blas_threads

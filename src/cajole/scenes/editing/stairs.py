@@ -56,7 +56,7 @@ class StairsScene(EditScene):
 
     def depth(self, positions: Floats) -> float:
         """How far the surface (n, 3) is inside the stairs [m]; negative when it is clear of them."""
-        outer = self.animation.mesh.surface_vertices  # type: ignore[union-attr]
+        outer = self.animation.mesh.surface_vertices
         return float(-ClosestPoints(self.stairs).signed(positions[outer]).min())
 
 
