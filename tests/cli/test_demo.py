@@ -9,7 +9,7 @@ import pytest
 
 from cajole.cli.gallery import command, files, items, pool
 from cajole.cli.gallery.page import page
-from cajole.cli.saving import glb_options
+from cajole.animation.glb_size import glb_options
 from cajole.errors import SolveError
 from cajole.scenes import scene_names
 from cajole.scenes.editing import edit_scene_names

@@ -8,6 +8,7 @@ from typing import Any
 
 from cajole.animation import Animation
 from cajole.animation.files import FORMATS, format_to
+from cajole.animation.glb_size import LARGEST_GLB, glb_options
 from cajole.animation.objs import require_replaceable
 from cajole.errors import FileError
 from cajole.pictures import picture
@@ -15,11 +16,6 @@ from cajole.pictures.loops import LOOPS, STILLS
 from cajole.pictures.shot import loop_size
 from cajole.progress import Progress
 from cajole.storage import require_place
-
-# a GLB file is for looking at, and viewers open this many bytes without a pause
-LARGEST_GLB = 30_000_000
-# with fewer keys, straight lines between them begin to show; then normals are given up instead
-FEWEST_KEYS = 24
 
 
 def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
@@ -48,11 +44,3 @@ def save(animation: Animation, path: Path, *, camera: Mapping[str, Any], progres
         return
     options = glb_options(animation, LARGEST_GLB) if path.suffix.lower() == ".glb" else {}
     animation.write(path, progress=progress, **options)
-
-
-def glb_options(animation: Animation, largest: int) -> dict[str, Any]:
-    """As many keys as about `largest` bytes allow, with normals where there is room for them."""
-    n = animation.n if animation.skin is None else len(animation.skin.mesh.vertices)
-    with_normals, without = (max(largest // (n * size) - 2, 1) for size in (24, 12))
-    normals = with_normals >= min(FEWEST_KEYS, animation.frames)
-    return {"normals": normals, "max_targets": int(with_normals if normals else without)}

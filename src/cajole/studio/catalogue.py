@@ -73,7 +73,7 @@ class Catalogue:
         """`Catalogue` of the page."""
         return {
             "scenes": [self._scene(card) for card in CARDS],
-            "recent": [recent(record) for record in self._shelf.recent()],
+            "recent": [recent(record, self._shelf.was_cut_off(record.id)) for record in self._shelf.recent()],
             "formats": {"read": _plain([*MOTIONS, *MESHES, ".cajole"]), "write": _plain(MOTIONS)},
             "version": cajole.__version__,
         }
@@ -130,7 +130,7 @@ class Catalogue:
         }
 
 
-def recent(record: Record) -> dict[str, Any]:
+def recent(record: Record, recovered: bool) -> dict[str, Any]:
     """`RecentProject` of the page; its picture is that of the scene it came from."""
     scene, mode = record.source.get("scene"), record.source.get("mode")
     return {
@@ -140,7 +140,7 @@ def recent(record: Record) -> dict[str, Any]:
         "text": record.text,
         "when": record.when,
         "picture": None if scene is None else f"/pictures/{mode}-{scene}.webp",
-        "recovered": False,
+        "recovered": recovered,
     }
 
 

@@ -119,6 +119,7 @@ class Connection:
                 self._hub.leave(self._project)
             self._leave()
         elif name == "takeover":
+            self._present().let_go()
             self._present().tabs.give_seat(self._pipe)
         elif name == "ack":
             self._pipe.acknowledge(take.integer(message, "seq", 0, 2**53 - 1))
@@ -172,6 +173,8 @@ class Connection:
     def _leave(self) -> None:
         project, self._project = self._project, None
         if project is not None:
+            if project.tabs.may_change(self._pipe):
+                project.let_go()
             project.tabs.remove(self._pipe)
         self._pipe.forget()
 

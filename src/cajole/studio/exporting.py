@@ -9,9 +9,10 @@ from typing import Any
 
 from cajole.animation import Animation
 from cajole.animation.files import FORMATS
+from cajole.animation.glb_size import LARGEST_GLB, glb_options
 from cajole.direct import save_edit
 from cajole.errors import InputError
-from cajole.progress import Progress, report
+from cajole.progress import Progress, portion, report
 from cajole.storage import atomic_path
 from cajole.studio.content import Content
 from cajole.studio.modes.base import Mode
@@ -32,7 +33,7 @@ def motion_of(content: Content) -> Animation:
     return found if found.skin is not None or content.skin is None else replace(found, skin=content.skin)
 
 
-def result_of(mode: Mode, progress: Progress) -> Animation:
+def result_of(mode: Mode, progress: Progress | None) -> Animation:
     """The motion that a mode shows as its result. Raises InputError where it has none."""
     if hasattr(mode, "animation"):
         made: Animation = mode.animation(progress)
@@ -65,8 +66,9 @@ def export(
         save_edit(editor, path)
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        animation = replace(result_of(mode, progress), name=name)
-        animation.write(path, progress=progress)
+        animation = replace(result_of(mode, portion(progress, 0.0, 0.5)), name=name)
+        options = glb_options(animation, LARGEST_GLB) if suffix == "glb" else {}
+        animation.write(path, progress=portion(progress, 0.5, 1.0), **options)
     report(progress, 1.0, "written")
     return number, _one_file(folder, file_name(name))
 

@@ -78,7 +78,7 @@ class Hub:
         """A built-in scene for a verb."""
         title = self.catalogue.title(name, mode)
         record = Record(new_id(), title, mode, {"scene": name, "mode": mode})
-        start = Start(record, self._opener(record), ready=lambda content: self.catalogue.was_opened(name, mode))
+        start = Start(record, self._opener(record), ready=lambda: self.catalogue.was_opened(name, mode))
         return self._started(start)
 
     def open_path(self, path: Path, mode: str | None = None) -> Project:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cajole.errors import FileError
 from cajole.storage import READ_ERRORS, atomic_path
-from cajole.studio.shelf import DOCUMENT, FILE, LARGEST_DOCUMENT, Record, Shelf, new_id, read_record
+from cajole.studio.shelf import DOCUMENT, FILE, LARGEST_DOCUMENT, OPEN, Record, Shelf, new_id, read_record
 
 # what a file may unpack to [bytes], and of how many members
 LARGEST, MOST_FILES = 4_000_000_000, 200
@@ -24,7 +24,7 @@ def pack(shelf: Shelf, project: str, path: str | os.PathLike[str]) -> None:
         raise FileError("the project was not kept yet; change something first")
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for file in sorted(place.iterdir()):
-            if FILE.fullmatch(file.name) and file.is_file():
+            if FILE.fullmatch(file.name) and file.is_file() and file.name != OPEN:
                 archive.write(file, file.name)
 
 

@@ -5,26 +5,27 @@ All of it happens on the solver's thread, but for the methods that say otherwise
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.errors import CajoleError, Cancelled, FileError, InputError
+from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import Progress
 from cajole.studio import take
+from cajole.studio.answering import Clerk
 from cajole.studio.content import Content
 from cajole.studio.exporting import RESULT_FORMATS, WHAT, export, handed
-from cajole.studio.handing import keep_motion, with_motion
 from cajole.studio.jobs import Jobs
+from cajole.studio.keeping import Keeper, summary
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.opening import embodied
 from cajole.studio.pipe import Pipe
-from cajole.studio.protocol import MODES, STREAM_KINDS, Kind, encoded, failure, id_of, packed, single
+from cajole.studio.protocol import MODES, STREAM_KINDS, Kind, encoded, failure, packed, single
 from cajole.studio.shelf import Record, Shelf
 from cajole.studio.solver import Letter, Reply, Solver
 from cajole.studio.tabs import Tabs
@@ -40,13 +41,13 @@ class Start:
     """How a project begins: what it was kept as, and what opens what it was made of.
 
     kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
-    open, with its content.
+    open.
     """
 
     record: Record
     content: Callable[[Progress], Content]
     kept: bool = False
-    ready: Callable[[Content], None] | None = None
+    ready: Callable[[], None] | None = None
 
 
 class Project:
@@ -56,20 +57,21 @@ class Project:
         self.id = start.record.id
         self.tabs = Tabs()
         self.jobs = Jobs(self.say, self._meanwhile)
-        self._start, self._shelf, self._record = start, shelf, start.record
-        self._base: Content | None = None
+        self._start, self._shelf, self._keeper = start, shelf, Keeper(shelf, start.record)
         self._content: Content | None = None
         self._mode: Mode | None = None
         self._rev, self._frame = 1, start.record.frame
         self._is_told = self._is_shown = self._is_saved = True
         self._failed: BaseException | None = None
+        self._known: dict[str, Any] | None = None
+        self._clerk = Clerk(self._done, self._save, self.jobs)
         self._solver = Solver(self, self.id)
 
     # --- from any thread
 
     @property
     def name(self) -> str:
-        return self._record.name
+        return self._keeper.record.name
 
     def start(self) -> None:
         """Open it."""
@@ -88,6 +90,13 @@ class Project:
         """A tab wants frames, or has room for them."""
         self._solver.wake()
 
+    def let_go(self) -> None:
+        """The tab that changed things is gone: what it had in its hand goes back."""
+        held = self._clerk.held()
+        if held is not None:
+            with contextlib.suppress(InputError):  # too many wait: the next gesture puts it back
+                self.post(held, lambda answer: None)
+
     def close(self, *, patience: float | None = None) -> bool:
         """Cancel what is under way, keep what was done, and end the thread; whether it ended in time."""
         self.jobs.cancel()
@@ -99,10 +108,11 @@ class Project:
         """A message to every tab; from any thread."""
         self.tabs.say(message)
 
-    def show(self, positions: Array, *, frame: int) -> None:
-        """What the first view shows from now on."""
-        rounded = single(positions)
-        self.tabs.show(lambda seq: packed(Kind.NOW, rounded, seq=seq, frame=frame, rev=self._rev))
+    def show(self, positions: Array, *, frame: int, ghost: Array | None = None) -> None:
+        """What the first view shows from now on, and perhaps what is seen beside it."""
+        parts = [single(part) for part in (positions, ghost) if part is not None]
+        extra = len(parts) - 1
+        self.tabs.show(lambda seq: packed(Kind.NOW, *parts, seq=seq, frame=frame, rev=self._rev, extra=extra))
         self._is_shown = True
         if frame != self._frame:
             self._frame, self._is_told = frame, False
@@ -111,14 +121,17 @@ class Project:
         """Something was done: the tabs are told, and it is kept."""
         self._rev += 1 if motion else 0
         self._is_told = self._is_saved = False
+        self._known = None
 
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet."""
         self._rev += 1
 
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
-        """A progress callback for long work."""
-        return self.jobs.begin(title, stoppable=stoppable)
+        """A progress callback for long work; whoever asked for it is answered now, and hears of the job from now on."""
+        progress = self.jobs.begin(title, stoppable=stoppable)
+        self._clerk.answer_early()
+        return progress
 
     def worked(self) -> None:
         """The work is done."""
@@ -139,44 +152,33 @@ class Project:
 
     def begin(self) -> None:
         """Open what the project starts from; where that fails, tabs are told why."""
-        record = self._record
+        wanted = self._keeper.record.mode
         try:
-            self._base = self._start.content(self.working(f"Opening {self.name}"))
+            self._keeper.opened = self._start.content(self.working(f"Opening {self.name}"))
             self.worked()
-            mode = first_possible(self._content_of(record.mode), record.mode)
-            self._enter(mode, self._content_of(mode), record.modes.get(mode))
+            mode = first_possible(self._keeper.content(wanted), wanted)
+            self._enter(mode, self._keeper.content(mode), self._keeper.record.modes.get(mode))
             if self._start.ready is not None:
-                self._start.ready(self._base)
+                self._start.ready()
         except BaseException as error:
             self._fail(error)
         self._is_saved = self._failed is not None or not self._start.kept
 
     def handle(self, letter: Letter) -> None:
-        """Do what a message says; what was done is kept before it is answered."""
-        try:
-            answer = dict(self._done(letter.message) or {})
-            self.jobs.end("done")
-        except Cancelled as error:
-            self.jobs.end_with(error)
-            answer = {"cancelled": True}
-        except Exception as error:
-            self.jobs.end_with(error)
-            if not isinstance(error, CajoleError):
-                LOG.exception("%s failed", letter.message.get("do"))
-            answer = failure(error, id_of(letter.message))
-        self._save()
-        letter.reply(answer)
+        self._known = None
+        self._clerk.handle(letter)
 
     def tell(self) -> None:
         """Send the first view where it shows another frame, and the state where it has changed."""
         if self._mode is None:
             return
         if not self._is_shown:
+            self._known = None
             self.show(self._mode.now(self._frame), frame=self._frame)
+        self._save()
         if not self._is_told:
             self._is_told = True
             self.say(self._state(self._mode))
-        self._save()
 
     def serve(self) -> bool:
         """Make one frame that a tab waits for; whether there was one."""
@@ -204,11 +206,13 @@ class Project:
 
     def tick(self) -> None:
         if self._mode is not None:
+            self._known = None
             self._mode.tick()
 
     def end(self) -> None:
         """Keep what was done, and let the mode go."""
         self._save()
+        self._keeper.close()
         if self._mode is not None:
             self._mode.close()
 
@@ -230,22 +234,21 @@ class Project:
         self._is_shown = self._is_told = False
 
     def _rename(self, message: Mapping[str, Any], mode: Mode) -> None:
-        self._record = replace(self._record, name=take.text(message, "name"))
+        self._keeper.rename(take.text(message, "name"))
         self._introduce()
         self.changed(None, motion=False)
 
     def _switch(self, message: Mapping[str, Any], mode: Mode) -> None:
         wanted = take.one_of(message, "mode", MODES)
-        self._remember()
-        saved, given = self._record.modes.get(wanted), dict(self._record.given)
+        self._remember(mode)
         if take.flag(message, "hand", False):
-            content, saved = handed(mode), None
+            content = handed(mode)
             require_possible(content, wanted)
-            given[wanted] = keep_motion(self._shelf, self.id, content)
+            motion = self._keeper.motion(content)
+            self._enter(wanted, content, None)
+            self._keeper.hand(wanted, motion)
         else:
-            content = self._content_of(wanted)
-        self._enter(wanted, content, saved)
-        self._record = replace(self._record, given=given)
+            self._enter(wanted, self._keeper.content(wanted), self._keeper.record.modes.get(wanted))
         mode.close()
         self.changed(None)
 
@@ -269,7 +272,7 @@ class Project:
         """Go to a mode; the present one stays where this fails."""
         content = embodied(content, name)
         mode = make_mode(name, self, content, saved)
-        self._mode, self._content, self._record = mode, content, replace(self._record, mode=name)
+        self._mode, self._content = mode, content
         self._frame, self._rev = min(self._frame, mode.frames - 1), self._rev + 1
         self._introduce()
 
@@ -280,14 +283,9 @@ class Project:
             self.tabs.open([encoded(message), *meshes(self._content)])
         self._is_shown = self._is_told = False
 
-    def _content_of(self, mode: str) -> Content:
-        """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
-        if self._base is None:
-            raise InputError(f"{self.name} is not open")
-        given = self._record.given.get(mode)
-        return self._base if given is None else with_motion(self._base, self._shelf.place(self.id) / given)
-
     def _state(self, mode: Mode) -> dict[str, Any]:
+        if self._known is None:
+            self._known = mode.state()
         return {
             "is": "state",
             "rev": self._rev,
@@ -296,16 +294,11 @@ class Project:
             "frames": mode.frames,
             "fps": mode.fps,
             "unsaved": not self._is_saved,
-            **mode.state(),
+            **self._known,
         }
 
-    def _remember(self) -> None:
-        """Have the record say what the mode would need to go on."""
-        if self._mode is None:
-            return
-        modes = {**self._record.modes, self._mode.name: self._mode.saved()}
-        said = summary(self._mode.state())
-        self._record = replace(self._record, modes=modes, frame=self._frame, text=said, when=time.time())
+    def _remember(self, mode: Mode) -> None:
+        self._keeper.remember(mode.name, mode.saved(), self._frame, summary(self._state(mode)))
 
     def _save(self) -> None:
         """Keep what was done since the last time; where that fails the author is told, and it is tried again later."""
@@ -313,11 +306,10 @@ class Project:
             return
         self._is_saved = True
         try:
-            self._remember()
-            self._shelf.save(self._record)
+            self._remember(self._mode)
+            self._keeper.save()
         except FileError as error:
-            said = failure(error)
-            self.say({"is": "notice", "tone": "err", "title": "Not saved", "text": f"{said['text']}"})
+            self.say({"is": "notice", "tone": "err", "title": "Not saved", "text": failure(error)["text"]})
 
     def _fail(self, error: BaseException) -> None:
         self.jobs.end_with(error)
@@ -325,10 +317,3 @@ class Project:
         if not isinstance(error, CajoleError):
             LOG.error("%s could not be opened", self.name, exc_info=error)
         self.say(failure(error))
-
-
-def summary(state: Mapping[str, Any]) -> str:
-    """A project in two words, as a list shows it: "3 drags"."""
-    lanes = state.get("lanes") or [{"name": "", "markers": []}]
-    count, name = len(lanes[0]["markers"]), str(lanes[0]["name"]).lower()
-    return f"{count} {name if count != 1 else name.removesuffix('s')}" if count else ""

@@ -7,6 +7,7 @@ the last committed step is there.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from cajole.storage import atomic_path, content_hash, read_arrays
 from cajole.studio.modes.base import Saved
 from cajole.studio.protocol import MODES
 
+OPEN = "open.pid"
 FORMAT, VERSION = "cajole studio project", 1
 DOCUMENT = "project.json"
 # what a document may weigh [bytes]: drags and dials are words and numbers, motions are in files beside it
@@ -123,6 +125,23 @@ class Shelf:
             except (FileError, KeyError, TypeError, ValueError):
                 continue
         return sorted(found, key=lambda record: -record.when)[:most]
+
+    def mark(self, project: str) -> None:
+        """The project is open here; without `unmark` it was not closed, but cut off."""
+        with contextlib.suppress(OSError):
+            (self.place(project) / OPEN).write_text(str(os.getpid()), encoding="ascii")
+
+    def unmark(self, project: str) -> None:
+        """The project was closed."""
+        (self.place(project) / OPEN).unlink(missing_ok=True)
+
+    def was_cut_off(self, project: str) -> bool:
+        """Whether the studio that had the project open is gone without having closed it."""
+        try:
+            owner = int((self.place(project) / OPEN).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return False
+        return owner != os.getpid() and not _is_running(owner)
 
     def sweep(self) -> None:
         """Remove uploads and exports that nobody fetched within a day."""
@@ -222,6 +241,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be kept in a project")
 
 
-def renamed(record: Record, project: str) -> Record:
-    """The same under another id, as of a file that was opened."""
-    return replace(record, id=project)
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of someone else, or of a system that does not tell
+        return True
+    return True

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cajole.animation.glb_size import glb_options
 from cajole.cli.gallery.items import ITEMS, DemoItem
-from cajole.cli.saving import glb_options
 from cajole.pictures import picture
 from cajole.progress import Progress, portion, report
 

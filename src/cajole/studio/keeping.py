@@ -1,0 +1,84 @@
+"""What is kept of an open project, and what its modes work on: what was opened, or what one mode gave to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cajole.animation import read_animation
+from cajole.errors import InputError
+from cajole.storage import content_hash
+from cajole.studio.content import Content, EditPlan
+from cajole.studio.exporting import motion_of
+from cajole.studio.modes.base import Saved
+from cajole.studio.shelf import Record, Shelf
+
+
+class Keeper:
+    """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here."""
+
+    def __init__(self, shelf: Shelf, record: Record):
+        self._shelf, self.record = shelf, record
+        self.opened: Content | None = None
+
+    def content(self, mode: str) -> Content:
+        """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
+        if self.opened is None:
+            raise InputError(f"{self.record.name} is not open yet; wait until it is")
+        given = self.record.given.get(mode)
+        return self.opened if given is None else with_motion(self.opened, self._shelf.place(self.record.id) / given)
+
+    def motion(self, content: Content) -> str:
+        """Keep the motion of `content` beside the project; the name of its file. Raises FileError."""
+        return keep_motion(self._shelf.place(self.record.id), content).name
+
+    def hand(self, mode: str, motion: str) -> None:
+        """A mode works on that motion from now on."""
+        self.record = replace(self.record, given={**self.record.given, mode: motion})
+
+    def rename(self, name: str) -> None:
+        self.record = replace(self.record, name=name)
+
+    def remember(self, mode: str, saved: Saved, frame: int, text: str) -> None:
+        """The mode that is at work, and what it would need to go on."""
+        modes = {**self.record.modes, mode: saved}
+        self.record = replace(self.record, mode=mode, modes=modes, frame=frame, text=text, when=time.time())
+
+    def save(self) -> None:
+        """Keep the record. Raises FileError."""
+        self._shelf.save(self.record)
+        self._shelf.mark(self.record.id)
+
+    def close(self) -> None:
+        """The project was closed, and not cut off."""
+        self._shelf.unmark(self.record.id)
+
+
+def keep_motion(place: Path, content: Content) -> Path:
+    """Write the motion of `content` into a project's folder. Raises FileError."""
+    motion = motion_of(content)
+    digest = content_hash(np.ascontiguousarray(motion.positions), motion.fps, motion.mesh.content)
+    path = place / f"given-{digest}.npz"
+    if not path.is_file():
+        motion.write(path)
+    return path
+
+
+def with_motion(content: Content, path: Path) -> Content:
+    """The same body with the motion of a file. Raises FileError.
+
+    What the scene planned was for its own motion, and goes.
+    """
+    return replace(content, animation=read_animation(path), shot=None, steer=None, edit=EditPlan())
+
+
+def summary(state: Mapping[str, Any]) -> str:
+    """A project in two words, as a list shows it: "3 drags"."""
+    lanes = state.get("lanes") or [{"name": "", "markers": []}]
+    count, name = len(lanes[0]["markers"]), str(lanes[0]["name"]).lower()
+    return f"{count} {name if count != 1 else name.removesuffix('s')}" if count else ""
