@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { Costs, ceiling, cut } from "../src/plots/measure";
 import { Ring, SPAN } from "../src/plots/ring";
+import { whole, xOf } from "../src/timeline/scale";
 
 test("the last seven seconds are kept, against now", () => {
   const ring = new Ring();
@@ -47,4 +49,30 @@ test("nothing, and what is no number, is not drawn", () => {
   ring.add(Infinity, 0, 0, false);
   assert.ok(ring.empty);
   assert.deepEqual(ring.recent().times, []);
+});
+
+test("a scale is round and holds its curve", () => {
+  const wanted = [[0.21, 0.25], [0.25, 0.25], [0.251, 0.3], [0.9, 1], [1, 1], [13, 15], [0.001, 0.01], [0, 0.01]] as const;
+  for (const [most, scale] of wanted) assert.equal(ceiling([0, most, most / 2], 0.01), scale);
+  assert.equal(ceiling([], 0.4), 0.4);
+});
+
+test("plots show the frames that stand below them", () => {
+  const scale = whole(1300, 240);
+  const [from, to] = cut(scale, 996);
+  assert.ok(Math.abs(xOf(scale, from)) < 1e-9 && Math.abs(xOf(scale, to) - 996) < 1e-9);
+});
+
+test("costs are those of the newest optimisation, and none that a logarithm cannot show", () => {
+  const costs = new Costs();
+  const say = (job: string, iteration: number, cost: number): void => costs.add({ is: "iterate", job, iteration, cost, gradient: 1, seconds: 1 });
+  assert.ok(costs.shown().empty);
+  say("a", 0, 5);
+  say("b", 0, 3);
+  say("b", 1, 0);
+  say("b", 2, NaN);
+  say("b", 3, 0.1);
+  const { xs, ys, y, empty } = costs.shown();
+  assert.deepEqual([xs, ys, empty], [[0, 3], [3, 0.1], false]);
+  assert.ok(y[0] > 0 && y[0] < 0.1 && y[1] > 3);
 });

@@ -2,7 +2,7 @@
 
 import { percent } from "../core/format";
 import type { Tone } from "../core/types";
-import { ceiling } from "./frames";
+import { ceiling } from "./measure";
 import { SPAN, type Recent } from "./ring";
 import { row, type Row, type Shown } from "./row";
 

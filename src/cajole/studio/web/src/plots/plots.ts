@@ -6,21 +6,23 @@ import type { App, ModeName, Part } from "../core/types";
 import { present } from "../core/playing";
 import { onScale, sharedScale } from "../timeline/shared";
 import { xOf } from "../timeline/scale";
-import { Costs, costRow, forceRow, forceShown } from "./frames";
+import { costRow, forceRow, forceShown } from "./frames";
 import { RANGE, liveRow, liveShown } from "./live";
+import { Costs } from "./measure";
 import { Ring } from "./ring";
-import { AXIS, type Row } from "./row";
+import type { Row } from "./row";
 
-/** A mode's rows, and what brings them up to date. */
-interface Bench { rows: Row[]; strip: string; update(wide: number): void; cursors(wide: number): [number | null, number | null] }
+/** A mode's rows, of which those from `timed` on have the cursors; and what brings them up to date. */
+interface Bench { rows: Row[]; timed: number; strip: string; update(wide: number): void; cursors(wide: number): [number | null, number | null] }
 
 export function plots(app: App): Part & { dispose(): void } {
   const ring = new Ring();
   const costs = new Costs();
   const strip = h("span", { class: "plots-strip" });
   const lines = [h("div", { class: "plots-cursor plots-playhead" }), h("div", { class: "plots-cursor plots-edit" })];
+  const over = h("div", { class: "plots-over" }, lines);
   const rows = h("div", { class: "plots-rows" });
-  const element = h("section", { class: "plots", "aria-label": "Plots", hidden: true }, rows, strip, h("div", { class: "plots-over" }, lines));
+  const element = h("div", { class: "plots", hidden: true }, rows, strip, over);
   let curve: number[] | null = null;
   let mode: ModeName | null = null;
   let bench: Bench | null = null;
@@ -48,7 +50,7 @@ export function plots(app: App): Part & { dispose(): void } {
     bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
     fill(rows, bench.rows.map((each) => each.element));
     write(strip, bench.strip);
-    strip.style.height = `${AXIS}px`;
+    over.style.top = `${bench.rows.slice(0, bench.timed).reduce((high, each) => high + each.element.offsetHeight, 0)}px`;
   }
 
   function place(line: HTMLElement, x: number | null, wide: number): void {
@@ -103,6 +105,7 @@ function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
   const cost = app.state?.mode === "keyframe" ? costRow(costs) : null;
   return {
     rows: cost ? [cost, force] : [force],
+    timed: cost ? 1 : 0,
     strip: "frames",
     update: (wide) => {
       force.show(forceShown(app, wide, curve()));
@@ -124,6 +127,7 @@ function live(app: App, ring: Ring): Bench {
   const effort = liveRow("Effort", "added", true);
   return {
     rows: [error, effort],
+    timed: 0,
     strip: "seconds ago",
     update: () => {
       const recent = ring.recent();

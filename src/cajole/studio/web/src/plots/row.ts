@@ -77,13 +77,14 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
     width: 400,
     height: HIGH + (options.axis ? AXIS : 0),
     padding: [8, 0, options.axis ? 0 : 6, 0],
+    pxAlign: 0, // curves are smooth, not stairs of pixels
     legend: { show: false },
     cursor: { show: false },
     scales: {
       x: { time: false, range: () => shown().x },
       y: { distr: options.log ? 3 : 1, range: () => shown().y },
     },
-    series: [{}, { stroke: colour, width: 1.75, fill: () => `color-mix(in srgb, ${colour()} 24%, transparent)`, points: { show: false }, fillTo: (u) => u.scales["y"].min ?? 0 }],
+    series: [{}, { stroke: colour, width: 1.75, fill: () => `color-mix(in srgb, ${colour()} 24%, transparent)`, points: { show: false }, pxAlign: 0, fillTo: (u) => u.scales["y"].min ?? 0 }],
     axes: [
       {
         show: options.axis, size: AXIS, gap: 2, font, stroke: () => token("t3"), grid: { show: false }, ticks: { show: false },
@@ -101,12 +102,13 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
 /** Pushes as teal bands behind the curve. */
 function drawBands(plot: uPlot, bands: readonly [number, number][]): void {
   const { ctx, bbox } = plot;
+  const foot = plot.axes[0].show ? bbox.top + bbox.height : ctx.canvas.height;
   ctx.save();
   ctx.fillStyle = `color-mix(in srgb, ${token("world")} 20%, transparent)`;
   for (const [from, to] of bands) {
     const x0 = plot.valToPos(from, "x", true);
     const wide = Math.max(plot.valToPos(to, "x", true) - x0, 2 * devicePixelRatio);
-    ctx.fillRect(x0, 0, wide, bbox.top + bbox.height);
+    ctx.fillRect(x0, 0, wide, foot);
   }
   ctx.restore();
 }

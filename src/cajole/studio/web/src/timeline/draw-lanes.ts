@@ -1,7 +1,7 @@
 /** Draws lanes: what was asked as markers with their reach, spans as bars, force as a filled curve. */
 
 import { token } from "../core/theme";
-import type { Marker } from "../core/types";
+import type { Marker, ModeName } from "../core/types";
 import { keysOf, type Item, type Row } from "./arrange";
 import { fitted, labelRoom } from "./merge";
 import { keyOf, type Model } from "./model";
@@ -9,26 +9,39 @@ import { box, faded, font, hairline, half, swatch, toned, type Brush } from "./p
 import { clamp, frameAt, xOf } from "./scale";
 import { trace } from "./shapes";
 
-const RADIUS = 5.5;
-const HALO = 9.5;
+const RADIUS = 6;
+const HALO = 10;
+const SEVERAL = 8.5; // the radius of several drawn as one: a number is in it
 const BAR = 9;
 const REACH = 14;
 
-export function drawRow(ctx: Brush, model: Model, row: Row): void {
+/** What lies under the cursors: curves, reaches and bars. */
+export function drawGround(ctx: Brush, model: Model, row: Row): void {
   hairline(ctx, 0, half(row.y + row.height) - 1, model.scale.width, half(row.y + row.height) - 1, token("line"));
   if (row.lane.curve?.length) drawCurve(ctx, model, row);
   for (const item of row.items) drawReach(ctx, model, row, item);
   const bars = row.items.filter((item) => item.end !== null);
   for (const item of bars) drawBar(ctx, model, row, item, item.end ?? item.x);
+}
+
+/** What lies over them: markers and their names. */
+export function drawMarkers(ctx: Brush, model: Model, row: Row): void {
   drawLabels(ctx, model, row);
   for (const item of row.items) if (item.end === null) drawMarker(ctx, model, row, item);
   if (model.held?.copy) drawCopies(ctx, model, row);
-  if (row.lane.add && !row.lane.markers.length && !row.lane.curve) drawInvitation(ctx, model, row);
+  if (!row.lane.markers.length && !row.lane.curve) drawInvitation(ctx, model, row);
 }
 
-/** An empty lane that takes something shows one dotted marker at the cursor's frame, which says what belongs here. */
+/** What fills the first lane of a mode, while it is empty. */
+const INVITATIONS: Partial<Record<ModeName, string>> = {
+  edit: "Click a point of the body, then drag it.",
+  keyframe: "Pull the body into a pose, then press K.",
+  steer: "Press on the body and drag.",
+};
+
+/** An empty lane shows one dotted marker at the cursor's frame, and says what brings one. */
 function drawInvitation(ctx: Brush, model: Model, row: Row): void {
-  const x = xOf(model.scale, model.frame);
+  const x = xOf(model.scale, model.cursors.edit ?? model.cursors.play);
   const y = row.y + row.height / 2;
   ctx.setLineDash([2, 2.5]);
   ctx.lineWidth = 1.25;
@@ -38,7 +51,11 @@ function drawInvitation(ctx: Brush, model: Model, row: Row): void {
   ctx.setLineDash([]);
   ctx.fillStyle = token("t3");
   ctx.font = font();
-  ctx.fillText(row.lane.add ?? "", x + 14, y + 0.5);
+  const text = INVITATIONS[model.state?.mode ?? "edit"] ?? "";
+  const left = x + 14 + ctx.measureText(text).width < model.scale.width;
+  ctx.textAlign = left ? "left" : "right";
+  ctx.fillText(text, x + (left ? 14 : -14), y + 0.5);
+  ctx.textAlign = "left";
 }
 
 /** How far a marker works in time: a bar that fades to both sides. */
@@ -92,7 +109,8 @@ function drawLabels(ctx: Brush, model: Model, row: Row): void {
   ctx.fillStyle = token("t2");
   items.forEach((item, i) => {
     if (item.x < -200 || item.x > model.scale.width) return;
-    const text = item.markers.length > 1 ? `${item.markers.length}` : item.markers[0].text;
+    if (item.markers.length > 1) return;
+    const { text } = item.markers[0];
     ctx.fillText(fitted(text, room[i], (words) => ctx.measureText(words).width), item.x + 14, row.y + row.height / 2 + 0.5);
   });
 }
@@ -104,9 +122,9 @@ function drawMarker(ctx: Brush, model: Model, row: Row, item: Item): void {
   const colour = swatch(row.lane.tone);
   if (on || keys.includes(model.hover ?? "")) halo(ctx, row, item.x, y, faded(colour, 0.35));
   const hollow = item.markers.every((marker) => marker.hollow);
-  // Several in one: a second shape looks out from behind the first.
-  if (item.markers.length > 1) shape(ctx, row, item.x + 3, y, faded(colour, 0.5), false, token("bg1"));
-  shape(ctx, row, item.x, y, colour, hollow, on ? token("thumb") : token("bg1"), on);
+  const several = item.markers.length > 1;
+  shape(ctx, row, item.x, y, colour, hollow && !several, on, several ? SEVERAL : RADIUS);
+  if (several) count(ctx, model, item.markers.length, item.x, y);
   if (item.markers.some((marker) => marker.warn)) ring(ctx, item.x, y, token("warn"), [3, 2.5]);
   if (keys.includes(model.focus ?? "")) ring(ctx, item.x, y, token("asked"), []);
 }
@@ -117,8 +135,16 @@ function halo(ctx: Brush, row: Row, x: number, y: number, colour: string): void 
   ctx.fill();
 }
 
-function shape(ctx: Brush, row: Row, x: number, y: number, colour: string, hollow: boolean, rim: string, on = false): void {
-  trace(ctx, row.lane.shape, x, y, RADIUS);
+function count(ctx: Brush, model: Model, several: number, x: number, y: number): void {
+  ctx.font = font(700);
+  ctx.fillStyle = token(model.app.ui.theme === "dark" ? "bg0" : "t1"); // dark on the swatch, in both
+  ctx.textAlign = "center";
+  ctx.fillText(several > 99 ? "…" : String(several), x, y + 0.5);
+  ctx.textAlign = "left";
+}
+
+function shape(ctx: Brush, row: Row, x: number, y: number, colour: string, hollow: boolean, on: boolean, radius = RADIUS): void {
+  trace(ctx, row.lane.shape, x, y, radius);
   ctx.fillStyle = hollow ? token("bg1") : colour;
   ctx.fill();
   if (hollow) {
@@ -126,9 +152,9 @@ function shape(ctx: Brush, row: Row, x: number, y: number, colour: string, hollo
     ctx.lineWidth = 1.75;
     ctx.stroke();
     if (!on) return;
-    trace(ctx, row.lane.shape, x, y, RADIUS + 1.5);
+    trace(ctx, row.lane.shape, x, y, radius + 1.5);
   }
-  ctx.strokeStyle = rim;
+  ctx.strokeStyle = token(on ? "thumb" : "bg1");
   ctx.lineWidth = on ? 1.75 : 1;
   ctx.stroke();
 }
@@ -148,7 +174,7 @@ function drawCopies(ctx: Brush, model: Model, row: Row): void {
   const copied = (marker: Marker): number | undefined => model.held?.frames.get(keyOf(row.lane.id, marker.id));
   for (const marker of row.lane.markers) {
     const frame = copied(marker);
-    if (frame !== undefined) shape(ctx, row, xOf(model.scale, frame), row.y + row.height / 2, swatch(row.lane.tone), Boolean(marker.hollow), token("thumb"), true);
+    if (frame !== undefined) shape(ctx, row, xOf(model.scale, frame), row.y + row.height / 2, swatch(row.lane.tone), Boolean(marker.hollow), true);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { token } from "../core/theme";
 import { rows, thumb } from "./arrange";
-import { drawRow } from "./draw-lanes";
+import { drawGround, drawMarkers } from "./draw-lanes";
 import { FOOT, RULER, type Model } from "./model";
 import { box, faded, font, hairline, half, type Brush } from "./paint";
 import { isPart, label, steps, ticks, xOf } from "./scale";
@@ -21,13 +21,16 @@ export function draw(ctx: Brush, model: Model): void {
   ctx.beginPath();
   ctx.rect(0, RULER, scale.width, height - RULER);
   ctx.clip();
-  for (const row of rows(model)) drawRow(ctx, model, row);
+  const all = rows(model);
+  for (const row of all) drawGround(ctx, model, row);
+  for (const { x, line } of flagsOf(model)) hairline(ctx, x, RULER, x, height, line, 1.5);
+  for (const row of all) drawMarkers(ctx, model, row);
   drawWindow(ctx, model);
   ctx.restore();
   drawRuler(ctx, model);
   drawLoop(ctx, model);
   if (model.held?.line != null) drawSnapLine(ctx, model, model.held.line);
-  drawCursors(ctx, model);
+  drawFlags(ctx, model);
   if (model.band) drawBand(ctx, model.band);
   if (isPart(scale)) drawOverview(ctx, model);
 }
@@ -109,10 +112,10 @@ function flagsOf(model: Model): Flag[] {
   return edit === null ? [white] : [white, flag(edit, token("asked-fill"), token("on-fill"), token("asked-fill"))];
 }
 
-function drawCursors(ctx: Brush, model: Model): void {
+function drawFlags(ctx: Brush, model: Model): void {
   for (const { x, wide, text, fill, ink, line } of flagsOf(model)) {
     if (x < -wide || x > model.scale.width + wide) continue;
-    hairline(ctx, x, RULER - 8, x, model.height, line, 1.5);
+    hairline(ctx, x, RULER - 8, x, RULER, line, 1.5);
     box(ctx, x - wide / 2, 2.5, wide, FLAG, 4, fill);
     ctx.fillStyle = fill;
     ctx.beginPath();

@@ -2,9 +2,10 @@
 
 import { fill, h, write } from "../core/dom";
 import type { Lane, Part, Ui } from "../core/types";
+import { openMenu } from "../ui/menu";
 import { keyed } from "../ui/parts/common";
 import { select, selecting } from "./actions";
-import { laneMenu, showMenu } from "./menu";
+import { laneMenu } from "./menu";
 import { keyOf, type Model } from "./model";
 import { shapeIcon } from "./shapes";
 
@@ -49,7 +50,8 @@ function name(model: Model, id: string): Name {
   });
   element.addEventListener("contextmenu", (event) => {
     event.preventDefault();
-    showMenu(laneMenu(model, id), event.clientX, event.clientY);
+    const entries = laneMenu(model, id);
+    if (entries.length) openMenu({ x: event.clientX, y: event.clientY }, entries, "Lane");
   });
   let look = "";
   return {

@@ -45,11 +45,11 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
     const drawn = snapping !== (event.ctrlKey || event.metaKey);
     const { by, to } = snapped(before, frameAt(model.scale, x) - grabbed, model.range, drawn ? near : [], model.scale.step);
     const next = before.map((frame) => frame + by);
-    if (!alt && next.some((frame, i) => frame !== frames[i])) {
-      model.app.stream("marker.move", { ...ofFirst(some, next), final: false });
-      told = true;
-    }
-    put(next, to);
+    const differs = next.some((frame, i) => frame !== frames[i]);
+    put(next, to); // first: from now on what the server says of these lanes waits
+    if (alt || !differs) return;
+    told = true;
+    model.app.stream("marker.move", { ...ofFirst(some, next), final: false });
   };
   const done = (): void => {
     model.app.hint(null);

@@ -5,8 +5,8 @@ import type { Tone } from "../core/types";
 
 export const font = (weight = 400): string => `${weight} 11px ${token("font")}`;
 
-/** A colour at a part of its strength. */
-export const faded = (colour: string, part: number): string => `color-mix(in srgb, ${colour} ${Math.round(100 * part)}%, transparent)`;
+/** A colour at a part of its strength; never quite nothing, for a gradient to "transparent" runs through grey. */
+export const faded = (colour: string, part: number): string => `color-mix(in srgb, ${colour} ${Math.max(100 * part, 0.5)}%, transparent)`;
 
 /** The colour of a tone; quiet things are grey. */
 export const toned = (tone: Tone): string => token(tone === "quiet" ? "t3" : tone);

@@ -8,7 +8,7 @@ export type Shape = Lane["shape"];
 
 /** Corners of a shape of "radius" 1, null for a disc. */
 const CORNERS: Partial<Record<Shape, [number, number][]>> = {
-  diamond: [[0, -1.12], [1.12, 0], [0, 1.12], [-1.12, 0]],
+  diamond: [[0, -1.2], [1.2, 0], [0, 1.2], [-1.2, 0]],
   triangle: [[-0.85, -1], [1.15, 0], [-0.85, 1]],
 };
 
@@ -25,7 +25,7 @@ export function trace(ctx: Brush, shape: Shape, x: number, y: number, radius: nu
 export function shapeIcon(shape: Shape): SVGElement {
   const corners = CORNERS[shape];
   const mark = corners
-    ? s("polygon", { points: corners.map(([dx, dy]) => `${6 + 4.8 * dx},${6 + 4.8 * dy}`).join(" ") })
+    ? s("polygon", { points: corners.map(([dx, dy]) => `${6 + 4.6 * dx},${6 + 4.6 * dy}`).join(" ") })
     : shape === "disc" ? s("circle", { cx: 6, cy: 6, r: 4.5 }) : s("rect", { x: 1.5, y: 1.5, width: 9, height: 9, rx: 2 });
   return s("svg", { class: "timeline-shape", viewBox: "0 0 12 12", width: 12, height: 12, fill: "currentColor", "aria-hidden": "true" }, mark);
 }

@@ -3,14 +3,17 @@
 import "../style/timeline.css";
 import { provide } from "../core/commands";
 import { h } from "../core/dom";
+import "../core/hook";
+import { keep, recall } from "../core/store";
 import type { App, Part } from "../core/types";
+import { openMenu } from "../ui/menu";
 import { nudge, release } from "./actions";
 import { grips, rows } from "./arrange";
 import { draw } from "./draw";
 import { Tip, renaming } from "./floating";
 import { gestures, under } from "./gestures";
 import { gutter } from "./gutter";
-import { markerMenu, rulerMenu, showMenu } from "./menu";
+import { markerMenu, rulerMenu } from "./menu";
 import { mirror } from "./mirror";
 import { FOOT, LANE, Model, RULER, TRANSPORT, keyOf, type Pick } from "./model";
 import { resizer } from "./resize";
@@ -41,12 +44,13 @@ export function timeline(app: App): Timeline {
   const tip = new Tip(model);
   stage.append(tip.element, list.element);
   const body = h("div", { class: "timeline-body" }, names.element, stage);
-  let wanted: number | null = null; // the height that the author pulled it to [px]
+  let wanted = recalledHeight(); // the height that the author pulled it to [px]
   const edge = resizer(() => element.offsetHeight, pull, () => TRANSPORT + RULER + LEAST_LANES * LANE + FOOT);
-  const element = h("section", { class: "timeline", "aria-label": "Time line" }, edge.element, bar.element, body);
+  const element = h("div", { class: "timeline" }, edge.element, bar.element, body);
 
   function pull(height: number | null): void {
     wanted = height;
+    keep("timeline.height", height ?? undefined);
     model.redraw();
   }
 
@@ -83,12 +87,13 @@ export function timeline(app: App): Timeline {
     if (!model.state) return;
     const box = canvas.getBoundingClientRect();
     const { grip, ruler } = under(model, event.clientX - box.left, event.clientY - box.top);
-    if (ruler) return showMenu(rulerMenu(model, wholeFrame(model.scale, event.clientX - box.left)), event.clientX, event.clientY);
+    const at = { x: event.clientX, y: event.clientY };
+    if (ruler) return openMenu(at, rulerMenu(model, wholeFrame(model.scale, at.x - box.left)), "Ruler");
     if (!grip) return;
     const { lane } = grip.row;
     const hit = grip.item.markers.map((marker) => ({ lane, marker }));
     if (!hit.every(({ marker }) => model.isSelected(lane, marker))) model.select(hit.map(({ marker }) => keyOf(lane.id, marker.id)));
-    showMenu(markerMenu(model, model.selected, rename), event.clientX, event.clientY);
+    openMenu(at, markerMenu(model, model.selected, rename), "Marker");
   }
 
   const hands = gestures(canvas, model, (found) => tip.over(found));
@@ -96,15 +101,23 @@ export function timeline(app: App): Timeline {
   const size = new ResizeObserver(() => model.redraw());
   size.observe(stage);
   const ends = [...listen(model), ...commands(model), () => size.disconnect(), () => hands.dispose()];
+  const look = hook(model, canvas);
+  if (window.cajole) window.cajole.timeline = look;
   model.redraw();
   return {
     element,
-    hook: hook(model, canvas),
+    hook: look,
     dispose: () => {
       cancelAnimationFrame(due);
       for (const end of ends) end();
     },
   };
+}
+
+/** The height that was pulled on an earlier visit, null for none. */
+function recalledHeight(): number | null {
+  const height = recall<unknown>("timeline.height", null);
+  return typeof height === "number" && height >= TRANSPORT + RULER + LANE + FOOT ? height : null;
 }
 
 /** Everything that changes what is drawn; returns what ends it. */

@@ -88,8 +88,10 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
     element.classList.toggle("timeline-wrong", on);
     input.setAttribute("aria-invalid", String(on));
   };
+  const fitWidth = (): void => void (input.style.width = `${Math.max(input.value.length, 1) + 0.2}ch`);
   const put = (): void => {
     input.value = String(shown());
+    fitWidth();
     wrong(false);
   };
   const go = (): boolean => {
@@ -99,7 +101,10 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
     return frame !== null;
   };
   input.addEventListener("focus", () => input.select());
-  input.addEventListener("input", () => wrong(typedFrame(input.value, model.fps) === null));
+  input.addEventListener("input", () => {
+    fitWidth();
+    wrong(typedFrame(input.value, model.fps) === null);
+  });
   input.addEventListener("blur", () => {
     go();
     put();
@@ -121,7 +126,8 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
     update: () => {
       write(total, `/ ${model.last}`);
       if (document.activeElement !== input) put();
-      input.style.width = `${Math.max(String(model.last).length, 2) + 0.5}ch`;
+      // Room for the last frame, so that nothing moves while time runs.
+      element.style.minWidth = `calc(${2 * String(model.last).length + 3}ch + 24px)`;
     },
   };
 }
