@@ -52,21 +52,21 @@ function page(out) {
 /** The whole page, into `place`: made beside it, then put there at once, so that nobody finds half of it. */
 async function build(place) {
   const out = mkdtempSync(join(HERE, "node_modules", ".page-"));
-  const result = await esbuild.build({
-    ...common(),
-    entryPoints: { studio: "src/main.ts" },
-    outdir: out,
-    minify: true,
-    sourcemap: true,
-    sourcesContent: false,
-    legalComments: "none",
-    metafile: true,
-  });
-  writeFileSync(join(out, "THIRD-PARTY.txt"), notices(result.metafile));
-  finish(out);
-  chmodSync(out, 0o755);
-  rmSync(place, { recursive: true, force: true });
-  renameSync(out, place);
+  try {
+    writeFileSync(join(out, "THIRD-PARTY.txt"), notices(await bundle(out)));
+    finish(out);
+    chmodSync(out, 0o755);
+    rmSync(place, { recursive: true, force: true });
+    renameSync(out, place);
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+/** Script and styles, small; answers with what went into them. */
+async function bundle(outdir) {
+  const small = { minify: true, sourcemap: true, sourcesContent: false, legalComments: "none", metafile: true };
+  return (await esbuild.build({ ...common(), ...small, entryPoints: { studio: "src/main.ts" }, outdir })).metafile;
 }
 
 /** Builds again whenever a source changes. */
@@ -100,4 +100,7 @@ const at = words.indexOf("--out");
 const out = at >= 0 ? resolve(words[at + 1]) : join(HERE, "..", "static");
 if (words[0] === "test") process.exitCode = await test(words[1] ?? "");
 else if (words[0] === "watch") await watch(out);
-else await build(out);
+else await build(out).catch((failure) => {
+  if (!failure.errors) console.error(failure.message); // esbuild has told its own
+  process.exitCode = 1;
+});

@@ -3,6 +3,7 @@
 import { beginning, beginningOf, remember } from "./choices";
 import { provide, run } from "./commands";
 import { frames } from "./frames";
+import { sentence } from "./format";
 import { signal } from "./signal";
 import { onTheme, preferred, still, wear } from "./theme";
 import { recall } from "./store";
@@ -156,7 +157,7 @@ export class Studio implements App {
 /** A failure as a toast: what happened, then what to do. */
 function complaint(failure: WireError | Failure): Toast {
   const text = failure instanceof WireError ? failure.message : failure.text;
-  return { tone: "err", title: text, text: failure.remedy ?? "" };
+  return { tone: "err", title: sentence(text), text: sentence(failure.remedy ?? "") };
 }
 
 function same(one: unknown, other: unknown): boolean {

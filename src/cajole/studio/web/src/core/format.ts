@@ -80,6 +80,13 @@ export function count(amount: number, one: string, many = `${one}s`): string {
   return `${number(amount)} ${amount === 1 ? one : many}`;
 }
 
+/** With a capital at its head and a stop at its end. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (!trimmed) return "";
+  return trimmed[0]!.toUpperCase() + trimmed.slice(1) + (/[.!?…”]$/.test(trimmed) ? "" : ".");
+}
+
 const DAY = 86_400_000;
 
 /** When something was, as people say it. when: seconds since 1970. */

@@ -1,0 +1,94 @@
+/** First steps: three cards a mode, each gone once its step is done. */
+
+import { fill, h } from "../core/dom";
+import { provide } from "../core/commands";
+import { keep, recall } from "../core/store";
+import { perform, performable } from "./showing";
+import type { Studio } from "../core/app";
+import type { ModeName, Part, State } from "../core/types";
+
+interface Step {
+  title: string;
+  text: string;
+  done(now: State, then: State): boolean; // then: the state in which the card appeared
+  last?: true;
+}
+
+const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
+  edit: [
+    { title: "Drag the blue arrow", text: "The point goes where you put it. The frames before and after follow.", done: (now, then) => now.edit!.drags.length > then.edit!.drags.length },
+    { title: "Scrub the time line", text: "Yellow came in, clay is yours.", done: (now, then) => now.frame !== then.frame },
+    { title: "Watch the violet lane", text: "It is the force that your drags add. A drag further from its neighbours in time is gentler.", done: () => false, last: true },
+  ],
+  keyframe: [
+    { title: "Press on the body and pull", text: "It bends as it would under your hand.", done: (now) => now.keyframe!.loads.some((load) => load.kind === "pull") },
+    { title: "Capture this pose", text: "Press K: the pose becomes a key at the blue frame.", done: (now, then) => now.keyframe!.keys.length > then.keyframe!.keys.length },
+    { title: "Optimise", text: "Press Enter: the body moves through its keys with the least force.", done: (now) => now.keyframe!.optimising !== null || now.keyframe!.result !== null, last: true },
+  ],
+  steer: [
+    { title: "Push the body", text: "Press on it and drag. The controller brings it back.", done: (now, then) => now.steer!.pushes.length > then.steer!.pushes.length },
+    { title: "Switch control off and push again", text: "Press C, then push: nothing brings it back.", done: (now, then) => !now.steer!.control && now.steer!.pushes.length > then.steer!.pushes.length },
+    { title: "Compare the two curves", text: "Clay is how far it strays, violet the force it takes. C switches control on again.", done: (now) => now.steer!.control, last: true },
+  ],
+};
+
+/** The cards show again from now on. */
+export function forgetSteps(): void {
+  for (const mode of Object.keys(STEPS)) keep(`coach.${mode}`, undefined);
+}
+
+export function coach(app: Studio): Part {
+  const element = h("aside", { class: "coach", "aria-label": "First steps", hidden: true });
+  let mode: ModeName | null = null;
+  let at = 0;
+  let then: State | null = null;
+
+  const end = (): void => {
+    if (mode) keep(`coach.${mode}`, true);
+    mode = null;
+    element.hidden = true;
+  };
+  const show = (state: State): void => {
+    const steps = STEPS[state.mode]!;
+    const step = steps[at]!;
+    then = state;
+    element.hidden = false;
+    const main = step.last ? h("button", { type: "button", class: "p-button p-primary", onclick: end }, "Done") : showMe(app, at);
+    fill(element,
+      h("div", { class: "coach-head" }, h("span", { class: "coach-dots", "aria-hidden": "true" }, steps.map((_, dot) => h("i", { class: dot === at ? "on" : "" }))),
+        h("span", null, `${at + 1} of ${steps.length}`)),
+      h("h2", null, step.title), h("p", null, step.text),
+      h("div", { class: "coach-foot" }, main, step.last ? null : h("button", { type: "button", class: "p-button p-ghost", onclick: end }, "Skip tour")));
+  };
+  const begin = (state: State): void => {
+    mode = state.mode;
+    at = 0;
+    show(state);
+  };
+  app.onState.on((state) => {
+    if (state.mode !== mode) {
+      mode = null;
+      element.hidden = true;
+      if (STEPS[state.mode] && !recall(`coach.${state.mode}`, false) && app.ui.pilot) begin(state);
+      return;
+    }
+    const step = STEPS[mode]![at]!;
+    if (!step.done(state, then!)) return void (at === 0 && performable(app) !== !!element.querySelector(".show-me") && show(state));
+    at += 1;
+    if (at < STEPS[mode]!.length) show(state);
+    else end();
+  });
+  app.onProject.on((project) => project === null && (mode = null, element.hidden = true));
+  provide("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
+  return { element };
+}
+
+/** A button that truly does the first step of Edit and takes it back; none where nothing can be shown. */
+function showMe(app: Studio, at: number): HTMLElement | null {
+  if (at > 0 || !performable(app)) return null;
+  const button = h("button", { type: "button", class: "p-button p-primary show-me", onclick: () => {
+    button.disabled = true;
+    void perform(app).finally(() => (button.disabled = false));
+  } }, "Show me");
+  return button;
+}

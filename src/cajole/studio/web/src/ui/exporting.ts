@@ -1,0 +1,51 @@
+/** Files that leave the studio. */
+
+import { bytes } from "../core/format";
+import { provide } from "../core/commands";
+import { openMenu, type MenuEntry } from "./menu";
+import type { Studio } from "../core/app";
+import type { FileMade, Project } from "../core/types";
+
+const NAMES: Record<string, string> = {
+  npz: "NumPy archive", usd: "Universal Scene Description", usda: "USD, as text", usdc: "USD, packed", usdz: "USD in a zip",
+  glb: "glTF, binary", gltf: "glTF", pc2: "Point Cache 2", mdd: "Lightwave MDD", obj: "OBJ sequence", zip: "OBJ sequence",
+  abc: "Alembic", json: "JSON", cajole: "Cajole project", mp4: "Film", gif: "Animated GIF", webp: "Animated WebP", png: "Picture", jpg: "Picture",
+};
+const HEADS = { result: "Motion", edit: "Edit, to apply again", project: "Project" } as const;
+type What = keyof typeof HEADS;
+
+/** What can be exported, under its headings. */
+export function entries(app: Studio, formats: Project["formats"]): MenuEntry[] {
+  return (Object.keys(HEADS) as What[]).filter((what) => formats[what].length > 0).flatMap((what) => [
+    HEADS[what],
+    ...formats[what].map((format) => ({
+      text: NAMES[format] ?? format.toUpperCase(), detail: `.${format}`, icon: "download" as const, do: () => send(app, format, what),
+    })),
+  ]);
+}
+
+function send(app: Studio, format: string, what: What): void {
+  void app.ask("export", { format, what });
+}
+
+/** Offers the exports under a button, and fetches files once they are made. */
+export function exporting(app: Studio, button: HTMLElement): void {
+  provide("export", () => app.project && openMenu(button, entries(app, app.project.formats), "Export"));
+  provide("save", () => {
+    const format = app.project?.formats.project[0];
+    if (format) send(app, format, "project");
+  });
+  app.onFile.on((file) => {
+    fetchFile(file);
+    app.toast({ tone: "ok", title: `${file.name} is ready`, text: `${bytes(file.bytes)}, in the browser's downloads.`, actions: [{ text: "Fetch it again", do: () => fetchFile(file) }] });
+  });
+}
+
+function fetchFile({ url, name }: FileMade): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}

@@ -1,0 +1,62 @@
+/** Cards of the start page, one a scene. */
+
+import { attribute, fill, h } from "../core/dom";
+import { icon } from "../core/icons";
+import type { Studio } from "../core/app";
+import type { CatalogueScene, ModeName, Part } from "../core/types";
+
+const AGAIN = 4000; // ms until a picture that is still being made is asked for again
+const TRIES = 45;
+
+export interface Cards extends Part { show(scenes: readonly CatalogueScene[] | null): void }
+
+export function cards(app: Studio, verb: () => ModeName): Cards {
+  const element = h("div", { class: "cards" });
+  let opening: HTMLElement | null = null;
+  const open = (scene: CatalogueScene, card: HTMLElement): void => {
+    if (opening) return;
+    opening = card;
+    attribute(card, "aria-busy", "true");
+    app.ask("open", { scene: scene.name, mode: verb() }).catch(stop);
+  };
+  const stop = (): void => {
+    opening?.removeAttribute("aria-busy");
+    opening = null;
+  };
+  app.onJob.on((job) => job.state !== "running" && job.state !== "done" && stop());
+  app.onUi.on((change) => ("page" in change || "connection" in change) && stop());
+  return {
+    element,
+    show: (scenes) => {
+      const waiting = Array.from({ length: 6 }, () => h("div", { class: "card waiting", "aria-hidden": "true" }));
+      fill(element, scenes === null ? waiting : scenes.map((scene) => card(scene, open)));
+      if (scenes?.length === 0) fill(element, h("p", { class: "cards-none" }, "No scene of this kind. Drop a file of your own."));
+    },
+  };
+}
+
+function card(scene: CatalogueScene, open: (scene: CatalogueScene, card: HTMLElement) => void): HTMLElement {
+  const facts = [...scene.facts, ...(scene.ready ? [] : ["prepared when first opened"])];
+  const element = h("button", { type: "button", class: "card", "aria-label": `${scene.title}: ${scene.text}`, onclick: () => open(scene, element), data: { scene: scene.name } },
+    picture(scene.picture), h("span", { class: "card-body" },
+      h("b", null, scene.title), h("span", { class: "card-text" }, scene.text),
+      h("span", { class: "card-facts" }, facts.map((fact) => h("span", { class: "fact" }, fact)))),
+    h("span", { class: "card-open", "aria-hidden": "true" }, h("span", { class: "spinner" }), "Open"));
+  return element;
+}
+
+/** A picture that may still be in the making: its place stays, and it is asked for again while the page is looked at. */
+export function picture(url: string | null): HTMLElement {
+  const frame = h("span", { class: "picture" }, icon("camera", 20));
+  if (!url) return frame;
+  const image = h("img", { alt: "", loading: "lazy", decoding: "async", draggable: "false" });
+  let tries = 0;
+  image.addEventListener("load", () => frame.classList.add("there"));
+  image.addEventListener("error", () => {
+    if (++tries > TRIES) return;
+    setTimeout(() => image.isConnected && (image.src = `${url}?again=${tries}`), AGAIN);
+  });
+  image.src = url;
+  frame.append(image);
+  return frame;
+}

@@ -1,0 +1,111 @@
+/** The start page: what should the body do, and which body. */
+
+import "../style/start.css";
+import { attribute, fill, h, write } from "../core/dom";
+import { icon } from "../core/icons";
+import { titled } from "../core/commands";
+import { keep, recall } from "../core/store";
+import { cards } from "./start-cards";
+import { sidebar } from "./start-side";
+import { forgetSteps } from "./coach";
+import type { Studio } from "../core/app";
+import type { Catalogue, CatalogueScene, ModeName, Part } from "../core/types";
+
+const VERBS: readonly { mode: ModeName; text: string; coming?: true }[] = [
+  { mode: "edit", text: "Drag a finished animation where you want it" },
+  { mode: "keyframe", text: "Pose a body, get a motion through the poses" },
+  { mode: "steer", text: "Push a live body, watch it recover" },
+  { mode: "enrich", text: "Give a coarse motion fine folds", coming: true },
+  { mode: "reroute", text: "Lead points along new paths", coming: true },
+];
+const SCENES: Partial<Record<ModeName, string>> = { edit: "Scenes to edit", keyframe: "Bodies to pose", steer: "Bodies to steer" };
+const GROUPS = ["all", "creatures", "plants", "structures", "characters"] as const;
+type Shown = (typeof GROUPS)[number];
+
+export interface Start extends Part { readonly verb: ModeName }
+
+export function start(app: Studio): Start {
+  let verb = recall<ModeName>("verb", "edit");
+  if (VERBS.find((each) => each.mode === verb)?.coming) verb = "edit";
+  let group: Shown = "all";
+  let catalogue: Catalogue | null = null;
+
+  const side = sidebar(app);
+  const tiles = VERBS.map((each) => tile(each, () => choose(each.mode)));
+  const heading = h("h2", { class: "start-scenes" });
+  const chips = h("div", { class: "filter", role: "group", "aria-label": "Kinds of scenes" });
+  const grid = cards(app, () => verb);
+  const tour = h("button", { type: "button", class: "p-button tour", onclick: () => begin() }, icon("play"), "60-second tour");
+  const verbs = h("div", { class: "verbs", role: "radiogroup", "aria-label": "What to do" }, tiles);
+  const main = h("main", { class: "start-main", tabIndex: -1 },
+    h("div", { class: "start-inner" },
+      h("div", { class: "start-head" },
+        h("div", null, h("h1", null, "What should the body do?"), h("p", null, "Pick a verb, then a scene. Everything runs on this computer.")), tour),
+      verbs, h("div", { class: "start-bar" }, heading, chips), grid.element));
+  const element = h("div", { class: "start" }, side.element, main);
+
+  const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(verb));
+  const draw = (): void => {
+    VERBS.forEach(({ mode, coming }, at) => {
+      attribute(tiles[at]!, "aria-checked", mode === verb);
+      tiles[at]!.tabIndex = mode === verb ? 0 : -1;
+      if (coming) tiles[at]!.tabIndex = -1;
+    });
+    write(heading, SCENES[verb] ?? "");
+    const there = GROUPS.filter((each) => each === "all" || scenes().some((scene) => scene.group === each));
+    if (!there.includes(group)) group = "all";
+    fill(chips, there.length > 2 ? there.map((each) => chip(each, each === group, () => (group = each, draw()))) : null);
+    grid.show(catalogue && scenes().filter((scene) => group === "all" || scene.group === group));
+    tour.hidden = !catalogue?.scenes.some((scene) => scene.modes.includes("edit"));
+  };
+  const choose = (mode: ModeName): void => {
+    verb = mode;
+    keep("verb", mode);
+    draw();
+  };
+  const begin = (): void => {
+    const scene = catalogue?.scenes.find((each) => each.modes.includes("edit") && each.ready) ?? catalogue?.scenes.find((each) => each.modes.includes("edit"));
+    if (!scene) return;
+    forgetSteps();
+    void app.ask("open", { scene: scene.name, mode: "edit" });
+  };
+  verbs.addEventListener("keydown", (event) => arrows(event, tiles, (at) => choose(VERBS[at]!.mode)));
+
+  const load = async (): Promise<void> => {
+    const answer = await app.ask("catalogue", {}, { quiet: true });
+    catalogue = answer["catalogue"] as unknown as Catalogue;
+    side.show(catalogue);
+    draw();
+  };
+  const look = (): void => {
+    element.hidden = app.ui.page !== "start";
+    if (!element.hidden && app.ui.connection === "connected") load().catch(() => undefined);
+  };
+  app.onUi.on((change) => ("page" in change || "connection" in change) && look());
+  draw();
+  look();
+  return { element, get verb() { return verb; } };
+}
+
+function tile({ mode, text, coming }: (typeof VERBS)[number], choose: () => void): HTMLElement {
+  const why = coming ? "Coming: not in this version yet" : null;
+  return h("button",
+    { type: "button", class: "verb", role: "radio", "aria-disabled": coming ? "true" : null, "data-tip": why, onclick: () => coming || choose() },
+    h("span", { class: "verb-name" }, icon(mode), titled(mode), coming ? h("em", null, "coming") : null), h("span", { class: "verb-text" }, text));
+}
+
+function chip(name: Shown, on: boolean, choose: () => void): HTMLElement {
+  return h("button", { type: "button", class: "filter-chip", "aria-pressed": on, onclick: choose }, name[0]!.toUpperCase() + name.slice(1));
+}
+
+/** Arrows move through the verbs that can be chosen. */
+function arrows(event: KeyboardEvent, tiles: readonly HTMLElement[], choose: (at: number) => void): void {
+  const way = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!way) return;
+  event.preventDefault();
+  const able = tiles.filter((each) => each.getAttribute("aria-disabled") !== "true");
+  const now = able.indexOf(document.activeElement as HTMLElement);
+  const next = able[(now + way + able.length) % able.length]!;
+  next.focus();
+  choose(tiles.indexOf(next));
+}

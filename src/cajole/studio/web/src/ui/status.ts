@@ -1,0 +1,80 @@
+/** The status bar: what the hand can do now, and how things stand. */
+
+import { fill, h, write } from "../core/dom";
+import { keyOf } from "../core/commands";
+import { milliseconds, number } from "../core/format";
+import type { Studio } from "../core/app";
+import type { ModeName, Part, State, Ui } from "../core/types";
+
+export type Hints = readonly (readonly [string, string])[];
+
+const BY_TOOL: Partial<Record<Ui["tool"], Hints>> = {
+  move: [["Drag", "a point or its arrows"], ["X", ""], ["Y", ""], ["Z", "lock axis"], ["0–9", "type a value"], ["Esc", "cancel"]],
+  marquee: [["Drag", "around points"], ["⇧", "add"], ["Alt", "through the body"]],
+  pin: [["Click", "hold a point where it is"], ["Esc", "clear selection"]],
+  measure: [["Drag", "from point to point"]],
+  pull: [["Drag", "pull"], ["⇧ Drag", "add to stack"], ["P", "pin"], ["K", "capture key"], ["⏎", "optimise"]],
+  push: [["Drag", "on the body to push"], ["C", "control on or off"], ["R", "repeat push"], ["Space", "pause"]],
+  impulse: [["Drag", "and let go to kick"], ["C", "control on or off"], ["R", "repeat push"], ["Space", "pause"]],
+};
+const LOOKING: Hints = [["Click", "select"], ["Drag", "orbit"], ["Right drag", "pan"], ["Wheel", "zoom"]];
+
+/** What the hand can do with a tool. */
+export function hintsOf(tool: Ui["tool"]): Hints {
+  return BY_TOOL[tool] ?? LOOKING;
+}
+
+const WORDS = { connecting: "Connecting", connected: "Connected", lost: "Reconnecting", refused: "Refused" } as const;
+
+export function status(app: Studio): Part {
+  const hints = h("div", { class: "hints" });
+  const facts = h("div", { class: "facts" });
+  const vertices = h("span", { class: "fact-vertices" });
+  const solve = h("span");
+  const fps = h("span");
+  const link = h("span", { class: "link-state", role: "status" }, h("i"), h("span"));
+  facts.append(vertices, solve, fps, link);
+  const element = h("footer", { class: "status" }, hints, facts);
+  let special: Hints | null = null;
+
+  const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool));
+  const connection = (): void => {
+    link.dataset["at"] = app.ui.connection;
+    write(link.lastElementChild!, WORDS[app.ui.connection]);
+  };
+  app.onHint.on((next) => (special = next, hint()));
+  app.onUi.on((change) => ("tool" in change && hint(), "connection" in change && connection()));
+  app.onProject.on((project) => write(vertices, project ? `${number(project.vertices)} vertices` : ""));
+  app.onState.on((state) => measure(solve, state));
+  app.onMoved.on(({ ms }) => write(solve, `solve ${milliseconds(ms)}`));
+  app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
+  app.onIterate.on((step) => write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`));
+  rate(app, (value) => write(fps, value > 0 ? `${number(value)} fps` : ""));
+  hint();
+  connection();
+  return { element };
+}
+
+let shownFor: ModeName | null = null;
+
+/** A mode's number says nothing in another. */
+function measure(solve: HTMLElement, { mode, keyframe }: State): void {
+  if (mode !== shownFor) write(solve, keyframe ? `${number(keyframe.detail)} modes` : "");
+  shownFor = mode;
+}
+
+function show(holder: HTMLElement, hints: Hints): void {
+  fill(holder, hints.map(([key, text]) => h("span", { class: text ? "hint" : "hint joined" }, h("kbd", null, keyOf(key) ?? key), text)));
+}
+
+/** Frames drawn a second, told twice a second while something moves and not at all while nothing does. */
+function rate(app: Studio, tell: (fps: number) => void): void {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const look = (): void => tell(window.cajole?.view?.fps ?? 0);
+  app.onUi.on((change) => {
+    if (!("playing" in change)) return;
+    clearInterval(timer);
+    if (change.playing) timer = setInterval(look, 500);
+    else look();
+  });
+}

@@ -1,0 +1,125 @@
+/** The strip at the foot of the view: how long work goes, and the ways to end it. */
+
+import { attribute, fill, h, s, write } from "../core/dom";
+import { icon } from "../core/icons";
+import type { Iterate, Job, Part } from "../core/types";
+import type { Studio } from "../core/app";
+
+const PATIENCE = 700; // ms before the strip shows: short work needs none
+const STALLED = 10_000; // ms without a word
+const WIDTH = 170; // of the curve's drawing
+const HEIGHT = 32;
+
+export function strip(app: Studio): Part {
+  const title = h("b");
+  const share = h("span", { class: "strip-share" });
+  const bar = h("div", { class: "strip-bar" }, h("i"));
+  const text = h("p", { class: "strip-text" });
+  const curve = s("svg", { class: "strip-curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const actions = h("div", { class: "strip-actions" });
+  const element = h("section", { class: "strip", "aria-label": "Work in hand", hidden: true },
+    h("div", { class: "strip-words" }, h("div", { class: "strip-head" }, title, share), bar, text), curve, actions);
+  const live = h("div", { class: "hidden-text", "aria-live": "polite" });
+  let job: Job | null = null;
+  let costs: number[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stall: ReturnType<typeof setTimeout> | undefined;
+  let said = -1;
+
+  const hide = (): void => {
+    clearTimeout(timer);
+    clearTimeout(stall);
+    element.hidden = true;
+    document.documentElement.style.removeProperty("--foot");
+    job = null;
+  };
+  const show = (): void => {
+    element.hidden = false;
+    document.documentElement.style.setProperty("--foot", "72px");
+  };
+  const begin = (next: Job): void => {
+    costs = [];
+    said = -1;
+    curve.replaceChildren();
+    fill(actions, buttons(app, next));
+    clearTimeout(timer);
+    timer = setTimeout(show, PATIENCE);
+  };
+  const draw = (next: Job): void => {
+    element.classList.toggle("failed", next.state === "failed");
+    element.classList.remove("stalled");
+    write(title, next.title);
+    write(share, next.fraction === null ? "" : `${Math.round(100 * next.fraction)} %`);
+    write(text, next.state === "failed" ? [next.reason, next.remedy].filter(Boolean).join(" ") : next.text);
+    bar.classList.toggle("unknown", next.fraction === null);
+    (bar.firstElementChild as HTMLElement).style.width = next.fraction === null ? "" : `${100 * next.fraction}%`;
+    attribute(curve, "hidden", costs.length < 2);
+    const tenth = Math.floor(10 * (next.fraction ?? 0));
+    if (tenth !== said) write(live, `${next.title} ${next.fraction === null ? "" : `${10 * tenth} percent`}`);
+    said = tenth;
+  };
+  const watch = (): void => {
+    clearTimeout(stall);
+    stall = setTimeout(() => {
+      element.classList.add("stalled");
+      write(text, "No progress for 10 seconds.");
+      if (app.state?.keyframe) actions.prepend(relax(app));
+    }, STALLED);
+  };
+
+  app.onJob.on((next) => {
+    if (next.state === "running") {
+      if (job?.job !== next.job) begin(next);
+      job = next;
+      draw(next);
+      watch();
+    } else if (job?.job === next.job || next.state === "failed") {
+      hide();
+      if (next.state !== "failed") return;
+      draw(next);
+      fill(actions, dismiss(hide));
+      show();
+    }
+  });
+  app.onIterate.on((step) => {
+    if (step.job !== job?.job) return;
+    costs = [...costs, step.cost];
+    curve.removeAttribute("hidden");
+    fill(curve, sketch(costs));
+    write(text, steps(step));
+  });
+  app.onUi.on((change) => change.connection && change.connection !== "connected" && hide());
+  element.append(live);
+  return { element };
+}
+
+function buttons(app: Studio, job: Job): HTMLElement[] {
+  const cancel = h("button", { type: "button", class: "p-icon p-icon-28", "aria-label": "Cancel", "data-tip": "Cancel", onclick: () => void app.ask("cancel", { job: job.job }) }, icon("x"));
+  const stop = h("button", { type: "button", class: "p-button", onclick: () => void app.ask("stop", { job: job.job }) }, "Stop, keep best");
+  return job.stoppable ? [stop, cancel] : [cancel];
+}
+
+function dismiss(hide: () => void): HTMLElement {
+  return h("button", { type: "button", class: "p-button", onclick: hide }, "Dismiss");
+}
+
+function relax(app: Studio): HTMLElement {
+  const effort = app.state!.keyframe!.effort;
+  return h("button", { type: "button", class: "p-button", onclick: () => void app.ask("dials", { effort: 10 * effort }) }, "Relax effort ×10");
+}
+
+function steps({ iteration, seconds }: Iterate): string {
+  return `step ${iteration} · ${seconds.toFixed(1)} s`;
+}
+
+/** The cost so far, on a logarithmic scale, newest at the right with a dot. */
+export function sketch(costs: readonly number[]): SVGElement[] {
+  const logs = costs.map((cost) => Math.log10(Math.max(cost, 1e-30)));
+  const low = Math.min(...logs);
+  const span = Math.max(...logs) - low || 1;
+  const x = (at: number): number => 4 + ((WIDTH - 8) * at) / Math.max(8, costs.length - 1);
+  const y = (log: number): number => HEIGHT - 4 - ((HEIGHT - 8) * (log - low)) / span;
+  const points = logs.map((log, at) => `${x(at).toFixed(1)},${y(log).toFixed(1)}`).join(" ");
+  const lines = [2, HEIGHT / 2, HEIGHT - 2].map((at) => s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: "strip-rule" }));
+  return [...lines, s("polyline", { points, class: "strip-line" }), s("circle", { cx: x(logs.length - 1), cy: y(logs.at(-1)!), r: 3, class: "strip-dot" })];
+}

@@ -1,0 +1,56 @@
+/** Toasts: what happened, in the corner, for a while. */
+
+import { h } from "../core/dom";
+import { icon } from "../core/icons";
+import type { Studio, Toast } from "../core/app";
+import type { Part } from "../core/types";
+
+const MOST = 3;
+const STAY = { ok: 5000, warn: 10_000, err: Infinity }; // ms
+const ICONS = { ok: "check", warn: "warn", err: "warn" } as const;
+
+export function toasts(app: Studio): Part {
+  const element = h("div", { class: "toasts" });
+  app.onToast.on((toast) => {
+    for (const old of [...element.children]) if ((old as HTMLElement).dataset["title"] === toast.title) old.remove();
+    element.append(make(app, toast));
+    while (element.children.length > MOST) element.firstElementChild!.remove();
+  });
+  return { element };
+}
+
+function make(app: Studio, toast: Toast): HTMLElement {
+  const close = (): void => leave(card);
+  const actions = [...(toast.actions ?? []), ...served(app, toast)];
+  const words = h("div", { class: "toast-words" }, h("b", null, toast.title), toast.text ? h("p", null, toast.text) : null);
+  const buttons = actions.map((action) => h("button", { type: "button", class: "link", onclick: () => (close(), action.do()) }, action.text));
+  if (toast.tone === "err" || actions.length > 0) words.append(h("div", { class: "toast-actions" }, buttons, dismiss(toast, close)));
+  const card = h("div", { class: `toast ${toast.tone}`, role: toast.tone === "err" ? "alert" : "status", data: { title: toast.title } },
+    icon(ICONS[toast.tone]), words);
+  expire(card, STAY[toast.tone]);
+  return card;
+}
+
+function dismiss(toast: Toast, close: () => void): HTMLElement | null {
+  return toast.tone === "err" ? h("button", { type: "button", class: "link quiet", onclick: close }, "Dismiss") : null;
+}
+
+/** The action of a server's notice sends its message back. */
+function served(app: Studio, toast: Toast): { text: string; do(): void }[] {
+  if (!toast.action) return [];
+  const { do: what, ...values } = toast.action.message as { do: string };
+  return [{ text: toast.action.text, do: () => void app.ask(what, values) }];
+}
+
+/** Goes after its time, which stands still while the pointer is on it. */
+function expire(card: HTMLElement, stay: number): void {
+  if (!Number.isFinite(stay)) return;
+  let timer = setTimeout(() => leave(card), stay);
+  card.addEventListener("pointerenter", () => clearTimeout(timer));
+  card.addEventListener("pointerleave", () => (timer = setTimeout(() => leave(card), stay / 2)));
+}
+
+function leave(card: HTMLElement): void {
+  card.classList.add("leaving");
+  setTimeout(() => card.remove(), 120);
+}
