@@ -101,7 +101,7 @@ function motionPart(app: App) {
     choices: [{ value: "fixed", text: "Fixed", tip: "The last frames stay as they came in" }, { value: "free", text: "Free", tip: "The last frames go along" }],
   });
   const reach = slider({
-    name: "Reach in time", value: 1, usual: 1, scale: log(0.1, 10), text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`, plain: (value) => value.toPrecision(3),
+    name: "Reach in time", value: 1, usual: 1, scale: log(1 / 30, 30), text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`, plain: (value) => value.toPrecision(3),
     tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
     onInput: say,
     onChange: say,

@@ -54,7 +54,7 @@ export function pointPart(app: App): PointPart {
       seen.drag = state.edit?.drags.find((drag) => drag.node === seen.point?.node && drag.frame === state.frame) ?? null;
       if (seen.point === null) whole.note("");
       else if (many > 1) whole.note(`${many} points`);
-      else whole.note(seen.point.name, ` · vertex ${number(seen.point.node)}`);
+      else whole.note(seen.point.name, seen.point.name.startsWith("vertex") ? "" : ` · vertex ${number(seen.point.node)}`);
       none.show(seen.point === null);
       body.hidden = seen.point === null;
       release.show(seen.drag !== null);

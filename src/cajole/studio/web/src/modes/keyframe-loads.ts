@@ -108,10 +108,15 @@ function nodesOf(item: Item): number[] {
 }
 
 function described(item: Item): { strong?: string; name: string; value: string; tip: string } {
-  if (item.kind === "pin") return { strong: "Pin", name: item.pin.name, value: count(item.pin.nodes.length, "vertex", "vertices"), tip: "Held in place. Click to select" };
+  if (item.kind === "pin") return { ...named("Pin", item.pin.name), value: count(item.pin.nodes.length, "vertex", "vertices"), tip: "Held in place. Click to select" };
   if (item.kind === "gravity") return { name: "Gravity", value: "1.0 g", tip: item.on ? "The body's own weight" : "The body's own weight: off" };
-  const { name, strength, frozen } = item.load;
-  return { strong: "Pull", name, value: newtons(strength), tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it" };
+  const { strength, frozen } = item.load;
+  return { ...named("Pull", item.load.name), value: newtons(strength), tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it" };
+}
+
+/** "Pull bloom", its first word standing out; a load with a name of its own keeps that. */
+function named(kind: string, name: string): { strong?: string; name: string } {
+  return name.startsWith(`${kind} `) ? { strong: kind, name: name.slice(kind.length + 1) } : { name };
 }
 
 function mute(app: App, item: Item): void {

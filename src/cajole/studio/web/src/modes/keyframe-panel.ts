@@ -36,7 +36,10 @@ export function keyframePanel(app: App): ModePanel {
       shot.update(part, state.fps);
       action.update(part);
     },
-    dispose: () => loads.dispose(),
+    dispose: () => {
+      loads.dispose();
+      action.dispose();
+    },
   };
 }
 
@@ -82,17 +85,23 @@ function actionPart(app: App) {
   const go = button({ text: "Optimise", icon: "keyframe", kind: "primary", main: true, key: "Enter", tip: "Find the motion through the keys with the least added force", onPress: () => tell(app, "optimise") });
   const stop = button({ text: "Stop, keep best", tip: "End here with the best motion so far", onPress: () => running && tell(app, "stop", { job: running }) });
   let running: string | null = null;
+  let known: KeyframeState | null = null;
+  let job: string | null = null; // the server tells of the job before the state that names it
   stop.element.classList.add("p-main");
   const element = h("div", { class: "panel-action" }, go.element, stop.element);
-  return {
-    element,
-    update: (part: KeyframeState) => {
-      running = part.optimising;
-      go.busy(running !== null);
-      go.say(running ? "Optimising…" : part.result && !part.result.stale ? "Optimise again" : "Optimise");
-      go.refuse(running === null && part.keys.length === 0 ? "Capture a key first: pull the body into a pose, then press K" : null);
-      stop.show(running !== null);
-      element.toggleAttribute("data-running", running !== null);
-    },
+  const update = (part: KeyframeState): void => {
+    known = part;
+    running = part.optimising ?? job;
+    go.busy(running !== null);
+    go.say(running ? "Optimising…" : part.result && !part.result.stale ? "Optimise again" : "Optimise");
+    go.refuse(running === null && part.keys.length === 0 ? "Capture a key first: pull the body into a pose, then press K" : null);
+    stop.show(running !== null);
+    element.toggleAttribute("data-running", running !== null);
   };
+  const end = app.onJob.on((heard) => {
+    if (!heard.stoppable && heard.job !== job) return;
+    job = heard.state === "running" ? heard.job : null;
+    if (known) update(known);
+  });
+  return { element, update, dispose: end };
 }
