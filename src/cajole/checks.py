@@ -32,6 +32,19 @@ def real_array(
     return array
 
 
+def share_array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """`value` as a real array of `shape`, every entry in 0..1, as colours and gloss are."""
+    array = real_array(value, name, shape)
+    wrong = (array < 0) | (array > 1)
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise InputError(
+            f"{name}{list(where)} is {array[where]}, outside 0..1 ({int(wrong.sum())} such); divide colours of 0..255 "
+            "by 255"
+        )
+    return array
+
+
 def index_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], limit: int, *, error: type[InputError] = InputError
 ) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import pytest
 
 from cajole.errors import InputError
 from cajole.mesh import MeshTri, box_tets, embed, grid_triangles, subdivide, voxelise
-from cajole.mesh.kernels import TOUCH
+from cajole.mesh.kernels_voxels import TOUCH
 from cajole.mesh.voxels import _tets, enclosed, joined, touched_cells
 
 

@@ -117,7 +117,8 @@ def _others(value: ArrayLike | None, k: int) -> NDArray[np.int64]:
         return np.full(k, -1, dtype=np.int64)
     array = np.asarray(value)
     if array.size and (array.dtype.kind not in "iu" or array.min() < -1):
-        raise InputError("contacts.other must be vertex indices, or -1 where the body does not touch itself")
+        found = array.dtype if array.dtype.kind not in "iu" else array.min()
+        raise InputError(f"contacts.other must be vertex indices, or -1 for what is not the body itself, not {found}")
     if array.shape != (k,):
         raise InputError(f"contacts.other has shape {array.shape}, but ({k},) is needed")
     return array.astype(np.int64)

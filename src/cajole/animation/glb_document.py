@@ -28,11 +28,15 @@ class Document:
     json: dict[str, Any]
     data: NDArray[np.uint8]
 
+    def damaged(self, what: str) -> FileError:
+        """The error where what the file says of itself does not fit together."""
+        return FileError(f"{self.path}: {what}; the file is damaged: export it again")
+
     def part(self, kind: str, index: Any) -> dict[str, Any]:
         """One entry of a list of the JSON."""
         entries = self.json.get(kind, [])
         if not isinstance(index, int) or not 0 <= index < len(entries):
-            raise FileError(f"{self.path} refers to {kind}[{index}], and has {len(entries)} of them")
+            raise self.damaged(f"it refers to {kind}[{index}], and has {len(entries)} of them")
         return dict(entries[index])
 
     def array(self, index: Any) -> NDArray[Any]:
@@ -41,7 +45,7 @@ class Document:
         count, width = int(accessor["count"]), _WIDTHS[accessor["type"]]
         dtype = np.dtype(_COMPONENTS[accessor["componentType"]])
         if not 0 < count <= len(self.data):
-            raise FileError(f"{self.path}: accessor {index} claims {count} values in {len(self.data)} bytes")
+            raise self.damaged(f"accessor {index} claims {count} values in {len(self.data)} bytes")
         values = np.zeros((count, width), dtype=dtype)
         if "bufferView" in accessor:
             values = self._view(accessor["bufferView"], int(accessor.get("byteOffset", 0)), dtype, (count, width))
@@ -54,7 +58,7 @@ class Document:
     def _with_sparse(self, values: NDArray[Any], sparse: dict[str, Any]) -> NDArray[Any]:
         count, where, what = int(sparse["count"]), sparse["indices"], sparse["values"]
         if not 0 < count <= len(values):
-            raise FileError(f"{self.path}: {count} sparse values among {len(values)}")
+            raise self.damaged(f"an accessor of {len(values)} values has {count} sparse ones")
         kind = np.dtype(_COMPONENTS[where["componentType"]])
         rows = self._view(where["bufferView"], int(where.get("byteOffset", 0)), kind, (count, 1))[:, 0]
         shape = (count, values.shape[1])
@@ -70,7 +74,7 @@ class Document:
         stride = int(view.get("byteStride", row))
         end = offset + stride * (shape[0] - 1) + row
         if min(start, offset) < 0 or stride < row or end > length or start + length > len(self.data):
-            raise FileError(f"{self.path}: buffer view {index} is smaller than what is read from it")
+            raise self.damaged(f"buffer view {index} is smaller than what is read from it")
         place = self.data[start + offset : start + end]
         return np.ndarray(shape, dtype=dtype, buffer=place.data, strides=(stride, dtype.itemsize))
 
@@ -79,7 +83,7 @@ def open_glb(path: Path) -> Document:
     """The document of a file. Raises FileError where it is cut short, of another kind, or needs what is not read."""
     size = file_size(path)
     if size < HEADER.size + CHUNK.size:
-        raise FileError(f"{path} is cut short: it has {size} bytes")
+        raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
     data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
     magic, version, length = HEADER.unpack(data[: HEADER.size].tobytes())
     if magic != b"glTF" or version != 2:
@@ -98,5 +102,5 @@ def _chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArray[np
     """The content of the chunk that `data` starts with, and what follows it."""
     length, found = CHUNK.unpack(data[: CHUNK.size].tobytes())
     if found != kind or CHUNK.size + length > len(data):
-        raise FileError(f"{path}: a chunk {kind!r} was expected, and {found!r} of {length} bytes came")
+        raise FileError(f"{path}: a chunk {kind!r} was expected, and {found!r} of {length} bytes came; export it again")
     return data[CHUNK.size : CHUNK.size + length], data[CHUNK.size + length :]

@@ -132,7 +132,7 @@ def _local(node: dict[str, Any]) -> NDArray[np.float64]:
 def _positions(document: Document, accessor: Any) -> NDArray[Any]:
     values = document.array(accessor)
     if values.shape[1] != 3:
-        raise FileError(f"{document.path}: positions have {values.shape[1]} coordinates")
+        raise document.damaged(f"positions have {values.shape[1]} coordinates, not three")
     return values
 
 

@@ -21,7 +21,7 @@ from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import LARGE_BYTES, reported_blocks
 from cajole.animation.contacts import Contacts
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded
-from cajole.errors import FileError
+from cajole.errors import FileError, InputError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
 from cajole.progress import Progress, portion
 from cajole.storage import atomic_path
@@ -63,7 +63,9 @@ class _Stored:
             start = member.tell()
             entries = math.prod(int(length) for length in shape)
             if entries * dtype.itemsize != info.file_size - start:
-                raise FileError(f"{self.path}: {name} says it has shape {shape}, which is not the size of its data")
+                raise FileError(
+                    f"{self.path}: {name} says it has shape {shape}, which is not the size of its data; write it again"
+                )
             mappable = info.compress_type == zipfile.ZIP_STORED and not fortran and dtype.kind == "f" and entries > 0
             if mappable and (info.file_size > LARGE_BYTES if on_disk is None else on_disk):
                 offset = _data_offset(self.stream, info) + start
@@ -233,14 +235,16 @@ def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]
     else:
         shape, fortran, dtype = np.lib.format.read_array_header_2_0(member)
     if dtype.kind not in "fiubU":
-        raise FileError(f"an array of type {dtype} is not read, for it could run code")
+        raise InputError(f"an array of type {dtype} is not read, for it could run code; store numbers")
     return shape, fortran, dtype
 
 
 def _require_plausible(info: zipfile.ZipInfo, path: Path, size: int) -> None:
     ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATE_RATIO
     if info.compress_size > size or info.file_size > ratio * info.compress_size:
-        raise FileError(f"{path}: {info.filename} claims {info.file_size} bytes, more than the file can hold")
+        raise FileError(
+            f"{path}: {info.filename} claims {info.file_size} bytes, more than the file can hold; write it again"
+        )
 
 
 def _data_offset(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
@@ -250,12 +254,12 @@ def _data_offset(stream: BinaryIO, info: zipfile.ZipInfo) -> int:
     fields = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
     stream.seek(place)
     if fields[0] != b"PK\x03\x04":
-        raise FileError(f"{info.filename} does not start where the directory of the archive says")
+        raise InputError(f"{info.filename} does not start where the directory of the archive says; write it again")
     return info.header_offset + _LOCAL_HEADER.size + int(fields[-2]) + int(fields[-1])
 
 
 def _exactly(member: IO[bytes], count: int) -> bytes:
     data = member.read(count)
     if len(data) != count:
-        raise FileError(f"an array is cut short: {count} bytes were expected and {len(data)} came")
+        raise InputError(f"an array is cut short: {count} bytes were expected and {len(data)} came; write it again")
     return data

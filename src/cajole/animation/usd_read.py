@@ -49,7 +49,7 @@ class Source:
         """The points as stored, (n, 3)."""
         value = self.points.Get(code)
         if value is None or not len(value):
-            raise FileError(f"{self.path}: {self.prim.GetPath()} has no points at time {code}")
+            raise FileError(f"{self.path}: {self.prim.GetPath()} has no points at time {code}; export it again")
         return np.asarray(value, dtype=np.float64).reshape(-1, 3)
 
     def ancestors_move(self) -> list[float]:

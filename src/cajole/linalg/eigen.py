@@ -119,7 +119,8 @@ class _Slicer:
                     raise
             self._forget()
         raise SolveError(
-            "the stiffness has negative eigenvalues: this shape is unstable, or too few vertices are fixed"
+            "the stiffness has negative eigenvalues: this shape is unstable, or too few vertices are fixed; "
+            "fix more, or take the modes at rest"
         )
 
     def _forget(self) -> None:
@@ -154,7 +155,9 @@ class _Slicer:
         """Find all missing eigenvalues below `shift` (there are `below` in all) and the next `above` beyond it."""
         missing = below - int((self.values < shift).sum())
         if missing < 0:
-            raise NotConverged(f"more modes found below {shift:g} than its inertia admits: {-missing} are spurious")
+            raise NotConverged(
+                f"{-missing} modes below eigenvalue {shift:g} are more than its inertia admits; ask for fewer modes"
+            )
         fresh = above - int((self.values > shift).sum())
         while missing > 0 or fresh > 0:
             run = Lanczos(self._factor.solve, self.M, self._locked(shift), self._random, block=self._block)
@@ -192,7 +195,9 @@ class _Slicer:
     def _below(self, shift: float) -> int:
         negative = self._factor.negative
         if negative is None:
-            raise SolveError(f"the factorisation at shift {shift:g} exchanged rows, so its inertia is unknown")
+            raise SolveError(
+                f"the factorisation at shift {shift:g} exchanged rows, so its inertia is unknown; try backend='pardiso'"
+            )
         return negative - (self._known if shift > 0 else 0)
 
     def _checked(self, count: int) -> tuple[Array, Array]:

@@ -96,11 +96,14 @@ class Factor:
         if right.ndim not in (1, 2) or right.shape[0] != self.size:
             raise InputError(f"the right-hand side has shape {right.shape}, not ({self.size},) or ({self.size}, k)")
         if not np.isfinite(right).all():
-            raise InputError("the right-hand side has entries that are not finite")
+            bad = int(right.size - np.isfinite(right).sum())
+            raise InputError(f"{bad} of {right.size} entries of the right-hand side are not finite; reduce the loads")
         if right.size == 0:
             return np.empty(right.shape)
         if not self._ready:
-            raise SolveError("there are no factors to solve with: the last factorisation failed")
+            raise SolveError(
+                "there are no factors to solve with, as the last factorisation failed; call refactor with other values"
+            )
         x = self._solver.solve(right)
         size, load = float(np.abs(x).max()), float(np.abs(right).max())
         if not self._largest * size <= SINGULAR * load or (self.perturbed and not self._solves(x, right)):
@@ -127,7 +130,10 @@ class Factor:
 
     def _gather(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         if not np.isfinite(data).all():
-            raise SolveError("the matrix to factorise has entries that are not finite")
+            bad = int(data.size - np.isfinite(data).sum())
+            raise SolveError(
+                f"{bad} of {data.size} entries of the matrix are not finite; reduce the displacements or the loads"
+            )
         if self._complete:
             return np.take(data, self._take, out=self._values)
         return np.take(np.append(data, 0.0), self._take, out=self._values)

@@ -98,7 +98,10 @@ class Pardiso:
         if error == -4 and self.kind == "spd":
             raise NotPositiveDefinite("the matrix is not positive definite")
         if error:
-            raise SolveError(f"PARDISO cannot factorise this matrix: {REASONS.get(error, f'error {error}')}")
+            reason = REASONS.get(error, f"error {error}")
+            raise SolveError(
+                f"PARDISO cannot factorise this matrix: {reason}; try backend='superlu', or a coarser mesh"
+            )
 
 
 def _options(kind: str) -> NDArray[np.int32]:

@@ -21,7 +21,9 @@ def repaired(vertices: ArrayLike, triangles: ArrayLike) -> MeshTri:
     elements = index_array(triangles, "triangles", (None, 3), len(points), error=MeshError)
     good = _with_area(points, elements)
     if not good.any():
-        raise MeshError(f"none of the {len(elements)} triangles has an area: the mesh would be empty")
+        raise MeshError(
+            f"none of the {len(elements)} triangles has an area, so that no mesh is left; check the file's faces"
+        )
     mesh = MeshTri(points, elements[good])
     dropped = int((~good).sum())
     return mesh.noted(f"{dropped} triangles without area were dropped") if dropped else mesh

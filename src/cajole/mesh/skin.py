@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cajole.checks import index_array, real_array
+from cajole.checks import index_array, share_array
 from cajole.errors import InputError
 from cajole.mesh.base import Floats, Indices, frozen
 from cajole.mesh.embedding import Embedding
@@ -41,12 +41,15 @@ class Skin:
         parts = tuple(self.parts)
         if isinstance(self.parts, str) or not parts or len(set(parts)) < len(parts):
             raise InputError(f"parts is {self.parts!r}, but must be different names, at least one")
-        _set(self, "colors", _share(_for_all(self.colors, (3,), count), "colors", (count, 3)))
-        _set(self, "gloss", _share(_for_all(self.gloss, (), count), "gloss", (count,)))
+        _set(self, "colors", share_array(_for_all(self.colors, (3,), count), "colors", (count, 3)))
+        _set(self, "gloss", share_array(_for_all(self.gloss, (), count), "gloss", (count,)))
         _set(self, "labels", index_array(_for_all(self.labels, (), count), "labels", (count,), len(parts)))
         object.__setattr__(self, "parts", parts)
         if self.embedding is not None and len(self.embedding.weights) != count:
-            raise InputError(f"the embedding holds {len(self.embedding.weights)} points, but the skin has {count}")
+            raise InputError(
+                f"the embedding holds {len(self.embedding.weights)} points, but the skin has {count} vertices; "
+                "embed its mesh"
+            )
 
     def follow(self, cage_positions: ArrayLike) -> Floats:
         """The skin's vertices as the cage moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
@@ -74,12 +77,3 @@ def _for_all(value: ArrayLike, one: tuple[int, ...], count: int) -> ArrayLike:
         return np.broadcast_to(np.asarray(value), (count, *one)) if np.shape(value) == one else value
     except ValueError:  # ragged, which the check explains
         return value
-
-
-def _share(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    array = real_array(value, name, shape)
-    wrong = (array < 0) | (array > 1)
-    if wrong.any():
-        where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise InputError(f"{name}{list(where)} is {array[where]}, outside 0..1 ({int(wrong.sum())} such)")
-    return array

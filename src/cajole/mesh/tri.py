@@ -137,7 +137,9 @@ class MeshTri(Mesh):
         """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""
         points = checked_vertices(vertices)
         if points.shape != self.vertices.shape:
-            raise MeshError(f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}")
+            raise MeshError(
+                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
+            )
         _refuse_flat(points, self.triangles)
         return MeshTri._trusted(points, self.triangles).noted(*self.notes)
 

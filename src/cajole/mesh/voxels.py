@@ -46,7 +46,9 @@ def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshT
 
 def touched_cells(corners: Floats, shape: tuple[int, int, int]) -> Cells:
     """The unit cells that triangles (m, 3, 3), in grid coordinates, meet."""
-    from cajole.mesh.kernels import mark_touched  # compiled code loads slowly; most users of meshes never need it
+    from cajole.mesh.kernels_voxels import (
+        mark_touched,
+    )  # compiled code loads slowly; most users of meshes never need it
 
     touched = np.zeros(shape, dtype=bool)
     mark_touched(np.ascontiguousarray(corners), touched)

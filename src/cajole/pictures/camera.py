@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.checks import count
+from cajole.checks import count, real_number
 from cajole.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -110,10 +110,7 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def _angle(value: float, name: str, low: float, high: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number of degrees, not {value!r}") from None
+    number = real_number(value, name)
     if not low <= number <= high:
         raise InputError(f"{name} is {number}, but must be between {low:g} and {high:g} degrees")
     return number

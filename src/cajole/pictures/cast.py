@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cajole.checks import positive, real_array
+from cajole.checks import positive, real_array, share_array
 from cajole.errors import InputError
 from cajole.pictures.actors import Actor, arrows, edges, ghosted, marks
 from cajole.pictures.camera import View, framed
@@ -102,7 +102,9 @@ def assembled(
     low, high = corners.min(axis=0), corners.max(axis=0)
     radius = float(np.linalg.norm(high - low)) / 2
     if not radius > 0:
-        raise InputError("all points of the subject are in one place, so that there is nothing to picture")
+        raise InputError(
+            "all points of the subject are in one place, so that there is nothing to picture; check its scale"
+        )
     # marks and arrow heads stand out beyond the points they are given by
     size = MARK_RADIUS * radius if mark_size is None else positive(mark_size, "mark_size (m)")
     radius += size if len(spots) + len(origins) else 0.0
@@ -116,7 +118,7 @@ def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
     camera = framed(view, cast.clouds(), radius=1.0)
     height = cast.low[2] if settings["floor_height"] is None else settings["floor_height"]
     floor = float(real_array([height], "floor_height", (1,))[0] - cast.centre[2]) / cast.radius
-    return Stage(camera, floor, *(_color(settings[name], name) for name in ("background", "floor")))
+    return Stage(camera, floor, *(share_array(settings[name], name, (3,)) for name in ("background", "floor")))
 
 
 def _step_aside(players: list[Subject], other: Subject, direction: Floats, in_view: Sequence[int] | None) -> Floats:
@@ -153,17 +155,12 @@ def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, 
     try:
         origins, vectors = loads
     except (TypeError, ValueError):
-        raise InputError("arrows must be two arrays (k, 3): origins and vectors [m]") from None
+        raise InputError(
+            f"arrows must be two arrays (k, 3), origins and vectors [m], not a {type(loads).__name__}"
+        ) from None
     starts = real_array(origins, "arrows[0]", (None, 3))
     return starts, real_array(vectors, "arrows[1]", (len(starts), 3))
 
 
 def _drawn_arrows(origins: Floats, vectors: Floats) -> list[Actor]:
     return [arrows(origins, vectors)] if vectors.any() else []
-
-
-def _color(value: Any, name: str) -> Floats:
-    color = real_array(value, name, (3,))
-    if color.min() < 0 or color.max() > 1:
-        raise InputError(f"{name} is {color.tolist()}, but an sRGB colour goes from 0 to 1")
-    return color

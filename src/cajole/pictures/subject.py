@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation import Animation
 from cajole.animation.animation import skin_positions
-from cajole.checks import real_array
+from cajole.checks import real_array, share_array
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.mesh.skin import PLAIN
@@ -59,9 +59,7 @@ class Subject:
     def painted(self, colors: ArrayLike, name: str = "colors") -> Subject:
         """In one colour (3,) or one per vertex (n, 3), sRGB in 0..1."""
         single = np.ndim(colors) == 1
-        array = real_array(colors, name, (3,) if single else (len(self.colors), 3))
-        if array.min() < 0 or array.max() > 1:
-            raise InputError(f"{name} has values from {array.min():g} to {array.max():g}, but sRGB goes from 0 to 1")
+        array = share_array(colors, name, (3,) if single else (len(self.colors), 3))
         return replace(self, colors=np.broadcast_to(array, self.colors.shape))
 
     def in_role(self, role: str) -> Subject:

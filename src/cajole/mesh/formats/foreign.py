@@ -41,7 +41,8 @@ def mesh_of_cells(path: Path, points: Floats, cells: Mapping[str, Indices]) -> M
             mesh = MeshTet(points, cells[kind]) if kind == "tetra" else repaired(points, cells[kind])
             others = [f"{len(rows)} {name}" for name, rows in cells.items() if name != kind]
             return mesh.noted(f"other cells were passed over: {', '.join(others)}") if others else mesh
-    raise FileError(f"{path} holds no tets or triangles, only {', '.join(cells) or 'no cells at all'}")
+    found = ", ".join(cells) or "no cells at all"
+    raise FileError(f"{path} holds no tets or triangles, only {found}; export it with linear tets or triangles")
 
 
 def write_foreign(mesh: MeshTet | MeshTri, path: Path) -> None:

@@ -192,7 +192,7 @@ class _Bytes:
         try:
             kind = np.dtype([(name, form, (size,)) for name, form, size in parts])
         except ValueError:
-            raise FileError(f"{self.path}: element {element.name!r} names a property twice") from None
+            raise FileError(f"{self.path}: element {element.name!r} names a property twice; export it again") from None
         if self.at + kind.itemsize * count > len(self.data):
             if count == 1 or not sizes:
                 raise self._short(element)

@@ -32,10 +32,11 @@ def read_stl(path: Path) -> MeshTri:
             f"has {HEADER + 4 + max(promised, 0) * TRIANGLE.itemsize} bytes, not {len(data)}; is it cut off?"
         )
     if not len(corners):
-        raise FileError(f"{path} holds no triangle")
+        raise FileError(f"{path} holds no triangle; export it again")
     points = corners.reshape(-1, 3)
     if not np.isfinite(points).all():
-        raise FileError(f"{path}: triangle {int(np.argmin(np.isfinite(corners).all(axis=(1, 2)))) + 1} is not finite")
+        where = int(np.argmin(np.isfinite(corners).all(axis=(1, 2))))
+        raise FileError(f"{path}: triangle {where + 1} is not finite; export it again")
     return repaired(*welded(points, np.arange(len(points)).reshape(-1, 3)))
 
 

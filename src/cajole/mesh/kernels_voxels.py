@@ -1,4 +1,4 @@
-"""Compiled loops of the mesh room."""
+"""Compiled search for the cells of a grid that triangles touch."""
 
 from __future__ import annotations
 
