@@ -44,7 +44,8 @@ test("angles, times, forces and shares have units too", () => {
 });
 
 test("what is not understood is answered with one line that says why", () => {
-  const says = (text: string, unit: string, pattern: RegExp): void => assert.match(read(text, unit).error ?? "", pattern);
+  const says = (text: string, unit: string, pattern: RegExp): void =>
+    assert.match(read(text, unit).error ?? "", pattern);
   says("", "m", /Type a number/);
   says("2*", "m", /missing at the end/);
   says("1,5", "m", /with a point/);

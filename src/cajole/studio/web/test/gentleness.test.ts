@@ -17,7 +17,14 @@ test("every word takes a quarter of the bar, which never shrinks and ends full",
 });
 
 test("percentages have as many digits as can be felt", () => {
-  assert.deepEqual([0, 2e-4, 0.084, 0.0996, 0.21, 1.34].map(percent), ["0 %", "< 0.1 %", "8.4 %", "10 %", "21 %", "134 %"]);
+  assert.deepEqual([0, 2e-4, 0.084, 0.0996, 0.21, 1.34].map(percent), [
+    "0 %",
+    "< 0.1 %",
+    "8.4 %",
+    "10 %",
+    "21 %",
+    "134 %",
+  ]);
 });
 
 test("the meter is read aloud with its word", () => {

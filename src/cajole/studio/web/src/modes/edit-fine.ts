@@ -11,7 +11,9 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { live, once, tell } from "./mode-panel";
 
-export interface FinePart extends Part { update(edit: EditState, frames: number): void }
+export interface FinePart extends Part {
+  update(edit: EditState, frames: number): void;
+}
 
 /** Damping [1/s] and [s] that bodies of hand size to house size have. */
 const ALPHA = logZero(0.01, 100);
@@ -19,17 +21,30 @@ const BETA = logZero(1e-5, 1);
 
 export function finePart(app: App): FinePart {
   const energy = segment({
-    name: "Energy", value: "forces" as EditState["energy"], onChange: once(app, "tune", "energy"),
-    choices: [{ value: "forces", text: "Forces", tip: "The least force: the change swings as the body does" }, { value: "smooth", text: "Smooth", tip: "The change comes and goes without swinging on" }],
+    name: "Energy",
+    value: "forces" as EditState["energy"],
+    onChange: once(app, "tune", "energy"),
+    choices: [
+      { value: "forces", text: "Forces", tip: "The least force: the change swings as the body does" },
+      { value: "smooth", text: "Smooth", tip: "The change comes and goes without swinging on" },
+    ],
   });
   const smoothness = slider({
-    name: "Smoothness", value: 1, usual: 1, scale: log(0.01, 100), text: (value) => figures(value), tip: "More reaches farther in time",
-    onInput: live(app, "tune", "smoothness"), onChange: live(app, "tune", "smoothness"),
+    name: "Smoothness",
+    value: 1,
+    usual: 1,
+    scale: log(0.01, 100),
+    text: (value) => figures(value),
+    tip: "More reaches farther in time",
+    onInput: live(app, "tune", "smoothness"),
+    onChange: live(app, "tune", "smoothness"),
   });
   const alpha = damping(app, "alpha", "Damping α", ALPHA, "Swings die out, slow ones first [1/s]");
   const beta = damping(app, "beta", "Damping β", BETA, "Swings die out, quick ones first [s]");
   const warp = segment({
-    name: "Warp", value: "composition" as EditState["warp"], onChange: once(app, "reopen", "warp"),
+    name: "Warp",
+    value: "composition" as EditState["warp"],
+    onChange: once(app, "reopen", "warp"),
     choices: [
       { value: "composition", text: "Turn", tip: "Large changes turn with the body: composition" },
       { value: "additive", text: "Add", tip: "Changes are added to the input's own turns: additive" },
@@ -38,10 +53,17 @@ export function finePart(app: App): FinePart {
   });
   const window = windowPart(app);
   const lines = [
-    row("Energy", energy.element), row("Smoothness", smoothness.element), row("Damping α", alpha.element), row("Damping β", beta.element),
-    row("Warp", warp.element), row("Frames", window.elements, "Outside of these frames nothing changes"),
+    row("Energy", energy.element),
+    row("Smoothness", smoothness.element),
+    row("Damping α", alpha.element),
+    row("Damping β", beta.element),
+    row("Warp", warp.element),
+    row("Frames", window.elements, "Outside of these frames nothing changes"),
   ];
-  const whole = section({ title: "Fine tuning", fold: "edit" }, lines.map((line) => line.element));
+  const whole = section(
+    { title: "Fine tuning", fold: "edit" },
+    lines.map((line) => line.element),
+  );
   return {
     element: whole.element,
     update: (edit, frames) => {
@@ -60,7 +82,16 @@ export function finePart(app: App): FinePart {
 
 function damping(app: App, name: "alpha" | "beta", title: string, scale: typeof ALPHA, tip: string) {
   const say = live(app, "tune", name);
-  return slider({ name: title, value: 0, usual: 0, scale, text: (value) => (value === 0 ? "0" : figures(value, 2)), tip, onInput: say, onChange: say });
+  return slider({
+    name: title,
+    value: 0,
+    usual: 0,
+    scale,
+    text: (value) => (value === 0 ? "0" : figures(value, 2)),
+    tip,
+    onInput: say,
+    onChange: say,
+  });
 }
 
 /** The fewest frames that a window can have: two at each end stay, one between them moves. */
@@ -71,9 +102,25 @@ function windowPart(app: App) {
   const say = (a: number, b: number): Promise<unknown> => app.ask("tune", { window: [a, b] });
   const step = (): number => 0.25;
   const text = (value: number): string => number(value);
-  const from = field({ name: "First frame that may change", whole: true, step, text, onChange: (value) => say(value, last) });
-  const to = field({ name: "Last frame that may change", whole: true, step, text, onChange: (value) => say(first, value) });
-  const all = iconButton({ name: "Let all frames change", icon: "fit", onPress: () => tell(app, "tune", { window: null }) });
+  const from = field({
+    name: "First frame that may change",
+    whole: true,
+    step,
+    text,
+    onChange: (value) => say(value, last),
+  });
+  const to = field({
+    name: "Last frame that may change",
+    whole: true,
+    step,
+    text,
+    onChange: (value) => say(first, value),
+  });
+  const all = iconButton({
+    name: "Let all frames change",
+    icon: "fit",
+    onPress: () => tell(app, "tune", { window: null }),
+  });
   return {
     elements: [from.element, to.element, all.element],
     update: (edit: EditState, frames: number) => {

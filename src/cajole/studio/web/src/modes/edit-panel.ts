@@ -39,15 +39,32 @@ function dragsPart(app: App) {
   const holder = list("Drags");
   const none = empty("Click a point of the body, then drag it.");
   const hold = iconButton({
-    name: "Hold the selected points where they are", icon: "plus", key: "P",
+    name: "Hold the selected points where they are",
+    icon: "plus",
+    key: "P",
     onPress: () => tell(app, "pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
   });
-  const suggest = button({ text: "Make the suggested drags", icon: "drag", tip: "What this scene was made to show", onPress: () => tell(app, "moves") });
-  const whole = section({ title: "Drags", actions: [hold.element] }, holder, none.element, h("div", { class: "p-buttons" }, suggest.element));
+  const suggest = button({
+    text: "Make the suggested drags",
+    icon: "drag",
+    tip: "What this scene was made to show",
+    onPress: () => tell(app, "moves"),
+  });
+  const whole = section(
+    { title: "Drags", actions: [hold.element] },
+    holder,
+    none.element,
+    h("div", { class: "p-buttons" }, suggest.element),
+  );
   let looked: number | null = null;
   let here: { frame: number; nodes: Set<number> } = { frame: 0, nodes: new Set() };
   const make = (drag: DragInfo): Dragged => {
-    const remove = iconButton({ name: `Release ${drag.name}`, icon: "x", size: 24, onPress: () => letGo(app, part.drag) });
+    const remove = iconButton({
+      name: `Release ${drag.name}`,
+      icon: "x",
+      size: 24,
+      onPress: () => letGo(app, part.drag),
+    });
     const made = listRow({
       marker: drag.pin ? mark("pin") : disc(),
       onPick: () => visit(app, part.drag),
@@ -65,7 +82,9 @@ function dragsPart(app: App) {
       selected: drag.frame === here.frame && here.nodes.has(drag.node),
       lit: drag.node === looked,
       warn: drag.warn,
-      tip: drag.pin ? "Held where it was" : `Moved by ${way(drag)}${drag.directions === "xyz" ? "" : `, held along ${drag.directions}`}`,
+      tip: drag.pin
+        ? "Held where it was"
+        : `Moved by ${way(drag)}${drag.directions === "xyz" ? "" : `, held along ${drag.directions}`}`,
     });
   };
   // A drag and a pin of the same point have other markers.
@@ -97,24 +116,47 @@ function motionPart(app: App) {
   // A longer reach is a shorter time step of the energy: the body then counts as slower.
   const say = (value: number): Promise<unknown> => tune((app.state?.edit?.defaults.h ?? 1) / value);
   const ends = segment({
-    name: "Ends", value: "fixed" as EditState["ends"], onChange: once(app, "tune", "ends"),
-    choices: [{ value: "fixed", text: "Fixed", tip: "The last frames stay as they came in" }, { value: "free", text: "Free", tip: "The last frames go along" }],
+    name: "Ends",
+    value: "fixed" as EditState["ends"],
+    onChange: once(app, "tune", "ends"),
+    choices: [
+      { value: "fixed", text: "Fixed", tip: "The last frames stay as they came in" },
+      { value: "free", text: "Free", tip: "The last frames go along" },
+    ],
   });
   const reach = slider({
-    name: "Reach in time", value: 1, usual: 1, scale: log(1 / 30, 30), text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`, plain: (value) => value.toPrecision(3),
+    name: "Reach in time",
+    value: 1,
+    usual: 1,
+    scale: log(1 / 30, 30),
+    text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`,
+    plain: (value) => value.toPrecision(3),
     tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
     onInput: say,
     onChange: say,
   });
   const detail = slider({
-    name: "Detail", value: 100, scale: log(1, 500, { whole: true }), text: (value) => number(value), tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
+    name: "Detail",
+    value: 100,
+    scale: log(1, 500, { whole: true }),
+    text: (value) => number(value),
+    tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
     onChange: once(app, "reopen", "modes"),
   });
   const counted = h("span", { class: "p-quiet" });
-  const contacts = switcher({ name: "Keep contacts", value: true, tip: "What touches the ground goes on touching it", onChange: once(app, "reopen", "contacts") });
-  const whole = section({ title: "Motion" },
-    row("Ends", ends.element).element, row("Reach in time", reach.element).element, row("Detail", detail.element).element,
-    row("Keep contacts", [counted, contacts.element]).element);
+  const contacts = switcher({
+    name: "Keep contacts",
+    value: true,
+    tip: "What touches the ground goes on touching it",
+    onChange: once(app, "reopen", "contacts"),
+  });
+  const whole = section(
+    { title: "Motion" },
+    row("Ends", ends.element).element,
+    row("Reach in time", reach.element).element,
+    row("Detail", detail.element).element,
+    row("Keep contacts", [counted, contacts.element]).element,
+  );
   return {
     element: whole.element,
     update: (edit: EditState) => {
@@ -124,7 +166,14 @@ function motionPart(app: App) {
       detail.set(edit.modes);
       contacts.set(edit.contacts);
       contacts.refuse(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
-      write(counted, edit.contacts_found === 0 ? "none" : edit.contacts ? `${number(edit.contacts_kept)} of ${number(edit.contacts_found)}` : count(edit.contacts_found, "found", "found"));
+      write(
+        counted,
+        edit.contacts_found === 0
+          ? "none"
+          : edit.contacts
+            ? `${number(edit.contacts_kept)} of ${number(edit.contacts_found)}`
+            : count(edit.contacts_found, "found", "found"),
+      );
     },
   };
 }

@@ -11,7 +11,9 @@ import { empty } from "../ui/parts/list";
 import { section } from "../ui/parts/section";
 import { goTo, tell } from "./mode-panel";
 
-export interface PointPart extends Part { update(state: State): void }
+export interface PointPart extends Part {
+  update(state: State): void;
+}
 
 /** Scrubbing by a pixel moves by this share of the body's size. */
 const SCRUB = 1 / 500;
@@ -21,27 +23,73 @@ let gestures = 1_000_000;
 export function pointPart(app: App): PointPart {
   const seen: { point: Selected | null; drag: DragInfo | null; frame: number } = { point: null, drag: null, frame: 0 };
   const step = (): number => SCRUB * (app.project?.size ?? 1);
-  const release = button({ text: "Release", kind: "ghost", tip: "Let this drag go (Del)", onPress: () => seen.drag && letGo(app, seen.drag) });
+  const release = button({
+    text: "Release",
+    kind: "ghost",
+    tip: "Let this drag go (Del)",
+    onPress: () => seen.drag && letGo(app, seen.drag),
+  });
   release.element.classList.add("p-small");
   const axes = (["x", "y", "z"] as const).map((axis, k) =>
     field({
-      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", after: "", step, text: (value) => number(value, 3),
-      onChange: (value) => (seen.point?.position ? put(app, seen, seen.point.position.with(k, value) as Vec3) : undefined),
+      name: `Position ${axis.toUpperCase()}`,
+      axis,
+      unit: "m",
+      after: "",
+      step,
+      text: (value) => number(value, 3),
+      onChange: (value) =>
+        seen.point?.position ? put(app, seen, seen.point.position.with(k, value) as Vec3) : undefined,
     }),
   );
   const moved = field({
-    name: "Moved by", unit: "m", low: 0, step, text: (value) => number(value, 3), tip: "How far it was dragged from where it came in",
+    name: "Moved by",
+    unit: "m",
+    low: 0,
+    step,
+    text: (value) => number(value, 3),
+    tip: "How far it was dragged from where it came in",
     onChange: (value) => stretch(app, seen, value),
   });
-  const frame = field({ name: "Frame", unit: "f", after: "", whole: true, low: 0, step: () => 0.25, text: (value) => String(value), onChange: (value) => shift(app, seen, value) });
-  const held = letters("Directions that are held", {
-    x: "Hold x; off: the motion decides", y: "Hold y; off: the motion decides", z: "Hold z; off: the motion decides",
-  }, (directions) => hold(app, seen, directions));
+  const frame = field({
+    name: "Frame",
+    unit: "f",
+    after: "",
+    whole: true,
+    low: 0,
+    step: () => 0.25,
+    text: (value) => String(value),
+    onChange: (value) => shift(app, seen, value),
+  });
+  const held = letters(
+    "Directions that are held",
+    {
+      x: "Hold x; off: the motion decides",
+      y: "Hold y; off: the motion decides",
+      z: "Hold z; off: the motion decides",
+    },
+    (directions) => hold(app, seen, directions),
+  );
   const follows = h("span", { class: "p-read" });
-  const lines = [row("Moved by", moved.element), row("Frame", frame.element), row("Held", held.element, "What the drag decides; the rest is left to the motion"), row("Follows", follows, "Frames that this drag takes along")];
+  const lines = [
+    row("Moved by", moved.element),
+    row("Frame", frame.element),
+    row("Held", held.element, "What the drag decides; the rest is left to the motion"),
+    row("Follows", follows, "Frames that this drag takes along"),
+  ];
   moved.scrub(lines[0]!.label);
   frame.scrub(lines[1]!.label);
-  const body = h("div", null, h("div", { class: "p-label p-block-label" }, "Position"), h("div", { class: "p-three" }, axes.map((axis) => axis.element)), lines.map((line) => line.element));
+  const body = h(
+    "div",
+    null,
+    h("div", { class: "p-label p-block-label" }, "Position"),
+    h(
+      "div",
+      { class: "p-three" },
+      axes.map((axis) => axis.element),
+    ),
+    lines.map((line) => line.element),
+  );
   const none = empty("Click a point of the body, then drag it.");
   const whole = section({ title: "Dragged point", actions: [release.element] }, none.element, body);
 
@@ -51,10 +99,12 @@ export function pointPart(app: App): PointPart {
       const many = state.selection.length;
       seen.point = state.selection[0] ?? null;
       seen.frame = state.frame;
-      seen.drag = state.edit?.drags.find((drag) => drag.node === seen.point?.node && drag.frame === state.frame) ?? null;
+      seen.drag =
+        state.edit?.drags.find((drag) => drag.node === seen.point?.node && drag.frame === state.frame) ?? null;
       if (seen.point === null) whole.note("");
       else if (many > 1) whole.note(`${many} points`);
-      else whole.note(seen.point.name, seen.point.name.startsWith("vertex") ? "" : ` · vertex ${number(seen.point.node)}`);
+      else if (seen.point.name.startsWith("vertex")) whole.note(seen.point.name);
+      else whole.note(seen.point.name, ` · vertex ${number(seen.point.node)}`);
       none.show(seen.point === null);
       body.hidden = seen.point === null;
       release.show(seen.drag !== null);
@@ -85,12 +135,17 @@ function refusals(state: State, point: Selected, fields: Field[]): void {
   for (const each of fields) each.refuse(why);
 }
 
-interface Seen { point: Selected | null; drag: DragInfo | null; frame: number }
+interface Seen {
+  point: Selected | null;
+  drag: DragInfo | null;
+  frame: number;
+}
 
 /** Puts the point somewhere, with the directions that its drag holds. */
 function put(app: App, seen: Seen, position: Vec3): Promise<unknown> {
   const { point, drag, frame } = seen;
-  if (drag && drag.directions !== "xyz") return drawn(app, seen, drag.directions, difference(position, point!.position!));
+  if (drag && drag.directions !== "xyz")
+    return drawn(app, seen, drag.directions, difference(position, point!.position!));
   return app.ask("place", { node: point!.node, frame, position });
 }
 
@@ -98,7 +153,11 @@ function put(app: App, seen: Seen, position: Vec3): Promise<unknown> {
 function stretch(app: App, seen: Seen, length: number): Promise<unknown> | void {
   const { drag, point } = seen;
   if (!drag || drag.moved === 0 || !point?.position) {
-    app.toast({ tone: "warn", title: "No way to go yet", text: "Drag the point, or type its position, to give it a direction." });
+    app.toast({
+      tone: "warn",
+      title: "No way to go yet",
+      text: "Drag the point, or type its position, to give it a direction.",
+    });
     return Promise.reject(new Error("no direction"));
   }
   const way = difference(drag.position, drag.given);
@@ -141,7 +200,8 @@ export function visit(app: App, drag: DragInfo): void {
 }
 
 const difference = (a: Vec3, b: Vec3): Vec3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-const distance = (point: Selected): number | null => (point.position && point.given ? Math.hypot(...difference(point.position, point.given)) : null);
+const distance = (point: Selected): number | null =>
+  point.position && point.given ? Math.hypot(...difference(point.position, point.given)) : null;
 
 /** "0.42 m", for lists. */
 export const way = (drag: DragInfo): string => metres(drag.moved);

@@ -13,7 +13,9 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { goTo, tell } from "./mode-panel";
 
-export interface KeysPart extends Part { update(part: KeyframeState, frame: number): void }
+export interface KeysPart extends Part {
+  update(part: KeyframeState, frame: number): void;
+}
 type Carded = KeyCard & { key: KeyInfo };
 
 export function keysPart(app: App): KeysPart {
@@ -22,26 +24,53 @@ export function keysPart(app: App): KeysPart {
   const holder = h("ul", { class: "p-cards", "aria-label": "Keys" });
   const none = empty("Pull the body into a pose, then press K.");
   const capture = iconButton({
-    name: "Capture this pose as a key at the edit frame", icon: "plus", key: "K",
+    name: "Capture this pose as a key at the edit frame",
+    icon: "plus",
+    key: "K",
     onPress: () => tell(app, "key.capture", { frame: app.state!.frame }),
   });
   const set = (values: object): Promise<unknown> => app.ask("key.set", { key: chosen!.id, ...values });
   const name = textField({ name: "Name of the key", onChange: (value) => set({ name: value }) });
-  const remove = iconButton({ name: "Delete this key", icon: "trash", key: "Del", onPress: () => chosen && tell(app, "marker.delete", { lane: "keys", ids: [chosen.id] }) });
+  const remove = iconButton({
+    name: "Delete this key",
+    icon: "trash",
+    key: "Del",
+    onPress: () => chosen && tell(app, "marker.delete", { lane: "keys", ids: [chosen.id] }),
+  });
   const frame = field({
-    name: "Frame of the key", whole: true, low: 0, step: () => 0.25, text: (value) => number(value),
+    name: "Frame of the key",
+    whole: true,
+    low: 0,
+    step: () => 0.25,
+    text: (value) => number(value),
     onChange: async (value) => {
       await app.ask("marker.move", { lane: "keys", ids: [chosen!.id], frames: [value], final: true });
       await app.ask("frame", { frame: value });
     },
   });
-  const weight = slider({ name: "Weight", value: 1, usual: 1, scale: log(0.01, 100), text: (value) => `× ${number(value, value < 9.95 ? 2 : 0)}`, plain: String, tip: "How much missing this key counts", onChange: (value) => set({ weight: value }) });
+  const weight = slider({
+    name: "Weight",
+    value: 1,
+    usual: 1,
+    scale: log(0.01, 100),
+    text: (value) => `× ${number(value, value < 9.95 ? 2 : 0)}`,
+    plain: String,
+    tip: "How much missing this key counts",
+    onChange: (value) => set({ weight: value }),
+  });
   const missed = h("span", { class: "p-read" });
   const weightLine = row("Weight", weight.element);
   const missedLine = row("Missed by", missed);
   const frameLine = row("Frame", frame.element);
   frame.scrub(frameLine.label);
-  const about = h("div", null, row("Name", [name.element, remove.element]).element, frameLine.element, weightLine.element, missedLine.element);
+  const about = h(
+    "div",
+    null,
+    row("Name", [name.element, remove.element]).element,
+    frameLine.element,
+    weightLine.element,
+    missedLine.element,
+  );
   const whole = section({ title: "Keys", actions: [capture.element] }, holder, none.element, about);
 
   const make = (key: KeyInfo): Carded => {
@@ -58,7 +87,14 @@ export function keysPart(app: App): KeysPart {
   };
   const update = (part: Carded, key: KeyInfo): void => {
     part.key = key;
-    part.set({ name: key.name, frame: key.frame, hard: key.hard, picture: key.picture, selected: key.id === chosen?.id, tip: tipOf(key) });
+    part.set({
+      name: key.name,
+      frame: key.frame,
+      hard: key.hard,
+      picture: key.picture,
+      selected: key.id === chosen?.id,
+      tip: tipOf(key),
+    });
   };
   const cards = keyed<KeyInfo, Carded>(holder, (key) => key.id, make, update);
   return {

@@ -11,7 +11,10 @@ import { slider } from "../ui/parts/slider";
 import { onHover, sayHover, tell } from "./mode-panel";
 import { latest } from "../ui/parts/latest";
 
-export interface LoadsPart extends Part { update(part: KeyframeState): void; dispose(): void }
+export interface LoadsPart extends Part {
+  update(part: KeyframeState): void;
+  dispose(): void;
+}
 
 /** Pulls lie between these shares of the body's weight. */
 const WEAKEST = 1e-3;
@@ -29,14 +32,41 @@ export function loadsPart(app: App): LoadsPart {
   let known: Item[] = [];
   const holder = list("Loads");
   const none = empty("Press on the body and pull.");
-  const pull = iconButton({ name: "Pull: press on the body and drag", icon: "plus", key: "F", onPress: () => app.set({ tool: "pull" }) });
+  const pull = iconButton({
+    name: "Pull: press on the body and drag",
+    icon: "plus",
+    key: "F",
+    onPress: () => app.set({ tool: "pull" }),
+  });
   const tune = latest((value: { load: number; strength: number }) => app.ask("load", value));
-  const say = (strength: number): Promise<unknown> | void => (chosen === null ? undefined : tune({ load: chosen, strength }));
-  const strength = slider({ name: "Strength", value: 1, scale: log(1e-3, 100), unit: "N", text: newtons, onInput: say, onChange: say });
+  const say = (strength: number): Promise<unknown> | void =>
+    chosen === null ? undefined : tune({ load: chosen, strength });
+  const strength = slider({
+    name: "Strength",
+    value: 1,
+    scale: log(1e-3, 100),
+    unit: "N",
+    text: newtons,
+    onInput: say,
+    onChange: say,
+  });
   const line = row("Strength", strength.element);
-  const freeze = iconButton({ name: "Freeze: the next pull comes on top of these loads", icon: "lock", onPress: () => tell(app, "freeze") });
-  const reset = iconButton({ name: "Reset the pose: the body at rest, without loads", icon: "refresh", onPress: () => tell(app, "pose.reset") });
-  const whole = section({ title: "Loads", actions: [freeze.element, reset.element, pull.element] }, holder, none.element, line.element);
+  const freeze = iconButton({
+    name: "Freeze: the next pull comes on top of these loads",
+    icon: "lock",
+    onPress: () => tell(app, "freeze"),
+  });
+  const reset = iconButton({
+    name: "Reset the pose: the body at rest, without loads",
+    icon: "refresh",
+    onPress: () => tell(app, "pose.reset"),
+  });
+  const whole = section(
+    { title: "Loads", actions: [freeze.element, reset.element, pull.element] },
+    holder,
+    none.element,
+    line.element,
+  );
 
   const pick = (part: Loaded): void => {
     if (part.item.kind === "pull") chosen = part.item.load.id;
@@ -44,8 +74,14 @@ export function loadsPart(app: App): LoadsPart {
     show();
   };
   const make = (item: Item): Loaded => {
-    const eye = item.kind === "pin" ? null : iconButton({ name: "Mute", icon: "eye", size: 24, onPress: () => mute(app, part.item) });
-    const remove = item.kind === "gravity" ? null : iconButton({ name: "Remove", icon: "x", size: 24, onPress: () => discard(app, part.item) });
+    const eye =
+      item.kind === "pin"
+        ? null
+        : iconButton({ name: "Mute", icon: "eye", size: 24, onPress: () => mute(app, part.item) });
+    const remove =
+      item.kind === "gravity"
+        ? null
+        : iconButton({ name: "Remove", icon: "x", size: 24, onPress: () => discard(app, part.item) });
     if (item.kind === "pull") remove?.element.classList.add("p-rarely");
     const made = listRow({
       marker: mark(item.kind),
@@ -60,7 +96,12 @@ export function loadsPart(app: App): LoadsPart {
     part.item = item;
     const muted = item.kind === "pull" ? item.load.muted : item.kind === "gravity" && !item.on;
     part.eye?.face(muted ? "eye-off" : "eye", muted ? "Switch on" : "Mute");
-    part.set({ ...described(item), muted, selected: item.kind === "pull" && item.load.id === chosen, lit: looked !== null && nodesOf(item).includes(looked) });
+    part.set({
+      ...described(item),
+      muted,
+      selected: item.kind === "pull" && item.load.id === chosen,
+      lit: looked !== null && nodesOf(item).includes(looked),
+    });
   };
   const rows = keyed<Item, Loaded>(holder, (item) => item.key, make, update);
   const show = (): void => {
@@ -69,7 +110,9 @@ export function loadsPart(app: App): LoadsPart {
     line.element.hidden = load === undefined;
     if (load?.kind !== "pull") return;
     const weight = app.project?.weight || 1;
-    strength.scale(log(Math.min(WEAKEST * weight, load.load.strength || Infinity), Math.max(STRONGEST * weight, load.load.strength)));
+    strength.scale(
+      log(Math.min(WEAKEST * weight, load.load.strength || Infinity), Math.max(STRONGEST * weight, load.load.strength)),
+    );
     strength.set(load.load.strength);
   };
   const end = onHover((node) => {
@@ -97,7 +140,9 @@ export function loadsPart(app: App): LoadsPart {
 function items(part: KeyframeState): Item[] {
   const gravity = part.loads.find((load) => load.kind === "gravity") ?? null;
   return [
-    ...part.loads.filter((load) => load.kind === "pull").map((load): Item => ({ key: `pull ${load.id}`, kind: "pull", load })),
+    ...part.loads
+      .filter((load) => load.kind === "pull")
+      .map((load): Item => ({ key: `pull ${load.id}`, kind: "pull", load })),
     ...part.pins.map((pin): Item => ({ key: `pin ${pin.name} ${pin.nodes[0] ?? ""}`, kind: "pin", pin })),
     { key: "gravity", kind: "gravity", load: gravity, on: part.gravity },
   ];
@@ -108,10 +153,20 @@ function nodesOf(item: Item): number[] {
 }
 
 function described(item: Item): { strong?: string; name: string; value: string; tip: string } {
-  if (item.kind === "pin") return { ...named("Pin", item.pin.name), value: count(item.pin.nodes.length, "vertex", "vertices"), tip: "Held in place. Click to select" };
-  if (item.kind === "gravity") return { name: "Gravity", value: "1.0 g", tip: item.on ? "The body's own weight" : "The body's own weight: off" };
+  if (item.kind === "pin")
+    return {
+      ...named("Pin", item.pin.name),
+      value: count(item.pin.nodes.length, "vertex", "vertices"),
+      tip: "Held in place. Click to select",
+    };
+  if (item.kind === "gravity")
+    return { name: "Gravity", value: "1.0 g", tip: item.on ? "The body's own weight" : "The body's own weight: off" };
   const { strength, frozen } = item.load;
-  return { ...named("Pull", item.load.name), value: newtons(strength), tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it" };
+  return {
+    ...named("Pull", item.load.name),
+    value: newtons(strength),
+    tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it",
+  };
 }
 
 /** "Pull bloom", its first word standing out; a load with a name of its own keeps that. */

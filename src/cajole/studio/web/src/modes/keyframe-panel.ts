@@ -45,7 +45,12 @@ export function keyframePanel(app: App): ModePanel {
 
 function effortPart(app: App) {
   const options = {
-    name: "Effort", scale: EFFORT, value: USUAL, usual: USUAL, text: power, onChange: once<number>(app, "dials", "effort"),
+    name: "Effort",
+    scale: EFFORT,
+    value: USUAL,
+    usual: USUAL,
+    text: power,
+    onChange: once<number>(app, "dials", "effort"),
     tip: "What added force costs against missing a key. Drag up and down, or turn the wheel",
   };
   const turned = dial({ ...options, ends: ["exact", "gentle"] });
@@ -69,7 +74,8 @@ function effortPart(app: App) {
 function consequence(part: KeyframeState): string {
   const turn = "Turn left for closer keys, right for softer forces.";
   if (part.result === null) return part.optimising ? `Finding the motion. ${turn}` : turn;
-  if (part.result.stale) return part.optimising ? "Will restart with what was changed." : "Changed since. Optimise to see what it comes to.";
+  if (part.result.stale)
+    return part.optimising ? "Will restart with what was changed." : "Changed since. Optimise to see what it comes to.";
   return `Keys hit within ${within(part.result.worst)} of body size. ${turn}`;
 }
 
@@ -82,8 +88,20 @@ function within(share: number): string {
 }
 
 function actionPart(app: App) {
-  const go = button({ text: "Optimise", icon: "keyframe", kind: "primary", main: true, key: "Enter", tip: "Find the motion through the keys with the least added force", onPress: () => tell(app, "optimise") });
-  const stop = button({ text: "Stop, keep best", tip: "End here with the best motion so far", onPress: () => running && tell(app, "stop", { job: running }) });
+  const go = button({
+    text: "Optimise",
+    icon: "keyframe",
+    kind: "primary",
+    main: true,
+    key: "Enter",
+    tip: "Find the motion through the keys with the least added force",
+    onPress: () => tell(app, "optimise"),
+  });
+  const stop = button({
+    text: "Stop, keep best",
+    tip: "End here with the best motion so far",
+    onPress: () => running && tell(app, "stop", { job: running }),
+  });
   let running: string | null = null;
   let known: KeyframeState | null = null;
   let job: string | null = null; // the server tells of the job before the state that names it
@@ -94,7 +112,11 @@ function actionPart(app: App) {
     running = part.optimising ?? job;
     go.busy(running !== null);
     go.say(running ? "Optimising…" : part.result && !part.result.stale ? "Optimise again" : "Optimise");
-    go.refuse(running === null && part.keys.length === 0 ? "Capture a key first: pull the body into a pose, then press K" : null);
+    go.refuse(
+      running === null && part.keys.length === 0
+        ? "Capture a key first: pull the body into a pose, then press K"
+        : null,
+    );
     stop.show(running !== null);
     element.toggleAttribute("data-running", running !== null);
   };

@@ -11,7 +11,9 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { handOver, once } from "./mode-panel";
 
-export interface ShotPart extends Part { update(part: KeyframeState, fps: number): void }
+export interface ShotPart extends Part {
+  update(part: KeyframeState, fps: number): void;
+}
 
 /** More modes than this make a motion slower to find, and hardly another. */
 const MOST_MODES = 60;
@@ -20,15 +22,47 @@ const SOME_DT = 1 / 60;
 
 export function shotPart(app: App): ShotPart {
   let natural: number | null = null;
-  const detail = slider({ name: "Detail", value: 10, usual: 10, scale: linear(0, MOST_MODES, 1), text: (value) => number(value), tip: "Vibrations that the motion may use besides the poses of the keys", onChange: once(app, "dials", "detail") });
-  const frames = field({ name: "Frames", whole: true, low: 2, step: () => 0.5, text: (value) => number(value), onChange: once(app, "dials", "frames") });
+  const detail = slider({
+    name: "Detail",
+    value: 10,
+    usual: 10,
+    scale: linear(0, MOST_MODES, 1),
+    text: (value) => number(value),
+    tip: "Vibrations that the motion may use besides the poses of the keys",
+    onChange: once(app, "dials", "detail"),
+  });
+  const frames = field({
+    name: "Frames",
+    whole: true,
+    low: 2,
+    step: () => 0.5,
+    text: (value) => number(value),
+    onChange: once(app, "dials", "frames"),
+  });
   const timing = segment({
-    name: "Time step", value: "natural",
-    choices: [{ value: "natural", text: "Natural", tip: "As the body would swing by itself" }, { value: "set", text: "Set", tip: "So many seconds from frame to frame" }],
+    name: "Time step",
+    value: "natural",
+    choices: [
+      { value: "natural", text: "Natural", tip: "As the body would swing by itself" },
+      { value: "set", text: "Set", tip: "So many seconds from frame to frame" },
+    ],
     onChange: (value) => app.ask("dials", { dt: value === "natural" ? null : (natural ?? SOME_DT) }),
   });
-  const dt = field({ name: "Frame time", unit: "s", low: 1e-5, high: 10, step: () => 1e-4, text: (value) => String(Number(value.toPrecision(4))), onChange: once(app, "dials", "dt") });
-  const loop = switcher({ name: "Loop", value: false, tip: "The last frame flows into the first", onChange: once(app, "dials", "loop") });
+  const dt = field({
+    name: "Frame time",
+    unit: "s",
+    low: 1e-5,
+    high: 10,
+    step: () => 1e-4,
+    text: (value) => String(Number(value.toPrecision(4))),
+    onChange: once(app, "dials", "dt"),
+  });
+  const loop = switcher({
+    name: "Loop",
+    value: false,
+    tip: "The last frame flows into the first",
+    onChange: once(app, "dials", "loop"),
+  });
   const framesLine = row("Frames", frames.element);
   const dtLine = row("Frame time", dt.element);
   frames.scrub(framesLine.label);
@@ -37,8 +71,20 @@ export function shotPart(app: App): ShotPart {
   const figures = h("p", { class: "p-quiet" });
   const steer = handOver(app, "steer");
   const edit = handOver(app, "edit");
-  const result = section({ title: "Result" }, text, figures, h("div", { class: "p-buttons" }, steer.part.element, edit.part.element));
-  const shot = section({ title: "Shot" }, row("Detail", detail.element).element, framesLine.element, row("Time step", timing.element).element, dtLine.element, row("Loop", loop.element).element);
+  const result = section(
+    { title: "Result" },
+    text,
+    figures,
+    h("div", { class: "p-buttons" }, steer.part.element, edit.part.element),
+  );
+  const shot = section(
+    { title: "Shot" },
+    row("Detail", detail.element).element,
+    framesLine.element,
+    row("Time step", timing.element).element,
+    dtLine.element,
+    row("Loop", loop.element).element,
+  );
   return {
     element: h("div", null, result.element, shot.element),
     update: (part, fps) => {

@@ -13,7 +13,10 @@ export interface ModePanel extends Part {
 
 /** Told to the window while the pointer is over a point somewhere; node null when it has left. from: who says so. */
 export const HOVER = "cajole-hover";
-export interface Hover { node: number | null; from: string }
+export interface Hover {
+  node: number | null;
+  from: string;
+}
 
 export function sayHover(node: number | null): void {
   window.dispatchEvent(new CustomEvent<Hover>(HOVER, { detail: { node, from: "panel" } }));

@@ -9,7 +9,11 @@ import { keyframePanel } from "./keyframe-panel";
 import { goTo, type ModePanel } from "./mode-panel";
 import { steerPanel } from "./steer-panel";
 
-const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = { edit: editPanel, keyframe: keyframePanel, steer: steerPanel };
+const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
+  edit: editPanel,
+  keyframe: keyframePanel,
+  steer: steerPanel,
+};
 /** Digits that change faster than this [ms] cannot be read. */
 const READABLE = 120;
 
@@ -96,4 +100,3 @@ function pulsing(app: App, show: (share: number) => void): () => void {
     show(pulse.effort);
   });
 }
-

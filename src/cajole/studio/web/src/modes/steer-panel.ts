@@ -18,7 +18,12 @@ export function steerPanel(app: App): ModePanel {
   const headline = headlinePart(app);
   const parts = [controllerPart(app), pushPart(app), windPart(app), comparePart(app), aboutPart(app)];
   return {
-    element: h("div", null, headline.element, parts.map((part) => part.element)),
+    element: h(
+      "div",
+      null,
+      headline.element,
+      parts.map((part) => part.element),
+    ),
     foot: null,
     update: (state) => {
       if (!state.steer) return;
@@ -32,14 +37,30 @@ export function steerPanel(app: App): ModePanel {
   };
 }
 
-interface SteerPart { element: HTMLElement; update(steer: SteerState): void; dispose?(): void }
+interface SteerPart {
+  element: HTMLElement;
+  update(steer: SteerState): void;
+  dispose?(): void;
+}
 
 function headlinePart(app: App) {
   const title = h("h2");
   const says = h("p");
   const outcome = h("div", { class: "panel-outcome", role: "status", hidden: true });
-  const control = switcher({ name: "Control", value: true, large: true, key: "C", tip: "Switch control on or off", onChange: once(app, "control", "on") });
-  const element = h("div", null, h("div", { class: "panel-headline" }, h("div", null, title, says), control.element), h("div", { class: "panel-outcome-box" }, outcome));
+  const control = switcher({
+    name: "Control",
+    value: true,
+    large: true,
+    key: "C",
+    tip: "Switch control on or off",
+    onChange: once(app, "control", "on"),
+  });
+  const element = h(
+    "div",
+    null,
+    h("div", { class: "panel-headline" }, h("div", null, title, says), control.element),
+    h("div", { class: "panel-outcome-box" }, outcome),
+  );
   const judge = (found: SteerState["outcome"]): void => {
     outcome.hidden = found === null;
     if (found === null) return;
@@ -66,15 +87,40 @@ function headlinePart(app: App) {
 
 function controllerPart(app: App): SteerPart {
   const dials = [
-    { name: "tracking", title: "Tracking", usual: 1, scale: logZero(1e-3, 100), tip: "How much it counts to be on the way at every moment" },
-    { name: "final", title: "Final", usual: 0, scale: logZero(1e-3, 100), tip: "How much it counts to be right at the end" },
-    { name: "effort", title: "Effort", usual: 0.01, scale: log(1e-5, 1e3), tip: "What added force costs: right is gentler, left is closer" },
+    {
+      name: "tracking",
+      title: "Tracking",
+      usual: 1,
+      scale: logZero(1e-3, 100),
+      tip: "How much it counts to be on the way at every moment",
+    },
+    {
+      name: "final",
+      title: "Final",
+      usual: 0,
+      scale: logZero(1e-3, 100),
+      tip: "How much it counts to be right at the end",
+    },
+    {
+      name: "effort",
+      title: "Effort",
+      usual: 0.01,
+      scale: log(1e-5, 1e3),
+      tip: "What added force costs: right is gentler, left is closer",
+    },
   ] as const;
   const made = dials.map(({ name, title, usual, scale, tip }) => {
     const say = live(app, "dials", name);
-    return { name, line: title, part: slider({ name: title, value: usual, usual, scale, text: dialText, tip, onInput: say, onChange: say }) };
+    return {
+      name,
+      line: title,
+      part: slider({ name: title, value: usual, usual, scale, text: dialText, tip, onInput: say, onChange: say }),
+    };
   });
-  const whole = section({ title: "Controller" }, made.map(({ line, part }) => row(line, part.element).element));
+  const whole = section(
+    { title: "Controller" },
+    made.map(({ line, part }) => row(line, part.element).element),
+  );
   return {
     element: whole.element,
     update: (steer) => {
@@ -84,23 +130,42 @@ function controllerPart(app: App): SteerPart {
   };
 }
 
-const dialText = (value: number): string => (value === 0 ? "0.00" : value < 0.095 ? figures(value, 2) : number(value, value < 99.5 ? 2 : 0));
+const dialText = (value: number): string =>
+  value === 0 ? "0.00" : value < 0.095 ? figures(value, 2) : number(value, value < 99.5 ? 2 : 0);
 
 function pushPart(app: App): SteerPart {
   const unit = app.project ? handForce(app.project, 1) : 1;
   const set = (force: number): void => changeSettings({ pushStrength: force / unit });
   const strength = slider({
-    name: "Strength of a push", value: unit * settings.pushStrength, usual: unit, scale: log(0.01 * unit, 100 * unit), tone: "world", unit: "N",
-    text: newtons, plain: (value) => String(Number(value.toPrecision(3))), tip: "Force of a push as long as a quarter of the body", onInput: set, onChange: set,
+    name: "Strength of a push",
+    value: unit * settings.pushStrength,
+    usual: unit,
+    scale: log(0.01 * unit, 100 * unit),
+    tone: "world",
+    unit: "N",
+    text: newtons,
+    plain: (value) => String(Number(value.toPrecision(3))),
+    tip: "Force of a push as long as a quarter of the body",
+    onInput: set,
+    onChange: set,
   });
   const shape = segment({
-    name: "Shape of a push", value: "push",
-    choices: [{ value: "push", text: "Hold", tip: "Pushes as long as the button is down" }, { value: "impulse", text: "Impulse", tip: "One short knock" }],
+    name: "Shape of a push",
+    value: "push",
+    choices: [
+      { value: "push", text: "Hold", tip: "Pushes as long as the button is down" },
+      { value: "impulse", text: "Impulse", tip: "One short knock" },
+    ],
     onChange: (value) => app.set({ tool: value as "push" | "impulse" }),
   });
   const again = button({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
   again.element.classList.add("p-wide");
-  const whole = section({ title: "Push" }, row("Strength", strength.element).element, row("Shape", shape.element).element, h("div", { class: "p-buttons" }, again.element));
+  const whole = section(
+    { title: "Push" },
+    row("Strength", strength.element).element,
+    row("Shape", shape.element).element,
+    h("div", { class: "p-buttons" }, again.element),
+  );
   const showTool = (): void => shape.set(app.ui.tool === "impulse" ? "impulse" : "push");
   const ends = [
     app.onUi.on((change) => {
@@ -121,14 +186,34 @@ function windPart(app: App): SteerPart {
   const say = latest((change: Partial<typeof wind>) => app.ask("wind", (wind = { ...wind, ...change })));
   const blow = (percent: number): Promise<unknown> => say({ strength: percent / 100 });
   const strength = slider({
-    name: "Strength of the wind", value: 0, usual: 0, scale: linear(0, 200, 1), tone: "world", unit: "%", text: (value) => (value === 0 ? "off" : `${number(value)} %`),
-    tip: "Gusts, in percent of the body's weight", onInput: blow, onChange: blow,
+    name: "Strength of the wind",
+    value: 0,
+    usual: 0,
+    scale: linear(0, 200, 1),
+    tone: "world",
+    unit: "%",
+    text: (value) => (value === 0 ? "off" : `${number(value)} %`),
+    tip: "Gusts, in percent of the body's weight",
+    onInput: blow,
+    onChange: blow,
   });
   const pace = slider({
-    name: "Pace of the wind", value: 1, usual: 1, scale: log(0.1, 10), tone: "world", text: (value) => `${figures(value, 2)} /s`, plain: String,
-    tip: "Gusts a second", onInput: (value) => say({ pace: value }), onChange: (value) => say({ pace: value }),
+    name: "Pace of the wind",
+    value: 1,
+    usual: 1,
+    scale: log(0.1, 10),
+    tone: "world",
+    text: (value) => `${figures(value, 2)} /s`,
+    plain: String,
+    tip: "Gusts a second",
+    onInput: (value) => say({ pace: value }),
+    onChange: (value) => say({ pace: value }),
   });
-  const whole = section({ title: "Wind" }, row("Strength", strength.element).element, row("Pace", pace.element).element);
+  const whole = section(
+    { title: "Wind" },
+    row("Strength", strength.element).element,
+    row("Pace", pace.element).element,
+  );
   return {
     element: whole.element,
     update: (steer) => {
@@ -140,14 +225,29 @@ function windPart(app: App): SteerPart {
   };
 }
 
-const SPEEDS = [{ value: 0.25, text: "¼" }, { value: 0.5, text: "½" }, { value: 1, text: "1" }, { value: 2, text: "2" }];
+const SPEEDS = [
+  { value: 0.25, text: "¼" },
+  { value: 0.5, text: "½" },
+  { value: 1, text: "1" },
+  { value: 2, text: "2" },
+];
 
 function comparePart(app: App): SteerPart {
   const ghost = segment({
-    name: "Ghost", value: "reference" as SteerState["ghost"], onChange: once(app, "ghost", "of"),
-    choices: [{ value: "reference", text: "Reference", tip: "Where the body should be" }, { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" }],
+    name: "Ghost",
+    value: "reference" as SteerState["ghost"],
+    onChange: once(app, "ghost", "of"),
+    choices: [
+      { value: "reference", text: "Reference", tip: "Where the body should be" },
+      { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" },
+    ],
   });
-  const speed = segment({ name: "Speed", value: 1, choices: SPEEDS, onChange: (value) => app.ask("run", { play: app.state?.steer?.running ?? true, speed: value }) });
+  const speed = segment({
+    name: "Speed",
+    value: 1,
+    choices: SPEEDS,
+    onChange: (value) => app.ask("run", { play: app.state?.steer?.running ?? true, speed: value }),
+  });
   const whole = section({ title: "Compare" }, row("Ghost", ghost.element).element, row("Speed", speed.element).element);
   return {
     element: whole.element,
@@ -161,8 +261,17 @@ function comparePart(app: App): SteerPart {
 function aboutPart(app: App): SteerPart {
   const notes = h("ul", { class: "panel-notes" });
   const edit = handOver(app, "edit");
-  const restart = button({ text: "Restart", icon: "refresh", tip: "From the first frame, at rest", onPress: () => tell(app, "restart") });
-  const whole = section({ title: "Model" }, notes, h("div", { class: "p-buttons" }, restart.element, edit.part.element));
+  const restart = button({
+    text: "Restart",
+    icon: "refresh",
+    tip: "From the first frame, at rest",
+    onPress: () => tell(app, "restart"),
+  });
+  const whole = section(
+    { title: "Model" },
+    notes,
+    h("div", { class: "p-buttons" }, restart.element, edit.part.element),
+  );
   return {
     element: whole.element,
     update: (steer) => {

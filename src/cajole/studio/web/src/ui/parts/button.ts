@@ -28,8 +28,15 @@ export function button(options: ButtonOptions): Button {
   const face = options.icon ? icon(options.icon) : null;
   const element = h(
     "button",
-    { type: "button", class: `p-button p-${options.kind ?? "plain"}${options.main ? " p-main" : ""}`, "data-tip": options.tip },
-    ring, face, words, options.key ? h("kbd", { "aria-hidden": "true" }, options.key) : null,
+    {
+      type: "button",
+      class: `p-button p-${options.kind ?? "plain"}${options.main ? " p-main" : ""}`,
+      "data-tip": options.tip,
+    },
+    ring,
+    face,
+    words,
+    options.key ? h("kbd", { "aria-hidden": "true" }, options.key) : null,
   );
   attribute(element, "aria-keyshortcuts", options.key);
   element.addEventListener("click", () => {
@@ -65,10 +72,17 @@ export interface IconButton extends Part {
 }
 
 export function iconButton(options: IconButtonOptions): IconButton {
-  const element = h("button", {
-    type: "button", class: `p-icon p-icon-${options.size ?? 28}`, "aria-label": options.name,
-    "data-tip": options.tip ?? options.name, "data-key": options.key,
-  }, icon(options.icon));
+  const element = h(
+    "button",
+    {
+      type: "button",
+      class: `p-icon p-icon-${options.size ?? 28}`,
+      "aria-label": options.name,
+      "data-tip": options.tip ?? options.name,
+      "data-key": options.key,
+    },
+    icon(options.icon),
+  );
   let shown = options.icon;
   element.addEventListener("click", (event) => {
     event.stopPropagation();

@@ -5,7 +5,11 @@ import type { Part } from "../../core/types";
 import { refuse, refused } from "./common";
 import { Shown, type Told } from "./shown";
 
-export interface Choice<T extends string | number> { value: T; text: string; tip?: string }
+export interface Choice<T extends string | number> {
+  value: T;
+  text: string;
+  tip?: string;
+}
 export interface SegmentOptions<T extends string | number> {
   name: string;
   choices: readonly Choice<T>[];
@@ -21,7 +25,11 @@ export function segment<T extends string | number>(options: SegmentOptions<T>): 
   const element = h("div", { class: "p-segment", role: "radiogroup", "aria-label": options.name });
   let value = options.value;
   const buttons = options.choices.map((choice) =>
-    h("button", { type: "button", role: "radio", "data-tip": choice.tip, onclick: () => choose(choice.value) }, choice.text),
+    h(
+      "button",
+      { type: "button", role: "radio", "data-tip": choice.tip, onclick: () => choose(choice.value) },
+      choice.text,
+    ),
   );
   const show = (next: T): void => {
     value = next;
@@ -68,10 +76,18 @@ export interface Switch extends Part {
 }
 
 export function switcher(options: SwitchOptions): Switch {
-  const element = h("button", {
-    type: "button", role: "switch", class: `p-switch${options.large ? " p-switch-large" : ""}`, "aria-label": options.name,
-    "data-tip": options.tip, "data-key": options.key,
-  }, h("span"));
+  const element = h(
+    "button",
+    {
+      type: "button",
+      role: "switch",
+      class: `p-switch${options.large ? " p-switch-large" : ""}`,
+      "aria-label": options.name,
+      "data-tip": options.tip,
+      "data-key": options.key,
+    },
+    h("span"),
+  );
   attribute(element, "aria-keyshortcuts", options.key);
   let value = options.value;
   const show = (next: boolean): void => {
@@ -91,11 +107,19 @@ export function switcher(options: SwitchOptions): Switch {
 }
 
 /** Letters that can be on together, at least one of them: x, y, z. */
-export function letters(name: string, tips: Record<string, string>, onChange: (value: string) => Told): Segment<string> {
+export function letters(
+  name: string,
+  tips: Record<string, string>,
+  onChange: (value: string) => Told,
+): Segment<string> {
   const element = h("div", { class: "p-segment p-letters", role: "group", "aria-label": name });
   let value = Object.keys(tips).join("");
   const buttons = Object.entries(tips).map(([letter, tip]) =>
-    h("button", { type: "button", "data-tip": tip, "data-letter": letter, onclick: () => toggle(letter) }, letter.toUpperCase()),
+    h(
+      "button",
+      { type: "button", "data-tip": tip, "data-letter": letter, onclick: () => toggle(letter) },
+      letter.toUpperCase(),
+    ),
   );
   const show = (next: string): void => {
     value = next;
@@ -104,7 +128,9 @@ export function letters(name: string, tips: Record<string, string>, onChange: (v
   const shown = new Shown(value, show);
   const toggle = (letter: string): void => {
     if (refused(element)) return;
-    const next = Object.keys(tips).filter((each) => (each === letter) !== value.includes(each)).join("");
+    const next = Object.keys(tips)
+      .filter((each) => (each === letter) !== value.includes(each))
+      .join("");
     if (next === "") return;
     show(next);
     shown.hold();

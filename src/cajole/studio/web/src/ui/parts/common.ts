@@ -7,7 +7,10 @@ import "../../style/dials.css";
 import { attribute, h, write, type Child } from "../../core/dom";
 
 /** A label of the first column, and its control in the second; line: one below both. */
-export interface Row { element: HTMLElement; label: HTMLElement }
+export interface Row {
+  element: HTMLElement;
+  label: HTMLElement;
+}
 
 export function row(text: string, control: Child, tip?: string): Row {
   const label = h("span", { class: "p-label", "data-tip": tip }, text);
@@ -46,7 +49,7 @@ export class Complaint {
 }
 let complaints = 0;
 
-/** Keep children of `holder` for items by key: made once, updated in place, in order; no element is rebuilt or moved in vain. */
+/** Keeps children of `holder` for items by key: made once, updated in place, in order, none moved in vain. */
 export function keyed<T, P extends { element: HTMLElement }>(
   holder: HTMLElement,
   key: (item: T) => string,

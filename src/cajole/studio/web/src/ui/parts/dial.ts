@@ -37,21 +37,60 @@ const REST = 160;
 export function dial(options: DialOptions): Dial {
   let value = options.value;
   const arc = s("path", { class: "p-dial-arc", d: path(0) });
-  const pointer = s("line", { class: "p-dial-pointer", x1: SIZE / 2, y1: SIZE / 2 - 13, x2: SIZE / 2, y2: SIZE / 2 - 23 });
-  const drawing = s("svg", { width: SIZE, height: SIZE, viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" },
-    s("path", { class: "p-dial-rail", d: path(1) }), arc, s("circle", { class: "p-dial-knob", cx: SIZE / 2, cy: SIZE / 2, r: KNOB }), pointer);
-  const knob = h("div", {
-    class: "p-dial-face", role: "slider", tabIndex: 0, "aria-label": options.name, "aria-valuemin": String(options.scale.low),
-    "aria-valuemax": String(options.scale.high), "data-tip": options.tip,
-  }, drawing as unknown as HTMLElement);
+  const pointer = s("line", {
+    class: "p-dial-pointer",
+    x1: SIZE / 2,
+    y1: SIZE / 2 - 13,
+    x2: SIZE / 2,
+    y2: SIZE / 2 - 23,
+  });
+  const drawing = s(
+    "svg",
+    { width: SIZE, height: SIZE, viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" },
+    s("path", { class: "p-dial-rail", d: path(1) }),
+    arc,
+    s("circle", { class: "p-dial-knob", cx: SIZE / 2, cy: SIZE / 2, r: KNOB }),
+    pointer,
+  );
+  const knob = h(
+    "div",
+    {
+      class: "p-dial-face",
+      role: "slider",
+      tabIndex: 0,
+      "aria-label": options.name,
+      "aria-valuemin": String(options.scale.low),
+      "aria-valuemax": String(options.scale.high),
+      "data-tip": options.tip,
+    },
+    drawing as unknown as HTMLElement,
+  );
   const face = typed(value, {
-    name: options.name, unit: "", low: options.scale.low, high: options.scale.high, text: options.text, plain: (x) => String(x),
+    name: options.name,
+    unit: "",
+    low: options.scale.low,
+    high: options.scale.high,
+    text: options.text,
+    plain: (x) => String(x),
     onValue: (next) => tell(next),
   });
   const words = h("p", { class: "p-dial-words" });
-  const element = h("div", { class: "p-dial" },
-    h("div", { class: "p-dial-left" }, knob, h("div", { class: "p-dial-ends", "aria-hidden": "true" }, h("span", null, options.ends[0]), h("span", null, options.ends[1]))),
-    h("div", { class: "p-dial-right" }, face.element, face.complaint, words));
+  const element = h(
+    "div",
+    { class: "p-dial" },
+    h(
+      "div",
+      { class: "p-dial-left" },
+      knob,
+      h(
+        "div",
+        { class: "p-dial-ends", "aria-hidden": "true" },
+        h("span", null, options.ends[0]),
+        h("span", null, options.ends[1]),
+      ),
+    ),
+    h("div", { class: "p-dial-right" }, face.element, face.complaint, words),
+  );
 
   const show = (next: number): void => {
     value = next;
@@ -77,7 +116,12 @@ export function dial(options: DialOptions): Dial {
     turn: (share) => show(options.scale.value(share)),
     done: (before) => shown.release(value === before ? undefined : options.onChange(value)),
   });
-  wheeling(knob, (notches) => show(stepped(options.scale, value, notches)), () => shown.hold(), () => shown.release(options.onChange(value)));
+  wheeling(
+    knob,
+    (notches) => show(stepped(options.scale, value, notches)),
+    () => shown.hold(),
+    () => shown.release(options.onChange(value)),
+  );
   knob.addEventListener("dblclick", () => tell(options.usual));
   knob.addEventListener("keydown", (event) => {
     const next = keyed(event, options.scale, value);
@@ -119,37 +163,53 @@ function turning(knob: HTMLElement, hand: Turned): void {
     let [share, last] = [first, event.clientY - event.clientX];
     const end = new AbortController();
     const on = { signal: end.signal };
-    knob.addEventListener("pointermove", (move) => {
-      const now = move.clientY - move.clientX;
-      share = Math.min(1, Math.max(0, share + ((last - now) / TRAVEL) * (move.shiftKey ? 0.1 : 1)));
-      last = now;
-      hand.turn(share);
-    }, on);
-    knob.addEventListener("keydown", (key) => {
-      if (key.key !== "Escape") return;
-      key.stopPropagation();
-      hand.turn(first);
-      knob.releasePointerCapture(event.pointerId);
-    }, on);
-    knob.addEventListener("lostpointercapture", () => {
-      end.abort();
-      hand.done(before);
-    }, on);
+    knob.addEventListener(
+      "pointermove",
+      (move) => {
+        const now = move.clientY - move.clientX;
+        share = Math.min(1, Math.max(0, share + ((last - now) / TRAVEL) * (move.shiftKey ? 0.1 : 1)));
+        last = now;
+        hand.turn(share);
+      },
+      on,
+    );
+    knob.addEventListener(
+      "keydown",
+      (key) => {
+        if (key.key !== "Escape") return;
+        key.stopPropagation();
+        hand.turn(first);
+        knob.releasePointerCapture(event.pointerId);
+      },
+      on,
+    );
+    knob.addEventListener(
+      "lostpointercapture",
+      () => {
+        end.abort();
+        hand.done(before);
+      },
+      on,
+    );
   });
 }
 
 /** One notch is one step of an arrow key; what it came to is told once it rests. */
 function wheeling(knob: HTMLElement, turn: (notches: number) => void, hold: () => void, rest: () => void): void {
   let timer = 0;
-  knob.addEventListener("wheel", (event) => {
-    if (refused(knob) || event.ctrlKey || event.deltaY === 0) return;
-    event.preventDefault();
-    if (timer === 0) hold();
-    clearTimeout(timer);
-    turn(-Math.sign(event.deltaY));
-    timer = window.setTimeout(() => {
-      timer = 0;
-      rest();
-    }, REST);
-  }, { passive: false });
+  knob.addEventListener(
+    "wheel",
+    (event) => {
+      if (refused(knob) || event.ctrlKey || event.deltaY === 0) return;
+      event.preventDefault();
+      if (timer === 0) hold();
+      clearTimeout(timer);
+      turn(-Math.sign(event.deltaY));
+      timer = window.setTimeout(() => {
+        timer = 0;
+        rest();
+      }, REST);
+    },
+    { passive: false },
+  );
 }

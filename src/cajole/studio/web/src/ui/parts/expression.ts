@@ -1,7 +1,10 @@
 /** Reads what is typed into a number field: sums, products, brackets and units. Nothing is ever evaluated as script. */
 
 type Kind = "length" | "angle" | "time" | "force" | "share" | "frames";
-interface Unit { kind: Kind; factor: number }
+interface Unit {
+  kind: Kind;
+  factor: number;
+}
 
 const UNITS: Record<string, Unit> = {
   m: { kind: "length", factor: 1 },
@@ -20,7 +23,10 @@ const UNITS: Record<string, Unit> = {
 };
 
 /** A number under way: plain, or with a unit and then in SI. */
-interface Amount { value: number; plain: boolean }
+interface Amount {
+  value: number;
+  plain: boolean;
+}
 
 export type Reading = { value: number; error?: undefined } | { value?: undefined; error: string };
 
@@ -43,7 +49,12 @@ export function read(text: string, unit = ""): Reading {
 
 /** Minus signs, products and thin spaces as the page writes them, turned into what a keyboard has. */
 function plainText(text: string): string {
-  return text.replace(/[\u2009\u202f\u00a0]/g, "").replace(/[\u2212\u2013]/g, "-").replace(/[\u00d7\u00b7]/g, "*").replace(/\u00f7/g, "/").trim();
+  return text
+    .replace(/[\u2009\u202f\u00a0]/g, "")
+    .replace(/[\u2212\u2013]/g, "-")
+    .replace(/[\u00d7\u00b7]/g, "*")
+    .replace(/\u00f7/g, "/")
+    .trim();
 }
 
 class Reader {
@@ -51,7 +62,10 @@ class Reader {
   private depth = 0;
   private readonly own: Unit | undefined;
 
-  constructor(private readonly text: string, unit: string) {
+  constructor(
+    private readonly text: string,
+    unit: string,
+  ) {
     this.own = UNITS[unit];
   }
 
@@ -114,7 +128,8 @@ class Reader {
     const unit = Object.hasOwn(UNITS, word) ? UNITS[word] : undefined;
     if (unit === undefined) throw new Misread(`“${word}” is no unit that is known here.`);
     if (this.own === undefined) throw new Misread(`A plain number is wanted here, without ${word}.`);
-    if (unit.kind !== this.own.kind) throw new Misread(`${cap(named(this.own.kind))} is wanted here, not ${named(unit.kind)}.`);
+    if (unit.kind !== this.own.kind)
+      throw new Misread(`${cap(named(this.own.kind))} is wanted here, not ${named(unit.kind)}.`);
     if (!amount.plain) throw new Misread("That has two units.");
     return { value: amount.value * unit.factor, plain: false };
   }
@@ -164,7 +179,14 @@ function over(left: Amount, right: Amount): Amount {
 }
 
 function named(kind: Kind): string {
-  return { length: "a length", angle: "an angle", time: "a time", force: "a force", share: "a share", frames: "a frame" }[kind];
+  return {
+    length: "a length",
+    angle: "an angle",
+    time: "a time",
+    force: "a force",
+    share: "a share",
+    frames: "a frame",
+  }[kind];
 }
 
 const cap = (text: string): string => text[0]!.toUpperCase() + text.slice(1);

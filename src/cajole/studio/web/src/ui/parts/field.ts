@@ -36,9 +36,17 @@ export function field(options: FieldOptions): Field {
   let { low = -Infinity, high = Infinity } = options;
   let value: number | null = null;
   let touched = false; // what stands in the field was typed and not yet taken
-  const input = h("input", { type: "text", "aria-label": options.name, autocomplete: "off", spellcheck: "false", "data-tip": options.tip });
+  const input = h("input", {
+    type: "text",
+    "aria-label": options.name,
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-tip": options.tip,
+  });
   const after = h("span", { class: "p-after" }, options.after ?? options.unit ?? "");
-  const letter = options.axis ? h("span", { class: `p-axis p-axis-${options.axis}`, "aria-hidden": "true" }, options.axis.toUpperCase()) : null;
+  const letter = options.axis
+    ? h("span", { class: `p-axis p-axis-${options.axis}`, "aria-hidden": "true" }, options.axis.toUpperCase())
+    : null;
   const complaint = new Complaint(input);
   const box = h("div", { class: "p-field" }, letter, input, after);
   const element = h("div", { class: "p-field-box" }, box, complaint.element);
@@ -60,7 +68,9 @@ export function field(options: FieldOptions): Field {
     if (options.whole && !Number.isInteger(next)) return "A whole number is wanted here.";
     if (next >= low && next <= high) return null;
     if (high === Infinity) return `At least ${options.text(low)}.`;
-    return low === -Infinity ? `At most ${options.text(high)}.` : `Between ${options.text(low)} and ${options.text(high)}.`;
+    return low === -Infinity
+      ? `At most ${options.text(high)}.`
+      : `Between ${options.text(low)} and ${options.text(high)}.`;
   };
   const tell = (next: number, say: ((value: number) => Told) | undefined): void => {
     value = next;
@@ -159,27 +169,47 @@ function scrubbing(label: HTMLElement, hand: Scrubbed): void {
     const before = hand.begin();
     let [value, last] = [before, event.clientX];
     const end = new AbortController();
-    label.addEventListener("pointermove", (move) => {
-      if (move.clientX === last) return;
-      value += (move.clientX - last) * hand.step() * pace(move);
-      last = move.clientX;
-      hand.input(value);
-    }, { signal: end.signal });
-    label.addEventListener("lostpointercapture", () => {
-      end.abort();
-      hand.done(before);
-    }, { signal: end.signal });
+    label.addEventListener(
+      "pointermove",
+      (move) => {
+        if (move.clientX === last) return;
+        value += (move.clientX - last) * hand.step() * pace(move);
+        last = move.clientX;
+        hand.input(value);
+      },
+      { signal: end.signal },
+    );
+    label.addEventListener(
+      "lostpointercapture",
+      () => {
+        end.abort();
+        hand.done(before);
+      },
+      { signal: end.signal },
+    );
   });
 }
 
-export interface TextOptions { name: string; onChange: (value: string) => Told; most?: number }
-export interface TextField extends Part { set(value: string): void }
+export interface TextOptions {
+  name: string;
+  onChange: (value: string) => Told;
+  most?: number;
+}
+export interface TextField extends Part {
+  set(value: string): void;
+}
 
 /** A line of text; an empty one is not taken. */
 export function textField(options: TextOptions): TextField {
   let value = "";
   let touched = false;
-  const input = h("input", { type: "text", "aria-label": options.name, maxlength: options.most ?? 60, autocomplete: "off", spellcheck: "false" });
+  const input = h("input", {
+    type: "text",
+    "aria-label": options.name,
+    maxlength: options.most ?? 60,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const shown = new Shown("", (next) => {
     value = next;
     if (!touched && input.value !== next) input.value = next;

@@ -39,11 +39,17 @@ export const nothing = (share: number): boolean => share < NOTHING;
 /** What is read aloud. */
 export function spoken(share: number): string {
   if (nothing(share)) return "nothing added";
-  return `${percent(share).replace(" %", " percent").replace("<", "less than")} of body weight, ${word(share).toLowerCase()}`;
+  const amount = percent(share).replace(" %", " percent").replace("<", "less than");
+  return `${amount} of body weight, ${word(share).toLowerCase()}`;
 }
 
 /** Peak, frame, and the cheapest cure, in one or two sentences; null when there is nothing to say. */
-export function sentence(meter: { share: number; peak: number; frame: number | null; cure: string | null }): string | null {
+export function sentence(meter: {
+  share: number;
+  peak: number;
+  frame: number | null;
+  cure: string | null;
+}): string | null {
   if (nothing(meter.peak)) return null;
   if (meter.cure?.startsWith("Peak")) return meter.cure;
   const where = meter.frame === null ? "" : ` at frame ${meter.frame}`;

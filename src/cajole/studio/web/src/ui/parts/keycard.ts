@@ -4,7 +4,11 @@ import { attribute, h, write } from "../../core/dom";
 import { icon } from "../../core/icons";
 import type { Part } from "../../core/types";
 
-export interface KeyCardOptions { onPick: () => void; onHold: () => void; onHover?: (over: boolean) => void }
+export interface KeyCardOptions {
+  onPick: () => void;
+  onHold: () => void;
+  onHover?: (over: boolean) => void;
+}
 export interface KeyCardState {
   name: string;
   frame: number;
@@ -13,7 +17,9 @@ export interface KeyCardState {
   picture: string | null;
   tip: string;
 }
-export interface KeyCard extends Part { set(state: KeyCardState): void }
+export interface KeyCard extends Part {
+  set(state: KeyCardState): void;
+}
 
 export function keyCard(options: KeyCardOptions): KeyCard {
   const picture = h("img", { alt: "", hidden: true, draggable: "false" });

@@ -20,15 +20,23 @@ export interface ListRowState {
   warn?: string | null;
   tip?: string | null;
 }
-export interface ListRow extends Part { set(state: ListRowState): void }
+export interface ListRow extends Part {
+  set(state: ListRowState): void;
+}
 
 export function listRow(options: ListRowOptions): ListRow {
   const strong = h("b");
   const name = h("span", { class: "p-row-name" });
   const value = h("span", { class: "p-row-value" });
   const sign = h("span", { class: "p-row-warn", hidden: true }, icon("warn"));
-  const main = h("button", { type: "button", class: "p-row-main", onclick: options.onPick },
-    h("span", { class: "p-row-marker" }, options.marker), h("span", { class: "p-row-words" }, strong, name), sign, value);
+  const main = h(
+    "button",
+    { type: "button", class: "p-row-main", onclick: options.onPick },
+    h("span", { class: "p-row-marker" }, options.marker),
+    h("span", { class: "p-row-words" }, strong, name),
+    sign,
+    value,
+  );
   const element = h("li", { class: "p-row" }, main, options.actions ?? []);
   if (options.onHover) hovering(element, options.onHover);
   return {
@@ -62,7 +70,9 @@ export const mark = (name: IconName): Node => icon(name);
 /** A list with its name for readers. */
 export const list = (name: string): HTMLUListElement => h("ul", { class: "p-list", "aria-label": name });
 
-export interface Empty extends Part { show(on: boolean): void }
+export interface Empty extends Part {
+  show(on: boolean): void;
+}
 
 /** What to do first, where there is nothing yet. */
 export function empty(text: string): Empty {

@@ -18,11 +18,22 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
   const verdict = h("span");
   const feather = h("span", { class: "p-meter-word" }, icon("feather"), verdict);
   const fill = h("span", { class: "p-meter-fill" });
-  const bar = h("span", { class: "p-meter-bar" }, fill, [1, 2, 3].map((quarter) => h("i", { style: { left: `${25 * quarter}%` } })));
+  const bar = h(
+    "span",
+    { class: "p-meter-bar" },
+    fill,
+    [1, 2, 3].map((quarter) => h("i", { style: { left: `${25 * quarter}%` } })),
+  );
   const words = WORDS.map((each) => h("span", null, each));
   const says = h("span", { class: "p-meter-sentence" });
-  const element = h("button", { type: "button", class: "p-meter" },
-    h("span", { class: "p-meter-head" }, big, of, feather), bar, h("span", { class: "p-meter-words" }, words), says);
+  const element = h(
+    "button",
+    { type: "button", class: "p-meter" },
+    h("span", { class: "p-meter-head" }, big, of, feather),
+    bar,
+    h("span", { class: "p-meter-words" }, words),
+    says,
+  );
   let peak: number | null = null;
   element.addEventListener("click", () => {
     if (peak !== null) onPeak(peak);
@@ -38,7 +49,10 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
     fill.style.setProperty("--share", String(filled(share)));
     element.toggleAttribute("data-over", share > 1);
     words.forEach((each) => each.toggleAttribute("data-on", each.textContent === found));
-    element.setAttribute("aria-label", `Added force: ${spoken(share)}${peak === null ? "" : `. Go to its peak at frame ${peak}`}`);
+    element.setAttribute(
+      "aria-label",
+      `Added force: ${spoken(share)}${peak === null ? "" : `. Go to its peak at frame ${peak}`}`,
+    );
   };
   return {
     element,
@@ -46,7 +60,11 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
     set: (meter) => {
       peak = nothing(meter.peak) ? null : meter.frame;
       attribute(element, "aria-disabled", peak === null ? "true" : null);
-      attribute(element, "data-tip", peak === null ? "Force that was added, as a share of the body's weight" : `Go to the peak at frame ${peak}`);
+      attribute(
+        element,
+        "data-tip",
+        peak === null ? "Force that was added, as a share of the body's weight" : `Go to the peak at frame ${peak}`,
+      );
       write(says, sentence(meter) ?? "");
       says.hidden = says.textContent === "";
       live(meter.share);

@@ -22,8 +22,18 @@ export function section(options: SectionOptions, ...children: Child[]): Section 
   const note = h("span", { class: "p-note" }, words, rest);
   const body = h("div", { class: "p-section-body" }, ...children);
   const heading = h("h2", { class: "p-heading" }, options.fold ? folding(options, body) : options.title);
-  const element = h("section", { class: "p-section", "aria-label": options.title },
-    h("header", { class: "p-section-head" }, heading, note, h("span", { class: "p-section-actions" }, options.actions ?? [])), body);
+  const element = h(
+    "section",
+    { class: "p-section", "aria-label": options.title },
+    h(
+      "header",
+      { class: "p-section-head" },
+      heading,
+      note,
+      h("span", { class: "p-section-actions" }, options.actions ?? []),
+    ),
+    body,
+  );
   return {
     element,
     note: (text, more = "") => {

@@ -10,7 +10,10 @@ export class Shown<T> {
   private holds = 0;
   private timer = 0;
 
-  constructor(first: T, private readonly show: (value: T) => void) {
+  constructor(
+    first: T,
+    private readonly show: (value: T) => void,
+  ) {
     this.known = first;
   }
 
@@ -32,7 +35,7 @@ export class Shown<T> {
     this.timer = 0;
   }
 
-  /** The hand lets go, having said something: the server's word counts again once that is answered. A refusal is shown at once. */
+  /** The hand lets go, having said something: the server's word counts again once that is answered. */
   release(told: Told): void {
     Promise.resolve(told).then(
       () => this.settle(SETTLING),

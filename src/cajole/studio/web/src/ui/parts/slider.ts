@@ -38,12 +38,20 @@ export function slider(options: SliderOptions): Slider {
   let value = options.value;
   const tick = h("span", { class: "p-tick" });
   const track = h("span", { class: "p-track" }, h("span", { class: "p-fill" }), tick, h("span", { class: "p-thumb" }));
-  const grip = h("div", { class: "p-grip", role: "slider", tabIndex: 0, "aria-label": options.name, "data-tip": options.tip }, track);
+  const grip = h(
+    "div",
+    { class: "p-grip", role: "slider", tabIndex: 0, "aria-label": options.name, "data-tip": options.tip },
+    track,
+  );
   const face = typed(value, {
     name: options.name,
     unit: options.unit ?? "",
-    get low() { return scale.low; },
-    get high() { return scale.high; },
+    get low() {
+      return scale.low;
+    },
+    get high() {
+      return scale.high;
+    },
     text: options.text,
     plain: options.plain ?? String,
     onValue: (next) => tell(next, true),
@@ -118,13 +126,22 @@ export function keyed(event: KeyboardEvent, scale: Scale, value: number): number
   if (event.ctrlKey || event.metaKey || event.altKey) return null;
   const fine = event.shiftKey ? 0.2 : 1;
   switch (event.key) {
-    case "ArrowRight": case "ArrowUp": return stepped(scale, value, fine);
-    case "ArrowLeft": case "ArrowDown": return stepped(scale, value, -fine);
-    case "PageUp": return stepped(scale, value, 10);
-    case "PageDown": return stepped(scale, value, -10);
-    case "Home": return scale.value(0);
-    case "End": return scale.value(1);
-    default: return null;
+    case "ArrowRight":
+    case "ArrowUp":
+      return stepped(scale, value, fine);
+    case "ArrowLeft":
+    case "ArrowDown":
+      return stepped(scale, value, -fine);
+    case "PageUp":
+      return stepped(scale, value, 10);
+    case "PageDown":
+      return stepped(scale, value, -10);
+    case "Home":
+      return scale.value(0);
+    case "End":
+      return scale.value(1);
+    default:
+      return null;
   }
 }
 
@@ -159,19 +176,27 @@ function dragging(grip: HTMLElement, hand: Dragged): void {
       hand.done(before);
     };
     const on = { signal: end.signal };
-    grip.addEventListener("pointermove", (move) => {
-      if (move.clientX === last) return;
-      share += ((move.clientX - last) / width) * (move.shiftKey ? FINE : 1);
-      last = move.clientX;
-      hand.input(hand.scale().value(share));
-    }, on);
+    grip.addEventListener(
+      "pointermove",
+      (move) => {
+        if (move.clientX === last) return;
+        share += ((move.clientX - last) / width) * (move.shiftKey ? FINE : 1);
+        last = move.clientX;
+        hand.input(hand.scale().value(share));
+      },
+      on,
+    );
     grip.addEventListener("lostpointercapture", finish, on);
-    grip.addEventListener("keydown", (key) => {
-      if (key.key !== "Escape") return;
-      key.stopPropagation();
-      hand.input(before);
-      grip.releasePointerCapture(event.pointerId);
-    }, on);
+    grip.addEventListener(
+      "keydown",
+      (key) => {
+        if (key.key !== "Escape") return;
+        key.stopPropagation();
+        hand.input(before);
+        grip.releasePointerCapture(event.pointerId);
+      },
+      on,
+    );
   });
 }
 

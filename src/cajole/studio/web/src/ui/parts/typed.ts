@@ -21,8 +21,20 @@ export interface Typed extends Part {
 
 export function typed(first: number, options: TypedOptions): Typed {
   let value = first;
-  const face = h("button", { type: "button", class: "p-typed", "aria-label": `${options.name}: type a value`, "data-tip": "Click to type" });
-  const input = h("input", { class: "p-typed-input", type: "text", "aria-label": options.name, hidden: true, autocomplete: "off", spellcheck: "false" });
+  const face = h("button", {
+    type: "button",
+    class: "p-typed",
+    "aria-label": `${options.name}: type a value`,
+    "data-tip": "Click to type",
+  });
+  const input = h("input", {
+    class: "p-typed-input",
+    type: "text",
+    "aria-label": options.name,
+    hidden: true,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   const complaint = new Complaint(input);
   const element = h("span", { class: "p-typed-box" }, face, input);
 
@@ -37,7 +49,8 @@ export function typed(first: number, options: TypedOptions): Typed {
     if (input.hidden) return;
     const { value: next, error } = read(input.value, options.unit);
     if (error !== undefined) return complaint.say(error);
-    if (next < options.low || next > options.high) return complaint.say(`Between ${options.plain(options.low)} and ${options.plain(options.high)}.`);
+    if (next < options.low || next > options.high)
+      return complaint.say(`Between ${options.plain(options.low)} and ${options.plain(options.high)}.`);
     close();
     if (next !== value) options.onValue(next);
   };
