@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,24 @@ from cajole.direct import save_edit
 from cajole.errors import InputError
 from cajole.progress import Progress, portion, report
 from cajole.storage import atomic_path
+from cajole.studio import take
 from cajole.studio.content import Content
 from cajole.studio.modes.base import Mode
 from cajole.studio.packing import pack
 from cajole.studio.shelf import Shelf, new_id
 
-WHAT = ("result", "edit", "project")
-RESULT_FORMATS = tuple(suffix.removeprefix(".") for suffix in FORMATS)
+# what can be written, and in which formats
+WHAT = {
+    "result": tuple(suffix.removeprefix(".") for suffix in FORMATS),
+    "edit": ("json",),
+    "project": ("cajole",),
+}
+
+
+def asked(message: Mapping[str, Any]) -> tuple[str, str]:
+    """What an `export` asks for, and in which format. Raises InputError for what there is not."""
+    what = take.one_of(message, "what", tuple(WHAT))
+    return what, take.one_of(message, "format", WHAT[what])
 
 
 def motion_of(content: Content) -> Animation:
@@ -52,8 +64,8 @@ def handed(mode: Mode) -> Content:
 
 def export(
     shelf: Shelf, project: str, name: str, mode: Mode, what: str, suffix: str, progress: Progress
-) -> tuple[str, Path]:
-    """Write a file into the outgoing folder: its id, and where it is. Raises FileError, InputError, Cancelled."""
+) -> dict[str, Any]:
+    """Write a file into the outgoing folder: what the page is told of it. Raises FileError, InputError, Cancelled."""
     number = new_id()
     folder = shelf.outgoing / number
     path = folder / f"{file_name(name)}.{suffix}"
@@ -70,7 +82,8 @@ def export(
         options = glb_options(animation, LARGEST_GLB) if suffix == "glb" else {}
         animation.write(path, progress=portion(progress, 0.5, 1.0), **options)
     report(progress, 1.0, "written")
-    return number, _one_file(folder, file_name(name))
+    made = _one_file(folder, file_name(name))
+    return {"id": number, "name": made.name, "url": f"/download/{number}", "bytes": made.stat().st_size}
 
 
 def file_name(name: str) -> str:

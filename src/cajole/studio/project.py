@@ -19,7 +19,7 @@ from cajole.progress import Progress
 from cajole.studio import take
 from cajole.studio.answering import Clerk
 from cajole.studio.content import Content
-from cajole.studio.exporting import RESULT_FORMATS, WHAT, export, handed
+from cajole.studio.exporting import asked, export, handed
 from cajole.studio.jobs import Jobs
 from cajole.studio.keeping import Keeper, summary
 from cajole.studio.modes.base import Mode, Saved
@@ -253,16 +253,13 @@ class Project:
         self.changed(None)
 
     def _export(self, message: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
-        what = take.one_of(message, "what", WHAT)
-        formats = {"result": RESULT_FORMATS, "edit": ("json",), "project": ("cajole",)}[what]
-        suffix = take.one_of(message, "format", formats)
+        what, suffix = asked(message)
         if what == "project":
             self._is_saved = False
             self._save()
         progress = self.working(f"Writing {self.name}.{suffix}")
-        number, path = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
+        made = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
         self.worked()
-        made = {"id": number, "name": path.name, "url": f"/download/{number}", "bytes": path.stat().st_size}
         self.say({"is": "file", **made})
         return {"file": made}
 

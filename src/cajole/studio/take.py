@@ -27,7 +27,10 @@ def integer(message: Message, name: str, least: int = 0, most: int = 2**31 - 1) 
 
 def number(message: Message, name: str, least: float = -LARGEST, most: float = LARGEST) -> float:
     """A finite number in [least, most]."""
-    value = checks.real_number(_given(message, name), _called(message, name))
+    given = _given(message, name)
+    if isinstance(given, list | dict):
+        raise InputError(f"{_called(message, name)} must be one number")
+    value = checks.real_number(given, _called(message, name))
     if not least <= value <= most:
         raise InputError(f"{_called(message, name)} is {value:g}, but must be between {least:g} and {most:g}")
     return value

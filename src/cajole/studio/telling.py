@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
-from cajole.animation.files import FORMATS
 from cajole.body import EARTH_GRAVITY, BodyAround
 from cajole.pictures import Prop
 from cajole.studio.content import Content
+from cajole.studio.exporting import WHAT
 from cajole.studio.opening import chances
 from cajole.studio.protocol import Kind, packed, single
 
@@ -46,11 +46,7 @@ def project_message(project: str, name: str, content: Content) -> dict[str, Any]
         "camera": {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera},
         "parts": {part: _few(members) for part, members in content.parts.items()},
         "modes": {mode: asdict(chance) for mode, chance in chances(content).items()},
-        "formats": {
-            "result": [suffix.removeprefix(".") for suffix in FORMATS],
-            "edit": ["json"],
-            "project": ["cajole"],
-        },
+        "formats": {what: list(formats) for what, formats in WHAT.items()},
         "suggestion": suggestion(content),
     }
 

@@ -1,0 +1,152 @@
+"""What the tests of the studio share: a small motion, a running studio, and a tab that talks to it."""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from websockets.sync.client import ClientConnection, connect
+
+from cajole.animation import Animation
+from cajole.mesh import box_tets
+from cajole.studio.guard import Guard
+from cajole.studio.hub import Hub
+from cajole.studio.serving import _bound, _server
+from cajole.studio.shelf import Shelf
+
+FRAMES = 24
+# how long a test waits for what must come [s]: far more than it takes, so that only a fault runs into it
+PATIENCE = 60.0
+
+
+def small_motion() -> Animation:
+    """A beam of 36 vertices that sways, held at one end."""
+    mesh = box_tets(8, 1, 1, size=(2.0, 0.25, 0.25))
+    x = mesh.vertices
+    sway = np.sin(2 * np.pi * np.arange(FRAMES) / FRAMES)[:, None] * 0.1 * x[:, 0] ** 2
+    positions = np.repeat(x[None], FRAMES, axis=0)
+    positions[:, :, 2] += sway
+    return Animation(mesh, positions, fps=24.0, name="sway")
+
+
+def sway_file(folder: Path) -> Path:
+    path = folder / "sway.npz"
+    small_motion().write(path)
+    return path
+
+
+class Frame:
+    """A binary message."""
+
+    def __init__(self, data: bytes):
+        self.magic, self.kind, self.seq, self.frame, self.count, self.flags, self.rev, self.extra = struct.unpack(
+            "<8I", data[:32]
+        )
+        self.data = data[32:]
+
+    @property
+    def positions(self) -> np.ndarray:
+        return np.frombuffer(self.data, dtype="<f4").reshape(self.count, 3)
+
+
+class Tab:
+    """A client: says things, and remembers all that it heard."""
+
+    def __init__(self, socket: ClientConnection, *, acknowledges: bool = True):
+        self.socket, self.acknowledges, self._last = socket, acknowledges, 0
+        self.texts: list[dict[str, Any]] = []
+        self.frames: list[Frame] = []
+
+    def say(self, what: str, **values: Any) -> int:
+        self._last += 1
+        self.socket.send(json.dumps({"v": 1, "do": what, "id": self._last, **values}))
+        return self._last
+
+    def hear(self, timeout: float = PATIENCE) -> dict[str, Any] | Frame:
+        message = self.socket.recv(timeout=timeout)
+        if isinstance(message, bytes):
+            frame = Frame(message)
+            self.frames.append(frame)
+            if frame.kind == 10 and self.acknowledges:
+                self.say("ack", seq=frame.seq)
+            return frame
+        told = json.loads(message)
+        self.texts.append(told)
+        return told
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The next text that is wanted."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = self.hear()
+            if isinstance(found, dict) and wanted(found):
+                return found
+        raise TimeoutError("what was waited for did not come")
+
+    def frame(self, wanted: Callable[[Frame], bool]) -> Frame:
+        """The next binary message that is wanted."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = self.hear()
+            if isinstance(found, Frame) and wanted(found):
+                return found
+        raise TimeoutError("the frame that was waited for did not come")
+
+    def ask(self, what: str, **values: Any) -> dict[str, Any]:
+        """Say something and wait for its one answer, `done` or `error`."""
+        number = self.say(what, **values)
+        return self.until(lambda message: message.get("id") == number and message["is"] in ("done", "error"))
+
+    def state(self, wanted: Callable[[dict[str, Any]], bool] = lambda state: True) -> dict[str, Any]:
+        """The next state that is wanted."""
+        return self.until(lambda message: message["is"] == "state" and wanted(message))
+
+    def drag(self, node: int, frame: int, delta: tuple[float, float, float], *, gesture: int = 1) -> None:
+        self.say("drag.begin", gesture=gesture, nodes=[node], frame=frame)
+        self.say("drag.move", gesture=gesture, seq=1, delta=list(delta))
+        done = self.ask("drag.commit", gesture=gesture)
+        assert done["is"] == "done", done
+
+
+class Running:
+    """A studio that answers at an address."""
+
+    def __init__(self, hub: Hub, guard: Guard):
+        self.hub, self.guard = hub, guard
+        self.address = f"http://127.0.0.1:{guard.port}"
+
+    @contextmanager
+    def tab(self, *, token: str | None = None, acknowledges: bool = True) -> Iterator[Tab]:
+        """A tab that has said hello."""
+        with connect(f"ws://127.0.0.1:{self.guard.port}/ws", max_size=None, compression=None) as socket:
+            tab = Tab(socket, acknowledges=acknowledges)
+            tab.say("hello", proto=1, token=self.guard.token if token is None else token)
+            tab.until(lambda message: message["is"] == "welcome")
+            yield tab
+
+
+@contextmanager
+def running(folder: Path, **options: Any) -> Iterator[Running]:
+    """A studio on its own thread, whose projects are kept in `folder`."""
+    listening = _bound("127.0.0.1", 0)
+    guard = Guard(port=listening.getsockname()[1])
+    hub = Hub(Shelf(folder), **options)
+    server = _server(hub, guard)
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield Running(hub, guard)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        listening.close()
+        assert not thread.is_alive()

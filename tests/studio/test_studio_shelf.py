@@ -1,0 +1,212 @@
+"""Projects on disk: whole or as they were, never read from elsewhere, never unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cajole.errors import FileError, InputError
+from cajole.studio.modes.base import Saved
+from cajole.studio.packing import LARGEST, pack, unpack
+from cajole.studio.shelf import DOCUMENT, OPEN, Record, Shelf, default_folder, new_id
+
+
+@pytest.fixture
+def shelf(tmp_path) -> Shelf:
+    return Shelf(tmp_path / "studio")
+
+
+def record(**changes) -> Record:
+    saved = Saved({"drags": [1, 2], "name": "ä"}, {"states": np.arange(6.0).reshape(2, 3)})
+    plain = Record(new_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"}, {"edit": saved}, frame=3, when=5.0)
+    return replace(plain, **changes)
+
+
+def test_what_is_kept_comes_back_identity(shelf):
+    kept = record(text="2 drags")
+    shelf.save(kept)
+    found = shelf.load(kept.id)
+    for name in ("id", "name", "mode", "source", "frame", "text", "when", "given"):
+        assert getattr(found, name) == getattr(kept, name)
+    assert found.modes["edit"].document == kept.modes["edit"].document
+    np.testing.assert_array_equal(found.modes["edit"].arrays["states"], kept.modes["edit"].arrays["states"])
+
+
+def test_old_arrays_go_and_present_ones_are_not_written_again_identity(shelf):
+    kept = record()
+    shelf.save(kept)
+    (first,) = shelf.place(kept.id).glob("arrays-*.npz")
+    written = first.stat().st_mtime_ns
+    shelf.save(replace(kept, name="Other"))
+    assert first.stat().st_mtime_ns == written
+    shelf.save(replace(kept, modes={"edit": Saved({}, {"states": np.zeros(2)})}))
+    (second,) = shelf.place(kept.id).glob("arrays-*.npz")
+    assert second != first
+
+
+def test_a_save_that_fails_leaves_what_was_kept_bad_input(shelf, monkeypatch):
+    kept = record()
+    shelf.save(kept)
+
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="free some space"):
+        shelf.save(replace(kept, name="Lost", modes={"edit": Saved({}, {"states": np.zeros(2)})}))
+    monkeypatch.undo()
+    assert shelf.load(kept.id).name == "Sway"
+    assert not list(shelf.place(kept.id).glob(".*"))
+
+
+def test_the_last_changed_comes_first_and_damage_is_left_out_identity(shelf):
+    old, new = record(when=1.0), record(when=2.0)
+    shelf.save(old)
+    shelf.save(new)
+    (shelf.folder / "projects" / "broken1").mkdir()
+    (shelf.folder / "projects" / "broken1" / DOCUMENT).write_text("{", encoding="utf-8")
+    assert [found.id for found in shelf.recent()] == [new.id, old.id]
+    shelf.delete(new.id)
+    assert [found.id for found in shelf.recent()] == [old.id]
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", "ab", "x" * 40, "UPPERCASE1", "a/b/c/d/e", "nothere00", None])
+def test_only_ids_lead_to_folders_bad_input(shelf, name):
+    with pytest.raises((InputError, FileError)):
+        shelf.load(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "other"}, "no project"),
+        ({"version": 2}, "version 2"),
+        ({"mode": "dance"}, "dance"),
+        ({"frame": "x"}, "damaged"),
+        ({"modes": {"edit": {"document": {}, "given": "../../secret.npz"}}}, "cannot be one of its own"),
+        ({"source": {"file": "/etc/passwd"}}, "cannot be one of its own"),
+        ({"arrays": "nothere.npz"}, "cannot read"),
+        ({"arrays": ".."}, "cannot be one of its own"),
+        ({"modes": 3}, "damaged"),
+    ],
+)
+def test_damaged_documents_say_where_bad_input(shelf, change, said):
+    kept = record()
+    shelf.save(kept)
+    path = shelf.place(kept.id) / DOCUMENT
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}), encoding="utf-8")
+    with pytest.raises(FileError, match=said):
+        shelf.load(kept.id)
+
+
+def test_pickled_arrays_are_never_read_bad_input(shelf):
+    kept = record()
+    shelf.save(kept)
+    (arrays,) = shelf.place(kept.id).glob("arrays-*.npz")
+    np.savez(arrays, **{"edit.states": np.array([{"a": 1}], dtype=object)})
+    with pytest.raises(FileError, match="cannot read arrays"):
+        shelf.load(kept.id)
+
+
+def test_a_project_that_was_cut_off_is_known_identity(shelf):
+    kept = record()
+    shelf.save(kept)
+    assert not shelf.was_cut_off(kept.id)
+    shelf.mark(kept.id)
+    assert not shelf.was_cut_off(kept.id)  # this very process has it open
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (shelf.place(kept.id) / OPEN).write_text(str(gone.pid), encoding="ascii")
+    assert shelf.was_cut_off(kept.id)
+    shelf.unmark(kept.id)
+    assert not shelf.was_cut_off(kept.id)
+
+
+def test_the_folder_follows_the_environment_identity(monkeypatch, tmp_path):
+    monkeypatch.setenv("CAJOLE_STUDIO", str(tmp_path / "a"))
+    assert default_folder() == tmp_path / "a"
+    monkeypatch.delenv("CAJOLE_STUDIO")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "b"))
+    assert default_folder() == tmp_path / "b" / "cajole" / "studio"
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert default_folder() == tmp_path / ".local" / "share" / "cajole" / "studio"
+
+
+# --- in one file
+
+
+def test_a_packed_project_comes_back_under_another_id_identity(shelf, tmp_path):
+    kept = record()
+    shelf.save(kept)
+    shelf.mark(kept.id)
+    pack(shelf, kept.id, tmp_path / "sway.cajole")
+    other = Shelf(tmp_path / "elsewhere")
+    found = unpack(other, tmp_path / "sway.cajole")
+    assert found.id != kept.id
+    again = other.load(found.id)
+    assert (again.name, again.mode, again.source) == (kept.name, kept.mode, kept.source)
+    np.testing.assert_array_equal(again.modes["edit"].arrays["states"], kept.modes["edit"].arrays["states"])
+    assert not (other.place(found.id) / OPEN).exists()
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+BAD = {
+    "climbs out": {DOCUMENT: b"{}", "../evil.npz": b"x"},
+    "absolute": {DOCUMENT: b"{}", "/tmp/evil.npz": b"x"},
+    "folders": {DOCUMENT: b"{}", "a/b.npz": b"x"},
+    "backslash": {DOCUMENT: b"{}", "a\\b.npz": b"x"},
+    "hidden": {DOCUMENT: b"{}", ".bashrc": b"x"},
+    "no document": {"arrays.npz": b"x"},
+    "no project": {DOCUMENT: b"{}"},
+    "no JSON": {DOCUMENT: b"\xff"},
+    "deep": {DOCUMENT: b"[" * 100_000},
+    "many": {DOCUMENT: b"{}", **{f"f{k}": b"" for k in range(300)}},
+}
+
+
+@pytest.mark.parametrize("members", BAD.values(), ids=BAD)
+def test_files_that_are_no_project_leave_nothing_bad_input(shelf, tmp_path, members):
+    with pytest.raises(FileError):
+        unpack(shelf, zipped(tmp_path / "bad.cajole", members))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "bad.cajole"]
+    assert not shelf.recent()
+
+
+def test_a_bomb_is_not_unpacked_bad_input(shelf, tmp_path, monkeypatch):
+    monkeypatch.setattr("cajole.studio.packing.LARGEST", 100_000)
+    honest = zipped(tmp_path / "honest.cajole", {DOCUMENT: b"{}", "arrays.npz": bytes(1_000_000)})
+    with pytest.raises(FileError, match="more than a project has"):
+        unpack(shelf, honest)
+    # a directory that lies about its sizes is found out on the way, or by its checksum
+    lying = bytearray(honest.read_bytes())
+    true = (1_000_000).to_bytes(4, "little")
+    while (at := lying.find(true)) >= 0:
+        lying[at : at + 4] = (10).to_bytes(4, "little")
+    (tmp_path / "lying.cajole").write_bytes(bytes(lying))
+    with pytest.raises(FileError):
+        unpack(shelf, tmp_path / "lying.cajole")
+    assert not list((shelf.folder / "projects").glob("*"))
+
+
+def test_no_zip_at_all_bad_input(shelf, tmp_path):
+    (tmp_path / "x.cajole").write_bytes(b"not a zip")
+    with pytest.raises(FileError, match="no project"):
+        unpack(shelf, tmp_path / "x.cajole")
+    with pytest.raises(FileError):
+        unpack(shelf, tmp_path / "nothere.cajole")
+    assert LARGEST > 1_000_000_000

@@ -1,0 +1,244 @@
+"""The mailbox and its thread: nothing is lost or reordered but moves that newer ones overtake; mistakes end nothing."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cajole.errors import Cancelled, InputError, SolveError
+from cajole.progress import report
+from cajole.studio.answering import Clerk
+from cajole.studio.jobs import EVERY, Jobs
+from cajole.studio.solver import MOST_WAITING, Letter, Mailbox, Solver, letter
+
+
+def posted(mailbox: Mailbox, *messages: dict) -> list[dict]:
+    """What is overtaken as these come in."""
+    found = [mailbox.put(letter(message, lambda answer: None)) for message in messages]
+    return [old.message for old in found if old is not None]
+
+
+def taken(mailbox: Mailbox) -> list[dict]:
+    return [mailbox.take(0.0).message for _ in range(len(mailbox))]
+
+
+def move(gesture: int, seq: int) -> dict:
+    return {"do": "drag.move", "gesture": gesture, "seq": seq}
+
+
+def test_the_last_move_is_made_before_the_commit_identity():
+    mailbox = Mailbox()
+    begin, commit = {"do": "drag.begin", "gesture": 1}, {"do": "drag.commit", "gesture": 1}
+    overtaken = posted(mailbox, begin, move(1, 1), move(1, 2), move(1, 3), commit, move(1, 4))
+    assert overtaken == [move(1, 1), move(1, 2)]
+    assert taken(mailbox) == [begin, move(1, 3), commit, move(1, 4)]
+
+
+def test_moves_overtake_only_moves_of_their_gesture_identity():
+    mailbox = Mailbox()
+    assert posted(mailbox, move(1, 1), move(2, 1), move(1, 2)) == [move(1, 1)]
+    assert posted(mailbox, {"do": "undo"}, move(1, 3)) == []
+    assert taken(mailbox) == [move(2, 1), move(1, 2), {"do": "undo"}, move(1, 3)]
+
+
+def test_markers_are_streamed_while_they_are_in_the_hand_identity():
+    mailbox = Mailbox()
+    slide = {"do": "marker.move", "lane": "drags", "ids": ["a"]}
+    first, second, last = ({**slide, "frames": [k], "final": k == 3} for k in (1, 2, 3))
+    assert posted(mailbox, first, second, last) == [first]
+    assert taken(mailbox) == [second, last]
+
+
+@given(st.lists(st.sampled_from(["undo", "redo", "frame", "move 1", "move 2"]), max_size=40))
+def test_all_but_moves_comes_through_in_order_identity(names):
+    mailbox = Mailbox()
+    sent = [
+        {"do": "drag.move", "gesture": name[-1], "n": n} if name.startswith("move") else {"do": name, "n": n}
+        for n, name in enumerate(names)
+    ]
+    overtaken = posted(mailbox, *sent)
+    got = taken(mailbox)
+    assert [m for m in got if m["do"] != "drag.move"] == [m for m in sent if m["do"] != "drag.move"]
+    assert [m["n"] for m in got] == sorted(m["n"] for m in got)
+    assert sorted(m["n"] for m in [*got, *overtaken]) == list(range(len(sent)))
+    # the last move of each gesture before anything else is always made
+    for here, after in zip(sent, [*sent[1:], {"do": "undo"}]):
+        if here["do"] == "drag.move" and after["do"] != "drag.move":
+            assert here in got
+
+
+def test_a_full_mailbox_says_so_bad_input():
+    mailbox = Mailbox()
+    posted(mailbox, *({"do": "undo"} for _ in range(MOST_WAITING)))
+    with pytest.raises(InputError, match="behind"):
+        posted(mailbox, {"do": "undo"})
+
+
+class Diary:
+    """A worker that writes down what happens, and fails where it is told to."""
+
+    def __init__(self):
+        self.seen, self.done, self.ticks = [], threading.Event(), 0
+        self.is_live, self.told = False, 0
+
+    def begin(self):
+        self.seen.append("begin")
+
+    def handle(self, letter: Letter):
+        self.seen.append(letter.message["do"])
+        if letter.message["do"] == "fail":
+            raise RuntimeError("a mistake")
+        letter.reply({})
+
+    def tell(self):
+        self.told += 1
+
+    def serve(self):
+        return False
+
+    def due(self):
+        return 0.001 if self.is_live else None
+
+    def tick(self):
+        self.ticks += 1
+
+    def end(self):
+        self.seen.append("end")
+
+
+def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
+    diary = Diary()
+    solver, answered = Solver(diary, "test"), []
+    solver.start()
+    with caplog.at_level(logging.CRITICAL, logger="cajole.studio"):
+        for name in ("undo", "fail", "redo"):
+            solver.post({"do": name}, answered.append)
+        assert solver.close(patience=30.0)
+    assert diary.seen == ["begin", "undo", "fail", "redo", "end"]
+    assert answered == [{}, {}]
+    assert diary.told > 0
+
+
+def test_live_work_goes_on_by_itself_identity():
+    diary = Diary()
+    diary.is_live = True
+    diary.due = lambda: 0.0 if diary.ticks < 5 else None
+    solver = Solver(diary, "test")
+    solver.start()
+    end = time.monotonic() + 30.0
+    while diary.ticks < 5 and time.monotonic() < end:
+        time.sleep(0.001)
+    assert solver.close(patience=30.0)
+    assert diary.ticks == 5
+
+
+# --- jobs
+
+
+def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity():
+    said, served = [], []
+    jobs = Jobs(said.append, lambda: served.append(1) or False)
+    begun = time.monotonic()
+    progress = jobs.begin("Working")
+    for k in range(1000):
+        report(progress, k / 1000, "on")
+    jobs.end("done")
+    assert said[0]["state"] == "running"
+    assert said[-1] | {"state": "done", "fraction": 1.0} == said[-1]
+    assert len({message["job"] for message in said}) == 1
+    # each call gives waiting tabs their frames; words about it are fewer
+    assert len(served) == 1000
+    assert len(said) <= 3 + (time.monotonic() - begun) / EVERY
+    assert jobs.present is None
+
+
+def test_cancelling_raises_in_the_work_and_stopping_says_so_identity():
+    jobs = Jobs(lambda message: None, lambda: False)
+    progress = jobs.begin("Working", stoppable=True)
+    assert not jobs.order("cancel", "another")
+    report(progress, 0.5, "on")
+    assert jobs.order("stop", jobs.present["job"])
+    assert jobs.stopped
+    with pytest.raises(Cancelled):
+        report(progress, 0.6, "on")
+    jobs.end("done")
+    progress = jobs.begin("Working")
+    # what cannot be stopped half-way goes on until it is cancelled
+    assert jobs.order("stop", jobs.present["job"])
+    report(progress, 0.1, "on")
+    jobs.cancel()
+    with pytest.raises(Cancelled):
+        report(progress, 0.2, "on")
+
+
+# --- answers
+
+
+def answered(do, *messages: dict, jobs: Jobs | None = None) -> tuple[list[dict], list[str]]:
+    answers, kept = [], []
+    clerk = Clerk(do, lambda: kept.append("kept"), jobs or Jobs(lambda message: None, lambda: False))
+    for message in messages:
+        clerk.handle(letter(message, answers.append))
+    return answers, kept
+
+
+def test_what_was_done_is_kept_before_it_is_answered_identity():
+    order = []
+    clerk = Clerk(lambda message: order.append("done"), lambda: order.append("kept"), Jobs(print, lambda: False))
+    clerk.handle(letter({"do": "undo"}, lambda answer: order.append("answered")))
+    assert order == ["done", "kept", "answered"]
+
+
+def test_errors_are_answered_and_told_apart_bad_input(caplog):
+    def do(message):
+        raise {"solve": SolveError("too far; drag less"), "odd": KeyError("x"), "no": Cancelled("stopped")}[
+            message["do"]
+        ]
+
+    with caplog.at_level(logging.ERROR, logger="cajole.studio"):
+        solve, odd, no = answered(do, {"do": "solve", "id": 1}, {"do": "odd", "id": 2}, {"do": "no", "id": 3})[0]
+    assert solve == {"is": "error", "id": 1, "code": "solve", "text": "too far", "remedy": "drag less"}
+    assert (odd["code"], odd["id"]) == ("internal", 2)
+    assert no == {"cancelled": True}
+    # what was not foreseen is in the log with its trace, what was is not
+    assert [record.message for record in caplog.records] == ["odd failed"]
+
+
+def test_a_stream_of_mistakes_is_told_once_identity():
+    def do(message):
+        raise InputError("gesture 1 has ended")
+
+    assert len(answered(do, *(move(1, k) for k in range(50)))[0]) == 1
+    assert len(answered(do, move(1, 1), move(2, 1), {"do": "undo"}, {"do": "undo"})[0]) == 4
+
+
+def test_work_that_takes_long_is_answered_when_it_becomes_a_job_identity():
+    said, answers = [], []
+    jobs = Jobs(said.append, lambda: False)
+
+    def do(message):
+        jobs.begin("Working")
+        clerk.answer_early()
+        assert answers == [{"job": said[0]["job"]}]
+        raise SolveError("no; relax")
+
+    clerk = Clerk(do, lambda: None, jobs)
+    clerk.handle(letter({"do": "optimise", "id": 4}, answers.append))
+    assert len(answers) == 1
+    assert said[-1] | {"state": "failed", "reason": "no", "remedy": "relax"} == said[-1]
+
+
+def test_a_hand_that_is_gone_lets_go_identity():
+    clerk = Clerk(lambda message: None, lambda: None, Jobs(print, lambda: False))
+    assert clerk.held() is None
+    clerk.handle(letter({"do": "drag.begin", "gesture": 7}, lambda answer: None))
+    assert clerk.held() == {"v": 1, "do": "drag.cancel", "gesture": 7}
+    assert clerk.held() is None
+    clerk.handle(letter({"do": "push.begin", "gesture": 8}, lambda answer: None))
+    clerk.handle(letter({"do": "push.end", "gesture": 8}, lambda answer: None))
+    assert clerk.held() is None
