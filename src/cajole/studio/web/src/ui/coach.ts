@@ -65,7 +65,7 @@ export function coach(app: Studio): Part {
     at = 0;
     show(state);
   };
-  app.onState.on((state) => {
+  const hear = (state: State): void => {
     if (state.mode !== mode) {
       mode = null;
       element.hidden = true;
@@ -77,7 +77,9 @@ export function coach(app: Studio): Part {
     at += 1;
     if (at < STEPS[mode]!.length) show(state);
     else end();
-  });
+  };
+  app.onState.on(hear);
+  app.onUi.on((change) => change.pilot && app.state && hear(app.state));
   app.onProject.on((project) => project === null && (mode = null, element.hidden = true));
   provide("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
   return { element };

@@ -51,11 +51,13 @@ export function picture(url: string | null): HTMLElement {
   if (!url) return frame;
   const image = h("img", { alt: "", loading: "lazy", decoding: "async", draggable: "false" });
   let tries = 0;
+  const again = (): void => {
+    if (!image.isConnected || tries >= TRIES) return;
+    if (frame.checkVisibility()) image.src = `${url}?again=${++tries}`;
+    else setTimeout(again, AGAIN);
+  };
   image.addEventListener("load", () => frame.classList.add("there"));
-  image.addEventListener("error", () => {
-    if (++tries > TRIES) return;
-    setTimeout(() => image.isConnected && (image.src = `${url}?again=${tries}`), AGAIN);
-  });
+  image.addEventListener("error", () => setTimeout(again, AGAIN));
   image.src = url;
   frame.append(image);
   return frame;

@@ -49,7 +49,7 @@ export function status(app: Studio): Part {
   app.onMoved.on(({ ms }) => write(solve, `solve ${milliseconds(ms)}`));
   app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
   app.onIterate.on((step) => write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`));
-  rate(app, (value) => write(fps, value > 0 ? `${number(value)} fps` : ""));
+  rate(app, (value) => write(fps, value >= 1 ? `${number(value)} fps` : ""));
   hint();
   connection();
   return { element };

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Wire, WireError } from "../src/core/wire";
+
+/** A socket that the test holds the other end of. */
+class Socket {
+  static OPEN = 1;
+  static made: Socket[] = [];
+  readyState = 1;
+  bufferedAmount = 0;
+  binaryType = "";
+  said: Record<string, unknown>[] = [];
+  onopen?: () => void;
+  onmessage?: (event: { data: unknown }) => void;
+  onclose?: (event: { code: number }) => void;
+  constructor(readonly url: string) {
+    Socket.made.push(this);
+  }
+  send(text: string): void {
+    this.said.push(JSON.parse(text) as Record<string, unknown>);
+  }
+  hear(message: object): void {
+    this.onmessage?.({ data: JSON.stringify(message) });
+  }
+}
+
+const frames: (() => void)[] = [];
+Object.assign(globalThis, {
+  WebSocket: Socket,
+  location: { protocol: "http:", host: "127.0.0.1:1", hash: "#secret", pathname: "/", search: "" },
+  history: { replaceState: () => (location.hash = "") },
+  sessionStorage: { getItem: () => "secret", setItem: () => undefined },
+  requestAnimationFrame: (does: () => void) => frames.push(does),
+});
+let door = 204;
+let reach = true;
+globalThis.fetch = ((path: string) => {
+  if (!reach) return Promise.reject(new Error("no network"));
+  return Promise.resolve({ status: path === "/enter" ? door : 200, ok: path !== "/enter" || door < 400 });
+}) as typeof fetch;
+
+const paint = (): void => frames.splice(0).forEach((does) => does());
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+async function connected(): Promise<{ wire: Wire; socket: Socket }> {
+  const wire = new Wire();
+  await wire.connect();
+  const socket = Socket.made.at(-1)!;
+  socket.onopen?.();
+  socket.hear({ is: "welcome", proto: 1, project: null });
+  return { wire, socket };
+}
+
+test("hello comes first, and welcome makes the connection", async () => {
+  const { wire, socket } = await connected();
+  assert.deepEqual(socket.said, [{ v: 1, do: "hello", proto: 1 }]);
+  assert.equal(wire.status.at, "connected");
+});
+
+test("each question gets its own answer, each error its words", async () => {
+  const { wire, socket } = await connected();
+  const one = wire.ask("catalogue");
+  const two = wire.ask("pin", { nodes: [3] });
+  const [first, second] = socket.said.slice(1) as { id: number }[];
+  socket.hear({ is: "error", id: second!.id, code: "input", text: "vertex 3 is fixed", remedy: "choose another" });
+  socket.hear({ is: "done", id: first!.id, catalogue: 1 });
+  assert.equal((await one)["catalogue"], 1);
+  await assert.rejects(two, (failure: WireError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another");
+});
+
+test("of a stream only the newest is said, once a picture, and before the next question", async () => {
+  const { wire, socket } = await connected();
+  wire.stream("drag.move", { seq: 1 });
+  wire.stream("drag.move", { seq: 2 });
+  assert.equal(socket.said.length, 1);
+  paint();
+  assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", seq: 2 }]);
+  wire.stream("drag.move", { seq: 3 });
+  void wire.ask("drag.commit", { gesture: 1 });
+  assert.deepEqual(socket.said.slice(2).map((each) => each["do"]), ["drag.move", "drag.commit"]);
+  paint();
+  assert.equal(socket.said.length, 4);
+});
+
+test("a full socket holds streams back until it has emptied", async () => {
+  const { wire, socket } = await connected();
+  socket.bufferedAmount = 1e6;
+  wire.stream("frame", { frame: 1 });
+  paint();
+  assert.equal(socket.said.length, 1);
+  socket.bufferedAmount = 0;
+  wire.stream("frame", { frame: 2 });
+  paint();
+  assert.deepEqual(socket.said[1], { v: 1, do: "frame", frame: 2 });
+});
+
+test("now frames are acknowledged after they were heard", async () => {
+  const { wire, socket } = await connected();
+  const order: string[] = [];
+  wire.onBinary.on(() => order.push(`heard, ${socket.said.length} said`));
+  const data = new ArrayBuffer(32);
+  new Uint32Array(data).set([0x314c4a43, 10, 5, 0, 0, 0, 0, 0]);
+  socket.onmessage?.({ data });
+  assert.deepEqual(order, ["heard, 1 said"]);
+  assert.deepEqual(socket.said.at(-1), { v: 1, do: "ack", seq: 5 });
+});
+
+test("a lost socket fails what waits, and is tried again; another token is told apart", async () => {
+  const { wire, socket } = await connected();
+  const asked = wire.ask("undo");
+  reach = false;
+  socket.onclose?.({ code: 1006 });
+  await assert.rejects(asked, (failure: WireError) => failure.code === "lost");
+  await pause();
+  assert.equal(wire.status.at, "lost");
+  await assert.rejects(wire.ask("redo"), (failure: WireError) => failure.code === "lost");
+  reach = true;
+  door = 403;
+  wire.retry();
+  await pause();
+  assert.equal(wire.status.at, "refused");
+  door = 204;
+});
