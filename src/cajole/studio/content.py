@@ -88,7 +88,7 @@ class Content:
         """The triangles that are drawn."""
         if self.skin is not None:
             return self.skin.mesh
-        return self.mesh.surface if isinstance(self.mesh, MeshTet) else self.mesh
+        return self.mesh.surface
 
     @property
     def tint(self) -> NDArray[np.uint8]:

@@ -24,7 +24,7 @@ from cajole.direct.steering.motion import Reference
 from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
-from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh import MeshTri, Skin
 from cajole.storage import atomic_path, read_arrays
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def _model_arrays(controller: Controller) -> dict[str, ArrayLike]:
     model = controller.model
     body, mesh = model.body, model.body.drawn_mesh()
     masses = sp.csr_array(body.mass[::3, ::3])
-    surface = mesh.surface if isinstance(mesh, MeshTet) else mesh
+    surface = mesh.surface
     return {
         "basis": model.basis, "vertices": body.vertices, "triangles": surface.triangles.astype(np.int32),
         "mass_data": masses.data, "mass_indices": masses.indices.astype(np.int32),

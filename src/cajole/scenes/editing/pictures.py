@@ -13,7 +13,7 @@ from cajole.animation import Animation
 from cajole.checks import count
 from cajole.direct import Editor
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, Skin
+from cajole.mesh import Skin
 from cajole.pictures import Prop, picture
 from cajole.pictures.loops import STILLS, suffix_of, write_still
 from cajole.pictures.shot import Pixels, side_by_side
@@ -131,7 +131,7 @@ def _painted(scene: EditScene, animation: Animation, color: tuple[float, float, 
 def _skin(animation: Animation) -> Skin:
     if animation.skin is not None:
         return animation.skin
-    surface = animation.mesh.surface if isinstance(animation.mesh, MeshTet) else animation.mesh
+    surface = animation.mesh.surface
     n = len(surface.vertices)
     return Skin(surface, np.ones((n, 3)), ("all",), np.zeros(n, dtype=np.int64), np.zeros(n))
 

@@ -1,0 +1,147 @@
+"""The studio's drags: from the pointer to new vertices applied in the page, with the real editor behind it.
+
+The bridge in the storm, its skin drawn at two sizes; a real mouse drag over the raw debugging protocol, one move every
+thirtieth of a second. Drawing is left out (drawElements, drawArrays and clear do nothing), since it measures the
+machine's graphics and not the studio. Latency: from the time stamp of the pointer event to the moment at which the
+page has the vertices that answer it, normals included.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from cdp import Tab
+from protocol import machine
+
+from cajole.animation import Animation
+from cajole.scenes.editing import edit_scene
+from cajole.scenes.library import RECIPES
+from cajole.scenes.skin import skin_of
+
+# drawn vertices that are asked for, and what a drag may take [ms]
+SIZES = {13_000: 40.0, 100_000: 80.0}
+MOVES, RATE = 90, 30.0
+# how far the pointer goes in all [px]
+WAY = 120.0
+NODRAW = """
+for (const name of ["drawElements", "drawArrays", "clear"]) WebGL2RenderingContext.prototype[name] = () => {};
+"""
+# Times by the page's own clock: the pointer event a drag message was made of, and the frame that answers it.
+WATCH = """
+(() => {
+  const { app } = window.cajole, sent = new Map(), out = { latencies: [], sent: 0, frames: 0 };
+  let pointer = 0;
+  window.addEventListener("pointermove", (event) => { pointer = event.timeStamp; }, true);
+  const stream = app.stream.bind(app);
+  app.stream = (what, values) => {
+    if (what === "drag.move") { sent.set(values.seq, pointer); out.sent += 1; }
+    stream(what, values);
+  };
+  app.onFrame.on((frame) => {
+    if (frame.kind !== 10 || !sent.has(frame.extra)) return;
+    out.frames += 1;
+    out.latencies.push(performance.now() - sent.get(frame.extra));
+    sent.delete(frame.extra);
+  });
+  window.measured = out;
+  return true;
+})()
+"""
+
+
+def bridge(vertices: int) -> Animation:
+    """The bridge in the storm in a skin of about so many vertices."""
+    scene = edit_scene("bridge")
+    recipe = RECIPES["bridge"]()
+    spacing = recipe.spacing[0]
+    for _ in range(4):
+        skin = skin_of(replace(recipe, spacing=(spacing, spacing)), scene.animation.mesh)
+        if abs(len(skin.mesh.vertices) / vertices - 1) < 0.05:
+            break
+        spacing *= np.sqrt(len(skin.mesh.vertices) / vertices)
+    return replace(scene.animation, skin=skin)
+
+
+@contextmanager
+def studio(path: Path, folder: Path) -> Iterator[tuple[str, float]]:
+    """The address of a studio that shows a file, and the seconds until it was printed."""
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "cajole", "studio", str(path), "--no-browser", "--folder", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = next(line.strip() for line in process.stdout if line.startswith("http://"))
+            yield address, time.perf_counter() - begin
+        finally:
+            process.terminate()
+
+
+def dragged(tab: Tab) -> dict[str, object]:
+    """One drag of a vertex that is seen, at the middle of the shot."""
+    frames = tab.run("window.cajole.app.state.frames")
+    tab.run(f"window.cajole.app.ask('frame', {{frame: {frames // 2}}})")
+    time.sleep(1.0)
+    x, y = tab.wait("window.cajole.view.somewhere()")
+    tab.run(WATCH)
+    tab.mouse("mouseMoved", x, y)
+    time.sleep(0.2)
+    tab.mouse("mousePressed", x, y, down=True)
+    begin = time.perf_counter()
+    for k in range(1, MOVES + 1):
+        tab.mouse("mouseMoved", x, y - WAY * np.sin(np.pi * k / MOVES), down=True)
+        time.sleep(max(0.0, begin + k / RATE - time.perf_counter()))
+    time.sleep(0.5)
+    tab.mouse("mouseReleased", x, y)
+    return tab.run("window.measured")
+
+
+def measured(vertices: int, most: float) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "bridge.npz"
+        motion = bridge(vertices)
+        motion.write(path)
+        # opened once before, so that the modes are in the cache
+        for again in (False, True):
+            with studio(path, Path(place) / f"shelf{again}") as (address, printed), Tab() as tab:
+                tab.call("Page.addScriptToEvaluateOnNewDocument", source=NODRAW)
+                begin = time.perf_counter()
+                tab.call("Page.navigate", url=address)
+                tab.wait("window.cajole && window.cajole.app.state && window.cajole.view?.ready", 300)
+                usable = printed + time.perf_counter() - begin
+                if again:
+                    found = dragged(tab)
+    drawn = len(motion.skin.mesh.vertices)
+    times = np.array(found["latencies"])
+    assert len(times) > MOVES / 3, f"only {len(times)} of {MOVES} moves were answered"
+    p10, p50, p95 = np.percentile(times, [10, 50, 95])
+    row(f"{drawn} vertices: pointer to vertices applied, p50", f"{p50:.0f} ms", f"{most:.0f} ms")
+    row("p10, p95", f"{p10:.0f}, {p95:.0f} ms", "")
+    row("moves answered, of those sent", f"{len(times)} of {found['sent']}", "")
+    row("command to a page that can be used, modes in the cache", f"{usable:.1f} s", "5 s")
+
+
+def row(*columns: str) -> None:
+    print(f"| {' | '.join(columns)} |", flush=True)
+
+
+def main() -> None:
+    print(
+        f"\n## The studio: drags in the browser\n\n{date.today()}, {machine()}; wall time, one run, drawing left out\n"
+    )
+    row("what", "measured", "at most")
+    row("---", "---", "---")
+    for vertices, most in SIZES.items():
+        measured(vertices, most)
+
+
+if __name__ == "__main__":
+    main()
