@@ -17,6 +17,7 @@ class FakeDesk:
     def __init__(self) -> None:
         self.said: list[dict[str, Any]] = []
         self.shown: list[tuple[int, np.ndarray]] = []
+        self.ghosts: list[np.ndarray | None] = []
         self.labels: list[str | None] = []
         self.touches = 0
         self.stopped = False
@@ -27,9 +28,11 @@ class FakeDesk:
     def say(self, message: Mapping[str, Any]) -> None:
         self.said.append(json.loads(json.dumps(dict(message), allow_nan=False)))
 
-    def show(self, positions: np.ndarray, *, frame: int) -> None:
+    def show(self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None) -> None:
         assert np.isfinite(positions).all()
+        assert ghost is None or (np.isfinite(ghost).all() and ghost.shape == positions.shape)
         self.shown.append((frame, np.array(positions)))
+        self.ghosts.append(ghost)
 
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:
         self.labels.append(label)

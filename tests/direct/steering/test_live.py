@@ -306,3 +306,16 @@ def test_held_force_is_a_push_of_as_many_steps_agreement() -> None:
     held.step()  # what failed is over
     with pytest.raises(InputError, match="the pushed vertex"):
         held.hold(10**6, (0.0, 0.0, 1.0))
+
+
+def test_twin_goes_on_from_the_same_moment_identity() -> None:
+    live = steered(25).start()
+    live.push(TIP, (0.0, 0.0, 100.0), 6 * DT)
+    live.blow(cj.Wind(strength=0.5))
+    live.step(4)
+    same, free = live.twin(controlled=True), live.twin(controlled=False)
+    for one in (live, same, free):
+        one.step(5)
+    np.testing.assert_array_equal(same.state, live.state)
+    assert same.time == live.time
+    assert np.abs(np.array(free.state) - live.state).max() > 0

@@ -191,6 +191,16 @@ class Live:
         self._landed = 0
         self._end_pushes()
 
+    def twin(self, *, controlled: bool) -> Live:
+        """Another live body where this one is now, under the same pushes and winds; each then goes its own way."""
+        made = Live(self._controller, controlled=controlled)
+        made._walker.now[:], made._walker.step = self._walker.now, self._walker.step
+        made._walker.disturbed = self._walker.disturbed
+        made._pushes = [_Push(push.force, push.left) for push in self._pushes]
+        made._held, made._winds = self._held, self._winds
+        made._steps, made._landed = self._steps, self._landed
+        return made
+
     def close(self) -> None:
         """Stop the background work, if any."""
         if self._pool is not None:

@@ -34,8 +34,11 @@ class Desk(Protocol):
     def say(self, message: Mapping[str, Any]) -> None:
         """A message to every tab."""
 
-    def show(self, positions: Array, *, frame: int) -> None:
-        """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins."""
+    def show(self, positions: Array, *, frame: int, ghost: Array | None = None) -> None:
+        """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins.
+
+        ghost: as many vertices of a body that is seen beside it at the same moment.
+        """
 
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:
         """Something was done: tell the tabs, and save. label: what undo would call it; motion: whether frames differ."""

@@ -1,4 +1,4 @@
-import { type BinaryFrame, MAGIC } from "./types";
+import { type BinaryFrame, Kind, MAGIC } from "./types";
 
 const HEADER = 32; // bytes: eight u32
 
@@ -9,6 +9,13 @@ export function parse(data: ArrayBuffer): BinaryFrame | null {
   if (head[0] !== MAGIC) return null;
   const [, kind, seq, frame, count, flags, rev, extra] = head as unknown as number[];
   return { kind: kind!, seq: seq!, frame: frame!, count: count!, flags: flags!, rev: rev!, extra: extra!, data, offset: HEADER };
+}
+
+/** The ghost (count, 3) that a NOW frame brings along, flat, without a copy; null when it brings none. */
+export function ghost(message: BinaryFrame): Float32Array | null {
+  const from = message.offset + 12 * message.count;
+  if (message.kind !== Kind.Now || message.extra !== 1 || message.data.byteLength < from + 12 * message.count) return null;
+  return new Float32Array(message.data, from, 3 * message.count);
 }
 
 /** Positions (count, 3) of a message, flat, without a copy; null when it is shorter than it says. */

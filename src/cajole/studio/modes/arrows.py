@@ -1,0 +1,60 @@
+"""The controller's force as a few arrows on the body.
+
+A reduced force w is what the node forces f = M U w do along the basis, Uᵀf = w, and of all that do so they are the
+least in |f|²_{M⁻¹}. Those of the vertices nearest to each of a few places are summed there, so that the arrows add up
+to the whole force however fine the mesh is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.body import EARTH_GRAVITY
+from cajole.direct.steering.disturbances import spread
+from cajole.reduction import ReducedModel
+from cajole.studio.content import Content
+
+Array = NDArray[np.float64]
+
+MOST_ARROWS = 24
+# Arrows below this share of the largest are left out.
+FAINT = 0.05
+# Forces below this share of the body's weight are rounding, as of a body that nobody pushed.
+ROUNDING = 1e-6
+DIGITS = 5
+
+
+class Arrows:
+    """Places on the body and the force on what is nearest to each."""
+
+    def __init__(self, content: Content, model: ReducedModel):
+        seen = np.setdiff1d(np.unique(content.nodes), model.body.fixed)
+        nodes = seen[spread(model.body.vertices[seen], MOST_ARROWS)]
+        points, self._rest = model.body.vertices, model.body.vertices[nodes] + model.lift(np.zeros(model.size))[nodes]
+        nearest = np.zeros(len(points), dtype=np.int64)
+        distance = np.full(len(points), np.inf)
+        for number, node in enumerate(nodes):
+            away = ((points - points[node]) ** 2).sum(axis=1)
+            nearest[away < distance] = number
+            distance = np.minimum(distance, away)
+        self._loads = np.zeros((len(nodes), 3, model.size))
+        np.add.at(self._loads, nearest, model.mass_basis.reshape(-1, 3, model.size))
+        self._least = ROUNDING * EARTH_GRAVITY * model.body.total_mass
+        self._rows = model.basis.reshape(-1, 3, model.size)[nodes]
+
+    def forces(self, reduced: Array) -> Array:
+        """(k, 3) [N] of a reduced force (r,)."""
+        return np.asarray(self._loads @ reduced)
+
+    def told(self, state: Array, reduced: Array) -> list[list[float]]:
+        """[x, y, z [m], fx, fy, fz [N]] of each arrow in a state (r,), the largest first."""
+        forces = self.forces(reduced)
+        sizes = np.linalg.norm(forces, axis=1)
+        largest = float(sizes.max(initial=0.0))
+        if largest <= self._least:
+            return []
+        order = [k for k in np.argsort(-sizes) if sizes[k] >= FAINT * largest]
+        places = self._rest[order] + self._rows[order] @ state
+        rows: list[list[float]] = np.round(np.hstack([places, forces[order]]), DIGITS).tolist()
+        return rows

@@ -1,0 +1,160 @@
+"""A live body in real time: how many steps are due, what is seen between them, what a lap leaves behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.direct import Controller
+from cajole.direct.steering.live import Live
+from cajole.errors import NotConverged
+
+Array = NDArray[np.float64]
+
+# Pictures a second; and what a tick may spend on steps [s]: time that is lost is dropped, never caught up with.
+PICTURES, SPENT = 60.0, 0.03
+# Of what passes between two ticks so much is made up for at most [s]: the rest was a pause of the machine.
+LONGEST = 0.1
+# Steps longer than this [s] of the clock are blended, so that motion stays smooth.
+SMOOTH = 1 / 50
+# How long the end of a motion that is no loop is looked at [s].
+ENDING = 0.8
+# What a step at this share of real time or below is worth a word; over how many ticks it is measured.
+SLOW, TICKS = 0.9, 60
+
+
+class Drive:
+    """A controlled body and, when wanted, its uncontrolled twin; both get the same pushes and winds.
+
+    step: how far into the lap (0..T); lap: counted from 1; path, efforts: states (frames, r) and feedback [body
+    weights] of the present lap, where it has come, and of the one before it elsewhere; other: the twin's states.
+    """
+
+    def __init__(self, controller: Controller):
+        self.live = controller.start()
+        self.twin: Live | None = None
+        self.reference = controller.reference
+        self.lap, self.step = 1, 0
+        self.speed, self.running = 1.0, True
+        self.frames = self.reference.steps // self.reference.substeps + (0 if self.reference.loop else 1)
+        self.path = self.reference.states[:: self.reference.substeps][: self.frames].copy()
+        self.other, self.efforts = self.path.copy(), np.zeros(self.frames)
+        self.whole: Array | None = None
+        self._debt, self._rest = 0.0, 0.0
+        self._last: float | None = None
+        self._before = self._states()
+        self._pace = 1.0
+
+    @property
+    def frame(self) -> int:
+        """Of the time line."""
+        return min(self.step // self.reference.substeps, self.frames - 1)
+
+    @property
+    def slow(self) -> float | None:
+        """At which share of real time the machine follows, None where it keeps up."""
+        return self._pace if self._pace < SLOW else None
+
+    def due(self, now: float) -> float:
+        """Seconds until the next picture."""
+        return 0.0 if self._last is None else max(0.0, self._last + 1 / PICTURES - now)
+
+    def owed(self, now: float) -> int:
+        """Steps to be made by now [s]."""
+        elapsed = 0.0 if self._last is None else self.speed * min(now - self._last, LONGEST)
+        self._last = now
+        if not self.running:
+            return 0
+        if self._rest > 0.0:
+            self._rest -= elapsed
+            if self._rest <= 0.0:
+                self.restart()
+            return 0
+        self._debt += elapsed
+        return int(self._debt / self.reference.dt)
+
+    def pause(self) -> None:
+        """Stand still; the clock begins anew when it goes on."""
+        self.running, self._last = False, None
+
+    def advance(self, count: int, after: Callable[[], None]) -> int:
+        """Make so many steps, or as many as there is time for, at most to the end of the lap; how many they were.
+
+        after: called after each of them.
+        Raises NotConverged when the body is pushed too hard; it then stands where it was, and the pushes are over.
+        """
+        dt, begin, done = self.reference.dt, time.perf_counter(), 0
+        while done < count and time.perf_counter() - begin < SPENT:
+            self._before = self._states()
+            self._debt -= dt
+            self._stepped()
+            after()
+            done += 1
+            if self.step == self.reference.steps:
+                break
+        if done < count and self.step < self.reference.steps:
+            self._debt = 0.0
+        if count:
+            share = done / count if self.step < self.reference.steps else 1.0
+            self._pace += (share - self._pace) / TICKS
+        return done
+
+    def end_lap(self) -> None:
+        """The last frame was reached: a loop goes on, what is none is looked at for a while, and begins anew."""
+        self.whole = self.path.copy()
+        if self.reference.loop:
+            self.lap, self.step = self.lap + 1, 0
+            self._record()
+        else:
+            self._rest, self._debt = ENDING, 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the lap is over."""
+        return self.step == self.reference.steps and self._rest <= 0.0
+
+    def restart(self) -> None:
+        """Stand at the start, in a new lap."""
+        self.live.restart()
+        if self.twin is not None:
+            self.twin = self.live.twin(controlled=False)
+        self.lap, self.step, self._debt, self._rest = self.lap + 1, 0, 0.0, 0.0
+        self._before = self._states()
+        self._record()
+
+    def with_twin(self, wanted: bool) -> None:
+        """Have an uncontrolled twin from now on, or none."""
+        self.twin = self.live.twin(controlled=False) if wanted else None
+        self._before = self._states()
+
+    def seen(self) -> tuple[Array, Array | None]:
+        """States (r,) to be drawn, of the body and its twin: between two steps where these are far apart in time."""
+        now = self._states()
+        if self.reference.dt / self.speed <= SMOOTH or self._rest > 0.0:
+            return now
+        share = min(max(self._debt / self.reference.dt, 0.0), 1.0)
+        (a, b), (z, y) = self._before, now
+        blended = None if b is None or y is None else b + share * (y - b)
+        return a + share * (z - a), blended
+
+    def _stepped(self) -> None:
+        self.live.step()
+        self.step += 1
+        if self.twin is not None:
+            try:
+                self.twin.step()
+            except NotConverged:  # nobody steers it: it begins anew where the body is
+                self.twin = self.live.twin(controlled=False)
+        if self.step % self.reference.substeps == 0:
+            self._record()
+
+    def _record(self) -> None:
+        z, y = self._states()
+        self.path[self.frame], self.efforts[self.frame] = z, self.live.gentleness
+        self.other[self.frame] = z if y is None else y
+
+    def _states(self) -> tuple[Array, Array | None]:
+        return self.live.state[0], None if self.twin is None else self.twin.state[0]

@@ -1,0 +1,403 @@
+"""Steer mode without a server: real time, pushes, control, twin, dials, outcome, and what is kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from fake_desk import FakeDesk
+
+import cajole as cj
+from bodies import beam_body
+from cajole.direct.steering.motion import of_shot
+from cajole.errors import InputError
+from cajole.studio.content import Content, SteerPlan
+from cajole.studio.modes.base import Saved
+from cajole.studio.modes.steer import SteerMode
+
+BEAM = beam_body((5, 1, 1), young=3e5, damping=(0.2, 0.005))
+TIP = int(np.argmax(BEAM.vertices @ [10.0, 1.0, 1.0]))
+WEIGHT = 9.81 * BEAM.total_mass
+PUSH = [0.0, 0.1 * WEIGHT, 0.2 * WEIGHT]
+DT = 1 / 50
+
+
+@cache
+def shot(loop: bool) -> cj.Shot:
+    pose = cj.pose(BEAM, {TIP: [0.0, 0.0, 0.05 * WEIGHT]})
+    keys = {5: pose, 20: -pose} if loop else {15: pose, 29: 0 * pose}
+    return cj.keyframe(BEAM, keys, 30, DT, modes=4, loop=loop)
+
+
+def content(loop: bool = True, **more: Any) -> Content:
+    return Content("beam", BEAM.mesh, BEAM, shot=shot(loop), parts={"tip": np.array([TIP])}, **more)
+
+
+def looped() -> np.ndarray:
+    """The loop as a reference has it: the frame before its first step, which is the last, comes first."""
+    return np.roll(shot(True).animation.positions, 1, axis=0)
+
+
+class Clock:
+    """Time as a test wants it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def made(loop: bool = True, kept: Saved | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
+    desk, clock = FakeDesk(), Clock()
+    mode = SteerMode(desk, content(loop, **more), kept)
+    mode.clock = clock
+    mode.tick()
+    return mode, desk, clock
+
+
+def do(mode: SteerMode, command: str, /, **values: object) -> dict[str, Any]:
+    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
+
+
+def plain(mode: SteerMode) -> dict[str, Any]:
+    """The state, as it would go over the wire."""
+    return json.loads(json.dumps(mode.state(), allow_nan=False))
+
+
+def run(mode: SteerMode, clock: Clock, seconds: float) -> None:
+    """Let the clock go on, a tick each 60th of a second."""
+    for _ in range(round(60 * seconds)):
+        clock.now += 1 / 60
+        mode.tick()
+
+
+def waited(mode: SteerMode) -> None:
+    """Until gains are ready."""
+    for _ in range(2000):
+        if not mode.drive.live.retuning:
+            return
+        time.sleep(0.005)
+    raise AssertionError("the gains were never ready")
+
+
+def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
+    mode, desk, clock = made()
+    assert mode.frames == 30
+    assert mode.fps == pytest.approx(50.0)
+    run(mode, clock, 1.0)
+    assert mode.drive.live.time == pytest.approx(1.0, abs=2 * DT)
+    pulses = desk.of("pulse")
+    assert len(pulses) >= 60
+    assert max(pulse["error"] for pulse in pulses) < 1e-9
+    assert pulses[-1]["lap"] == 2
+    assert pulses[-1]["arrows"] == []
+    assert plain(mode)["meter"]["share"] < 1e-9
+    positions, ghost = desk.shown[-1][1], desk.ghosts[-1]
+    assert positions.shape == BEAM.vertices.shape
+    np.testing.assert_allclose(ghost, mode.frame("given", mode.drive.frame), atol=1e-6)
+    assert np.abs(mode.frame("given", 5) - looped()[5]).max() < 1e-5
+
+
+def test_push_is_felt_recorded_and_recovered_from_identity() -> None:
+    mode, desk, clock = made()
+    run(mode, clock, 0.2)
+    do(mode, "push.begin", gesture=4, node=TIP)
+    do(mode, "push.move", gesture=4, seq=1, force=PUSH)
+    run(mode, clock, 0.2)
+    pulse = desk.of("pulse")[-1]
+    assert pulse["push"] == PUSH
+    assert pulse["error"] > 1e-3
+    assert pulse["effort"] > 0
+    assert 0 < len(pulse["arrows"]) <= 24
+    sizes = np.linalg.norm(np.array(pulse["arrows"])[:, 3:], axis=1)
+    assert (np.diff(sizes) <= 1e-4).all()
+    do(mode, "push.end", gesture=4)
+    (push,) = plain(mode)["steer"]["pushes"]
+    assert push["force"] == PUSH
+    assert push["duration"] == pytest.approx(0.2, abs=2 * DT)
+    assert push["name"] == "tip"
+    (mark,) = plain(mode)["lanes"][0]["markers"]
+    assert mark["text"].endswith("N on tip")
+    peak = mode.drive.live.error
+    run(mode, clock, 3.0)
+    assert mode.drive.live.error < 0.1 * peak
+    meter = plain(mode)["meter"]
+    assert meter["peak"] > 10 * meter["share"]
+    assert f"push at {push['time']:.1f} s" in meter["cure"]
+
+
+def test_held_push_is_that_of_a_run_agreement() -> None:
+    """Held for some steps, a push does what `Controller.run` says that it does."""
+    mode, _, clock = made()
+    do(mode, "push.begin", gesture=1, node=TIP)
+    do(mode, "push.move", gesture=1, seq=1, force=PUSH)
+    while mode.drive.step < 4:
+        run(mode, clock, 1 / 60)
+    do(mode, "push.end", gesture=1)
+    steps = mode.drive.step
+    while mode.drive.step < 20:
+        run(mode, clock, 1 / 60)
+    push = cj.Push(TIP, tuple(PUSH), duration=steps * DT)
+    expected = cj.steer(shot(True)).run(force=push).states[mode.drive.step]
+    np.testing.assert_allclose(mode.drive.live.state[0], expected, atol=1e-12)
+
+
+def test_arrows_add_up_to_the_force_identity() -> None:
+    """Node forces M U w do along the basis what w does; their sums over patches add up to the whole."""
+    mode, _, clock = made()
+    do(mode, "impulse", node=TIP, force=PUSH)
+    run(mode, clock, 0.1)
+    w, model = mode.drive.live.feedback, mode.drive.reference.model
+    nodal = (model.mass_basis @ w).reshape(-1, 3)
+    np.testing.assert_allclose(model.project_force(nodal), w, atol=1e-9 * np.linalg.norm(w))
+    np.testing.assert_allclose(mode.arrows.forces(w).sum(axis=0), nodal.sum(axis=0), atol=1e-9 * WEIGHT)
+
+
+def test_twin_is_pushed_too_and_does_not_come_back_identity() -> None:
+    mode, desk, clock = made()
+    do(mode, "ghost", of="uncontrolled")
+    run(mode, clock, 0.3)
+    np.testing.assert_allclose(desk.ghosts[-1], desk.shown[-1][1], atol=1e-5)
+    do(mode, "impulse", node=TIP, force=[5 * x for x in PUSH], duration=0.1)
+    run(mode, clock, 0.5)
+    twin = mode.drive.twin
+    assert twin is not None
+    assert twin.gentleness == 0.0
+    assert twin.error > 3 * mode.drive.live.error
+    np.testing.assert_allclose(mode.frame("other", mode.drive.frame), desk.ghosts[-1], atol=0.1 * BEAM.size)
+    do(mode, "ghost", of="reference")
+    assert mode.drive.twin is None
+
+
+def test_control_off_and_on_identity() -> None:
+    mode, desk, clock = made()
+    do(mode, "control", on=False)
+    do(mode, "impulse", node=TIP, force=PUSH)
+    run(mode, clock, 0.5)
+    assert max(pulse["effort"] for pulse in desk.of("pulse")) == 0.0
+    assert "Control is off" in plain(mode)["meter"]["cure"]
+    do(mode, "undo")
+    assert plain(mode)["steer"]["control"]
+    run(mode, clock, 0.2)
+    assert mode.drive.live.gentleness > 0
+    do(mode, "redo")
+    assert not plain(mode)["steer"]["control"]
+
+
+def test_dials_are_retuned_in_the_background_identity() -> None:
+    mode, _, clock = made()
+    before = mode.drive.live.controller
+    do(mode, "dials", tracking=3.0)
+    do(mode, "dials", tracking=7.0, effort=0.5)
+    assert plain(mode)["steer"]["tracking"] == 7.0
+    waited(mode)
+    run(mode, clock, 0.1)
+    assert mode.drive.live.controller is not before
+    assert (mode.drive.live.controller.dials.tracking, mode.drive.live.controller.dials.effort) == (7.0, 0.5)
+    assert not plain(mode)["steer"]["retuning"]
+    with pytest.raises(InputError, match="nothing to come back to"):
+        do(mode, "dials", tracking=0.0, final=0.0)
+    assert plain(mode)["steer"]["tracking"] == 7.0
+
+
+def test_wind_blows_on_both_agreement() -> None:
+    mode, _, clock = made()
+    do(mode, "ghost", of="uncontrolled")
+    do(mode, "wind", strength=0.05, pace=2.0)
+    run(mode, clock, 0.5)
+    assert mode.drive.live.error > 0
+    assert mode.drive.twin is not None
+    assert mode.drive.twin.error > 0
+    assert plain(mode)["steer"]["wind"] == {"strength": 0.05, "pace": 2.0}
+    do(mode, "wind", strength=0.0)
+    do(mode, "restart")
+    run(mode, clock, 0.3)
+    assert mode.drive.live.error < 1e-9
+
+
+@pytest.mark.parametrize("speed", [0.25, 0.5, 2.0])
+def test_speed_and_pause_identity(speed: float) -> None:
+    mode, desk, clock = made()
+    do(mode, "run", play=True, speed=speed)
+    run(mode, clock, 1.0)
+    assert mode.drive.live.time == pytest.approx(speed, abs=2 * DT)
+    shown = [positions[TIP] for _, positions in desk.shown[5:]]
+    # slow motion is blended: no two pictures in a row are the same
+    assert np.abs(np.diff(shown, axis=0)).max(axis=1).min() > 0
+    do(mode, "run", play=False, speed=speed)
+    assert mode.due() is None
+    then = mode.drive.live.time
+    clock.now += 5.0
+    do(mode, "run", play=True, speed=speed)
+    run(mode, clock, 1 / 60)
+    assert mode.drive.live.time == then
+
+
+def test_late_ticks_drop_time_and_never_catch_up_identity() -> None:
+    mode, _, clock = made()
+    clock.now += 10.0
+    mode.tick()
+    assert mode.drive.live.time <= 0.1 + 1e-9
+
+
+def test_open_motion_ends_rests_and_begins_anew_identity() -> None:
+    mode, desk, clock = made(loop=False)
+    assert mode.frames == 30
+    run(mode, clock, 29 * DT + 0.3)
+    assert mode.drive.step == 29
+    assert desk.of("pulse")[-1]["frame"] == 29
+    still = mode.drive.live.time
+    run(mode, clock, 0.2)
+    assert mode.drive.live.time == still
+    run(mode, clock, 0.6)
+    assert mode.drive.lap == 2
+    assert 0 < mode.drive.step < 29
+
+
+def test_outcome_is_judged_every_step_and_anew_every_lap_identity() -> None:
+    seen: list[int] = []
+    resets: list[int] = []
+
+    def judge(step: int, positions: np.ndarray) -> bool | None:
+        assert positions.shape == BEAM.vertices.shape
+        seen.append(step)
+        return None if step < 10 else True
+
+    reference = of_shot(shot(True))
+    plan = SteerPlan(lambda progress: reference, {"effort": 0.1}, judge, "it sways", lambda: resets.append(1))
+    mode, desk, clock = made(steer=plan)
+    assert plain(mode)["steer"]["effort"] == 0.1
+    assert plain(mode)["steer"]["outcome"] == {"text": "it sways", "good": None}
+    run(mode, clock, 0.9)
+    assert seen[:31] == [*range(1, 31), 1]
+    assert len(resets) == 2
+    assert {"text": "it sways", "good": True} in [pulse["outcome"] for pulse in desk.of("pulse")]
+
+
+def test_hopeless_push_is_told_and_life_goes_on_bad_input() -> None:
+    mode, desk, clock = made()
+    run(mode, clock, 0.2)
+    do(mode, "push.begin", gesture=1, node=TIP)
+    do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 1e11])
+    run(mode, clock, 0.2)
+    notices = desk.of("notice")
+    assert notices[0]["title"] == "Pushed too hard"
+    assert "push less" in notices[0]["text"]
+    assert mode.pushes.held is None
+    then = mode.drive.live.time
+    run(mode, clock, 0.3)
+    assert mode.drive.live.time > then
+    plain(mode)
+
+
+def test_push_of_a_lost_tab_ends_by_itself_claim() -> None:
+    mode, _, clock = made()
+    do(mode, "push.begin", gesture=1, node=TIP)
+    do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 0.01 * WEIGHT])
+    run(mode, clock, 21.0)
+    assert mode.pushes.held is None
+    assert len(mode.pushes.made) == 1
+
+
+def test_repeat_and_delete_identity() -> None:
+    mode, desk, clock = made()
+    with pytest.raises(InputError, match="no push to repeat"):
+        do(mode, "push.repeat")
+    do(mode, "impulse", node=TIP, force=PUSH, duration=0.1)
+    run(mode, clock, 0.5)
+    again = do(mode, "push.repeat")
+    run(mode, clock, 0.05)
+    assert desk.of("pulse")[-1]["push"] == PUSH
+    one, two = plain(mode)["steer"]["pushes"]
+    assert two["id"] == again["push"]
+    assert (one["force"], one["duration"]) == (two["force"], two["duration"])
+    do(mode, "marker.delete", lane="pushes", ids=[one["id"]])
+    assert [push["id"] for push in plain(mode)["steer"]["pushes"]] == [two["id"]]
+
+
+def test_result_is_the_last_whole_lap_identity() -> None:
+    mode, _, clock = made()
+    first = mode.result().animation
+    assert first is not None
+    np.testing.assert_allclose(first.positions, looped(), atol=1e-6)
+    do(mode, "impulse", node=TIP, force=PUSH, duration=0.2)
+    run(mode, clock, 30 * DT + 0.1)
+    lap = mode.result().animation
+    assert lap is not None
+    assert lap.frames == 30
+    assert np.abs(lap.positions - first.positions).max() > 1e-3
+    assert mode.result().steer is None
+
+
+def test_selection_and_trails_identity() -> None:
+    mode, _, clock = made()
+    do(mode, "select", nodes=[TIP, 0])
+    run(mode, clock, 0.3)
+    state = plain(mode)
+    assert [one["fixed"] for one in state["selection"]] == [False, True]
+    path = np.array(state["trails"][0]["given"]).reshape(-1, 3)
+    np.testing.assert_allclose(path, looped()[:, TIP], atol=1e-5)
+    np.testing.assert_allclose(state["selection"][0]["position"], state["selection"][0]["given"], atol=1e-9)
+
+
+def test_motion_of_a_file_is_followed_claim() -> None:
+    motion = shot(False).animation
+    desk = FakeDesk()
+    mode = SteerMode(desk, Content("film", BEAM.mesh, BEAM, motion))
+    assert mode.frames == motion.frames
+    np.testing.assert_allclose(mode.frame("given", 10), motion.positions[10], atol=1e-3)
+    mode.close()
+    with pytest.raises(InputError, match="does not move yet"):
+        SteerMode(desk, Content("still", BEAM.mesh, BEAM))
+    with pytest.raises(InputError, match="no body of its own to steer"):
+        SteerMode(desk, Content("film", BEAM.mesh, None, motion))
+
+
+def test_saved_identity() -> None:
+    mode, _, clock = made()
+    do(mode, "dials", tracking=2.0)
+    do(mode, "wind", strength=0.1)
+    do(mode, "control", on=False)
+    do(mode, "ghost", of="uncontrolled")
+    do(mode, "select", nodes=[TIP])
+    do(mode, "impulse", node=TIP, force=PUSH)
+    waited(mode)
+    run(mode, clock, 0.1)
+    document = json.loads(json.dumps(mode.saved().document, allow_nan=False))
+    again, _, _ = made(kept=Saved(document))
+    for name in ("control", "tracking", "final", "effort", "wind", "pushes", "ghost"):
+        assert plain(again)["steer"][name] == plain(mode)["steer"][name]
+    assert again.drive.live.controller.dials.tracking == 2.0
+    assert not again.drive.live.controlled
+    assert again.drive.twin is not None
+    with pytest.raises(InputError, match="cannot be read"):
+        made(kept=Saved({**document, "settings": {}}))
+
+
+@pytest.mark.parametrize(
+    ("command", "values", "match"),
+    [
+        ("push.begin", {"gesture": 1, "node": 10**6}, "node of push.begin"),
+        ("push.move", {"gesture": 7, "seq": 1, "force": [0, 0, 1]}, "no push 7 is under way"),
+        ("impulse", {"node": TIP, "force": [0, 1]}, "force of impulse"),
+        ("impulse", {"node": TIP, "force": [0, 0, 1], "duration": -1.0}, "duration of impulse"),
+        ("control", {"on": "yes"}, "true or false"),
+        ("wind", {"strength": -1.0}, "strength of wind"),
+        ("run", {"play": True, "speed": 0.3}, "must be one of 0.25"),
+        ("ghost", {"of": "nobody"}, "of of ghost"),
+        ("dials", {"effort": 0.0}, "effort of dials"),
+        ("dials", {"frames": 3}, "a dial of Keyframe"),
+        ("marker.delete", {"lane": "pushes", "ids": ["push-9"]}, "no push 'push-9'"),
+        ("undo", {}, "nothing to take back"),
+    ],
+)
+def test_wrong_values_bad_input(command: str, values: dict[str, Any], match: str) -> None:
+    mode, _, _ = made()
+    with pytest.raises(InputError, match=match):
+        do(mode, command, **values)
+    plain(mode)
