@@ -37,7 +37,7 @@ type Dragged = ListRow & { drag: DragInfo };
 
 function dragsPart(app: App) {
   const holder = list("Drags");
-  const none = empty("Click a point of the body, then drag it.");
+  const none = empty("Drag the selected point, or type its place.");
   const hold = iconButton({
     name: "Hold the selected points where they are",
     icon: "plus",

@@ -2,6 +2,7 @@
 
 import "../../style/parts.css";
 import "../../style/controls.css";
+import "../../style/choices.css";
 import "../../style/lists.css";
 import "../../style/dials.css";
 import { attribute, h, write, type Child } from "../../core/dom";
