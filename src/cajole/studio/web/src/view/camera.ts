@@ -92,23 +92,25 @@ export function zoomed(eye: Eye, factor: number, about: Vec3, limits: [number, n
   return { ...eye, distance: reached, target: add(about, scale(sub(eye.target, about), share)) };
 }
 
-/** The eye moved, not turned, so that points lie around the middle and fill most of the shorter side. */
+/**
+ * The eye moved, not turned, so that points lie around the middle and fill `FILL` of one side; least: half a size [m] that
+ * is shown at any rate. A point at depth z behind the target is y / (d + z) high: d = max y / (FILL HALF) - z.
+ */
 export function framed(eye: Eye, points: readonly Vec3[], aspect: number, least: number): Eye {
   if (points.length === 0) return eye;
   const { right, up, forward } = frameOf(eye);
-  const [across, upward, deep] = [right, up, forward].map((axis) => span(points, axis)) as [Span, Span, Span];
-  const target = add(add(scale(right, across.middle), scale(up, upward.middle)), scale(forward, deep.middle));
-  const half = Math.max(upward.half, across.half / aspect, least) / FILL;
-  // the near half of the body looks larger than its middle
-  return { ...eye, target, distance: half / HALF + deep.half };
+  const [across, upward, deep] = [right, up, forward].map((axis) => middleOf(points, axis)) as Vec3;
+  const target = add(add(scale(right, across), scale(up, upward)), scale(forward, deep));
+  let far = least / (FILL * HALF);
+  for (const point of points) {
+    const [x, y, z] = [dot(point, right) - across, dot(point, up) - upward, dot(point, forward) - deep];
+    far = Math.max(far, Math.max(Math.abs(y), Math.abs(x) / aspect) / (FILL * HALF) - z);
+  }
+  return { ...eye, target, distance: far };
 }
 
-interface Span {
-  middle: number;
-  half: number;
-}
-
-function span(points: readonly Vec3[], axis: Vec3): Span {
+/** Half way between the least and the greatest of points along an axis. */
+function middleOf(points: readonly Vec3[], axis: Vec3): number {
   let low = Infinity;
   let high = -Infinity;
   for (const point of points) {
@@ -116,7 +118,7 @@ function span(points: readonly Vec3[], axis: Vec3): Span {
     low = Math.min(low, along);
     high = Math.max(high, along);
   }
-  return { middle: (low + high) / 2, half: (high - low) / 2 };
+  return (low + high) / 2;
 }
 
 /** Corners of a box given by its least and greatest corner. */

@@ -1,0 +1,71 @@
+/** What is under the pointer, in the order in which it may be meant. */
+
+import type { App, DragInfo, Vec3 } from "../core/types";
+import { project } from "./camera";
+import type { Sight } from "./gesture";
+import { type Grip, gripAt, handleAt, type Pixel } from "./handle";
+import type { Dot } from "./marks";
+import { pickVertex, REACH } from "./pick";
+import type { Selection } from "./selection";
+import { vertexOf } from "./vec";
+
+export interface Hover {
+  pane: number;
+  at: Pixel;
+  grip: Grip | null;
+  dot: Dot | null; // of a trail
+  drag: DragInfo | null; // a disc of one
+  touched: { vertex: number; node: number; near: boolean } | null; // near: within reach of a vertex, else somewhere on the body
+}
+
+/** Whether the handle is shown: in Edit, where there is something to move and no other tool is in hand. */
+export function handleShown(app: App): boolean {
+  return app.state?.mode === "edit" && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
+}
+
+export function hoverAt(sight: Sight, selection: Selection, dots: readonly Dot[], pane: number, at: Pixel): Hover {
+  const nothing: Hover = { pane, at, grip: null, dot: null, drag: null, touched: null };
+  const figure = sight.figure();
+  if (pane !== 0 || figure === null || !figure.shown) return nothing;
+  const lens = sight.lens(pane);
+  const middle = selection.middle;
+  const grip = middle !== null && handleShown(sight.app) ? gripAt(lens, handleAt(lens, middle), ...at) : null;
+  if (grip !== null) return { ...nothing, grip };
+  const dot = dots.find(({ x, y }) => Math.hypot(x - at[0], y - at[1]) <= 6) ?? null;
+  if (dot !== null) return { ...nothing, dot };
+  const drag = dragAt(sight, at);
+  const picked = pickVertex(lens, ...at, figure);
+  if (picked === null) return { ...nothing, drag };
+  const { vertex, pixels } = picked;
+  return { ...nothing, drag, touched: { vertex, node: figure.model.nodeOf(vertex), near: pixels <= REACH } };
+}
+
+function dragAt(sight: Sight, at: Pixel): DragInfo | null {
+  const lens = sight.lens(0);
+  const near = (place: Vec3 | null): boolean => {
+    if (place === null) return false;
+    const seen = project(lens, place);
+    return seen.depth > 0 && Math.hypot(seen.x - at[0], seen.y - at[1]) <= 10;
+  };
+  return sight.app.state?.edit?.drags.find((drag) => near(placeOfDrag(sight, drag))) ?? null;
+}
+
+/** Where a drag's disc is: at its goal in its own frame, on the body in others. */
+export function placeOfDrag(sight: Sight, drag: DragInfo): Vec3 | null {
+  return drag.frame === sight.frame() ? drag.position : sight.placeOf(drag.node);
+}
+
+/** Where the dot of a hovered vertex goes. */
+export function hoverPlace(sight: Sight, hover: Hover | null): Vec3 | null {
+  const figure = sight.figure();
+  if (figure === null || hover?.touched?.near !== true) return null;
+  return vertexOf(figure.positions, hover.touched.vertex);
+}
+
+/** The pointer that says what a press would do. */
+export function cursorOf(app: App, hover: Hover | null): string {
+  if (hover === null || hover.pane !== 0) return "default";
+  if (app.ui.tool === "marquee" || app.ui.tool === "measure") return "crosshair";
+  if (hover.grip !== null) return "grab";
+  return hover.dot !== null || hover.touched?.near === true || hover.drag !== null ? "pointer" : "default";
+}

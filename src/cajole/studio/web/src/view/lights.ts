@@ -1,0 +1,75 @@
+/** Light that turns with the camera: the form stays readable from behind, and elevation is fixed. */
+
+import { DirectionalLight, Group, HemisphereLight, Vector3 } from "three";
+import { token } from "../core/theme";
+import type { Vec3 } from "../core/types";
+
+const KEY = { turn: -14, height: 51, far: 7.2 }; // degrees from the camera's azimuth, degrees up, radii away
+const RIM = { turn: 187, height: 26, far: 6.7 };
+
+export class Lights {
+  readonly group = new Group();
+  readonly key = new DirectionalLight();
+  private readonly rim = new DirectionalLight();
+  private readonly sky = new HemisphereLight();
+  private readonly radius: number;
+  private turned = NaN;
+  private middle: Vec3 = [NaN, NaN, NaN];
+
+  /** radius: of the body [m]. */
+  constructor(radius: number) {
+    this.radius = radius;
+    this.sky.position.set(0, 0, 1); // up is z
+    this.group.add(this.key, this.key.target, this.rim, this.rim.target, this.sky);
+    this.cast();
+    this.theme();
+  }
+
+  private cast(): void {
+    const { shadow } = this.key;
+    this.key.castShadow = true;
+    shadow.mapSize.set(1024, 1024);
+    shadow.radius = 9;
+    shadow.blurSamples = 25;
+    shadow.bias = -0.0006;
+    shadow.normalBias = 0.007 * this.radius;
+    shadow.autoUpdate = false;
+    const box = 1.7 * this.radius;
+    Object.assign(shadow.camera, { left: -box, right: box, top: box, bottom: -box, near: 0.5 * this.radius, far: 14 * this.radius });
+    shadow.camera.updateProjectionMatrix();
+  }
+
+  theme(): void {
+    const light = document.documentElement.dataset["theme"] === "light";
+    this.sky.color.setStyle(token("hemi-sky"));
+    this.sky.groundColor.setStyle(token("hemi-ground"));
+    this.key.color.setStyle(token("key-light"));
+    this.rim.color.setStyle(token("rim-light"));
+    this.sky.intensity = light ? 1.0 : 1.05;
+    this.key.intensity = light ? 2.1 : 2.35;
+    this.rim.intensity = light ? 0.5 : 1.0;
+  }
+
+  /** Around a body's middle [m], for a camera at `azimuth` [degrees]; says whether the shadow must be drawn anew. */
+  turn(azimuth: number, middle: Vec3): boolean {
+    if (azimuth === this.turned && middle.every((value, i) => value === this.middle[i])) return false;
+    this.turned = azimuth;
+    this.middle = [...middle];
+    for (const [light, from] of [[this.key, KEY], [this.rim, RIM]] as const) {
+      light.target.position.set(...middle);
+      light.position.copy(way(azimuth + from.turn, from.height)).multiplyScalar(from.far * this.radius).add(light.target.position);
+    }
+    return true;
+  }
+
+  dispose(): void {
+    this.key.dispose();
+    this.rim.dispose();
+    this.sky.dispose();
+  }
+}
+
+function way(azimuth: number, height: number): Vector3 {
+  const [a, e] = [(azimuth * Math.PI) / 180, (height * Math.PI) / 180];
+  return new Vector3(Math.cos(a) * Math.cos(e), Math.sin(a) * Math.cos(e), Math.sin(e));
+}

@@ -1,0 +1,174 @@
+/** What is drawn above a body: put together from the state and the hand, then inked in one go. */
+
+import { token } from "../core/theme";
+import type { Tone, Vec3 } from "../core/types";
+import type { Lens } from "./camera";
+import type { AxisName, Lock } from "./drag";
+import { handleAt, type Grip, type HandleShape, type Pixel } from "./handle";
+import { faint, Ink } from "./ink";
+import { add, AXES, scale } from "./vec";
+
+const APART = 14; // px between dots of a trail
+
+export interface DiscMark {
+  at: Vec3;
+  size: number; // px across
+  active?: boolean; // with a white ring
+  warn?: boolean; // with a dashed ring
+  label?: string | null;
+}
+export interface ArrowMark {
+  at: Vec3;
+  way: Vec3;
+  tone: Tone;
+  pixels: number; // half the shaft's width
+  label?: string | null;
+  alpha?: number;
+  disc?: boolean; // where it begins
+  passing?: boolean; // gives way to a new pull
+}
+export interface TrailMark { given: Float32Array | null; result: Float32Array }
+export interface LineMark { from: Vec3; to: Vec3; label?: string }
+export interface Marks {
+  trails: TrailMark[];
+  contacts: { point: Vec3; normal: Vec3 }[];
+  arrows: ArrowMark[];
+  discs: DiscMark[];
+  handle: { at: Vec3; grip: Grip | null; held: boolean; lock: Lock } | null;
+  tether: LineMark | null;
+  measure: LineMark | null;
+  hover: Vec3 | null;
+  box: [number, number, number, number] | null; // px
+}
+
+export const noMarks = (): Marks => ({
+  trails: [], contacts: [], arrows: [], discs: [], handle: null, tether: null, measure: null, hover: null, box: null,
+});
+
+/** A dot of a trail where it is on the screen, to be clicked. */
+export interface Dot { x: number; y: number; frame: number }
+
+/** Inks everything in its order; returns the dots of trails. */
+export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: Marks, far: number): Dot[] {
+  const ink = new Ink(context, lens);
+  const dots = marks.trails.flatMap((trail) => inkTrail(ink, trail));
+  for (const contact of marks.contacts) inkContact(ink, contact, far);
+  for (const arrow of marks.arrows) inkArrow(ink, arrow);
+  if (marks.tether) inkLine(ink, marks.tether, [], 1);
+  if (marks.measure) inkLine(ink, marks.measure, [4, 3], 1.5);
+  if (marks.handle?.held) inkAxis(ink, marks.handle.at, marks.handle.lock, far);
+  for (const disc of marks.discs) if (!disc.active) inkDisc(ink, disc);
+  const hover = marks.hover && ink.at(marks.hover);
+  if (hover) ink.disc(hover, 7, token("thumb"), token("view-rim"), 1.5);
+  if (marks.handle) inkHandle(ink, handleAt(lens, marks.handle.at), marks.handle);
+  for (const disc of marks.discs) if (disc.active) inkDisc(ink, disc);
+  for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label);
+  for (const { at, label } of marks.discs) inkLabel(ink, at, label);
+  if (marks.box) inkBox(ink, marks.box);
+  return dots;
+}
+
+function inkLabel(ink: Ink, at: Vec3, text: string | null | undefined): void {
+  const pixel = text ? ink.at(at) : null;
+  if (text && pixel) ink.label(pixel, text);
+}
+
+function inkDisc(ink: Ink, disc: DiscMark): void {
+  const at = ink.at(disc.at);
+  if (at === null) return;
+  if (disc.active) ink.disc(at, disc.size - 3, token("asked-dot"), token("thumb"), 3);
+  else ink.disc(at, disc.size - 2, token("asked-dot"), token("view-rim"), 2);
+  if (!disc.warn) return;
+  ink.context.setLineDash([3, 3]);
+  ink.disc(at, disc.size + 10, "transparent", token("warn"), 1.5);
+  ink.context.setLineDash([]);
+}
+
+function inkArrow(ink: Ink, arrow: ArrowMark): void {
+  ink.context.globalAlpha = arrow.alpha ?? 1;
+  const color = token(arrow.tone === "asked" ? "asked-fill" : arrow.tone);
+  ink.arrow(arrow.at, arrow.way, arrow.pixels, color);
+  const at = ink.at(arrow.at);
+  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, token(arrow.tone === "asked" ? "asked-dot" : arrow.tone), token("thumb"), 2);
+  ink.context.globalAlpha = 1;
+}
+
+function inkContact(ink: Ink, { point, normal }: { point: Vec3; normal: Vec3 }, far: number): void {
+  const [at, end] = [ink.at(point), ink.at(add(point, scale(normal, 0.06 * far)))];
+  if (!at || !end) return;
+  ink.line([at, end], token("err"), 1.5);
+  ink.disc(at, 6, token("err"), token("view-rim"), 1);
+}
+
+function inkLine(ink: Ink, mark: LineMark, dash: number[], width: number): void {
+  const [from, to] = [ink.at(mark.from), ink.at(mark.to)];
+  if (!from || !to) return;
+  ink.line([from, to], token("asked-dot"), width, dash);
+  if (!mark.label) return;
+  for (const end of [from, to]) ink.disc(end, 5, token("asked-dot"), token("thumb"), 1);
+  ink.label([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], mark.label);
+}
+
+/** A dashed line along the axis that a drag is held to, through the scene. */
+function inkAxis(ink: Ink, at: Vec3, lock: Lock, far: number): void {
+  if (lock === null) return;
+  for (const name of [...lock] as AxisName[]) {
+    const way = scale(AXES[name], 1.2 * far);
+    const [from, to] = [ink.at(add(at, scale(way, -1))), ink.at(add(at, way))];
+    if (from && to) ink.line([from, to], faint(name, 0.7), 1, [5, 4]);
+  }
+}
+
+function inkHandle(ink: Ink, shape: HandleShape, { grip, held, lock }: NonNullable<Marks["handle"]>): void {
+  const { context } = ink;
+  const strong = (name: Grip): boolean => (held ? (lock ?? "view") === name : grip === name);
+  for (const plane of shape.planes) {
+    const corners = plane.corners.map((corner) => ink.at(corner));
+    if (corners.some((corner) => corner === null)) continue;
+    context.globalAlpha = plane.alpha * (strong(plane.name) ? 0.75 : held ? 0.16 : 0.36);
+    ink.area(corners as Pixel[], token(plane.normal));
+  }
+  for (const axis of shape.axes) {
+    context.globalAlpha = axis.alpha * (strong(axis.name) || !held ? 1 : 0.45);
+    const [from, to] = [ink.at(axis.from), ink.at(axis.to)];
+    if (!from || !to) continue;
+    ink.line([from, to], token(axis.name), strong(axis.name) ? 4 : 3);
+    ink.cone(axis.to, axis.tip, shape.radius * (strong(axis.name) ? 1.2 : 1), token(axis.name), false);
+  }
+  context.globalAlpha = 1;
+}
+
+function inkBox(ink: Ink, [left, top, right, bottom]: [number, number, number, number]): void {
+  const { context } = ink;
+  context.fillStyle = token("wash-asked");
+  context.fillRect(left, top, right - left, bottom - top);
+  context.lineWidth = 1;
+  context.strokeStyle = token("asked");
+  context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.round(right - left), Math.round(bottom - top));
+}
+
+function inkTrail(ink: Ink, trail: TrailMark): Dot[] {
+  if (trail.given) ink.line(pathOf(ink, trail.given), token("given-swatch"), 2, [5, 4]);
+  const path = pathOf(ink, trail.result);
+  ink.line(path, token("casing"), 5);
+  ink.line(path, token("got-trail"), 2.5);
+  const dots = dotsOf(path);
+  for (const dot of dots) ink.disc([dot.x, dot.y], 4.5, token("thumb"), token("view-rim"), 1);
+  return dots;
+}
+
+function pathOf(ink: Ink, flat: Float32Array): Pixel[] {
+  const out: Pixel[] = [];
+  for (let i = 0; i + 2 < flat.length; i += 3) out.push(ink.at([flat[i], flat[i + 1], flat[i + 2]]) ?? out[out.length - 1] ?? [0, 0]);
+  return out;
+}
+
+/** Every k-th frame, k of 1, 2, 5, 10 …, so that dots are mostly far enough apart to be clicked. */
+export function dotsOf(path: readonly Pixel[]): Dot[] {
+  const steps = path.slice(1).map(([x, y], i) => Math.hypot(x - path[i][0], y - path[i][1]));
+  const whole = steps.reduce((sum, step) => sum + step, 0);
+  const least = (APART * path.length) / Math.max(whole, 1e-9);
+  const every = [1, 2, 5, 10, 20, 50, 100].find((step) => step >= least);
+  if (every === undefined) return [];
+  return path.flatMap(([x, y], frame) => (frame % every === 0 ? [{ x, y, frame }] : []));
+}

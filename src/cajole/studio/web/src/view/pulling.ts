@@ -1,0 +1,131 @@
+/** Keyframe and Steer: pulling and pushing the body at a point, like a spring between it and the hand. */
+
+import { newtons } from "../core/format";
+import { handStiffness } from "../core/settings";
+import type { Pulse, Tone, Vec3 } from "../core/types";
+import { rayAt } from "./camera";
+import { onPlane } from "./drag";
+import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
+import type { Pixel } from "./handle";
+import type { Marks } from "./marks";
+import { length, scale, sub, vertexOf } from "./vec";
+
+/** What a force at a point is for. */
+export type Use = "pull" | "push" | "impulse";
+
+interface Words { tone: Tone; tag: (force: string) => string; done: string; hints: [string, string][] }
+
+const yours = (force: string): string => `your push · ${force}`;
+const WORDS: Record<Use, Words> = {
+  pull: { tone: "asked", tag: (force) => force, done: "pulled by", hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL] },
+  push: { tone: "world", tag: yours, done: "pushed by", hints: [["Drag", "push"], ["Release", "let go"], CANCEL] },
+  impulse: { tone: "world", tag: yours, done: "pushed for a moment by", hints: [["Release", "push for a moment"], CANCEL] },
+};
+
+export class Pull implements Gesture {
+  private readonly number = nextGesture();
+  private readonly begin: Vec3; // where the vertex was
+  private readonly forward: Vec3;
+  private hand: Vec3; // where the pointer is, in the plane of the view
+  private begun = false;
+  private over = false;
+  private seq = 0;
+
+  /** vertex: drawn, node: the body's; add: beside other pulls; click: what a press that never moved means. */
+  constructor(
+    private readonly sight: Sight,
+    readonly pane: number,
+    private readonly start: Pixel,
+    private readonly touched: { vertex: number; node: number; add: boolean; use: Use },
+    private readonly click: () => void,
+  ) {
+    const lens = sight.lens(pane);
+    this.begin = vertexOf(sight.figure()!.positions, touched.vertex);
+    this.forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    this.hand = this.begin;
+  }
+
+  private get vertex(): Vec3 {
+    const figure = this.sight.figure();
+    return figure === null ? this.begin : vertexOf(figure.positions, this.touched.vertex);
+  }
+
+  /** A pull counts from where the vertex was, a push from where it is: the one poses, the other is a spring. */
+  private get force(): Vec3 {
+    const { project } = this.sight.app;
+    const from = this.touched.use === "pull" ? this.begin : this.vertex;
+    return project === null ? [0, 0, 0] : scale(sub(this.hand, from), handStiffness(project));
+  }
+
+  move(at: Pixel): void {
+    if (this.over || this.sight.app.ui.connection !== "connected") return;
+    if (!this.begun && Math.hypot(at[0] - this.start[0], at[1] - this.start[1]) <= SLACK) return;
+    if (!this.begun) this.take();
+    this.hand = onPlane(rayAt(this.sight.lens(this.pane), ...at), this.begin, this.forward) ?? this.hand;
+    this.send();
+  }
+
+  private take(): void {
+    const { node, add: also, use } = this.touched;
+    const { app } = this.sight;
+    this.begun = true;
+    app.hint(WORDS[use].hints);
+    if (use === "impulse") return;
+    const values = use === "pull" ? { add: also } : {};
+    app.ask(`${use}.begin`, { gesture: this.number, node, ...values }).catch(() => this.end());
+  }
+
+  private send(): void {
+    const { use } = this.touched;
+    if (use !== "impulse") this.sight.app.stream(`${use}.move`, { gesture: this.number, seq: ++this.seq, force: this.force });
+    this.sight.ink();
+  }
+
+  pulse(_pulse: Pulse): void {
+    if (this.begun && !this.over && this.touched.use === "push") this.send(); // the body moved on, the hand did not
+  }
+
+  key(event: KeyboardEvent): "done" | null {
+    if (event.key !== "Escape" || !this.begun) return null;
+    this.cancel();
+    return "done";
+  }
+
+  release(): void {
+    if (this.over) return;
+    if (!this.begun) return this.click();
+    const { use, node } = this.touched;
+    const { app } = this.sight;
+    const force = this.force;
+    this.end();
+    if (use === "impulse") void app.ask("impulse", { node, force });
+    else void app.ask(use === "pull" ? "pull.commit" : "push.end", { gesture: this.number });
+    this.sight.announce(`${WORDS[use].done} ${newtons(length(force))}`);
+  }
+
+  cancel(): void {
+    if (this.over) return;
+    this.end();
+    const { use } = this.touched;
+    if (!this.begun || use === "impulse") return;
+    void this.sight.app.ask(use === "pull" ? "pull.cancel" : "push.end", { gesture: this.number }, { quiet: true }).catch(() => undefined);
+  }
+
+  private end(): void {
+    this.over = true;
+    this.sight.app.hint(null);
+    this.sight.ink();
+  }
+
+  mark(marks: Marks): void {
+    if (!this.begun || this.over) return;
+    const { use } = this.touched;
+    const at = this.vertex;
+    marks.hover = null;
+    if (use === "pull" && !this.touched.add) marks.arrows = marks.arrows.filter((arrow) => arrow.passing !== true);
+    marks.arrows.push({
+      at, way: sub(this.hand, at), tone: WORDS[use].tone, pixels: 4.5, disc: true,
+      label: WORDS[use].tag(newtons(length(this.force))),
+    });
+  }
+}

@@ -1,0 +1,38 @@
+/** The number beside a dragged point: which way, how far, in what unit. */
+
+import { h, write } from "../core/dom";
+
+const AWAY = 26; // px right of the handle
+const MINUS = "\u2212";
+
+export class Tag {
+  private readonly axis = h("span");
+  private readonly value = h("b");
+  private readonly unit = h("span", { class: "view-tag-unit" });
+  private readonly ring = h("span", { class: "spinner", hidden: true });
+  readonly element = h("div", { class: "view-tag", hidden: true, "aria-hidden": "true" }, this.axis, this.value, this.unit, this.ring);
+
+  /** At a pixel of the viewport; room: left and right end of the view; wide: px that the handle takes to the right. */
+  show(x: number, y: number, room: [number, number], wide: number, axis: string, value: string, unit: string, good: boolean): void {
+    this.element.hidden = false;
+    write(this.axis, `Δ${axis}`);
+    write(this.value, value.replace("-", MINUS));
+    write(this.unit, unit);
+    this.element.classList.toggle("view-tag-bad", !good);
+    const width = this.element.offsetWidth;
+    const right = x + wide + AWAY;
+    const left = right + width > room[1] - 8 ? x - wide - AWAY - width : right;
+    const top = Math.max(8, y - this.element.offsetHeight / 2);
+    this.element.style.transform = `translate(${Math.max(room[0] + 8, left).toFixed(0)}px, ${top.toFixed(0)}px)`;
+  }
+
+  /** The solver is behind. */
+  wait(on: boolean): void {
+    this.ring.hidden = !on;
+  }
+
+  hide(): void {
+    this.element.hidden = true;
+    this.ring.hidden = true;
+  }
+}
