@@ -52,7 +52,16 @@ test("nothing, and what is no number, is not drawn", () => {
 });
 
 test("a scale is round and holds its curve", () => {
-  const wanted = [[0.21, 0.25], [0.25, 0.25], [0.251, 0.3], [0.9, 1], [1, 1], [13, 15], [0.001, 0.01], [0, 0.01]] as const;
+  const wanted = [
+    [0.21, 0.25],
+    [0.25, 0.25],
+    [0.251, 0.3],
+    [0.9, 1],
+    [1, 1],
+    [13, 15],
+    [0.001, 0.01],
+    [0, 0.01],
+  ] as const;
   for (const [most, scale] of wanted) assert.equal(ceiling([0, most, most / 2], 0.01), scale);
   assert.equal(ceiling([], 0.4), 0.4);
 });
@@ -65,7 +74,8 @@ test("plots show the frames that stand below them", () => {
 
 test("costs are those of the newest optimisation, and none that a logarithm cannot show", () => {
   const costs = new Costs();
-  const say = (job: string, iteration: number, cost: number): void => costs.add({ is: "iterate", job, iteration, cost, gradient: 1, seconds: 1 });
+  const say = (job: string, iteration: number, cost: number): void =>
+    costs.add({ is: "iterate", job, iteration, cost, gradient: 1, seconds: 1 });
   assert.ok(costs.shown().empty);
   say("a", 0, 5);
   say("b", 0, 3);

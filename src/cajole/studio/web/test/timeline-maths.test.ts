@@ -7,8 +7,26 @@ import { timecode } from "../src/core/format";
 import { hit, inside, spot } from "../src/timeline/hits";
 import { fitted, labelRoom, merged } from "../src/timeline/merge";
 import {
-  CLOSEST, LABEL_GAP, LEFT, RIGHT, TICK_GAP, frameAt, isPart, isWhole, label, oneTwoFive, panned, resized, revealing, steps, ticks,
-  typedFrame, whole, wholeFrame, xOf, zoomed,
+  CLOSEST,
+  LABEL_GAP,
+  LEFT,
+  RIGHT,
+  TICK_GAP,
+  frameAt,
+  isPart,
+  isWhole,
+  label,
+  oneTwoFive,
+  panned,
+  resized,
+  revealing,
+  steps,
+  ticks,
+  typedFrame,
+  whole,
+  wholeFrame,
+  xOf,
+  zoomed,
 } from "../src/timeline/scale";
 import { bounds, shifted, snapped, stretched } from "../src/timeline/snap";
 
@@ -118,7 +136,8 @@ test("typed frames, seconds and timecodes are understood, nothing else", () => {
 });
 
 test("every timecode that is drawn is understood when typed", () => {
-  for (const fps of [24, 29.97, 60]) for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(typedFrame(timecode(frame, fps), fps), frame);
+  for (const fps of [24, 29.97, 60])
+    for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(typedFrame(timecode(frame, fps), fps), frame);
 });
 
 test("a drag stops on whole frames and at the ends of the shot", () => {
@@ -165,7 +184,12 @@ test("a label is cut with an ellipsis, or left out", () => {
 });
 
 test("the nearest thing under the pointer is hit, and a marker before the bar it stands on", () => {
-  const spots = [spot(50, 50, 0, 28, 20, "a"), spot(62, 62, 0, 28, 20, "b"), spot(0, 200, 0, 28, 20, "bar"), spot(50, 50, 28, 56, 20, "below")];
+  const spots = [
+    spot(50, 50, 0, 28, 20, "a"),
+    spot(62, 62, 0, 28, 20, "b"),
+    spot(0, 200, 0, 28, 20, "bar"),
+    spot(50, 50, 28, 56, 20, "below"),
+  ];
   assert.equal(hit(spots, 50, 5), "a");
   assert.equal(hit(spots, 62, 27.9), "b");
   assert.equal(hit(spots.slice(0, 2), 55, 5), "a");

@@ -16,24 +16,60 @@ import { Model, RULER, keyOf } from "../src/timeline/model";
 import { whole, xOf, zoomed } from "../src/timeline/scale";
 
 type Said = [string, Record<string, unknown>];
-const mark = (frame: number, text: string, more: Partial<Marker> = {}): Marker => ({ id: `${text}@${frame}`, frame, text, movable: true, ...more });
-const drags = (...markers: Marker[]): Lane => ({ id: "drags", name: "Drags", shape: "disc", tone: "asked", markers, add: "pin" });
+const mark = (frame: number, text: string, more: Partial<Marker> = {}): Marker => ({
+  id: `${text}@${frame}`,
+  frame,
+  text,
+  movable: true,
+  ...more,
+});
+const drags = (...markers: Marker[]): Lane => ({
+  id: "drags",
+  name: "Drags",
+  shape: "disc",
+  tone: "asked",
+  markers,
+  add: "pin",
+});
 const contacts: Lane = {
-  id: "contacts", name: "Contacts", shape: "bar", tone: "quiet", markers: [mark(60, "touch", { end: 80, movable: false })],
+  id: "contacts",
+  name: "Contacts",
+  shape: "bar",
+  tone: "quiet",
+  markers: [mark(60, "touch", { end: 80, movable: false })],
 };
 
 /** An app with two lanes at 10 px a frame, and what was said to the server. */
-function studio(lanes: Lane[] = [drags(mark(20, "tail"), mark(50, "head"), mark(90, "head")), contacts], more: Partial<State> = {}) {
+function studio(
+  lanes: Lane[] = [drags(mark(20, "tail"), mark(50, "head"), mark(90, "head")), contacts],
+  more: Partial<State> = {},
+) {
   const said: Said[] = [];
-  const state = { mode: "edit", frame: 50, frames: 101, fps: 25, lanes, selection: [], meter: {}, ...more } as unknown as State;
+  const state = {
+    mode: "edit",
+    frame: 50,
+    frames: 101,
+    fps: 25,
+    lanes,
+    selection: [],
+    meter: {},
+    ...more,
+  } as unknown as State;
   const app = {
-    state, project: null,
+    state,
+    project: null,
     ui: { views: 2, playing: false, playhead: 70, loop: true, loopRange: [10, 95], snap: "frame", unit: "frames" },
-    set(change: object) { app.ui = { ...app.ui, ...change }; },
-    ask: (what: string, values: object = {}) => (said.push([what, values as Record<string, unknown>]), Promise.resolve({})),
+    set(change: object) {
+      app.ui = { ...app.ui, ...change };
+    },
+    ask: (what: string, values: object = {}) => (
+      said.push([what, values as Record<string, unknown>]),
+      Promise.resolve({})
+    ),
     stream: (what: string, values: object) => void said.push([`~${what}`, values as Record<string, unknown>]),
     toast: (notice: object) => void said.push(["toast", notice as Record<string, unknown>]),
-    hint: () => undefined, onUi: signal(),
+    hint: () => undefined,
+    onUi: signal(),
   };
   const model = new Model(app as unknown as App, () => undefined);
   model.scale = whole(1032, 101); // LEFT + 100 frames of 10 px + RIGHT
@@ -43,18 +79,23 @@ function studio(lanes: Lane[] = [drags(mark(20, "tail"), mark(50, "head"), mark(
   };
   return { app, model, said, hear };
 }
-const pointer = (more: object = {}): PointerEvent => ({ ctrlKey: false, metaKey: false, shiftKey: false, altKey: false, ...more }) as PointerEvent;
+const pointer = (more: object = {}): PointerEvent =>
+  ({ ctrlKey: false, metaKey: false, shiftKey: false, altKey: false, ...more }) as PointerEvent;
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 const names = (model: Model): string[] => model.selected.map(({ marker }) => marker.id);
 
-test("a dragged marker is told while it moves and once more at the end, and stays selected under its new name", async () => {
+test("a dragged marker is told while it moves and at the end, and stays selected under its new name", async () => {
   const { model, said, hear } = studio();
   model.select([keyOf("drags", "tail@20")]);
   const drag = markerDrag(model, model.selected, xOf(model.scale, 20), false)!;
   drag.move(xOf(model.scale, 25) + 2, 0, pointer());
   assert.deepEqual(said, [["~marker.move", { lane: "drags", ids: ["tail@20"], frames: [25], final: false }]]);
   hear([drags(mark(25, "tail"), mark(50, "head"), mark(90, "head")), contacts]);
-  assert.equal(model.frameOf(model.lanes[0], model.lanes[0].markers[0]), 25, "drawn under the hand, whatever its id is meanwhile");
+  assert.equal(
+    model.frameOf(model.lanes[0], model.lanes[0].markers[0]),
+    25,
+    "drawn under the hand, whatever its id is meanwhile",
+  );
   drag.end();
   assert.deepEqual(said[1], ["marker.move", { lane: "drags", ids: ["tail@20"], frames: [25], final: true }]);
   await settled();
@@ -68,7 +109,10 @@ test("Esc puts markers back where they were", async () => {
   drag.move(xOf(model.scale, 33), 0, pointer());
   drag.cancel();
   await settled();
-  assert.deepEqual(said.at(-1), ["marker.move", { lane: "drags", ids: ["tail@20", "head@50"], frames: [20, 50], final: true }]);
+  assert.deepEqual(said.at(-1), [
+    "marker.move",
+    { lane: "drags", ids: ["tail@20", "head@50"], frames: [20, 50], final: true },
+  ]);
   assert.equal(model.held, null);
 });
 
@@ -96,7 +140,10 @@ test("what cannot be moved is not taken hold of", () => {
 
 test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it round", () => {
   const { model, app } = studio();
-  assert.deepEqual(targets(model, new Set([keyOf("drags", "tail@20")])).sort((a, b) => a - b), [10, 50, 60, 70, 80, 90, 95]);
+  assert.deepEqual(
+    targets(model, new Set([keyOf("drags", "tail@20")])).sort((a, b) => a - b),
+    [10, 50, 60, 70, 80, 90, 95],
+  );
   const at = (x: number, snap: "frame" | "marker", ctrlKey: boolean): number => {
     app.set({ snap });
     const drag = markerDrag(model, model.picks.slice(0, 1), xOf(model.scale, 20), false)!;
@@ -107,7 +154,10 @@ test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it
     return found;
   };
   const near = xOf(model.scale, 60) - 7; // nearer to 59 than to 60
-  assert.deepEqual([at(near, "frame", false), at(near, "marker", false), at(near, "frame", true), at(near, "marker", true)], [59, 60, 60, 59]);
+  assert.deepEqual(
+    [at(near, "frame", false), at(near, "marker", false), at(near, "frame", true), at(near, "marker", true)],
+    [59, 60, 60, 59],
+  );
 });
 
 test("markers stay in the editable range", () => {

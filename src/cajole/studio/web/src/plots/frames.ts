@@ -15,8 +15,13 @@ const scaleOf = (app: App): Scale => sharedScale(app) ?? whole(1000, Math.max(ap
 export function forceRow(app: App): Row {
   const each = (): number => steps(scaleOf(app), app.state?.fps || 60, app.ui.unit).major;
   return row({
-    name: "Added force", tone: "added", axis: true,
-    empty: app.state?.mode === "keyframe" ? "Optimise to see the force it takes." : "Drag a point of the body to see the force it takes.",
+    name: "Added force",
+    tone: "added",
+    axis: true,
+    empty:
+      app.state?.mode === "keyframe"
+        ? "Optimise to see the force it takes."
+        : "Drag a point of the body to see the force it takes.",
     ticks: () => ticks(scaleOf(app), each()),
     word: (frame) => label(frame, app.state?.fps || 60, app.ui.unit, each()),
   });
@@ -29,8 +34,14 @@ export function forceShown(app: App, wide: number, curve: number[] | null): Show
   const frame = app.state?.frame ?? 0;
   const empty = !values.some((value) => value > 0);
   return {
-    xs: values.map((_, i) => i), ys: values.map((value) => Math.min(value, 1.05 * peak)), x: cut(scaleOf(app), wide), y: [0, peak], top: empty ? "" : percent(peak),
-    value: percent(values[frame] ?? 0), unit: "of body weight", empty,
+    xs: empty ? [] : values.map((_, i) => i),
+    ys: empty ? [] : values.map((value) => Math.min(value, 1.05 * peak)),
+    x: cut(scaleOf(app), wide),
+    y: [0, peak],
+    top: empty ? "" : percent(peak),
+    value: percent(values[frame] ?? 0),
+    unit: "of body weight",
+    empty,
   };
 }
 

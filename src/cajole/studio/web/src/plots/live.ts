@@ -25,7 +25,14 @@ export function liveShown(recent: Recent, what: "error" | "effort", pushedEver: 
   const ys = recent[what];
   const peak = ceiling(ys, LEAST[what]);
   return {
-    xs: recent.times, ys, x: RANGE, y: [0, peak], bands: recent.pushes, top: percent(peak), value: percent(ys[ys.length - 1] ?? 0),
-    unit: what === "error" ? "of body size" : "of body weight", empty: !pushedEver,
+    xs: recent.times,
+    ys,
+    x: RANGE,
+    y: [0, peak],
+    bands: recent.pushes,
+    top: percent(peak),
+    value: percent(ys[ys.length - 1] ?? 0),
+    unit: what === "error" ? "of body size" : "of body weight",
+    empty: !pushedEver,
   };
 }

@@ -38,8 +38,14 @@ export class Costs {
     const last = this.found[this.found.length - 1];
     if (!last) return { xs: [], ys: [], x: [-0.2, 20], y: [1, 10], top: "", value: "–", unit: "", empty: true };
     return {
-      xs: this.found.map((each) => each.iteration), ys, x: [-0.2, Math.max(last.iteration, 5) * 1.03], y: [low / 1.5, Math.max(high, low * 1.1) * 1.2],
-      top: figures(high, 2), value: figures(last.cost, 3), unit: `step ${last.iteration}`, empty: false,
+      xs: this.found.map((each) => each.iteration),
+      ys,
+      x: [-0.2, Math.max(last.iteration, 5) * 1.03],
+      y: [low / 1.5, Math.max(high, low * 1.1) * 1.2],
+      top: figures(high, 2),
+      value: figures(last.cost, 3),
+      unit: `step ${last.iteration}`,
+      empty: false,
     };
   }
 }

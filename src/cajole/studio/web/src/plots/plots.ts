@@ -13,7 +13,13 @@ import { Ring } from "./ring";
 import type { Row } from "./row";
 
 /** A mode's rows, of which those from `timed` on have the cursors; and what brings them up to date. */
-interface Bench { rows: Row[]; timed: number; strip: string; update(wide: number): void; cursors(wide: number): [number | null, number | null] }
+interface Bench {
+  rows: Row[];
+  timed: number;
+  strip: string;
+  update(wide: number): void;
+  cursors(wide: number): [number | null, number | null];
+}
 
 export function plots(app: App): Part & { dispose(): void } {
   const ring = new Ring();
@@ -50,7 +56,8 @@ export function plots(app: App): Part & { dispose(): void } {
     bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
     fill(rows, bench.rows.map((each) => each.element));
     write(strip, bench.strip);
-    over.style.top = `${bench.rows.slice(0, bench.timed).reduce((high, each) => high + each.element.offsetHeight, 0)}px`;
+    const above = bench.rows.slice(0, bench.timed).reduce((high, each) => high + each.element.offsetHeight, 0);
+    over.style.top = `${above}px`;
   }
 
   function place(line: HTMLElement, x: number | null, wide: number): void {

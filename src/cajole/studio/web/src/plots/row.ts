@@ -32,7 +32,13 @@ export interface Shown {
   empty: boolean; // say what to do
 }
 
-export interface Row extends Part { element: HTMLElement; show(what: Shown): void; redraw(): void; resize(): void; dispose(): void }
+export interface Row extends Part {
+  element: HTMLElement;
+  show(what: Shown): void;
+  redraw(): void;
+  resize(): void;
+  dispose(): void;
+}
 
 const NOTHING: Shown = { xs: [], ys: [], x: [0, 1], y: [0, 1], top: "", value: "", unit: "", empty: true };
 
@@ -42,7 +48,12 @@ export function row(options: RowOptions): Row {
   const top = h("span", { class: "plots-top" });
   const note = h("p", { class: "plots-empty" }, options.empty);
   const stage = h("div", { class: "plots-stage" }, top, note);
-  const name = h("div", { class: "plots-name" }, h("div", { class: "plots-title" }, options.name), h("div", { class: "plots-line" }, value, unit));
+  const name = h(
+    "div",
+    { class: "plots-name" },
+    h("div", { class: "plots-title" }, options.name),
+    h("div", { class: "plots-line" }, value, unit),
+  );
   const element = h("div", { class: "plots-row", role: "img", data: { tone: options.tone } }, name, stage);
   element.style.height = `${HIGH + (options.axis ? AXIS : 0)}px`;
   let shown = NOTHING;
@@ -61,7 +72,10 @@ export function row(options: RowOptions): Row {
       write(unit, what.unit);
       write(top, what.top);
       note.hidden = !what.empty;
-      element.setAttribute("aria-label", what.empty ? `${options.name}. ${options.empty}` : `${options.name}: ${what.value} ${what.unit}`);
+      element.setAttribute(
+        "aria-label",
+        what.empty ? `${options.name}. ${options.empty}` : `${options.name}: ${what.value} ${what.unit}`,
+      );
       resize();
       plot.setData([what.xs, what.ys]);
     },
@@ -84,14 +98,35 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
       x: { time: false, range: () => shown().x },
       y: { distr: options.log ? 3 : 1, range: () => shown().y },
     },
-    series: [{}, { stroke: colour, width: 1.75, fill: () => `color-mix(in srgb, ${colour()} 24%, transparent)`, points: { show: false }, pxAlign: 0, fillTo: (u) => u.scales["y"].min ?? 0 }],
+    series: [
+      {},
+      {
+        stroke: colour,
+        width: 1.75,
+        fill: () => `color-mix(in srgb, ${colour()} 24%, transparent)`,
+        points: { show: false },
+        pxAlign: 0,
+        fillTo: (u) => u.scales["y"].min ?? 0,
+      },
+    ],
     axes: [
       {
-        show: options.axis, size: AXIS, gap: 2, font, stroke: () => token("t3"), grid: { show: false }, ticks: { show: false },
-        splits: () => options.ticks(), values: (_, splits) => splits.map(options.word), space: 0,
+        show: options.axis,
+        size: AXIS,
+        gap: 2,
+        font,
+        stroke: () => token("t3"),
+        grid: { show: false },
+        ticks: { show: false },
+        splits: () => options.ticks(),
+        values: (_, splits) => splits.map(options.word),
+        space: 0,
       },
       {
-        size: 0, values: () => [], ticks: { show: false }, grid: { stroke: () => token("line"), width: 1 },
+        size: 0,
+        values: () => [],
+        ticks: { show: false },
+        grid: { stroke: () => token("line"), width: 1 },
         splits: (_, __, low, high) => (options.log ? [low, high] : [low, (low + high) / 2, high]),
       },
     ],

@@ -8,7 +8,8 @@ import { CLOSEST, clamp, revealing, xOf, zoomed } from "./scale";
 export type Selecting = "only" | "add" | "toggle" | "take";
 
 /** How a click selects: shift adds, ctrl toggles. */
-export const selecting = (event: MouseEvent): Selecting => (event.ctrlKey || event.metaKey ? "toggle" : event.shiftKey ? "add" : "only");
+export const selecting = (event: MouseEvent): Selecting =>
+  event.ctrlKey || event.metaKey ? "toggle" : event.shiftKey ? "add" : "only";
 
 export function select(model: Model, keys: readonly string[], how: Selecting): void {
   const now = new Set(model.selected.map(({ lane, marker }) => keyOf(lane.id, marker.id)));
@@ -20,17 +21,23 @@ export function select(model: Model, keys: readonly string[], how: Selecting): v
   model.select(now);
 }
 
-/** A drag was selected: its point is, too, and the edit frame is where it is, or where it went. */
-export function follow(model: Model, pick: Pick, frame = pick.marker.frame): void {
-  const drag = model.state?.edit?.drags.find((each) => each.id === pick.marker.id || (each.frame === frame && each.name === pick.marker.text));
-  if (!drag) return;
-  void model.app.ask("select", { nodes: [drag.node] });
+/** Drags were selected: their points are, too, and the edit frame is where the first is, or where it went. */
+export function follow(model: Model, picks: readonly Pick[], frame = picks[0].marker.frame): void {
+  const drags = model.state?.edit?.drags ?? [];
+  const by = frame - picks[0].marker.frame;
+  const found = picks.flatMap(
+    ({ marker }) =>
+      drags.find((each) => each.id === marker.id || (each.frame === marker.frame + by && each.name === marker.text)) ??
+      [],
+  );
+  if (!found.length) return;
+  void model.app.ask("select", { nodes: [...new Set(found.map((each) => each.node))] });
   model.goTo(frame);
 }
 
 /** Go to a marker and bring it into sight. */
 export function goTo(model: Model, pick: Pick): void {
-  follow(model, pick);
+  follow(model, [pick]);
   model.show(pick.marker.frame);
 }
 
@@ -57,7 +64,11 @@ export function copy(model: Model, picks: readonly Pick[]): void {
   const [low, high] = bounds(frames, model.range);
   const by = clamp(model.frame - Math.min(...frames), low, high);
   if (by === 0)
-    return model.app.toast({ tone: "warn", title: "Copy to another frame", text: "Go to the frame where the copy belongs, then copy." });
+    return model.app.toast({
+      tone: "warn",
+      title: "Copy to another frame",
+      text: "Go to the frame where the copy belongs, then copy.",
+    });
   for (const [lane, group] of byLane(some))
     void model.app.ask("marker.copy", { lane, ids: ids(group), frames: group.map((pick) => pick.marker.frame + by) });
 }
@@ -71,7 +82,12 @@ export function nudge(model: Model, by: number): void {
   if (held === 0) return;
   model.expect(some.map(({ lane, marker }) => ({ lane: lane.id, frame: marker.frame + held, text: marker.text })));
   for (const [lane, group] of byLane(some))
-    void model.app.ask("marker.move", { lane, ids: ids(group), frames: group.map((pick) => pick.marker.frame + held), final: true });
+    void model.app.ask("marker.move", {
+      lane,
+      ids: ids(group),
+      frames: group.map((pick) => pick.marker.frame + held),
+      final: true,
+    });
 }
 
 /** A double click on an empty place of a lane: what belongs there is made. */
@@ -81,7 +97,11 @@ export function add(app: App, frame: number): void {
   if (state?.mode !== "edit") return;
   const nodes = state.selection.map((each) => each.node);
   if (nodes.length) return void app.ask("pin", { nodes, frame });
-  app.toast({ tone: "warn", title: "No point is selected", text: "Click a point of the body first; then a double click holds it here." });
+  app.toast({
+    tone: "warn",
+    title: "No point is selected",
+    text: "Click a point of the body first; then a double click holds it here.",
+  });
 }
 
 /** Zoom until markers that were drawn as one stand apart, or as close as it goes. */

@@ -23,7 +23,11 @@ export function items(model: Model, lane: Lane): Item[] {
   const xs = lane.markers.map((marker) => x(model.frameOf(lane, marker)));
   return merged(xs).map((group) => {
     const markers = group.members.map((index) => lane.markers[index]);
-    return { markers, x: group.members.length > 1 ? mean(group.members.map((index) => xs[index])) : group.x, end: null };
+    return {
+      markers,
+      x: group.members.length > 1 ? mean(group.members.map((index) => xs[index])) : group.x,
+      end: null,
+    };
   });
 }
 
@@ -31,7 +35,12 @@ const mean = (values: number[]): number => values.reduce((sum, value) => sum + v
 
 export function rows(model: Model): Row[] {
   const height = model.laneHeight;
-  return model.lanes.map((lane, i) => ({ lane, y: RULER + i * height - model.scroll, height, items: items(model, lane) }));
+  return model.lanes.map((lane, i) => ({
+    lane,
+    y: RULER + i * height - model.scroll,
+    height,
+    items: items(model, lane),
+  }));
 }
 
 /** The markers of the lanes as things to take hold of, by what they stand for. */
@@ -68,10 +77,12 @@ export function edges(model: Model): Spot<Edge>[] {
 /** The part of the canvas's width that the overview's thumb takes [px]. */
 export function thumb(model: Model): [number, number] {
   const { scale, last } = model;
-  const shown = (x: number): number => Math.min(Math.max((scale.first + (x - 14) / scale.step) / Math.max(last, 1), 0), 1);
+  const shown = (x: number): number =>
+    Math.min(Math.max((scale.first + (x - 14) / scale.step) / Math.max(last, 1), 0), 1);
   const [from, to] = [shown(0) * scale.width, shown(scale.width) * scale.width];
   return [Math.min(from, scale.width - 24), Math.max(to, from + 24)];
 }
 
-export const rowAt = (all: Row[], y: number): Row | null => all.find((row) => y >= row.y && y < row.y + row.height && y >= RULER) ?? null;
+export const rowAt = (all: Row[], y: number): Row | null =>
+  all.find((row) => y >= row.y && y < row.y + row.height && y >= RULER) ?? null;
 export const keysOf = (row: Row, item: Item): string[] => item.markers.map((marker) => keyOf(row.lane.id, marker.id));

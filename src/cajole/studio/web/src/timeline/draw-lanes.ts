@@ -60,8 +60,10 @@ function drawInvitation(ctx: Brush, model: Model, row: Row): void {
 
 /** How far a marker works in time: a bar that fades to both sides. */
 function drawReach(ctx: Brush, model: Model, row: Row, item: Item): void {
+  const drawn = new Set<string>(); // several at one frame reach equally far: one bar, not a darker one
   for (const marker of item.markers) {
-    if (!marker.reach) continue;
+    if (!marker.reach || drawn.has(String(marker.reach))) continue;
+    drawn.add(String(marker.reach));
     const by = model.frameOf(row.lane, marker) - marker.frame;
     const [from, to] = [xOf(model.scale, marker.reach[0] + by), xOf(model.scale, marker.reach[1] + by)];
     if (to - from < 2 || to < 0 || from > model.scale.width) continue;
@@ -85,12 +87,17 @@ function drawBar(ctx: Brush, model: Model, row: Row, item: Item, end: number): v
   const on = model.isSelected(row.lane, marker);
   if (on || model.hover === key) box(ctx, item.x - 3, y - 3, wide + 6, BAR + 6, 5, faded(toned(row.lane.tone), 0.3));
   box(ctx, item.x, y, wide, BAR, 3, quiet ? faded(token("ctl"), 0.6) : faded(swatch(row.lane.tone), 0.4));
-  if (marker.warn || on || model.focus === key) outlineBar(ctx, item.x, y, wide, marker.warn ? token("warn") : token(on ? "t1" : "asked"));
+  if (marker.warn || on || model.focus === key)
+    outlineBar(ctx, item.x, y, wide, marker.warn ? token("warn") : token(on ? "t1" : "asked"));
   ctx.font = font();
   ctx.fillStyle = token("t1");
   // Where a bar begins left of the canvas its words stay in sight.
   const from = Math.max(item.x + 8, 6);
-  ctx.fillText(fitted(marker.text, end - 4 - from, (text) => ctx.measureText(text).width), from, row.y + row.height / 2 + 0.5);
+  ctx.fillText(
+    fitted(marker.text, end - 4 - from, (text) => ctx.measureText(text).width),
+    from,
+    row.y + row.height / 2 + 0.5,
+  );
 }
 
 function outlineBar(ctx: Brush, x: number, y: number, wide: number, colour: string): void {
@@ -111,7 +118,11 @@ function drawLabels(ctx: Brush, model: Model, row: Row): void {
     if (item.x < -200 || item.x > model.scale.width) return;
     if (item.markers.length > 1) return;
     const { text } = item.markers[0];
-    ctx.fillText(fitted(text, room[i], (words) => ctx.measureText(words).width), item.x + 14, row.y + row.height / 2 + 0.5);
+    ctx.fillText(
+      fitted(text, room[i], (words) => ctx.measureText(words).width),
+      item.x + 14,
+      row.y + row.height / 2 + 0.5,
+    );
   });
 }
 
@@ -143,7 +154,16 @@ function count(ctx: Brush, model: Model, several: number, x: number, y: number):
   ctx.textAlign = "left";
 }
 
-function shape(ctx: Brush, row: Row, x: number, y: number, colour: string, hollow: boolean, on: boolean, radius = RADIUS): void {
+function shape(
+  ctx: Brush,
+  row: Row,
+  x: number,
+  y: number,
+  colour: string,
+  hollow: boolean,
+  on: boolean,
+  radius = RADIUS,
+): void {
   trace(ctx, row.lane.shape, x, y, radius);
   ctx.fillStyle = hollow ? token("bg1") : colour;
   ctx.fill();
@@ -174,7 +194,16 @@ function drawCopies(ctx: Brush, model: Model, row: Row): void {
   const copied = (marker: Marker): number | undefined => model.held?.frames.get(keyOf(row.lane.id, marker.id));
   for (const marker of row.lane.markers) {
     const frame = copied(marker);
-    if (frame !== undefined) shape(ctx, row, xOf(model.scale, frame), row.y + row.height / 2, swatch(row.lane.tone), Boolean(marker.hollow), true);
+    if (frame !== undefined)
+      shape(
+        ctx,
+        row,
+        xOf(model.scale, frame),
+        row.y + row.height / 2,
+        swatch(row.lane.tone),
+        Boolean(marker.hollow),
+        true,
+      );
   }
 }
 
@@ -191,7 +220,10 @@ function drawCurve(ctx: Brush, model: Model, row: Row): void {
   // Not more than about one point a pixel, each the largest of its frames: a peak is never lost.
   const stride = Math.max(Math.floor(1 / model.scale.step), 1);
   for (let frame = first; frame <= last; frame += stride)
-    line.lineTo(xOf(model.scale, frame), y(stride === 1 ? values[frame] : Math.max(...values.slice(frame, frame + stride))));
+    line.lineTo(
+      xOf(model.scale, frame),
+      y(stride === 1 ? values[frame] : Math.max(...values.slice(frame, frame + stride))),
+    );
   line.lineTo(xOf(model.scale, last), y(values[last]));
   const area = new Path2D(line);
   area.lineTo(xOf(model.scale, last), foot);

@@ -57,7 +57,8 @@ function drawRuler(ctx: Brush, model: Model): void {
   ctx.fillStyle = token("bg2");
   ctx.fillRect(0, 0, scale.width, RULER);
   const { major, minor } = steps(scale, fps, app.ui.unit);
-  for (const frame of ticks(scale, minor)) hairline(ctx, half(xOf(scale, frame)), RULER - 5, half(xOf(scale, frame)), RULER, token("line2"));
+  for (const frame of ticks(scale, minor))
+    hairline(ctx, half(xOf(scale, frame)), RULER - 5, half(xOf(scale, frame)), RULER, token("line2"));
   ctx.font = font();
   ctx.textAlign = "center";
   const flags = flagsOf(model).map(({ x, wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);

@@ -39,7 +39,10 @@ export class Tip {
 
   private show({ row, item }: Grip): void {
     const { markers } = item;
-    const words = markers.length > 1 ? `${markers.length} markers · frames ${markers[0].frame}–${markers[markers.length - 1].frame}` : describe(markers[0], this.model.fps);
+    const words =
+      markers.length > 1
+        ? `${markers.length} markers · frames ${markers[0].frame}–${markers[markers.length - 1].frame}`
+        : describe(markers[0], this.model.fps);
     const warns = [...new Set(markers.flatMap((marker) => marker.warn ?? []))];
     fill(this.element, words, warns.map((warn) => h("div", { class: "timeline-tip-warn" }, warn)));
     this.element.hidden = false;
@@ -54,7 +57,12 @@ export class Tip {
 export function renaming(model: Model, pick: Pick, holder: HTMLElement, after: () => void): void {
   const row = rows(model).find((each) => each.lane.id === pick.lane.id);
   if (!row) return;
-  const input = h("input", { class: "timeline-rename", value: pick.marker.text, maxlength: 60, "aria-label": `New name of ${pick.marker.text}` });
+  const input = h("input", {
+    class: "timeline-rename",
+    value: pick.marker.text,
+    maxlength: 60,
+    "aria-label": `New name of ${pick.marker.text}`,
+  });
   let open = true;
   const close = (keep: boolean): void => {
     if (!open) return;
@@ -62,7 +70,8 @@ export function renaming(model: Model, pick: Pick, holder: HTMLElement, after: (
     const name = input.value.trim();
     input.remove();
     after();
-    if (keep && name && name !== pick.marker.text) void model.app.ask("marker.rename", { lane: pick.lane.id, ids: [pick.marker.id], name });
+    if (keep && name && name !== pick.marker.text)
+      void model.app.ask("marker.rename", { lane: pick.lane.id, ids: [pick.marker.id], name });
   };
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();

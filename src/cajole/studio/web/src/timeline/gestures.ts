@@ -136,7 +136,7 @@ function takeHold(model: Model, grip: Grip, x: number, event: PointerEvent): Beg
   const nowhere: Drag = { move: () => undefined, end: () => undefined, cancel: () => undefined };
   const click = (): void => {
     select(model, keys, how);
-    if (how === "only" && picks.length === 1) follow(model, picks[0]);
+    if (how === "only") follow(model, picks);
   };
   return { what: markerDrag(model, moving, x, event.altKey) ?? nowhere, click };
 }

@@ -16,7 +16,10 @@ export interface Gutter extends Part { update(): void }
 export function gutter(model: Model): Gutter {
   const { app } = model;
   const unit = h("button", {
-    type: "button", class: "timeline-unit", "data-tip": "Frames, seconds or timecode", onclick: () => app.set({ unit: NEXT[app.ui.unit] }),
+    type: "button",
+    class: "timeline-unit",
+    "data-tip": "Frames, seconds or timecode",
+    onclick: () => app.set({ unit: NEXT[app.ui.unit] }),
   });
   const list = h("div", { class: "timeline-names" });
   // The canvas has no scroll bar of its own: it follows the names.
@@ -24,7 +27,12 @@ export function gutter(model: Model): Gutter {
     model.scroll = list.scrollTop;
     model.redraw();
   });
-  const put = keyed<Lane, Name>(list, (lane) => lane.id, (lane) => name(model, lane.id), (part, lane) => part.update(lane));
+  const put = keyed<Lane, Name>(
+    list,
+    (lane) => lane.id,
+    (lane) => name(model, lane.id),
+    (part, lane) => part.update(lane),
+  );
   return {
     element: h("div", { class: "timeline-gutter" }, unit, list),
     update: () => {
@@ -64,7 +72,10 @@ function name(model: Model, id: string): Name {
       }
       write(words, lane.name);
       write(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");
-      element.setAttribute("aria-label", lane.markers.length ? `${lane.name}, ${lane.markers.length}: select all` : lane.name);
+      element.setAttribute(
+        "aria-label",
+        lane.markers.length ? `${lane.name}, ${lane.markers.length}: select all` : lane.name,
+      );
     },
   };
 }

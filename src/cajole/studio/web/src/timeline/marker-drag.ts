@@ -1,4 +1,4 @@
-/** Markers under the hand: all selected ones move in time, or are copied, and nothing is kept until the hand lets go. */
+/** Markers under the hand: all selected ones move in time, or are copied; what counts is where the hand lets go. */
 
 import { byLane, follow, movable, select, selecting, type Selecting } from "./actions";
 import { grips, rows } from "./arrange";
@@ -20,7 +20,7 @@ export function targets(model: Model, moving: ReadonlySet<string>): number[] {
   return [...new Set(found.map(Math.round))];
 }
 
-/** Moves (or with alt copies) what is selected; `picks`: the markers that move, `start`: where the hand took hold [px]. */
+/** Moves, or with alt copies; `picks`: what is selected, `start`: where the hand took hold [px]. */
 export function markerDrag(model: Model, picks: readonly Pick[], start: number, alt: boolean): Drag | null {
   const some = movable(picks);
   if (!some.length) return null;
@@ -33,7 +33,11 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
   let told = false;
   const snapping = model.app.ui.snap === "marker";
   const hint = (): void =>
-    model.app.hint([["Drag", alt ? "copy in time" : "move in time"], ["Ctrl", snapping ? "whole frames only" : "snap to markers"], ["Esc", "put back"]]);
+    model.app.hint([
+      ["Drag", alt ? "copy in time" : "move in time"],
+      ["Ctrl", snapping ? "whole frames only" : "snap to markers"],
+      ["Esc", "put back"],
+    ]);
 
   const put = (next: number[], line: number | null): void => {
     frames = next;
@@ -43,7 +47,8 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
   const move = (x: number, _y: number, event: PointerEvent): void => {
     if (!model.held) hint();
     const drawn = snapping !== (event.ctrlKey || event.metaKey);
-    const { by, to } = snapped(before, frameAt(model.scale, x) - grabbed, model.range, drawn ? near : [], model.scale.step);
+    const away = frameAt(model.scale, x) - grabbed;
+    const { by, to } = snapped(before, away, model.range, drawn ? near : [], model.scale.step);
     const next = before.map((frame) => frame + by);
     const differs = next.some((frame, i) => frame !== frames[i]);
     put(next, to); // first: from now on what the server says of these lanes waits
@@ -57,10 +62,11 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
   };
   const keep = async (): Promise<void> => {
     const same = frames.every((frame, i) => frame === before[i]);
-    if (!same) model.expect(some.map(({ lane, marker }, i) => ({ lane: lane.id, frame: frames[i], text: marker.text })));
+    const found = some.map(({ lane, marker }, i) => ({ lane: lane.id, frame: frames[i], text: marker.text }));
+    if (!same) model.expect(found);
     if (alt ? !same : told) await Promise.allSettled(messages(model, some, frames, alt));
     done();
-    if (some.length === 1 && !same) follow(model, some[0], frames[0]);
+    if (!same) follow(model, some, frames[0]);
   };
   const cancel = (): void => {
     frames = before;

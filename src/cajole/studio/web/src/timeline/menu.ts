@@ -37,16 +37,29 @@ export function rulerMenu(model: Model, frame: number): MenuEntry[] {
   const { app, last } = model;
   const [from, to] = app.ui.loopRange;
   const entries: MenuEntry[] = [
-    { text: `Loop from ${frame}`, key: "[", do: () => app.set({ loop: true, loopRange: [frame, Math.max(to, frame)] }) },
-    { text: `Loop up to ${frame}`, key: "]", do: () => app.set({ loop: true, loopRange: [Math.min(from, frame), frame] }) },
+    {
+      text: `Loop from ${frame}`,
+      key: "[",
+      do: () => app.set({ loop: true, loopRange: [frame, Math.max(to, frame)] }),
+    },
+    {
+      text: `Loop up to ${frame}`,
+      key: "]",
+      do: () => app.set({ loop: true, loopRange: [Math.min(from, frame), frame] }),
+    },
     { text: "Loop the whole shot", icon: "loop", do: () => app.set({ loop: true, loopRange: [0, last] }) },
   ];
   if (model.state?.edit) {
-    if (from > 0 || to < last) entries.push({ text: "Edit only the loop's frames", icon: "lock", do: () => void tuneWindow(model, [from, to]) });
+    if (from > 0 || to < last)
+      entries.push({ text: "Edit only the loop's frames", icon: "lock", do: () => void tuneWindow(model, [from, to]) });
     if (model.state.edit.window) entries.push({ text: "Edit all frames", do: () => void tuneWindow(model, null) });
   }
   entries.push(null, { text: "Fit", icon: "fit", do: () => fit(model) });
-  return [...entries, null, ...UNITS.map(([unit, text]) => ({ text, checked: app.ui.unit === unit, do: () => app.set({ unit }) }))];
+  return [
+    ...entries,
+    null,
+    ...UNITS.map(([unit, text]) => ({ text, checked: app.ui.unit === unit, do: () => app.set({ unit }) })),
+  ];
 }
 
 /** For a lane's name. */

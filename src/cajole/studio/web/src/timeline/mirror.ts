@@ -13,12 +13,23 @@ let mirrors = 0;
 
 export function mirror(model: Model, rename: (pick: Pick) => void): Mirror {
   const prefix = `marker-${++mirrors}`;
-  const element = h("div", { class: "hidden-text", role: "listbox", "aria-label": "Markers", "aria-multiselectable": "true", tabIndex: 0 });
+  const element = h("div", {
+    class: "hidden-text",
+    role: "listbox",
+    "aria-label": "Markers",
+    "aria-multiselectable": "true",
+    tabIndex: 0,
+  });
   const names = new Map<string, string>();
   const idOf = (key: string): string => names.get(key) ?? names.set(key, `${prefix}-${names.size}`).get(key)!;
   const keyOfPick = ({ lane, marker }: Pick): string => keyOf(lane.id, marker.id);
-  const ordered = (): Pick[] => model.lanes.flatMap((lane) => [...lane.markers].sort((a, b) => a.frame - b.frame).map((marker) => ({ lane, marker })));
-  const option = (pick: Pick): { element: HTMLElement } => ({ element: h("div", { role: "option", id: idOf(keyOfPick(pick)) }) });
+  const ordered = (): Pick[] =>
+    model.lanes.flatMap((lane) =>
+      [...lane.markers].sort((a, b) => a.frame - b.frame).map((marker) => ({ lane, marker })),
+    );
+  const option = (pick: Pick): { element: HTMLElement } => ({
+    element: h("div", { role: "option", id: idOf(keyOfPick(pick)) }),
+  });
   const tell = ({ element: each }: { element: HTMLElement }, { lane, marker }: Pick): void => {
     write(each, `${lane.name}: ${describe(marker, model.fps)}${marker.warn ? `. ${marker.warn}` : ""}`);
     each.setAttribute("aria-selected", String(model.isSelected(lane, marker)));
@@ -36,7 +47,14 @@ export function mirror(model: Model, rename: (pick: Pick) => void): Mirror {
   element.addEventListener("keydown", (event) => {
     const all = ordered();
     const at = all.findIndex((pick) => keyOfPick(pick) === model.focus);
-    const ways: Record<string, number> = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 };
+    const ways: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowRight: at + 1,
+      ArrowUp: at - 1,
+      ArrowLeft: at - 1,
+      Home: 0,
+      End: all.length - 1,
+    };
     const pick = all[at];
     if (event.key in ways) focus(all[Math.min(Math.max(ways[event.key], 0), all.length - 1)]);
     else if (!pick) return;

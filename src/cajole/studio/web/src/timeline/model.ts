@@ -14,8 +14,13 @@ export const FOOT = 6;
 export interface Pick { lane: Lane; marker: Marker }
 export const keyOf = (lane: string, marker: string): string => `${lane}\n${marker}`;
 
-/** Markers under the hand: where they would go, by key; `lanes`: as they were when the hand took hold, for ids may change. */
-export interface Held { frames: ReadonlyMap<string, number>; copy: boolean; line: number | null; lanes: readonly Lane[] }
+/** Markers under the hand: where they would go, by key; `lanes`: as the hand found them, for ids may change. */
+export interface Held {
+  frames: ReadonlyMap<string, number>;
+  copy: boolean;
+  line: number | null;
+  lanes: readonly Lane[];
+}
 
 /** Where a marker that was moved will be found again. */
 export interface Expected { lane: string; frame: number; text: string }
@@ -26,6 +31,7 @@ export interface Cursors { edit: number | null; play: number }
 export class Model {
   scale: Scale = whole(1000, 1);
   height = RULER + LANE + FOOT; // [px] of the canvas
+  pulled = false; // whether the author chose the height
   scroll = 0; // [px] of the lanes
   selection: ReadonlySet<string> = new Set();
   hover: string | null = null;
@@ -41,28 +47,42 @@ export class Model {
   private expected: Expected[] = [];
 
   /** `redraw`: called whenever something drawn changes; it may be called often. */
-  constructor(readonly app: App, readonly redraw: () => void) {}
+  constructor(
+    readonly app: App,
+    readonly redraw: () => void,
+  ) {}
 
-  get state(): State | null { return this.app.state; }
-  get frames(): number { return Math.max(this.state?.frames ?? 1, 1); }
-  get last(): number { return this.frames - 1; }
-  get fps(): number { return this.state?.fps || 60; }
+  get state(): State | null {
+    return this.app.state;
+  }
+  get frames(): number {
+    return Math.max(this.state?.frames ?? 1, 1);
+  }
+  get last(): number {
+    return this.frames - 1;
+  }
+  get fps(): number {
+    return this.state?.fps || 60;
+  }
 
-  /** Lanes that are shown: the first always (it teaches), others when something is in them and they were not put away. */
+  /** Lanes that are shown: the first always (it teaches), others when they hold something; none that was put away. */
   get lanes(): Lane[] {
     const before = new Map(this.held?.lanes.map((lane) => [lane.id, lane]));
     const filled = (lane: Lane): boolean => lane.markers.length > 0 || Boolean(lane.curve?.length);
     const shown = (this.state?.lanes ?? []).filter((lane, i) => !this.hidden.has(lane.id) && (i === 0 || filled(lane)));
-    return shown.map((lane) => (lane.curve ? lane : before.get(lane.id) ?? lane));
+    return shown.map((lane) => (lane.curve ? lane : (before.get(lane.id) ?? lane)));
   }
 
   /** Height of a lane [px]: LANE, and more once the time line was pulled up. */
   get laneHeight(): number {
+    if (!this.pulled) return LANE;
     return clamp((this.height - RULER - FOOT) / Math.max(this.lanes.length, 1), LANE, TALLEST);
   }
 
   /** The frame that is edited: the one asked for last. */
-  get frame(): number { return clamp(this.scrub ?? present(this.app), 0, this.last); }
+  get frame(): number {
+    return clamp(this.scrub ?? present(this.app), 0, this.last);
+  }
 
   get cursors(): Cursors {
     const { ui } = this.app;
@@ -73,12 +93,16 @@ export class Model {
   }
 
   /** The range that markers may be moved in. */
-  get range(): [number, number] { return this.state?.edit?.editable ?? [0, this.last]; }
+  get range(): [number, number] {
+    return this.state?.edit?.editable ?? [0, this.last];
+  }
 
-  get picks(): Pick[] { return this.lanes.flatMap((lane) => lane.markers.map((marker) => ({ lane, marker }))); }
+  get picks(): Pick[] {
+    return this.lanes.flatMap((lane) => lane.markers.map((marker) => ({ lane, marker })));
+  }
 
   pick(key: string | null): Pick | null {
-    return key === null ? null : this.picks.find((pick) => keyOf(pick.lane.id, pick.marker.id) === key) ?? null;
+    return key === null ? null : (this.picks.find((pick) => keyOf(pick.lane.id, pick.marker.id) === key) ?? null);
   }
 
   /** What is selected: by hand here, else what the server says is. */
@@ -136,7 +160,8 @@ export class Model {
     const picks = this.picks;
     const there = new Set(picks.map((pick) => keyOf(pick.lane.id, pick.marker.id)));
     const moved = picks.filter(({ lane, marker }) =>
-      this.expected.some((each) => each.lane === lane.id && each.frame === marker.frame && each.text === marker.text));
+      this.expected.some((each) => each.lane === lane.id && each.frame === marker.frame && each.text === marker.text),
+    );
     if (moved.length && moved.length === this.expected.length) {
       this.selection = new Set(moved.map((pick) => keyOf(pick.lane.id, pick.marker.id)));
       this.expected = [];

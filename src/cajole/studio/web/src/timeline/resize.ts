@@ -9,7 +9,11 @@ const STEP = 14; // px an arrow
 /** `get`, `set`: the height [px]; null: as high as its lanes need. `least`: the smallest; at most half the window. */
 export function resizer(get: () => number, set: (height: number | null) => void, least: () => number): Part {
   const element = h("div", {
-    class: "timeline-resize", role: "separator", "aria-orientation": "horizontal", "aria-label": "Height of the time line", tabIndex: 0,
+    class: "timeline-resize",
+    role: "separator",
+    "aria-orientation": "horizontal",
+    "aria-label": "Height of the time line",
+    tabIndex: 0,
   });
   const put = (height: number): void => {
     set(clamp(height, least(), innerHeight / 2));

@@ -20,13 +20,20 @@ export interface Scale {
   readonly frames: number;
 }
 
-export const clamp = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), Math.max(low, high));
+export const clamp = (value: number, low: number, high: number): number =>
+  Math.min(Math.max(value, low), Math.max(low, high));
 
 /** Pixels a frame takes when the whole shot is shown. */
-export const fitting = (width: number, frames: number): number => Math.max(width - LEFT - RIGHT, 1) / Math.max(frames - 1, 1);
+export const fitting = (width: number, frames: number): number =>
+  Math.max(width - LEFT - RIGHT, 1) / Math.max(frames - 1, 1);
 
 /** The whole shot. */
-export const whole = (width: number, frames: number): Scale => ({ first: 0, step: fitting(width, frames), width, frames });
+export const whole = (width: number, frames: number): Scale => ({
+  first: 0,
+  step: fitting(width, frames),
+  width,
+  frames,
+});
 
 export const xOf = (scale: Scale, frame: number): number => LEFT + (frame - scale.first) * scale.step;
 
@@ -34,12 +41,15 @@ export const xOf = (scale: Scale, frame: number): number => LEFT + (frame - scal
 export const frameAt = (scale: Scale, x: number): number => scale.first + (x - LEFT) / scale.step;
 
 /** The nearest frame of the shot. */
-export const wholeFrame = (scale: Scale, x: number): number => clamp(Math.round(frameAt(scale, x)), 0, scale.frames - 1);
+export const wholeFrame = (scale: Scale, x: number): number =>
+  clamp(Math.round(frameAt(scale, x)), 0, scale.frames - 1);
 
-export const isWhole = (scale: Scale): boolean => scale.first === 0 && scale.step === fitting(scale.width, scale.frames);
+export const isWhole = (scale: Scale): boolean =>
+  scale.first === 0 && scale.step === fitting(scale.width, scale.frames);
 
 /** Whether a part of the shot is hidden, so that an overview helps. */
-export const isPart = (scale: Scale): boolean => frameAt(scale, 0) > 0 || frameAt(scale, scale.width) < scale.frames - 1;
+export const isPart = (scale: Scale): boolean =>
+  frameAt(scale, 0) > 0 || frameAt(scale, scale.width) < scale.frames - 1;
 
 /** At most half a view is empty at either end. */
 function bounded(scale: Scale): Scale {
@@ -88,7 +98,9 @@ export function steps(scale: Scale, fps: number, unit: Ui["unit"]): Steps {
   if (unit === "timecode") return timecodeSteps(scale, fps, least);
   const base = unit === "seconds" ? fps : 1; // frames of what the steps are counted in
   const major = unit === "seconds" ? oneTwoFive(least / base) * base : oneTwoFive(Math.max(least, 1));
-  const parts = [10, 5, 4, 2].filter((part) => (major / part) * scale.step >= TICK_GAP && (base !== 1 || major % part === 0));
+  const parts = [10, 5, 4, 2].filter(
+    (part) => (major / part) * scale.step >= TICK_GAP && (base !== 1 || major % part === 0),
+  );
   return { major, minor: major / (parts[0] ?? 1) };
 }
 

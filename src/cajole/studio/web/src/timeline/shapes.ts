@@ -26,6 +26,19 @@ export function shapeIcon(shape: Shape): SVGElement {
   const corners = CORNERS[shape];
   const mark = corners
     ? s("polygon", { points: corners.map(([dx, dy]) => `${6 + 4.6 * dx},${6 + 4.6 * dy}`).join(" ") })
-    : shape === "disc" ? s("circle", { cx: 6, cy: 6, r: 4.5 }) : s("rect", { x: 1.5, y: 1.5, width: 9, height: 9, rx: 2 });
-  return s("svg", { class: "timeline-shape", viewBox: "0 0 12 12", width: 12, height: 12, fill: "currentColor", "aria-hidden": "true" }, mark);
+    : shape === "disc"
+      ? s("circle", { cx: 6, cy: 6, r: 4.5 })
+      : s("rect", { x: 1.5, y: 1.5, width: 9, height: 9, rx: 2 });
+  return s(
+    "svg",
+    {
+      class: "timeline-shape",
+      viewBox: "0 0 12 12",
+      width: 12,
+      height: 12,
+      fill: "currentColor",
+      "aria-hidden": "true",
+    },
+    mark,
+  );
 }

@@ -17,13 +17,14 @@ import { markerMenu, rulerMenu } from "./menu";
 import { mirror } from "./mirror";
 import { FOOT, LANE, Model, RULER, TRANSPORT, keyOf, type Pick } from "./model";
 import { resizer } from "./resize";
-import { resized, wholeFrame, xOf } from "./scale";
+import { clamp, resized, wholeFrame, xOf } from "./scale";
 import { shareScale } from "./shared";
 import { transport } from "./transport";
 
-/** Lanes that are always in sight without scrolling. */
-const LEAST_LANES = 1;
-const MOST_LANES = 5; // before the names scroll, unless the author pulls the edge
+/** Room for lanes, unless the author pulls the edge: enough that the first drag, which brings lanes, moves nothing … */
+const USUAL_LANES = 3;
+/** … and not so many that the views suffer: then the names scroll. */
+const MOST_LANES = 5;
 
 /** What tests may look at. */
 export interface TimelineHook {
@@ -45,7 +46,7 @@ export function timeline(app: App): Timeline {
   stage.append(tip.element, list.element);
   const body = h("div", { class: "timeline-body" }, names.element, stage);
   let wanted = recalledHeight(); // the height that the author pulled it to [px]
-  const edge = resizer(() => element.offsetHeight, pull, () => TRANSPORT + RULER + LEAST_LANES * LANE + FOOT);
+  const edge = resizer(() => element.offsetHeight, pull, () => TRANSPORT + RULER + LANE + FOOT);
   const element = h("div", { class: "timeline" }, edge.element, bar.element, body);
 
   function pull(height: number | null): void {
@@ -60,7 +61,8 @@ export function timeline(app: App): Timeline {
 
   function render(): void {
     due = 0;
-    const lanes = Math.min(Math.max(model.lanes.length, 1), MOST_LANES);
+    const lanes = clamp(model.lanes.length, USUAL_LANES, MOST_LANES);
+    model.pulled = wanted !== null;
     element.style.height = `${wanted ?? TRANSPORT + RULER + lanes * LANE + FOOT}px`;
     names.update();
     bar.update();
@@ -92,7 +94,8 @@ export function timeline(app: App): Timeline {
     if (!grip) return;
     const { lane } = grip.row;
     const hit = grip.item.markers.map((marker) => ({ lane, marker }));
-    if (!hit.every(({ marker }) => model.isSelected(lane, marker))) model.select(hit.map(({ marker }) => keyOf(lane.id, marker.id)));
+    if (!hit.every(({ marker }) => model.isSelected(lane, marker)))
+      model.select(hit.map(({ marker }) => keyOf(lane.id, marker.id)));
     openMenu(at, markerMenu(model, model.selected, rename), "Marker");
   }
 
@@ -163,8 +166,14 @@ function hook(model: Model, canvas: HTMLCanvasElement): TimelineHook {
     markers: () =>
       grips(rows(model)).flatMap(({ what: { row, item } }) =>
         item.markers.map((marker) => ({
-          lane: row.lane.id, id: marker.id, frame: marker.frame, text: marker.text, x: box().left + item.x, y: middle(row.lane.id),
+          lane: row.lane.id,
+          id: marker.id,
+          frame: marker.frame,
+          text: marker.text,
+          x: box().left + item.x,
+          y: middle(row.lane.id),
           selected: model.isSelected(row.lane, marker),
-        }))),
+        })),
+      ),
   };
 }

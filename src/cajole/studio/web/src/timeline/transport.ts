@@ -35,16 +35,33 @@ export function transport(model: Model): Transport {
   });
   const plots = runs(app, "plots", "Plots", "plot");
   const bar = h("span", { class: "timeline-rule" });
-  const element = h("div", { class: "timeline-transport", role: "toolbar", "aria-label": "Playing" },
+  const element = h(
+    "div",
+    { class: "timeline-transport", role: "toolbar", "aria-label": "Playing" },
     h("div", { class: "timeline-left" }, counter.element, time),
-    h("div", { class: "timeline-middle" },
-      runs(app, "frame.first", "First frame", "first").element, runs(app, "frame.prev", "One frame back", "prev").element, play.element,
-      runs(app, "frame.next", "One frame on", "next").element, runs(app, "frame.last", "Last frame", "last").element, bar, loop.element),
-    h("div", { class: "timeline-right" },
-      h("span", { class: "timeline-word" }, "Snap"), snap.element, bar.cloneNode(),
+    h(
+      "div",
+      { class: "timeline-middle" },
+      runs(app, "frame.first", "First frame", "first").element,
+      runs(app, "frame.prev", "One frame back", "prev").element,
+      play.element,
+      runs(app, "frame.next", "One frame on", "next").element,
+      runs(app, "frame.last", "Last frame", "last").element,
+      bar,
+      loop.element,
+    ),
+    h(
+      "div",
+      { class: "timeline-right" },
+      h("span", { class: "timeline-word" }, "Snap"),
+      snap.element,
+      bar.cloneNode(),
       iconButton({ name: "Zoom out", icon: "minus", onPress: () => zoom(model, 1 / STEP) }).element,
       iconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fit(model) }).element,
-      iconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element, plots.element));
+      iconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element,
+      plots.element,
+    ),
+  );
   return {
     element,
     update: () => {
