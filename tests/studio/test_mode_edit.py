@@ -161,6 +161,19 @@ def test_settings_act_and_come_back(mode: EditMode) -> None:
     np.testing.assert_allclose(mode.frame("result", 20), first, atol=1e-9)
 
 
+def test_slider_is_one_step_of_undo(mode: EditMode) -> None:
+    """Values that follow each other under one name go back together; another name is another step."""
+    first = mode.editor.settings.h
+    for h in (0.01, 0.02, 0.03):
+        do(mode, "tune", h=h)
+    do(mode, "tune", alpha=0.5)
+    do(mode, "undo")
+    assert mode.editor.settings.h == 0.03
+    do(mode, "undo")
+    assert mode.editor.settings.h == first
+    assert plain(mode)["undo"] is None
+
+
 def test_reopened_with_more_detail_keeps_drags(mode: EditMode, desk: FakeDesk) -> None:
     tip, given = tip_of(mode.content), mode.given.positions
     drag(mode, (0.0, 0.1, 0.0))

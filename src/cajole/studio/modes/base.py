@@ -41,7 +41,7 @@ class Desk(Protocol):
         """
 
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:
-        """Something was done: tell the tabs, and save. label: what undo would call it; motion: whether frames differ."""
+        """Something was done: tell the tabs, and save. label: what undo calls it; motion: whether frames differ."""
 
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet: a hand is at work."""
@@ -108,8 +108,8 @@ class Mode(ABC):
         """Seconds until `tick` wants to be called, None when never."""
         return None
 
-    def tick(self) -> None:
+    def tick(self) -> None:  # noqa: B027  most modes wait to be asked
         """Live modes go on."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  most modes hold nothing
         """The project is closed or goes to another mode."""

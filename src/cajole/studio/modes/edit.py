@@ -275,7 +275,8 @@ class EditMode(Mode):
         if "window" in message:
             asked = message["window"]
             wanted["window"] = None if asked is None else tuple(take.integers(message, "window", self.frames, most=2))
-        self._do(f"set {', '.join(sorted(wanted)) or 'nothing'}", lambda: self.editor.tune(**wanted))
+        label = f"set {', '.join(sorted(wanted)) or 'nothing'}"
+        self._do(label, lambda: self.editor.tune(**wanted), join=True)
 
     def _reopen(self, message: Message) -> None:
         options = self.editor.options
@@ -341,8 +342,8 @@ class EditMode(Mode):
             else:
                 fresh.drag(hold.vertex, hold.frame, hold.target, directions=hold.directions)
 
-    def _do(self, label: str, act: Callable[[], Any]) -> None:
-        """One step of undo; as it was before when it fails on the way."""
+    def _do(self, label: str, act: Callable[[], Any], *, join: bool = False) -> None:
+        """One step of undo, or more of the last one; as it was before when it fails on the way."""
         self._quiet_hand()
         before = self._moment()
         try:
@@ -350,7 +351,7 @@ class EditMode(Mode):
         except BaseException:
             self._become(before)
             raise
-        self.history.add(label, before)
+        self.history.add(label, before, join=join)
         self._changed(label)
 
     def _moment(self) -> Moment:

@@ -144,13 +144,18 @@ def _trails(mode: EditMode) -> list[dict[str, Any]]:
 def _panel(mode: EditMode, kept: int) -> dict[str, Any]:
     settings, editor, own = mode.editor.settings, mode.editor, mode.content.edit
     first, last = editor.frames
-    body = mode.content.body
-    alpha, beta = (float(getattr(body, name, 0.0)) for name in ("alpha", "beta"))
+    body, plan = mode.content.body, own.settings
+    alpha, beta = plan.get("damping") or [float(getattr(body, name, 0.0)) for name in ("alpha", "beta")]
     return {
         "h": settings.h,
         "alpha": settings.damping[0],
         "beta": settings.damping[1],
-        "defaults": {"h": 1.0 / mode.fps, "alpha": alpha, "beta": beta, "modes": own.modes or editor.options.modes},
+        "defaults": {
+            "h": plan.get("h") or 1.0 / mode.fps,
+            "alpha": alpha,
+            "beta": beta,
+            "modes": own.modes or editor.options.modes,
+        },
         "ends": settings.ends,
         "energy": settings.energy,
         "smoothness": settings.smoothness,
