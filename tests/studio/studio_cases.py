@@ -16,9 +16,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from cajole.animation import Animation
 from cajole.mesh import box_tets
+from cajole.studio.app import STATIC
 from cajole.studio.guard import Guard
 from cajole.studio.hub import Hub
-from cajole.studio.serving import _bound, _server
+from cajole.studio.serving import bound, server_of
 from cajole.studio.shelf import Shelf
 
 FRAMES = 24
@@ -63,8 +64,10 @@ class Tab:
         self.socket, self.acknowledges, self._last = socket, acknowledges, 0
         self.texts: list[dict[str, Any]] = []
         self.frames: list[Frame] = []
+        self._unread: list[dict[str, Any]] = []
+        self._unseen: list[Frame] = []
 
-    def say(self, what: str, **values: Any) -> int:
+    def say(self, what: str, /, **values: Any) -> int:
         self._last += 1
         self.socket.send(json.dumps({"v": 1, "do": what, "id": self._last, **values}))
         return self._last
@@ -74,32 +77,34 @@ class Tab:
         if isinstance(message, bytes):
             frame = Frame(message)
             self.frames.append(frame)
+            self._unseen.append(frame)
             if frame.kind == 10 and self.acknowledges:
                 self.say("ack", seq=frame.seq)
             return frame
         told = json.loads(message)
         self.texts.append(told)
+        self._unread.append(told)
         return told
 
     def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The next text that is wanted."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            found = self.hear()
-            if isinstance(found, dict) and wanted(found):
-                return found
-        raise TimeoutError("what was waited for did not come")
+        """The first text that is wanted, of those that nobody waited for yet."""
+        return self._found(self._unread, wanted)
 
     def frame(self, wanted: Callable[[Frame], bool]) -> Frame:
-        """The next binary message that is wanted."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            found = self.hear()
-            if isinstance(found, Frame) and wanted(found):
-                return found
-        raise TimeoutError("the frame that was waited for did not come")
+        """The first binary message that is wanted, of those that nobody waited for yet."""
+        return self._found(self._unseen, wanted)
 
-    def ask(self, what: str, **values: Any) -> dict[str, Any]:
+    def _found(self, waiting: list[Any], wanted: Callable[[Any], bool]) -> Any:
+        end = time.monotonic() + PATIENCE
+        while True:
+            for number, message in enumerate(waiting):
+                if wanted(message):
+                    return waiting.pop(number)
+            if time.monotonic() > end:
+                raise TimeoutError("what was waited for did not come")
+            self.hear()
+
+    def ask(self, what: str, /, **values: Any) -> dict[str, Any]:
         """Say something and wait for its one answer, `done` or `error`."""
         number = self.say(what, **values)
         return self.until(lambda message: message.get("id") == number and message["is"] in ("done", "error"))
@@ -133,12 +138,12 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, **options: Any) -> Iterator[Running]:
+def running(folder: Path, static: Path = STATIC, **options: Any) -> Iterator[Running]:
     """A studio on its own thread, whose projects are kept in `folder`."""
-    listening = _bound("127.0.0.1", 0)
+    listening = bound("127.0.0.1", 0)
     guard = Guard(port=listening.getsockname()[1])
     hub = Hub(Shelf(folder), **options)
-    server = _server(hub, guard)
+    server = server_of(hub, guard, static)
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     thread.start()
     while not server.started:

@@ -113,7 +113,8 @@ class Connection:
         if name == "catalogue":
             return {"catalogue": await asyncio.to_thread(self._hub.catalogue.told)}
         if name == "open":
-            return await self._open(message)
+            await self._open(message)
+            return None
         if name == "close" and self._project is not None:
             if self._project.tabs.may_change(self._pipe):
                 self._hub.leave(self._project)
@@ -152,13 +153,15 @@ class Connection:
         self._hub.forget(take.text(message, "project"))
         return {}
 
-    async def _open(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _open(self, message: Mapping[str, Any]) -> None:
+        """Answered at once: what is open follows, and a tab that looks at it already is told it anew."""
         project = await asyncio.to_thread(self._hub.open, message)
-        if project is not self._project:
-            self._leave()
-            self._project = project
-            project.attach(self._pipe)
-        return {"project": project.id}
+        self._leave()
+        number = id_of(message)
+        if number is not None:
+            self._pipe.say({"is": "done", "id": number, "project": project.id})
+        self._project = project
+        project.attach(self._pipe)
 
     def _want(self, message: Mapping[str, Any]) -> None:
         stream = take.one_of(message, "stream", STREAMS)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cajole.errors import InputError, MissingExtra
+from cajole.studio.app import STATIC, application
 from cajole.studio.guard import ANYWHERE, Guard, is_loopback
 from cajole.studio.hub import Hub
 from cajole.studio.protocol import LARGEST_TEXT
@@ -42,7 +43,7 @@ def serve(
     Raises InputError for a subject that cannot be opened or an address that is taken, MissingExtra.
     """
     _require_packages()
-    listening = _bound(host, port or 0)
+    listening = bound(host, port or 0)
     guard = Guard(host=host, port=listening.getsockname()[1])
     hub = Hub(Shelf(folder))
     try:
@@ -50,7 +51,7 @@ def serve(
             _open(hub, subject, mode)
         _warn_of_others(host)
         address = f"http://{_shown(host)}:{guard.port}/#{guard.token}"
-        server = _server(hub, guard)
+        server = server_of(hub, guard)
         threading.Thread(target=_announce, args=(server, address, browser, hub), daemon=True).start()
         server.run(sockets=[listening])
     finally:
@@ -82,7 +83,7 @@ def _require_packages() -> None:
             raise MissingExtra(package, "studio", "the studio") from None
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; bound here, so that the address is known before anything is printed."""
     if not 0 <= port < 65536:
         raise InputError(f"port is {port}, but must be between 0 and 65535")
@@ -99,13 +100,12 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def _server(hub: Hub, guard: Guard) -> uvicorn.Server:
+def server_of(hub: Hub, guard: Guard, static: Path = STATIC) -> uvicorn.Server:
+    """What answers, in one process."""
     import uvicorn
 
-    from cajole.studio.app import application
-
     config = uvicorn.Config(
-        application(hub, guard),
+        application(hub, guard, static),
         log_level="warning",
         access_log=False,
         server_header=False,

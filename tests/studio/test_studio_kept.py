@@ -1,0 +1,328 @@
+"""Nothing that was committed is lost: not by closing, not by kill -9, not by going from mode to mode."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from studio_cases import PATIENCE, Running, Tab, running, small_motion, sway_file
+from websockets.sync.client import connect
+
+from cajole.errors import FileError, InputError
+from cajole.progress import report
+from cajole.studio.modes.base import Mode, Saved
+from cajole.studio.modes.telling import meter
+from cajole.studio.opening import of_animation
+from cajole.studio.pipe import Pipe
+from cajole.studio.project import Project, Start
+from cajole.studio.shelf import Record, Shelf, new_id
+
+NODE = 20
+
+
+# --- a real process, really killed
+
+
+@pytest.fixture
+def process(tmp_path):
+    """`cajole studio sway.npz` in a process of its own: its address line, and the process."""
+    command = [sys.executable, "-m", "cajole", "studio", str(sway_file(tmp_path)), "--no-browser"]
+    environment = {**os.environ, "CAJOLE_STUDIO": str(tmp_path / "studio"), "CAJOLE_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as started:
+        yield started, started.stdout.readline().strip()
+        if started.poll() is None:
+            started.kill()
+
+
+def greeted(socket, token: str) -> Tab:
+    tab = Tab(socket)
+    tab.say("hello", proto=1, token=token)
+    project = tab.until(lambda message: message["is"] == "welcome")["project"]
+    tab.ask("open", project=project)
+    tab.state()
+    return tab
+
+
+def test_a_killed_studio_has_kept_every_committed_drag_claim(process, tmp_path):
+    started, line = process
+    address, token = line.split("/#")
+    assert address.startswith("http://127.0.0.1:")
+    with connect(address.replace("http", "ws") + "/ws", max_size=None, compression=None) as socket:
+        tab = greeted(socket, token)
+        tab.drag(NODE, 12, (0.0, 0.1, 0.0))
+        tab.drag(NODE + 3, 8, (0.0, 0.0, 0.05), gesture=2)
+        # this one is in the hand, and not committed
+        tab.ask("drag.begin", gesture=3, nodes=[NODE + 5], frame=10)
+        os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    with running(tmp_path / "studio") as studio, studio.tab() as tab:
+        (recent,) = tab.ask("catalogue")["catalogue"]["recent"]
+        assert (recent["name"], recent["recovered"], recent["text"]) == ("sway", True, "2 drags")
+        tab.ask("open", project=recent["id"])
+        state = tab.state()
+        assert {(drag["node"], drag["frame"]) for drag in state["edit"]["drags"]} == {(NODE, 12), (NODE + 3, 8)}
+        moved = next(drag for drag in state["edit"]["drags"] if drag["node"] == NODE)
+        np.testing.assert_allclose(moved["position"], small_motion().frame(12)[NODE] + [0.0, 0.1, 0.0], atol=1e-9)
+    with running(tmp_path / "studio") as studio, studio.tab() as tab:
+        # closed as it should be this time
+        assert tab.ask("catalogue")["catalogue"]["recent"][0]["recovered"] is False
+
+
+def test_an_interrupt_ends_the_studio_in_good_order_claim(process):
+    started, line = process
+    assert "/#" in line
+    os.kill(started.pid, signal.SIGINT)
+    assert started.wait(PATIENCE) in (0, 130)
+
+
+# --- with a mode that does what the test says
+
+
+class Told(Mode):
+    """Counts, works until it is cancelled, fails and hands over as asked."""
+
+    name = "edit"
+
+    def __init__(self, desk, content, saved=None):
+        self.desk, self.content = desk, content
+        self.count = 0 if saved is None else saved.document["count"]
+        self.made = np.zeros(3) if saved is None else saved.arrays["made"]
+        self.at_work = threading.Event()
+
+    @property
+    def commands(self):
+        return {"undo": self.add, "optimise": self.work, "moves": self.fail}
+
+    @property
+    def frames(self):
+        return self.content.animation.frames
+
+    @property
+    def fps(self):
+        return 24.0
+
+    def state(self):
+        return {"lanes": [], "meter": meter(None), "count": self.count}
+
+    def now(self, frame):
+        return self.content.draw(self.content.animation.frame(frame))
+
+    def frame(self, stream, frame):
+        return self.now(frame)
+
+    def saved(self):
+        return Saved({"count": self.count}, {"made": self.made})
+
+    def result(self):
+        moved = self.content.animation.moved(self.content.animation.positions + 1.0)
+        return replace(self.content, animation=moved)
+
+    def add(self, message):
+        self.count, self.made = self.count + 1, self.made + 1.0
+        self.desk.changed("add")
+
+    def work(self, message):
+        progress = self.desk.working("Working", stoppable=True)
+        self.at_work.set()
+        while True:
+            report(progress, 0.5, "on and on")
+            time.sleep(0.001)
+
+    def fail(self, message):
+        raise ZeroDivisionError("a mistake of the mode")
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """All modes of all projects are this one; the last that was made is kept here."""
+    made: list[Told] = []
+
+    def make(name, desk, content, saved=None):
+        made.append(Told(desk, content, saved))
+        made[-1].name = name
+        return made[-1]
+
+    monkeypatch.setattr("cajole.studio.project.make_mode", make)
+    return made
+
+
+def start(name: str = "Sway", *, record: Record | None = None, shelf: Shelf, kept: bool = False) -> Project:
+    content = of_animation(small_motion())
+    new = Record(new_id(), name, "edit", {"scene": "twist", "mode": "edit"}) if record is None else record
+    project = Project(Start(new, lambda progress: content, kept=kept), shelf)
+    project.start()
+    return project
+
+
+def done(project: Project, **message) -> dict:
+    """The answer to a message."""
+    answers, come = [], threading.Event()
+
+    def reply(answer):
+        answers.append(answer)
+        come.set()
+
+    project.post({"v": 1, "id": 1, **message}, reply)
+    assert come.wait(PATIENCE)
+    return answers[0]
+
+
+def test_what_is_committed_is_on_disk_when_it_is_answered_identity(told, tmp_path):
+    shelf = Shelf(tmp_path)
+    project = start(shelf=shelf)
+    done(project, do="frame", frame=3)
+    # looking is not doing: nothing is kept yet
+    assert not shelf.has(project.id)
+    for count in (1, 2, 3):
+        done(project, do="undo")
+        found = shelf.load(project.id)
+        assert found.modes["edit"].document == {"count": count}
+        np.testing.assert_array_equal(found.modes["edit"].arrays["made"], np.full(3, float(count)))
+        assert found.frame == 3
+    # as after a kill: another project, from what is on disk alone
+    again = start(record=shelf.load(project.id), shelf=shelf)
+    done(again, do="frame", frame=0)
+    assert told[-1].count == 3
+    assert again.close(patience=PATIENCE)
+    assert project.close(patience=PATIENCE)
+
+
+def test_a_disk_that_is_full_is_told_and_the_project_lives_on_bad_input(told, tmp_path, monkeypatch):
+    shelf = Shelf(tmp_path)
+    project, pipe = start(shelf=shelf), Pipe()
+    project.attach(pipe)
+    done(project, do="undo")
+    monkeypatch.setattr(Shelf, "save", lambda self, record: (_ for _ in ()).throw(FileError("disk is full; free some")))
+    assert done(project, do="undo") == {}
+    monkeypatch.undo()
+    monkeypatch.setattr("cajole.studio.project.make_mode", lambda *arguments: told[-1])
+    done(project, do="undo")
+    assert shelf.load(project.id).modes["edit"].document == {"count": 3}
+    assert project.close(patience=PATIENCE)
+    said = []
+    while (data := pipe.take()) is not None:
+        said.append(data)
+    assert any(isinstance(text, str) and "disk is full" in text for text in said)
+
+
+def test_a_job_is_cancelled_at_once_and_answered_identity(told, tmp_path):
+    project = start(shelf=Shelf(tmp_path))
+    answer = done(project, do="optimise")
+    assert told[-1].at_work.wait(PATIENCE)
+    assert not project.jobs.order("cancel", "another")
+    assert project.jobs.order("cancel", answer["job"])
+    # the thread is free again
+    assert done(project, do="undo") == {}
+    assert project.jobs.present is None
+    assert project.close(patience=PATIENCE)
+
+
+def test_frames_are_sent_while_a_job_runs_identity(told, tmp_path):
+    project, pipe = start(shelf=Shelf(tmp_path)), Pipe()
+    project.attach(pipe)
+    done(project, do="optimise")
+    pipe.want("result", [5])
+    end = time.monotonic() + PATIENCE
+    found = False
+    while not found and time.monotonic() < end:
+        data = pipe.take()
+        found = isinstance(data, bytes) and data[4] == 11
+    assert found
+    # closing cancels what is under way
+    assert project.close(patience=PATIENCE)
+
+
+def test_a_mistake_is_answered_and_logged_and_the_project_lives_on_bad_input(told, tmp_path, caplog):
+    project = start(shelf=Shelf(tmp_path))
+    answer = done(project, do="moves")
+    assert (answer["is"], answer["code"]) == ("error", "internal")
+    assert "mistake of the mode" in caplog.text
+    assert done(project, do="undo") == {}
+    assert project.close(patience=PATIENCE)
+
+
+def test_what_a_mode_made_is_handed_to_the_next_and_kept_identity(told, tmp_path):
+    shelf = Shelf(tmp_path)
+    project = start(shelf=shelf)
+    done(project, do="undo")
+    done(project, do="mode", mode="keyframe", hand=True)
+    moved = small_motion().positions + 1.0
+    np.testing.assert_array_equal(told[-1].content.animation.positions, moved)
+    assert project.close(patience=PATIENCE)
+    record = shelf.load(project.id)
+    assert (record.mode, record.modes["edit"].document) == ("keyframe", {"count": 1})
+    again = start(record=record, shelf=shelf)
+    done(again, do="frame", frame=0)
+    assert told[-1].name == "keyframe"
+    np.testing.assert_array_equal(told[-1].content.animation.positions, moved)
+    # and back to where the first mode was, with what it was opened with
+    done(again, do="mode", mode="edit")
+    assert (told[-1].name, told[-1].count) == ("edit", 1)
+    np.testing.assert_array_equal(told[-1].content.animation.positions, small_motion().positions)
+    assert again.close(patience=PATIENCE)
+
+
+def test_a_mode_that_cannot_be_entered_leaves_the_present_one_bad_input(told, tmp_path, monkeypatch):
+    project = start(shelf=Shelf(tmp_path))
+    done(project, do="frame", frame=0)
+
+    def broken(*arguments):
+        raise InputError("not today; try tomorrow")
+
+    monkeypatch.setattr("cajole.studio.project.make_mode", broken)
+    assert done(project, do="mode", mode="keyframe")["remedy"] == "try tomorrow"
+    assert "later version" in done(project, do="mode", mode="reroute", hand=True)["remedy"]
+    assert done(project, do="undo") == {}
+    assert project.close(patience=PATIENCE)
+
+
+def test_projects_that_were_left_are_closed_after_a_while_identity(told, tmp_path, monkeypatch):
+    with running(tmp_path / "studio") as studio:
+        first = opened(studio, tmp_path)
+        studio.hub.tidy()
+        assert studio.hub.project(first) is not None
+        monkeypatch.setattr("cajole.studio.hub.LINGER", -1.0)
+        with studio.tab() as tab:
+            tab.ask("open", project=first)
+            studio.hub.tidy()
+            assert studio.hub.project(first) is not None  # someone looks at it
+        left(studio, first)
+        studio.hub.tidy()
+        assert studio.hub.project(first) is None
+        assert studio.hub.current is None
+        # from the shelf again
+        with studio.tab() as tab:
+            tab.ask("open", project=first)
+            tab.state()
+
+
+def test_only_a_few_projects_stay_open_identity(told, tmp_path, monkeypatch):
+    monkeypatch.setattr("cajole.studio.hub.MOST_OPEN", 2)
+    with running(tmp_path / "studio") as studio:
+        first, second, third = (opened(studio, tmp_path) for _ in range(3))
+        assert studio.hub.project(first) is None
+        assert studio.hub.project(second) is not None
+        assert studio.hub.current == third
+
+
+def opened(studio: Running, folder) -> str:
+    """A project that was opened by a tab, which has left."""
+    with studio.tab() as tab:
+        project = tab.ask("open", project=studio.hub.open_path(sway_file(folder)).id)["project"]
+        tab.state()
+    left(studio, project)
+    return project
+
+
+def left(studio: Running, project: str) -> None:
+    """Wait until the studio has noticed that the tab is gone."""
+    end = time.monotonic() + PATIENCE
+    while len(studio.hub.project(project).tabs) and time.monotonic() < end:
+        time.sleep(0.01)
