@@ -47,10 +47,10 @@ WATCH = """
     stream(what, values);
   };
   app.onFrame.on((frame) => {
-    if (frame.kind !== 10 || !sent.has(frame.extra)) return;
+    if (frame.kind !== 10 || !sent.has(frame.flags)) return;
     out.frames += 1;
-    out.latencies.push(performance.now() - sent.get(frame.extra));
-    sent.delete(frame.extra);
+    out.latencies.push(performance.now() - sent.get(frame.flags));
+    sent.delete(frame.flags);
   });
   window.measured = out;
   return true;

@@ -28,7 +28,7 @@ class FakeDesk:
     def say(self, message: Mapping[str, Any]) -> None:
         self.said.append(json.loads(json.dumps(dict(message), allow_nan=False)))
 
-    def show(self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None) -> None:
+    def show(self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None, seq: int = 0) -> None:
         assert np.isfinite(positions).all()
         assert ghost is None or (np.isfinite(ghost).all() and ghost.shape == positions.shape)
         self.shown.append((frame, np.array(positions)))

@@ -108,11 +108,12 @@ class Project:
         """A message to every tab; from any thread."""
         self.tabs.say(message)
 
-    def show(self, positions: Array, *, frame: int, ghost: Array | None = None) -> None:
+    def show(self, positions: Array, *, frame: int, ghost: Array | None = None, seq: int = 0) -> None:
         """What the first view shows from now on, and perhaps what is seen beside it."""
         parts = [single(part) for part in (positions, ghost) if part is not None]
         extra = len(parts) - 1
-        self.tabs.show(lambda seq: packed(Kind.NOW, *parts, seq=seq, frame=frame, rev=self._rev, extra=extra))
+        head = {"frame": frame, "rev": self._rev, "extra": extra, "flags": seq}
+        self.tabs.show(lambda count: packed(Kind.NOW, *parts, seq=count, **head))
         self._is_shown = True
         if frame != self._frame:
             self._frame, self._is_told = frame, False

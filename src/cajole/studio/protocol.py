@@ -134,10 +134,17 @@ def failure(error: BaseException, number: int | None = None, code: str | None = 
 
 
 def packed(
-    kind: Kind, data: NDArray[Any], *more: NDArray[Any], seq: int = 0, frame: int = 0, rev: int = 0, extra: int = 0
+    kind: Kind,
+    data: NDArray[Any],
+    *more: NDArray[Any],
+    seq: int = 0,
+    frame: int = 0,
+    flags: int = 0,
+    rev: int = 0,
+    extra: int = 0,
 ) -> bytes:
     """A binary message: the header, then the arrays as they lie in memory; count is the first one's length."""
-    header = HEADER.pack(MAGIC, kind, seq & 0xFFFFFFFF, frame, len(data), 0, rev & 0xFFFFFFFF, extra)
+    header = HEADER.pack(MAGIC, kind, seq & 0xFFFFFFFF, frame, len(data), flags, rev & 0xFFFFFFFF, extra)
     return b"".join([header, *(np.ascontiguousarray(array).tobytes() for array in (data, *more))])
 
 

@@ -34,10 +34,11 @@ class Desk(Protocol):
     def say(self, message: Mapping[str, Any]) -> None:
         """A message to every tab."""
 
-    def show(self, positions: Array, *, frame: int, ghost: Array | None = None) -> None:
+    def show(self, positions: Array, *, frame: int, ghost: Array | None = None, seq: int = 0) -> None:
         """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins.
 
-        ghost: as many vertices of a body that is seen beside it at the same moment.
+        ghost: as many vertices of a body that is seen beside it at the same moment; seq: of the message that it
+        answers, so that a tab knows how long that took.
         """
 
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:

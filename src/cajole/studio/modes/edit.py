@@ -161,9 +161,10 @@ class EditMode(Mode):
         self.seen.clear()
         took = time.perf_counter() - begin
         self.desk.touched()
-        self.desk.show(self.content.draw(positions), frame=gesture.hand.frame)
+        seq = take.integer(message, "seq")
+        self.desk.show(self.content.draw(positions), frame=gesture.hand.frame, seq=seq)
         self.desk.say({
-            "is": "moved", "gesture": gesture.number, "seq": take.integer(message, "seq"),
+            "is": "moved", "gesture": gesture.number, "seq": seq,
             "position": place(positions[self.selected[0]]), "miss": float(landing.missed), "ms": 1e3 * took,
             "meter": self._measured(),
         })  # fmt: skip
