@@ -112,8 +112,8 @@ class Project:
         """What the first view shows from now on, and perhaps what is seen beside it."""
         parts = [single(part) for part in (positions, ghost) if part is not None]
         extra = len(parts) - 1
-        head = {"frame": frame, "rev": self._rev, "extra": extra, "flags": seq}
-        self.tabs.show(lambda count: packed(Kind.NOW, *parts, seq=count, **head))
+        rev = self._rev
+        self.tabs.show(lambda n: packed(Kind.NOW, *parts, seq=n, frame=frame, rev=rev, extra=extra, flags=seq))
         self._is_shown = True
         if frame != self._frame:
             self._frame, self._is_told = frame, False
