@@ -67,9 +67,8 @@ def test_pull_is_one_step_of_undo_identity(mode: KeyframeMode, desk: FakeDesk) -
     pull(mode)
     moved = desk.of("moved")
     assert [message["seq"] for message in moved] == [1, 2, 3]
-    # the last rough pose is what the exact one looks like
     there = (BEAM.vertices + mode.session.displacement)[TIP]
-    np.testing.assert_allclose(moved[-1]["position"], there, atol=0.01 * BEAM.size)
+    np.testing.assert_allclose(moved[-1]["position"], there, atol=0.05 * BEAM.size)
     state = plain(mode)
     (load,) = state["keyframe"]["loads"]
     np.testing.assert_allclose(load["force"], FORCE)
@@ -81,6 +80,21 @@ def test_pull_is_one_step_of_undo_identity(mode: KeyframeMode, desk: FakeDesk) -
     assert plain(mode)["undo"] is None
     do(mode, "redo")
     np.testing.assert_allclose(mode.session.displacement[TIP], there - BEAM.vertices[TIP])
+
+
+def test_body_follows_the_hand_that_rests_identity(mode: KeyframeMode, desk: FakeDesk) -> None:
+    do(mode, "pull.begin", gesture=1, node=TIP, add=False)
+    assert mode.due() is None
+    do(mode, "pull.move", gesture=1, seq=5, force=FORCE)
+    for _ in range(30):
+        if mode.due() is None:
+            break
+        mode.tick()
+    assert mode.due() is None
+    assert {message["seq"] for message in desk.of("moved")} == {5}
+    near = mode.session.displacement.copy()
+    do(mode, "pull.commit", gesture=1)
+    np.testing.assert_allclose(near, mode.session.displacement, atol=2e-3 * BEAM.size)
 
 
 def test_cancelled_pull_leaves_no_trace_identity(mode: KeyframeMode) -> None:
@@ -188,6 +202,14 @@ def test_key_brings_its_pose_and_loads_back_identity(mode: KeyframeMode) -> None
     do(mode, "key.load", key=first["id"])
     assert plain(mode)["keyframe"]["keys"][0]["current"]
     np.testing.assert_allclose(plain(mode)["keyframe"]["loads"][0]["force"], FORCE)
+
+
+def test_pose_inside_out_is_no_key_bad_input(mode: KeyframeMode) -> None:
+    wrong = np.zeros_like(BEAM.vertices)
+    wrong[TIP, 0] = -BEAM.size
+    mode.session.assume(wrong)
+    with pytest.raises(InputError, match="inside out"):
+        do(mode, "key.capture", frame=3)
 
 
 def test_storyboard_is_preloaded_and_its_poses_can_be_pulled_on_identity(desk: FakeDesk) -> None:

@@ -26,8 +26,9 @@ Vectors = Mapping[int, ArrayLike]
 TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-10
 # Share of the first forces below which the last ones are rounding: a body on its way back to rest ends with none.
 VANISHED = 1e-15
-# The same while the hand still moves: what is left is below what can be seen, and the next move goes on from there.
-ROUGH_TOLERANCE, ROUGH_ITERATIONS = 1e-3, 8
+# The same while the hand still moves, and how many tangents are factorised for it: what is left can hardly be seen,
+# and the next move goes on from there.
+ROUGH_TOLERANCE, ROUGH_TANGENTS = 1e-3, 1
 # What rounding may leave on stiff meshes when no further step lowers the energy.
 FLOOR = 1e-7
 MOST_ITERATIONS = 300
@@ -120,7 +121,8 @@ class Statics:
         """The pose under `load` (n, 3) with the pins at `targets` (k, 3), from u (n, 3).
 
         warm: begin with the tangent factorised last, which is near when u was solved for just before, and end at
-        WARM_TOLERANCE. rough: end at ROUGH_TOLERANCE, or after ROUGH_ITERATIONS wherever that is.
+        WARM_TOLERANCE. rough: end at ROUGH_TOLERANCE, or where another tangent would be needed than the
+        ROUGH_TANGENTS that are allowed.
         Raises LoadError or NotConverged, see `pose`.
         """
         load = load + self.weight
@@ -163,16 +165,17 @@ class Statics:
         at = self._state(u, load)
         least = VANISHED * at.scale
         self._secants.begin()
+        tangents, most = 0, ROUGH_TANGENTS if self._rough else MOST_ITERATIONS
         for iteration in range(MOST_ITERATIONS):
             report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
             if at.error <= max(self._tolerance * at.scale, least):
                 return self._in_place(u, at.u)
-            after = self._reused(at, load) or self._searched(at, load)
+            after = self._reused(at, load)
+            if after is None and tangents < most:
+                after, tangents = self._searched(at, load), tangents + 1
             if after is None:
                 return self._in_place(u, at.u)
             at = after
-            if self._rough and iteration + 1 >= ROUGH_ITERATIONS:
-                return self._in_place(u, at.u)
         raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
 
     def _reused(self, at: _Guess, load: Array) -> _Guess | None:

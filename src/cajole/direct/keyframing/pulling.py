@@ -46,7 +46,8 @@ class Moment:
 class Pull:
     """What `PoseSession.grab` gives: `move` as often as wanted, then `drop`, or `cancel`.
 
-    While it moves, the pose is solved for only as well as can be seen; `drop` ends in full equilibrium.
+    While it moves, the pose is solved for only as well as there is time for, and follows the hand; `drop` ends in full
+    equilibrium.
     """
 
     def __init__(self, session: PoseSession, wanted: Moment, before: Moment):
@@ -68,6 +69,16 @@ class Pull:
         load = replace(self.load, forces=shared(force, len(self.load.vertices)))
         self._try_out(load, rough=True)
         self._moved = True
+
+    def settle(self) -> float:
+        """Go on towards the equilibrium of the last move, which stops where it would take long; how far that led, in
+        body sizes: less and less, until nothing is left to do."""
+        self._require_open()
+        before = self._session.moment.displacement
+        if self._moved:
+            self._try_out(self.load, rough=True)
+        away = self._session.moment.displacement - before
+        return float(np.sqrt((away**2).sum(axis=1).max())) / self._session.body.size
 
     def drop(self) -> None:
         """Let go in full equilibrium: the whole pull is one step of undo, and none when it never moved."""

@@ -125,12 +125,17 @@ class KeyframeMode(Mode):
         return replace(made, skin=self.content.skin) if self.content.skin is not None else made
 
     def due(self) -> float | None:
+        if not self._posing.settled:
+            return 0.0
         if self._posing.busy or self._unpictured() is None:
             return None
         return max(0.0, self._touched + CALM - time.monotonic())
 
     def tick(self) -> None:
-        """Draw the picture of one key."""
+        """Let the body follow the hand; where that is calm, draw the picture of one key."""
+        if not self._posing.settled:
+            self._posing.settle()
+            return
         key = self._unpictured()
         if key is not None:
             pose = key.moment.displacement

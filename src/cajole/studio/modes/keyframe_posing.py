@@ -20,6 +20,9 @@ from cajole.studio.modes.telling import place
 if TYPE_CHECKING:
     from cajole.studio.modes.keyframe import KeyframeMode, Moment
 
+# A body that moves by less than this, in body sizes, has come to where it is pulled.
+SETTLED = 2e-4
+
 
 @dataclass(eq=False)
 class Gesture:
@@ -30,6 +33,8 @@ class Gesture:
     pull: Pull
     before: Moment
     warned: bool = False
+    seq: int = 0
+    settled: bool = True
 
 
 class PoseHandlers:
@@ -43,6 +48,11 @@ class PoseHandlers:
     def busy(self) -> bool:
         """Whether a pull is in the hand."""
         return self._gesture is not None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the body has come to where it is pulled, or nothing pulls."""
+        return self._gesture is None or self._gesture.settled
 
     @property
     def commands(self) -> dict[str, Handler]:
@@ -79,14 +89,29 @@ class PoseHandlers:
 
     def _move(self, message: Message) -> None:
         gesture, begin = self._holding(message), time.perf_counter()
-        force = given.vector(message, "force")
+        force, gesture.seq = given.vector(message, "force"), given.integer(message, "seq")
         try:
             gesture.pull.move(force)
+            gesture.settled = False
         except CajoleError as error:
             self._warn(gesture, error)
+        self._say_moved(gesture, begin)
+
+    def settle(self) -> None:
+        """The hand rests: the body goes on to where it is pulled."""
+        gesture, begin = self._gesture, time.perf_counter()
+        if gesture is None:
+            return
+        try:
+            gesture.settled = gesture.pull.settle() < SETTLED
+        except CajoleError:
+            gesture.settled = True
+        self._say_moved(gesture, begin)
+
+    def _say_moved(self, gesture: Gesture, begin: float) -> None:
         self.mode.show()
         self.mode.desk.say({
-            "is": "moved", "gesture": gesture.number, "seq": given.integer(message, "seq"),
+            "is": "moved", "gesture": gesture.number, "seq": gesture.seq,
             "position": place(self.mode.where(gesture.node)), "miss": 0.0, "ms": 1e3 * (time.perf_counter() - begin),
             "meter": None,
         })  # fmt: skip

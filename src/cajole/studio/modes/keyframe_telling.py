@@ -9,7 +9,7 @@ import numpy as np
 from cajole.studio.modes.keys import PoseKey
 from cajole.studio.modes.posing import described, gravity_info, load_info, pin_infos
 from cajole.studio.modes.shooting import Take
-from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, meter, place, rounded
+from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, meter, percent, place, rounded
 
 if TYPE_CHECKING:
     from cajole.studio.modes.keyframe import KeyframeMode
@@ -63,7 +63,7 @@ def _marker(mode: KeyframeMode, key: PoseKey) -> dict[str, Any]:
     }
     missed = _missed(mode, key)
     if missed is not None and missed > ASTRAY:
-        more["warn"] = f"missed by {100 * missed:.2g} % of body size: turn effort to exact, or give it more time"
+        more["warn"] = f"missed by {percent(missed)} of body size: turn effort to exact, or give it more time"
     return marker(key.id, key.frame, key.title, **more)
 
 
@@ -135,7 +135,7 @@ def _trails(mode: KeyframeMode) -> list[dict[str, Any]]:
 def _cure(mode: KeyframeMode, take: Take) -> str:
     """One sentence: the peak, and the cheapest way to lower it."""
     peak = int(np.argmax(take.curve))
-    said = f"Peak {100 * take.curve[peak]:.2g} % at frame {peak}."
+    said = f"Peak {percent(take.curve[peak])} at frame {peak}."
     before = [key.frame for key in mode.keys if key.frame <= peak]
     after = [key.frame for key in mode.keys if key.frame > peak]
     exact = [key for key in mode.keys if key.hard and key.frame in (*before[-1:], *after[:1])]

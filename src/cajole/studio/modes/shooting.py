@@ -21,6 +21,7 @@ from cajole.direct.keyframing.shot import KeyframeReport
 from cajole.direct.keyframing.solve import checked_options, shot_of
 from cajole.reduction import reduce
 from cajole.studio.modes.keys import Keys, wanted
+from cajole.studio.modes.telling import percent
 
 Array = NDArray[np.float64]
 
@@ -109,8 +110,8 @@ def taken(shot: Shot, keys: Keys, dials: Dials) -> Take:
 
 def told(report: KeyframeReport) -> str:
     """What was reached, in a sentence or two."""
-    worst = 100 * max(report.errors, default=0.0)
-    said = f"Keys hit within {worst:.2g} % of body size, with {100 * report.mean_gentleness:.2g} % of body weight."
+    worst, force = percent(max(report.errors, default=0.0)), percent(report.mean_gentleness)
+    said = f"Keys hit within {worst} of body size, with {force} of body weight."
     if not report.converged:
         said += " It is the best so far, not yet the best there is: optimise again to go on."
     return " ".join([said, *(f"{note[0].upper()}{note[1:]}." for note in report.notes)])

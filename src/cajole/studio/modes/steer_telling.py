@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cajole.studio.modes.arrows import ROUNDING
 from cajole.studio.modes.pushing import Made
-from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, place, rounded
+from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, percent, place, rounded
 
 if TYPE_CHECKING:
     from cajole.studio.modes.steer import SteerMode
@@ -96,7 +96,7 @@ def _sentence(mode: SteerMode, when: float, peak: float) -> str | None:
         return "Control is off: nothing brings the body back."
     if peak <= ROUNDING:
         return None
-    said = f"Peak {100 * peak:.2g} %"
+    said = f"Peak {percent(peak)}"
     blame = next((push for push in reversed(mode.pushes.made) if push.time <= when), None)
     if blame is not None:
         said += f" while recovering from the push at {blame.time:.1f} s"

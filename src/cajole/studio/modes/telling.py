@@ -58,6 +58,11 @@ def runs(frames: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(found[a]), int(found[b])) for a, b in zip(starts, ends)]
 
 
+def percent(share: float) -> str:
+    """A share in words: "0.57 %", "34 %", "560 %"."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
+
+
 def place(point: Array | Sequence[float]) -> list[float]:
     """(3,) as plain numbers."""
     return [float(x) for x in point]

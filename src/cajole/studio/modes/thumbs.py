@@ -21,8 +21,9 @@ QUALITIES = (80, 60, 40)
 CAMERA = ("azimuth", "elevation", "fov")
 # the slate behind the views, in both themes: pictures are no part of the page's colours
 BACKDROP = (0.17, 0.19, 0.22)
-# A body that takes longer to draw [s] gets no further pictures: the hand would wait for them.
-PATIENCE = 1.5
+# A body that takes longer to draw than this [s of work], and that so often, gets no further pictures: the hand would
+# wait for them. The first one may only have been slow because nothing was compiled yet.
+PATIENCE, CHANCES = 1.0, 2
 
 
 class Thumbs:
@@ -31,10 +32,11 @@ class Thumbs:
     def __init__(self, content: Content):
         self._content = content
         self.works = _has_pillow()
+        self._slow = 0
 
     def url(self, positions: Array) -> str | None:
         """The body's vertices (n, 3) [m] as a data URL of a small .webp; None where it cannot be small."""
-        begin = time.perf_counter()
+        begin = time.thread_time()
         camera = {
             name: value for name, value in self._content.camera.items() if name in ("azimuth", "elevation", "fov")
         }
@@ -42,7 +44,8 @@ class Thumbs:
         pixels = picture(
             subject, positions=positions, size=SIZE, background=BACKDROP, floor=BACKDROP, renderer="draft", **camera
         )
-        self.works = time.perf_counter() - begin < PATIENCE
+        self._slow += time.thread_time() - begin > PATIENCE
+        self.works = self._slow < CHANCES
         return _encoded(pixels)
 
 
