@@ -31,8 +31,10 @@ function toggles(name: "ghost" | "trails" | "wireframe" | "loop" | "panel" | "pl
   return (app) => app.set({ [name]: !app.ui[name] });
 }
 
-function tool(name: Ui["tool"], title: string, key: string, icon: IconName, modes?: readonly ModeName[]): Command {
-  return { name: `tool.${name}`, title, group: "Direct", keys: [key], icon, ...(modes && { modes }), do: (app) => app.set({ tool: name }) };
+interface Tool { row?: string; group?: Group; modes?: readonly ModeName[] }
+
+function tool(name: Ui["tool"], title: string, key: string, icon: IconName, more: Tool): Command {
+  return { name: `tool.${name}`, title, group: "Direct", keys: [key], icon, do: (app) => app.set({ tool: name }), ...more };
 }
 
 function mode(name: ModeName, title: string, key: string): Command {
@@ -118,14 +120,14 @@ export const COMMANDS: readonly Command[] = [
   { name: "loop.out", title: "Loop up to here", group: "Play", keys: ["]"], row: "Loop range in, out", do: bound(1) },
   { name: "loop", title: "Loop", group: "Play", icon: "loop", do: toggles("loop") },
 
-  tool("select", "Select", "v", "select"),
-  tool("move", "Move with handle", "g", "move", ["edit"]),
-  tool("marquee", "Marquee", "b", "marquee", ["edit"]),
-  tool("measure", "Measure", "m", "measure", ["edit"]),
-  tool("pin", "Pin", "p", "pin", DIRECTED),
-  tool("pull", "Pull", "f", "pull", ["keyframe"]),
-  tool("push", "Push", "f", "push", ["steer"]),
-  tool("impulse", "Impulse", "i", "impulse", ["steer"]),
+  tool("select", "Select", "v", "select", { row: "Select, move, marquee" }),
+  tool("move", "Move with handle", "g", "move", { row: "Select, move, marquee", modes: ["edit"] }),
+  tool("marquee", "Marquee", "b", "marquee", { row: "Select, move, marquee", modes: ["edit"] }),
+  tool("measure", "Measure", "m", "measure", { modes: ["edit"] }),
+  tool("pull", "Pull", "f", "pull", { row: "Pull or push", group: "Modes", modes: ["keyframe"] }),
+  tool("push", "Push", "f", "push", { row: "Pull or push", group: "Modes", modes: ["steer"] }),
+  tool("impulse", "Impulse", "i", "impulse", { group: "Modes", modes: ["steer"] }),
+  tool("pin", "Pin", "p", "pin", { group: "Modes", modes: DIRECTED }),
   { name: "escape", title: "Cancel, close, clear", group: "Direct", keys: ["Escape"], start: true, hidden: true, do: (app) => clear(app) },
 
   { name: "marker.back", title: "Nudge one frame back", group: "Markers", keys: [","], row: "Nudge one frame", modes: DIRECTED },

@@ -18,7 +18,7 @@ const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
   edit: [
     { title: "Drag the blue arrow", text: "The point goes where you put it. The frames before and after follow.", done: (now, then) => now.edit!.drags.length > then.edit!.drags.length },
     { title: "Scrub the time line", text: "Yellow came in, clay is yours.", done: (now, then) => now.frame !== then.frame },
-    { title: "Watch the violet lane", text: "It is the force that your drags add. A drag further from its neighbours in time is gentler.", done: () => false, last: true },
+    { title: "Widen the reach", text: "Reach in time, at the right: the wider, the gentler. The violet lane is the force that it takes.", done: (now, then) => now.edit!.h !== then.edit!.h, last: true },
   ],
   keyframe: [
     { title: "Press on the body and pull", text: "It bends as it would under your hand.", done: (now) => now.keyframe!.loads.some((load) => load.kind === "pull") },
@@ -65,6 +65,11 @@ export function coach(app: Studio): Part {
     at = 0;
     show(state);
   };
+  /** The first card gains or loses its button as there is a point in hand or not. */
+  const refresh = (state: State): void => {
+    const button = element.querySelector<HTMLButtonElement>(".show-me");
+    if (at === 0 && !button?.disabled && performable(app) !== (button !== null)) show(state);
+  };
   const hear = (state: State): void => {
     if (state.mode !== mode) {
       mode = null;
@@ -73,7 +78,7 @@ export function coach(app: Studio): Part {
       return;
     }
     const step = STEPS[mode]![at]!;
-    if (!step.done(state, then!)) return void (at === 0 && performable(app) !== !!element.querySelector(".show-me") && show(state));
+    if (!step.done(state, then!)) return refresh(state);
     at += 1;
     if (at < STEPS[mode]!.length) show(state);
     else end();

@@ -24,7 +24,8 @@ export function lines(filter: Filter, words: string): Line[] {
     if (!each.keys || each.hidden || !fits(each.modes)) continue;
     const title = each.row ?? each.title;
     const line = made.get(`${each.group} ${title}`) ?? { title, group: each.group, keys: [] };
-    line.keys.push(shown(each.keys[0]!));
+    const key = shown(each.keys[0]!);
+    if (!line.keys.includes(key)) line.keys.push(key);
     made.set(`${each.group} ${title}`, line);
   }
   const find = words.trim().toLowerCase();

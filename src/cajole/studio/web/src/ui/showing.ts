@@ -7,11 +7,14 @@ import type { Vec3 } from "../core/types";
 
 const RISE = 0.12; // of the body's size
 const LONG = 1400; // ms up and down again
-const GESTURE = 2 ** 31; // a number that no hand on this page counts up to
+const GESTURE = 2 ** 31 - 1; // the largest that the server takes: no hand on this page counts up to it
 
-/** Whether there is a point in hand that could be dragged. */
+/** Whether there is a point in hand that could be dragged at this frame. */
 export function performable(app: Studio): boolean {
-  return app.state?.edit !== undefined && app.state.selection.length > 0 && app.ui.pilot && app.ui.connection === "connected";
+  const { state, ui } = app;
+  if (!state?.edit || !ui.pilot || ui.connection !== "connected") return false;
+  const [first, last] = state.edit.editable;
+  return first <= state.frame && state.frame <= last && state.selection.length > 0 && !state.selection[0]!.fixed;
 }
 
 /** Drags the selected point up and lets it go back; nothing of it is kept. */
@@ -28,6 +31,8 @@ export async function perform(app: Studio): Promise<void> {
       app.stream("drag.move", { gesture: GESTURE, seq: count, delta: up });
       follow(pointer, node);
     });
+  } catch {
+    return; // the toast has told why
   } finally {
     pointer.remove();
     await app.ask("drag.cancel", { gesture: GESTURE }, { quiet: true }).catch(() => undefined);

@@ -36,11 +36,12 @@ export function cards(app: Studio, verb: () => ModeName): Cards {
 }
 
 function card(scene: CatalogueScene, open: (scene: CatalogueScene, card: HTMLElement) => void): HTMLElement {
-  const facts = [...scene.facts, ...(scene.ready ? [] : ["prepared when first opened"])];
+  const facts = scene.facts.map((fact) => h("span", { class: "fact" }, fact));
+  if (!scene.ready) facts.push(h("span", { class: "fact", "data-tip": "Made ready when it is first opened, and kept" }, "prepares once"));
   const element = h("button", { type: "button", class: "card", "aria-label": `${scene.title}: ${scene.text}`, onclick: () => open(scene, element), data: { scene: scene.name } },
     picture(scene.picture), h("span", { class: "card-body" },
       h("b", null, scene.title), h("span", { class: "card-text" }, scene.text),
-      h("span", { class: "card-facts" }, facts.map((fact) => h("span", { class: "fact" }, fact)))),
+      h("span", { class: "card-facts" }, facts)),
     h("span", { class: "card-open", "aria-hidden": "true" }, h("span", { class: "spinner" }), "Open"));
   return element;
 }

@@ -4,7 +4,7 @@ import { fill, h, write } from "../core/dom";
 import { icon } from "../core/icons";
 import { keyOf, titled } from "../core/commands";
 import { ago } from "../core/format";
-import { keep } from "../core/store";
+import { keep, recall } from "../core/store";
 import { preferred } from "../core/theme";
 import { openMenu } from "./menu";
 import { forgetSteps } from "./coach";
@@ -48,9 +48,9 @@ function foot(app: Studio): HTMLElement {
   app.onUi.on((change) => change.theme && theme.face(change.theme === "dark" ? "moon" : "sun", "Dark or light"));
   const gear = iconButton({ name: "Settings", icon: "gear", size: 28, onPress: () => openMenu(gear.element, [
     "Theme",
-    { text: "As the system", checked: false, do: () => follow(app) },
-    { text: "Dark", checked: app.ui.theme === "dark", do: () => app.set({ theme: "dark" }) },
-    { text: "Light", checked: app.ui.theme === "light", do: () => app.set({ theme: "light" }) },
+    { text: "As the system", checked: recall("theme", null) === null, do: () => follow(app) },
+    { text: "Dark", checked: recall("theme", null) === "dark", do: () => app.set({ theme: "dark" }) },
+    { text: "Light", checked: recall("theme", null) === "light", do: () => app.set({ theme: "light" }) },
     null,
     { text: "Show the first steps again", icon: "info", do: () => forgetSteps() },
   ], "Settings") });
