@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Costs, ceiling, cut } from "../src/plots/measure";
-import { Ring, SPAN } from "../src/plots/ring";
+import { Ring, SPAN, joined } from "../src/plots/ring";
 import { whole, xOf } from "../src/timeline/scale";
 
 test("the last seven seconds are kept, against now", () => {
@@ -40,7 +40,7 @@ test("a run that starts anew forgets the one before", () => {
   const ring = new Ring();
   ring.add(5, 1, 1, true);
   ring.add(0.1, 2, 2, false);
-  assert.deepEqual(ring.recent(), { times: [0], error: [2], effort: [2], pushes: [] });
+  assert.deepEqual(ring.recent(), { now: 0.1, times: [0], error: [2], effort: [2], pushes: [] });
 });
 
 test("nothing, and what is no number, is not drawn", () => {
@@ -85,4 +85,9 @@ test("costs are those of the newest optimisation, and none that a logarithm cann
   const { xs, ys, y, empty } = costs.shown();
   assert.deepEqual([xs, ys, empty], [[0, 3], [3, 0.1], false]);
   assert.ok(y[0] > 0 && y[0] < 0.1 && y[1] > 3);
+});
+
+test("a push that is seen and told is one band; those of another time are none", () => {
+  const bands = [[-1, -0.8], [-5, -4.5], [-4.6, -4], [-9, -8], [0.5, 1], [-7.2, -6.9], [-0.2, 0.4]] as const;
+  assert.deepEqual(joined(bands), [[-7.2, -6.9], [-5, -4], [-1, -0.8], [-0.2, 0]]);
 });

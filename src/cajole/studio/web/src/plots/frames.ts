@@ -1,7 +1,7 @@
 /** Rows of a shot: force over its frames, in the time line's own view, and the cost of an optimisation. */
 
-import { percent } from "../core/format";
 import type { App } from "../core/types";
+import { percent } from "../ui/parts/gentleness";
 import { sharedScale } from "../timeline/shared";
 import { label, oneTwoFive, steps, ticks, whole, type Scale } from "../timeline/scale";
 import { ceiling, cut, type Costs } from "./measure";

@@ -138,9 +138,9 @@ function live(app: App, ring: Ring): Bench {
     strip: "seconds ago",
     update: () => {
       const recent = ring.recent();
-      const pushed = recent.pushes.length > 0 || Boolean(app.state?.steer?.pushes.length);
-      error.show(liveShown(recent, "error", pushed));
-      effort.show({ ...liveShown(recent, "effort", true), empty: false });
+      const pushes = app.state?.steer?.pushes ?? [];
+      error.show(liveShown(recent, "error", pushes));
+      effort.show({ ...liveShown(recent, "effort", pushes), empty: false }); // one row says what to do
     },
     cursors: (wide) => [(wide * -RANGE[0]) / (RANGE[1] - RANGE[0]), null],
   };

@@ -6,7 +6,19 @@ export const SPAN = 7;
 const ROOM = 2048;
 
 /** What is drawn: seconds before now (ascending, 0 last), and the values at them. */
-export interface Recent { times: number[]; error: number[]; effort: number[]; pushes: [number, number][] }
+export interface Recent { now: number; times: number[]; error: number[]; effort: number[]; pushes: [number, number][] }
+
+/** Bands of the last `span` seconds, those that touch made one: pushes are seen in pulses and told as a list. */
+export function joined(bands: readonly (readonly [number, number])[], span = SPAN): [number, number][] {
+  const found: [number, number][] = [];
+  const shown = bands.filter(([from, to]) => to >= -span && from <= 0).map(([from, to]) => [from, Math.min(to, 0)]);
+  for (const [from, to] of shown.sort((a, b) => a[0] - b[0])) {
+    const last = found[found.length - 1];
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else found.push([from, to]);
+  }
+  return found;
+}
 
 export class Ring {
   private readonly times = new Float64Array(ROOM);
@@ -38,9 +50,9 @@ export class Ring {
 
   /** The last `span` seconds against the newest sample. */
   recent(span = SPAN): Recent {
-    const found: Recent = { times: [], error: [], effort: [], pushes: [] };
+    const found: Recent = { now: 0, times: [], error: [], effort: [], pushes: [] };
     if (this.empty) return found;
-    const now = this.times[this.newest];
+    const now = (found.now = this.times[this.newest]);
     let open: [number, number] | null = null;
     for (let i = 0; i < this.count; i++) {
       const at = (this.next + ROOM - this.count + i) % ROOM;
