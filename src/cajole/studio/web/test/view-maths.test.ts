@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Vec3 } from "../src/core/types";
-import { between, corners, type Eye, framed, type Lens, orbited, panned, pixelsPerMetre, placeOf, project, rayAt, zoomed } from "../src/view/camera";
+import {
+  between,
+  corners,
+  type Eye,
+  framed,
+  type Lens,
+  orbited,
+  panned,
+  pixelsPerMetre,
+  placeOf,
+  project,
+  rayAt,
+  zoomed,
+} from "../src/view/camera";
 import { alongAxis, axesOf, Drag, nextLock, onPlane, snapped } from "../src/view/drag";
 import { arrowOf } from "../src/view/force";
 import { Typing } from "../src/view/typing";
@@ -16,7 +29,11 @@ function near(found: readonly number[], wanted: readonly number[], within = 1e-9
 }
 
 test("a point's pixel gives a ray through the point", () => {
-  for (const point of [[0, 0, 0], [1, 2, 0.4], [-0.5, 0.1, 2]] as Vec3[]) {
+  for (const point of [
+    [0, 0, 0],
+    [1, 2, 0.4],
+    [-0.5, 0.1, 2],
+  ] as Vec3[]) {
     const at = project(lens, point);
     const ray = rayAt(lens, at.x, at.y);
     const way = sub(point, ray.origin);
@@ -58,7 +75,10 @@ test("orbiting stays below the pole and keeps the distance", () => {
 });
 
 test("a framed box is whole in view and fills 84 % of the side that it meets first", () => {
-  const box = corners([[-1, -0.4, 0], [2, 0.4, 1.5]]);
+  const box = corners([
+    [-1, -0.4, 0],
+    [2, 0.4, 1.5],
+  ]);
   for (const aspect of [0.6, 1, 2.2]) {
     const size = { width: 400 * aspect, height: 400 };
     const pixels = box.map((corner) => project({ eye: framed(eye, box, aspect, 0.01), ...size }, corner));
@@ -154,7 +174,10 @@ test("text that is no number yet is marked and leaves what was good", () => {
 });
 
 test("steps are 1, 2 or 5 times a power of ten", () => {
-  assert.deepEqual([0.011, 0.02, 0.3, 1, 70].map((least) => Number(niceStep(least).toPrecision(6))), [0.02, 0.02, 0.5, 1, 100]);
+  assert.deepEqual(
+    [0.011, 0.02, 0.3, 1, 70].map((least) => Number(niceStep(least).toPrecision(6))),
+    [0.02, 0.02, 0.5, 1, 100],
+  );
   near(snapped([0.13, -0.27, 0.04], 0.1), [0.1, -0.3, 0]);
 });
 

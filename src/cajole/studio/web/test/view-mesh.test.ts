@@ -61,7 +61,11 @@ function naive(ray: ReturnType<typeof rayAt>, [a, b, c]: Vec3[]): number {
   const apart = sub(a, ray.origin);
   const t = (normal[0] * apart[0] + normal[1] * apart[1] + normal[2] * apart[2]) / facing;
   const at = add(ray.origin, [t * ray.direction[0], t * ray.direction[1], t * ray.direction[2]]);
-  const parts = [[a, b], [b, c], [c, a]].map(([p, q]) => length(cross(sub(p, at), sub(q, at))));
+  const parts = [
+    [a, b],
+    [b, c],
+    [c, a],
+  ].map(([p, q]) => length(cross(sub(p, at), sub(q, at))));
   return t > 0 && Math.abs(parts[0] + parts[1] + parts[2] - size) < 1e-9 * size + 1e-12 ? t : Infinity;
 }
 
@@ -71,7 +75,10 @@ test("a ray meets the triangle that a test by areas finds nearest", () => {
     for (let y = 95; y < 520; y += 29) {
       const ray = rayAt(lens, x + 0.31, y + 0.17);
       const all = Array.from({ length: body.faces.length / 3 }, (_, f) =>
-        naive(ray, [0, 1, 2].map((i) => vertexOf(body.positions, body.faces[3 * f + i]))),
+        naive(
+          ray,
+          [0, 1, 2].map((i) => vertexOf(body.positions, body.faces[3 * f + i])),
+        ),
       );
       const least = Math.min(...all);
       const hit = pickTriangle(ray, body.positions, body.faces);

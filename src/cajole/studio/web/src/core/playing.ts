@@ -1,6 +1,10 @@
 /** The playhead, driven by the clock: frames are dropped, never slowed. */
 
+import { signal } from "./signal";
 import type { App } from "./types";
+
+/** Told of every frame that is gone to, before the server has answered: what has been fetched of it can be shown at once. */
+export const onGo = signal<number>();
 
 /** Where the playhead is `elapsed` seconds later; null when it has reached the end and does not loop. */
 export function advance(at: number, elapsed: number, fps: number, range: [number, number], loop: boolean, frames: number): number | null {
@@ -52,5 +56,6 @@ export function go(app: App, frame: number): void {
   const whole = Math.max(0, Math.min(app.state.frames - 1, Math.round(frame)));
   asked = { frame: whole, when: Date.now() };
   app.stream("frame", { frame: whole });
+  onGo.emit(whole);
   if (app.ui.views === 1) app.set({ playhead: whole });
 }

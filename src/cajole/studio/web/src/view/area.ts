@@ -43,14 +43,21 @@ export class Marquee implements Gesture {
     this.sight.ink();
     if (figure === null) return;
     const found = pickRectangle(this.sight.lens(this.pane), this.box, figure, this.back);
-    const kept = spread(found.map((vertex) => [vertex, vertexOf(figure.positions, vertex)]), MOST);
+    const kept = spread(
+      found.map((vertex) => [vertex, vertexOf(figure.positions, vertex)]),
+      MOST,
+    );
     for (const vertex of kept) figure.model.prefer(vertex);
     if (kept.length < found.length) this.tell(found.length, kept.length);
     this.chosen([...new Set(kept.map((vertex) => figure.model.nodeOf(vertex)))]);
   }
 
   private tell(found: number, kept: number): void {
-    this.sight.app.toast({ tone: "ok", title: `${count(found, "vertex", "vertices")} in the box`, text: `${kept} of them, spread over all, are selected.` });
+    this.sight.app.toast({
+      tone: "ok",
+      title: `${count(found, "vertex", "vertices")} in the box`,
+      text: `${kept} of them, spread over all, are selected.`,
+    });
   }
 
   cancel(): void {

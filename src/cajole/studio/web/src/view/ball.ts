@@ -6,21 +6,38 @@ import { AXES, dot, scale } from "./vec";
 
 const SIZE = 76; // px
 const REACH = 25; // px from the middle to an end
-const ENDS = (["x", "y", "z"] as const).flatMap((axis) => [{ axis, sign: 1 }, { axis, sign: -1 }]);
+const ENDS = (["x", "y", "z"] as const).flatMap((axis) => [
+  { axis, sign: 1 },
+  { axis, sign: -1 },
+]);
 
 /** Where the camera stands when it looks along an axis from an end [degrees]. */
 const VIEWS: Record<string, [number, number]> = {
-  "x1": [0, 0], "x-1": [180, 0], "y1": [90, 0], "y-1": [-90, 0], "z1": [-90, 89], "z-1": [-90, -89],
+  x1: [0, 0],
+  "x-1": [180, 0],
+  y1: [90, 0],
+  "y-1": [-90, 0],
+  z1: [-90, 89],
+  "z-1": [-90, -89],
 };
 
 export class Ball {
   readonly element: HTMLElement;
-  private readonly drawing = s("svg", { width: SIZE, height: SIZE, viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`, "aria-hidden": "true" });
+  private readonly drawing = s("svg", {
+    width: SIZE,
+    height: SIZE,
+    viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
+    "aria-hidden": "true",
+  });
   private readonly ends = ENDS.map(({ axis, sign }) => this.end(axis, sign));
 
   /** look: to a view by azimuth and elevation; orbit: by pixels. */
   constructor(look: (azimuth: number, elevation: number) => void, orbit: (dx: number, dy: number) => void) {
-    this.element = h("div", { class: "view-ball", "data-tip": "Drag to orbit, click an end to look along it" }, this.drawing);
+    this.element = h(
+      "div",
+      { class: "view-ball", "data-tip": "Drag to orbit, click an end to look along it" },
+      this.drawing,
+    );
     let last: { x: number; y: number; moved: number; name: string } | null = null;
     this.element.addEventListener("pointerdown", (event) => {
       const name = (event.target as Element).closest<SVGElement>("[data-end]")?.dataset["end"] ?? "";
@@ -42,9 +59,16 @@ export class Ball {
     this.element.addEventListener("pointercancel", () => (last = null));
   }
 
-  private end(axis: "x" | "y" | "z", sign: number): { axis: "x" | "y" | "z"; sign: number; line: SVGElement; knob: SVGElement } {
+  private end(
+    axis: "x" | "y" | "z",
+    sign: number,
+  ): { axis: "x" | "y" | "z"; sign: number; line: SVGElement; knob: SVGElement } {
     const line = s("line", { class: `view-axis-${axis}`, x1: 0, y1: 0, "stroke-width": 2 });
-    const knob = s("g", { "data-end": `${axis}${sign}`, class: `view-axis-${axis}` }, s("circle", { r: sign > 0 ? 8.5 : 4.5 }));
+    const knob = s(
+      "g",
+      { "data-end": `${axis}${sign}`, class: `view-axis-${axis}` },
+      s("circle", { r: sign > 0 ? 8.5 : 4.5 }),
+    );
     if (sign > 0) knob.append(s("text", { y: 3.8, "text-anchor": "middle" }, axis.toUpperCase()));
     return { axis, sign, line, knob };
   }
@@ -59,7 +83,12 @@ export class Ball {
     placed.sort((a, b) => b.far - a.far);
     for (const { end, x, y } of placed) {
       end.knob.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
-      if (end.sign > 0) for (const [name, value] of [["x2", x], ["y2", y]] as const) end.line.setAttribute(name, value.toFixed(2));
+      if (end.sign > 0)
+        for (const [name, value] of [
+          ["x2", x],
+          ["y2", y],
+        ] as const)
+          end.line.setAttribute(name, value.toFixed(2));
       end.knob.classList.toggle("view-axis-back", end.sign < 0);
       if (end.sign > 0) this.drawing.append(end.line);
       this.drawing.append(end.knob);

@@ -1,4 +1,4 @@
-/** The turntable: z is up, the camera circles a target. All of it is arithmetic, so that a test can hold it to account. */
+/** The turntable: z is up, the camera circles a target. All of it is arithmetic that a test can hold to account. */
 
 import type { Vec3 } from "../core/types";
 import { add, cross, dot, scale, sub } from "./vec";
@@ -44,7 +44,7 @@ export const placeOf = (eye: Eye): Vec3 => sub(eye.target, scale(frameOf(eye).fo
 /** Tangent of half the vertical field of view. */
 export const HALF = Math.tan((FOV * Math.PI) / 360);
 
-/** Pixels from the view's top left of a point, and its depth [m] before the camera; behind it the depth is not positive. */
+/** Pixels from the view's top left of a point, and its depth [m] before the camera, not positive behind it. */
 export function project(lens: Lens, point: Vec3): { x: number; y: number; depth: number } {
   const { right, up, forward } = frameOf(lens.eye);
   const seen = sub(point, placeOf(lens.eye));
@@ -93,8 +93,8 @@ export function zoomed(eye: Eye, factor: number, about: Vec3, limits: [number, n
 }
 
 /**
- * The eye moved, not turned, so that points lie around the middle and fill `FILL` of one side; least: half a size [m] that
- * is shown at any rate. A point at depth z behind the target is y / (d + z) high: d = max y / (FILL HALF) - z.
+ * The eye moved, not turned, so that points lie around the middle and fill `FILL` of one side; least: half a size [m]
+ * that is shown at any rate. A point at depth z behind the target is y / (d + z) high: d = max y / (FILL HALF) - z.
  */
 export function framed(eye: Eye, points: readonly Vec3[], aspect: number, least: number): Eye {
   if (points.length === 0) return eye;

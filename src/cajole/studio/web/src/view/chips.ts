@@ -21,27 +21,45 @@ export class Chip {
   }
 }
 
-/** What the first view is at. */
-export function sayNow(chip: Chip, app: App, pulse: Pulse | null, alone: boolean): void {
-  const { state, ui } = app;
+/** A label of the server: the view's role, and what it is at where the server says so ("Preview · optimising"). */
+function parted(label: string): [string, string | undefined] {
+  const [role, ...rest] = label.split(" · ");
+  return [role, rest.length > 0 ? rest.join(" · ") : undefined];
+}
+
+/** What the first view is at; frame: the one that it shows. */
+export function sayNow(chip: Chip, app: App, pulse: Pulse | null, frame: number): void {
+  const { state } = app;
   if (!state) return;
-  const at = alone && ui.playing && state.mode !== "steer" ? Math.floor(ui.playhead) : state.frame;
-  if (state.mode === "steer") return chip.say("live", state.labels.now, pulse ? `lap ${number(pulse.lap)} · frame ${number(pulse.frame)}` : `frame ${number(at)}`);
-  chip.say("asked", state.labels.now, state.mode === "keyframe" ? `key at frame ${number(at)}` : `frame ${number(at)}`);
+  const [role, told] = parted(state.labels.now);
+  if (state.mode !== "steer") return chip.say("asked", role, told ?? `frame ${number(frame)}`);
+  chip.say(
+    "live",
+    role,
+    told ?? (pulse ? `lap ${number(pulse.lap)} · frame ${number(pulse.frame)}` : `frame ${number(frame)}`),
+  );
 }
 
 /** What the second view is at. */
 export function sayResult(chip: Chip, app: App): void {
+  if (!app.state) return;
+  const [role, told] = parted(app.state.labels.result);
   const frame = number(Math.floor(app.ui.playhead));
-  if (app.state) chip.say("got", app.state.labels.result, app.ui.playing ? `playing · ${frame}` : `frame ${frame}`);
+  chip.say("got", role, told ?? (app.ui.playing ? `playing · ${frame}` : `frame ${frame}`));
 }
 
 const MEANING: Record<string, (app: App) => [Tone, string][]> = {
-  edit: () => [["given", "Input"], ["got", "Output"], ["asked", "Asked"]],
+  edit: () => [
+    ["given", "Input"],
+    ["got", "Output"],
+    ["asked", "Asked"],
+  ],
   keyframe: () => [],
   steer: (app) => [
     ["given", app.state?.steer?.ghost === "uncontrolled" ? "No control" : "Reference"],
-    ["got", "Live body"], ["world", "Your push"], ["added", "Control force"],
+    ["got", "Live body"],
+    ["world", "Your push"],
+    ["added", "Control force"],
   ],
 };
 
@@ -55,7 +73,10 @@ export function legend(app: App): Part {
     if (text === shown) return;
     shown = text;
     element.hidden = rows.length === 0;
-    fill(element, rows.map(([tone, name]) => h("span", null, h("i", { data: { tone } }), name)));
+    fill(
+      element,
+      rows.map(([tone, name]) => h("span", null, h("i", { data: { tone } }), name)),
+    );
   };
   const end = app.onState.on(update);
   element.hidden = true;
@@ -66,9 +87,18 @@ export function legend(app: App): Part {
 /** Keyframe: capture the pose that is seen, or go back to rest. */
 export function poseBar(app: App): Part {
   const words = h("span");
-  const capture = h("button", { type: "button", class: "view-capture", onclick: () => app.run("key.capture") },
-    icon("key"), words, h("kbd", { "aria-hidden": "true" }, keyOf("key.capture") ?? ""));
-  const reset = h("button", { type: "button", class: "view-reset", onclick: () => app.run("pose.reset") }, "Reset pose");
+  const capture = h(
+    "button",
+    { type: "button", class: "view-capture", onclick: () => app.run("key.capture") },
+    icon("key"),
+    words,
+    h("kbd", { "aria-hidden": "true" }, keyOf("key.capture") ?? ""),
+  );
+  const reset = h(
+    "button",
+    { type: "button", class: "view-reset", onclick: () => app.run("pose.reset") },
+    "Reset pose",
+  );
   const element = h("div", { class: "view-pose" }, capture, reset);
   const update = (): void => {
     element.hidden = app.state?.mode !== "keyframe";

@@ -37,7 +37,8 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
   marks.discs = [...dragDiscs(sight, state, hand), ...pinDiscs(state), ...chosenDiscs(selection)];
   marks.arrows = [...loadArrows(app, state), ...pulseArrows(app, state, pulse, hand)];
   const middle = selection.middle;
-  if (middle !== null && handleShown(app)) marks.handle = { at: middle, grip: hand.hover?.grip ?? null, held: false, lock: null };
+  if (middle !== null && handleShown(app))
+    marks.handle = { at: middle, grip: hand.hover?.grip ?? null, held: false, lock: null };
   marks.hover = app.ui.pilot ? hoverPlace(sight, hand.hover) : null;
   hand.mark(marks);
   return marks;
@@ -55,7 +56,8 @@ function dragDiscs(sight: Sight, state: State, hand: Hand): DiscMark[] {
   return (state.edit?.drags ?? []).flatMap((drag) => {
     const at = placeOfDrag(sight, drag);
     if (at === null) return [];
-    const label = hand.gesture === null && hand.hover?.drag?.id === drag.id ? `${drag.name} · f ${number(drag.frame)}` : null;
+    const label =
+      hand.gesture === null && hand.hover?.drag?.id === drag.id ? `${drag.name} · f ${number(drag.frame)}` : null;
     return [{ at, size: drag.frame === frame && !drag.pin ? PLAIN : SMALL + 1, warn: drag.warn !== null, label }];
   });
 }
@@ -101,5 +103,8 @@ function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): A
   }));
   if (pulse.push === null || pulse.at === null || hand.gesture !== null) return added;
   const label = `your push · ${newtons(length(pulse.push))}`;
-  return [...added, { at: pulse.at, way: scale(pulse.push, 1 / handStiffness(project)), tone: "world", pixels: 4.5, disc: true, label }];
+  return [
+    ...added,
+    { at: pulse.at, way: scale(pulse.push, 1 / handStiffness(project)), tone: "world", pixels: 4.5, disc: true, label },
+  ];
 }

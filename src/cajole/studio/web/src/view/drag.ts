@@ -47,7 +47,7 @@ export const snapped = (way: Vec3, step: number): Vec3 => way.map((value) => Mat
 
 /** The lock after a key: the same again is free; shift means the plane without that axis. */
 export function nextLock(lock: Lock, axis: AxisName, plane: boolean): Lock {
-  const wanted = plane ? (("xyz".replace(axis, "") as "xy" | "yz" | "xz")) : axis;
+  const wanted = plane ? ("xyz".replace(axis, "") as "xy" | "yz" | "xz") : axis;
   return lock === wanted ? null : wanted;
 }
 

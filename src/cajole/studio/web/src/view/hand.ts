@@ -75,12 +75,28 @@ export class Hand {
   private acting(event: PointerEvent, hover: Hover): Gesture | null {
     const { tool } = this.sight.app.ui;
     const { at, touched } = hover;
-    if (hover.dot !== null) return new Look(0, at, () => undefined, () => go(this.sight.app, hover.dot!.frame));
-    if (hover.grip !== null) return this.moving(at, this.selection.nodes, this.selection.middle!, hover.grip === "view" ? null : hover.grip);
+    if (hover.dot !== null)
+      return new Look(
+        0,
+        at,
+        () => undefined,
+        () => go(this.sight.app, hover.dot!.frame),
+      );
+    if (hover.grip !== null)
+      return this.moving(at, this.selection.nodes, this.selection.middle!, hover.grip === "view" ? null : hover.grip);
     if (tool === "measure") return new Measure(this.sight, 0, at, (line) => this.measure(line));
-    if (tool === "marquee" || (touched === null && event.shiftKey && this.sight.app.state?.mode === "edit")) return this.boxing(event, at);
+    if (tool === "marquee" || (touched === null && event.shiftKey && this.sight.app.state?.mode === "edit"))
+      return this.boxing(event, at);
     if (touched === null) return null;
-    if (tool === "pin") return touched.near ? new Look(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), () => this.pin([touched.node])) : null;
+    if (tool === "pin")
+      return touched.near
+        ? new Look(
+            0,
+            at,
+            (dx, dy) => this.cameras.orbit(0, dx, dy),
+            () => this.pin([touched.node]),
+          )
+        : null;
     if (tool === "pull" || tool === "push" || tool === "impulse") return this.pulling(event, hover, tool);
     return touched.near ? this.grabbing(event, hover) : null;
   }
@@ -91,7 +107,8 @@ export class Hand {
     const figure = this.sight.figure()!;
     figure.model.prefer(vertex);
     const select = (): void => this.select(node, event);
-    if (this.sight.app.state?.mode !== "edit") return new Look(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), select);
+    if (this.sight.app.state?.mode !== "edit")
+      return new Look(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), select);
     const { nodes, middle } = this.selection;
     if (nodes.length > 1 && nodes.includes(node)) return this.moving(at, nodes, middle!, null, select);
     return this.moving(at, [node], this.sight.placeOf(node)!, null, select);
@@ -116,11 +133,21 @@ export class Hand {
   }
 
   private orbiting(pane: number, at: Pixel): Gesture {
-    return new Look(pane, at, (dx, dy) => this.cameras.orbit(pane, dx, dy), () => this.clear());
+    return new Look(
+      pane,
+      at,
+      (dx, dy) => this.cameras.orbit(pane, dx, dy),
+      () => this.clear(),
+    );
   }
 
   private panning(pane: number, at: Pixel): Gesture {
-    return new Look(pane, at, (dx, dy) => this.cameras.pan(pane, dx, dy), () => undefined);
+    return new Look(
+      pane,
+      at,
+      (dx, dy) => this.cameras.pan(pane, dx, dy),
+      () => undefined,
+    );
   }
 
   private select(node: number, event: PointerEvent): void {
@@ -146,7 +173,8 @@ export class Hand {
     const held = new Set(app.state?.keyframe?.pins.flatMap((pin) => pin.nodes));
     const loose = nodes.filter((node) => !held.has(node));
     if (app.state?.mode === "edit") void app.ask("pin", { nodes, frame: this.sight.frame() });
-    else if (app.state?.mode === "keyframe") void app.ask(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
+    else if (app.state?.mode === "keyframe")
+      void app.ask(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
     this.sight.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }
 
@@ -236,6 +264,8 @@ export class Hand {
 
 function differs(one: Hover | null, other: Hover | null): boolean {
   const key = (hover: Hover | null): string =>
-    hover === null ? "" : [hover.grip, hover.dot?.frame, hover.drag?.id, hover.touched?.near ? hover.touched.vertex : -1].join();
+    hover === null
+      ? ""
+      : [hover.grip, hover.dot?.frame, hover.drag?.id, hover.touched?.near ? hover.touched.vertex : -1].join();
   return key(one) !== key(other);
 }

@@ -51,7 +51,13 @@ export function handleAt(lens: Lens, centre: Vec3): HandleShape {
     tip: add(centre, out(name, SHAFT[1] + CONE)),
     alpha: clear(Math.abs(dot(AXES[name], sight))),
   }));
-  const planes = ([["xy", "z"], ["yz", "x"], ["xz", "y"]] as const).map(([name, normal]) => ({
+  const planes = (
+    [
+      ["xy", "z"],
+      ["yz", "x"],
+      ["xz", "y"],
+    ] as const
+  ).map(([name, normal]) => ({
     name,
     normal,
     corners: square(centre, name, out),
@@ -68,7 +74,7 @@ function square(centre: Vec3, name: string, out: (axis: AxisName, share: number)
   return [at(SQUARE_AT, SQUARE_AT), at(far, SQUARE_AT), at(far, far), at(SQUARE_AT, far)];
 }
 
-/** How much is left of something whose direction has this cosine to the line of sight: nothing when it points at the eye. */
+/** How much is left of what has this cosine to the line of sight: nothing when it points at the eye. */
 function clear(cosine: number): number {
   const degrees = (Math.acos(Math.min(1, cosine)) * 180) / Math.PI;
   return Math.min(1, Math.max(0, (degrees - NARROW) / (CLEAR - NARROW)));
@@ -85,10 +91,12 @@ export function gripAt(lens: Lens, shape: HandleShape, x: number, y: number): Gr
   if (Math.hypot(middle[0] - x, middle[1] - y) <= HIT) return "view";
   const met: { grip: Grip; far: number }[] = [];
   for (const plane of shape.planes) {
-    if (plane.alpha > 0.2 && inside(plane.corners.map(at), x, y)) met.push({ grip: plane.name, far: distance(eye, plane.corners[2]) });
+    if (plane.alpha > 0.2 && inside(plane.corners.map(at), x, y))
+      met.push({ grip: plane.name, far: distance(eye, plane.corners[2]) });
   }
   for (const axis of shape.axes) {
-    if (axis.alpha > 0.2 && apart(at(axis.from), at(axis.tip), x, y) <= HIT) met.push({ grip: axis.name, far: distance(eye, axis.tip) });
+    if (axis.alpha > 0.2 && apart(at(axis.from), at(axis.tip), x, y) <= HIT)
+      met.push({ grip: axis.name, far: distance(eye, axis.tip) });
   }
   met.sort((a, b) => a.far - b.far);
   return met[0]?.grip ?? null;

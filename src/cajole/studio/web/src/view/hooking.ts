@@ -14,7 +14,7 @@ export interface Hooked {
   hover(): Hover | null;
   drawn(): number;
   applied(): number;
-  milliseconds(): number;
+  fps(): number;
   quality(): number;
   idle(): boolean;
 }
@@ -51,10 +51,8 @@ export function hang(of: Hooked): () => void {
     get quality() {
       return of.quality();
     },
-    /** What the card could do: pictures a second at the pace of the last one, at most 60. */
     get fps() {
-      const ms = of.milliseconds();
-      return ms > 0 ? Math.min(60, 1000 / ms) : 0;
+      return of.fps();
     },
   };
   if (window.cajole) window.cajole.view = view;

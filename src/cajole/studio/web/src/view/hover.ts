@@ -15,7 +15,7 @@ export interface Hover {
   grip: Grip | null;
   dot: Dot | null; // of a trail
   drag: DragInfo | null; // a disc of one
-  touched: { vertex: number; node: number; near: boolean } | null; // near: within reach of a vertex, else somewhere on the body
+  touched: { vertex: number; node: number; near: boolean } | null; // near: the vertex is within reach
 }
 
 /** Whether the handle is shown: in Edit, where there is something to move and no other tool is in hand. */

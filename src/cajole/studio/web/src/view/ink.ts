@@ -8,10 +8,12 @@ import type { Pixel } from "./handle";
 import { add, cross, distance, dot, length, scale, sub, unit } from "./vec";
 
 const HEAD = { wide: 2.7, long: 6 }; // of an arrow's radius
+const GAP = 14; // px between a mark and its words
 const RING = 20; // corners of a circle in the world
 
 /** A token's colour with an alpha. */
-export const faint = (name: string, alpha: number): string => `color-mix(in srgb, ${token(name)} ${Math.round(100 * alpha)}%, transparent)`;
+export const faint = (name: string, alpha: number): string =>
+  `color-mix(in srgb, ${token(name)} ${Math.round(100 * alpha)}%, transparent)`;
 
 /** Draws in one view; `at` gives the pixel of a point, null behind the camera. */
 export class Ink {
@@ -63,13 +65,15 @@ export class Ink {
     if (closed) context.closePath();
   }
 
-  /** Words on glass, at the right of a pixel, or at its left where they would leave the view. */
-  label([x, y]: Pixel, text: string, gap = 12): void {
+  /** Words on glass beside a pixel, to its right or left as `toward` says, and always within the view. */
+  label([x, y]: Pixel, text: string, toward: Pixel = [1, 0]): void {
     const { context, lens } = this;
     context.font = `12px ${token("font")}`;
     const width = context.measureText(text).width + 16;
-    const left = x + gap + width > lens.width - 8 ? x - gap - width : x + gap;
-    const top = Math.min(Math.max(y - 11, 8), lens.height - 30);
+    const [ax, ay] = [x + GAP * toward[0], y + GAP * toward[1]];
+    const fits = toward[0] >= 0 ? ax + width <= lens.width - 8 : ax - width < 8;
+    const left = Math.min(Math.max(fits ? ax : ax - width, 8), lens.width - width - 8);
+    const top = Math.min(Math.max(ay - 11, 8), lens.height - 30);
     context.beginPath();
     context.roundRect(left, top, width, 22, 6);
     context.fillStyle = token("glass");

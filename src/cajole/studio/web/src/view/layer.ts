@@ -30,7 +30,8 @@ export class Layer {
   }
 
   size(width: number, height: number): void {
-    if (width === this.width && height === this.height && this.canvas.width === Math.round(width * devicePixelRatio)) return;
+    if (width === this.width && height === this.height && this.canvas.width === Math.round(width * devicePixelRatio))
+      return;
     [this.width, this.height] = [width, height];
     this.canvas.width = Math.round(width * devicePixelRatio);
     this.canvas.height = Math.round(height * devicePixelRatio);

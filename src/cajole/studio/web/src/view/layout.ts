@@ -12,11 +12,20 @@ const within = (share: number): number => Math.min(MOST, Math.max(LEAST, share))
 
 export class Layout {
   readonly surface = h("div", {
-    class: "view-surface", role: "application", tabindex: 0,
-    "aria-label": "Views of the body. Drag the background to turn, the wheel zooms, a click on the body selects a vertex.",
+    class: "view-surface",
+    role: "application",
+    tabindex: 0,
+    "aria-label":
+      "Views of the body. Drag the background to turn, the wheel zooms, a click on the body selects a vertex.",
   });
   private readonly backs = [h("div", { class: "view-pane view-pane-first" }), h("div", { class: "view-pane" })];
-  private readonly divider = h("div", { class: "view-divider", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the first view" });
+  private readonly divider = h("div", {
+    class: "view-divider",
+    role: "separator",
+    tabindex: 0,
+    "aria-orientation": "vertical",
+    "aria-label": "Width of the first view",
+  });
   readonly element = h("div", { class: "viewport" });
   private share = within(recall("split", 0.5));
   private readonly observer = new ResizeObserver(() => this.arrange());
@@ -28,15 +37,18 @@ export class Layout {
     private readonly resized: () => void,
   ) {
     this.divider.addEventListener("pointerdown", (event) => this.divider.setPointerCapture(event.pointerId));
-    this.divider.addEventListener("pointermove", (event) => this.divider.hasPointerCapture(event.pointerId) && this.split(this.shareAt(event)));
+    this.divider.addEventListener(
+      "pointermove",
+      (event) => this.divider.hasPointerCapture(event.pointerId) && this.split(this.shareAt(event)),
+    );
     this.divider.addEventListener("dblclick", () => this.split(0.5));
     this.divider.addEventListener("keydown", (event) => this.key(event));
     this.observer.observe(this.element);
   }
 
-  /** Canvases and overlays, lowest first. */
-  fill(canvas: HTMLElement, layer: HTMLElement, chips: HTMLElement[], overlays: HTMLElement[]): void {
-    this.element.append(...this.backs, canvas, layer, this.surface, this.divider, ...chips, ...overlays);
+  /** Canvases above the ground of the views, and overlays above all, lowest first. */
+  fill(canvases: HTMLElement[], overlays: HTMLElement[]): void {
+    this.element.append(...this.backs, ...canvases, this.surface, this.divider, ...overlays);
     this.arrange();
   }
 
@@ -63,7 +75,13 @@ export class Layout {
     const two = this.app.ui.views === 2;
     const first = two ? Math.round(width * this.share) : width;
     Object.assign(this.panes[0], { left: 0, top: 0, width: first, height, dirty: true });
-    Object.assign(this.panes[1], { left: first + 1, top: 0, width: Math.max(0, width - first - 1), height, dirty: true });
+    Object.assign(this.panes[1], {
+      left: first + 1,
+      top: 0,
+      width: Math.max(0, width - first - 1),
+      height,
+      dirty: true,
+    });
     this.element.style.setProperty("--first", `${first}px`);
     this.element.classList.toggle("view-two", two);
     this.divider.setAttribute("aria-valuenow", String(Math.round(100 * this.share)));

@@ -35,7 +35,14 @@ export class Lights {
     shadow.normalBias = 0.007 * this.radius;
     shadow.autoUpdate = false;
     const box = 1.7 * this.radius;
-    Object.assign(shadow.camera, { left: -box, right: box, top: box, bottom: -box, near: 0.5 * this.radius, far: 14 * this.radius });
+    Object.assign(shadow.camera, {
+      left: -box,
+      right: box,
+      top: box,
+      bottom: -box,
+      near: 0.5 * this.radius,
+      far: 14 * this.radius,
+    });
     shadow.camera.updateProjectionMatrix();
   }
 
@@ -55,9 +62,15 @@ export class Lights {
     if (azimuth === this.turned && middle.every((value, i) => value === this.middle[i])) return false;
     this.turned = azimuth;
     this.middle = [...middle];
-    for (const [light, from] of [[this.key, KEY], [this.rim, RIM]] as const) {
+    for (const [light, from] of [
+      [this.key, KEY],
+      [this.rim, RIM],
+    ] as const) {
       light.target.position.set(...middle);
-      light.position.copy(way(azimuth + from.turn, from.height)).multiplyScalar(from.far * this.radius).add(light.target.position);
+      light.position
+        .copy(way(azimuth + from.turn, from.height))
+        .multiplyScalar(from.far * this.radius)
+        .add(light.target.position);
     }
     return true;
   }

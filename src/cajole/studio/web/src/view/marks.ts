@@ -27,8 +27,15 @@ export interface ArrowMark {
   disc?: boolean; // where it begins
   passing?: boolean; // gives way to a new pull
 }
-export interface TrailMark { given: Float32Array | null; result: Float32Array }
-export interface LineMark { from: Vec3; to: Vec3; label?: string }
+export interface TrailMark {
+  given: Float32Array | null;
+  result: Float32Array;
+}
+export interface LineMark {
+  from: Vec3;
+  to: Vec3;
+  label?: string;
+}
 export interface Marks {
   trails: TrailMark[];
   contacts: { point: Vec3; normal: Vec3 }[];
@@ -42,11 +49,23 @@ export interface Marks {
 }
 
 export const noMarks = (): Marks => ({
-  trails: [], contacts: [], arrows: [], discs: [], handle: null, tether: null, measure: null, hover: null, box: null,
+  trails: [],
+  contacts: [],
+  arrows: [],
+  discs: [],
+  handle: null,
+  tether: null,
+  measure: null,
+  hover: null,
+  box: null,
 });
 
 /** A dot of a trail where it is on the screen, to be clicked. */
-export interface Dot { x: number; y: number; frame: number }
+export interface Dot {
+  x: number;
+  y: number;
+  frame: number;
+}
 
 /** Inks everything in its order; returns the dots of trails. */
 export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: Marks, far: number): Dot[] {
@@ -62,15 +81,19 @@ export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: M
   if (hover) ink.disc(hover, 7, token("thumb"), token("view-rim"), 1.5);
   if (marks.handle) inkHandle(ink, handleAt(lens, marks.handle.at), marks.handle);
   for (const disc of marks.discs) if (disc.active) inkDisc(ink, disc);
-  for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label);
+  for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label, at);
   for (const { at, label } of marks.discs) inkLabel(ink, at, label);
   if (marks.box) inkBox(ink, marks.box);
   return dots;
 }
 
-function inkLabel(ink: Ink, at: Vec3, text: string | null | undefined): void {
-  const pixel = text ? ink.at(at) : null;
-  if (text && pixel) ink.label(pixel, text);
+/** Words at a point; from: what they must not cover, where an arrow begins. */
+function inkLabel(ink: Ink, at: Vec3, text: string | null | undefined, from?: Vec3): void {
+  const [pixel, start] = [ink.at(at), from ? ink.at(from) : null];
+  if (!text || !pixel) return;
+  const way: Pixel = start ? [pixel[0] - start[0], pixel[1] - start[1]] : [1, 0];
+  const long = Math.hypot(...way);
+  ink.label(pixel, text, long > 0 ? [way[0] / long, way[1] / long] : [1, 0]);
 }
 
 function inkDisc(ink: Ink, disc: DiscMark): void {
@@ -86,10 +109,10 @@ function inkDisc(ink: Ink, disc: DiscMark): void {
 
 function inkArrow(ink: Ink, arrow: ArrowMark): void {
   ink.context.globalAlpha = arrow.alpha ?? 1;
-  const color = token(arrow.tone === "asked" ? "asked-fill" : arrow.tone);
+  const color = token(arrow.tone === "asked" ? "asked-dot" : arrow.tone);
   ink.arrow(arrow.at, arrow.way, arrow.pixels, color);
   const at = ink.at(arrow.at);
-  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, token(arrow.tone === "asked" ? "asked-dot" : arrow.tone), token("thumb"), 2);
+  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, color, token("thumb"), 2);
   ink.context.globalAlpha = 1;
 }
 
@@ -159,7 +182,8 @@ function inkTrail(ink: Ink, trail: TrailMark): Dot[] {
 
 function pathOf(ink: Ink, flat: Float32Array): Pixel[] {
   const out: Pixel[] = [];
-  for (let i = 0; i + 2 < flat.length; i += 3) out.push(ink.at([flat[i], flat[i + 1], flat[i + 2]]) ?? out[out.length - 1] ?? [0, 0]);
+  for (let i = 0; i + 2 < flat.length; i += 3)
+    out.push(ink.at([flat[i], flat[i + 1], flat[i + 2]]) ?? out[out.length - 1] ?? [0, 0]);
   return out;
 }
 

@@ -16,7 +16,7 @@ import {
 } from "three";
 import { token } from "../core/theme";
 
-/** A body: matt, with a thin coat and a soft sheen; eyes shine by their gloss. It marks its silhouette in the stencil. */
+/** A body: matt, with a thin coat and a soft sheen; eyes shine by their gloss. The stencil gets its silhouette. */
 export function bodyMaterial(): MeshPhysicalMaterial {
   const material = new MeshPhysicalMaterial({
     vertexColors: true,
@@ -35,10 +35,15 @@ export function bodyMaterial(): MeshPhysicalMaterial {
       .replace("#include <begin_vertex>", "#include <begin_vertex>\nvGloss = smoothstep(0.5, 0.95, gloss);");
     shader.fragmentShader = shader.fragmentShader
       .replace("#include <common>", "#include <common>\nvarying float vGloss;")
-      .replace("#include <roughnessmap_fragment>", "#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.18, vGloss);")
+      .replace(
+        "#include <roughnessmap_fragment>",
+        "#include <roughnessmap_fragment>\nroughnessFactor = mix(roughnessFactor, 0.18, vGloss);",
+      )
       .replace(
         "#include <lights_physical_fragment>",
-        "#include <lights_physical_fragment>\nmaterial.clearcoat = mix(material.clearcoat, 1.0, vGloss);\nmaterial.clearcoatRoughness = mix(material.clearcoatRoughness, 0.06, vGloss);",
+        `#include <lights_physical_fragment>
+        material.clearcoat = mix(material.clearcoat, 1.0, vGloss);
+        material.clearcoatRoughness = mix(material.clearcoatRoughness, 0.06, vGloss);`,
       );
   };
   return material;
@@ -53,11 +58,8 @@ export function wireMaterial(): MeshBasicMaterial {
   return new MeshBasicMaterial({
     wireframe: true,
     transparent: true,
-    opacity: 0.16,
+    opacity: 0.2,
     color: new Color(token("view-shade")),
-    polygonOffset: true,
-    polygonOffsetFactor: -1,
-    polygonOffsetUnits: -1,
     depthWrite: false,
     toneMapped: false,
   });
@@ -65,10 +67,21 @@ export function wireMaterial(): MeshBasicMaterial {
 
 /** What stands around: a matt thing of one colour. */
 export function propMaterial(color: Color, opacity: number): MeshPhysicalMaterial {
-  return new MeshPhysicalMaterial({ color, roughness: 0.7, side: DoubleSide, transparent: opacity < 1, opacity, depthWrite: opacity >= 1 });
+  return new MeshPhysicalMaterial({
+    color,
+    roughness: 0.7,
+    side: DoubleSide,
+    transparent: opacity < 1,
+    opacity,
+    depthWrite: opacity >= 1,
+  });
 }
 
+// a little back, so that wires drawn over it win
 const marked = (): object => ({
+  polygonOffset: true,
+  polygonOffsetFactor: 1,
+  polygonOffsetUnits: 1,
   stencilWrite: true,
   stencilRef: 1,
   stencilFunc: AlwaysStencilFunc,
@@ -131,8 +144,8 @@ const ghostly = (stencilFunc: StencilFunc): object => ({
   side: DoubleSide,
   depthWrite: false,
   polygonOffset: true,
-  polygonOffsetFactor: 2,
-  polygonOffsetUnits: 8,
+  polygonOffsetFactor: 3,
+  polygonOffsetUnits: 9,
   stencilWrite: true,
   stencilRef: 1,
   stencilFunc,

@@ -1,4 +1,4 @@
-/** What is drawn of a body, as it came from the server: triangles, paint, and which vertex of the body each one stands for. */
+/** What is drawn of a body, as it came from the server: triangles, paint, and the node that each vertex stands for. */
 
 import { Kind, type BinaryFrame } from "../core/types";
 
@@ -77,7 +77,7 @@ export function wholesOf(frame: BinaryFrame, size: number, skip = 0): Uint32Arra
   return frame.data.byteLength < start + 4 * size ? new Uint32Array() : new Uint32Array(frame.data, start, size);
 }
 
-/** The present model after a frame of FACE, TINT or NODE; the same one when the frame is of another kind or another body. */
+/** The model after a frame of FACE, TINT or NODE; the same one after a frame of another kind or another body. */
 export function modelAfter(model: Model | null, frame: BinaryFrame, vertices: number): Model | null {
   if (frame.kind === Kind.Face) return new Model(wholesOf(frame, 3 * frame.count), vertices);
   if (model === null || frame.count !== model.count) return model;

@@ -14,7 +14,13 @@ const LATE = 150; // ms after which a line shows that the body lags behind the h
 const VERY_LATE = 1000; // … and a ring turns
 const SNAP = 8; // px that a step of snapping takes at least
 
-const HINTS: [string, string][] = [["Drag", "move"], ["X Y Z", "lock axis"], ["⇧ Z", "lock plane"], ["0–9", "type a value"], CANCEL];
+const HINTS: [string, string][] = [
+  ["Drag", "move"],
+  ["X Y Z", "lock axis"],
+  ["⇧ Z", "lock plane"],
+  ["0–9", "type a value"],
+  CANCEL,
+];
 
 /** Where a drag takes hold. */
 export interface Hold {
@@ -117,9 +123,9 @@ export class Move implements Gesture {
   key(event: KeyboardEvent): "held" | "done" | null {
     if (!this.begun) return null;
     const name = event.key.toLowerCase();
-    if (name === "escape") return this.cancel(), "done";
-    if (name === "enter") return this.release(), "done";
-    if (name === "x" || name === "y" || name === "z") return this.turn(name, event.shiftKey), "held";
+    if (name === "escape") return (this.cancel(), "done");
+    if (name === "enter") return (this.release(), "done");
+    if (name === "x" || name === "y" || name === "z") return (this.turn(name, event.shiftKey), "held");
     if (event.ctrlKey || event.metaKey || !this.typing.key(event.key)) return null;
     this.send();
     return "held";
@@ -147,7 +153,8 @@ export class Move implements Gesture {
     if (this.over) return;
     this.end();
     this.sight.settle(null);
-    if (this.begun) void this.sight.app.ask("drag.cancel", { gesture: this.number }, { quiet: true }).catch(() => undefined);
+    if (this.begun)
+      void this.sight.app.ask("drag.cancel", { gesture: this.number }, { quiet: true }).catch(() => undefined);
     this.sight.announce("drag cancelled");
   }
 
@@ -167,7 +174,8 @@ export class Move implements Gesture {
     marks.discs = marks.discs.filter((disc) => !disc.active);
     marks.discs.push({ at: this.place, size: 19, active: true });
     const behind = distance(add(this.from, this.way), this.served);
-    if (this.lag > LATE && behind > 0) marks.tether = { from: this.place, to: add(this.place, back(this.from, this.way, this.served)) };
+    if (this.lag > LATE && behind > 0)
+      marks.tether = { from: this.place, to: add(this.place, back(this.from, this.way, this.served)) };
     this.tell();
   }
 

@@ -22,7 +22,7 @@ export class Pace {
   insist = false;
   private slowSince: number | null = null;
 
-  /** By the name of what draws: a processor that stands in for a card starts with the plainest. insist: never less than all. */
+  /** By the name of what draws: a processor in place of a card starts with the plainest. insist: on everything. */
   begin(name: string, insist: boolean): void {
     this.insist = insist;
     if (!insist && SOFTWARE.test(name)) this.level = LEVELS.length - 1;

@@ -101,7 +101,12 @@ function atRim(lens: Lens, x: number, y: number, drawn: Drawn): Picked | null {
 }
 
 /** Drawn vertices inside a rectangle of the view [px], those that face the camera unless `back`. */
-export function pickRectangle(lens: Lens, box: [number, number, number, number], drawn: Drawn, back: boolean): number[] {
+export function pickRectangle(
+  lens: Lens,
+  box: [number, number, number, number],
+  drawn: Drawn,
+  back: boolean,
+): number[] {
   const [left, top, right, bottom] = box;
   const found: number[] = [];
   visible(lens, drawn, back, (vertex, px, py) => {

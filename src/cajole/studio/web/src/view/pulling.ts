@@ -13,13 +13,28 @@ import { length, scale, sub, vertexOf } from "./vec";
 /** What a force at a point is for. */
 export type Use = "pull" | "push" | "impulse";
 
-interface Words { tone: Tone; tag: (force: string) => string; done: string; hints: [string, string][] }
+interface Words {
+  tone: Tone;
+  tag: (force: string) => string;
+  done: string;
+  hints: [string, string][];
+}
 
 const yours = (force: string): string => `your push · ${force}`;
 const WORDS: Record<Use, Words> = {
-  pull: { tone: "asked", tag: (force) => force, done: "pulled by", hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL] },
+  pull: {
+    tone: "asked",
+    tag: (force) => force,
+    done: "pulled by",
+    hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL],
+  },
   push: { tone: "world", tag: yours, done: "pushed by", hints: [["Drag", "push"], ["Release", "let go"], CANCEL] },
-  impulse: { tone: "world", tag: yours, done: "pushed for a moment by", hints: [["Release", "push for a moment"], CANCEL] },
+  impulse: {
+    tone: "world",
+    tag: yours,
+    done: "pushed for a moment by",
+    hints: [["Release", "push for a moment"], CANCEL],
+  },
 };
 
 export class Pull implements Gesture {
@@ -77,7 +92,8 @@ export class Pull implements Gesture {
 
   private send(): void {
     const { use } = this.touched;
-    if (use !== "impulse") this.sight.app.stream(`${use}.move`, { gesture: this.number, seq: ++this.seq, force: this.force });
+    if (use !== "impulse")
+      this.sight.app.stream(`${use}.move`, { gesture: this.number, seq: ++this.seq, force: this.force });
     this.sight.ink();
   }
 
@@ -108,7 +124,9 @@ export class Pull implements Gesture {
     this.end();
     const { use } = this.touched;
     if (!this.begun || use === "impulse") return;
-    void this.sight.app.ask(use === "pull" ? "pull.cancel" : "push.end", { gesture: this.number }, { quiet: true }).catch(() => undefined);
+    void this.sight.app
+      .ask(use === "pull" ? "pull.cancel" : "push.end", { gesture: this.number }, { quiet: true })
+      .catch(() => undefined);
   }
 
   private end(): void {
@@ -124,7 +142,11 @@ export class Pull implements Gesture {
     marks.hover = null;
     if (use === "pull" && !this.touched.add) marks.arrows = marks.arrows.filter((arrow) => arrow.passing !== true);
     marks.arrows.push({
-      at, way: sub(this.hand, at), tone: WORDS[use].tone, pixels: 4.5, disc: true,
+      at,
+      way: sub(this.hand, at),
+      tone: WORDS[use].tone,
+      pixels: 4.5,
+      disc: true,
       label: WORDS[use].tag(newtons(length(this.force))),
     });
   }

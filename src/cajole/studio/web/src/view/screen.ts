@@ -25,7 +25,7 @@ export class Screen {
   readonly pace = new Pace();
   readonly renderer: WebGLRenderer;
   drawn = 0; // pictures so far
-  milliseconds = 0; // that the last picture took
+  private times: number[] = []; // when the last pictures were drawn [ms]
   private room: Texture | null = null;
   private waiting = false; // for an animation frame
   private fence: WebGLSync | null = null;
@@ -40,7 +40,13 @@ export class Screen {
   ) {
     this.pace.begin(drawnBy(), recall<string | null>("quality", null) === "full");
     // views that did not change are kept, hence preserved
-    const options = { canvas, alpha: true, antialias: this.pace.quality.rich, stencil: true, preserveDrawingBuffer: true };
+    const options = {
+      canvas,
+      alpha: true,
+      antialias: this.pace.quality.rich,
+      stencil: true,
+      preserveDrawingBuffer: true,
+    };
     this.renderer = new WebGLRenderer(options);
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
@@ -56,6 +62,12 @@ export class Screen {
   /** Whether nothing is being drawn, and nothing is waiting to be. */
   get idle(): boolean {
     return !this.waiting && this.fence === null && !this.panes().some((pane) => pane.dirty);
+  }
+
+  /** Pictures in the last second. */
+  get fps(): number {
+    const now = performance.now();
+    return this.times.filter((time) => now - time < 1000).length;
   }
 
   /** A softly lit room that surfaces mirror. */
@@ -99,6 +111,7 @@ export class Screen {
     this.began = performance.now();
     for (const pane of this.panes()) if (pane.dirty) this.paint(pane);
     this.drawn++;
+    this.times = [...this.times.filter((time) => this.began - time < 1000), this.began];
     this.hooks.drew();
     this.fence = this.gl.fenceSync(this.gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
     this.gl.flush();
@@ -128,9 +141,9 @@ export class Screen {
     if (status === gl.TIMEOUT_EXPIRED) return void setTimeout(() => this.look(), POLL);
     gl.deleteSync(this.fence);
     this.fence = null;
-    this.milliseconds = performance.now() - this.began;
+    const took = performance.now() - this.began;
     // the first picture compiles shaders: it says nothing about the machine
-    if (this.drawn > 1 && this.pace.took(this.milliseconds, performance.now())) this.simplify();
+    if (this.drawn > 1 && this.pace.took(took, performance.now())) this.simplify();
     this.request();
   }
 
@@ -141,7 +154,12 @@ export class Screen {
 
   /** Puts the present quality in force. */
   afford(): void {
-    for (const pane of this.panes()) pane.stage?.afford(this.pace.quality);
+    const { quality } = this.pace;
+    for (const { stage } of this.panes()) {
+      if (stage === null) continue;
+      if (quality.rich) stage.scene.environment ??= this.environment();
+      stage.afford(quality);
+    }
     this.size(this.canvas.clientWidth, this.canvas.clientHeight);
   }
 
@@ -151,9 +169,8 @@ export class Screen {
   }
 
   private again(): void {
-    const room = this.environment();
-    for (const pane of this.panes()) if (pane.stage) pane.stage.scene.environment = room;
-    this.all();
+    for (const pane of this.panes()) if (pane.stage) pane.stage.scene.environment = null;
+    this.afford();
   }
 
   dispose(): void {

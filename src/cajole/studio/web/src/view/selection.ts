@@ -3,7 +3,11 @@
 import type { App, Vec3 } from "../core/types";
 import { centroid } from "./vec";
 
-export interface Chosen { node: number; name: string; place: Vec3 }
+export interface Chosen {
+  node: number;
+  name: string;
+  place: Vec3;
+}
 
 export class Selection {
   private expected: number[] | null = null;

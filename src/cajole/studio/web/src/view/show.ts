@@ -1,17 +1,26 @@
 /** Which vertices each view shows: what the server says now, or a frame of the motion that has been fetched. */
 
+import type { Texture } from "three";
 import { positions as read } from "../core/binary";
 import { frames, type Stream } from "../core/frames";
+import { present } from "../core/playing";
 import { type App, type BinaryFrame, Kind, type State } from "../core/types";
 import { modelAfter, type Model } from "./model";
 import { PropStore } from "./props";
 import type { Pane } from "./screen";
+import { type Quality, Stage } from "./stage";
 
-interface Now { positions: Float32Array; frame: number }
+interface Now {
+  positions: Float32Array;
+  frame: number;
+  ghost: Float32Array | null;
+}
 
-/** What the ghost of a mode is. */
-function ghostOf(state: State): Stream {
-  return state.steer?.ghost === "uncontrolled" ? "other" : "given";
+/** The ghost that came with a body: as many vertices of another at the same moment; null when none did. */
+function ghostIn({ extra, count, data, offset }: BinaryFrame): Float32Array | null {
+  return extra === 1 && data.byteLength >= offset + 24 * count
+    ? new Float32Array(data, offset + 12 * count, 3 * count)
+    : null;
 }
 
 export class Show {
@@ -19,6 +28,8 @@ export class Show {
   readonly props = new PropStore();
   applied = 0; // seq of the newest frame that was applied
   shownFrame = 0; // of the first view
+  /** Whether a frame that should be seen has not come. */
+  lacking = false;
   private now: Now | null = null;
   private mode: string | null = null;
 
@@ -27,10 +38,32 @@ export class Show {
     private readonly panes: readonly Pane[],
   ) {}
 
-  /** Another body, or none. */
+  /** Stages for the present body. room: what rich surfaces mirror. */
+  build(room: Texture | null, quality: Quality): void {
+    const { project, state, ui } = this.app;
+    this.strip();
+    if (project === null || this.model === null) return;
+    for (const pane of this.panes) {
+      pane.stage = new Stage(project, this.model, room);
+      pane.stage.mesh(ui.wireframe);
+      pane.stage.afford(quality);
+    }
+    if (state) this.colour(state);
+  }
+
+  private strip(): void {
+    for (const pane of this.panes) {
+      pane.stage?.dispose();
+      pane.stage = null;
+    }
+  }
+
+  /** Nothing is open. */
   forget(): void {
+    this.strip();
     this.model = null;
     this.now = null;
+    this.mode = null;
     this.props.clear();
   }
 
@@ -46,7 +79,7 @@ export class Show {
   private apply(message: BinaryFrame): void {
     const positions = read(message);
     if (positions === null) return;
-    this.now = { positions, frame: message.frame };
+    this.now = { positions, frame: message.frame, ghost: ghostIn(message) };
     this.applied = message.seq;
   }
 
@@ -57,11 +90,18 @@ export class Show {
     const [first, second] = this.panes;
     const changed = this.mode !== state.mode;
     this.mode = state.mode;
+    this.lacking = false;
     if (changed && first.stage && this.app.project) this.colour(state);
     this.fill(first, this.firstOf(state), this.shownFrame);
-    this.ghost(first, state, changed);
-    if (ui.views === 2) this.fill(second, this.resultAt(Math.floor(ui.playhead)) ?? second.stage?.figure.positions ?? null, Math.floor(ui.playhead));
-    if (ui.views === 2 && second.stage?.figure.shown === false && this.now) this.fill(second, this.now.positions, Math.floor(ui.playhead));
+    this.ghost(first, changed);
+    if (ui.views === 2)
+      this.fill(
+        second,
+        this.resultAt(Math.floor(ui.playhead)) ?? second.stage?.figure.positions ?? null,
+        Math.floor(ui.playhead),
+      );
+    if (ui.views === 2 && second.stage?.figure.shown === false && this.now)
+      this.fill(second, this.now.positions, Math.floor(ui.playhead));
   }
 
   /** Edit shows clay at its left, so that the ghost is read against one colour; everything else its own paint. */
@@ -75,7 +115,7 @@ export class Show {
   private firstOf(state: State): Float32Array | null {
     const { ui } = this.app;
     const alone = ui.views === 1 && ui.playing && state.mode !== "steer";
-    const frame = alone ? Math.floor(ui.playhead) : state.frame;
+    const frame = alone ? Math.floor(ui.playhead) : present(this.app);
     const wanted = alone || (state.mode === "edit" && this.now !== null && this.now.frame !== frame);
     const cached = wanted ? this.resultAt(frame) : null;
     this.shownFrame = cached ? frame : (this.now?.frame ?? state.frame);
@@ -83,7 +123,13 @@ export class Show {
   }
 
   private resultAt(frame: number): Float32Array | null {
-    return frames.get("result", frame);
+    return this.fetch("result", frame);
+  }
+
+  private fetch(stream: Stream, frame: number): Float32Array | null {
+    const found = frames.get(stream, frame);
+    this.lacking ||= found === null;
+    return found;
   }
 
   private fill(pane: Pane, positions: Float32Array | null, frame: number): void {
@@ -94,11 +140,11 @@ export class Show {
   }
 
   /** The ghost keeps its last shape until the next has come, so that it does not flicker while one scrubs. */
-  private ghost(pane: Pane, state: State, changed: boolean): void {
+  private ghost(pane: Pane, changed: boolean): void {
     if (pane.stage === null) return;
     const { ghost } = pane.stage;
     const before = ghost.group.visible ? ghost.positions : null;
-    const found = this.app.ui.ghost ? frames.get(ghostOf(state), this.shownFrame) : null;
+    const found = this.app.ui.ghost ? (this.now?.ghost ?? this.fetch("given", this.shownFrame)) : null;
     const kept = this.app.ui.ghost && !changed ? before : null;
     pane.stage.haunt(found ?? kept);
     if ((found ?? kept) !== before) pane.dirty = true;

@@ -10,10 +10,26 @@ export class Tag {
   private readonly value = h("b");
   private readonly unit = h("span", { class: "view-tag-unit" });
   private readonly ring = h("span", { class: "spinner", hidden: true });
-  readonly element = h("div", { class: "view-tag", hidden: true, "aria-hidden": "true" }, this.axis, this.value, this.unit, this.ring);
+  readonly element = h(
+    "div",
+    { class: "view-tag", hidden: true, "aria-hidden": "true" },
+    this.axis,
+    this.value,
+    this.unit,
+    this.ring,
+  );
 
   /** At a pixel of the viewport; room: left and right end of the view; wide: px that the handle takes to the right. */
-  show(x: number, y: number, room: [number, number], wide: number, axis: string, value: string, unit: string, good: boolean): void {
+  show(
+    x: number,
+    y: number,
+    room: [number, number],
+    wide: number,
+    axis: string,
+    value: string,
+    unit: string,
+    good: boolean,
+  ): void {
     this.element.hidden = false;
     write(this.axis, `Δ${axis}`);
     write(this.value, value.replace("-", MINUS));

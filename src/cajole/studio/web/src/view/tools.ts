@@ -7,14 +7,28 @@ import type { App, ModeName, Part, Ui } from "../core/types";
 
 type Entry = { command: string; icon: IconName; on?(app: App): boolean } | null; // null: a rule between groups
 
-const tool = (name: Ui["tool"], icon: IconName): Entry => ({ command: `tool.${name}`, icon, on: (app) => app.ui.tool === name });
+const tool = (name: Ui["tool"], icon: IconName): Entry => ({
+  command: `tool.${name}`,
+  icon,
+  on: (app) => app.ui.tool === name,
+});
 
 const COLUMNS: Record<ModeName, Entry[]> = {
-  edit: [tool("select", "select"), tool("move", "move"), tool("marquee", "marquee"), null, tool("pin", "pin"), tool("measure", "measure")],
+  edit: [
+    tool("select", "select"),
+    tool("move", "move"),
+    tool("marquee", "marquee"),
+    null,
+    tool("pin", "pin"),
+    tool("measure", "measure"),
+  ],
   keyframe: [
-    tool("select", "select"), tool("pull", "pull"), tool("pin", "pin"),
+    tool("select", "select"),
+    tool("pull", "pull"),
+    tool("pin", "pin"),
     { command: "gravity", icon: "gravity", on: (app) => app.state?.keyframe?.gravity ?? false },
-    null, { command: "key.capture", icon: "camera" },
+    null,
+    { command: "key.capture", icon: "camera" },
   ],
   steer: [tool("select", "select"), tool("push", "push"), null, tool("impulse", "impulse")],
   enrich: [tool("select", "select")],
@@ -23,10 +37,19 @@ const COLUMNS: Record<ModeName, Entry[]> = {
 
 function press(app: App, entry: NonNullable<Entry>): HTMLButtonElement {
   const title = command(entry.command)?.title ?? entry.command;
-  return h("button", {
-    type: "button", class: "view-button", "aria-label": title, "data-tip": title, "data-key": keyOf(entry.command),
-    "data-command": entry.command, onclick: () => app.run(entry.command),
-  }, icon(entry.icon));
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "view-button",
+      "aria-label": title,
+      "data-tip": title,
+      "data-key": keyOf(entry.command),
+      "data-command": entry.command,
+      onclick: () => app.run(entry.command),
+    },
+    icon(entry.icon),
+  );
 }
 
 /** Buttons of some entries, with the pressed ones kept up to date by `refresh`. */
@@ -40,7 +63,12 @@ function bar(app: App, entries: Entry[], element: HTMLElement): () => void {
 }
 
 export function toolColumn(app: App): Part {
-  const element = h("div", { class: "view-tools", role: "toolbar", "aria-orientation": "vertical", "aria-label": "Tools" });
+  const element = h("div", {
+    class: "view-tools",
+    role: "toolbar",
+    "aria-orientation": "vertical",
+    "aria-label": "Tools",
+  });
   let mode: ModeName | null = null;
   let refresh = (): void => undefined;
   const update = (): void => {
@@ -62,16 +90,38 @@ export function toolColumn(app: App): Part {
 export function viewOptions(app: App, linked: () => boolean, toggle: () => void): Part {
   const element = h("div", { class: "view-options", role: "toolbar", "aria-label": "View" });
   const count = (views: 1 | 2, face: IconName, title: string): HTMLButtonElement =>
-    h("button", { type: "button", class: "view-button", "aria-label": title, "data-tip": title, "data-key": keyOf("view.views"), onclick: () => app.set({ views }) }, icon(face));
+    h(
+      "button",
+      {
+        type: "button",
+        class: "view-button",
+        "aria-label": title,
+        "data-tip": title,
+        "data-key": keyOf("view.views"),
+        onclick: () => app.set({ views }),
+      },
+      icon(face),
+    );
   const [one, two] = [count(1, "one", "One view"), count(2, "two", "Two views")];
   const rest = h("div", { class: "view-group" });
-  const refresh = bar(app, [
-    { command: "view.ghost", icon: "ghost", on: () => app.ui.ghost },
-    { command: "view.trails", icon: "trail", on: () => app.ui.trails },
-    { command: "view.wireframe", icon: "wire", on: () => app.ui.wireframe },
-    { command: "view.all", icon: "frame" },
-  ], rest);
-  const link = h("button", { type: "button", class: "view-button", onclick: () => { toggle(); update(); } });
+  const refresh = bar(
+    app,
+    [
+      { command: "view.ghost", icon: "ghost", on: () => app.ui.ghost },
+      { command: "view.trails", icon: "trail", on: () => app.ui.trails },
+      { command: "view.wireframe", icon: "wire", on: () => app.ui.wireframe },
+      { command: "view.all", icon: "frame" },
+    ],
+    rest,
+  );
+  const link = h("button", {
+    type: "button",
+    class: "view-button",
+    onclick: () => {
+      toggle();
+      update();
+    },
+  });
   element.append(one, two, h("hr"), rest, link);
   const update = (): void => {
     const title = linked() ? "Both views share one camera" : "Each view has its own camera";
@@ -79,7 +129,8 @@ export function viewOptions(app: App, linked: () => boolean, toggle: () => void)
     two.setAttribute("aria-pressed", String(app.ui.views === 2));
     link.hidden = app.ui.views === 1;
     link.replaceChildren(icon(linked() ? "link" : "unlink"));
-    for (const [name, value] of Object.entries({ "aria-label": title, "data-tip": title })) link.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ "aria-label": title, "data-tip": title }))
+      link.setAttribute(name, value);
     refresh();
   };
   const end = app.onUi.on(update);

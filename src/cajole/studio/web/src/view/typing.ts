@@ -42,7 +42,7 @@ export class Typing {
   key(name: string): boolean {
     if (/^[0-9]$/.test(name)) return this.put(this.text + name);
     if (name === "." || name === ",") return this.text.includes(".") || this.put(this.text + ".");
-    if (name === "-" || name === "−") return this.put(this.text.startsWith("-") ? this.text.slice(1) : "-" + this.text);
+    if (name === "-" || name === "−") return this.put(negated(this.text));
     if (!this.begun) return false;
     if (name === "Backspace") return this.put(this.text.slice(0, -1));
     if (name !== "Tab") return false;
@@ -61,5 +61,7 @@ export class Typing {
     return true;
   }
 }
+
+const negated = (text: string): string => (text.startsWith("-") ? text.slice(1) : `-${text}`);
 
 const isAmount = (text: string): boolean => /[0-9]/.test(text) && Number.isFinite(Number(text));

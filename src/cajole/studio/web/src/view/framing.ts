@@ -1,0 +1,80 @@
+/** What the cameras show at first, and when something is to fill the view. */
+
+import type { App, Vec3 } from "../core/types";
+import { corners, type Lens, rayAt } from "./camera";
+import { onPlane } from "./drag";
+import { type Eyes, FIRST } from "./eyes";
+import type { Figure } from "./figure";
+import type { Pixel } from "./handle";
+import { pickTriangle } from "./pick";
+import type { Pane } from "./screen";
+import { distance, vertexOf } from "./vec";
+
+const WHOLE = 1.5; // a motion that takes up to this many body sizes is framed as a whole at first
+const SOME = 4000; // vertices are enough to frame a body by
+
+export class Framing {
+  private done: string | null = null; // the project whose body was framed
+
+  constructor(
+    private readonly app: App,
+    private readonly panes: readonly Pane[],
+    private readonly eyes: Eyes,
+  ) {}
+
+  private get figure(): Figure | null {
+    const figure = this.panes[0].stage?.figure;
+    return figure?.shown ? figure : null;
+  }
+
+  private get radius(): number {
+    return (this.app.project?.size ?? 1) / 2;
+  }
+
+  forget(): void {
+    this.done = null;
+  }
+
+  /** Frames a body that has just come, as its scene says and otherwise as it fits. */
+  first(): void {
+    const { project } = this.app;
+    if (project === null || this.done === project.id || this.figure === null || this.panes[0].height < 1) return;
+    const { azimuth, elevation, target, distance: far } = project.camera;
+    const [low, high] = project.bounds;
+    this.done = project.id;
+    this.eyes.put(0, { ...FIRST, azimuth: azimuth ?? FIRST.azimuth, elevation: elevation ?? FIRST.elevation });
+    const whole = distance(low, high) <= WHOLE * project.size;
+    this.eyes.frame(whole ? corners(project.bounds) : this.points(), this.radius / 10, "once");
+    const { eye } = this.panes[0];
+    this.eyes.put(0, { ...eye, target: target ?? eye.target, distance: far ?? eye.distance });
+  }
+
+  /** The whole body. */
+  all(): void {
+    this.eyes.frame(this.points(), this.radius / 10, "slowly");
+  }
+
+  /** Selected places and some room around them; the whole body where there are none. */
+  selected(places: readonly Vec3[]): void {
+    if (places.length === 0) this.all();
+    else this.eyes.frame(places, this.radius / 3, "slowly");
+  }
+
+  /** Toward what is under the pointer: the body, else the plane of the target. */
+  zoom(pane: number, lens: Lens, at: Pixel, factor: number): void {
+    const ray = rayAt(lens, ...at);
+    const figure = this.panes[pane].stage?.figure;
+    const hit = figure?.shown ? pickTriangle(ray, figure.positions, figure.faces)?.point : undefined;
+    const forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    this.eyes.zoom(pane, factor, hit ?? onPlane(ray, lens.eye.target, forward) ?? lens.eye.target, this.radius);
+  }
+
+  private points(): Vec3[] {
+    const { figure } = this;
+    if (figure === null) return [];
+    const step = Math.max(1, Math.floor(figure.model.count / SOME));
+    return Array.from({ length: Math.floor(figure.model.count / step) }, (_, i) =>
+      vertexOf(figure.positions, i * step),
+    );
+  }
+}
