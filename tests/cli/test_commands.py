@@ -22,6 +22,7 @@ def test_commands_are_all_there_identity():
         "keyframe",
         "edit",
         "steer",
+        "studio",
         "simulate",
         "pose",
         "modes",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from cajole.cli.output import Json, answer
 
 
 def studio(
@@ -21,6 +24,7 @@ def studio(
     folder: Annotated[
         Path | None, typer.Option(help="Where projects are kept, in place of the user's own folder.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Open the studio: drag, pose and push bodies in the browser.
 
@@ -32,4 +36,9 @@ def studio(
     """
     from cajole.studio.serving import serve
 
-    serve(subject, mode=mode, host=host, port=port, browser=browser, folder=folder)
+    def announce(address: str) -> None:
+        answer({"address": address}, "", as_json=True)
+        sys.stdout.flush()
+
+    told = announce if as_json else None
+    serve(subject, mode=mode, host=host, port=port, browser=browser, folder=folder, announce=told)

@@ -67,10 +67,14 @@ class Catalogue:
 
     def __init__(self, shelf: Shelf):
         self._shelf = shelf
+        # whether pictures that are missing are drawn once someone asks for the list
+        self.draws = False
         self._drawing: subprocess.Popen[bytes] | None = None
 
     def told(self) -> dict[str, Any]:
         """`Catalogue` of the page."""
+        if self.draws:
+            self.draw()
         return {
             "scenes": [self._scene(card) for card in CARDS],
             "recent": [recent(record, self._shelf.was_cut_off(record.id)) for record in self._shelf.recent()],

@@ -176,7 +176,7 @@ class Hub:
     # --- inner workings
 
     def _resumed(self, record: Record) -> Project:
-        return self._started(Start(record, self._opener(record)))
+        return self._started(Start(record, self._opener(record), kept=True))
 
     def _opener(self, record: Record) -> Callable[[Progress], Content]:
         source, place = record.source, self.shelf.place(record.id)

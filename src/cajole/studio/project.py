@@ -62,6 +62,7 @@ class Project:
         self._mode: Mode | None = None
         self._rev, self._frame = 1, start.record.frame
         self._is_told = self._is_shown = self._is_saved = True
+        self._is_kept = start.kept
         self._failed: BaseException | None = None
         self._known: dict[str, Any] | None = None
         self._clerk = Clerk(self._done, self._save, self.jobs)
@@ -121,8 +122,10 @@ class Project:
     def changed(self, label: str | None = None, *, motion: bool = True) -> None:
         """Something was done: the tabs are told, and it is kept."""
         self._rev += 1 if motion else 0
-        self._is_told = self._is_saved = False
-        self._known = None
+        self._is_told, self._known = False, None
+        # looking is not doing: what was only opened is not kept
+        self._is_kept = self._is_kept or label is not None
+        self._is_saved = not self._is_kept
 
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet."""
@@ -237,7 +240,7 @@ class Project:
     def _rename(self, message: Mapping[str, Any], mode: Mode) -> None:
         self._keeper.rename(take.text(message, "name"))
         self._introduce()
-        self.changed(None, motion=False)
+        self.changed("rename", motion=False)
 
     def _switch(self, message: Mapping[str, Any], mode: Mode) -> None:
         wanted = take.one_of(message, "mode", MODES)
@@ -251,7 +254,7 @@ class Project:
         else:
             self._enter(wanted, self._keeper.content(wanted), self._keeper.record.modes.get(wanted))
         mode.close()
-        self.changed(None)
+        self.changed("go on" if "hand" in message else None)
 
     def _export(self, message: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
         what, suffix = asked(message)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,24 +36,27 @@ def serve(
     port: int | None = None,
     browser: bool = True,
     folder: str | os.PathLike[str] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> None:
     """Serve the studio until it is interrupted; prints the address to open, and opens it.
 
     subject: a scene or a file to begin with; mode: for it, the first that it can be used for when None; port: a free
-    one when None or 0; folder: where projects are kept.
+    one when None or 0; folder: where projects are kept; announce: called with the address in place of printing it.
     Raises InputError for a subject that cannot be opened or an address that is taken, MissingExtra.
     """
     _require_packages()
     listening = bound(host, port or 0)
     guard = Guard(host=host, port=listening.getsockname()[1])
     hub = Hub(Shelf(folder))
+    hub.catalogue.draws = True
     try:
         if subject is not None:
             _open(hub, subject, mode)
         _warn_of_others(host)
         address = f"http://{_shown(host)}:{guard.port}/#{guard.token}"
         server = server_of(hub, guard)
-        threading.Thread(target=_announce, args=(server, address, browser, hub), daemon=True).start()
+        ready = announce or _printed
+        threading.Thread(target=_announce, args=(server, address, ready, browser), daemon=True).start()
         server.run(sockets=[listening])
     finally:
         listening.close()
@@ -117,15 +121,18 @@ def server_of(hub: Hub, guard: Guard, static: Path = STATIC) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def _announce(server: Any, address: str, browser: bool, hub: Hub) -> None:
-    """Print the address once it is answered, open it, and have the pictures of the start page drawn."""
+def _printed(address: str) -> None:
+    print(address, flush=True)
+
+
+def _announce(server: Any, address: str, ready: Callable[[str], None], browser: bool) -> None:
+    """Tell the address once it is answered, and open it."""
 
     while not server.started:
         if server.should_exit:
             return
         time.sleep(0.02)
-    print(address, flush=True)
-    hub.catalogue.draw()
+    ready(address)
     if browser and not webbrowser.open(address):
         print("open this address in a browser", file=sys.stderr)
 

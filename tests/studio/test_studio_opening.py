@@ -1,0 +1,247 @@
+"""What can be opened, for which verb, and what the page is told of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from studio_cases import FRAMES, PATIENCE, small_motion, sway_file
+
+from cajole.animation import Animation
+from cajole.body import BodyAround, BodySolid, body_around
+from cajole.direct import steer
+from cajole.errors import FileError, InputError
+from cajole.mesh import MeshTri, box_tets, grid_triangles, write_mesh
+from cajole.scenes import scene_names
+from cajole.scenes.editing import edit_scene_names
+from cajole.studio.catalogue import CARDS, Catalogue, is_ready
+from cajole.studio.content import Content
+from cajole.studio.guard import Guard
+from cajole.studio.hub import Hub
+from cajole.studio.opening import chances, embodied, file_kind, of_animation, open_file, open_scene, scene_choices
+from cajole.studio.serving import _open, bound
+from cajole.studio.shelf import Shelf
+from cajole.studio.steered import STEERED
+from cajole.studio.telling import meshes, project_message, suggestion
+from cajole.studio.verbs import first_possible, make_mode
+
+
+def waving_cloth() -> Animation:
+    mesh = grid_triangles(4, 4)
+    positions = np.repeat(mesh.vertices[None], FRAMES, axis=0)
+    positions[:, :, 2] += np.sin(np.arange(FRAMES) / 3.0)[:, None] * mesh.vertices[:, 0]
+    return Animation(mesh, positions, name="cloth")
+
+
+def possible(content: Content) -> list[str]:
+    return [mode for mode, chance in chances(content).items() if chance.possible]
+
+
+def test_a_motion_of_tets_can_be_edited_keyed_and_steered_identity():
+    content = of_animation(small_motion())
+    assert possible(content) == ["edit", "keyframe", "steer"]
+    assert content.body is None
+    assert embodied(content, "edit") is content
+    body = embodied(content, "steer").body
+    assert isinstance(body, BodySolid)
+    # what never moves holds it
+    np.testing.assert_array_equal(body.fixed, np.flatnonzero(content.mesh.vertices[:, 0] == 0.0))
+
+
+def test_a_motion_of_triangles_can_only_be_edited_and_says_why_bad_input():
+    content = of_animation(waving_cloth())
+    assert possible(content) == ["edit"]
+    assert "no inside" in chances(content)["keyframe"].why
+    assert "no inside" in chances(content)["steer"].why
+    around = Content("box", content.mesh, body_around(content.mesh, resolution=6), content.animation)
+    assert isinstance(around.body, BodyAround)
+    assert possible(around) == ["edit"]
+
+
+def test_a_mesh_can_only_be_keyed_and_says_why_bad_input(tmp_path):
+    write_mesh(box_tets(3, 2, 2).surface, tmp_path / "box.obj")
+    content = open_file(tmp_path / "box.obj")
+    assert possible(content) == ["keyframe"]
+    assert "Nothing moves yet" in chances(content)["edit"].why
+    assert "hand it over" in chances(content)["steer"].why
+    assert first_possible(content, "edit") == "keyframe"
+    # drawn as it came, carried by the tets inside
+    np.testing.assert_allclose(content.draw(content.mesh.vertices), content.surface.vertices, atol=1e-9)
+
+
+def test_what_no_verb_can_take_is_looked_at_identity():
+    short = of_animation(waving_cloth().trimmed(0, 3))
+    assert possible(short) == []
+    assert "3 frames" in chances(short)["edit"].why
+    mode = make_mode(first_possible(short), None, short)
+    np.testing.assert_allclose(mode.now(2), short.animation.frame(2))
+    assert mode.frames == 3
+    json.dumps(mode.state())
+    with pytest.raises(InputError, match=r"frames 0\.\.2"):
+        mode.now(3)
+
+
+def test_files_are_told_apart_by_their_names_identity(tmp_path):
+    for name in ("walk_0001.obj", "walk_0002.obj", "part7.obj"):
+        write_mesh(box_tets(1, 1, 1).surface, tmp_path / name)
+    assert file_kind(tmp_path / "walk_0001.obj") == "animation"
+    assert file_kind(tmp_path / "part7.obj") == "mesh"
+    assert file_kind(tmp_path / "x.VEG") == "mesh"
+    assert file_kind(tmp_path / "x.usdc") == "animation"
+    for name in ("x.exe", "x", "x.cajole"):
+        with pytest.raises(FileError, match="known are"):
+            file_kind(tmp_path / name)
+
+
+def test_a_scene_to_edit_comes_with_its_plan_agreement():
+    content = open_scene("twist", "edit")
+    assert possible(content)[0] == "edit"
+    assert len(content.edit.moves) == 48
+    first = content.edit.moves[0]
+    assert suggestion(content) == {"node": int(first.vertices[0]), "frame": first.frame}
+    told = project_message("0123456789", "Twist", content)
+    json.dumps(told, allow_nan=False)
+    assert told["painted"] is True
+    assert told["ground"] == -0.5
+    kinds = [data[4] for data in meshes(content)]
+    assert kinds == [1, 2, 3]
+
+
+def test_a_scene_to_key_comes_with_its_body_agreement():
+    content = open_scene("beam", "keyframe")
+    assert possible(content) == ["keyframe"]
+    told = project_message("0123456789", "Beam", content)
+    assert told["weight"] == pytest.approx(9.81 * content.body.total_mass)
+    assert told["suggestion"] is None
+    for members in told["parts"].values():
+        assert 0 < len(members) <= 12
+
+
+@pytest.mark.parametrize(("name", "mode"), [("twist", "keyframe"), ("beam", "edit"), ("nowhere", "steer")])
+def test_scenes_of_other_verbs_bad_input(name, mode):
+    with pytest.raises(InputError, match="must be one of"):
+        open_scene(name, mode)
+
+
+def test_every_card_can_be_opened_and_every_scene_to_edit_or_steer_has_one_agreement():
+    choices = scene_choices()
+    for card in CARDS:
+        assert card.name in choices[card.mode], card
+    named = {mode: {card.name for card in CARDS if card.mode == mode} for mode in choices}
+    assert named["edit"] == set(edit_scene_names())
+    assert named["steer"] == set(STEERED)
+    assert named["keyframe"] <= set(scene_names())
+    assert len({card.key for card in CARDS}) == len(CARDS)
+
+
+def test_a_scene_is_ready_once_it_was_opened_identity(tmp_path, own_cache):
+    catalogue = Catalogue(Shelf(tmp_path))
+    ready = {(scene["name"], scene["modes"][0]): scene["ready"] for scene in catalogue.told()["scenes"]}
+    assert ready["stairs", "edit"] is False
+    assert ready["twist", "edit"] is True
+    catalogue.was_opened("stairs", "edit")
+    assert is_ready("edit-stairs")
+    assert not is_ready("edit-bird")
+
+
+def test_what_moves_most_is_where_a_first_drag_matters_identity():
+    motion = small_motion()
+    found = suggestion(of_animation(motion))
+    assert motion.mesh.vertices[found["node"], 0] == pytest.approx(2.0)
+    assert found["frame"] == FRAMES // 2
+
+
+# --- what must happen in a scene to steer
+
+
+@pytest.mark.parametrize("controlled", [True, False])
+def test_the_judge_of_the_strike_says_what_the_scene_says_agreement(controlled):
+    from cajole.scenes.steering import strike
+    from cajole.studio.steered import StrikeJudge
+
+    made = strike()
+    judge = StrikeJudge(made)
+    for seed in range(3):
+        judge.reset()
+        run = made.controller().run(force=made.random_push(seed), controlled=controlled)
+        said = [judge(frame, positions) for frame, positions in enumerate(run.animation)]
+        assert said[0] is None
+        assert said[-1] is made.outcome(run)
+
+
+def test_the_strike_opens_with_its_balls_agreement():
+    content = open_scene("strike", "steer")
+    assert possible(content) == ["keyframe", "steer"]
+    assert [prop.name for prop in content.props] == ["ball 1", "ball 2"]
+    reference = content.steer.reference(None)
+    assert steer(reference, **content.steer.dials).run().report is not None
+    kinds = [data[4] for data in meshes(content)]
+    assert kinds == [1, 2, 3, 4, 4]
+
+
+# --- starting
+
+
+def test_a_subject_is_a_scene_or_a_file_bad_input(tmp_path):
+    hub = Hub(Shelf(tmp_path / "studio"))
+    for subject, mode, said in (
+        ("nowhere", None, "neither a scene"),
+        ("twist", "steer", "no scene for steer; choose edit"),
+        (str(tmp_path / "nothere.npz"), None, "not there"),
+        (str(tmp_path / "x.exe"), None, "nothing that can be opened"),
+    ):
+        with pytest.raises(InputError, match=said):
+            _open(hub, subject, mode)
+    _open(hub, str(sway_file(tmp_path)), None)
+    assert hub.project(hub.current).name == "sway"
+    hub.close()
+
+
+def test_an_address_that_is_taken_says_so_bad_input():
+    taken = bound("127.0.0.1", 0)
+    taken.listen()
+    try:
+        with pytest.raises(InputError, match="--port"):
+            bound("127.0.0.1", taken.getsockname()[1])
+    finally:
+        taken.close()
+    with pytest.raises(InputError, match="between 0 and 65535"):
+        bound("127.0.0.1", 70_000)
+    with pytest.raises(InputError, match="cannot listen"):
+        bound("no.such.host.invalid", 0)
+
+
+def test_the_command_tells_its_address_as_one_document_identity(tmp_path):
+    command = [sys.executable, "-m", "cajole", "studio", "--no-browser", "--json", "--folder", str(tmp_path / "studio")]
+    environment = {**os.environ, "CAJOLE_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as found:
+        lines = [found.stdout.readline() for _ in range(3)]
+        os.kill(found.pid, signal.SIGINT)
+        assert found.wait(PATIENCE) in (0, 130)
+    address = json.loads("".join(lines))["address"]
+    assert address.startswith("http://127.0.0.1:")
+    assert len(address.split("#")[1]) == len(Guard().token)
+
+
+def test_a_surface_that_nobody_can_fill_says_why_bad_input(tmp_path):
+    flat = MeshTri(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]]))
+    write_mesh(flat, tmp_path / "flat.obj")
+    content = open_file(tmp_path / "flat.obj")
+    assert possible(content) == ["keyframe"]
+
+
+def test_pictures_are_drawn_three_by_two_and_kept_identity(own_cache):
+    pil = pytest.importorskip("PIL.Image")
+    from cajole.studio.catalogue import picture_folder
+    from cajole.studio.picturing import draw
+
+    assert draw("edit-twist")
+    with pil.open(picture_folder() / "edit-twist.webp") as found:
+        assert (found.format, 2 * found.width) == ("WEBP", 3 * found.height)
+    # a scene that takes minutes to make is not made for its picture
+    assert not draw("edit-curtain")
