@@ -283,8 +283,10 @@ def test_stop_keeps_and_cancel_drops_identity(mode: KeyframeMode, desk: FakeDesk
     assert "best so far" in desk.of("notice")[-1]["text"]
     desk.stopped = False
     desk.go_on = False
+    told = len(desk.labels)
     with pytest.raises(Cancelled):
         do(mode, "optimise")
+    assert len(desk.labels) >= told + 2  # that it began, and that it is over
     assert mode.take is stopped
     assert mode.optimising is None
     assert mode.frame("result", 3) is not None

@@ -59,11 +59,12 @@ def optimise(mode: KeyframeMode, message: Message) -> Mapping[str, Any]:
     before, shown = mode.moment(), mode.shown
     progress = mode.desk.working("Optimising", stoppable=True)
     mode.optimising = mode.desk.job
+    mode.desk.changed(motion=False)
     try:
         made = _made(mode, progress)
     except BaseException:
         mode.shown = shown
-        mode.desk.touched()
+        mode.desk.changed()
         raise
     finally:
         mode.optimising = None
