@@ -53,7 +53,6 @@ export class Hand {
 
   private down(event: PointerEvent): void {
     if (this.gesture !== null) return;
-    this.surface.focus({ preventScroll: true });
     const { pane, at } = this.locate(event);
     this.gesture = this.begin(event, pane, at);
     if (this.gesture === null) return;
