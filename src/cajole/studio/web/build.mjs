@@ -3,7 +3,16 @@
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
 import {
-  chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,7 +81,13 @@ async function bundle(outdir) {
 /** Builds again whenever a source changes. */
 async function watch(out) {
   const again = { name: "again", setup: (b) => b.onEnd(({ errors }) => errors.length || finish(out)) };
-  const options = { ...common(), entryPoints: { studio: "src/main.ts" }, outdir: out, sourcemap: "inline", plugins: [again] };
+  const options = {
+    ...common(),
+    entryPoints: { studio: "src/main.ts" },
+    outdir: out,
+    sourcemap: "inline",
+    plugins: [again],
+  };
   mkdirSync(out, { recursive: true });
   await (await esbuild.context(options)).watch();
 }
@@ -89,7 +104,9 @@ async function test(part) {
   const entryPoints = files.map((name) => join("test", name));
   const loader = { ".css": "empty" };
   await esbuild.build({ ...common(), entryPoints, outdir: out, platform: "node", packages: "external", loader });
-  const made = readdirSync(out).filter((name) => name.endsWith(".test.js")).map((name) => join(out, name));
+  const made = readdirSync(out)
+    .filter((name) => name.endsWith(".test.js"))
+    .map((name) => join(out, name));
   const { status } = spawnSync(process.execPath, ["--test", "--test-reporter=dot", ...made], { stdio: "inherit" });
   rmSync(out, { recursive: true, force: true });
   return status ?? 1;
@@ -100,7 +117,8 @@ const at = words.indexOf("--out");
 const out = at >= 0 ? resolve(words[at + 1]) : join(HERE, "..", "static");
 if (words[0] === "test") process.exitCode = await test(words[1] ?? "");
 else if (words[0] === "watch") await watch(out);
-else await build(out).catch((failure) => {
-  if (!failure.errors) console.error(failure.message); // esbuild has told its own
-  process.exitCode = 1;
-});
+else
+  await build(out).catch((failure) => {
+    if (!failure.errors) console.error(failure.message); // esbuild has told its own
+    process.exitCode = 1;
+  });

@@ -7,6 +7,7 @@ import { bind } from "./core/binding";
 import { hang } from "./core/hook";
 import { playing } from "./core/playing";
 import { h } from "./core/dom";
+import { unsent } from "./core/unsent";
 import { help } from "./ui/help";
 import { noWebGL, restarted, undrawable } from "./ui/notice";
 import { palette } from "./ui/palette";
@@ -37,6 +38,7 @@ function main(): void {
   palette(app);
   tooltips();
   playing(app);
+  unsent(app);
   bind(app);
   app.onUi.on((change) => change.connection === "refused" && restarted());
   void app.wire.connect();

@@ -10,8 +10,15 @@ import { type App, type BinaryFrame, Kind, MAGIC, type State } from "../src/core
 import { lines } from "../src/ui/help";
 import { score, search } from "../src/ui/palette";
 
-const press = (key: string, more: object = {}): Parameters<typeof pressed>[0] =>
-  ({ key, code: "", ctrlKey: false, metaKey: false, shiftKey: false, altKey: false, ...more });
+const press = (key: string, more: object = {}): Parameters<typeof pressed>[0] => ({
+  key,
+  code: "",
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  altKey: false,
+  ...more,
+});
 
 test("a signal tells all, in order, and stops when asked", () => {
   const told: string[] = [];
@@ -39,10 +46,17 @@ test("names of commands are unique, and no key means two things in one mode", ()
   assert.equal(new Set(COMMANDS.map((each) => each.name)).size, COMMANDS.length);
   for (const mode of ["edit", "keyframe", "steer"] as const) {
     const keys = COMMANDS.filter((each) => !each.modes || each.modes.includes(mode)).flatMap((each) => each.keys ?? []);
-    assert.deepEqual(keys.filter((key, at) => keys.indexOf(key) !== at), [], mode);
+    assert.deepEqual(
+      keys.filter((key, at) => keys.indexOf(key) !== at),
+      [],
+      mode,
+    );
   }
   const browsers = ["Tab", "Ctrl+1", "Ctrl+t", "Ctrl+w", "Ctrl+n", "Ctrl+l", "Alt+ArrowLeft", "F1", "F5"];
-  assert.deepEqual(COMMANDS.flatMap((each) => each.keys ?? []).filter((key) => browsers.includes(key)), []);
+  assert.deepEqual(
+    COMMANDS.flatMap((each) => each.keys ?? []).filter((key) => browsers.includes(key)),
+    [],
+  );
 });
 
 test("the sheet lists every command with a key, once, in its mode", () => {
@@ -53,8 +67,14 @@ test("the sheet lists every command with a key, once, in its mode", () => {
     const line = all.find((one) => one.group === each.group && one.title === (each.row ?? each.title));
     assert.ok(line?.keys.includes(shown(each.keys![0]!)), each.name);
   }
-  assert.equal(lines("steer", "").some((line) => line.title === "Capture key"), false);
-  assert.deepEqual(lines("all", "wireframe").map((line) => line.keys), [["H", "T", "W"]]);
+  assert.equal(
+    lines("steer", "").some((line) => line.title === "Capture key"),
+    false,
+  );
+  assert.deepEqual(
+    lines("all", "wireframe").map((line) => line.keys),
+    [["H", "T", "W"]],
+  );
   assert.ok(GESTURES.every((each) => all.some((line) => line.title === each.title)));
 });
 
@@ -63,7 +83,10 @@ test("the palette finds by parts of words, heads of words first", () => {
   assert.ok(score("Frame all", "fr")! < score("One frame on", "fr")!);
   assert.ok(score("Frame all", "ram")! > score("Frame all", "all")!);
   assert.equal(search("undo", () => true)[0]!.name, "undo");
-  assert.equal(search("", (each) => each.start === true).every((each) => each.start), true);
+  assert.equal(
+    search("", (each) => each.start === true).every((each) => each.start),
+    true,
+  );
 });
 
 test("the playhead goes by the clock, around the loop, and stops at the end without one", () => {
@@ -101,13 +124,20 @@ test("binary messages are read in place, and what is not one of ours is left", (
 });
 
 /** As much of an app as frames need; what was asked is in `asked`. */
-function fake(rev: number, frames = 100): { app: App; asked: { stream: string; list: number[] }[]; say(frame: BinaryFrame): void; state: State } {
+function fake(
+  rev: number,
+  frames = 100,
+): { app: App; asked: { stream: string; list: number[] }[]; say(frame: BinaryFrame): void; state: State } {
   const asked: { stream: string; list: number[] }[] = [];
   const state = { rev, mode: "edit", frames } as unknown as State;
   const app = {
-    project: { vertices: 2 }, state,
+    project: { vertices: 2 },
+    state,
     ui: { connection: "connected", playhead: 10, loop: true, loopRange: [0, frames - 1] },
-    onFrame: signal<BinaryFrame>(), onProject: signal(), onState: signal(), onUi: signal(),
+    onFrame: signal<BinaryFrame>(),
+    onProject: signal(),
+    onState: signal(),
+    onUi: signal(),
     ask: (_: string, values: { stream: string; list: number[] }) => (asked.push(values), Promise.resolve({})),
   } as unknown as App;
   return { app, asked, say: (frame) => app.onFrame.emit(frame), state };
@@ -158,7 +188,10 @@ test("frames leave by age once their bytes exceed the room, and all at once with
   for (const frame of [0, 1, 2]) say(parse(packed(Kind.Given, frame, 1, [0, 0, 0, 0, 0, 0]))!);
   frames.get("given", 0);
   say(parse(packed(Kind.Given, 3, 1, [0, 0, 0, 0, 0, 0]))!);
-  assert.deepEqual([0, 1, 2, 3].map((frame) => frames.fresh("given", frame)), [true, false, true, true]);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((frame) => frames.fresh("given", frame)),
+    [true, false, true, true],
+  );
   app.onProject.emit(null);
   assert.equal(frames.get("given", 0), null);
 });

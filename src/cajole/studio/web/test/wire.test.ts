@@ -65,7 +65,10 @@ test("each question gets its own answer, each error its words", async () => {
   socket.hear({ is: "error", id: second!.id, code: "input", text: "vertex 3 is fixed", remedy: "choose another" });
   socket.hear({ is: "done", id: first!.id, catalogue: 1 });
   assert.equal((await one)["catalogue"], 1);
-  await assert.rejects(two, (failure: WireError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another");
+  await assert.rejects(
+    two,
+    (failure: WireError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another",
+  );
 });
 
 test("of a stream only the newest is said, once a picture, and before the next question", async () => {
@@ -77,7 +80,10 @@ test("of a stream only the newest is said, once a picture, and before the next q
   assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", seq: 2 }]);
   wire.stream("drag.move", { seq: 3 });
   void wire.ask("drag.commit", { gesture: 1 });
-  assert.deepEqual(socket.said.slice(2).map((each) => each["do"]), ["drag.move", "drag.commit"]);
+  assert.deepEqual(
+    socket.said.slice(2).map((each) => each["do"]),
+    ["drag.move", "drag.commit"],
+  );
   paint();
   assert.equal(socket.said.length, 4);
 });

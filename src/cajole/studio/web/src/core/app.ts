@@ -8,12 +8,25 @@ import { signal } from "./signal";
 import { onTheme, preferred, still, wear } from "./theme";
 import { recall } from "./store";
 import type {
-  App, BinaryFrame, Failure, FileMade, Iterate, Job, Moved, Notice, Project, Pulse, State, Ui,
+  App,
+  BinaryFrame,
+  Failure,
+  FileMade,
+  Iterate,
+  Job,
+  Moved,
+  Notice,
+  Project,
+  Pulse,
+  State,
+  Ui,
 } from "./types";
 import { type Message, type Status, Wire, WireError } from "./wire";
 
 /** A toast: what the server may say, or with actions that the page does itself. */
-export interface Toast extends Omit<Notice, "is"> { actions?: { text: string; do(): void }[] }
+export interface Toast extends Omit<Notice, "is"> {
+  actions?: { text: string; do(): void }[];
+}
 
 export class Studio implements App {
   project: Project | null = null;
@@ -32,6 +45,7 @@ export class Studio implements App {
   readonly onHint = signal<[string, string][] | null>();
   readonly onStatus = signal<Status>();
   readonly onFile = signal<FileMade>();
+  readonly onAsk = signal<{ what: string; values: object; answer: Promise<Message> }>();
   private fresh = false; // a project was opened and its first state has not come
 
   constructor(readonly wire = new Wire()) {
@@ -64,6 +78,7 @@ export class Studio implements App {
   ask(what: string, values: object = {}, options: { quiet?: boolean } = {}): Promise<Message> {
     const answer = this.wire.ask(what, values);
     answer.catch((failure: WireError) => options.quiet || this.toast(complaint(failure)));
+    this.onAsk.emit({ what, values, answer });
     return answer;
   }
 
@@ -99,18 +114,30 @@ export class Studio implements App {
   private hear(message: Message): void {
     const word = message as { is: string };
     switch (word.is) {
-      case "welcome": return this.welcomed(message["project"] as string | null);
-      case "project": return this.opened(message as unknown as Project);
-      case "state": return this.stated(message as unknown as State);
-      case "moved": return this.onMoved.emit(message as unknown as Moved);
-      case "pulse": return this.onPulse.emit(message as unknown as Pulse);
-      case "job": return this.onJob.emit(message as unknown as Job);
-      case "iterate": return this.onIterate.emit(message as unknown as Iterate);
-      case "notice": return this.toast(message as unknown as Notice);
-      case "file": return this.onFile.emit(message as unknown as FileMade);
-      case "seat": return this.change({ pilot: message["pilot"] === true });
-      case "error": return this.toast(complaint(message as unknown as Failure));
-      default: return;
+      case "welcome":
+        return this.welcomed(message["project"] as string | null);
+      case "project":
+        return this.opened(message as unknown as Project);
+      case "state":
+        return this.stated(message as unknown as State);
+      case "moved":
+        return this.onMoved.emit(message as unknown as Moved);
+      case "pulse":
+        return this.onPulse.emit(message as unknown as Pulse);
+      case "job":
+        return this.onJob.emit(message as unknown as Job);
+      case "iterate":
+        return this.onIterate.emit(message as unknown as Iterate);
+      case "notice":
+        return this.toast(message as unknown as Notice);
+      case "file":
+        return this.onFile.emit(message as unknown as FileMade);
+      case "seat":
+        return this.change({ pilot: message["pilot"] === true });
+      case "error":
+        return this.toast(complaint(message as unknown as Failure));
+      default:
+        return;
     }
   }
 
@@ -136,7 +163,8 @@ export class Studio implements App {
     const before = this.state;
     this.state = state;
     if (before?.mode !== state.mode) this.change({ ...beginningOf(state.mode), playing: false });
-    if (before?.frames !== state.frames || before.mode !== state.mode) this.change({ loopRange: [0, Math.max(0, state.frames - 1)] });
+    if (before?.frames !== state.frames || before.mode !== state.mode)
+      this.change({ loopRange: [0, Math.max(0, state.frames - 1)] });
     if (this.ui.playhead > state.frames - 1) this.change({ playhead: 0 });
     if (state.steer) this.change({ playing: state.steer.running });
     this.onState.emit(state);
@@ -161,6 +189,7 @@ function complaint(failure: WireError | Failure): Toast {
 }
 
 function same(one: unknown, other: unknown): boolean {
-  if (Array.isArray(one) && Array.isArray(other)) return one.length === other.length && one.every((value, at) => value === other[at]);
+  if (Array.isArray(one) && Array.isArray(other))
+    return one.length === other.length && one.every((value, at) => value === other[at]);
   return one === other;
 }

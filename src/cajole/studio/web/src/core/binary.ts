@@ -8,13 +8,24 @@ export function parse(data: ArrayBuffer): BinaryFrame | null {
   const head = new Uint32Array(data, 0, 8);
   if (head[0] !== MAGIC) return null;
   const [, kind, seq, frame, count, flags, rev, extra] = head as unknown as number[];
-  return { kind: kind!, seq: seq!, frame: frame!, count: count!, flags: flags!, rev: rev!, extra: extra!, data, offset: HEADER };
+  return {
+    kind: kind!,
+    seq: seq!,
+    frame: frame!,
+    count: count!,
+    flags: flags!,
+    rev: rev!,
+    extra: extra!,
+    data,
+    offset: HEADER,
+  };
 }
 
 /** The ghost (count, 3) that a NOW frame brings along, flat, without a copy; null when it brings none. */
 export function ghost(message: BinaryFrame): Float32Array | null {
   const from = message.offset + 12 * message.count;
-  if (message.kind !== Kind.Now || message.extra !== 1 || message.data.byteLength < from + 12 * message.count) return null;
+  if (message.kind !== Kind.Now || message.extra !== 1 || message.data.byteLength < from + 12 * message.count)
+    return null;
   return new Float32Array(message.data, from, 3 * message.count);
 }
 

@@ -9,11 +9,25 @@ type Each = Pick<Ui, "views" | "plots">;
 const KEPT: readonly (keyof Kept)[] = ["ghost", "trails", "wireframe", "snap", "unit", "panel", "loop"];
 const EACH: readonly (keyof Each)[] = ["views", "plots"];
 
-const TOOLS: Record<ModeName, Ui["tool"]> = { edit: "move", keyframe: "pull", steer: "push", enrich: "select", reroute: "select" };
+const TOOLS: Record<ModeName, Ui["tool"]> = {
+  edit: "move",
+  keyframe: "pull",
+  steer: "push",
+  enrich: "select",
+  reroute: "select",
+};
 
 /** What the page begins with. */
 export function beginning(): Ui {
-  const first: Kept = { ghost: true, trails: true, wireframe: false, snap: "frame", unit: "frames", panel: true, loop: true };
+  const first: Kept = {
+    ghost: true,
+    trails: true,
+    wireframe: false,
+    snap: "frame",
+    unit: "frames",
+    panel: true,
+    loop: true,
+  };
   return {
     ...first,
     ...recall<Partial<Kept>>("choices", {}),

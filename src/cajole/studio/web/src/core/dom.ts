@@ -4,10 +4,15 @@ export type Child = Node | string | number | null | undefined | false | Child[];
 export type Props = Record<string, unknown>;
 
 /**
- * An element. props: `class`, `style` (an object), `data` (an object), `on…` (listeners, by the event's name in lower case),
- * properties such as `value` or `checked`, and attributes; null, undefined and false leave an attribute out, true sets it empty.
+ * An element. props: `class`, `style` (an object), `data` (an object), `on…` (listeners, by the event's name in lower
+ * case), properties such as `value` or `checked`, and attributes: null, undefined and false leave one out, true sets it
+ * empty.
  */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props?: Props | null, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props?: Props | null,
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   if (props) apply(element, props);
   append(element, children);
@@ -17,7 +22,11 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props?: Props |
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element of a drawing. */
-export function s<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Record<string, string | number> = {}, ...children: Child[]): SVGElementTagNameMap[K] {
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | number> = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   append(element, children);
@@ -30,7 +39,16 @@ export function fill(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
-const PROPERTIES = new Set(["value", "checked", "disabled", "hidden", "tabIndex", "textContent", "className", "selected"]);
+const PROPERTIES = new Set([
+  "value",
+  "checked",
+  "disabled",
+  "hidden",
+  "tabIndex",
+  "textContent",
+  "className",
+  "selected",
+]);
 
 function apply(element: HTMLElement, props: Props): void {
   for (const [name, value] of Object.entries(props)) {
@@ -58,7 +76,8 @@ function style(element: HTMLElement, values: Record<string, string>): void {
 
 /** An attribute that is absent when its value is null, undefined or false. */
 export function attribute(element: Element, name: string, value: unknown): void {
-  if (value === null || value === undefined || (value === false && !name.startsWith("aria-"))) element.removeAttribute(name);
+  if (value === null || value === undefined || (value === false && !name.startsWith("aria-")))
+    element.removeAttribute(name);
   else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : String(value));
 }
 

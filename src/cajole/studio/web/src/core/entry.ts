@@ -4,7 +4,7 @@ const PLACE = "cajole.token";
 
 export type Entry = "in" | "refused" | "unreachable";
 
-/** The token of the address or, after a reload, the one this tab came with. Taken out of the address, so that it is not copied. */
+/** The token of the address, which loses it so that it is not copied; after a reload the one this tab came with. */
 function token(): string | null {
   const given = location.hash.slice(1);
   if (given) {

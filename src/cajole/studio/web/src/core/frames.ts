@@ -5,7 +5,11 @@ import { signal } from "./signal";
 import { type App, type BinaryFrame, Kind, type State } from "./types";
 
 export type Stream = "result" | "given" | "other";
-const STREAMS = new Map<number, Stream>([[Kind.Result, "result"], [Kind.Given, "given"], [Kind.Other, "other"]]);
+const STREAMS = new Map<number, Stream>([
+  [Kind.Result, "result"],
+  [Kind.Given, "given"],
+  [Kind.Other, "other"],
+]);
 
 const ROOM = 256 * 1024 * 1024; // bytes of frames that are kept
 const AHEAD = 0.7; // share of it that looking ahead may fill, so that it never throws out what it fetched
@@ -155,7 +159,9 @@ export class Frames {
     const each = 12 * Math.max(1, project!.vertices);
     const many = Math.min(length, Math.floor((AHEAD * this.room) / each / Math.max(1, this.looked.size)));
     const start = Math.max(0, Math.floor(ui.playhead) - first);
-    return Array.from({ length: many }, (_, step) => first + ((start + step) % length)).filter((frame) => frame < state!.frames);
+    return Array.from({ length: many }, (_, step) => first + ((start + step) % length)).filter(
+      (frame) => frame < state!.frames,
+    );
   }
 }
 

@@ -3,11 +3,18 @@
 import { signal } from "./signal";
 import type { App } from "./types";
 
-/** Told of every frame that is gone to, before the server has answered: what has been fetched of it can be shown at once. */
+/** Told of every frame that is gone to, before the server has answered: what was fetched of it can be shown at once. */
 export const onGo = signal<number>();
 
 /** Where the playhead is `elapsed` seconds later; null when it has reached the end and does not loop. */
-export function advance(at: number, elapsed: number, fps: number, range: [number, number], loop: boolean, frames: number): number | null {
+export function advance(
+  at: number,
+  elapsed: number,
+  fps: number,
+  range: [number, number],
+  loop: boolean,
+  frames: number,
+): number | null {
   const next = at + elapsed * fps;
   if (!loop) return next >= frames - 1 ? null : next;
   const [first, last] = range;

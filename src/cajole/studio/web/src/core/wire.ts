@@ -15,7 +15,11 @@ export type Status = { at: "connecting" | "connected" | "refused" } | { at: "los
 
 /** What went wrong with a question: the server's words, or ours when it could not be put. */
 export class WireError extends Error {
-  constructor(readonly code: string, text: string, readonly remedy: string = "") {
+  constructor(
+    readonly code: string,
+    text: string,
+    readonly remedy: string = "",
+  ) {
     super(text);
   }
 }
@@ -165,5 +169,9 @@ function gone(): WireError {
 }
 
 function late(what: string): WireError {
-  return new WireError("late", `The studio has not answered “${what}” for ${PATIENCE} seconds.`, "Wait for the work in hand, or cancel it.");
+  return new WireError(
+    "late",
+    `The studio has not answered “${what}” for ${PATIENCE} seconds.`,
+    "Wait for the work in hand, or cancel it.",
+  );
 }

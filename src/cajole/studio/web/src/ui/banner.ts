@@ -20,8 +20,13 @@ export function banner(app: Studio): Part {
     element.hidden = Date.now() - lostAt < PATIENCE;
   };
   const say = (title: string, text: HTMLElement | string, action: string, does: () => void): void =>
-    fill(element, icon("warn"), h("b", null, title), typeof text === "string" ? h("span", { class: "banner-text" }, text) : text,
-      h("button", { type: "button", class: "p-button", onclick: does }, action));
+    fill(
+      element,
+      icon("warn"),
+      h("b", null, title),
+      typeof text === "string" ? h("span", { class: "banner-text" }, text) : text,
+      h("button", { type: "button", class: "p-button", onclick: does }, action),
+    );
   const show = (): void => {
     const { connection, pilot } = app.ui;
     const lost = connection === "lost" || (connection === "connecting" && lostAt > 0);

@@ -16,19 +16,58 @@ interface Step {
 
 const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
   edit: [
-    { title: "Drag the blue arrow", text: "The point goes where you put it. The frames before and after follow.", done: (now, then) => now.edit!.drags.length > then.edit!.drags.length },
-    { title: "Scrub the time line", text: "Yellow came in, clay is yours.", done: (now, then) => now.frame !== then.frame },
-    { title: "Widen the reach", text: "Reach in time, at the right: the wider, the gentler. The violet lane is the force that it takes.", done: (now, then) => now.edit!.h !== then.edit!.h, last: true },
+    {
+      title: "Drag the blue arrow",
+      text: "The point goes where you put it. The frames before and after follow.",
+      done: (now, then) => now.edit!.drags.length > then.edit!.drags.length,
+    },
+    {
+      title: "Scrub the time line",
+      text: "Yellow came in, clay is yours.",
+      done: (now, then) => now.frame !== then.frame,
+    },
+    {
+      title: "Widen the reach",
+      text: "Reach in time, at the right: the wider, the gentler. The violet lane is the force that it takes.",
+      done: (now, then) => now.edit!.h !== then.edit!.h,
+      last: true,
+    },
   ],
   keyframe: [
-    { title: "Press on the body and pull", text: "It bends as it would under your hand.", done: (now) => now.keyframe!.loads.some((load) => load.kind === "pull") },
-    { title: "Capture this pose", text: "Press K: the pose becomes a key at the blue frame.", done: (now, then) => now.keyframe!.keys.length > then.keyframe!.keys.length },
-    { title: "Optimise", text: "Press Enter: the body moves through its keys with the least force.", done: (now) => now.keyframe!.optimising !== null || now.keyframe!.result !== null, last: true },
+    {
+      title: "Press on the body and pull",
+      text: "It bends as it would under your hand.",
+      done: (now) => now.keyframe!.loads.some((load) => load.kind === "pull"),
+    },
+    {
+      title: "Capture this pose",
+      text: "Press K: the pose becomes a key at the blue frame.",
+      done: (now, then) => now.keyframe!.keys.length > then.keyframe!.keys.length,
+    },
+    {
+      title: "Optimise",
+      text: "Press Enter: the body moves through its keys with the least force.",
+      done: (now) => now.keyframe!.optimising !== null || now.keyframe!.result !== null,
+      last: true,
+    },
   ],
   steer: [
-    { title: "Push the body", text: "Press on it and drag. The controller brings it back.", done: (now, then) => now.steer!.pushes.length > then.steer!.pushes.length },
-    { title: "Switch control off and push again", text: "Press C, then push: nothing brings it back.", done: (now, then) => !now.steer!.control && now.steer!.pushes.length > then.steer!.pushes.length },
-    { title: "Compare the two curves", text: "Clay is how far it strays, violet the force it takes. C switches control on again.", done: (now) => now.steer!.control, last: true },
+    {
+      title: "Push the body",
+      text: "Press on it and drag. The controller brings it back.",
+      done: (now, then) => now.steer!.pushes.length > then.steer!.pushes.length,
+    },
+    {
+      title: "Switch control off and push again",
+      text: "Press C, then push: nothing brings it back.",
+      done: (now, then) => !now.steer!.control && now.steer!.pushes.length > then.steer!.pushes.length,
+    },
+    {
+      title: "Compare the two curves",
+      text: "Clay is how far it strays, violet the force it takes. C switches control on again.",
+      done: (now) => now.steer!.control,
+      last: true,
+    },
   ],
 };
 
@@ -53,12 +92,30 @@ export function coach(app: Studio): Part {
     const step = steps[at]!;
     then = state;
     element.hidden = false;
-    const main = step.last ? h("button", { type: "button", class: "p-button p-primary", onclick: end }, "Done") : showMe(app, at);
-    fill(element,
-      h("div", { class: "coach-head" }, h("span", { class: "coach-dots", "aria-hidden": "true" }, steps.map((_, dot) => h("i", { class: dot === at ? "on" : "" }))),
-        h("span", null, `${at + 1} of ${steps.length}`)),
-      h("h2", null, step.title), h("p", null, step.text),
-      h("div", { class: "coach-foot" }, main, step.last ? null : h("button", { type: "button", class: "p-button p-ghost", onclick: end }, "Skip tour")));
+    const main = step.last
+      ? h("button", { type: "button", class: "p-button p-primary", onclick: end }, "Done")
+      : showMe(app, at);
+    fill(
+      element,
+      h(
+        "div",
+        { class: "coach-head" },
+        h(
+          "span",
+          { class: "coach-dots", "aria-hidden": "true" },
+          steps.map((_, dot) => h("i", { class: dot === at ? "on" : "" })),
+        ),
+        h("span", null, `${at + 1} of ${steps.length}`),
+      ),
+      h("h2", null, step.title),
+      h("p", null, step.text),
+      h(
+        "div",
+        { class: "coach-foot" },
+        main,
+        step.last ? null : h("button", { type: "button", class: "p-button p-ghost", onclick: end }, "Skip tour"),
+      ),
+    );
   };
   const begin = (state: State): void => {
     mode = state.mode;
@@ -85,7 +142,7 @@ export function coach(app: Studio): Part {
   };
   app.onState.on(hear);
   app.onUi.on((change) => change.pilot && app.state && hear(app.state));
-  app.onProject.on((project) => project === null && (mode = null, element.hidden = true));
+  app.onProject.on((project) => project === null && ((mode = null), (element.hidden = true)));
   provide("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
   return { element };
 }
@@ -93,9 +150,17 @@ export function coach(app: Studio): Part {
 /** A button that truly does the first step of Edit and takes it back; none where nothing can be shown. */
 function showMe(app: Studio, at: number): HTMLElement | null {
   if (at > 0 || !performable(app)) return null;
-  const button = h("button", { type: "button", class: "p-button p-primary show-me", onclick: () => {
-    button.disabled = true;
-    void perform(app).finally(() => (button.disabled = false));
-  } }, "Show me");
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "p-button p-primary show-me",
+      onclick: () => {
+        button.disabled = true;
+        void perform(app).finally(() => (button.disabled = false));
+      },
+    },
+    "Show me",
+  );
   return button;
 }

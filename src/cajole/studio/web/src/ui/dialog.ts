@@ -14,7 +14,10 @@ export function openSheet(name: string, kind: string, onClose: () => void, ...ch
     element.remove();
     onClose();
   });
-  element.addEventListener("pointerdown", (event) => event.target === element && outside(element, event) && element.close());
+  element.addEventListener(
+    "pointerdown",
+    (event) => event.target === element && outside(element, event) && element.close(),
+  );
   document.body.append(element);
   element.showModal();
   return { element, close: () => element.close() };
@@ -29,18 +32,30 @@ function outside(element: HTMLElement, { clientX: x, clientY: y }: PointerEvent)
 export function askText(name: string, value: string, action: string): Promise<string | null> {
   return new Promise((resolve) => {
     let answer: string | null = null;
-    const field = h("input", { class: "sheet-field", type: "text", value, maxlength: 80, "aria-label": name, spellcheck: "false" });
+    const field = h("input", {
+      class: "sheet-field",
+      type: "text",
+      value,
+      maxlength: 80,
+      "aria-label": name,
+      spellcheck: "false",
+    });
     const keep = (event: Event): void => {
       event.preventDefault();
       answer = field.value.trim() || null;
       sheet.close();
     };
     const form = h(
-      "form", { class: "ask", onsubmit: keep },
-      h("h2", { class: "sheet-title" }, name), field,
-      h("div", { class: "ask-foot" },
+      "form",
+      { class: "ask", onsubmit: keep },
+      h("h2", { class: "sheet-title" }, name),
+      field,
+      h(
+        "div",
+        { class: "ask-foot" },
         h("button", { type: "button", class: "p-button p-ghost", onclick: () => sheet.close() }, "Cancel"),
-        h("button", { type: "submit", class: "p-button p-primary" }, action)),
+        h("button", { type: "submit", class: "p-button p-primary" }, action),
+      ),
     );
     const sheet = openSheet(name, "small", () => resolve(answer), form);
     field.select();

@@ -7,21 +7,42 @@ import type { Studio } from "../core/app";
 import type { FileMade, Project } from "../core/types";
 
 const NAMES: Record<string, string> = {
-  npz: "NumPy archive", usd: "Universal Scene Description", usda: "USD, as text", usdc: "USD, packed", usdz: "USD in a zip",
-  glb: "glTF, binary", gltf: "glTF", pc2: "Point Cache 2", mdd: "Lightwave MDD", obj: "OBJ sequence", zip: "OBJ sequence",
-  abc: "Alembic", json: "JSON", cajole: "Cajole project", mp4: "Film", gif: "Animated GIF", webp: "Animated WebP", png: "Picture", jpg: "Picture",
+  npz: "NumPy archive",
+  usd: "Universal Scene Description",
+  usda: "USD, as text",
+  usdc: "USD, packed",
+  usdz: "USD in a zip",
+  glb: "glTF, binary",
+  gltf: "glTF",
+  pc2: "Point Cache 2",
+  mdd: "Lightwave MDD",
+  obj: "OBJ sequence",
+  zip: "OBJ sequence",
+  abc: "Alembic",
+  json: "JSON",
+  cajole: "Cajole project",
+  mp4: "Film",
+  gif: "Animated GIF",
+  webp: "Animated WebP",
+  png: "Picture",
+  jpg: "Picture",
 };
 const HEADS = { result: "Motion", edit: "Edit, to apply again", project: "Project" } as const;
 type What = keyof typeof HEADS;
 
 /** What can be exported, under its headings. */
 export function entries(app: Studio, formats: Project["formats"]): MenuEntry[] {
-  return (Object.keys(HEADS) as What[]).filter((what) => formats[what].length > 0).flatMap((what) => [
-    HEADS[what],
-    ...formats[what].map((format) => ({
-      text: NAMES[format] ?? format.toUpperCase(), detail: `.${format}`, icon: "download" as const, do: () => send(app, format, what),
-    })),
-  ]);
+  return (Object.keys(HEADS) as What[])
+    .filter((what) => formats[what].length > 0)
+    .flatMap((what) => [
+      HEADS[what],
+      ...formats[what].map((format) => ({
+        text: NAMES[format] ?? format.toUpperCase(),
+        detail: `.${format}`,
+        icon: "download" as const,
+        do: () => send(app, format, what),
+      })),
+    ]);
 }
 
 function send(app: Studio, format: string, what: What): void {
@@ -37,7 +58,12 @@ export function exporting(app: Studio, button: HTMLElement): void {
   });
   app.onFile.on((file) => {
     fetchFile(file);
-    app.toast({ tone: "ok", title: `${file.name} is ready`, text: `${bytes(file.bytes)}, in the browser's downloads.`, actions: [{ text: "Fetch it again", do: () => fetchFile(file) }] });
+    app.toast({
+      tone: "ok",
+      title: `${file.name} is ready`,
+      text: `${bytes(file.bytes)}, in the browser's downloads.`,
+      actions: [{ text: "Fetch it again", do: () => fetchFile(file) }],
+    });
   });
 }
 

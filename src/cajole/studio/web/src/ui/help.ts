@@ -9,16 +9,25 @@ import { openSheet } from "./dialog";
 import type { Studio } from "../core/app";
 import type { ModeName } from "../core/types";
 
-export interface Line { title: string; group: Group; keys: string[] }
+export interface Line {
+  title: string;
+  group: Group;
+  keys: string[];
+}
 type Filter = ModeName | "all";
-const COLUMNS: readonly (readonly Group[])[] = [["Look", "Play"], ["Direct", "Markers"], ["Modes", "Project"]];
+const COLUMNS: readonly (readonly Group[])[] = [
+  ["Look", "Play"],
+  ["Direct", "Markers"],
+  ["Modes", "Project"],
+];
 
 /** Lines of the sheet for a mode: commands of one row together, gestures with the rest of their group. */
 export function lines(filter: Filter, words: string): Line[] {
   const fits = (modes?: readonly ModeName[]): boolean => filter === "all" || !modes || modes.includes(filter);
   const made = new Map<string, Line>();
   for (const each of GESTURES) {
-    if (fits(each.modes)) made.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
+    if (fits(each.modes))
+      made.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
   }
   for (const each of COMMANDS) {
     if (!each.keys || each.hidden || !fits(each.modes)) continue;
@@ -43,19 +52,55 @@ export function help(app: Studio): void {
 
 function show(app: Studio, onClose: () => void): void {
   let filter: Filter = app.state?.mode ?? "all";
-  const search = h("input", { type: "search", placeholder: "Find a command", "aria-label": "Find a command", spellcheck: "false", oninput: () => draw() });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Find a command",
+    "aria-label": "Find a command",
+    spellcheck: "false",
+    oninput: () => draw(),
+  });
   const body = h("div", { class: "help-body" });
   const draw = (): void => {
     const found = lines(filter, search.value);
-    fill(body, found.length > 0 ? COLUMNS.map((groups) => column(groups, found)) : h("p", { class: "help-none" }, "No command is called that."));
+    fill(
+      body,
+      found.length > 0
+        ? COLUMNS.map((groups) => column(groups, found))
+        : h("p", { class: "help-none" }, "No command is called that."),
+    );
   };
   const modes = segment<Filter>({
-    name: "Mode", value: filter, onChange: (next) => (filter = next, draw()),
-    choices: [{ value: "edit", text: "Edit" }, { value: "keyframe", text: "Keyframe" }, { value: "steer", text: "Steer" }, { value: "all", text: "All" }],
+    name: "Mode",
+    value: filter,
+    onChange: (next) => ((filter = next), draw()),
+    choices: [
+      { value: "edit", text: "Edit" },
+      { value: "keyframe", text: "Keyframe" },
+      { value: "steer", text: "Steer" },
+      { value: "all", text: "All" },
+    ],
   });
-  const close = h("button", { type: "button", class: "p-icon p-icon-32", "aria-label": "Close", "data-tip": "Close", "data-key": "Esc", onclick: () => sheet.close() }, icon("x"));
-  const head = h("header", { class: "sheet-head" }, icon("keyboard"), h("h2", { class: "sheet-title" }, "Keyboard and mouse"), modes.element,
-    h("label", { class: "search" }, icon("search"), search), close);
+  const close = h(
+    "button",
+    {
+      type: "button",
+      class: "p-icon p-icon-32",
+      "aria-label": "Close",
+      "data-tip": "Close",
+      "data-key": "Esc",
+      onclick: () => sheet.close(),
+    },
+    icon("x"),
+  );
+  const head = h(
+    "header",
+    { class: "sheet-head" },
+    icon("keyboard"),
+    h("h2", { class: "sheet-title" }, "Keyboard and mouse"),
+    modes.element,
+    h("label", { class: "search" }, icon("search"), search),
+    close,
+  );
   draw();
   const sheet = openSheet("Keyboard and mouse", "help", onClose, head, body);
   search.focus();
@@ -72,5 +117,14 @@ function column(groups: readonly Group[], found: readonly Line[]): HTMLElement {
 function row({ title, keys }: Line): HTMLElement {
   const digits = title === "Edit … Reroute";
   const shownKeys = digits ? [keys[0]!, "–", keys.at(-1)!] : keys;
-  return h("div", { class: "help-row" }, h("dt", null, title), h("dd", null, shownKeys.map((key) => (key === "–" ? "–" : h("kbd", null, key)))));
+  return h(
+    "div",
+    { class: "help-row" },
+    h("dt", null, title),
+    h(
+      "dd",
+      null,
+      shownKeys.map((key) => (key === "–" ? "–" : h("kbd", null, key))),
+    ),
+  );
 }

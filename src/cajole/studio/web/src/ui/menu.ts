@@ -19,13 +19,21 @@ export type MenuEntry = MenuItem | string | null;
 const EDGE = 8; // px from the window's edge
 let present: { close(back?: boolean): void; at: unknown } | null = null;
 
-/** Opens a menu under an element or at a point; choosing, Escape or a press elsewhere closes it. Opening it again closes it. */
-export function openMenu(at: HTMLElement | { x: number; y: number }, entries: readonly MenuEntry[], name = "Menu"): void {
+/** Opens a menu under an element or at a point; choosing, Escape, a press elsewhere or opening it again closes it. */
+export function openMenu(
+  at: HTMLElement | { x: number; y: number },
+  entries: readonly MenuEntry[],
+  name = "Menu",
+): void {
   const again = present !== null && present.at === at;
   present?.close(false);
   if (again) return;
   const before = document.activeElement;
-  const element = h("div", { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 }, entries.map((entry) => row(entry, (item) => choose(item))));
+  const element = h(
+    "div",
+    { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 },
+    entries.map((entry) => row(entry, (item) => choose(item))),
+  );
   const close = (back = true): void => {
     element.remove();
     window.removeEventListener("pointerdown", outside, true);
@@ -63,10 +71,18 @@ function row(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
   const element = h(
     "button",
     {
-      type: "button", role, class: entry.danger ? "menu-row danger" : "menu-row", tabIndex: -1, onclick: () => choose(entry),
-      "data-tip": entry.why, "aria-disabled": entry.why ? "true" : null, "aria-checked": entry.checked,
+      type: "button",
+      role,
+      class: entry.danger ? "menu-row danger" : "menu-row",
+      tabIndex: -1,
+      onclick: () => choose(entry),
+      "data-tip": entry.why,
+      "aria-disabled": entry.why ? "true" : null,
+      "aria-checked": entry.checked,
     },
-    mark, h("span", { class: "menu-text" }, entry.text), entry.detail ? h("span", { class: "menu-detail" }, entry.detail) : null,
+    mark,
+    h("span", { class: "menu-text" }, entry.text),
+    entry.detail ? h("span", { class: "menu-detail" }, entry.detail) : null,
     entry.key ? h("kbd", null, entry.key) : null,
   );
   element.addEventListener("pointermove", () => element.focus({ preventScroll: true }));

@@ -6,25 +6,37 @@ import { h } from "../core/dom";
 export function notice(title: string, lines: readonly string[], command?: string): void {
   const words = lines.map((line) => h("p", null, line));
   document.body.replaceChildren(
-    h("main", { class: "notice", role: "alert" },
-      h("img", { src: "/static/icon.svg", width: 40, height: 40, alt: "" }), h("h1", null, title), words,
-      command ? h("code", null, command) : null),
+    h(
+      "main",
+      { class: "notice", role: "alert" },
+      h("img", { src: "/static/icon.svg", width: 40, height: 40, alt: "" }),
+      h("h1", null, title),
+      words,
+      command ? h("code", null, command) : null,
+    ),
   );
 }
 
 /** The server was started again, with another token, or was never entered. */
 export function restarted(): void {
-  notice("This studio was restarted", [
-    "The address that it printed when it started holds the key to it, and this page has another.",
-    "Open the new address from the terminal, or start the studio again:",
-  ], "cajole studio");
+  notice(
+    "This studio was restarted",
+    [
+      "The address that it printed when it started holds the key to it, and this page has another.",
+      "Open the new address from the terminal, or start the studio again:",
+    ],
+    "cajole studio",
+  );
 }
 
 /** Why the browser cannot draw in three dimensions, null when it can. */
 export function undrawable(): string | null {
   const canvas = document.createElement("canvas");
   let reason = "";
-  canvas.addEventListener("webglcontextcreationerror", (event) => (reason = (event as WebGLContextEvent).statusMessage));
+  canvas.addEventListener(
+    "webglcontextcreationerror",
+    (event) => (reason = (event as WebGLContextEvent).statusMessage),
+  );
   const context = canvas.getContext("webgl2");
   if (!context) return reason || "The browser gives no reason.";
   context.getExtension("WEBGL_lose_context")?.loseContext();
@@ -33,6 +45,7 @@ export function undrawable(): string | null {
 
 export function noWebGL(reason: string): void {
   notice("This browser does not draw in three dimensions", [
-    reason, "Allow WebGL 2 and hardware acceleration in its settings, or open the studio in another browser.",
+    reason,
+    "Allow WebGL 2 and hardware acceleration in its settings, or open the studio in another browser.",
   ]);
 }

@@ -20,8 +20,14 @@ export function score(title: string, words: string): number | null {
 
 /** Commands that fit the words and can be found in the present mode, best first. */
 export function search(words: string, fits: (command: Command) => boolean): Command[] {
-  const scored = COMMANDS.filter((each) => !each.hidden && fits(each)).map((each) => ({ each, value: score(`${each.title} ${each.group}`, words) }));
-  return scored.filter((pair) => pair.value !== null).sort((a, b) => a.value! - b.value!).map((pair) => pair.each);
+  const scored = COMMANDS.filter((each) => !each.hidden && fits(each)).map((each) => ({
+    each,
+    value: score(`${each.title} ${each.group}`, words),
+  }));
+  return scored
+    .filter((pair) => pair.value !== null)
+    .sort((a, b) => a.value! - b.value!)
+    .map((pair) => pair.each);
 }
 
 export function palette(app: Studio): void {
@@ -37,12 +43,27 @@ function show(app: Studio, onClose: () => void): void {
   let chosen = 0;
   let found: Command[] = [];
   const list = h("div", { class: "palette-list", role: "listbox", id: "palette-list", "aria-label": "Commands" });
-  const field = h("input", { type: "text", role: "combobox", placeholder: "What would you like to do?", "aria-label": "Find a command", "aria-controls": "palette-list", "aria-expanded": "true", spellcheck: "false", oninput: () => (chosen = 0, draw()) });
-  const fits = (each: Command): boolean => (app.state ? !each.modes || each.modes.includes(app.state.mode) : each.start === true) && each.name !== "palette";
+  const field = h("input", {
+    type: "text",
+    role: "combobox",
+    placeholder: "What would you like to do?",
+    "aria-label": "Find a command",
+    "aria-controls": "palette-list",
+    "aria-expanded": "true",
+    spellcheck: "false",
+    oninput: () => ((chosen = 0), draw()),
+  });
+  const fits = (each: Command): boolean =>
+    (app.state ? !each.modes || each.modes.includes(app.state.mode) : each.start === true) && each.name !== "palette";
   const draw = (): void => {
     found = search(field.value, fits);
     chosen = Math.max(0, Math.min(found.length - 1, chosen));
-    fill(list, found.length > 0 ? found.map((each, at) => option(app, each, at === chosen, () => choose(at))) : h("p", { class: "help-none" }, "No command is called that."));
+    fill(
+      list,
+      found.length > 0
+        ? found.map((each, at) => option(app, each, at === chosen, () => choose(at)))
+        : h("p", { class: "help-none" }, "No command is called that."),
+    );
     attribute(field, "aria-activedescendant", found[chosen] ? `command-${found[chosen].name}` : null);
     list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   };
@@ -61,14 +82,32 @@ function show(app: Studio, onClose: () => void): void {
     draw();
   });
   draw();
-  const sheet = openSheet("Find a command", "palette", onClose, h("label", { class: "search large" }, icon("search"), field), list);
+  const sheet = openSheet(
+    "Find a command",
+    "palette",
+    onClose,
+    h("label", { class: "search large" }, icon("search"), field),
+    list,
+  );
   field.focus();
 }
 
 function option(app: Studio, each: Command, selected: boolean, choose: () => void): HTMLElement {
   const why = refusal(app, each);
   const key = keyOf(each.name);
-  return h("div", { class: "palette-row", role: "option", id: `command-${each.name}`, "aria-selected": selected, "aria-disabled": why === null ? null : "true", onclick: choose },
-    each.icon ? icon(each.icon) : h("span", { class: "menu-blank" }), h("span", { class: "menu-text" }, each.title === "This sheet" ? "Keyboard and mouse" : each.title),
-    h("span", { class: "menu-detail" }, why ?? each.group), key ? h("kbd", null, key) : null);
+  return h(
+    "div",
+    {
+      class: "palette-row",
+      role: "option",
+      id: `command-${each.name}`,
+      "aria-selected": selected,
+      "aria-disabled": why === null ? null : "true",
+      onclick: choose,
+    },
+    each.icon ? icon(each.icon) : h("span", { class: "menu-blank" }),
+    h("span", { class: "menu-text" }, each.title === "This sheet" ? "Keyboard and mouse" : each.title),
+    h("span", { class: "menu-detail" }, why ?? each.group),
+    key ? h("kbd", null, key) : null,
+  );
 }

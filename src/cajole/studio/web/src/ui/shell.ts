@@ -11,16 +11,36 @@ import { topbar } from "./topbar";
 import type { Studio } from "../core/app";
 import type { Part } from "../core/types";
 
-export interface Parts { view: Part; timeline: Part; plots: Part; panel: Part; corner: Part }
+export interface Parts {
+  view: Part;
+  timeline: Part;
+  plots: Part;
+  panel: Part;
+  corner: Part;
+}
 const NARROW = 240;
 const WIDE = 460;
 
 export function shell(app: Studio, parts: Parts): Part {
-  const views = h("main", { class: "shell-views", "aria-label": "Views" }, parts.view.element, banner(app).element, coach(app).element);
+  const views = h(
+    "main",
+    { class: "shell-views", "aria-label": "Views" },
+    parts.view.element,
+    banner(app).element,
+    coach(app).element,
+  );
   const panel = h("aside", { class: "shell-panel", "aria-label": "Properties" }, splitter(), parts.panel.element);
-  const element = h("div", { class: "shell" }, topbar(app).element, views, panel,
-    h("div", { class: "shell-plots" }, parts.plots.element), h("div", { class: "shell-timeline" }, parts.timeline.element),
-    status(app).element, h("p", { class: "too-small", role: "note" }, "This window is smaller than 1024 × 640; not everything fits."));
+  const element = h(
+    "div",
+    { class: "shell" },
+    topbar(app).element,
+    views,
+    panel,
+    h("div", { class: "shell-plots" }, parts.plots.element),
+    h("div", { class: "shell-timeline" }, parts.timeline.element),
+    status(app).element,
+    h("p", { class: "too-small", role: "note" }, "This window is smaller than 1024 × 640; not everything fits."),
+  );
   const look = (): void => {
     element.hidden = app.ui.page !== "project";
     (element.hidden ? document.body : views).append(parts.corner.element);
@@ -42,7 +62,13 @@ function widen(width: number | null): void {
 
 /** The edge of the panel: drag or arrows change its width, a double click gives the usual one back. */
 function splitter(): HTMLElement {
-  const element = h("div", { class: "splitter", role: "separator", "aria-orientation": "vertical", "aria-label": "Width of the panel", tabIndex: 0 });
+  const element = h("div", {
+    class: "splitter",
+    role: "separator",
+    "aria-orientation": "vertical",
+    "aria-label": "Width of the panel",
+    tabIndex: 0,
+  });
   const width = (): number => element.parentElement!.getBoundingClientRect().width;
   const set = (next: number | null): void => {
     widen(next);
@@ -52,7 +78,10 @@ function splitter(): HTMLElement {
     event.preventDefault();
     element.setPointerCapture(event.pointerId);
   });
-  element.addEventListener("pointermove", (event) => element.hasPointerCapture(event.pointerId) && set(innerWidth - event.clientX));
+  element.addEventListener(
+    "pointermove",
+    (event) => element.hasPointerCapture(event.pointerId) && set(innerWidth - event.clientX),
+  );
   element.addEventListener("dblclick", () => set(null));
   element.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: 16, ArrowRight: -16 }[event.key];

@@ -18,11 +18,17 @@ const VERBS: readonly { mode: ModeName; text: string; coming?: true }[] = [
   { mode: "enrich", text: "Give a coarse motion fine folds", coming: true },
   { mode: "reroute", text: "Lead points along new paths", coming: true },
 ];
-const SCENES: Partial<Record<ModeName, string>> = { edit: "Scenes to edit", keyframe: "Bodies to pose", steer: "Bodies to steer" };
+const SCENES: Partial<Record<ModeName, string>> = {
+  edit: "Scenes to edit",
+  keyframe: "Bodies to pose",
+  steer: "Bodies to steer",
+};
 const GROUPS = ["all", "creatures", "plants", "structures", "characters"] as const;
 type Shown = (typeof GROUPS)[number];
 
-export interface Start extends Part { readonly verb: ModeName }
+export interface Start extends Part {
+  readonly verb: ModeName;
+}
 
 export function start(app: Studio): Start {
   let verb = recall<ModeName>("verb", "edit");
@@ -35,13 +41,35 @@ export function start(app: Studio): Start {
   const heading = h("h2", { class: "start-scenes" });
   const chips = h("div", { class: "filter", role: "group", "aria-label": "Kinds of scenes" });
   const grid = cards(app, () => verb);
-  const tour = h("button", { type: "button", class: "p-button tour", onclick: () => begin() }, icon("play"), "60-second tour");
+  const tour = h(
+    "button",
+    { type: "button", class: "p-button tour", onclick: () => begin() },
+    icon("play"),
+    "60-second tour",
+  );
   const verbs = h("div", { class: "verbs", role: "radiogroup", "aria-label": "What to do" }, tiles);
-  const main = h("main", { class: "start-main", tabIndex: -1 },
-    h("div", { class: "start-inner" },
-      h("div", { class: "start-head" },
-        h("div", null, h("h1", null, "What should the body do?"), h("p", null, "Pick a verb, then a scene. Everything runs on this computer.")), tour),
-      verbs, h("div", { class: "start-bar" }, heading, chips), grid.element));
+  const main = h(
+    "main",
+    { class: "start-main", tabIndex: -1 },
+    h(
+      "div",
+      { class: "start-inner" },
+      h(
+        "div",
+        { class: "start-head" },
+        h(
+          "div",
+          null,
+          h("h1", null, "What should the body do?"),
+          h("p", null, "Pick a verb, then a scene. Everything runs on this computer."),
+        ),
+        tour,
+      ),
+      verbs,
+      h("div", { class: "start-bar" }, heading, chips),
+      grid.element,
+    ),
+  );
   const element = h("div", { class: "start" }, side.element, main);
 
   const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(verb));
@@ -54,7 +82,10 @@ export function start(app: Studio): Start {
     write(heading, SCENES[verb] ?? "");
     const there = GROUPS.filter((each) => each === "all" || scenes().some((scene) => scene.group === each));
     if (!there.includes(group)) group = "all";
-    fill(chips, there.length > 2 ? there.map((each) => chip(each, each === group, () => (group = each, draw()))) : null);
+    fill(
+      chips,
+      there.length > 2 ? there.map((each) => chip(each, each === group, () => ((group = each), draw()))) : null,
+    );
     grid.show(catalogue && scenes().filter((scene) => group === "all" || scene.group === group));
     tour.hidden = !catalogue?.scenes.some((scene) => scene.modes.includes("edit"));
   };
@@ -64,7 +95,9 @@ export function start(app: Studio): Start {
     draw();
   };
   const begin = (): void => {
-    const scene = catalogue?.scenes.find((each) => each.modes.includes("edit") && each.ready) ?? catalogue?.scenes.find((each) => each.modes.includes("edit"));
+    const scene =
+      catalogue?.scenes.find((each) => each.modes.includes("edit") && each.ready) ??
+      catalogue?.scenes.find((each) => each.modes.includes("edit"));
     if (!scene) return;
     forgetSteps();
     void app.ask("open", { scene: scene.name, mode: "edit" });
@@ -84,18 +117,37 @@ export function start(app: Studio): Start {
   app.onUi.on((change) => ("page" in change || "connection" in change) && look());
   draw();
   look();
-  return { element, get verb() { return verb; } };
+  return {
+    element,
+    get verb() {
+      return verb;
+    },
+  };
 }
 
 function tile({ mode, text, coming }: (typeof VERBS)[number], choose: () => void): HTMLElement {
   const why = coming ? "Coming: not in this version yet" : null;
-  return h("button",
-    { type: "button", class: "verb", role: "radio", "aria-disabled": coming ? "true" : null, "data-tip": why, onclick: () => coming || choose() },
-    h("span", { class: "verb-name" }, icon(mode), titled(mode), coming ? h("em", null, "coming") : null), h("span", { class: "verb-text" }, text));
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "verb",
+      role: "radio",
+      "aria-disabled": coming ? "true" : null,
+      "data-tip": why,
+      onclick: () => coming || choose(),
+    },
+    h("span", { class: "verb-name" }, icon(mode), titled(mode), coming ? h("em", null, "coming") : null),
+    h("span", { class: "verb-text" }, text),
+  );
 }
 
 function chip(name: Shown, on: boolean, choose: () => void): HTMLElement {
-  return h("button", { type: "button", class: "filter-chip", "aria-pressed": on, onclick: choose }, name[0]!.toUpperCase() + name.slice(1));
+  return h(
+    "button",
+    { type: "button", class: "filter-chip", "aria-pressed": on, onclick: choose },
+    name[0]!.toUpperCase() + name.slice(1),
+  );
 }
 
 /** Arrows move through the verbs that can be chosen. */

@@ -9,15 +9,50 @@ import type { ModeName, Part, State, Ui } from "../core/types";
 export type Hints = readonly (readonly [string, string])[];
 
 const BY_TOOL: Partial<Record<Ui["tool"], Hints>> = {
-  move: [["Drag", "a point or its arrows"], ["X", ""], ["Y", ""], ["Z", "lock axis"], ["0–9", "type a value"], ["Esc", "cancel"]],
-  marquee: [["Drag", "around points"], ["⇧", "add"], ["Alt", "through the body"]],
-  pin: [["Click", "hold a point where it is"], ["Esc", "clear selection"]],
+  move: [
+    ["Drag", "a point or its arrows"],
+    ["X", ""],
+    ["Y", ""],
+    ["Z", "lock axis"],
+    ["0–9", "type a value"],
+    ["Esc", "cancel"],
+  ],
+  marquee: [
+    ["Drag", "around points"],
+    ["⇧", "add"],
+    ["Alt", "through the body"],
+  ],
+  pin: [
+    ["Click", "hold a point where it is"],
+    ["Esc", "clear selection"],
+  ],
   measure: [["Drag", "from point to point"]],
-  pull: [["Drag", "pull"], ["⇧ Drag", "add to stack"], ["P", "pin"], ["K", "capture key"], ["⏎", "optimise"]],
-  push: [["Drag", "on the body to push"], ["C", "control on or off"], ["R", "repeat push"], ["Space", "pause"]],
-  impulse: [["Drag", "and let go to kick"], ["C", "control on or off"], ["R", "repeat push"], ["Space", "pause"]],
+  pull: [
+    ["Drag", "pull"],
+    ["⇧ Drag", "add to stack"],
+    ["P", "pin"],
+    ["K", "capture key"],
+    ["⏎", "optimise"],
+  ],
+  push: [
+    ["Drag", "on the body to push"],
+    ["C", "control on or off"],
+    ["R", "repeat push"],
+    ["Space", "play or pause"],
+  ],
+  impulse: [
+    ["Drag", "and let go to kick"],
+    ["C", "control on or off"],
+    ["R", "repeat push"],
+    ["Space", "play or pause"],
+  ],
 };
-const LOOKING: Hints = [["Click", "select"], ["Drag", "orbit"], ["Right drag", "pan"], ["Wheel", "zoom"]];
+const LOOKING: Hints = [
+  ["Click", "select"],
+  ["Drag", "orbit"],
+  ["Right drag", "pan"],
+  ["Wheel", "zoom"],
+];
 
 /** What the hand can do with a tool. */
 export function hintsOf(tool: Ui["tool"]): Hints {
@@ -42,13 +77,15 @@ export function status(app: Studio): Part {
     link.dataset["at"] = app.ui.connection;
     write(link.lastElementChild!, WORDS[app.ui.connection]);
   };
-  app.onHint.on((next) => (special = next, hint()));
+  app.onHint.on((next) => ((special = next), hint()));
   app.onUi.on((change) => ("tool" in change && hint(), "connection" in change && connection()));
   app.onProject.on((project) => write(vertices, project ? `${number(project.vertices)} vertices` : ""));
   app.onState.on((state) => measure(solve, state));
   app.onMoved.on(({ ms }) => write(solve, `solve ${milliseconds(ms)}`));
   app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
-  app.onIterate.on((step) => write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`));
+  app.onIterate.on((step) =>
+    write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`),
+  );
   rate(app, (value) => write(fps, value >= 1 ? `${number(value)} fps` : ""));
   hint();
   connection();
@@ -64,7 +101,12 @@ function measure(solve: HTMLElement, { mode, keyframe }: State): void {
 }
 
 function show(holder: HTMLElement, hints: Hints): void {
-  fill(holder, hints.map(([key, text]) => h("span", { class: text ? "hint" : "hint joined" }, h("kbd", null, keyOf(key) ?? key), text)));
+  fill(
+    holder,
+    hints.map(([key, text]) =>
+      h("span", { class: text ? "hint" : "hint joined" }, h("kbd", null, keyOf(key) ?? key), text),
+    ),
+  );
 }
 
 /** Frames drawn a second, told twice a second while something moves and not at all while nothing does. */

@@ -15,10 +15,20 @@ export function strip(app: Studio): Part {
   const share = h("span", { class: "strip-share" });
   const bar = h("div", { class: "strip-bar" }, h("i"));
   const text = h("p", { class: "strip-text" });
-  const curve = s("svg", { class: "strip-curve", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const curve = s("svg", {
+    class: "strip-curve",
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   const actions = h("div", { class: "strip-actions" });
-  const element = h("section", { class: "strip", "aria-label": "Work in hand", hidden: true },
-    h("div", { class: "strip-words" }, h("div", { class: "strip-head" }, title, share), bar, text), curve, actions);
+  const element = h(
+    "section",
+    { class: "strip", "aria-label": "Work in hand", hidden: true },
+    h("div", { class: "strip-words" }, h("div", { class: "strip-head" }, title, share), bar, text),
+    curve,
+    actions,
+  );
   const live = h("div", { class: "hidden-text", "aria-live": "polite" });
   let job: Job | null = null;
   let costs: number[] = [];
@@ -94,8 +104,22 @@ export function strip(app: Studio): Part {
 }
 
 function buttons(app: Studio, job: Job): HTMLElement[] {
-  const cancel = h("button", { type: "button", class: "p-icon p-icon-28", "aria-label": "Cancel", "data-tip": "Cancel", onclick: () => void app.ask("cancel", { job: job.job }) }, icon("x"));
-  const stop = h("button", { type: "button", class: "p-button", onclick: () => void app.ask("stop", { job: job.job }) }, "Stop, keep best");
+  const cancel = h(
+    "button",
+    {
+      type: "button",
+      class: "p-icon p-icon-28",
+      "aria-label": "Cancel",
+      "data-tip": "Cancel",
+      onclick: () => void app.ask("cancel", { job: job.job }),
+    },
+    icon("x"),
+  );
+  const stop = h(
+    "button",
+    { type: "button", class: "p-button", onclick: () => void app.ask("stop", { job: job.job }) },
+    "Stop, keep best",
+  );
   return job.stoppable ? [stop, cancel] : [cancel];
 }
 
@@ -105,7 +129,11 @@ function dismiss(hide: () => void): HTMLElement {
 
 function relax(app: Studio): HTMLElement {
   const effort = app.state!.keyframe!.effort;
-  return h("button", { type: "button", class: "p-button", onclick: () => void app.ask("dials", { effort: 10 * effort }) }, "Relax effort ×10");
+  return h(
+    "button",
+    { type: "button", class: "p-button", onclick: () => void app.ask("dials", { effort: 10 * effort }) },
+    "Relax effort ×10",
+  );
 }
 
 function steps({ iteration, seconds }: Iterate): string {
@@ -120,6 +148,12 @@ export function sketch(costs: readonly number[]): SVGElement[] {
   const x = (at: number): number => 4 + ((WIDTH - 8) * at) / Math.max(8, costs.length - 1);
   const y = (log: number): number => HEIGHT - 4 - ((HEIGHT - 8) * (log - low)) / span;
   const points = logs.map((log, at) => `${x(at).toFixed(1)},${y(log).toFixed(1)}`).join(" ");
-  const lines = [2, HEIGHT / 2, HEIGHT - 2].map((at) => s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: "strip-rule" }));
-  return [...lines, s("polyline", { points, class: "strip-line" }), s("circle", { cx: x(logs.length - 1), cy: y(logs.at(-1)!), r: 3, class: "strip-dot" })];
+  const lines = [2, HEIGHT / 2, HEIGHT - 2].map((at) =>
+    s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: "strip-rule" }),
+  );
+  return [
+    ...lines,
+    s("polyline", { points, class: "strip-line" }),
+    s("circle", { cx: x(logs.length - 1), cy: y(logs.at(-1)!), r: 3, class: "strip-dot" }),
+  ];
 }

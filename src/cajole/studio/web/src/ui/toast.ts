@@ -22,11 +22,22 @@ export function toasts(app: Studio): Part {
 function make(app: Studio, toast: Toast): HTMLElement {
   const close = (): void => leave(card);
   const actions = [...(toast.actions ?? []), ...served(app, toast)];
-  const words = h("div", { class: "toast-words" }, h("b", null, toast.title), toast.text ? h("p", null, toast.text) : null);
-  const buttons = actions.map((action) => h("button", { type: "button", class: "link", onclick: () => (close(), action.do()) }, action.text));
+  const words = h(
+    "div",
+    { class: "toast-words" },
+    h("b", null, toast.title),
+    toast.text ? h("p", null, toast.text) : null,
+  );
+  const buttons = actions.map((action) =>
+    h("button", { type: "button", class: "link", onclick: () => (close(), action.do()) }, action.text),
+  );
   const under = h("div", { class: "toast-actions" }, buttons, dismiss(toast, close));
-  const card = h("div", { class: `toast ${toast.tone}`, role: toast.tone === "err" ? "alert" : "status", data: { title: toast.title } },
-    icon(ICONS[toast.tone]), words);
+  const card = h(
+    "div",
+    { class: `toast ${toast.tone}`, role: toast.tone === "err" ? "alert" : "status", data: { title: toast.title } },
+    icon(ICONS[toast.tone]),
+    words,
+  );
   // one short action stands beside the words; what stays has its actions under them
   if (under.childElementCount > 0) (toast.tone === "ok" ? card : words).append(under);
   expire(card, STAY[toast.tone]);

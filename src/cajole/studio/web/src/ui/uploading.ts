@@ -19,11 +19,17 @@ interface Upload {
 /** Takes files in; wanted: the verb that the person has chosen. */
 export function uploading(app: Studio, wanted: () => ModeName): void {
   const take = (file: File): void => void bring(app, file, app.state?.mode ?? wanted());
-  const field = h("input", { type: "file", hidden: true, "aria-hidden": "true", tabIndex: -1, onchange: () => {
-    const file = field.files?.[0];
-    field.value = "";
-    if (file) take(file);
-  } });
+  const field = h("input", {
+    type: "file",
+    hidden: true,
+    "aria-hidden": "true",
+    tabIndex: -1,
+    onchange: () => {
+      const file = field.files?.[0];
+      field.value = "";
+      if (file) take(file);
+    },
+  });
   document.body.append(field);
   provide("open", () => field.click());
   dropping(take);
@@ -54,8 +60,14 @@ async function bring(app: Studio, file: File, wanted: ModeName): Promise<void> {
   if (!upload) return;
   const able = (Object.keys(upload.modes) as ModeName[]).filter((mode) => upload.modes[mode].possible);
   const mode = able.includes(wanted) ? wanted : able[0];
-  if (!mode) return void app.toast({ tone: "err", title: `${upload.name} cannot be directed`, text: sentence(reasons(upload, wanted)) });
-  if (mode !== wanted) app.toast({ tone: "warn", title: `Opened for ${titled(mode)}`, text: sentence(reasons(upload, wanted)) });
+  if (!mode)
+    return void app.toast({
+      tone: "err",
+      title: `${upload.name} cannot be directed`,
+      text: sentence(reasons(upload, wanted)),
+    });
+  if (mode !== wanted)
+    app.toast({ tone: "warn", title: `Opened for ${titled(mode)}`, text: sentence(reasons(upload, wanted)) });
   void app.ask("open", { upload: upload.upload, mode });
 }
 
@@ -69,7 +81,11 @@ async function send(app: Studio, file: File): Promise<Upload | null> {
     if (answer.ok) return (await answer.json()) as Upload;
     app.toast({ tone: "err", title: `${file.name} was not taken`, text: sentence(await why(answer)) });
   } catch {
-    app.toast({ tone: "err", title: `${file.name} was not sent`, text: "The studio cannot be reached; try again once it is back." });
+    app.toast({
+      tone: "err",
+      title: `${file.name} was not sent`,
+      text: "The studio cannot be reached; try again once it is back.",
+    });
   }
   return null;
 }
