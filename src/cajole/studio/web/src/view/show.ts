@@ -94,14 +94,14 @@ export class Show {
     if (changed && first.stage && this.app.project) this.colour(state);
     this.fill(first, this.firstOf(state), this.shownFrame);
     this.ghost(first, changed);
-    if (ui.views === 2)
-      this.fill(
-        second,
-        this.resultAt(Math.floor(ui.playhead)) ?? second.stage?.figure.positions ?? null,
-        Math.floor(ui.playhead),
-      );
-    if (ui.views === 2 && second.stage?.figure.shown === false && this.now)
-      this.fill(second, this.now.positions, Math.floor(ui.playhead));
+    if (ui.views === 2) this.fill(second, this.secondOf(), Math.floor(ui.playhead));
+  }
+
+  /** A frame of the result; until one has come what is seen stays, at first the body as it is now. */
+  private secondOf(): Float32Array | null {
+    const found = this.resultAt(Math.floor(this.app.ui.playhead));
+    const figure = this.panes[1].stage?.figure;
+    return found ?? (figure?.shown ? figure.positions : (this.now?.positions ?? null));
   }
 
   /** Edit shows clay at its left, so that the ghost is read against one colour; everything else its own paint. */
