@@ -17,7 +17,7 @@ from typing import Any
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 except ImportError:  # run by hand, outside a build
-    BuildHookInterface = object  # type: ignore[assignment, misc]
+    BuildHookInterface = object
 
 ROOT = Path(__file__).resolve().parent
 WEB = ROOT / "src" / "cajole" / "studio" / "web"
@@ -25,7 +25,7 @@ STATIC = ROOT / "src" / "cajole" / "studio" / "static"
 SKIP = "CAJOLE_WITHOUT_STUDIO"
 
 
-class StudioPage(BuildHookInterface):  # type: ignore[misc, valid-type]
+class StudioPage(BuildHookInterface):  # type: ignore[misc]
     """hatch calls `initialize` before it collects files for a wheel, an editable install or an sdist."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

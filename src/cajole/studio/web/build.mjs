@@ -74,7 +74,7 @@ async function build(place) {
 
 /** Script and styles, small; answers with what went into them. */
 async function bundle(outdir) {
-  const small = { minify: true, sourcemap: true, sourcesContent: false, legalComments: "none", metafile: true };
+  const small = { minify: true, legalComments: "none", metafile: true };
   return (await esbuild.build({ ...common(), ...small, entryPoints: { studio: "src/main.ts" }, outdir })).metafile;
 }
 

@@ -79,13 +79,15 @@ test("of a stream only the newest is said, once a picture, and before the next q
   paint();
   assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", seq: 2 }]);
   wire.stream("drag.move", { seq: 3 });
-  void wire.ask("drag.commit", { gesture: 1 });
+  const commit = wire.ask("drag.commit", { gesture: 1 });
   assert.deepEqual(
     socket.said.slice(2).map((each) => each["do"]),
     ["drag.move", "drag.commit"],
   );
   paint();
   assert.equal(socket.said.length, 4);
+  socket.hear({ is: "done", id: socket.said.at(-1)!["id"] });
+  await commit;
 });
 
 test("a full socket holds streams back until it has emptied", async () => {

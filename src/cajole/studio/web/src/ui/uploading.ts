@@ -64,15 +64,15 @@ async function bring(app: Studio, file: File, wanted: ModeName): Promise<void> {
     return void app.toast({
       tone: "err",
       title: `${upload.name} cannot be directed`,
-      text: sentence(reasons(upload, wanted)),
+      text: reasons(upload, wanted),
     });
   if (mode !== wanted)
-    app.toast({ tone: "warn", title: `Opened for ${titled(mode)}`, text: sentence(reasons(upload, wanted)) });
+    app.toast({ tone: "warn", title: `Opened for ${titled(mode)}`, text: reasons(upload, wanted) });
   void app.ask("open", { upload: upload.upload, mode });
 }
 
 function reasons({ text, modes }: Upload, wanted: ModeName): string {
-  return [text, modes[wanted]?.why].filter(Boolean).join(": ");
+  return [text, modes[wanted]?.why ?? ""].map(sentence).join(" ").trim();
 }
 
 async function send(app: Studio, file: File): Promise<Upload | null> {
