@@ -19,7 +19,7 @@ from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTri, box_tets, grid_triangles, write_mesh
 from cajole.scenes import scene_names
 from cajole.scenes.editing import edit_scene_names
-from cajole.studio.catalogue import CARDS, Catalogue, is_ready
+from cajole.studio.catalogue import CARDS, Catalogue, is_ready, picture_folder
 from cajole.studio.content import Content
 from cajole.studio.guard import Guard
 from cajole.studio.hub import Hub
@@ -149,6 +149,18 @@ def test_a_scene_is_ready_once_it_was_opened_identity(tmp_path, own_cache):
     assert not is_ready("edit-bird")
 
 
+def test_a_portrait_makes_way_once_its_scene_was_made_identity(tmp_path, own_cache):
+    catalogue = Catalogue(Shelf(tmp_path))
+    picture_folder().mkdir(parents=True)
+    (picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant")
+    assert catalogue.picture("edit-stairs") is not None
+    catalogue.was_opened("stairs", "edit")
+    assert catalogue.picture("edit-stairs") is None
+    (picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant on stairs")
+    catalogue.was_opened("stairs", "edit")
+    assert catalogue.picture("edit-stairs") is not None
+
+
 def test_what_moves_most_is_where_a_first_drag_matters_identity():
     motion = small_motion()
     found = suggestion(of_animation(motion))
@@ -237,7 +249,6 @@ def test_a_surface_that_nobody_can_fill_says_why_bad_input(tmp_path):
 
 def test_pictures_are_drawn_three_by_two_and_kept_identity(own_cache):
     pil = pytest.importorskip("PIL.Image")
-    from cajole.studio.catalogue import picture_folder
     from cajole.studio.picturing import draw
 
     assert draw("edit-twist")

@@ -124,6 +124,17 @@ def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
     assert diary.told > 0
 
 
+def test_what_was_begun_is_told_without_being_asked_identity():
+    diary = Diary()
+    solver = Solver(diary, "test")
+    solver.start()
+    end = time.monotonic() + 30.0
+    while not diary.told and time.monotonic() < end:
+        time.sleep(0.001)
+    assert diary.told
+    assert solver.close(patience=30.0)
+
+
 def test_live_work_goes_on_by_itself_identity():
     diary = Diary()
     diary.is_live = True

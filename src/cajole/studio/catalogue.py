@@ -70,6 +70,7 @@ class Catalogue:
         # whether pictures that are missing are drawn once someone asks for the list
         self.draws = False
         self._drawing: subprocess.Popen[bytes] | None = None
+        self._tried: set[str] = set()
 
     def told(self) -> dict[str, Any]:
         """`Catalogue` of the page."""
@@ -91,9 +92,13 @@ class Catalogue:
         raise InputError(f"there is no scene {name!r} for {mode}; choose one of {known or 'those of another verb'}")
 
     def was_opened(self, name: str, mode: str) -> None:
-        """All slow parts of a scene are in the cache now."""
-        with atomic_path(_mark(f"{mode}-{name}")) as path:
-            path.write_text("opened\n", encoding="utf-8")
+        """All slow parts of a scene are in the cache now, and a portrait that stood for it can make way."""
+        key = f"{mode}-{name}"
+        if not is_ready(key):
+            with atomic_path(_mark(key)) as path:
+                path.write_text("opened\n", encoding="utf-8")
+            (picture_folder() / f"{key}.webp").unlink(missing_ok=True)
+            self._tried.discard(key)
 
     def picture(self, key: str) -> Path | None:
         """The picture of a scene, None while there is none."""
@@ -104,9 +109,12 @@ class Catalogue:
 
     def draw(self) -> None:
         """Have pictures that are missing drawn by another process, behind everything else; none without Pillow."""
-        missing = [card.key for card in CARDS if self.picture(card.key) is None]
-        if not missing or self._drawing is not None or importlib.util.find_spec("PIL") is None:
+        keys = [card.key for card in CARDS if card.key not in self._tried]
+        missing = [key for key in keys if self.picture(key) is None]
+        at_work = self._drawing is not None and self._drawing.poll() is None
+        if not missing or at_work or importlib.util.find_spec("PIL") is None:
             return
+        self._tried.update(missing)
         command = [sys.executable, "-m", "cajole.studio.picturing", *missing]
         # one thread: whoever works in the studio shall not notice
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -154,7 +154,7 @@ class Solver:
 
     def _run(self) -> None:
         self._guarded(self._worker.begin)
-        more = False
+        more = True  # what was begun is told before anything is waited for
         while len(self._mailbox) or not self._mailbox.is_closed:
             found = self._mailbox.take(0.0 if more else self._worker.due())
             if found is not None:
