@@ -34,6 +34,8 @@ from cajole.studio.verbs import first_possible, make_mode, require_possible
 
 Array = NDArray[np.float64]
 LOG = logging.getLogger("cajole.studio")
+# newer than any revision
+NEVER_STALE = 2**32 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +196,8 @@ class Project:
             stream, frame = wanted
             positions = mode.frame(stream, frame) if frame < mode.frames else None
             if positions is not None:
-                pipe.frame(packed(STREAM_KINDS[stream], single(positions), frame=frame, rev=self._rev))
+                rev = NEVER_STALE if stream in mode.lasting else self._rev
+                pipe.frame(packed(STREAM_KINDS[stream], single(positions), frame=frame, rev=rev))
             return True
         return False
 

@@ -216,10 +216,12 @@ def _subject(
         if fit.made:
             slowest = 2.0 * np.pi * max(SLOWEST, SWINGS / animation.duration)
             eigenvalues = eigenvalues * (slowest**2 / eigenvalues[found.rigid])
-        largest = np.abs(shapes).reshape(animation.n, -1).max(axis=1)
+        by_vertex = shapes.reshape(animation.n, -1)
+        # twice over the shapes, which may be large, rather than a copy of their sizes
+        largest = np.maximum(by_vertex.max(axis=1), -by_vertex.min(axis=1))
         moving = np.flatnonzero(largest > STILL * largest.max())
         held = np.setdiff1d(np.arange(animation.n), moving)
-        of_moving = shapes if len(held) == 0 else shapes.reshape(animation.n, -1)[moving].reshape(3 * len(moving), -1)
+        of_moving = shapes if len(held) == 0 else by_vertex[moving].reshape(3 * len(moving), -1)
         return Subject(
             animation, fit.mesh, moving, np.ascontiguousarray(of_moving), eigenvalues,
             Unwarped() if warp == "none" else Warp(fit.mesh, held, form=warp), fit.flying, animation.contacts,

@@ -250,9 +250,12 @@ def _way_back(points: Floats, rest: Floats, birds: Floats) -> float:
     A point r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the greater s of the two.
     Points that rest already have no way to go.
     """
-    r = (points[None] - birds[:, None]).reshape(-1, 3)
-    d = np.tile(rest - points, (len(birds), 1))
-    room, far = (REACH + CLEAR) ** 2 - (r**2).sum(axis=1), (d**2).sum(axis=1)
+    reach = REACH + CLEAR
+    # few points are anywhere near: the others need not be asked bird by bird
+    close = ((points > birds.min(axis=0) - reach) & (points < birds.max(axis=0) + reach)).all(axis=1)
+    r = (points[None, close] - birds[:, None]).reshape(-1, 3)
+    d = np.tile((rest - points)[close], (len(birds), 1))
+    room, far = reach**2 - (r**2).sum(axis=1), (d**2).sum(axis=1)
     near = (room > 0) & (far > 0)
     along, far = (r[near] * d[near]).sum(axis=1), far[near]
     return float(((np.sqrt(along**2 + far * room[near]) - along) / far).max(initial=0.0))

@@ -73,6 +73,8 @@ class Mode(ABC):
     """
 
     name: str
+    # streams whose frames never change while the mode is at work: tabs keep them
+    lasting: tuple[str, ...] = ()
 
     @property
     @abstractmethod

@@ -59,6 +59,7 @@ class EditMode(Mode):
     """An `Editor` in the studio."""
 
     name = "edit"
+    lasting = ("given",)
 
     def __init__(self, desk: Desk, content: Content, saved: Saved | None = None):
         if content.animation is None:
@@ -143,12 +144,12 @@ class EditMode(Mode):
         if self._gesture is not None:  # a tab that went away in the middle of it
             self._gesture.hand.cancel()
             self._gesture = None
-        frame = take.integer(message, "frame", 0, self.frames - 1)
+        number, frame = take.integer(message, "gesture"), take.integer(message, "frame", 0, self.frames - 1)
         nodes = take.nodes(message, "nodes", self.given.n)
         before, starts = self._moment(), self._looked(frame)[nodes]
         directions = None if message.get("directions") in (None, "xyz") else take.text(message, "directions", 3)
         hand = self.editor.grab(nodes, frame, directions=directions)
-        self._gesture = Gesture(take.integer(message, "gesture"), hand, starts, before)
+        self._gesture = Gesture(number, hand, starts, before)
         self.selected, self.at = nodes, frame
         return {"position": place(starts[0])}
 

@@ -31,6 +31,7 @@ export class Frames {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private app: App | null = null;
   private at: { mode: string; rev: number } = { mode: "", rev: -1 };
+  private newest = 0; // the last revision heard of: a hand at work sends views, and the state only when it lets go
 
   constructor(private readonly room = ROOM) {}
 
@@ -66,6 +67,7 @@ export class Frames {
     this.looked.clear();
     this.wanted.clear();
     this.bytes = 0;
+    this.newest = 0;
   }
 
   /** What was asked of a lost socket will not come. */
@@ -83,10 +85,14 @@ export class Frames {
   }
 
   private stale(held: Held): boolean {
-    return held.rev < (this.app?.state?.rev ?? 0);
+    return held.rev < Math.max(this.newest, this.app?.state?.rev ?? 0);
   }
 
   private take(message: BinaryFrame): void {
+    if (message.kind === Kind.Now && message.rev > this.newest) {
+      this.newest = message.rev;
+      this.soon();
+    }
     const stream = STREAMS.get(message.kind);
     const data = stream && positions(message);
     if (!stream || !data) return;
