@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -50,6 +51,14 @@ def demo(
     document = {"page": str(output / "index.html"), "seconds": seconds, "items": entries}
     title = f"{len(entries)} items in {seconds:.0f} s. Open {output / 'index.html'}"
     answer(document, titled(title, _report(entries)), as_json=as_json)
+    if not as_json:
+        answer({}, f"Now direct with your own hand, in the browser: [green]{_called()} studio[/]", as_json=False)
+
+
+def _called() -> str:
+    """This command as it was called: in a virtual environment its script is not on the path."""
+    script = Path(sys.argv[0])
+    return "cajole" if script.name != "cajole" or shutil.which("cajole") == str(script) else str(script)
 
 
 def _chosen(wanted: list[str], known: list[str]) -> list[str]:

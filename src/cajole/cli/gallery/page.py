@@ -71,7 +71,8 @@ in {seconds:.0f} seconds on this computer.</p>
 {cards}
 </main>
 <footer>
-<p>Made by <code>cajole demo</code>, version {escape(cajole.__version__)}. The .glb files open in any 3D viewer.</p>
+<p>Made by <code>cajole demo</code>, version {escape(cajole.__version__)}. The .glb files open in any 3D viewer. Direct
+bodies with your own hand in the browser: <code>cajole studio</code>.</p>
 </footer>
 </body>
 </html>

@@ -1,0 +1,123 @@
+"""Makes the pictures of docs/studio.md from the studio itself, in Chromium: python docs/pictures/studio.py
+
+Drawing in software takes a while; it waits until the views stand still.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+HERE = Path(__file__).parent
+SIZE = {"width": 1440, "height": 900}
+FLAGS = "--no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --ignore-gpu-blocklist".split()
+READY = "() => window.cajole?.app.state && window.cajole.view?.idle"
+PATIENCE = 300_000
+
+
+@contextmanager
+def studio(*arguments: str) -> Iterator[str]:
+    """The address of a studio with a shelf of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "cajole", "studio", *arguments, "--no-browser", "--folder", folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            try:
+                yield next(line.strip() for line in process.stdout if line.startswith("http://"))
+            finally:
+                process.terminate()
+
+
+def settled(page: Page) -> None:
+    """Until nothing is drawn any more."""
+    page.wait_for_function(READY, timeout=PATIENCE)
+    time.sleep(1.0)
+    page.wait_for_function(READY, timeout=PATIENCE)
+
+
+def ask(page: Page, what: str, **values: object) -> None:
+    page.evaluate("([what, values]) => window.cajole.app.ask(what, values)", [what, values])
+
+
+def edit(page: Page) -> None:
+    settled(page)
+    page.keyboard.press("Space")
+    ask(page, "moves")
+    page.wait_for_function("() => window.cajole.app.state.edit.drags.length > 4", timeout=PATIENCE)
+    skip_tour(page)
+    settled(page)
+
+
+def keyframe(page: Page) -> None:
+    settled(page)
+    ask(page, "optimise")
+    page.wait_for_function("() => window.cajole.app.state.keyframe.result", timeout=PATIENCE)
+    frame, key = page.evaluate("() => { const k = window.cajole.app.state.keyframe.keys[0]; return [k.frame, k.id]; }")
+    ask(page, "frame", frame=frame)
+    ask(page, "key.load", key=key)
+    skip_tour(page)
+    settled(page)
+
+
+def steer(page: Page) -> None:
+    page.wait_for_function("() => window.cajole?.app.state?.steer", timeout=PATIENCE)
+    time.sleep(6.0)
+    skip_tour(page)
+    node = page.evaluate("() => window.cajole.app.project.suggestion?.node ?? 0")
+    weight = page.evaluate("() => window.cajole.app.project.weight")
+    ask(page, "impulse", node=node, force=[0.0, 1.5 * weight, 0.0], duration=0.2)
+    time.sleep(2.0)
+    ask(page, "run", play=False, speed=1)
+    settled(page)
+
+
+def start(page: Page) -> None:
+    page.wait_for_selector("img", timeout=PATIENCE)
+    time.sleep(60.0)  # pictures of scenes are drawn one after the other
+    page.reload()
+    time.sleep(3.0)
+
+
+def skip_tour(page: Page) -> None:
+    button = page.get_by_role("button", name="Skip tour")
+    if button.count():
+        button.first.click()
+
+
+SHOTS: dict[str, tuple[tuple[str, ...], Callable[[Page], None]]] = {
+    "start": ((), start),
+    "edit": (("bridge", "--mode", "edit"), edit),
+    "keyframe": (("flower", "--mode", "keyframe"), keyframe),
+    "steer": (("bee", "--mode", "steer"), steer),
+}
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or list(SHOTS)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        for name in wanted:
+            arguments, act = SHOTS[name]
+            with studio(*arguments) as address:
+                context = browser.new_context(viewport=SIZE, color_scheme="dark", bypass_csp=True)
+                context.add_init_script("localStorage.setItem('cajole.quality', 'full')")
+                page = context.new_page()
+                page.goto(address)
+                act(page)
+                shot = Image.open(io.BytesIO(page.screenshot(timeout=PATIENCE)))
+                shot.convert("RGB").save(HERE / f"studio_{name}.webp", quality=86, method=6)
+                context.close()
+            print(f"studio_{name}.webp", flush=True)
+
+
+if __name__ == "__main__":
+    main()
