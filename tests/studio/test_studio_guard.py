@@ -62,4 +62,5 @@ def test_scripts_come_from_here_alone_claim():
     policy = dict(part.strip().split(" ", 1) for part in HEADERS["content-security-policy"].split(";"))
     assert policy["default-src"] == "'self'"
     assert "script-src" not in policy
+    assert "unsafe" not in HEADERS["content-security-policy"]
     assert policy["frame-ancestors"] == "'none'"

@@ -17,11 +17,12 @@ from websockets.sync.client import connect
 
 from cajole.errors import FileError, InputError
 from cajole.progress import report
+from cajole.studio.keeping import Start
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.modes.telling import meter
 from cajole.studio.opening import of_animation
 from cajole.studio.pipe import Pipe
-from cajole.studio.project import Project, Start
+from cajole.studio.project import Project
 from cajole.studio.shelf import Record, Shelf, new_id
 
 NODE = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -137,6 +138,12 @@ def test_every_card_can_be_opened_and_every_scene_to_edit_or_steer_has_one_agree
     assert named["steer"] == set(STEERED)
     assert named["keyframe"] <= set(scene_names())
     assert len({card.key for card in CARDS}) == len(CARDS)
+
+
+def test_the_frames_on_the_cards_are_those_of_the_scenes_agreement():
+    for card in (card for card in CARDS if card.mode == "edit"):
+        module = importlib.import_module(f"cajole.scenes.editing.{card.name.split('-')[0]}")
+        assert f"{module.FRAMES} frames" in card.facts
 
 
 def test_a_scene_is_ready_once_it_was_opened_identity(tmp_path, own_cache):

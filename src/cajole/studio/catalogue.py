@@ -18,7 +18,7 @@ from cajole.studio.opening import MESHES, MOTIONS
 from cajole.studio.shelf import Record, Shelf
 
 # Raised when pictures are drawn in another way, so that older ones are drawn again.
-PICTURES = 1
+PICTURES = 2
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,32 @@ class Card:
 
 CARDS = (
     Card(
-        "edit", "stairs", "Elephant on the stairs", "Lift the trunk, and the contacts hold", "creatures", ("contacts",)
+        "edit",
+        "stairs",
+        "Elephant on the stairs",
+        "Lift the trunk, and the contacts hold",
+        "creatures",
+        ("600 frames", "contacts"),
     ),
-    Card("edit", "bird", "Seagull", "Bend a wing, twist the tail", "creatures", ("shell",)),
-    Card("edit", "bridge", "Bridge in a storm", "Keep it out of the sea, and off the gulls", "structures", ("solid",)),
-    Card("edit", "curtain", "Curtain in the wind", "Make it swing higher", "structures", ("cloth",)),
+    Card("edit", "bird", "Seagull", "Bend a wing, twist the tail", "creatures", ("255 frames", "shell")),
+    Card(
+        "edit",
+        "bridge",
+        "Bridge in a storm",
+        "Keep it out of the sea, and off the gulls",
+        "structures",
+        ("240 frames", "solid"),
+    ),
+    Card("edit", "curtain", "Curtain in the wind", "Make it swing higher", "structures", ("240 frames", "cloth")),
     Card("edit", "twist", "Twisted beam", "Turn its end by two full turns", "structures", ("360 frames",), True),
-    Card("edit", "bridge-pulled", "Bridge, one mast pulled", "Pull a mast, and the rest swings", "structures", ()),
+    Card(
+        "edit",
+        "bridge-pulled",
+        "Bridge, one mast pulled",
+        "Pull a mast, and the rest swings",
+        "structures",
+        ("240 frames",),
+    ),
     Card("keyframe", "flower", "Potted flower", "Its blooms draw an eight", "plants", ("8 keys", "301 frames")),
     Card("keyframe", "fish", "Clownfish", "One stroke, nothing holds it", "creatures", ("5 keys", "211 frames")),
     Card("keyframe", "dinosaur", "Long-neck", "One step on soft feet", "creatures", ("2 keys", "121 frames")),

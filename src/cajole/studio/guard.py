@@ -16,8 +16,8 @@ ANYWHERE = ("0.0.0.0", "::", "")
 
 # Images also from data, as which thumbnails of keys come; nothing else from elsewhere, and nothing inline.
 POLICY = (
-    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": POLICY,

@@ -17,9 +17,10 @@ from cajole.storage import atomic_path
 from cajole.studio import take
 from cajole.studio.catalogue import Catalogue
 from cajole.studio.content import Content
+from cajole.studio.keeping import Start
 from cajole.studio.opening import file_kind, open_file, open_scene
 from cajole.studio.packing import unpack
-from cajole.studio.project import Project, Start
+from cajole.studio.project import Project
 from cajole.studio.protocol import MODES
 from cajole.studio.shelf import ID, Record, Shelf, new_id
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,26 @@ import numpy as np
 
 from cajole.animation import read_animation
 from cajole.errors import InputError
+from cajole.progress import Progress
 from cajole.storage import content_hash
 from cajole.studio.content import Content, EditPlan
 from cajole.studio.exporting import motion_of
 from cajole.studio.modes.base import Saved
 from cajole.studio.shelf import Record, Shelf
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """How a project begins: what it was kept as, and what opens what it was made of.
+
+    kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
+    open.
+    """
+
+    record: Record
+    content: Callable[[Progress], Content]
+    kept: bool = False
+    ready: Callable[[], None] | None = None
 
 
 class Keeper:

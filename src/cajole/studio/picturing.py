@@ -30,7 +30,7 @@ def draw(key: str) -> bool:
     if mode == "edit" and (key in QUICK or is_ready(key)):
         shown: Any = edit_scene(name)
         options = {"props": shown.props, **shown.camera}
-        pixels = picture(shown.animation, frame=shown.frames_shown[len(shown.frames_shown) // 2], **options | FORM)
+        pixels = picture(shown.animation, frame=shown.frames_shown[0], **options | FORM)
     elif mode == "edit" and key not in BODIES:
         return False
     else:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,35 +20,21 @@ from cajole.studio.answering import Clerk
 from cajole.studio.content import Content
 from cajole.studio.exporting import asked, export, handed
 from cajole.studio.jobs import Jobs
-from cajole.studio.keeping import Keeper, summary
+from cajole.studio.keeping import Keeper, Start, summary
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.opening import embodied
 from cajole.studio.pipe import Pipe
 from cajole.studio.protocol import MODES, STREAM_KINDS, Kind, encoded, failure, packed, single
-from cajole.studio.shelf import Record, Shelf
+from cajole.studio.shelf import Shelf
 from cajole.studio.solver import Letter, Reply, Solver
 from cajole.studio.tabs import Tabs
-from cajole.studio.telling import meshes, project_message
+from cajole.studio.telling import meshes, project_message, state_head
 from cajole.studio.verbs import first_possible, make_mode, require_possible
 
 Array = NDArray[np.float64]
 LOG = logging.getLogger("cajole.studio")
 # newer than any revision
 NEVER_STALE = 2**32 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """How a project begins: what it was kept as, and what opens what it was made of.
-
-    kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
-    open.
-    """
-
-    record: Record
-    content: Callable[[Progress], Content]
-    kept: bool = False
-    ready: Callable[[], None] | None = None
 
 
 class Project:
@@ -290,16 +275,8 @@ class Project:
     def _state(self, mode: Mode) -> dict[str, Any]:
         if self._known is None:
             self._known = mode.state()
-        return {
-            "is": "state",
-            "rev": self._rev,
-            "mode": mode.name,
-            "frame": self._frame,
-            "frames": mode.frames,
-            "fps": mode.fps,
-            "unsaved": not self._is_saved,
-            **self._known,
-        }
+        head = state_head(mode, self._rev, self._frame)
+        return {**head, "unsaved": not self._is_saved, **self._known}
 
     def _remember(self, mode: Mode) -> None:
         self._keeper.remember(mode.name, mode.saved(), self._frame, summary(self._state(mode)))

@@ -14,6 +14,7 @@ from cajole.body import EARTH_GRAVITY, BodyAround
 from cajole.pictures import Prop
 from cajole.studio.content import Content
 from cajole.studio.exporting import WHAT
+from cajole.studio.modes.base import Mode
 from cajole.studio.opening import chances
 from cajole.studio.protocol import Kind, packed, single
 
@@ -49,6 +50,11 @@ def project_message(project: str, name: str, content: Content) -> dict[str, Any]
         "formats": {what: list(formats) for what, formats in WHAT.items()},
         "suggestion": suggestion(content),
     }
+
+
+def state_head(mode: Mode, rev: int, frame: int) -> dict[str, Any]:
+    """What `State` of the page has in every mode."""
+    return {"is": "state", "rev": rev, "mode": mode.name, "frame": frame, "frames": mode.frames, "fps": mode.fps}
 
 
 def meshes(content: Content) -> Iterator[bytes]:
