@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cajole.body import MaterialShell
+from cajole.body import BodyShell, Damping, MaterialShell, Plasticity
 from cajole.mesh import MeshTri, grid_triangles
 
 STUFF = MaterialShell(young=1e3, poisson=0.3, thickness=0.1, density=200.0)
@@ -44,6 +44,29 @@ def lattice(nx: int, ny: int, size: tuple[float, float], origin: tuple[float, fl
     b, c, d = a + ny + 1, a + ny + 2, a + 1
     triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
     return MeshTri(grid_triangles(nx, ny, size=size, origin=origin).vertices, triangles)
+
+
+def rich_shell(mesh: MeshTri, random: np.random.Generator) -> BodyShell:
+    """Everything a shell may have, different everywhere."""
+    stuff = [
+        MaterialShell(young, poisson, thickness, density)
+        for young, poisson, thickness, density in zip(
+            random.uniform(5e2, 2e3, len(mesh.triangles)),
+            random.uniform(0.0, 0.45, len(mesh.triangles)),
+            random.uniform(0.05, 0.2, len(mesh.triangles)),
+            random.uniform(50, 300, len(mesh.triangles)),
+        )
+    ]
+    count = len(BodyShell(mesh, STUFF).hinges.vertices)
+    return BodyShell(
+        mesh,
+        stuff,
+        fixed=[0, 4],
+        damping=Damping(mass=0.7, membrane=0.02, bending=0.05),
+        undeformed=mesh.vertices + random.uniform(-0.05, 0.05, mesh.vertices.shape),
+        bending=random.uniform(0.2, 3.0, count),
+        plasticity=Plasticity(random.uniform(0.1, 0.3, count), random.uniform(-0.2, 0.4, count)),
+    )
 
 
 SHEETS: dict[str, Callable[[], MeshTri]] = {"rough": rough_sheet, "finned": finned_sheet, "moebius": moebius_strip}

@@ -4,6 +4,8 @@ from cajole.body.around import BodyAround, body_around
 from cajole.body.base import EARTH_GRAVITY, Body, columns_of, dofs_of
 from cajole.body.files import read_body
 from cajole.body.material import MaterialShell, MaterialStVK
+from cajole.body.plasticity import Plasticity
+from cajole.body.rayleigh import Damping
 from cajole.body.shell import BodyShell
 from cajole.body.solid import BodySolid
 from cajole.body.springs import BodySprings
@@ -15,8 +17,10 @@ __all__ = [
     "BodyShell",
     "BodySolid",
     "BodySprings",
+    "Damping",
     "MaterialShell",
     "MaterialStVK",
+    "Plasticity",
     "body_around",
     "columns_of",
     "dofs_of",

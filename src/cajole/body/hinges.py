@@ -11,18 +11,19 @@ triangles' Λ, itself with ψ = φ: angles of neighbours' edges come in. Without
 stiff on irregular meshes, and where diagonals alternate by a quarter (twisting 2/(1-ν) times). Both shares of an edge
 add up to its angle whatever o is, so that nothing is bent for nothing.
 An edge without a second triangle carries no moment: its angle is the one of least energy.
-Where more than two triangles share an edge, each bends against the next one around it with D l²/(A_1 + A_2), and all of
-them are free of moment there otherwise.
+Where more than two triangles share an edge, each bends against the next one around it with D l²/(A_1 + A_2), D the mean
+of both, and all of them are free of moment there otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.body.material import MaterialShell
+from cajole.body.material import Sheets
 from cajole.mesh import MeshTri
 
 Array = NDArray[np.float64]
@@ -35,10 +36,11 @@ IDLE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Hinges:
-    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, 9): the hinges that each triangle's curvature
-    comes from, then single ones of crowded edges, -1 for none; elements (g, 12): vertices of each group, of which
-    sizes (g,) come first; places (g, 9, 4): where the vertices of its hinges stand there; homes (h, 2): a group of each
-    hinge and its number in it; factors (g, 3, 9) [√(N m)]: the energy of a group is |factors φ|²/2.
+    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, k): the hinges that each triangle's curvature
+    comes from, then single ones of crowded edges, -1 for none; elements (g, k + 3): vertices of each group, of which
+    sizes (g,) come first; places (g, k, 4): where the vertices of its hinges stand there; homes (h, 2): a group of each
+    hinge and its number in it; factors (g, 3, k) [√(N m)]: the energy of a group is |factors φ|²/2. k, at most 9, is
+    as small as the mesh allows: 3 in regular ones.
     """
 
     vertices: Index
@@ -49,11 +51,19 @@ class Hinges:
     homes: Index
     factors: Array
 
+    @cached_property
+    def owners(self) -> tuple[Index, Index]:
+        """starts (h + 1,) and (·, 2): from starts[i] on, the groups that hold hinge i, and its number in each."""
+        where = np.argwhere(self.groups >= 0)
+        held = self.groups[self.groups >= 0]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(held, minlength=len(self.vertices)))])
+        return starts, np.ascontiguousarray(where[np.argsort(held, kind="stable")])
 
-def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
+
+def hinges_of(mesh: MeshTri, sheets: Sheets) -> Hinges:
     """The hinges of `mesh`: one per edge of two triangles, one per pair of neighbours around edges of more."""
-    crowded, stiffness = _crowded(mesh, material.bending)
-    factors, groups, elements = _triangle_groups(mesh, material)
+    crowded, stiffness = _crowded(mesh, sheets.bending)
+    factors, groups, elements = _triangle_groups(mesh, sheets)
     vertices = np.vstack([mesh.hinges, crowded]).astype(np.int64)
     alone = np.full((len(crowded), groups.shape[1]), NONE)
     alone[:, 0] = len(mesh.hinges) + np.arange(len(crowded))
@@ -65,10 +75,14 @@ def hinges_of(mesh: MeshTri, material: MaterialShell) -> Hinges:
     at = np.argwhere(groups[:, :3] >= 0)
     homes[groups[:, :3][groups[:, :3] >= 0]] = at
     sizes = 6 + (groups[:, 3:] >= 0).sum(axis=1)
+    # those used stand first, so the columns that nobody uses can go: loops over memory are what costs
+    width = int(sizes.max())
+    groups, elements = groups[:, : width - 3].copy(), elements[:, :width].copy()
+    factors = np.ascontiguousarray(factors[:, :, : width - 3])
     return Hinges(vertices, groups, elements, sizes, _places(vertices, groups, elements), homes, factors)
 
 
-def _triangle_groups(mesh: MeshTri, material: MaterialShell) -> tuple[Array, Index, Index]:
+def _triangle_groups(mesh: MeshTri, sheets: Sheets) -> tuple[Array, Index, Index]:
     """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
 
     The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
@@ -81,7 +95,7 @@ def _triangle_groups(mesh: MeshTri, material: MaterialShell) -> tuple[Array, Ind
     side[two] = -1.0
     # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
     sign[two[~half.agree]] = -1.0
-    C, hinged = _plate(mesh, material), (hinge >= 0).reshape(-1, 3)
+    C, hinged = _plate(mesh, sheets), (hinge >= 0).reshape(-1, 3)
     S = _completed(C, hinged)
     own = sign.reshape(-1, 3)
     moved = _shifts(mesh, S * own[:, None, :], sign)
@@ -186,26 +200,26 @@ def _wide(mesh: MeshTri, hinge: Index, mate: Index) -> tuple[Index, Index]:
     return groups, elements
 
 
-def _plate(mesh: MeshTri, material: MaterialShell) -> Array:
+def _plate(mesh: MeshTri, sheets: Sheets) -> Array:
     """C (m, 3, 3) of triangles with three hinges; edge i runs from corner i to the next."""
     x = mesh.vertices[mesh.triangles]
     e = np.roll(x, -1, axis=1) - x
     l = np.linalg.norm(e, axis=2)
     lengths = l[:, :, None] * l[:, None, :]
     cosines = np.einsum("mir,mjr->mij", e, e) / lengths
-    nu = material.poisson
-    C = material.bending / (4.0 * mesh.areas)[:, None, None] * lengths * (nu + (1.0 - nu) * cosines**2)
+    nu = sheets.poisson[:, None, None]
+    C = (sheets.bending / (4.0 * mesh.areas))[:, None, None] * lengths * (nu + (1.0 - nu) * cosines**2)
     return np.asarray(C)
 
 
 def _places(hinges: Index, groups: Index, elements: Index) -> Index:
-    """(g, 9, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
+    """(g, k, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
     wanted = hinges[np.maximum(groups, 0)] if len(hinges) else np.zeros((*groups.shape, 4), dtype=np.int64)
     places = (elements[:, None, None, :] == wanted[..., None]).argmax(axis=3)
     return np.where(groups[..., None] >= 0, places, 0)
 
 
-def _crowded(mesh: MeshTri, bending: float) -> tuple[Index, Array]:
+def _crowded(mesh: MeshTri, bending: Array) -> tuple[Index, Array]:
     """Hinges (k, 4) between triangles next to each other around edges of more than two, and their stiffness [N m]."""
     half, opposite = mesh.half_edges, mesh.half_edges.opposite
     found, stiffness = [], []
@@ -216,7 +230,8 @@ def _crowded(mesh: MeshTri, bending: float) -> tuple[Index, Array]:
         square = float(((mesh.vertices[b] - mesh.vertices[a]) ** 2).sum())
         for one, two in zip(halves, np.roll(halves, -1)):
             found.append((a, b, opposite[one], opposite[two]))
-            stiffness.append(bending * square / float(mesh.areas[one // 3] + mesh.areas[two // 3]))
+            sides = [one // 3, two // 3]
+            stiffness.append(float(bending[sides].mean()) * square / float(mesh.areas[sides].sum()))
     return np.array(found, dtype=np.int64).reshape(-1, 4), np.array(stiffness)
 
 

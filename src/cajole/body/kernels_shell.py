@@ -1,8 +1,35 @@
-"""The compiled loop that membrane and hinges of a shell share: adding to its matrices."""
+"""What the compiled loops over membrane and hinges of a shell share: vectors as tuples, and adding to matrices."""
 
 from __future__ import annotations
 
 from cajole.compiled import njit
+
+
+@njit(cache=True)
+def dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@njit(cache=True)
+def cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(cache=True)
+def added(a, b):
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@njit(cache=True)
+def mixed(a, x, b, y):
+    """a x + b y."""
+    return a * x[0] + b * y[0], a * x[1] + b * y[1], a * x[2] + b * y[2]
+
+
+@njit(cache=True)
+def between(x, i, j):
+    """x_j - x_i."""
+    return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
 
 
 @njit(cache=True)

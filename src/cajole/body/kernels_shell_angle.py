@@ -13,60 +13,40 @@ from __future__ import annotations
 
 import math
 
+from cajole.body.kernels_shell import cross, dot, mixed
 from cajole.compiled import njit
-
-
-@njit(cache=True, error_model="numpy")
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@njit(cache=True, error_model="numpy")
-def _cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@njit(cache=True, error_model="numpy")
-def _sum(a, x, b, y):
-    return a * x[0] + b * y[0], a * x[1] + b * y[1], a * x[2] + b * y[2]
-
-
-@njit(cache=True, error_model="numpy")
-def between(x, i, j):
-    """x_j - x_i."""
-    return x[j, 0] - x[i, 0], x[j, 1] - x[i, 1], x[j, 2] - x[i, 2]
 
 
 @njit(cache=True, error_model="numpy")
 def angle(e, p, q):
     """θ in (-π, π]."""
-    n, m = _cross(e, p), _cross(q, e)
-    return math.atan2(_dot(e, _cross(m, n)) / math.sqrt(_dot(e, e)), _dot(n, m))
+    n, m = cross(e, p), cross(q, e)
+    return math.atan2(dot(e, cross(m, n)) / math.sqrt(dot(e, e)), dot(n, m))
 
 
 @njit(cache=True, error_model="numpy")
 def _frame(e, x):
     """|e|, ê, N and t of a wing."""
-    l = math.sqrt(_dot(e, e))
-    u = _sum(1.0 / l, e, 0.0, e)
-    n = _cross(e, x)
-    return l, u, _sum(1.0 / _dot(n, n), n, 0.0, n), _dot(x, u)
+    l = math.sqrt(dot(e, e))
+    u = mixed(1.0 / l, e, 0.0, e)
+    n = cross(e, x)
+    return l, u, mixed(1.0 / dot(n, n), n, 0.0, n), dot(x, u)
 
 
 @njit(cache=True, error_model="numpy")
 def wing(e, x):
     """(-t N, |e| N): what a wing adds to ∂θ/∂e, and ∂θ/∂x."""
     l, _, N, t = _frame(e, x)
-    return _sum(-t, N, 0.0, N), _sum(l, N, 0.0, N)
+    return mixed(-t, N, 0.0, N), mixed(l, N, 0.0, N)
 
 
 @njit(cache=True, error_model="numpy")
 def _frame_change(e, x, de, dx, l, u, N):
     """The derivatives of |e|, ê, N and t along (de, dx): dN = |N|² dn - 2 (N·dn) N, as |N|² = 1/|n|²."""
-    dn = _sum(1.0, _cross(de, x), 1.0, _cross(e, dx))
-    dl = _dot(u, de)
-    du = _sum(1.0 / l, de, -dl / l, u)
-    return dl, du, _sum(_dot(N, N), dn, -2.0 * _dot(N, dn), N), _dot(dx, u) + _dot(x, du)
+    dn = mixed(1.0, cross(de, x), 1.0, cross(e, dx))
+    dl = dot(u, de)
+    du = mixed(1.0 / l, de, -dl / l, u)
+    return dl, du, mixed(dot(N, N), dn, -2.0 * dot(N, dn), N), dot(dx, u) + dot(x, du)
 
 
 @njit(cache=True, error_model="numpy")
@@ -74,7 +54,7 @@ def wing_change(e, x, de, dx):
     """The derivative of `wing` along (de, dx)."""
     l, u, N, t = _frame(e, x)
     dl, _, dN, dt = _frame_change(e, x, de, dx, l, u, N)
-    return _sum(-dt, N, -t, dN), _sum(dl, N, l, dN)
+    return mixed(-dt, N, -t, dN), mixed(dl, N, l, dN)
 
 
 @njit(cache=True, error_model="numpy")
@@ -102,10 +82,10 @@ def wing_curvature(e, x, H):
     Of N wᵀ only the symmetric half counts: the rest is the same for both wings, which have opposite signs.
     """
     l, u, N, t = _frame(e, x)
-    k, w = _cross(N, x), _sum(1.0 / l, x, -t / l, u)
+    k, w = cross(N, x), mixed(1.0 / l, x, -t / l, u)
     H[:] = 0.0
-    _outer_both(H, 3, 3, -1.0, N, _sum(0.5, w, t, k))
-    _outer_both(H, 6, 6, -l, N, _cross(N, e))
+    _outer_both(H, 3, 3, -1.0, N, mixed(0.5, w, t, k))
+    _outer_both(H, 6, 6, -l, N, cross(N, e))
     _outer(H, 6, 3, 1.0, N, u)
     _outer_both(H, 6, 3, l, N, k)
     _complete(H)
@@ -116,19 +96,19 @@ def wing_curvature_change(e, x, de, dx, H):
     """The derivative of `wing_curvature` along (de, dx), term by term."""
     l, u, N, t = _frame(e, x)
     dl, du, dN, dt = _frame_change(e, x, de, dx, l, u, N)
-    k, dk = _cross(N, x), _sum(1.0, _cross(dN, x), 1.0, _cross(N, dx))
-    m, dm = _cross(N, e), _sum(1.0, _cross(dN, e), 1.0, _cross(N, de))
-    w = _sum(1.0 / l, x, -t / l, u)
-    dw = _sum(1.0 / l, _sum(1.0, dx, -dt, u), -1.0 / l, _sum(t, du, dl, w))
+    k, dk = cross(N, x), mixed(1.0, cross(dN, x), 1.0, cross(N, dx))
+    m, dm = cross(N, e), mixed(1.0, cross(dN, e), 1.0, cross(N, de))
+    w = mixed(1.0 / l, x, -t / l, u)
+    dw = mixed(1.0 / l, mixed(1.0, dx, -dt, u), -1.0 / l, mixed(t, du, dl, w))
     H[:] = 0.0
-    _outer_both(H, 3, 3, -1.0, dN, _sum(0.5, w, t, k))
-    _outer_both(H, 3, 3, -1.0, N, _sum(0.5, dw, 1.0, _sum(dt, k, t, dk)))
-    _outer_both(H, 6, 6, -1.0, dN, _sum(l, m, 0.0, m))
-    _outer_both(H, 6, 6, -1.0, N, _sum(dl, m, l, dm))
+    _outer_both(H, 3, 3, -1.0, dN, mixed(0.5, w, t, k))
+    _outer_both(H, 3, 3, -1.0, N, mixed(0.5, dw, 1.0, mixed(dt, k, t, dk)))
+    _outer_both(H, 6, 6, -1.0, dN, mixed(l, m, 0.0, m))
+    _outer_both(H, 6, 6, -1.0, N, mixed(dl, m, l, dm))
     _outer(H, 6, 3, 1.0, dN, u)
     _outer(H, 6, 3, 1.0, N, du)
     _outer_both(H, 6, 3, l, dN, k)
-    _outer_both(H, 6, 3, 1.0, N, _sum(dl, k, l, dk))
+    _outer_both(H, 6, 3, 1.0, N, mixed(dl, k, l, dk))
     _complete(H)
 
 

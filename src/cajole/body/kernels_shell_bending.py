@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
-from cajole.body.kernels_shell import scatter
+from cajole.body.kernels_shell import between, scatter
 from cajole.body.kernels_shell_angle import (
     angle,
-    between,
     wing,
     wing_change,
     wing_curvature,
@@ -25,16 +24,19 @@ PLACES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 
 
 @njit(cache=True)
+def half_turn(phi):
+    """An angle within a turn of (-π, π], there."""
+    if phi > math.pi:
+        return phi - 2.0 * math.pi
+    return phi + 2.0 * math.pi if phi <= -math.pi else phi
+
+
+@njit(cache=True)
 def angles(x, hinges, rest, out):
     """φ = θ - θ̄ of every hinge at positions x, turned into (-π, π]: no jump where a rest angle is near π."""
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
-        phi = angle(between(x, a, b), between(x, a, c), between(x, a, d)) - rest[h]
-        if phi > math.pi:
-            phi -= 2.0 * math.pi
-        elif phi <= -math.pi:
-            phi += 2.0 * math.pi
-        out[h] = phi
+        out[h] = half_turn(angle(between(x, a, b), between(x, a, c), between(x, a, d)) - rest[h])
 
 
 @njit(cache=True)
@@ -56,12 +58,13 @@ def moments(groups, B, phi, out):
 
 
 @njit(cache=True)
-def gradients(x, hinges, out):
-    """∇θ (hinges, 4, 3) by the vertices a, b, c, d."""
+def bent(x, hinges, rest, phi, grads):
+    """φ of every hinge as `angles` gives it, and ∇θ (hinges, 4, 3) by the vertices a, b, c, d."""
     for h in range(len(hinges)):
         a, b, c, d = hinges[h, 0], hinges[h, 1], hinges[h, 2], hinges[h, 3]
-        e = between(x, a, b)
-        _both_wings(wing(e, between(x, a, c)), wing(e, between(x, a, d)), out[h])
+        e, p, q = between(x, a, b), between(x, a, c), between(x, a, d)
+        phi[h] = half_turn(angle(e, p, q) - rest[h])
+        _both_wings(wing(e, p), wing(e, q), grads[h])
 
 
 @njit(cache=True)
@@ -105,6 +108,25 @@ def gradient_changes(x, v, hinges, out):
 
 
 @njit(cache=True)
+def squares(groups, B, sizes, places, vectors, elements, slots, stride, scale, data):
+    """data += scale Σ (B vectors)ᵀ(B vectors), as `products` of the same on either side does, at half the work."""
+    P = np.empty((3 * elements.shape[1], 3))
+    for g in range(len(groups)):
+        _placed(P, groups, B, places, g, vectors, 3 * sizes[g])
+        for i in range(sizes[g]):
+            step = stride[elements[g, i]]
+            for j in range(i, sizes[g]):
+                here, there, turned = slots[g, i, j], slots[g, j, i], stride[elements[g, j]]
+                for r in range(3):
+                    x, y, z = scale * P[3 * i + r, 0], scale * P[3 * i + r, 1], scale * P[3 * i + r, 2]
+                    for c in range(3):
+                        value = x * P[3 * j + c, 0] + y * P[3 * j + c, 1] + z * P[3 * j + c, 2]
+                        data[here + r * step + c] += value
+                        if j > i:
+                            data[there + c * turned + r] += value
+
+
+@njit(cache=True)
 def products(groups, B, sizes, places, left, right, elements, slots, stride, scale, data):
     """data += scale/2 Σ (B left)ᵀ(B right) + its transpose, vectors (hinges, 4, 3) on the hinges' vertices.
 
@@ -112,32 +134,35 @@ def products(groups, B, sizes, places, left, right, elements, slots, stride, sca
     vertex of a hinge stands.
     """
     width = 3 * elements.shape[1]
-    L, R, block = np.empty((3, width)), np.empty((3, width)), np.empty((width, width))
+    L, R, block = np.empty((width, 3)), np.empty((width, 3)), np.empty((width, width))
     for g in range(len(groups)):
         n = 3 * sizes[g]
-        _placed(L, groups, B, places, g, left)
-        _placed(R, groups, B, places, g, right)
+        _placed(L, groups, B, places, g, left, n)
+        _placed(R, groups, B, places, g, right, n)
         for r in range(n):
-            l0, l1, l2, r0, r1, r2 = L[0, r], L[1, r], L[2, r], R[0, r], R[1, r], R[2, r]
+            l0, l1, l2, r0, r1, r2 = L[r, 0], L[r, 1], L[r, 2], R[r, 0], R[r, 1], R[r, 2]
             for c in range(n):
-                ahead = l0 * R[0, c] + l1 * R[1, c] + l2 * R[2, c]
-                block[r, c] = ahead + (r0 * L[0, c] + r1 * L[1, c] + r2 * L[2, c])
+                ahead = l0 * R[c, 0] + l1 * R[c, 1] + l2 * R[c, 2]
+                block[r, c] = ahead + (r0 * L[c, 0] + r1 * L[c, 1] + r2 * L[c, 2])
         scatter(data, block, sizes[g], PLACES, g, elements, slots, stride, 0.5 * scale)
 
 
 @njit(cache=True)
-def _placed(out, groups, B, places, g, vectors):
-    """B times the vectors of a group's hinges, by its vertices."""
-    out[:] = 0.0
+def _placed(out, groups, B, places, g, vectors, size):
+    """B times the vectors of a group's hinges, (size, 3) by the coordinates of its vertices."""
+    out[:size] = 0.0
     for i in range(groups.shape[1]):
         h = groups[g, i]
         if h < 0:
             continue
+        b0, b1, b2 = B[g, 0, i], B[g, 1, i], B[g, 2, i]
         for v in range(4):
             at = 3 * places[g, i, v]
             for r in range(3):
-                for k in range(3):
-                    out[k, at + r] += B[g, k, i] * vectors[h, v, r]
+                value = vectors[h, v, r]
+                out[at + r, 0] += b0 * value
+                out[at + r, 1] += b1 * value
+                out[at + r, 2] += b2 * value
 
 
 @njit(cache=True)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.errors import InputError
+
+Array = NDArray[np.float64]
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -64,3 +72,49 @@ class MaterialShell:
     def bending(self) -> float:
         """The plate's stiffness D = E t³ / 12 (1 - ν²) [N m]."""
         return self.young * self.thickness**3 / (12 * (1 - self.poisson**2))
+
+
+@dataclass(frozen=True, eq=False)
+class Sheets:
+    """What each triangle of a shell is made of, all (m,).
+
+    lam, mu: of plane stress times the thickness [N/m]; bending: D [N m]; poisson; thickness [m]; density [kg/m³].
+    """
+
+    lam: Array
+    mu: Array
+    bending: Array
+    poisson: Array
+    thickness: Array
+    density: Array
+
+
+def sheets_of(material: MaterialShell | Sequence[MaterialShell], count: int) -> Sheets:
+    """The material of each of `count` triangles, from one of all or one of each."""
+
+    def row(m: MaterialShell) -> tuple[float, ...]:
+        return (*m.lame, m.bending, m.poisson, m.thickness, m.density)
+
+    return Sheets(*material_rows(material, MaterialShell, count, "triangle", row).T.copy())
+
+
+def material_rows(
+    material: Kind | Sequence[Kind],
+    kind: type[Kind],
+    count: int,
+    element: str,
+    row: Callable[[Kind], tuple[float, ...]],
+) -> Array:
+    """(count, k) `row` of every element's material, of which there is one, or one for each. Raises InputError else."""
+    if isinstance(material, kind):
+        return np.tile(row(material), (count, 1))
+    several = isinstance(material, Sequence)
+    materials = list(material) if isinstance(material, Sequence) else [material]
+    for index, item in enumerate(materials):
+        checks.require_instance(item, kind, f"material[{index}]" if several else "material")
+    if len(materials) != count:
+        raise InputError(
+            f"{len(materials)} materials for {count} {element}s; give one material, or one for each {element}"
+        )
+    rows = {id(m): row(m) for m in materials}
+    return np.array([rows[id(m)] for m in materials])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,20 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.body.base import Array, Body, Index
 from cajole.errors import InputError
+
+
+@dataclass(frozen=True)
+class Damping:
+    """Rayleigh damping of a shell: mass [1/s] slows everything alike, membrane and bending [s] fast ripples of each."""
+
+    mass: float = 0.0
+    membrane: float = 0.0
+    bending: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.positive(self.mass, "damping mass (1/s)", zero=True)
+        checks.positive(self.membrane, "damping membrane (s)", zero=True)
+        checks.positive(self.bending, "damping bending (s)", zero=True)
 
 
 class BodyRayleigh(Body):

@@ -13,7 +13,7 @@ from cajole import checks
 from cajole.body import kernels_solid as kernels
 from cajole.body.base import Array, Index, require_used
 from cajole.body.kernels_mass import consistent_mass
-from cajole.body.material import MaterialStVK
+from cajole.body.material import MaterialStVK, material_rows
 from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
@@ -106,16 +106,5 @@ class BodySolid(BodyRayleigh):
 
 def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:
     """λ, μ and density of each tet."""
-    if isinstance(material, MaterialStVK):
-        lam, mu = material.lame
-        return np.full(count, lam), np.full(count, mu), np.full(count, material.density)
-    materials = list(material) if isinstance(material, Sequence) else [material]
-    for index, item in enumerate(materials):
-        checks.require_instance(
-            item, MaterialStVK, f"material[{index}]" if isinstance(material, Sequence) else "material"
-        )
-    if len(materials) != count:
-        raise InputError(f"{len(materials)} materials for {count} tets; give one material, or one for each tet")
-    rows = {id(m): (*m.lame, m.density) for m in materials}
-    table = np.array([rows[id(m)] for m in materials])
+    table = material_rows(material, MaterialStVK, count, "tet", lambda m: (*m.lame, m.density))
     return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()

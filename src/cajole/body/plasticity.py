@@ -1,0 +1,76 @@
+"""Plasticity: how a shell's folds stay, and how they grow stiffer or softer where they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.errors import InputError, SolveError
+
+Array = NDArray[np.float64]
+
+# [rad] what angles above their limit are of rounding alone: a second update at the same shape finds nothing to do
+ROUNDING = 1e-12
+# bending that became so many times stiffer or softer leaves no digits to the rest
+HARDEST = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Plasticity:
+    """Bending that yields: an edge keeps what it is bent beyond `most_curvature` from its rest angle.
+
+    With the curvature Δκ = l Δθ/2A of an edge of length l between triangles of area A together, undeformed, of which
+    |Δκ| - most_curvature is too much, the rest angle takes the excess over, and the edge's bending stiffness is
+    multiplied by exp(hardening · excess): folds harden above zero and soften below. A motion cut into more steps
+    yields the same. (Bergou 2007, section 4, whose rest angle as printed keeps the wrong part of the excess.)
+    On regular meshes a cylinder of radius R has Δκ = 1/2R at the edges along its axis.
+    most_curvature [1/m], hardening [m]: numbers, or one for each hinge of the body (in the order of
+    `body.hinges.vertices`); a large most_curvature where an edge never yields.
+    """
+
+    most_curvature: float | ArrayLike
+    hardening: float | ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.most_curvature) == 0:
+            checks.positive(self.most_curvature, "most_curvature (1/m)", zero=True)  # type: ignore[arg-type]
+        if np.ndim(self.hardening) == 0:
+            checks.real_number(self.hardening, "hardening (m)")
+
+    def of_hinges(self, count: int) -> tuple[Array, Array]:
+        """most_curvature and hardening of each of `count` hinges."""
+        most = per_hinge(self.most_curvature, "most_curvature (1/m)", count)
+        return not_negative(most, "most_curvature (1/m)"), per_hinge(self.hardening, "hardening (m)", count)
+
+
+def per_hinge(value: float | ArrayLike, name: str, count: int) -> Array:
+    """(count,) from one number for all hinges, or one for each."""
+    if np.ndim(value) == 0:
+        return np.full(count, checks.real_number(value, name))
+    return checks.real_array(value, f"{name} of each hinge", (count,)).copy()
+
+
+def not_negative(values: Array, name: str) -> Array:
+    """`values` (k,), or InputError that names the first one below zero."""
+    if (values < 0).any():
+        i = int(np.argmax(values < 0))
+        raise InputError(f"{name}[{i}] is {values[i]}, but must be at least zero")
+    return values
+
+
+def hardened(stiffness: Array, growth: Array) -> Array:
+    """stiffness · exp(growth) of each hinge; SolveError where it leaves the range in which numbers mean anything."""
+    with np.errstate(over="ignore", under="ignore"):
+        factors = np.exp(growth)
+        after = stiffness * factors
+    wrong = (stiffness > 0) & ~((after < HARDEST) & (after > 1.0 / HARDEST))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise SolveError(
+            f"hinge {i} would bend {after[i]:.3g} times as stiffly as at first after yielding; bring its hardening "
+            f"nearer to zero, or raise most_curvature"
+        )
+    return np.asarray(after)
