@@ -5,7 +5,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: page demo test bench format clean
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+
+.PHONY: page demo test browser bench format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -29,7 +31,12 @@ page: $(READY)
 demo: $(READY)
 	$(BIN)/cajole demo --output demo
 
-test: page
+# The studio is tested in a real browser; without one those tests are skipped, and this says so first.
+browser:
+	@for name in $(BROWSERS); do command -v $$name >/dev/null 2>&1 && exit 0; done; \
+	  echo 'no Chromium found, so the studio is not tested in a browser; on Debian: apt-get install chromium fonts-liberation'
+
+test: page browser
 	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
 	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
 	$(BIN)/mypy

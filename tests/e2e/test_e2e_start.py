@@ -1,0 +1,141 @@
+"""The start page and what every page offers: scenes, files, theme, help, and all commands by the keyboard."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from studio_page import StudioPage
+from studio_process import StudioProcess
+
+from cajole.animation import Animation
+from cajole.studio.catalogue import CARDS
+
+COMMANDS = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src" / "core" / "table.ts"
+# All keys that the studio is promised to have, as the sheet writes them.
+KEYS = {
+    *"15VGBPMFKCRIXYZHTWNJA\\?[],.←→↑↓⏎",
+    *("Esc", "Space", "Del", "Home", "Num 1", "Num 3", "Num 7"),
+    *("Ctrl Z", "Ctrl ⇧ Z", "Ctrl S", "Ctrl O", "Ctrl ⇧ E", "Ctrl K", "⇧ ←", "⇧ →", "⇧ ,", "⇧ ."),
+}
+
+
+@pytest.fixture
+def starting(page: StudioPage, studio: StudioProcess) -> StudioPage:
+    page.open(studio.address)
+    page.home()
+    return page
+
+
+def cards(page: StudioPage) -> list[str]:
+    return page.ask("() => [...document.querySelectorAll('.card')].map((card) => card.dataset.scene)")
+
+
+def toast(page: StudioPage, tone: str) -> str:
+    found = page.page.locator(f".toast.{tone}").last
+    found.wait_for()
+    return found.inner_text()
+
+
+def test_scenes_of_each_verb(starting: StudioPage) -> None:
+    page = starting
+    for mode in ("keyframe", "steer", "edit"):
+        page.page.get_by_role("radio", name=mode.capitalize()).first.click()
+        page.wait("(count) => document.querySelectorAll('.card').length === count", sum(c.mode == mode for c in CARDS))
+        assert cards(page) == [card.name for card in CARDS if card.mode == mode]
+    page.wait("() => document.querySelectorAll('.card .picture.there').length > 0")
+    page.shot("cards")
+    # verbs that come later say so, and cannot be chosen
+    later = page.page.get_by_role("radio", name="Enrich").first
+    assert later.get_attribute("aria-disabled") == "true"
+    later.click(force=True)
+    assert page.page.get_by_role("radio", name="Edit").first.get_attribute("aria-checked") == "true"
+
+
+def test_files(starting: StudioPage, sway: Animation, sway_file: Path, beam_file: Path, tmp_path: Path) -> None:
+    page = starting
+    page.forgive("status of 400")
+    for name, content in (("notes.txt", "hello"), ("broken.npz", "no archive"), ("empty.obj", "")):
+        path = tmp_path / name
+        path.write_text(content)
+        page.give(path)
+        page.page.locator(".toast.err").get_by_text(name).first.wait_for()
+        said = toast(page, "err")
+        assert name in said
+        assert "Traceback" not in said
+        assert "incoming" not in said, "the file has a name, where it lies is nobody's business"
+    page.shot("wrong-files")
+    assert page.ui["page"] == "start"
+
+    # a mesh cannot be edited: it opens for what it is good for, and says why
+    page.give(beam_file)
+    assert "Nothing moves yet" in toast(page, "warn")
+    page.brought()
+    assert page.state["mode"] == "keyframe"
+    page.home()
+    page.bring(sway_file)
+    assert page.state["mode"] == "edit"
+    assert page.state["frames"] == sway.frames
+    page.home()
+    page.page.locator(".recent-row").first.wait_for()
+    page.shot("recent")
+
+
+def test_theme(starting: StudioPage) -> None:
+    page = starting
+    look = "() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]"
+    dark = page.ask(look)
+    page.chosen("button", "Dark or light")
+    page.wait("() => cajole.app.ui.theme === 'light'")
+    light = page.ask(look)
+    assert dark[0] == "dark"
+    assert light[0] == "light"
+    assert dark[1] != light[1]
+    page.page.reload()
+    page.wait("() => window.cajole?.app.ui.theme === 'light'")
+    page.home()
+
+
+def test_help_and_palette(starting: StudioPage) -> None:
+    page = starting
+    page.key("?")
+    sheet = page.page.get_by_role("dialog", name="Keyboard and mouse")
+    sheet.wait_for()
+    sheet.get_by_text("All", exact=True).click()
+    listed = set(page.ask("() => [...document.querySelectorAll('dialog kbd')].map((each) => each.textContent)"))
+    told = {part for key in listed for part in (key, *key.split(" "))}
+    assert told >= KEYS, f"not on the sheet: {sorted(KEYS - told)}"
+    page.shot("help")
+    page.page.get_by_role("searchbox").fill("wireframe")
+    page.wait("() => document.querySelectorAll('dialog .help-row').length === 1")
+    page.key("Escape")  # empties the field of search, and the next closes the sheet
+    page.key("Escape")
+    page.wait("() => document.querySelector('dialog') === null")
+
+    page.key("Control+k")
+    page.page.get_by_role("combobox").fill("dark or")
+    page.key("Enter")
+    page.wait("() => cajole.app.ui.theme === 'light' && document.querySelector('dialog') === null")
+
+
+def test_every_command_by_the_keyboard(starting: StudioPage, sway_file: Path) -> None:
+    """What the table of commands names is offered by the palette in one mode at least."""
+    page = starting
+    page.bring(sway_file)
+    found = set()
+    for number, mode in enumerate(("edit", "keyframe", "steer"), 1):
+        page.key(str(number))
+        page.wait("(mode) => cajole.app.state.mode === mode", mode)
+        page.key("Control+k")
+        page.page.get_by_role("dialog").wait_for()
+        found |= set(page.ask("() => [...document.querySelectorAll('.palette-row')].map((row) => row.id.slice(8))"))
+        page.key("Escape")
+        page.wait("() => document.querySelector('dialog') === null")
+    source = COMMANDS.read_text(encoding="utf-8")
+    table = source[source.index("export const COMMANDS") : source.index("export const GESTURES")]
+    names = set(re.findall(r'\bname: "([\w.]+)"', table))
+    names |= {f"{kind}.{name}" for kind, name in re.findall(r'^ *(tool|mode)\("(\w+)"', table, re.MULTILINE)}
+    assert len(names) > 50
+    # Escape has a key only, and the palette does not offer itself
+    assert names - found == {"escape", "palette"}
