@@ -181,7 +181,9 @@ class _Routes:
             found = await asyncio.to_thread(look, upload.path)
         except CajoleError as error:
             self._hub.refused(upload)
-            return JSONResponse(failure(error), 400)
+            said = failure(error)
+            # whoever sent it knows its name, not where it lies here
+            return JSONResponse(said | {"text": said["text"].replace(str(upload.path), upload.path.name)}, 400)
         self._hub.received(upload)
         return JSONResponse({"upload": upload.id, "name": upload.path.name, **found.told()})
 

@@ -84,7 +84,8 @@ export function count(amount: number, one: string, many = `${one}s`): string {
 export function sentence(text: string): string {
   const trimmed = text.trim();
   if (!trimmed) return "";
-  return trimmed[0]!.toUpperCase() + trimmed.slice(1) + (/[.!?…”]$/.test(trimmed) ? "" : ".");
+  const isFile = /^\S*\.\w/.test(trimmed); // a name of a file stays as it is
+  return (isFile ? trimmed[0]! : trimmed[0]!.toUpperCase()) + trimmed.slice(1) + (/[.!?…”]$/.test(trimmed) ? "" : ".");
 }
 
 const DAY = 86_400_000;

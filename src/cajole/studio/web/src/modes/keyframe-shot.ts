@@ -67,6 +67,15 @@ export function shotPart(app: App): ShotPart {
   const dtLine = row("Frame time", dt.element);
   frames.scrub(framesLine.label);
   dt.scrub(dtLine.label);
+  const ghost = segment({
+    name: "Ghost",
+    value: "rest" as KeyframeState["ghost"],
+    choices: [
+      { value: "rest", text: "Rest", tip: "The body as nothing moves it" },
+      { value: "spline", text: "Spline", tip: "The curve through the same keys, which knows nothing of forces" },
+    ],
+    onChange: once(app, "compare", "with"),
+  });
   const text = h("p", { class: "panel-text" });
   const figures = h("p", { class: "p-quiet" });
   const steer = handOver(app, "steer");
@@ -75,6 +84,7 @@ export function shotPart(app: App): ShotPart {
     { title: "Result" },
     text,
     figures,
+    row("Ghost", ghost.element, "What the motion is compared with").element,
     h("div", { class: "p-buttons" }, steer.part.element, edit.part.element),
   );
   const shot = section(
@@ -101,6 +111,7 @@ export function shotPart(app: App): ShotPart {
       loop.set(part.loop);
       result.show(part.result !== null);
       if (part.result === null) return;
+      ghost.set(part.ghost);
       write(text, part.result.text);
       write(figures, `${part.result.iterations} steps · ${seconds(part.result.seconds, 1)}`);
       const why = part.optimising ? "Wait until the motion is found, or stop it" : null;

@@ -27,6 +27,8 @@ export function restarted(): void {
     ],
     "cajole studio",
   );
+  // the new address may differ behind the hash only, for which a browser loads nothing
+  window.addEventListener("hashchange", () => location.reload());
 }
 
 /** Why the browser cannot draw in three dimensions, null when it can. */

@@ -94,7 +94,7 @@ async function why(answer: Response): Promise<string> {
   const text = await answer.text();
   try {
     const { text: said, remedy } = JSON.parse(text) as { text: string; remedy?: string };
-    return [said, remedy].filter(Boolean).join(". ");
+    return [said, remedy ?? ""].map(sentence).filter(Boolean).join(" ");
   } catch {
     return answer.status === LARGE ? "it is too large" : text.slice(0, 200) || `the studio answered ${answer.status}`;
   }
