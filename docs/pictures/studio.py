@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).parent
 SIZE = {"width": 1440, "height": 900}
-FLAGS = "--no-sandbox --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --ignore-gpu-blocklist".split()
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 READY = "() => window.cajole?.app.state && window.cajole.view?.idle"
 PATIENCE = 300_000
 
@@ -49,8 +49,8 @@ def ask(page: Page, what: str, **values: object) -> None:
 
 
 def edit(page: Page) -> None:
-    settled(page)
-    page.keyboard.press("Space")
+    page.wait_for_function("() => window.cajole?.app.state?.edit", timeout=PATIENCE)
+    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 96 })")
     ask(page, "moves")
     page.wait_for_function("() => window.cajole.app.state.edit.drags.length > 4", timeout=PATIENCE)
     skip_tour(page)
@@ -58,10 +58,11 @@ def edit(page: Page) -> None:
 
 
 def keyframe(page: Page) -> None:
-    settled(page)
+    page.wait_for_function("() => window.cajole?.app.state?.keyframe", timeout=PATIENCE)
     ask(page, "optimise")
     page.wait_for_function("() => window.cajole.app.state.keyframe.result", timeout=PATIENCE)
     frame, key = page.evaluate("() => { const k = window.cajole.app.state.keyframe.keys[0]; return [k.frame, k.id]; }")
+    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 63 })")
     ask(page, "frame", frame=frame)
     ask(page, "key.load", key=key)
     skip_tour(page)

@@ -16,15 +16,15 @@ from cajole.direct import Editor, edit
 from cajole.direct.editing import stored
 from cajole.direct.editing.files import edit_document, edit_of
 from cajole.direct.editing.hand import Hand
-from cajole.direct.editing.holds import Hold, Key
 from cajole.direct.editing.ledger import State
-from cajole.direct.editing.report import WARPS
 from cajole.errors import InputError
 from cajole.progress import Progress, report
 from cajole.studio import take
 from cajole.studio.content import Content
+from cajole.studio.modes import edit_settings
 from cajole.studio.modes.base import Desk, Handler, Message, Mode, Saved
-from cajole.studio.modes.edit_telling import letters, marker_id, told
+from cajole.studio.modes.edit_markers import Markers
+from cajole.studio.modes.edit_telling import told
 from cajole.studio.modes.history import History
 from cajole.studio.modes.telling import meter, place
 
@@ -72,10 +72,10 @@ class EditMode(Mode):
         self.keeps_contacts = content.animation.contacts is not None
         self.seen: dict[tuple[int, int], Array] = {}
         self._gesture: Gesture | None = None
-        self._sliding: tuple[tuple[str, ...], Moment] | None = None
+        self._markers = Markers(self)
         self._meter_due = 0.0
         progress = desk.working("Preparing the motion")
-        self.editor = self._opened(progress) if saved is None else self._reopened(saved, progress)
+        self.editor = self.opened(progress) if saved is None else self._reopened(saved, progress)
         desk.worked()
 
     # --- what the project asks
@@ -92,13 +92,10 @@ class EditMode(Mode):
             "drag.cancel": self._cancel,
             "place": self._place,
             "pin": self._pin,
-            "tune": self._tune,
-            "reopen": self._reopen,
             "moves": self._moves,
-            "marker.move": self._slide,
-            "marker.copy": self._copy,
-            "marker.delete": self._release,
-            "marker.rename": self._rename,
+            "tune": lambda message: edit_settings.tune(self, message),
+            "reopen": lambda message: edit_settings.reopen(self, message),
+            **self._markers.commands,
         }
 
     @property
@@ -146,7 +143,7 @@ class EditMode(Mode):
             self._gesture = None
         number, frame = take.integer(message, "gesture"), take.integer(message, "frame", 0, self.frames - 1)
         nodes = take.nodes(message, "nodes", self.given.n)
-        before, starts = self._moment(), self._looked(frame)[nodes]
+        before, starts = self.moment(), self._looked(frame)[nodes]
         directions = None if message.get("directions") in (None, "xyz") else take.text(message, "directions", 3)
         hand = self.editor.grab(nodes, frame, directions=directions)
         self._gesture = Gesture(number, hand, starts, before)
@@ -174,9 +171,9 @@ class EditMode(Mode):
         gesture = self._holding(message)
         self._gesture = None
         landing = gesture.hand.drop()
-        label = f"move {self._called(self.selected)}"
+        label = f"move {self.called(self.selected)}"
         self.history.add(label, gesture.before)
-        self._changed(label)
+        self.changed(label)
         if not landing.reached:
             self._warn(f"{landing}")
         return {"missed": float(landing.missed), "moved": float(self._way(self.selected[0], gesture.hand.frame))}
@@ -185,134 +182,35 @@ class EditMode(Mode):
         gesture = self._holding(message)
         self._gesture = None
         gesture.hand.cancel()
-        self._changed(None)
+        self.changed(None)
 
     def _place(self, message: Message) -> None:
         node, frame = take.integer(message, "node", 0, self.given.n - 1), take.integer(message, "frame")
         position = take.vector(message, "position")
-        self._do(f"move {self._called([node])}", lambda: self.editor.drag(node, frame, position))
+        self.do(f"move {self.called([node])}", lambda: self.editor.drag(node, frame, position))
         self.selected = [node]
 
     def _pin(self, message: Message) -> None:
         nodes = take.nodes(message, "nodes", self.given.n)
         frame = take.integer(message, "frame", 0, self.frames - 1)
-        self._do(f"pin {self._called(nodes)}", lambda: self.editor.pin(nodes, frame))
+        self.do(f"pin {self.called(nodes)}", lambda: self.editor.pin(nodes, frame))
 
-    # --- markers
-
-    def _slide(self, message: Message) -> None:
-        """Drags move in time: each goes as far from the input's new frame as it was from that of its old one."""
-        ids = tuple(take.texts(message, "ids"))
-        frames = take.integers(message, "frames", self.frames)
-        if self._sliding is None or self._sliding[0] != ids:
-            self._sliding = (ids, self._moment())
-        before = self._sliding[1]
-        self.editor.restore(before.state)
-        try:
-            moved = self._shifted(self._found(ids), frames, keep=False)
-        except BaseException:
-            self._sliding = None
-            self._become(before)
-            raise
-        self._names_follow(ids, moved)
-        if not take.flag(message, "final"):
-            self.desk.touched()
-            self.desk.show(self.now(self.at), frame=self.at)
-            return
-        self._sliding = None
-        if list(moved) != list(ids):
-            self.history.add(f"move {self._many(len(ids))} in time", before)
-        self._changed("move in time")
-
-    def _copy(self, message: Message) -> None:
-        ids, frames = take.texts(message, "ids"), take.integers(message, "frames", self.frames)
-        found = self._found(ids)
-        self._do(f"copy {self._many(len(ids))}", lambda: self._shifted(found, frames, keep=True))
-
-    def _release(self, message: Message) -> None:
-        found = self._found(take.texts(message, "ids"))
-        self._do(f"release {self._many(len(found))}", lambda: self._let_go(found))
-
-    def _rename(self, message: Message) -> None:
-        (name,) = take.texts(message, "ids", most=1)
-        self._found([name])
-        self.names[name] = take.text(message, "name")
-        self.desk.changed("rename", motion=False)
-
-    def _shifted(self, holds: list[Hold], frames: list[int], *, keep: bool) -> list[str]:
-        if len(frames) != len(holds):
-            raise InputError(f"frames has {len(frames)} entries, but {len(holds)} drags are to go there")
-        if not keep:
-            self._let_go(holds)
-        for hold, frame in zip(holds, frames):
-            if (hold.vertex, frame) in self.editor.state.held:
-                raise InputError(f"{self._called([hold.vertex])} is dragged at frame {frame} already; move that one")
-            offset = hold.target - self._given_at(hold, hold.frame)
-            self.editor.drag(hold.vertex, frame, self._given_at(hold, frame) + offset, directions=hold.directions)
-        return [marker_id((hold.vertex, frame)) for hold, frame in zip(holds, frames)]
-
-    def _let_go(self, holds: list[Hold]) -> None:
-        for hold in holds:
-            self.editor.release(*hold.key)
-
-    def _given_at(self, hold: Hold, frame: int) -> Array:
-        return self.editor.subject.place(frame, hold.vertex)
-
-    # --- settings
-
-    def _tune(self, message: Message) -> None:
-        settings, wanted = self.editor.settings, dict[str, Any]()
-        for name in ("h", "smoothness"):
-            if name in message:
-                wanted[name] = take.number(message, name)
-        alpha, beta = settings.damping
-        if "alpha" in message or "beta" in message:
-            wanted["damping"] = (
-                take.number(message, "alpha", 0.0) if "alpha" in message else alpha,
-                take.number(message, "beta", 0.0) if "beta" in message else beta,
-            )
-        for name in ("ends", "energy"):
-            if name in message:
-                wanted[name] = take.text(message, name)
-        if "window" in message:
-            asked = message["window"]
-            wanted["window"] = None if asked is None else tuple(take.integers(message, "window", self.frames, most=2))
-        label = f"set {', '.join(sorted(wanted)) or 'nothing'}"
-        self._do(label, lambda: self.editor.tune(**wanted), join=True)
-
-    def _reopen(self, message: Message) -> None:
-        options = self.editor.options
-        modes = take.integer(message, "modes", 1) if "modes" in message else options.modes
-        warp = take.one_of(message, "warp", WARPS) if "warp" in message else options.warp
-        contacts = take.flag(message, "contacts", self.keeps_contacts)
-        before = self._moment()
-        progress = self.desk.working("Preparing the motion")
-        was, self.keeps_contacts = self.keeps_contacts, contacts
-        try:
-            fresh = self._opened(progress, modes=modes, warp=warp, **_settings(self.editor))
-            self._laid_over(fresh, [held.hold for held in self.editor.state.held.values()], progress)
-        except BaseException:
-            self.keeps_contacts = was
-            raise
-        self.editor = fresh
-        self.history.add("set detail, warp or contacts", before)
-        self.desk.worked()
-        self._changed("settings")
+    # --- what the scene suggests
 
     def _moves(self, message: Message) -> None:
         """The drags that the scene suggests."""
-        progress, before = self.desk.working("Making the suggested drags"), self._moment()
+        progress, before = self.desk.working("Making the suggested drags"), self.moment()
         wanted = [move for move in self.content.edit.moves if not self._made(move.vertices, move.frame)]
         try:
             for k, move in enumerate(wanted):
                 report(progress, k / len(wanted), f"drag {k + 1} of {len(wanted)}")
                 move.make(self.editor)
         except BaseException:
-            self._become(before)
+            self.become(before)
             raise
         self.desk.worked()
         self.history.add("make the suggested drags", before)
-        self._changed("suggested drags")
+        self.changed("suggested drags")
 
     def suggested(self) -> int:
         """How many of the scene's drags were not made."""
@@ -323,7 +221,7 @@ class EditMode(Mode):
 
     # --- inner workings
 
-    def _opened(self, progress: Progress, **options: Any) -> Editor:
+    def opened(self, progress: Progress, **options: Any) -> Editor:
         plan = self.content.edit
         wanted = {"modes": plan.modes, **plan.settings, **options}
         animation = self.given if self.keeps_contacts else replace(self.given, contacts=None)
@@ -336,43 +234,35 @@ class EditMode(Mode):
         found = stored.looked_at(saved.document.get("edit"), KEPT)
         return edit_of(found, KEPT, animation, self.content.body, progress=progress)
 
-    def _laid_over(self, fresh: Editor, holds: list[Hold], progress: Progress) -> None:
-        for k, hold in enumerate(holds):
-            report(progress, 1.0, f"drag {k + 1} of {len(holds)}")
-            if hold.other >= 0:
-                fresh.tie(hold.vertex, hold.other, hold.frame, hold.target, directions=hold.directions)
-            else:
-                fresh.drag(hold.vertex, hold.frame, hold.target, directions=hold.directions)
-
-    def _do(self, label: str, act: Callable[[], Any], *, join: bool = False) -> None:
+    def do(self, label: str, act: Callable[[], Any], *, join: bool = False) -> None:
         """One step of undo, or more of the last one; as it was before when it fails on the way."""
         self._quiet_hand()
-        before = self._moment()
+        before = self.moment()
         try:
             act()
         except BaseException:
-            self._become(before)
+            self.become(before)
             raise
         self.history.add(label, before, join=join)
-        self._changed(label)
+        self.changed(label)
 
-    def _moment(self) -> Moment:
+    def moment(self) -> Moment:
         return Moment(self.editor, self.editor.state, dict(self.names))
 
-    def _become(self, moment: Moment) -> None:
+    def become(self, moment: Moment) -> None:
         self.editor, self.names = moment.editor, dict(moment.names)
         self.keeps_contacts = moment.editor.input.contacts is not None
         self.editor.restore(moment.state)
 
     def _travel(self, step: Callable[[Moment], Moment | None]) -> Mapping[str, Any]:
         self._quiet_hand()
-        moment = step(self._moment())
+        moment = step(self.moment())
         if moment is not None:
-            self._become(moment)
-            self._changed(None)
+            self.become(moment)
+            self.changed(None)
         return {"changed": moment is not None}
 
-    def _changed(self, label: str | None) -> None:
+    def changed(self, label: str | None) -> None:
         self.seen.clear()
         self.desk.changed(label)
         self.desk.show(self.now(self.at), frame=self.at)
@@ -408,40 +298,11 @@ class EditMode(Mode):
             self.seen[node, frame] = positions[node]
         return positions
 
-    def _found(self, ids: list[str] | tuple[str, ...]) -> list[Hold]:
-        held: dict[str, Hold] = {marker_id(key): one.hold for key, one in self.editor.state.held.items()}
-        for name in ids:
-            if name not in held:
-                raise InputError(f"there is no drag {name!r}; it may have been released")
-        return [held[name] for name in ids]
-
-    def _names_follow(self, ids: tuple[str, ...], moved: list[str]) -> None:
-        for old, new in zip(ids, moved):
-            if old in self.names and old != new:
-                self.names[new] = self.names.pop(old)
-
-    def _called(self, nodes: list[int]) -> str:
+    def called(self, nodes: list[int]) -> str:
         return self.content.named(nodes[0]) if len(nodes) == 1 else f"{len(nodes)} points"
-
-    def _many(self, count: int) -> str:
-        return "a drag" if count == 1 else f"{count} drags"
 
     def _way(self, node: int, frame: int) -> float:
         return float(np.linalg.norm(self.editor.positions(frame)[node] - self.given.positions[frame, node]))
 
     def _warn(self, text: str) -> None:
         self.desk.say({"is": "notice", "tone": "warn", "title": "Not quite there", "text": text})
-
-
-def _settings(editor: Editor) -> dict[str, Any]:
-    return {
-        "h": editor.settings.h,
-        "damping": editor.settings.damping,
-        "ends": editor.settings.ends,
-        "energy": editor.settings.energy,
-        "smoothness": editor.settings.smoothness,
-        "window": editor.settings.window,
-    }
-
-
-__all__ = ["EditMode", "Key", "letters"]
