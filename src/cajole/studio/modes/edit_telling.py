@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.direct.editing.holds import AXES, Hold, Key
-from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, meter, place, rounded, runs
+from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, meter, percent, place, rounded, runs
 
 if TYPE_CHECKING:
     from cajole.studio.modes.edit import EditMode
@@ -191,4 +191,4 @@ def _cure(mode: EditMode, curve: Array) -> str | None:
         return None
     peak = int(np.argmax(curve))
     hint = "" if mode.editor.settings.window is None else " Widen the window to make it gentler."
-    return f"Peak {100 * curve[peak]:.2g} % at frame {peak}.{hint}"
+    return f"Peak {percent(curve[peak])} at frame {peak}.{hint}"
