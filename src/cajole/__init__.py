@@ -23,6 +23,7 @@ _HOMES = {
     "Controller": "cajole.direct",
     "Editor": "cajole.direct",
     "Embedding": "cajole.mesh",
+    "EnrichResult": "cajole.direct",
     "FileError": "cajole.errors",
     "Ground": "cajole.dynamics",
     "InputError": "cajole.errors",
@@ -42,6 +43,7 @@ _HOMES = {
     "PoseSession": "cajole.direct",
     "Push": "cajole.direct",
     "Reference": "cajole.direct",
+    "Regions": "cajole.direct",
     "SampledBasis": "cajole.direct.steering.sampling",
     "Segment": "cajole.direct",
     "Skin": "cajole.mesh",
@@ -51,6 +53,7 @@ _HOMES = {
     "body_around": "cajole.body",
     "edit": "cajole.direct",
     "embed": "cajole.mesh",
+    "enrich": "cajole.direct",
     "find_contacts": "cajole.animation",
     "fit_pose": "cajole.direct",
     "fit_poses": "cajole.direct",
@@ -67,6 +70,10 @@ _HOMES = {
     "read_mesh": "cajole.mesh",
     "reduce": "cajole.reduction",
     "reference": "cajole.direct",
+    "regions_clustered": "cajole.direct",
+    "regions_interpolating": "cajole.direct",
+    "regions_painted": "cajole.direct",
+    "regions_subdivided": "cajole.direct",
     "sampled_basis": "cajole.direct.steering.sampling",
     "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
@@ -109,14 +116,17 @@ if TYPE_CHECKING:
     from cajole.body import read_body as read_body
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
+    from cajole.direct import EnrichResult as EnrichResult
     from cajole.direct import Key as Key
     from cajole.direct import Live as Live
     from cajole.direct import PoseSession as PoseSession
     from cajole.direct import Push as Push
     from cajole.direct import Reference as Reference
+    from cajole.direct import Regions as Regions
     from cajole.direct import Segment as Segment
     from cajole.direct import Wind as Wind
     from cajole.direct import edit as edit
+    from cajole.direct import enrich as enrich
     from cajole.direct import fit_pose as fit_pose
     from cajole.direct import fit_poses as fit_poses
     from cajole.direct import keyframe as keyframe
@@ -124,6 +134,10 @@ if TYPE_CHECKING:
     from cajole.direct import load_controller as load_controller
     from cajole.direct import load_edit as load_edit
     from cajole.direct import reference as reference
+    from cajole.direct import regions_clustered as regions_clustered
+    from cajole.direct import regions_interpolating as regions_interpolating
+    from cajole.direct import regions_painted as regions_painted
+    from cajole.direct import regions_subdivided as regions_subdivided
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis

@@ -1,6 +1,16 @@
 """The verbs, and what they share: the Riccati sweep over implicit steps."""
 
 from cajole.direct.editing import Editor, EditReport, edit, load_edit, save_edit
+from cajole.direct.enriching import (
+    EnrichReport,
+    EnrichResult,
+    Regions,
+    enrich,
+    regions_clustered,
+    regions_interpolating,
+    regions_painted,
+    regions_subdivided,
+)
 from cajole.direct.keyframing import (
     Fit,
     Key,
@@ -32,6 +42,8 @@ __all__ = [
     "Controller",
     "EditReport",
     "Editor",
+    "EnrichReport",
+    "EnrichResult",
     "Fit",
     "Key",
     "KeyframeReport",
@@ -40,6 +52,7 @@ __all__ = [
     "PoseSession",
     "Push",
     "Reference",
+    "Regions",
     "Run",
     "Segment",
     "Shot",
@@ -47,6 +60,7 @@ __all__ = [
     "SteerReport",
     "Wind",
     "edit",
+    "enrich",
     "fit_pose",
     "fit_poses",
     "keyframe",
@@ -54,6 +68,10 @@ __all__ = [
     "load_controller",
     "load_edit",
     "reference",
+    "regions_clustered",
+    "regions_interpolating",
+    "regions_painted",
+    "regions_subdivided",
     "save_edit",
     "steer",
 ]

@@ -1,0 +1,19 @@
+"""`enrich`: a coarse animation becomes a thin shell with folds that follows it on average."""
+
+from cajole.direct.enriching.building import regions_interpolating, regions_painted, regions_subdivided
+from cajole.direct.enriching.clustering import regions_clustered
+from cajole.direct.enriching.enrich import Response, enrich
+from cajole.direct.enriching.regions import Regions
+from cajole.direct.enriching.report import EnrichReport, EnrichResult
+
+__all__ = [
+    "EnrichReport",
+    "EnrichResult",
+    "Regions",
+    "Response",
+    "enrich",
+    "regions_clustered",
+    "regions_interpolating",
+    "regions_painted",
+    "regions_subdivided",
+]

@@ -1,0 +1,176 @@
+"""`enrich`: a coarse animation becomes a thin shell that follows it on average, and folds as its material does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.animation import Animation, animation_of
+from cajole.body import EARTH_GRAVITY, Body, BodyShell
+from cajole.direct.enriching.regions import Regions
+from cajole.direct.enriching.report import EnrichReport, EnrichResult
+from cajole.direct.enriching.starting import begun
+from cajole.direct.enriching.stepping import Moment, Tracker
+from cajole.direct.enriching.targets import Course
+from cajole.dynamics import State
+from cajole.errors import InputError, SolveError
+from cajole.linalg import blas_threads
+from cajole.mesh import MeshTri
+from cajole.progress import Progress, report
+
+Array = NDArray[np.float64]
+
+# f(t [s], positions (n, 3) [m], velocities (n, 3) [m/s]) -> (n, 3) [N]
+Force = Callable[[float, Array, Array], ArrayLike]
+
+# the shape free of stress: (n, 3) [m], or a mesh of the shell's triangles
+Shape = ArrayLike | MeshTri
+
+# a frame of the guide that dt divides but for rounding gets no extra step
+ROUNDING = 1e-9
+REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
+
+
+class Response(Protocol):
+    """What happens to a step before it counts, such as collisions."""
+
+    def __call__(self, before: Array, after: Array, h: float) -> Array:
+        """Positions (n, 3) [m] instead of `after`, which a step of h [s] reached from `before`."""
+        ...
+
+
+def enrich(
+    guide: Animation,
+    cloth: BodyShell,
+    regions: Regions,
+    dt: float = 1 / 240,
+    collisions: Response | None = None,
+    *,
+    newton: int = 1,
+    gravity: ArrayLike | None = None,
+    forces: Force | Sequence[Force] = (),
+    undeformed: Callable[[float], Shape] | Shape | None = None,
+    start: State | ArrayLike | None = None,
+    frames: int | None = None,
+    progress: Progress | None = None,
+) -> EnrichResult:
+    """Simulate `cloth` so that the means of its regions are those of `guide` at every step, and nothing else is forced.
+
+    guide: an animation of regions.guide_mesh. cloth: a shell of regions.fine_mesh; its fixed vertices stay.
+    dt [s]: the longest step; each frame of the guide is divided evenly. Between frames the guide moves along cubics.
+    collisions: a `Response` that corrects every step; the residual is measured after it.
+    newton: linear solves a step: 1, as in Bergou 2007; with more a step is solved until it converges.
+    gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], taken at the beginning of a step.
+    undeformed: the shape free of stress, a function of time [s] or one for all; the cloth's own when left out. Folds of
+    a cloth with plasticity yield at the beginning of every step.
+    start: a State, or the displacement (n, 3); what is left out is taken from the guide. It is moved as needed to meet
+    the guide's first frame. frames: how many; beyond the guide's last frame it stands, and the shell swings on.
+    Raises InputError where the parts do not fit, SolveError, with the frame and what to relax, where a step fails.
+    """
+    began = time.perf_counter()
+    motion = animation_of(guide, "guide")
+    checks.require_instance(cloth, BodyShell, "cloth")
+    checks.require_instance(regions, Regions, "regions")
+    regions.require_fit(motion.mesh, cloth.mesh)
+    count = motion.frames if frames is None else checks.count(frames, "frames")
+    substeps = max(1, int(np.ceil(motion.dt / checks.positive(dt, "dt (s)") - ROUNDING)))
+    h = motion.dt / substeps
+    tracker = Tracker(cloth, regions.fine, h, names=regions.names, newton=checks.count(newton, "newton"))
+    course = Course(motion, regions.guide, count)
+    load = _load(cloth, gravity, forces)
+    shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
+    with blas_threads():
+        tracker.body = cloth if shape is None else cloth.shaped(shape(0.0))
+        moment, notes = begun(tracker, motion, regions, course, start)
+        records = _Records(cloth, count, moment, tracker.gap(moment.positions, course.values[0]))
+        for frame in range(1, count):
+            for sub in range(1, substeps + 1):
+                at = ((frame - 1) * substeps + sub) * h
+                try:
+                    tracker.body = _renewed(tracker.body, moment, shape, at)
+                    moment = _stepped(tracker, moment, course.at(at), load, at, collisions)
+                except SolveError as reason:
+                    raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
+                records.add(frame, moment, tracker.gap(moment.positions, course.at(at)))
+            records.close(frame, substeps)
+            report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
+    animation = Animation(cloth.mesh, records.positions, motion.fps, velocities=records.velocities)
+    told = EnrichReport(
+        len(regions), cloth.count, (count - 1) * substeps, records.newton, float(records.residual.max()),
+        records.gentleness, time.perf_counter() - began, notes,
+    )  # fmt: skip
+    return EnrichResult(animation, records.residual, told, tracker.body)
+
+
+def _renewed(body: BodyShell, now: Moment, shape: Callable[[float], Shape] | None, at: float) -> BodyShell:
+    """The shell of the step that ends at a time: bent where it has yielded, in the shape of that time."""
+    after = body.yielded(now.positions - body.vertices)
+    return after if shape is None else after.shaped(shape(at))
+
+
+def _always(shape: Shape) -> Callable[[float], Shape]:
+    return lambda at: shape
+
+
+def _stepped(
+    tracker: Tracker,
+    now: Moment,
+    target: Array,
+    load: Callable[[float, Moment], Array],
+    at: float,
+    collisions: Response | None,
+) -> Moment:
+    after = tracker.step(now, target, load(at, now))
+    if collisions is None:
+        return after
+    x = checks.real_array(collisions(now.positions, after.positions, tracker.h), "collisions", now.positions.shape)
+    return Moment(x, (x - now.positions) / tracker.h, after.pull, after.iterations)
+
+
+class _Records:
+    """What is kept of the steps, frame by frame."""
+
+    def __init__(self, body: Body, frames: int, first: Moment, gap: float):
+        self._body = body
+        self.positions, self.velocities = np.empty((2, frames, body.count, 3))
+        self.residual, self.gentleness = np.zeros(frames), np.zeros(frames)
+        self.newton = 0
+        self.add(0, first, gap)
+
+    def add(self, frame: int, moment: Moment, gap: float) -> None:
+        self.positions[frame], self.velocities[frame] = moment.positions, moment.velocities
+        self.residual[frame] = max(self.residual[frame], gap)
+        self.gentleness[frame] += weights_of(self._body, moment.pull) ** 2
+        self.newton += moment.iterations
+
+    def close(self, frame: int, substeps: int) -> None:
+        """Sums of squares become root mean squares."""
+        self.gentleness[frame] = np.sqrt(self.gentleness[frame] / substeps)
+
+
+def weights_of(body: Body, force: Array) -> float:
+    """The size of a force (n, 3) [N] in body weights, |M^-½ f| / (√m g) with lumped masses: 1 for the weight itself."""
+    squares = (force**2).sum(axis=1) / body.vertex_masses
+    return float(np.sqrt(squares.sum() / body.total_mass)) / EARTH_GRAVITY
+
+
+def _load(body: Body, gravity: ArrayLike | None, forces: Force | Sequence[Force]) -> Callable[[float, Moment], Array]:
+    """External force (n, 3) [N] at a time, on a moment."""
+    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
+    acting = (forces,) if callable(forces) else tuple(forces)
+    for place, force in enumerate(acting):
+        if not callable(force):
+            raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {force!r}")
+
+    def load(at: float, now: Moment) -> Array:
+        total = weight.copy()
+        for place, force in enumerate(acting):
+            total += body.checked(force(at, now.positions, now.velocities), f"forces[{place}] at {at:.6g} s")
+        return total
+
+    return load

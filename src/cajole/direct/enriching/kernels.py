@@ -1,0 +1,139 @@
+"""Compiled clustering of moving triangles: regions grown around proxies, as in variational shape approximation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cajole.compiled import njit
+
+# arrays of all kernels: centres x and normals n (triangles, frames, 3), areas over time a (triangles, frames),
+# spread (frames,) = μ / A(t), turn = 1 - μ
+
+
+@njit(cache=True, nogil=True)
+def distance(j, k, x, n, a, spread, turn, px, pn):
+    """E(T_j, P_k), §4.1 of Bergou 2007: the largest over time of the area-weighted distance to a proxy."""
+    worst = 0.0
+    for t in range(x.shape[1]):
+        place = 0.0
+        tilt = 0.0
+        for c in range(3):
+            d = x[j, t, c] - px[k, t, c]
+            place += d * d
+            e = n[j, t, c] - pn[k, t, c]
+            tilt += e * e
+        now = a[j, t] * (spread[t] * place + turn * tilt)
+        if now > worst:
+            worst = now
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def grow(seeds, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label, error):
+    """Give every triangle the region of the proxy that reaches it first in order of distance; fill label and error.
+
+    seeds (k,): a triangle of each region; starts, neighbours: triangles beside each triangle, as in CSR; finer (k,):
+    factors on the distances to each proxy. Regions are connected, as each triangle is reached from one of its own.
+    """
+    room = len(seeds) + len(neighbours)
+    keys = np.empty(room)
+    items = np.empty(room, np.int64)
+    owners = np.empty(room, np.int64)
+    size = 0
+    label[:] = -1
+    for k in range(len(seeds)):
+        j = seeds[k]
+        label[j] = k
+        error[j] = finer[k] * distance(j, k, x, n, a, spread, turn, px, pn)
+    for k in range(len(seeds)):
+        size = _push_around(
+            seeds[k], k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label
+        )
+    while size > 0:
+        key, j, k = keys[0], items[0], owners[0]
+        size = _pop(size, keys, items, owners)
+        if label[j] < 0:
+            label[j] = k
+            error[j] = key
+            size = _push_around(
+                j, k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label
+            )
+
+
+@njit(cache=True, nogil=True)
+def _push_around(j, k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label):
+    for place in range(starts[j], starts[j + 1]):
+        other = neighbours[place]
+        if label[other] < 0:
+            key = finer[k] * distance(other, k, x, n, a, spread, turn, px, pn)
+            size = _push(key, other, k, size, keys, items, owners)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _push(key, item, owner, size, keys, items, owners):
+    at = size
+    while at > 0:
+        up = (at - 1) // 2
+        if keys[up] <= key:
+            break
+        keys[at], items[at], owners[at] = keys[up], items[up], owners[up]
+        at = up
+    keys[at], items[at], owners[at] = key, item, owner
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def _pop(size, keys, items, owners):
+    """Take the least away; the last one sinks from the top to its place."""
+    size -= 1
+    key, item, owner = keys[size], items[size], owners[size]
+    at = 0
+    while True:
+        down = 2 * at + 1
+        if down >= size:
+            break
+        if down + 1 < size and keys[down + 1] < keys[down]:
+            down += 1
+        if keys[down] >= key:
+            break
+        keys[at], items[at], owners[at] = keys[down], items[down], owners[down]
+        at = down
+    keys[at], items[at], owners[at] = key, item, owner
+    return size
+
+
+@njit(cache=True, nogil=True)
+def proxies(label, x, n, a, px, pn):
+    """Area-weighted means of centres and unit normals of every region at every frame."""
+    px[:] = 0.0
+    pn[:] = 0.0
+    frames = x.shape[1]
+    weight = np.zeros((len(px), frames))
+    for j in range(len(label)):
+        k = label[j]
+        for t in range(frames):
+            weight[k, t] += a[j, t]
+            for c in range(3):
+                px[k, t, c] += a[j, t] * x[j, t, c]
+                pn[k, t, c] += a[j, t] * n[j, t, c]
+    for k in range(len(px)):
+        for t in range(frames):
+            length = np.sqrt(pn[k, t, 0] ** 2 + pn[k, t, 1] ** 2 + pn[k, t, 2] ** 2)
+            for c in range(3):
+                if weight[k, t] > 0.0:
+                    px[k, t, c] /= weight[k, t]
+                if length > 0.0:
+                    pn[k, t, c] /= length
+
+
+@njit(cache=True, nogil=True)
+def nearest_triangles(label, x, n, a, spread, turn, px, pn, seeds):
+    """The triangle of each region that is nearest to its proxy, where the next growth begins; fill seeds."""
+    best = np.full(len(seeds), np.inf)
+    for j in range(len(label)):
+        k = label[j]
+        now = distance(j, k, x, n, a, spread, turn, px, pn)
+        if now < best[k]:
+            best[k] = now
+            seeds[k] = j

@@ -1,0 +1,68 @@
+"""What `enrich` returns: the motion of the shell, how well it follows, and how hard it had to be pulled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation import Animation
+from cajole.body import BodyShell
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EnrichReport:
+    """regions, steps, newton (iterations of all steps); residual: the farthest that any region's mean ever was from the
+    guide's, in body sizes, after everything. gentleness (frames,): the force that leads the shell, as a share of its
+    weight, root mean square over the steps into each frame. seconds: wall clock. notes: what is worth knowing.
+    """
+
+    regions: int
+    vertices: int
+    steps: int
+    newton: int
+    residual: float
+    gentleness: Array = field(repr=False)
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mean_gentleness(self) -> float:
+        """Root mean square of the leading force over all frames after the first, in body weights."""
+        led = self.gentleness[1:]
+        return float(np.sqrt((led**2).mean())) if len(led) else 0.0
+
+    @property
+    def worst_frame(self) -> int:
+        """The frame into which the shell is pulled hardest."""
+        return int(self.gentleness.argmax())
+
+    def __str__(self) -> str:
+        most = float(self.gentleness.max(initial=0.0))
+        each = 1e3 * self.seconds / max(self.steps, 1)
+        rows = [
+            f"enrich: {self.regions} regions on {self.vertices} vertices",
+            f"  steps        {self.steps}, {self.newton} Newton iterations",
+            f"  off guide    {100 * self.residual:.2g} % of the size at most",
+            f"  gentleness   {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most (frame {self.worst_frame})",
+            f"  time         {self.seconds:.3g} s, {each:.3g} ms a step",
+        ]
+        return "\n".join(rows + [f"  {note}" for note in self.notes])
+
+
+@dataclass(frozen=True, eq=False)
+class EnrichResult:
+    """animation: the shell; residual (frames,): the farthest that a region's mean was from the guide's in the steps
+    into each frame, in body sizes, after everything; report. cloth: the shell at the end, with folds that stay.
+    """
+
+    animation: Animation
+    residual: Array
+    report: EnrichReport
+    cloth: BodyShell
+
+    def __repr__(self) -> str:
+        return f"EnrichResult({self.animation!r}, off by {100 * self.report.residual:.2g} % of the size at most)"

@@ -1,0 +1,92 @@
+"""The equations of a constrained step, [[A, Cᵀ], [C, 0]] with three coordinates a vertex, on one analysed pattern."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole.body import Body
+from cajole.errors import NotPositiveDefinite
+from cajole.linalg import Factor
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+class Saddle:
+    """Solves A x - Cᵀλ = right, C x = gap for x (n, 3), zero at fixed vertices, with `held` rows C (m, free) ⊗ I₃.
+
+    The pattern is analysed once. Rows of C are scaled to the diagonal of A, without which pivots would be lost.
+    """
+
+    def __init__(self, body: Body, held: sp.csr_array, *, backend: str | None = None):
+        self.dofs, self.count = body.free_dofs, held.shape[0]
+        self._shape = (body.count, 3)
+        self._backend = backend
+        self._held = held
+        self._factor: Factor | None = None
+        part, take = body.pattern.restricted(self.dofs)
+        self._diagonal = take[_is_diagonal(part)]
+        self._pattern, self._take = _bordered(part, take, held, body.pattern.entries) if self.count else (part, take)
+        self._scales = np.ones(self.count)
+        self._border = np.empty(0)
+
+    def factorise(self, values: Array) -> bool:
+        """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
+        if self._factor is None:
+            self._scale(values)
+        data = self._gathered(values)
+        try:
+            if self._factor is not None:
+                self._factor.refactor(data)
+            # the matching was made for the first values; where it loses pivots it is made anew
+            if self._factor is None or self._factor.perturbed:
+                self._analyse(data)
+        except NotPositiveDefinite:
+            return False
+        assert self._factor is not None
+        return self._factor.negative in (None, 3 * self.count)
+
+    def solve(self, right: Array, gap: Array) -> tuple[Array, Array]:
+        """x (n, 3) and the pull Cᵀλ (n, 3), for right (n, 3) and gap (m, 3)."""
+        assert self._factor is not None
+        scaled = (self._scales[:, None] * gap).ravel()
+        found = self._factor.solve(np.concatenate([right.ravel()[self.dofs], scaled]))
+        x, pull = np.zeros(self._shape), np.zeros(self._shape)
+        x.ravel()[self.dofs] = found[: len(self.dofs)]
+        force = self._held.T @ (-self._scales[:, None] * found[len(self.dofs) :].reshape(-1, 3))
+        pull.ravel()[self.dofs] = force.ravel()
+        return x, pull
+
+    def _analyse(self, data: Array) -> None:
+        matrix = self._pattern.copy()
+        matrix.data = data
+        self._factor = Factor(matrix, kind="kkt" if self.count else "spd", backend=self._backend)
+
+    def _scale(self, values: Array) -> None:
+        if self.count:
+            largest = np.asarray(abs(self._held).max(axis=1).todense()).ravel()
+            self._scales = np.abs(values[self._diagonal]).mean() / largest
+            self._border = np.repeat(self._scales, np.diff(self._held.indptr)) * self._held.data
+
+    def _gathered(self, values: Array) -> Array:
+        return np.concatenate([values, self._border])[self._take] if self.count else values[self._take]
+
+
+def _is_diagonal(matrix: sp.csr_array) -> NDArray[np.bool_]:
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.asarray(matrix.indices == rows)
+
+
+def _bordered(part: sp.csr_array, take: Index, held: sp.csr_array, entries: int) -> tuple[sp.csr_array, Index]:
+    """Pattern of [[A, Cᵀ], [C, 0]], C = held ⊗ I₃, and where its values stand in (body values, values of held)."""
+    numbered, border = part.copy(), held.copy()
+    numbered.data = take + 1.0
+    border.data = entries + 1.0 + np.arange(held.nnz)
+    C = sp.csr_array(sp.kron(border, sp.eye_array(3)))
+    whole = sp.csr_array(sp.block_array([[numbered, C.T], [C, None]]))
+    whole.sort_indices()
+    where = whole.data.astype(np.int64) - 1
+    whole.data = np.zeros(whole.nnz)
+    return whole, where

@@ -1,0 +1,95 @@
+"""Where a shell begins: on its guide, or as near as the guide lets it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole.animation import Animation
+from cajole.body import Body
+from cajole.direct.enriching.regions import Regions
+from cajole.direct.enriching.stepping import Moment, Tracker
+from cajole.direct.enriching.targets import Course
+from cajole.dynamics import State
+from cajole.errors import SolveError
+
+Array = NDArray[np.float64]
+
+# means this far off, in body sizes, are rounding
+MET = 1e-12
+# steps without speed in which a shell that does not meet its guide comes to it, and the movement, in body sizes, of
+# one of them at which it has
+MOST_STEPS, RESTS = 40, 1e-3
+
+
+def begun(
+    tracker: Tracker, guide: Animation, regions: Regions, course: Course, start: State | ArrayLike | None
+) -> tuple[Moment, tuple[str, ...]]:
+    """The first moment, its averages those of the guide's first frame, and what to tell about it."""
+    body = tracker.body
+    x, v = _placed(body, guide, regions, course) if start is None else _given(body, guide, regions, course, start)
+    if tracker.gap(x, course.values[0]) <= MET:
+        return Moment(x, v, np.zeros_like(x)), ()
+    met = _relaxed(tracker, x, course.values[0])
+    share = float(np.linalg.norm(met - x, axis=1).max()) / body.size
+    note = f"the start was moved by up to {100 * share:.3g} % of the size to meet the guide"
+    return Moment(met, v, np.zeros_like(x)), (note,)
+
+
+def _placed(body: Body, guide: Animation, regions: Regions, course: Course) -> tuple[Array, Array]:
+    """Positions and velocities (n, 3): those of the guide's surface, or the rest shape turned to the regions' means."""
+    frames = [guide.frame(min(frame, guide.frames - 1)) for frame in (0, 1)]
+    if regions.lift is not None:
+        x, later = (np.asarray(regions.lift @ frame) for frame in frames)
+    else:
+        means = [course.values[min(frame, len(course.values) - 1)] / regions.areas[:, None] for frame in (0, 1)]
+        own = regions.fine @ body.vertices / regions.areas[:, None]
+        x, later = (rigid_fit(own, mean, regions.areas, body.vertices) for mean in means)
+    x[body.fixed] = body.vertices[body.fixed]
+    v = (later - x) / guide.dt
+    v[body.fixed] = 0.0
+    return x, v
+
+
+def _given(
+    body: Body, guide: Animation, regions: Regions, course: Course, start: State | ArrayLike
+) -> tuple[Array, Array]:
+    state = start if isinstance(start, State) else State(displacement=start)
+    x, v = _placed(body, guide, regions, course)
+    if state.displacement is not None:
+        u = body.checked(state.displacement, "start displacement")
+        body.require_still(u, "start displacement")
+        x = body.vertices + u
+    if state.velocity is not None:
+        v = body.checked(state.velocity, "start velocity")
+        body.require_still(v, "start velocity")
+    return x, v
+
+
+def rigid_fit(own: Array, wanted: Array, weights: Array, points: Array) -> Array:
+    """`points` (k, 3) moved as `own` (m, 3) must be to come nearest to `wanted`: turned and shifted, never mirrored."""
+    w = weights / weights.sum()
+    here, there = w @ own, w @ wanted
+    # fewer than three means, or means in line, do not tell a rotation
+    U, sizes, Vt = np.linalg.svd((own - here).T @ (w[:, None] * (wanted - there)))
+    if sizes[1] <= 1e-9 * max(sizes[0], np.finfo(float).tiny):
+        return np.asarray(points - here + there)
+    R = Vt.T @ np.diag([1.0, 1.0, np.linalg.det(Vt.T @ U.T)]) @ U.T
+    return np.asarray((points - here) @ R.T + there)
+
+
+def _relaxed(tracker: Tracker, x: Array, target: Array) -> Array:
+    """x (n, 3) after steps in which no speed is kept: the averages are met and the shell gives way around them."""
+    zero = np.zeros_like(x)
+    for _ in range(MOST_STEPS):
+        try:
+            after = tracker.step(Moment(x, zero, zero), target, zero).positions
+        except SolveError as reason:
+            raise type(reason)(
+                f"the shell cannot begin on the guide's first frame: {reason}; give a start nearer to it"
+            ) from None
+        moved = float(np.abs(after - x).max())
+        x = after
+        if moved <= RESTS * tracker.body.size:
+            break
+    return x

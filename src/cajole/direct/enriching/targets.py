@@ -1,0 +1,50 @@
+"""Where a guide wants the regions' means to be, at any time."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole.animation import Animation
+
+Array = NDArray[np.float64]
+
+
+class Course:
+    """Averages of a guide's vertices over time, smooth between its frames.
+
+    rows (m, n̄) @ positions at every frame, joined by cubics with the mean slope of the two neighbours at each frame
+    (Catmull and Rom 1974): velocities are continuous, a guide that stands is still, and a frame counts only for the
+    times up to two frames away. Linear pieces would ask the shell for a jump of velocity at every frame.
+    frames: how many there are to be; beyond its last frame the guide stands.
+    """
+
+    def __init__(self, guide: Animation, rows: sp.csr_array, frames: int):
+        self.dt = guide.dt
+        there = min(frames, guide.frames)
+        y = np.stack([rows @ np.asarray(guide.positions[frame], dtype=np.float64) for frame in range(there)])
+        self.values: Array = np.concatenate([y, np.repeat(y[-1:], frames - there, axis=0)])
+        self.slopes: Array = np.gradient(self.values, axis=0) if frames > 1 else np.zeros_like(y)
+
+    def at(self, time: float) -> Array:
+        """(m, 3) at a time [s] from the first frame on."""
+        k, s = self._place(time)
+        if s == 0.0:
+            return self.values[k].copy()
+        p, q, a, b = self.values[k], self.values[k + 1], self.slopes[k], self.slopes[k + 1]
+        # the cubic as p plus its changes: what stands still is not moved by rounding
+        return np.asarray(p + (q - p) * (s * s * (3 - 2 * s)) + a * (s * (1 - s) ** 2) - b * (s * s * (1 - s)))
+
+    def speed(self, frame: int) -> Array:
+        """(m, 3) the time derivative at a frame, per second."""
+        return np.asarray(self.slopes[frame] / self.dt)
+
+    def _place(self, time: float) -> tuple[int, float]:
+        """The frame before `time` and the share of the way to the next."""
+        at = min(max(time / self.dt, 0.0), len(self.values) - 1.0)
+        near = round(at)
+        # steps end on frames only up to rounding
+        if abs(at - near) < 1e-9:
+            return near, 0.0
+        return int(at), at - int(at)

@@ -1,0 +1,347 @@
+"""`enrich` as a whole: it follows exactly, stands where its guide stands, and what the paper says of its averages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from enrich_cases import CLOTH, box, enriched_box, flat, rotation, still, twisted_box
+
+from cajole import Animation, BodyShell, Cancelled, InputError, MaterialShell, MeshTri, SolveError, State
+from cajole.body import Plasticity
+from cajole.direct.enriching import (
+    EnrichResult,
+    enrich,
+    regions_clustered,
+    regions_interpolating,
+    regions_painted,
+    regions_subdivided,
+)
+from cajole.direct.enriching.targets import Course
+from cajole.mesh import grid_triangles
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_follows_at_every_step_identity(fixed: bool) -> None:
+    """§4.3 without collisions: |g| is rounding, at each step, also where vertices are held."""
+    fine = regions_subdivided(box(), 2)[0]
+    floor = np.flatnonzero(fine.vertices[:, 2] == 0) if fixed else None
+    cloth, regions = enriched_box(2, fixed=floor)
+    guide = twisted_box(6)
+    result = enrich(guide, cloth, regions, gravity=9.81)
+    assert result.residual.shape == (6,)
+    assert result.residual.max() <= 1e-12
+    for frame in range(6):
+        q = result.animation.frame(frame)
+        assert regions.distances(guide.frame(frame), q).max() <= 1e-12 * cloth.size
+        if fixed:
+            np.testing.assert_array_equal(q[cloth.fixed], fine.vertices[cloth.fixed])
+    assert result.report.steps == result.report.newton == 5 * 8
+    assert result.animation.velocities is not None
+    # it is not simply the subdivided guide
+    assert np.abs(result.animation.positions[-1] - regions.lift @ guide.frame(5)).max() > 0.01
+
+
+def test_rest_stays_identity() -> None:
+    """A shell at rest on a guide at rest: flat, closed, clustered; nothing moves and nothing pulls."""
+    sheet = still(grid_triangles(5, 4), 4)
+    cloth, hats = enriched_box(2)
+    for guide, body, regions in (
+        (still(box(), 4), cloth, hats),
+        (sheet, BodyShell(sheet.mesh, CLOTH), regions_clustered(sheet, 6)),
+    ):
+        result = enrich(guide, body, regions, dt=1 / 60)
+        np.testing.assert_allclose(result.animation.positions[-1], body.vertices, atol=1e-13)
+        assert result.report.gentleness.max() < 1e-6
+
+
+def test_turned_worlds_identity(random: np.random.Generator) -> None:
+    """The same scene turned and shifted as a whole gives the same motion, turned and shifted."""
+    cloth, regions = enriched_box(1)
+    guide = twisted_box(4)
+    plain = enrich(guide, cloth, regions, dt=1 / 60, gravity=9.81).animation.positions
+    R, shift = rotation(random), np.array([3.0, -2.0, 1.0])
+    turned_guide = guide.moved(guide.positions @ R.T + shift)
+    down = R @ (0.0, 0.0, -9.81)
+    turned = enrich(turned_guide, cloth, regions, dt=1 / 60, gravity=down).animation.positions
+    np.testing.assert_allclose(turned, plain @ R.T + shift, atol=1e-9)
+
+
+def shaken(mesh: MeshTri, frames: int = 7) -> Animation:
+    """A guide that is thrown up and down and sideways, without any deformation."""
+    times = np.arange(frames)
+    path = np.stack([0.05 * np.cos(2.0 * times), 0.02 * times, 0.2 * np.sin(1.9 * times)], axis=1)
+    return Animation(mesh, mesh.vertices + path[:, None, :] - path[0], 30.0)
+
+
+def test_averages_do_not_tug_claim() -> None:
+    """Figures 3 and 4: under sharp acceleration held points tug at the sheet between them, held averages do not.
+
+    Averages with hat functions can pull evenly, as inertia does, so that the sheet stays exactly as it was.
+    """
+    coarse = flat(2)
+    fine, hats = regions_subdivided(coarse, 2)
+    cloth = BodyShell(fine, CLOTH, damping=(0.5, 1e-3))
+    guide = shaken(coarse)
+    bumps = {}
+    for name, regions in (("averages", hats), ("points", regions_interpolating(coarse, fine))):
+        result = enrich(guide, cloth, regions, dt=1 / 120)
+        assert result.residual.max() < 1e-12
+        off = result.animation.positions - np.einsum("ij,fjk->fik", hats.lift.toarray(), guide.positions)
+        bumps[name] = np.abs(off).max() / cloth.size
+    assert bumps["averages"] < 1e-8
+    assert bumps["points"] > 0.02
+
+
+def test_averages_stay_smooth_where_a_guide_stretches_claim() -> None:
+    """Figure 4: while the guide expands and contracts, held points leave several times the high frequencies."""
+    coarse = flat(3)
+    fine, hats = regions_subdivided(coarse, 2)
+    cloth = BodyShell(fine, MaterialShell(young=1e3, thickness=2e-3, density=300.0), damping=(0.5, 1e-3))
+    times = np.arange(10) / 30
+    middle = np.array([0.5, 0.5, 0.0])
+    q = middle + (1 + 0.15 * np.sin(8 * np.pi * times))[:, None, None] * (coarse.vertices - middle)
+    q[:, :, 2] += 0.1 * np.sin(6 * np.pi * times)[:, None]
+    guide = Animation(coarse, q, 30.0)
+    around = fine.adjacency
+    degree = np.asarray(around.sum(axis=1)).ravel()[:, None]
+    rough = []
+    for regions in (hats, regions_interpolating(coarse, fine)):
+        x = enrich(guide, cloth, regions, dt=1 / 120).animation.positions
+        off = [x[frame] - hats.lift @ q[frame] for frame in range(10)]
+        rough.append(np.mean([np.linalg.norm(around @ d / degree - d) for d in off]))
+    assert rough[1] > 3 * rough[0]
+
+
+def deforming(mesh: MeshTri, *, squeeze: float = 0.0, wave: float = 0.0, frames: int = 9) -> Animation:
+    """A sheet that is squeezed along x by a share, and waves [m]."""
+    x, y = mesh.vertices[:, 0], mesh.vertices[:, 1]
+    q = np.repeat(mesh.vertices[None], frames, axis=0)
+    for frame in range(frames):
+        s = frame / (frames - 1)
+        s = s * s * (3 - 2 * s)
+        q[frame, :, 0] = 0.5 + (x - 0.5) * (1 - squeeze * s)
+        q[frame, :, 2] = wave * s * np.sin(2 * np.pi * x) * np.cos(np.pi * y)
+    return Animation(mesh, q, 30.0)
+
+
+def test_more_regions_follow_closer_claim() -> None:
+    """Figure 6: 4, 16 and 64 clusters; the more of them, the closer the shell is to the guide."""
+    mesh = grid_triangles(10, 10)
+    guide = deforming(mesh, wave=0.3)
+    cloth = BodyShell(mesh, CLOTH, damping=(2.0, 1e-3))
+    off = []
+    for count in (4, 16, 64):
+        result = enrich(guide, cloth, regions_clustered(guide, count, seed=2), dt=1 / 120, gravity=9.81)
+        assert result.residual.max() < 1e-12
+        off.append(float(np.linalg.norm(result.animation.positions[-1] - guide.positions[-1], axis=1).mean()))
+    assert off[0] > 1.5 * off[1] > 2.25 * off[2]
+
+
+def test_more_regions_fold_finer_claim() -> None:
+    """Figures 5 and 6: a squeezed sheet folds between its regions; the smaller these are, the finer the folds."""
+    mesh = grid_triangles(10, 10)
+    guide = deforming(mesh, squeeze=0.35, wave=0.02)
+    cloth = BodyShell(mesh, MaterialShell(young=2e4, thickness=1e-3, density=300.0), damping=(2.0, 1e-3))
+    around = mesh.adjacency
+    degree = np.asarray(around.sum(axis=1)).ravel()
+    fineness = []
+    for count in (4, 16, 64):
+        x = enrich(guide, cloth, regions_clustered(guide, count, seed=2), dt=1 / 120).animation.positions[-1]
+        fold = (x - guide.positions[-1])[:, 2]
+        fineness.append(np.linalg.norm(around @ fold / degree - fold) / np.linalg.norm(fold))
+    assert fineness[0] < 0.95 * fineness[1] < 0.9 * fineness[2]
+
+
+def test_folds_that_stay_identity() -> None:
+    """A shell with plasticity keeps creases of a twist: they are in the shell that is handed back, not in the given."""
+    guide = twisted_box(6, turn=1.5, squash=0.4)
+    fine, regions = regions_subdivided(box(), 1)
+    board = MaterialShell(young=2e4, thickness=0.03, density=20.0)
+    plain, soft = (BodyShell(fine, board, damping=(0.5, 1e-3), plasticity=p) for p in (None, Plasticity(0.5)))
+    result = enrich(guide, soft, regions, dt=1 / 60)
+    assert result.residual.max() < 1e-12
+    assert np.abs(result.cloth.plastic_angles).max() > 0.1
+    assert not soft.plastic_angles.any()
+    elastic = enrich(guide, plain, regions, dt=1 / 60)
+    assert elastic.cloth is plain
+    assert np.abs(result.animation.positions[-1] - elastic.animation.positions[-1]).max() > 1e-3
+
+
+def test_undeformed_shape_of_time_identity() -> None:
+    """A sheet that wants to be wider and narrower again breathes so, about the one mean that is held."""
+    mesh = grid_triangles(4, 4)
+    whole = np.zeros(len(mesh.triangles), dtype=int)
+    regions = regions_painted(mesh, whole, mesh, whole)
+    cloth = BodyShell(mesh, CLOTH, damping=(20.0, 1e-3))
+    middle = mesh.vertices.mean(axis=0)
+
+    def breathing(t: float) -> np.ndarray:
+        return middle + (1 + 0.2 * np.sin(np.pi * t) ** 2) * (mesh.vertices - middle)
+
+    guide = still(mesh, 21, fps=20.0)
+    result = enrich(guide, cloth, regions, dt=1 / 80, undeformed=breathing)
+    width = np.ptp(result.animation.positions[:, :, 0], axis=1)
+    assert width[10] == pytest.approx(1.2, abs=0.02)
+    assert width[20] == pytest.approx(1.0, abs=0.02)
+    assert result.residual.max() < 1e-12
+    wide = enrich(guide, cloth, regions, dt=1 / 80, undeformed=breathing(0.5)).animation.positions[-1]
+    assert np.ptp(wide[:, 0]) == pytest.approx(1.2, abs=1e-3)
+    with pytest.raises(InputError, match=r"undeformed has shape \(3, 3\)"):
+        enrich(guide, cloth, regions, undeformed=lambda t: np.eye(3))
+
+
+def test_swings_on_when_the_guide_stops_claim() -> None:
+    """§5.2: the coarse mesh stops, yet the shell moves on under inertia; damping calms it."""
+    guide = twisted_box(5, turn=0.8)
+    speeds = []
+    for alpha in (0.0, 20.0):
+        cloth, regions = enriched_box(2, damping=(alpha, 0.0))
+        result = enrich(guide, cloth, regions, dt=1 / 120, frames=9)
+        assert len(result.animation) == len(result.residual) == 9
+        assert result.residual.max() < 1e-12
+        np.testing.assert_allclose(regions.fine @ result.animation.frame(8), regions.guide @ guide.frame(4), atol=1e-12)
+        speeds.append(np.abs(result.animation.velocities[-1]).max())
+    assert speeds[0] > 0.05
+    assert speeds[1] < 0.5 * speeds[0]
+
+
+def test_gentleness_of_weight_reference() -> None:
+    """A sheet carried by one region against its weight: evenly, by one weight; nothing else happens."""
+    mesh = grid_triangles(3, 3)
+    guide = still(mesh, 4)
+    hats = regions_subdivided(mesh, 0)[1]
+    result = enrich(guide, BodyShell(mesh, CLOTH), hats, gravity=9.81)
+    np.testing.assert_allclose(result.report.gentleness[1:], 1.0, rtol=1e-6)
+    np.testing.assert_allclose(result.animation.positions[-1], mesh.vertices, atol=1e-10)
+    assert "1 weights (rms), 1 at most" in str(result.report)
+
+
+def test_course_identity(random: np.random.Generator) -> None:
+    """Between frames: exact on frames, exact for lines and parabolas, without a jump of velocity, still where still."""
+    mesh = flat(1)
+    path = random.normal(size=(6, 1, 3))
+    path[3:] = path[3]
+    guide = Animation(mesh, mesh.vertices + path, 24.0)
+    _, regions = regions_subdivided(mesh, 0)
+    course = Course(guide, regions.guide, 8)
+    for frame in range(6):
+        np.testing.assert_array_equal(course.at(frame / 24), regions.guide @ guide.frame(frame))
+    np.testing.assert_array_equal(course.at(4.4 / 24), regions.guide @ guide.frame(4))
+    np.testing.assert_array_equal(course.at(6.7 / 24), regions.guide @ guide.frame(5))
+    e = 1e-6 / 24
+    for frame in (1, 2, 3):
+        before = (course.at(frame / 24) - course.at(frame / 24 - e)) / e
+        after = (course.at(frame / 24 + e) - course.at(frame / 24)) / e
+        np.testing.assert_allclose(before, after, atol=1e-4 * np.abs(before).max() + 1e-4)
+        np.testing.assert_allclose(after, course.speed(frame), atol=1e-3)
+    times = np.arange(6) / 24
+    parabola = Animation(mesh, mesh.vertices + (times**2)[:, None, None], 24.0)
+    want = regions.guide @ (mesh.vertices + (2.5 / 24) ** 2)
+    np.testing.assert_allclose(Course(parabola, regions.guide, 6).at(2.5 / 24), want, atol=1e-14)
+
+
+def painted_halves() -> tuple[Animation, BodyShell, EnrichResult]:
+    """A shell of another mesh, elsewhere and of another size, led by two painted halves."""
+    coarse = grid_triangles(2, 2)
+    fine = grid_triangles(6, 5, size=(1.03, 0.9), origin=(4.0, 0.0, 0.0))
+    centres = [mesh.vertices[mesh.triangles].mean(axis=1)[:, 0] for mesh in (coarse, fine)]
+    halves = [(x > x.mean()).astype(int) for x in centres]
+    regions = regions_painted(coarse, halves[0], fine, halves[1])
+    guide = shaken(coarse)
+    cloth = BodyShell(fine, CLOTH, damping=(0.5, 1e-3))
+    return guide, cloth, enrich(guide, cloth, regions, dt=1 / 120)
+
+
+def test_start_is_brought_to_the_guide_identity() -> None:
+    guide, cloth, result = painted_halves()
+    assert result.residual.max() < 1e-12
+    first = result.animation.frame(0)
+    # moved there as a whole, and deformed only as far as the two means ask
+    assert np.abs(first.mean(axis=0) - guide.frame(0).mean(axis=0)).max() < 0.1
+    assert cloth.energy(first - cloth.vertices) < 0.05
+    assert "the start was moved by up to" in result.report.notes[0]
+    assert result.report.notes[0] in str(result.report)
+
+
+def test_given_start_identity() -> None:
+    """A start on the guide is taken as it is; what is left out comes from the guide."""
+    cloth, regions = enriched_box(1)
+    guide = still(box(), 3)
+    wobble = np.zeros((cloth.count, 3))
+    wobble[-1] = (0.0, 0.0, 0.4)
+    result = enrich(guide, cloth, regions, start=State(velocity=wobble))
+    np.testing.assert_array_equal(result.animation.velocities[0], wobble)
+    np.testing.assert_array_equal(result.animation.positions[0], cloth.vertices)
+    assert np.abs(result.animation.positions[1] - cloth.vertices).max() > 1e-4
+    lone = enrich(still(box(), 1), cloth, regions)
+    assert len(lone.animation) == 1
+    assert lone.report.steps == 0
+    assert "0 Newton iterations" in str(lone.report)
+
+
+def test_forces_and_response_identity() -> None:
+    """Forces see time, places and speeds; a response has the last word, and the residual tells what it cost."""
+    cloth, regions = enriched_box(1)
+    guide = twisted_box(4)
+    seen: list[float] = []
+
+    def lift(t: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        seen.append(t)
+        assert x.shape == v.shape == (cloth.count, 3)
+        return -cloth.gravity()
+
+    weightless = enrich(guide, cloth, regions, dt=1 / 60, gravity=9.81, forces=lift)
+    plain = enrich(guide, cloth, regions, dt=1 / 60)
+    np.testing.assert_allclose(weightless.animation.positions, plain.animation.positions, atol=1e-12)
+    np.testing.assert_allclose(seen, np.arange(1, 7) / 60)
+
+    def floor(before: np.ndarray, after: np.ndarray, h: float) -> np.ndarray:
+        return np.maximum(after, (-np.inf, -np.inf, 0.05))
+
+    stopped = enrich(guide, cloth, regions, dt=1 / 60, collisions=floor)
+    assert stopped.animation.positions[1:, :, 2].min() >= 0.05
+    assert stopped.residual[1:].min() > 1e-3
+
+
+def test_enrich_bad_input() -> None:
+    cloth, regions = enriched_box(1)
+    guide = twisted_box(4)
+    for arguments, options, message in (
+        ((cloth, cloth, regions), {}, "guide must be an Animation, or have one, not BodyShell"),
+        ((guide, guide, regions), {}, "cloth must be a BodyShell, not Animation"),
+        ((guide, cloth, regions.fine), {}, "regions must be a Regions"),
+        ((still(flat(2)), cloth, regions), {}, "regions were made for another guide: of 8 vertices and 12 triangles"),
+        ((guide, BodyShell(box()), regions), {}, "regions were made for another shell: of 26 vertices"),
+        ((guide, cloth, regions), {"dt": 0.0}, r"dt \(s\) is 0.0"),
+        ((guide, cloth, regions), {"newton": 0}, "newton is 0, but must be at least 1"),
+        ((guide, cloth, regions), {"frames": 0}, "frames is 0"),
+        ((guide, cloth, regions), {"forces": [3.0]}, r"forces\[0\] must be a function of \(t, positions, velocities\)"),
+        ((guide, cloth, regions), {"forces": lambda t, x, v: x[:2]}, r"forces\[0\] at 0.00416667 s has shape \(2, 3\)"),
+        ((guide, cloth, regions), {"collisions": lambda a, b, h: np.nan * a}, r"collisions\[0, 0\] is nan"),
+        ((guide, cloth, regions), {"start": np.zeros((3, 3))}, r"start displacement has shape \(3, 3\)"),
+    ):
+        with pytest.raises(InputError, match=message):
+            enrich(*arguments, **options)  # type: ignore[arg-type]
+    with pytest.raises(Cancelled, match="frame 1 of 3"):
+        enrich(guide, cloth, regions, progress=lambda share, text: False)
+
+
+def test_impossible_guides_bad_input() -> None:
+    """A guide that tears the shell, or overflows it, stops with the frame and what to relax; never with a NaN."""
+    cloth, regions = enriched_box(1)
+    for far in (1e9, 1e40, 1e74):
+        q = np.repeat(box().vertices[None], 4, axis=0)
+        q[2:, 4:, 2] += far
+        with pytest.raises(SolveError, match=r"^frame [123] \(t = .*(smaller dt|slower guide)"):
+            enrich(Animation(box(), q, 30.0), cloth, regions)
+
+
+def test_guide_that_collapses_bad_input() -> None:
+    """Eight corners in one place: the averages are met all the same, with a crumpled shell, or the frame is named."""
+    cloth, regions = enriched_box(1)
+    q = np.repeat(box().vertices[None], 3, axis=0)
+    q[1:] = 0.5
+    result = enrich(Animation(box(), q, 30.0), cloth, regions)
+    assert np.isfinite(result.animation.positions).all()
+    assert result.residual.max() < 1e-10
+    assert np.ptp(result.animation.positions[-1], axis=0).min() > 0.1
