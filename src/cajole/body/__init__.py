@@ -3,6 +3,7 @@
 from cajole.body.around import BodyAround, body_around
 from cajole.body.base import EARTH_GRAVITY, Body, columns_of, dofs_of
 from cajole.body.files import read_body
+from cajole.body.loads import LoadPressure, LoadWind
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.plasticity import Plasticity
 from cajole.body.rayleigh import Damping
@@ -18,6 +19,8 @@ __all__ = [
     "BodySolid",
     "BodySprings",
     "Damping",
+    "LoadPressure",
+    "LoadWind",
     "MaterialShell",
     "MaterialStVK",
     "Plasticity",

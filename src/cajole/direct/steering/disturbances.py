@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
 from cajole.direct.steering.motion import Force, projected_force
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
@@ -118,37 +118,6 @@ def spread(points: Array, count: int) -> NDArray[np.int64]:
         distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
         chosen.append(int(np.argmax(distance)))
     return np.array(chosen)
-
-
-# Root mean square of one component of `perlin` over space: 8 ∫ fade² |x|²/3 over a cell.
-PERLIN_RMS = 0.190944
-# The noise is weaker along the lines of its lattice: a mirror askew to all axes keeps bodies and winds off them.
-_MIRROR = np.sqrt([1.0, 2.0, 5.0])
-ASKEW = np.eye(3) - 2.0 * np.outer(_MIRROR, _MIRROR) / (_MIRROR @ _MIRROR)
-
-
-def perlin(points: Array, seed: int) -> Array:
-    """Gradient noise (k, 3), three independent components in about [-1, 1], smooth, zero on the integer lattice."""
-    table, gradients = _lattice(seed)
-    points = np.mod(points, 256.0)  # its period; beyond that a float has no whole numbers to spare
-    corner = np.floor(points).astype(np.int64)
-    inside = points - corner
-    fade = inside**3 * (inside * (6.0 * inside - 15.0) + 10.0)
-    total = np.zeros((len(points), 3))
-    for offset in np.ndindex(2, 2, 2):
-        at = (corner + offset) % 256
-        hashed = table[(table[(table[at[:, 0]] + at[:, 1]) % 256] + at[:, 2]) % 256]
-        share = np.where(offset, fade, 1.0 - fade).prod(axis=1)
-        total += share[:, None] * np.einsum("ckx,kx->kc", gradients[:, hashed], inside - offset)
-    return total
-
-
-@cache
-def _lattice(seed: int) -> tuple[NDArray[np.int64], Array]:
-    random = np.random.default_rng(seed)
-    table = random.permutation(256)
-    gradients = random.standard_normal((3, 256, 3))
-    return table, gradients / np.linalg.norm(gradients, axis=2, keepdims=True)
 
 
 Disturbances = Force | Disturbance | Sequence[Disturbance]

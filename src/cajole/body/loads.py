@@ -1,0 +1,143 @@
+"""What air does to the triangles of a shell: wind and pressure, as forces of time, positions and velocities."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.body import kernels_loads as kernels
+from cajole.body.noise import unit_noise
+from cajole.errors import InputError, SolveError
+from cajole.mesh import MeshTri
+
+Array = NDArray[np.float64]
+
+# [kg/m³], at 20 °C and sea level
+AIR_DENSITY = 1.2
+# [Pa], the standard atmosphere
+ATMOSPHERE = 101_325.0
+# which way gusts change where air stands: through the noise, along none of its axes
+_THROUGH = np.array([0.48, 0.6, 0.64])
+
+
+@dataclass(frozen=True, eq=False)
+class LoadWind:
+    """Wind on the triangles of `mesh`: f = ρ/2 A |w| (across (w·n) n + along (w - (w·n) n)) on each.
+
+    w is the air's velocity there less the triangle's, so in still air it is the drag that slows what moves. The first
+    part pushes along the normal n, with the lift that inclined plates have; the second rubs along the surface.
+    velocity (3,) [m/s]: of the air; density ρ [kg/m³]; across, along: shares of the full dynamic pressure.
+    gusts [m/s]: root mean square of each component of noise in lumps of `scale` [m], which the air carries along and
+    which besides renews itself `pace` times a second; the same seed gives the same gusts.
+    Steps that take it from the last positions and velocities must stay below 2m/(ρ |w| across) [s], m the sheet's mass
+    per area [kg/m²].
+    """
+
+    mesh: MeshTri
+    velocity: ArrayLike = (0.0, 0.0, 0.0)
+    _: KW_ONLY
+    density: float = AIR_DENSITY
+    across: float = 1.0
+    along: float = 0.0
+    gusts: float = 0.0
+    scale: float = 1.0
+    pace: float = 0.5
+    seed: int = 0
+    _triangles: NDArray[np.int32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_triangles", _triangles_of(self.mesh))
+        air = checks.real_array(self.velocity, "the wind's velocity (m/s)", (3,)).copy()
+        object.__setattr__(self, "velocity", air)
+        for name, unit in (
+            ("density", " (kg/m³)"),
+            ("across", ""),
+            ("along", ""),
+            ("gusts", " (m/s)"),
+            ("pace", " (1/s)"),
+        ):
+            checks.positive(getattr(self, name), f"the wind's {name}{unit}", zero=True)
+        checks.positive(self.scale, "the wind's scale (m)")
+        checks.count(self.seed, "the wind's seed", least=0)
+
+    def air(self, time: float, points: ArrayLike) -> Array:
+        """The air's velocity (k, 3) [m/s] at points (k, 3) [m]."""
+        t, x = checks.real_number(time, "time (s)"), checks.real_array(points, "points", (None, 3))
+        mean = np.asarray(self.velocity)
+        if not self.gusts:
+            return np.tile(mean, (len(x), 1))
+        carried = x - t * (mean + self.pace * self.scale * _THROUGH)
+        return np.asarray(mean + self.gusts * unit_noise(carried, self.scale, self.seed))
+
+    def __call__(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
+        """Forces (n, 3) [N] at positions (n, 3) [m] and velocities (n, 3) [m/s]."""
+        x, v = _moving(self.mesh, positions, velocities)
+        middles, out = np.empty((len(self._triangles), 3)), np.zeros_like(x)
+        kernels.centres(x, self._triangles, middles)
+        half = 0.5 * self.density
+        kernels.wind(x, v, self.air(time, middles), self._triangles, half * self.across, half * self.along, out)
+        return checks.finite_result(out, "the wind's force")
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPressure:
+    """Pressure [Pa] along the normals of `mesh`, above that on the other side; below zero it sucks.
+
+    volume [m³]: of gas that is locked in, under `pressure` above `ambient` [Pa] when it fills that much, and by
+    Boyle's law under more where the surface closes around less; the mesh must be closed, its normals outward. Without
+    a volume the pressure is constant.
+    """
+
+    mesh: MeshTri
+    pressure: float
+    _: KW_ONLY
+    volume: float | None = None
+    ambient: float = ATMOSPHERE
+    _triangles: NDArray[np.int32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_triangles", _triangles_of(self.mesh))
+        pressure = checks.real_number(self.pressure, "pressure (Pa)")
+        ambient = checks.positive(self.ambient, "ambient pressure (Pa)", zero=True)
+        if self.volume is None:
+            return
+        checks.positive(self.volume, "the gas's volume (m³)")
+        if pressure + ambient < 0:
+            raise InputError(
+                f"the gas would be under {pressure + ambient:g} Pa; a gas cannot pull, so raise `pressure`"
+            )
+        if not self.mesh.volume > 0:
+            raise InputError("the mesh is inside out, so it holds no gas; turn its triangles round")
+
+    def at(self, positions: ArrayLike) -> float:
+        """The pressure [Pa] at positions (n, 3) [m]. Raises SolveError for gas in a surface that is inside out."""
+        x = checks.real_array(positions, "positions", self.mesh.vertices.shape)
+        if self.volume is None:
+            return float(self.pressure)
+        inside = float(kernels.volume(x, self._triangles))
+        if not inside > 0:
+            raise SolveError(
+                f"the volume of the gas is {inside:.3g} m³: its surface has turned inside out; take smaller steps, or "
+                "a higher pressure"
+            )
+        return float((self.pressure + self.ambient) * self.volume / inside - self.ambient)
+
+    def __call__(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
+        """Forces (n, 3) [N] at positions (n, 3) [m]; time and velocities are those of every load, and unused."""
+        x, _ = _moving(self.mesh, positions, velocities)
+        out = np.zeros_like(x)
+        kernels.pressure(x, self._triangles, self.at(x), out)
+        return checks.finite_result(out, "the force of the pressure")
+
+
+def _triangles_of(mesh: MeshTri) -> NDArray[np.int32]:
+    checks.require_instance(mesh, MeshTri, "mesh")
+    return np.ascontiguousarray(mesh.triangles, dtype=np.int32)
+
+
+def _moving(mesh: MeshTri, positions: ArrayLike, velocities: ArrayLike) -> tuple[Array, Array]:
+    shape = mesh.vertices.shape
+    return checks.real_array(positions, "positions", shape), checks.real_array(velocities, "velocities", shape)

@@ -1,0 +1,38 @@
+"""Smooth noise in space: of gusts, and of crinkled sheets."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.body import kernels_noise
+
+Array = NDArray[np.float64]
+
+# Root mean square of one component of `perlin` over space: 8 ∫ fade² |x|²/3 over a cell.
+PERLIN_RMS = 0.190944
+# The noise is weaker along the lines of its lattice: a mirror askew to all axes keeps bodies and winds off them.
+_MIRROR = np.sqrt([1.0, 2.0, 5.0])
+ASKEW = np.eye(3) - 2.0 * np.outer(_MIRROR, _MIRROR) / (_MIRROR @ _MIRROR)
+
+
+def perlin(points: Array, seed: int) -> Array:
+    """Gradient noise (k, 3), three independent components in about [-1, 1], smooth, zero on the integer lattice."""
+    out = np.empty((len(points), 3))
+    kernels_noise.perlin(np.ascontiguousarray(points), *_lattice(seed), out)
+    return out
+
+
+def unit_noise(points: Array, scale: float, seed: int) -> Array:
+    """`perlin` (k, 3) of points (k, 3) [m] in lumps of `scale` [m], askew to the axes, with a root mean square of 1."""
+    return perlin(points @ ASKEW / scale, seed) / PERLIN_RMS
+
+
+@cache
+def _lattice(seed: int) -> tuple[NDArray[np.int64], Array]:
+    random = np.random.default_rng(seed)
+    table = random.permutation(kernels_noise.PERIOD)
+    gradients = random.standard_normal((3, kernels_noise.PERIOD, 3))
+    return table, gradients / np.linalg.norm(gradients, axis=2, keepdims=True)
