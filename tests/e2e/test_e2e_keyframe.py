@@ -110,7 +110,8 @@ def test_from_a_pose_to_a_motion_and_on(posing: StudioPage, beam_mesh: MeshTet) 
     # and on: first to Steer, then from here again to Edit
     page.chosen("button", "Steer it")
     page.wait("() => cajole.app.state.mode === 'steer' && seen.pulses.length > 5")
-    page.drawn()
+    drawn = page.ask("() => cajole.view.framesDrawn")
+    page.wait("(drawn) => cajole.view.framesDrawn > drawn + 3", drawn)
     page.shot("steered")
     assert np.abs(page.body() - rest).max() < page.project["size"]
     page.key("2")
