@@ -75,7 +75,9 @@ def _is_felt(mode: SteerMode) -> bool:
 
 
 def _called(mode: SteerMode, push: Made) -> str:
-    return f"{push.strength:.3g} N on {mode.content.named(push.node)}"
+    strong = push.strength >= 999.5  # what three digits of newtons would tell with a power of ten
+    force = f"{push.strength / 1000:.3g} kN" if strong else f"{push.strength:.3g} N"
+    return f"{force} on {mode.content.named(push.node)}"
 
 
 def _meter(mode: SteerMode) -> dict[str, Any]:
