@@ -60,3 +60,10 @@ def rotation(random: np.random.Generator) -> Array:
     Q, R = np.linalg.qr(random.normal(size=(3, 3)))
     Q *= np.sign(np.diag(R))
     return Q if np.linalg.det(Q) > 0 else -Q
+
+
+def shaken(mesh: MeshTri, frames: int = 7) -> Animation:
+    """A guide that is thrown up and down and sideways, without any deformation."""
+    times = np.arange(frames)
+    path = np.stack([0.05 * np.cos(2.0 * times), 0.02 * times, 0.2 * np.sin(1.9 * times)], axis=1)
+    return Animation(mesh, mesh.vertices + path[:, None, :] - path[0], 30.0)

@@ -14,8 +14,8 @@ Index = NDArray[np.int64]
 
 # The square of what is left of a unit row beside the others, below which it is rounding.
 DEPENDENT = 1e-12
-# rows whose dense products still fit into memory; more are only counted
-MOST_NAMED = 5000
+# rows among which the dependent ones are named within seconds; of more it is only told that there are some
+MOST_NAMED = 2000
 
 
 def dependent_rows(rows: sp.sparray) -> Index:
