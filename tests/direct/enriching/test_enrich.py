@@ -161,6 +161,17 @@ def test_start_is_brought_to_the_guide_identity() -> None:
     assert result.report.notes[0] in str(result.report)
 
 
+def test_start_is_where_the_paint_says_identity() -> None:
+    """The same square on both sides, painted as if turned by half a turn: the shell starts turned, not crumpled."""
+    mesh = grid_triangles(4, 4)
+    quarter = 2 * (mesh.vertices[:, 0] > 0.5) + (mesh.vertices[:, 1] > 0.5)
+    turned = quarter[::-1]
+    cloth = BodyShell(mesh, CLOTH)
+    result = enrich(still(mesh, 2), cloth, regions_painted(mesh, quarter, mesh, turned))
+    np.testing.assert_allclose(result.animation.frame(0), (1, 1, 0) - mesh.vertices * (1, 1, 0), atol=1e-12)
+    assert result.report.notes == ()
+
+
 def test_given_start_identity() -> None:
     """A start on the guide is taken as it is; what is left out comes from the guide."""
     cloth, regions = enriched_box(1)

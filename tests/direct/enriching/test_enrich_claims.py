@@ -6,6 +6,7 @@ import numpy as np
 from enrich_cases import CLOTH, enriched_box, flat, shaken, twisted_box
 
 from cajole import Animation, BodyShell, MaterialShell, MeshTri
+from cajole.body import LoadWind
 from cajole.direct.enriching import (
     enrich,
     regions_clustered,
@@ -107,3 +108,16 @@ def test_swings_on_when_the_guide_stops_claim() -> None:
         speeds.append(np.abs(result.animation.velocities[-1]).max())
     assert speeds[0] > 0.05
     assert speeds[1] < 0.5 * speeds[0]
+
+
+def test_wind_excites_the_shell_alone_claim() -> None:
+    """§5.3: a strong wind makes the material flutter and leaves the gross motion as it was."""
+    cloth, regions = enriched_box(2)
+    guide = twisted_box(6)
+    wind = LoadWind(cloth.mesh, (8.0, 0.0, 0.0), gusts=3.0, scale=0.3, seed=4)
+    calm = enrich(guide, cloth, regions, dt=1 / 120)
+    blown = enrich(guide, cloth, regions, dt=1 / 120, forces=wind)
+    assert blown.residual.max() < 1e-12
+    assert np.abs(blown.animation.positions[-1] - calm.animation.positions[-1]).max() > 0.02
+    for result in (calm, blown):
+        np.testing.assert_allclose(regions.fine @ result.animation.frame(5), regions.guide @ guide.frame(5), atol=1e-12)

@@ -27,7 +27,8 @@ def begun(
 ) -> tuple[Moment, tuple[str, ...]]:
     """The first moment, its averages those of the guide's first frame, and what to tell about it."""
     body = tracker.body
-    x, v = _placed(body, guide, regions, course) if start is None else _given(body, guide, regions, course, start)
+    parts = (tracker, guide, regions, course)
+    x, v = _placed(*parts) if start is None else _given(*parts, start)
     if tracker.gap(x, course.values[0]) <= MET:
         return Moment(x, v, np.zeros_like(x)), ()
     met = _relaxed(tracker, x, course.values[0])
@@ -36,26 +37,38 @@ def begun(
     return Moment(met, v, np.zeros_like(x)), (note,)
 
 
-def _placed(body: Body, guide: Animation, regions: Regions, course: Course) -> tuple[Array, Array]:
-    """Positions and velocities (n, 3): those of the guide's surface, or the rest shape turned to the regions' means."""
-    frames = [guide.frame(min(frame, guide.frames - 1)) for frame in (0, 1)]
+def _placed(tracker: Tracker, guide: Animation, regions: Regions, course: Course) -> tuple[Array, Array]:
+    """Positions and velocities (n, 3): on the guide's surface, or the rest shape turned to the means if that is nearer.
+
+    Paint may join other parts of two shapes than those that lie on each other.
+    """
+    body = tracker.body
+    places = [_turned(body, regions, course)]
     if regions.lift is not None:
-        x, later = (np.asarray(regions.lift @ frame) for frame in frames)
-    else:
-        means = [course.values[min(frame, len(course.values) - 1)] / regions.areas[:, None] for frame in (0, 1)]
-        own = regions.fine @ body.vertices / regions.areas[:, None]
-        x, later = (rigid_fit(own, mean, regions.areas, body.vertices) for mean in means)
+        frames = (guide.frame(min(frame, guide.frames - 1)) for frame in (0, 1))
+        first, second = (np.asarray(regions.lift @ frame) for frame in frames)
+        places.insert(0, (first, second))
+    x, later = min(places, key=lambda pair: tracker.gap(pair[0], course.values[0]))
     x[body.fixed] = body.vertices[body.fixed]
     v = (later - x) / guide.dt
     v[body.fixed] = 0.0
     return x, v
 
 
+def _turned(body: Body, regions: Regions, course: Course) -> tuple[Array, Array]:
+    """The rest shape (n, 3) as a rigid body that comes nearest to the means of the first frame, and of the second."""
+    own = regions.fine @ body.vertices / regions.areas[:, None]
+    means = (course.values[min(frame, len(course.values) - 1)] / regions.areas[:, None] for frame in (0, 1))
+    first, second = (rigid_fit(own, mean, regions.areas, body.vertices) for mean in means)
+    return first, second
+
+
 def _given(
-    body: Body, guide: Animation, regions: Regions, course: Course, start: State | ArrayLike
+    tracker: Tracker, guide: Animation, regions: Regions, course: Course, start: State | ArrayLike
 ) -> tuple[Array, Array]:
+    body = tracker.body
     state = start if isinstance(start, State) else State(displacement=start)
-    x, v = _placed(body, guide, regions, course)
+    x, v = _placed(tracker, guide, regions, course)
     if state.displacement is not None:
         u = body.checked(state.displacement, "start displacement")
         body.require_still(u, "start displacement")
