@@ -51,9 +51,9 @@ class Bending:
         angles = self._angles(undeformed, np.zeros_like(self.rest))
         return replace(self, rest=half_turns(angles + self.yielded))
 
-    def yielding(self, positions: Array, undeformed: Array, most: Array, hardening: Array) -> Bending:
-        """After the plastic update at `positions` (n, 3); most [1/m] and hardening [m] of every hinge."""
-        phi, widths = self.angles(positions), np.empty_like(self.rest)
+    def yielding(self, phi: Array, undeformed: Array, most: Array, hardening: Array) -> Bending:
+        """After the plastic update at angles φ (h,) from rest; most [1/m] and hardening [m] of every hinge."""
+        widths = np.empty_like(self.rest)
         kernels_shell_rest.widths(undeformed, self.hinges.vertices, widths)
         slip = self._slip(phi, most * widths)
         if not slip.any():

@@ -94,9 +94,8 @@ class BodyShell(BodyRayleigh):
         u = self.checked(displacement)
         if self._yields is None:
             return self
-        x = self.vertices + u
-        self.finite(self._bending.angles(x), "an angle", u)
-        bending = self._bending.yielding(x, self.undeformed, *self._yields)
+        phi = self.finite(self._bending.angles(self.vertices + u), "an angle", u)
+        bending = self._bending.yielding(phi, self.undeformed, *self._yields)
         if bending is self._bending:
             return self
         other = copy(self)
