@@ -74,6 +74,8 @@ def test_rich_system_agreement(shell, point, tangent):
         both, one = shell.stiffness(u, clamped=True), membrane.stiffness(u, clamped=True)
         d = shell.damping
         want = (37.0 + 4.3 * d.mass) * shell.mass + (1 + 4.3 * d.membrane) * one + (1 + 4.3 * d.bending) * (both - one)
+        whole = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u, clamped=True) + both
+        assert abs(whole - want).max() <= 1e-12 * abs(want).max()
     else:
         want = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_slope(u, v)
     assert abs(shell.pattern.matrix(out) - want).max() <= 1e-12 * abs(want).max()

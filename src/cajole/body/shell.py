@@ -149,10 +149,11 @@ class BodyShell(BodyRayleigh):
     def add_stiffness_change(self, u: Array, v: Array, scale: float, data: Array) -> None:
         self._change_stiffness(u, v, self._bent(u), (scale, scale), data)
 
-    def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
+    def damping_matrix(self, displacement: ArrayLike, *, clamped: bool = False) -> sp.csr_array:
+        """D = ∂d/∂v, exact; with `clamped` of the positive semidefinite K."""
         u = self.checked(displacement)
         data = self.damping.mass * self.mass_values
-        self._fill(u, self._bent(u), self._betas, data, clamped=False)
+        self._fill(u, self._bent(u), self._betas, data, clamped=clamped)
         return self.pattern.matrix(self.finite(data, "the damping", u))
 
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
