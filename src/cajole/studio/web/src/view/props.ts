@@ -52,7 +52,7 @@ export class Props {
     this.meshes = infos.map((info) => {
       const mesh = new Mesh(undefined, propMaterial(new Color().setRGB(...info.color, "srgb"), info.opacity));
       mesh.castShadow = info.opacity >= 1;
-      mesh.receiveShadow = true;
+      mesh.receiveShadow = info.opacity >= 1; // on water the edge of what the light sees would show
       this.group.add(mesh);
       return mesh;
     });
