@@ -81,18 +81,22 @@ def test_more_regions_follow_closer_claim() -> None:
 
 
 def test_more_regions_fold_finer_claim() -> None:
-    """Figures 5 and 6: a squeezed sheet folds between its regions; the smaller these are, the finer the folds."""
-    mesh = grid_triangles(10, 10)
+    """Figures 5 and 6: a squeezed sheet folds between its regions; where these are small, so are the folds.
+
+    Measured by how far folds are from the mean of their neighbours, of a sheet that is stiff enough not to crumple.
+    """
+    mesh = grid_triangles(14, 14)
     guide = deforming(mesh, squeeze=0.35, wave=0.02)
-    cloth = BodyShell(mesh, MaterialShell(young=2e4, thickness=1e-3, density=300.0), damping=(2.0, 1e-3))
+    cloth = BodyShell(mesh, MaterialShell(young=2e4, thickness=0.01, density=30.0), damping=(5.0, 1e-3))
     around = mesh.adjacency
     degree = np.asarray(around.sum(axis=1)).ravel()
     fineness = []
     for count in (4, 16, 64):
-        x = enrich(guide, cloth, regions_clustered(guide, count, seed=2), dt=1 / 120).animation.positions[-1]
+        x = enrich(guide, cloth, regions_clustered(guide, count, mu=1.0, seed=1), dt=1 / 60).animation.positions[-1]
         fold = (x - guide.positions[-1])[:, 2]
+        assert np.abs(fold).max() > 0.03
         fineness.append(np.linalg.norm(around @ fold / degree - fold) / np.linalg.norm(fold))
-    assert fineness[0] < 0.95 * fineness[1] < 0.9 * fineness[2]
+    assert 1.3 * 1.1 * fineness[0] < 1.3 * fineness[1] < fineness[2]
 
 
 def test_swings_on_when_the_guide_stops_claim() -> None:
