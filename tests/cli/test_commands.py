@@ -21,6 +21,7 @@ def test_commands_are_all_there_identity():
     expected = {
         "keyframe",
         "edit",
+        "enrich",
         "steer",
         "studio",
         "simulate",

@@ -9,6 +9,7 @@ import typer
 from cajole.cli.bench import bench
 from cajole.cli.convert import convert
 from cajole.cli.edit import edit
+from cajole.cli.enrich import enrich
 from cajole.cli.gallery.command import demo
 from cajole.cli.info import info
 from cajole.cli.keyframe import keyframe
@@ -30,6 +31,7 @@ app.command(rich_help_panel=MOVE)(modes)
 app.command(rich_help_panel=MOVE)(keyframe)
 app.command(rich_help_panel=MOVE)(edit)
 app.command(rich_help_panel=MOVE)(steer)
+app.command(rich_help_panel=MOVE)(enrich)
 app.command(rich_help_panel=LOOK)(studio)
 app.command(rich_help_panel=LOOK)(picture)
 app.command(rich_help_panel=LOOK)(scenes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cajole.direct import Editor
     from cajole.progress import Progress
 
-ENERGY, READING = "The energy of the change", "Reading the animation"
+ENERGY = "The energy of the change"
 # Held vertices that are told of one by one.
 MOST_TOLD = 12
 # A held vertex has landed when it misses its place by less than this share of the largest change.
@@ -119,18 +119,10 @@ def edit(
     young: options.Young = None,
     poisson: options.Poisson = None,
     density: options.Density = None,
-    thickness: Annotated[
-        float | None, typer.Option(help="Of a shell, in metres.", rich_help_panel=options.MATERIAL)
-    ] = None,
-    mesh: Annotated[
-        Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.", rich_help_panel=READING)
-    ] = None,
-    fps: Annotated[
-        float | None, typer.Option(help="Frames per second, instead of what it says.", rich_help_panel=READING)
-    ] = None,
-    prim: Annotated[
-        str | None, typer.Option(help="Which mesh of a USD or GLB file with several.", rich_help_panel=READING)
-    ] = None,
+    thickness: options.Thickness = None,
+    mesh: options.MeshOf = None,
+    fps: options.Fps = None,
+    prim: options.Prim = None,
     output: options.Outputs = None,
     as_json: Json = False,
 ) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cajole.progress import Progress
     from cajole.scenes import Subject
 
-BODY, MATERIAL = "The body", "Its material"
+BODY, MATERIAL, READING = "The body", "Its material", "Reading the animation"
 
 Source = Annotated[
     str, typer.Argument(metavar="SCENE|FILE", help="A built-in scene, or a mesh file (a surface is filled with tets).")
@@ -45,11 +45,17 @@ Gravity = Annotated[
 Young = Annotated[float | None, typer.Option(help="Young's modulus in Pa.", rich_help_panel=MATERIAL)]
 Poisson = Annotated[float | None, typer.Option(help="Poisson's ratio, below 0.5.", rich_help_panel=MATERIAL)]
 Density = Annotated[float | None, typer.Option(help="Density in kg/m³.", rich_help_panel=MATERIAL)]
+Thickness = Annotated[float | None, typer.Option(help="Of a shell, in metres.", rich_help_panel=MATERIAL)]
 Damping = Annotated[
     str | None,
     typer.Option(
         metavar="ALPHA,BETA", help="Damping: alpha of mass in 1/s, beta of stiffness in s.", rich_help_panel=MATERIAL
     ),
+]
+MeshOf = Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.", rich_help_panel=READING)]
+Fps = Annotated[float | None, typer.Option(help="Frames per second, instead of what it says.", rich_help_panel=READING)]
+Prim = Annotated[
+    str | None, typer.Option(help="Which mesh of a USD or GLB file with several.", rich_help_panel=READING)
 ]
 Outputs = Annotated[
     list[Path] | None,

@@ -1,0 +1,242 @@
+"""What `cajole enrich` is asked for, as text and files: regions, the shell and the air around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.animation import Animation
+from cajole.body import BodyShell, LoadWind, MaterialShell, Plasticity
+from cajole.body.undeformed import accordion, crinkle, ridges
+from cajole.cli.numbers import number, pair, vector
+from cajole.direct.enriching import Regions, regions_clustered, regions_painted, regions_subdivided
+from cajole.errors import FileError, InputError
+from cajole.mesh import MeshTri, read_mesh, subdivide
+from cajole.mesh.formats.text import Line, text_lines
+from cajole.progress import Progress
+from cajole.scenes import select
+from cajole.storage import READ_ERRORS
+
+Array = NDArray[np.float64]
+Labels = NDArray[Any] | list[int | str]
+
+# what docs/enrich.md says to start with: a light cotton, damped
+CLOTH = MaterialShell(young=2e4, thickness=2e-3, density=300.0)
+DAMPING = (0.5, 1e-3)
+# the shapes of --undeformed, the names of their sizes, and whether they have a direction
+SHAPES: dict[str, tuple[Callable[..., Array], tuple[str, ...], bool]] = {
+    "accordion": (accordion, ("amplitude", "wavelength"), True),
+    "ridges": (ridges, ("height", "spacing", "width"), True),
+    "crinkle": (crinkle, ("amplitude", "scale"), False),
+}
+SIDES = ("vertices", "triangles")
+
+
+@dataclass(frozen=True)
+class RegionsAsked:
+    """Which fine mesh, and which of its averages are the guide's. Raises InputError for what does not go together."""
+
+    subdivide: int | None = None
+    fine: Path | None = None
+    paint_guide: Path | None = None
+    paint_fine: Path | None = None
+    paint_on: str | None = None
+    clusters: int | None = None
+    mu: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        paint = (self.paint_guide, self.paint_fine)
+        if self.fine is None and any((*paint, self.paint_on)):
+            raise InputError("paint joins the guide to another mesh; name it with --fine")
+        if self.fine is not None and not all(paint):
+            raise InputError(
+                "--fine needs paint that says what belongs together: a file of labels with --paint-guide, and one with "
+                "--paint-fine"
+            )
+        if self.fine is not None and (self.subdivide is not None or self.clusters is not None):
+            raise InputError("--fine is a mesh of its own, with painted regions; leave out --subdivide and --clusters")
+        if self.fine is None and self.subdivide is None and self.clusters is None:
+            raise InputError(
+                "which averages shall the shell share with its guide? --subdivide 3 makes it from the guide's own "
+                "triangles, --clusters 50 leads patches of them, --fine takes another mesh, with --paint-guide and "
+                "--paint-fine"
+            )
+        if self.mu is not None and self.clusters is None:
+            raise InputError("--mu is for patches; say how many with --clusters")
+        if self.subdivide is not None:
+            checks.count(self.subdivide, "--subdivide", most=16)
+        if self.clusters is not None:
+            checks.count(self.clusters, "--clusters")
+        if self.paint_on is not None:
+            checks.one_of(self.paint_on, "--paint-on", SIDES)
+        checks.count(self.seed, "--seed", least=0)
+
+    def made(self, guide: Animation, progress: Progress) -> tuple[Animation, Regions]:
+        """The guide that is followed, a subdivided one where patches of such are, and the regions."""
+        mesh = guide.mesh
+        assert isinstance(mesh, MeshTri)
+        if self.fine is not None:
+            return guide, self._painted(mesh, self.fine)
+        if self.clusters is None:
+            return guide, regions_subdivided(mesh, self.subdivide or 1)[1]
+        followed = guide if self.subdivide is None else _halved(guide, self.subdivide)
+        made: dict[str, Any] = {} if self.mu is None else {"mu": self.mu}
+        return followed, regions_clustered(followed, self.clusters, seed=self.seed, progress=progress, **made)
+
+    def _painted(self, mesh: MeshTri, file: Path) -> Regions:
+        assert self.paint_guide is not None
+        assert self.paint_fine is not None
+        fine = read_mesh(file)
+        if not isinstance(fine, MeshTri):
+            raise InputError(f"--fine {file} holds tets, but a shell is made of triangles; write its surface")
+        ours, theirs = labels_of(self.paint_guide, "--paint-guide"), labels_of(self.paint_fine, "--paint-fine")
+        return regions_painted(
+            mesh, ours, fine, theirs, guide_on=self._side(mesh, self.paint_guide), fine_on=self._side(fine, file)
+        )
+
+    def _side(self, mesh: MeshTri, file: Path) -> str | None:
+        """What labels are of where their number does not tell it."""
+        if len(mesh.vertices) != len(mesh.triangles):
+            return None
+        if self.paint_on is None:
+            raise InputError(
+                f"{file}: there are as many vertices as triangles, so that labels could be of either; say --paint-on "
+                "vertices or --paint-on triangles"
+            )
+        return self.paint_on
+
+
+@dataclass(frozen=True)
+class ClothAsked:
+    """What the shell is made of, as far as that is known without its mesh."""
+
+    material: MaterialShell
+    damping: tuple[float, float]
+    plasticity: Plasticity | None
+    shape: Callable[[MeshTri], Array] | None
+    fixed: tuple[str, ...] = ()
+
+    def made(self, mesh: MeshTri) -> BodyShell:
+        """The shell of a mesh."""
+        held = np.unique(np.concatenate([np.empty(0, np.int64), *(select(text, mesh, {}) for text in self.fixed)]))
+        shape = None if self.shape is None else self.shape(mesh)
+        return BodyShell(
+            mesh, self.material, fixed=held, damping=self.damping, undeformed=shape, plasticity=self.plasticity
+        )
+
+
+def cloth_asked(
+    material: dict[str, float | None], damping: str | None, plastic: str | None, undeformed: str | None,
+    fixed: list[str] | None, seed: int,
+) -> ClothAsked:  # fmt: skip
+    """The shell that options ask for; those of CLOTH and DAMPING where they say nothing."""
+    given = {name: value for name, value in material.items() if value is not None}
+    return ClothAsked(
+        MaterialShell(**(vars(CLOTH) | given)),
+        DAMPING if damping is None else pair(damping, "--damping"),
+        None if plastic is None else Plasticity(**_sizes(plastic, "--plastic", ("most_curvature", "hardening"), 1)),
+        None if undeformed is None else shape_of(undeformed, seed),
+        tuple(fixed or ()),
+    )
+
+
+def shape_of(text: str, seed: int = 0) -> Callable[[MeshTri], Array]:
+    """A shape at rest from "KIND:SIZES [along X,Y,Z]", as a function of the mesh."""
+    kind, _, rest = text.partition(":")
+    name = kind.strip()
+    if name not in SHAPES:
+        forms = ", ".join(f"{each}:{','.join(sizes).upper()}" for each, (_, sizes, _) in SHAPES.items())
+        raise InputError(f"--undeformed {text!r} is not known; write one of {forms}, in metres")
+    make, names, directed = SHAPES[name]
+    sizes, along, direction = rest.partition("along")
+    options: dict[str, Any] = dict(_sizes(sizes, f"--undeformed {name}", names, len(names)))
+    if along and not directed:
+        raise InputError(f"--undeformed {text!r}: {name} has no direction; leave `along` out")
+    if along:
+        options["direction"] = vector(direction, f"the direction of --undeformed {name}")
+    if not directed:
+        options["seed"] = seed
+    return lambda mesh: make(mesh, **options)
+
+
+def wind_on(mesh: MeshTri, wind: Array | None, gusts: dict[str, float], seed: int) -> list[LoadWind]:
+    """The air's force on a mesh; none where neither wind nor gusts are asked for."""
+    if wind is None and not gusts:
+        return []
+    return [LoadWind(mesh, np.zeros(3) if wind is None else wind, seed=seed, **gusts)]
+
+
+def gusts_of(text: str | None) -> dict[str, float]:
+    """Strength [m/s] and, where given, scale [m] of gusts."""
+    return {} if text is None else _sizes(text, "--gusts", ("gusts", "scale"), 1)
+
+
+def guide_of(animation: Animation) -> Animation:
+    """The animation's surface without vertices that belong to no triangle, as regions need it."""
+    surface = animation.mesh.surface
+    if surface is animation.mesh and surface.used.all():
+        return animation
+    mesh = surface.compacted()[0]
+    return Animation(
+        mesh, animation.positions[:, surface.used], animation.fps, start_frame=animation.start_frame,
+        name=animation.name,
+    )  # fmt: skip
+
+
+def labels_of(path: Path, option: str) -> Labels:
+    """Labels from an .npy, or from a text file with one on each line: a whole number, -1 for none, or a word."""
+    if path.suffix.lower() == ".npy":
+        return _stored(path)
+    if path.suffix.lower() == ".txt":
+        return [_label(line) for line in text_lines(path)]
+    raise FileError(f"{option} {path}: labels are read from .npy and .txt, one for each vertex or triangle")
+
+
+def _stored(path: Path) -> Labels:
+    try:
+        with path.open("rb") as stream:
+            found = np.load(stream, allow_pickle=False)
+    except READ_ERRORS as reason:
+        said = f"{reason.strerror}; check the path" if isinstance(reason, OSError) and reason.strerror else reason
+        raise FileError(f"cannot read labels from {path}: {said}") from None
+    if not isinstance(found, np.ndarray) or found.ndim != 1 or found.dtype.kind not in "iuU":
+        what = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else "several arrays"
+        raise FileError(f"{path} holds {what}, but labels are one list of whole numbers, -1 where there is none")
+    return found
+
+
+def _label(line: Line) -> int | str:
+    word = line.text
+    try:
+        return int(word)
+    except ValueError:
+        pass
+    try:
+        float(word)
+    except ValueError:
+        return word
+    raise line.wrong(f"a label is a whole number or a word, not {word!r}")
+
+
+def _sizes(text: str, option: str, names: tuple[str, ...], least: int) -> dict[str, float]:
+    """Numbers separated by commas, by name; those after the first `least` may be missing."""
+    words = text.split(",")
+    if not least <= len(words) <= len(names):
+        form = ",".join(names[:least]) + "".join(f"[,{name}]" for name in names[least:])
+        raise InputError(f"{option} is {text.strip()!r}, but must be {form.upper()}: numbers separated by commas")
+    return {name: number(word, f"{option}, its {name}") for name, word in zip(names, words)}
+
+
+def _halved(guide: Animation, levels: int) -> Animation:
+    """The same motion of the guide's mesh with every edge halved `levels` times."""
+    assert isinstance(guide.mesh, MeshTri)
+    fine, P = subdivide(guide.mesh, levels=levels)
+    positions = np.stack([np.asarray(P @ guide.frame(frame)) for frame in range(guide.frames)])
+    return Animation(fine, positions, guide.fps, start_frame=guide.start_frame, name=guide.name)

@@ -1,0 +1,254 @@
+"""`cajole enrich` on a small box: agreement with the library, every way to say regions, files, and messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cajole as cj
+from cajole.body import LoadWind
+from cajole.body.undeformed import accordion, crinkle, ridges
+from cajole.mesh import box_tets, grid_triangles, subdivide, write_mesh
+
+CORNERS = np.array([(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
+SIDES = [
+    (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4), (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6),
+    (1, 3, 5), (3, 7, 5),
+]  # fmt: skip
+SOFT = {"young": 2e4, "thickness": 2e-3, "density": 300.0}
+FAST = ("--dt", "1/60")
+
+
+@pytest.fixture
+def guide():
+    """A box whose lid turns and sinks in four frames, the first of which other programs call 1001."""
+    positions = np.repeat(CORNERS[None], 4, axis=0)
+    for frame, s in enumerate(np.linspace(0, 1, 4)):
+        c, d = np.cos(s), np.sin(s)
+        lid = CORNERS[4:] - (0.5, 0.5, 0)
+        positions[frame, 4:] = lid @ np.array([(c, d, 0), (-d, c, 0), (0, 0, 1 - 0.25 * s)]) + (0.5, 0.5, 0)
+    return cj.Animation(cj.MeshTri(CORNERS, SIDES), positions, fps=30, start_frame=1001, name="lid")
+
+
+@pytest.fixture
+def rough(guide, tmp_path):
+    path = tmp_path / "rough.npz"
+    guide.write(path)
+    return path
+
+
+def shell(mesh, **more):
+    return cj.BodyShell(mesh, cj.MaterialShell(**SOFT), **({"damping": (0.5, 1e-3)} | more))
+
+
+def same(path, result):
+    found = cj.read_animation(path)
+    assert np.array_equal(found.positions, result.animation.positions)
+    return found
+
+
+def test_subdivided_agreement(cajole, rough, guide, tmp_path):
+    """The usual case: the file holds what the library makes, in the guide's own time; the report is its report."""
+    target = tmp_path / "out.npz"
+    told = cajole("enrich", rough, "--subdivide", 2, "--gravity", 9.81, *FAST, "-o", target, "--json").json
+    fine, regions = cj.regions_subdivided(guide.mesh, 2)
+    result = cj.enrich(guide, shell(fine), regions, dt=1 / 60, gravity=9.81)
+    found = same(target, result)
+    assert (found.start_frame, found.name, found.fps) == (1001, "lid", 30)
+    assert told["residual_sizes"] == result.report.residual < 1e-10
+    assert told["gentleness_rms_weights"] == pytest.approx(result.report.mean_gentleness, rel=1e-12)
+    assert told["gentleness_largest_weights"] == pytest.approx(result.report.gentleness.max(), rel=1e-12)
+    assert told["mass_kg"] == pytest.approx(6 * 2e-3 * 300)
+    assert (told["guide_vertices"], told["vertices"], told["regions"]) == (8, len(fine.vertices), 8)
+    assert (told["frames"], told["steps"], told["outputs"]) == (4, 6, [str(target)])
+
+
+def test_plain_report_claim(cajole, rough):
+    run = cajole("enrich", rough, "--subdivide", 2, *FAST, "--frames", 2)
+    assert run.code == 0
+    assert "8 regions" in run.out
+    for word in ("|g| at most", "weights (rms)", "no vertices held", "nothing (say where with --output)"):
+        assert word in run.out.replace("\n", " ")
+    assert "stay bent" not in run.out
+
+
+def test_every_option_agreement(cajole, rough, guide, tmp_path):
+    """Material, damping, plasticity, held vertices, wind with gusts, the shape at rest and the steps all arrive."""
+    target = tmp_path / "out.npz"
+    words = (
+        "--young", 3e4, "--poisson", 0.2, "--thickness", 3e-3, "--density", 400, "--damping", "0.2,0.002",
+        "--plastic", "0.5,0.1", "--fixed", "0,1,2,3", "--wind", "3,0,1", "--gusts", "1,0.4", "--seed", 3,
+        "--undeformed", "crinkle:0.01,0.5", "--newton", 20, "--frames", 5, "--gravity", "0,-1,0",
+    )  # fmt: skip
+    told = cajole(
+        "enrich", rough, "--subdivide", 2, "--clusters", 6, "--mu", 0.8, *words, *FAST, "-o", target, "--json"
+    )
+    fine, P = subdivide(guide.mesh, levels=2)
+    followed = cj.Animation(fine, np.stack([P @ frame for frame in guide.positions]), guide.fps)
+    regions = cj.regions_clustered(followed, 6, mu=0.8, seed=3)
+    cloth = cj.BodyShell(
+        fine, cj.MaterialShell(young=3e4, poisson=0.2, thickness=3e-3, density=400), damping=(0.2, 0.002),
+        fixed=range(4), plasticity=cj.body.Plasticity(0.5, 0.1),
+        undeformed=crinkle(fine, amplitude=0.01, scale=0.5, seed=3),
+    )  # fmt: skip
+    wind = LoadWind(fine, (3, 0, 1), gusts=1, scale=0.4, seed=3)
+    result = cj.enrich(followed, cloth, regions, dt=1 / 60, newton=20, gravity=(0, -1, 0), forces=wind, frames=5)
+    same(target, result)
+    yielded = int((result.cloth.plastic_angles != 0).sum())
+    assert told.json["yielded_edges"] == yielded > 0
+    assert (told.json["fixed"], told.json["regions"]) == (len(cloth.fixed), 6)
+    assert (
+        f"{yielded} of " in cajole("enrich", rough, "--subdivide", 2, "--clusters", 6, "--mu", 0.8, *words, *FAST).out
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "make"),
+    [
+        ("accordion:0.02,0.5", lambda mesh: accordion(mesh, amplitude=0.02, wavelength=0.5)),
+        (
+            "accordion: 0.02, 0.5 along 0,0,1",
+            lambda mesh: accordion(mesh, amplitude=0.02, wavelength=0.5, direction=(0, 0, 1)),
+        ),
+        ("ridges:-0.02,0.9,0.6", lambda mesh: ridges(mesh, height=-0.02, spacing=0.9, width=0.6)),
+        ("crinkle:0.02,0.5", lambda mesh: crinkle(mesh, amplitude=0.02, scale=0.5, seed=0)),
+    ],
+)
+def test_undeformed_agreement(text, make):
+    from cajole.cli.enriched import shape_of
+
+    fine = subdivide(cj.MeshTri(CORNERS, SIDES), levels=3)[0]
+    assert np.array_equal(shape_of(text)(fine), make(fine))
+
+
+@pytest.mark.parametrize("suffix", ["npy", "txt"])
+def test_painted_agreement(cajole, rough, guide, tmp_path, suffix):
+    """Another mesh, joined by labels of vertices on the guide and of triangles on the shell."""
+    fine = subdivide(guide.mesh, levels=2)[0]
+    write_mesh(fine, tmp_path / "fine.obj")
+    ours = np.repeat([0, 1], 4)
+    heights = fine.vertices[fine.triangles].mean(axis=1)[:, 2]
+    theirs = np.where(heights < 0.3, 0, np.where(heights > 0.7, 1, -1))
+    for name, labels in (("guide", ours), ("fine", theirs)):
+        if suffix == "npy":
+            np.save(tmp_path / f"{name}.npy", labels)
+        else:
+            (tmp_path / f"{name}.txt").write_text("# floor and lid\n" + "\n".join(map(str, labels)) + "\n")
+    paint = ("--paint-guide", tmp_path / f"guide.{suffix}", "--paint-fine", tmp_path / f"fine.{suffix}")
+    target = tmp_path / "out.npz"
+    run = cajole("enrich", rough, "--fine", tmp_path / "fine.obj", *paint, *FAST, "-o", target)
+    assert run.code == 0, run.err
+    mesh = cj.read_mesh(tmp_path / "fine.obj")
+    regions = cj.regions_painted(guide.mesh, ours, mesh, theirs)
+    same(target, cj.enrich(guide, shell(mesh), regions, dt=1 / 60))
+
+
+def test_words_paint_like_numbers_agreement(tmp_path):
+    from cajole.cli.enriched import labels_of
+
+    (tmp_path / "a.txt").write_text("left sleeve\n-1  # none\n7\n")
+    assert labels_of(tmp_path / "a.txt", "--paint-guide") == ["left sleeve", -1, 7]
+
+
+def test_as_many_triangles_as_vertices_claim(cajole, tmp_path):
+    """Labels that fit both are asked about, and then taken as told."""
+    flat = grid_triangles(2, 2)
+    ring = cj.MeshTri(flat.vertices[:8], [(0, 1, 3), (1, 4, 3), (1, 2, 4), (2, 5, 4), (3, 4, 6), (4, 7, 6), (4, 5, 7)])
+    mesh = cj.MeshTri([*ring.vertices, (3.0, 0, 0)], [*ring.triangles, (2, 8, 5), (2, 5, 1)])
+    assert len(mesh.vertices) == len(mesh.triangles)
+    cj.Animation(mesh, np.repeat(mesh.vertices[None], 2, axis=0), fps=30).write(tmp_path / "still.npz")
+    write_mesh(mesh, tmp_path / "fine.ply")
+    np.save(tmp_path / "labels.npy", np.arange(9) // 5)
+    paint = ("--paint-guide", tmp_path / "labels.npy", "--paint-fine", tmp_path / "labels.npy")
+    words = ("enrich", tmp_path / "still.npz", "--fine", tmp_path / "fine.ply", *paint, *FAST)
+    asked = cajole(*words)
+    assert asked.code == 1
+    assert "--paint-on vertices" in asked.err.replace("\n", " ")
+    for side in ("vertices", "triangles"):
+        assert cajole(*words, "--paint-on", side, "--json").json["regions"] == 2
+
+
+def test_tets_are_followed_by_their_surface_claim(cajole, tmp_path):
+    """A simulated solid may be a guide: the shell is its surface, and inner vertices do not matter."""
+    solid = box_tets(2, 2, 2)
+    cj.Animation(solid, np.repeat(solid.vertices[None], 3, axis=0), fps=30).write(tmp_path / "solid.npz")
+    target = tmp_path / "out.npz"
+    told = cajole("enrich", tmp_path / "solid.npz", "--subdivide", 1, *FAST, "-o", target, "--json").json
+    assert (told["guide_vertices"], told["regions"]) == (26, 26)
+    found = cj.read_animation(target)
+    assert isinstance(found.mesh, cj.MeshTri)
+    assert found.positions == pytest.approx(np.repeat(found.mesh.vertices[None], 3, axis=0), abs=1e-9)
+
+
+def test_failed_step_leaves_no_file_bad_input(cajole, guide, tmp_path):
+    """Where the guide asks for what cannot be, the frame and what to relax are told, and nothing is written."""
+    torn = np.array(guide.positions)
+    torn[2:, 4:] *= 1e70
+    guide.moved(torn).write(tmp_path / "torn.npz")
+    target = tmp_path / "out.npz"
+    run = cajole("enrich", tmp_path / "torn.npz", "--subdivide", 1, *FAST, "-o", target, "--json")
+    assert run.code == 1
+    assert "frame 1" in run.json["error"]["message"]
+    assert "smaller dt" in run.json["error"]["message"]
+    assert not target.exists()
+
+
+SUB = ("--subdivide", 1)
+FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "which averages shall the shell share"),
+        (("--subdivide", 0), "--subdivide is 0"),
+        (("--clusters", 0), "--clusters is 0"),
+        (("--clusters", 99), "count is 99"),
+        (("--clusters", 3, "--mu", 2), "mu is 2"),
+        ((*SUB, "--mu", 0.5), "--mu is for patches"),
+        ((*SUB, "--paint-on", "vertices"), "name it with --fine"),
+        (("--clusters", 3, "--seed", -1), "--seed is -1"),
+        (("--fine", "fine.obj"), "--fine needs paint"),
+        (("--paint-guide", "labels.npy"), "name it with --fine"),
+        ((*FINE, "labels.npy", *SUB), "leave out --subdivide"),
+        ((*FINE, "labels.npy"), "8 labels, but the mesh has 26"),
+        ((*FINE, "labels.csv"), "labels are read from .npy and .txt"),
+        ((*FINE, "missing.npy"), "cannot read labels from missing.npy"),
+        ((*FINE, "broken.npy"), "cannot read labels from broken.npy"),
+        ((*FINE, "real.npy"), "float64 of shape (8,)"),
+        ((*FINE, "real.txt"), "line 2: a label is a whole number or a word, not '1.5'"),
+        ((*FINE, "labels.npy", "--paint-on", "edges"), "'vertices', 'triangles'"),
+        (("--fine", "solid.veg", *FINE[2:], "labels.npy"), "holds tets"),
+        ((*SUB, "--dt", 0), "--dt is 0"),
+        ((*SUB, "--dt", "x"), "'x' is not a finite number"),
+        ((*SUB, "--newton", 0), "--newton is 0"),
+        ((*SUB, "--frames", 0), "--frames is 0"),
+        ((*SUB, "--young", -1), "young (Young's modulus, Pa) is -1"),
+        ((*SUB, "--thickness", 0), "thickness (m) is 0"),
+        ((*SUB, "--damping", "1"), "two numbers"),
+        ((*SUB, "--gravity", "1,2"), "three numbers"),
+        ((*SUB, "--wind", "6"), "--wind is '6', but must be three numbers"),
+        ((*SUB, "--gusts", "1,2,3"), "must be GUSTS[,SCALE]"),
+        ((*SUB, "--gusts", "-1"), "the wind's gusts (m/s) is -1"),
+        ((*SUB, "--plastic", ""), "'' is not a finite number"),
+        ((*SUB, "--plastic=-1"), "most_curvature (1/m) is -1"),
+        ((*SUB, "--undeformed", "zigzag"), "accordion:AMPLITUDE,WAVELENGTH"),
+        ((*SUB, "--undeformed", "ridges:1,2"), "must be HEIGHT,SPACING,WIDTH"),
+        ((*SUB, "--undeformed", "crinkle:0.1,1 along 1,0,0"), "has no direction"),
+        ((*SUB, "--undeformed", "accordion:0.1,0.01"), "subdivide the mesh"),
+        ((*SUB, "--fixed", "x>5"), "holds no vertex"),
+        ((*SUB, "--fixed", "all"), "fixed"),
+        ((*SUB, "-o", "a.xyz"), "cannot write .xyz"),
+    ],
+)
+def test_messages_bad_input(cajole, rough, guide, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    write_mesh(subdivide(guide.mesh, levels=1)[0], tmp_path / "fine.obj")
+    write_mesh(box_tets(1, 1, 1), tmp_path / "solid.veg")
+    np.save(tmp_path / "labels.npy", np.arange(8) // 4)
+    np.save(tmp_path / "real.npy", np.arange(8.0))
+    (tmp_path / "broken.npy").write_bytes((tmp_path / "labels.npy").read_bytes()[:90])
+    (tmp_path / "real.txt").write_text("1\n1.5\n")
+    run = cajole("enrich", rough, *words, *(() if "--dt" in words else FAST))
+    assert run.code == 1
+    assert message in run.err.replace("\n", "")
