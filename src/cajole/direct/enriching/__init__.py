@@ -2,11 +2,13 @@
 
 from cajole.direct.enriching.building import regions_interpolating, regions_painted, regions_subdivided
 from cajole.direct.enriching.clustering import regions_clustered
-from cajole.direct.enriching.enrich import Response, enrich
+from cajole.direct.enriching.collisions import CollisionReport, Response
+from cajole.direct.enriching.enrich import enrich
 from cajole.direct.enriching.regions import Regions
 from cajole.direct.enriching.report import EnrichReport, EnrichResult
 
 __all__ = [
+    "CollisionReport",
     "EnrichReport",
     "EnrichResult",
     "Regions",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.animation import Animation, animation_of
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
+from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
 from cajole.direct.enriching.regions import Regions
 from cajole.direct.enriching.report import EnrichReport, EnrichResult
 from cajole.direct.enriching.starting import begun
@@ -36,21 +36,16 @@ ROUNDING = 1e-9
 REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
 
 
-class Response(Protocol):
-    """What happens to a step before it counts, such as collisions."""
-
-    def __call__(self, before: Array, after: Array, h: float) -> Array:
-        """Positions (n, 3) [m] instead of `after`, which a step of h [s] reached from `before`."""
-        ...
-
-
 def enrich(
     guide: Animation,
     cloth: BodyShell,
     regions: Regions,
     dt: float = 1 / 240,
-    collisions: Response | None = None,
+    collisions: str | Response | None = None,
     *,
+    colliders: Collider | Sequence[Collider] = (),
+    friction: float = 0.3,
+    distance: float | None = None,
     newton: int = 1,
     gravity: ArrayLike | None = None,
     forces: Force | Sequence[Force] = (),
@@ -63,7 +58,11 @@ def enrich(
 
     guide: an animation of regions.guide_mesh. cloth: a shell of regions.fine_mesh; its fixed vertices stay.
     dt [s]: the longest step; each frame of the guide is divided evenly. Between frames the guide moves along cubics.
-    collisions: a `Response` that corrects every step; the residual is measured after it.
+    collisions: "fast" corrects each step by impulses, and averages are met as far as contacts let them; "exact" solves
+    for contacts and averages together, to rounding, and takes some ten times as long. With either nothing passes
+    through anything at any step. Or a `Response` of your own; the residual is measured after it.
+    colliders: meshes, `Ground`, or animations that move as the guide does; friction: Coulomb's coefficient, also
+    between folds. distance [m]: how near surfaces come before they push, by default a tenth of the mean edge.
     newton: linear solves a step: 1, as in Bergou 2007; with more a step is solved until it converges.
     gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], taken at the beginning of a step.
     undeformed: the shape free of stress, a function of time [s] or one for all; the cloth's own when left out. Folds of
@@ -83,26 +82,33 @@ def enrich(
     tracker = Tracker(cloth, regions.fine, h, names=regions.names, newton=checks.count(newton, "newton"))
     course = Course(motion, regions.guide, count)
     load = _load(cloth, gravity, forces)
+    mover = mover_of(collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance)
     shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
     with blas_threads():
         tracker.body = cloth if shape is None else cloth.shaped(shape(0.0))
         moment, notes = begun(tracker, motion, regions, course, start)
+        if isinstance(mover, Colliding):
+            mover.require_start(moment.positions)
         records = _Records(cloth, count, moment, tracker.gap(moment.positions, course.values[0]))
         for frame in range(1, count):
             for sub in range(1, substeps + 1):
                 at = ((frame - 1) * substeps + sub) * h
+                target = course.at(at)
                 try:
                     tracker.body = _renewed(tracker.body, moment, shape, at)
-                    moment = _stepped(tracker, moment, course.at(at), load, at, collisions)
+                    moment = _stepped(tracker, moment, target, load, at, mover)
                 except SolveError as reason:
                     raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
-                records.add(frame, moment, tracker.gap(moment.positions, course.at(at)))
+                records.add(frame, moment, tracker.gap(moment.positions, target))
             records.close(frame, substeps)
+            if isinstance(mover, Colliding):
+                mover.look(moment.positions, frame * motion.dt)
             report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
     animation = Animation(cloth.mesh, records.positions, motion.fps, velocities=records.velocities)
     told = EnrichReport(
         len(regions), cloth.count, (count - 1) * substeps, records.newton, float(records.residual.max()),
         records.gentleness, time.perf_counter() - began, notes,
+        collisions=mover.account() if isinstance(mover, Colliding) else None,
     )  # fmt: skip
     return EnrichResult(animation, records.residual, told, tracker.body)
 
@@ -123,12 +129,14 @@ def _stepped(
     target: Array,
     load: Callable[[float, Moment], Array],
     at: float,
-    collisions: Response | None,
+    mover: Colliding | Response | None,
 ) -> Moment:
+    if isinstance(mover, Colliding):
+        return mover.step(now, target, load(at, now), at)
     after = tracker.step(now, target, load(at, now))
-    if collisions is None:
+    if mover is None:
         return after
-    x = checks.real_array(collisions(now.positions, after.positions, tracker.h), "collisions", now.positions.shape)
+    x = checks.real_array(mover(now.positions, after.positions, tracker.h), "collisions", now.positions.shape)
     return Moment(x, (x - now.positions) / tracker.h, after.pull, after.iterations)
 
 

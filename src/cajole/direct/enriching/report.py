@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.body import BodyShell
+from cajole.direct.enriching.collisions import CollisionReport
 
 Array = NDArray[np.float64]
 
@@ -18,6 +19,7 @@ class EnrichReport:
     """regions, steps, newton (iterations of all steps); residual: the farthest that any region's mean ever was from the
     guide's, in body sizes, after everything. gentleness (frames,): the force that leads the shell, as a share of its
     weight, root mean square over the steps into each frame. seconds: wall clock. notes: what is worth knowing.
+    collisions: what they did, where they were asked for.
     """
 
     regions: int
@@ -28,6 +30,7 @@ class EnrichReport:
     gentleness: Array = field(repr=False)
     seconds: float
     notes: tuple[str, ...] = ()
+    collisions: CollisionReport | None = None
 
     @property
     def mean_gentleness(self) -> float:
@@ -50,6 +53,8 @@ class EnrichReport:
             f"  gentleness   {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most (frame {self.worst_frame})",
             f"  time         {self.seconds:.3g} s, {each:.3g} ms a step",
         ]
+        if self.collisions is not None:
+            rows.append(f"  collisions   {self.collisions}")
         return "\n".join(rows + [f"  {note}" for note in self.notes])
 
 

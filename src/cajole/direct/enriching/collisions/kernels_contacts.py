@@ -1,0 +1,239 @@
+"""Compiled contacts of pairs of four vertices on straight ways: distances, impacts and the impulses that avoid them.
+
+A stencil is four vertices: a vertex and the triangle it may meet, or two edges. Its weights w (4,) add up to zero, and
+Σ w x is the shortest way from the second part to the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.compiled import njit
+
+F = NDArray[np.float64]
+I = NDArray[np.int64]
+
+# a way is followed in steps that cannot pass through anything, until this share of the width, or of what there was,
+# is left
+LEFT = 0.1
+# steps after which what creeps towards a contact counts as one
+MOST_ADVANCES = 100
+# the share of what is missing of the distance that a step gives back to parts that are already nearer
+REPULSION = 0.25
+# weights beyond which the nearest point of an edge is its end
+INNER = 1.0 - 1e-9
+NEVER = 2.0
+
+
+@njit(cache=True)
+def dot(a: F, b: F, c: F, d: F) -> float:
+    """(a - b)·(c - d) of points (3,)."""
+    return (a[0] - b[0]) * (c[0] - d[0]) + (a[1] - b[1]) * (c[1] - d[1]) + (a[2] - b[2]) * (c[2] - d[2])
+
+
+@njit(cache=True)
+def on_edge(p: F, a: F, b: F) -> float:
+    """The share of the way from a to b at which the edge is nearest to p."""
+    square = dot(b, a, b, a)
+    return min(max(dot(p, a, b, a) / square, 0.0), 1.0) if square > 0.0 else 0.0
+
+
+@njit(cache=True)
+def weigh_triangle(x: F, w: F) -> None:
+    """Weights of the vertex x[0] and the nearest point of the triangle x[1:] (Ericson 2005, 5.1.5)."""
+    p, a, b, c = x[0], x[1], x[2], x[3]
+    w[0], w[1], w[2], w[3] = 1.0, 0.0, 0.0, 0.0
+    d1, d2 = dot(b, a, p, a), dot(c, a, p, a)
+    d3, d4 = dot(b, a, p, b), dot(c, a, p, b)
+    d5, d6 = dot(b, a, p, c), dot(c, a, p, c)
+    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
+    if va > 0.0 and vb > 0.0 and vc > 0.0:
+        whole = va + vb + vc
+        w[1], w[2], w[3] = -va / whole, -vb / whole, -vc / whole
+        return
+    # outside, and on triangles without area: the nearest of the three edges
+    best = np.inf
+    for e in range(3):
+        i, j = 1 + e, 1 + (e + 1) % 3
+        s = on_edge(p, x[i], x[j])
+        square = 0.0
+        for k in range(3):
+            square += (p[k] - (1.0 - s) * x[i, k] - s * x[j, k]) ** 2
+        if square < best:
+            best = square
+            w[1], w[2], w[3] = 0.0, 0.0, 0.0
+            w[i], w[j] = s - 1.0, -s
+
+
+@njit(cache=True)
+def weigh_edges(x: F, w: F) -> None:
+    """Weights of the nearest points of the edges x[:2] and x[2:] (Ericson 2005, 5.1.9)."""
+    p, q, r, s = x[0], x[1], x[2], x[3]
+    a, e, b = dot(q, p, q, p), dot(s, r, s, r), dot(q, p, s, r)
+    c, f = dot(q, p, p, r), dot(s, r, p, r)
+    denominator = a * e - b * b
+    u = min(max((b * f - c * e) / denominator, 0.0), 1.0) if denominator > 1e-14 * a * e else 0.0
+    v = (b * u + f) / e if e > 0.0 else 0.0
+    if v < 0.0:
+        v, u = 0.0, on_edge(r, p, q)
+    elif v > 1.0:
+        v, u = 1.0, on_edge(s, p, q)
+    w[0], w[1], w[2], w[3] = 1.0 - u, u, v - 1.0, -v
+
+
+@njit(cache=True)
+def gap(x: F, edges: bool, w: F, way: F) -> float:
+    """The distance of the two parts of the stencil at x (4, 3); fills its weights w (4,) and the way (3,)."""
+    if edges:
+        weigh_edges(x, w)
+    else:
+        weigh_triangle(x, w)
+    for a in range(3):
+        way[a] = w[0] * x[0, a] + w[1] * x[1, a] + w[2] * x[2, a] + w[3] * x[3, a]
+    return np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2)
+
+
+@njit(cache=True)
+def distances(x: F, stencils: I, edges: bool) -> F:
+    """(k,) how far the parts of each stencil are from each other."""
+    out, at, w, way = np.empty(len(stencils)), np.empty((4, 3)), np.empty(4), np.empty(3)
+    for k in range(len(stencils)):
+        for c in range(4):
+            at[c] = x[stencils[k, c]]
+        out[k] = gap(at, edges, w, way)
+    return out
+
+
+@njit(cache=True)
+def reach_of(p: F, edges: bool) -> float:
+    """How much two parts can come nearer along the ways p (4, 3), their mean way apart."""
+    mean = np.zeros(3)
+    for c in range(4):
+        for a in range(3):
+            mean[a] += 0.25 * p[c, a]
+    split = 2 if edges else 1
+    one, two = 0.0, 0.0
+    for c in range(4):
+        length = np.sqrt((p[c, 0] - mean[0]) ** 2 + (p[c, 1] - mean[1]) ** 2 + (p[c, 2] - mean[2]) ** 2)
+        if c < split:
+            one = max(one, length)
+        else:
+            two = max(two, length)
+    return one + two
+
+
+@njit(cache=True)
+def impact(x: F, p: F, edges: bool, start: float, near: float, reach: float, at: F, w: F, way: F) -> float:
+    """The share of the ways p (4, 3) from x (4, 3) after which of the distance `start` only `near` is left, or NEVER.
+
+    Additive advancement (Li et al. 2021): no step is longer than what the distance allows. at (4, 3), w (4,) and
+    way (3,) are where it ends.
+    """
+    t, distance = 0.0, start
+    for _ in range(MOST_ADVANCES):
+        t += (distance - 0.5 * near) / reach
+        if t >= 1.0:
+            return NEVER
+        for c in range(4):
+            for a in range(3):
+                at[c, a] = x[c, a] + t * p[c, a]
+        distance = gap(at, edges, w, way)
+        if distance <= near:
+            return t
+    return t
+
+
+@njit(cache=True)
+def find_contacts(
+    before: F, after: F, stencils: I, edges: bool, start: F, width: float, only_hits: bool,
+    which: I, weights: F, normals: F, wanted: F,
+) -> tuple[int, int]:  # fmt: skip
+    """Contacts on the ways from `before` to `after` (n, 3): how many, and how many of them are hits.
+
+    A hit would come nearer than LEFT of the width, or of its distance at the start (k,); other contacts end nearer than
+    they ought to: than `width`, or where they started nearer than by REPULSION towards it. Fills for each contact its
+    stencil, its weights (4,) and normal (3,) there, and the distance wanted at the end.
+    """
+    x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
+    w, way = np.empty(4), np.empty(3)
+    count, hits = 0, 0
+    for k in range(len(stencils)):
+        for c in range(4):
+            v = stencils[k, c]
+            for a in range(3):
+                x[c, a] = before[v, a]
+                p[c, a] = after[v, a] - before[v, a]
+        reach = reach_of(p, edges)
+        want = width if start[k] >= width else start[k] + REPULSION * (width - start[k])
+        if start[k] - reach >= want:
+            continue
+        hit = False
+        near = LEFT * min(start[k], width)
+        if reach > start[k] - near:
+            hit = impact(x, p, edges, start[k], near, reach, at, w, way) <= 1.0
+        if not hit:
+            if only_hits:
+                continue
+            for c in range(4):
+                for a in range(3):
+                    at[c, a] = x[c, a] + p[c, a]
+            if gap(at, edges, w, way) >= want:
+                continue
+        length = np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2)
+        # edges that are nearest at an end, as parallel ones are, meet as a vertex and a triangle do, and less squarely
+        at_end = edges and (max(abs(w[0]), abs(w[1])) > INNER or max(abs(w[2]), abs(w[3])) > INNER)
+        if length == 0.0 or (at_end and not only_hits):
+            continue
+        which[count], wanted[count] = k, want
+        for c in range(4):
+            weights[count, c] = w[c]
+        for a in range(3):
+            normals[count, a] = way[a] / length
+        count += 1
+        hits += 1 if hit else 0
+    return count, hits
+
+
+@njit(cache=True)
+def push_apart(
+    before: F, after: F, stencils: I, weights: F, normals: F, wanted: F, inverse: F, friction: float, sweeps: int
+) -> None:
+    """Move `after` (n, 3) so that every contact (k, 4) ends at the distance it wants, inelastically.
+
+    Each impulse acts on all four vertices by their `inverse` masses (n,), so that momentum is kept; where it presses by
+    c it holds tangential motion back by up to `friction` c, Coulomb's law.
+    """
+    way = np.empty(3)
+    for _ in range(sweeps):
+        moved = False
+        for k in range(len(stencils)):
+            w, n = weights[k], normals[k]
+            along, mobility = 0.0, 0.0
+            for c in range(4):
+                v = stencils[k, c]
+                along += w[c] * (n[0] * after[v, 0] + n[1] * after[v, 1] + n[2] * after[v, 2])
+                mobility += w[c] * w[c] * inverse[v]
+            push = wanted[k] - along
+            if push <= 0.0 or mobility == 0.0:
+                continue
+            moved = True
+            sliding = 0.0
+            for a in range(3):
+                way[a] = 0.0
+                for c in range(4):
+                    v = stencils[k, c]
+                    way[a] += w[c] * (after[v, a] - before[v, a])
+            across = way[0] * n[0] + way[1] * n[1] + way[2] * n[2]
+            for a in range(3):
+                way[a] -= across * n[a]
+                sliding += way[a] ** 2
+            sliding = np.sqrt(sliding)
+            held = min(friction * push / sliding, 1.0) if sliding > 0.0 else 0.0
+            for c in range(4):
+                v = stencils[k, c]
+                share = w[c] * inverse[v] / mobility
+                for a in range(3):
+                    after[v, a] += share * (push * n[a] - held * way[a])
+        if not moved:
+            return
