@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bodies import beam_body
 from cajole.direct.steering.motion import of_shot
 from cajole.errors import InputError
 from cajole.studio.content import Content, SteerPlan
+from cajole.studio.modes import history
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.steer import SteerMode
 
@@ -203,6 +205,22 @@ def test_dials_are_retuned_in_the_background_identity() -> None:
     with pytest.raises(InputError, match="nothing to come back to"):
         do(mode, "dials", tracking=0.0, final=0.0)
     assert plain(mode)["steer"]["tracking"] == 7.0
+
+
+def test_slider_is_one_step_of_undo_while_it_is_held_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(history, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    mode, _, _ = made()
+    for strength in (0.01, 0.02, 0.03):
+        do(mode, "wind", strength=strength)
+    now[0] += 60.0
+    do(mode, "wind", strength=0.05)
+    do(mode, "undo")
+    assert mode.settings.wind == 0.03
+    do(mode, "undo")
+    assert mode.settings.wind == 0.0
+    assert plain(mode)["undo"] is None
+    mode.close()
 
 
 def test_wind_blows_on_both_agreement() -> None:

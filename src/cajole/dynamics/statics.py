@@ -148,6 +148,14 @@ class Statics:
                 return turned(self.body, u, load, self._loose, self._newton) if self._loose else u
             part = min(2.0 * part, 1.0 - done)
 
+    def response(self, u: Array, loads: Array) -> Array:
+        """K(u)⁻¹ loads (k, n, 3) [m]: how far small further loads (k, n, 3) [N] would each move a pose u (n, 3).
+
+        A warm `solve` goes on with the tangent that this factorises. Raises NotConverged where that is singular.
+        """
+        first = self._direction(u, -loads[0])
+        return np.stack([first, *(self._system.solve(load) for load in loads[1:])])
+
     def _predicted(self, u: Array, goal: Array) -> Array:
         """Move the pins to `goal` and the rest by its linear response, so that no tet at a pin is crushed."""
         if len(self.pinned) == 0 or np.array_equal(u[self.pinned], goal):

@@ -91,6 +91,11 @@ class Content:
         return self.mesh.surface
 
     @property
+    def painted(self) -> bool:
+        """Whether it has colours of its own; what has none is drawn as clay."""
+        return self.skin is not None and len(np.unique(self.skin.colors, axis=0)) > 1
+
+    @property
     def tint(self) -> NDArray[np.uint8]:
         """(k, 4) red, green, blue (sRGB) and gloss of each drawn vertex."""
         count = len(self.surface.vertices)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cajole.animation import read_animation
+from cajole.animation import Animation, read_animation
+from cajole.body import Body, BodyAround
+from cajole.direct.editing.opening import still_vertices
 from cajole.errors import InputError
 from cajole.progress import Progress
 from cajole.storage import content_hash
@@ -85,11 +87,21 @@ def keep_motion(place: Path, content: Content) -> Path:
 
 
 def with_motion(content: Content, path: Path) -> Content:
-    """The same body with the motion of a file. Raises FileError.
+    """The same body with the motion of a file, which also tells what pins held. Raises FileError.
 
     What the scene planned was for its own motion, and goes.
     """
-    return replace(content, animation=read_animation(path), shot=None, steer=None, edit=EditPlan())
+    motion = read_animation(path)
+    return replace(content, body=_held(content, motion), animation=motion, shot=None, steer=None, edit=EditPlan())
+
+
+def _held(content: Content, motion: Animation) -> Body | BodyAround | None:
+    """The body as it was held when the motion was made: of one that nothing holds by itself, by what stays at rest."""
+    body = content.body
+    if not isinstance(body, Body) or len(body.fixed) or (still := still_vertices(motion)) is None:
+        return body
+    at_rest = (motion.frame(0)[still] == body.vertices[still]).all(axis=1)
+    return body.holding(still[at_rest]) if at_rest.any() else body
 
 
 def summary(state: Mapping[str, Any]) -> str:

@@ -42,7 +42,7 @@ def project_message(project: str, name: str, content: Content) -> dict[str, Any]
         "bounds": [low.tolist(), high.tolist()],
         "weight": weight_of(content),
         "ground": float(content.camera.get("floor_height", low[2])),
-        "painted": content.skin is not None and len(np.unique(content.skin.colors, axis=0)) > 1,
+        "painted": content.painted,
         "props": [_prop(prop) for prop in content.props],
         "camera": {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera},
         "parts": {part: _few(members) for part, members in content.parts.items()},

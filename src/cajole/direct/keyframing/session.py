@@ -123,6 +123,17 @@ class PoseSession:
         self._next += 1
         return self._hand
 
+    def compliance(self, vertices: int | ArrayLike) -> Array:
+        """How far 1 N along x, y and z, shared equally by vertices, would move the present pose, (3, n, 3) [m/N].
+
+        To first order, K⁻¹ f. Raises NotConverged where nothing resists.
+        """
+        indices = self._indices(vertices)
+        loads = np.zeros((3, self.body.count, 3))
+        for axis in range(3):
+            loads[axis, indices, axis] = 1.0 / len(indices)
+        return self._statics(tuple(sorted(self._now.pins))).response(self._now.displacement, loads)
+
     def weigh(self, gravity: ArrayLike | None) -> None:
         """Let gravity (3,) [m/s²], or a number, which is down (-z), act from now on; None: nothing weighs."""
         self._become(replace(self._now, weight=None if gravity is None else self.body.gravity(gravity)))

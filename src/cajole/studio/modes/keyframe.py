@@ -27,6 +27,7 @@ from cajole.studio.modes.keyframe_saving import preload, restore, saved
 from cajole.studio.modes.keyframe_shooting import optimise
 from cajole.studio.modes.keyframe_telling import told
 from cajole.studio.modes.keys import Keys, PoseKey
+from cajole.studio.modes.posing import Hands
 from cajole.studio.modes.shooting import Dials, Shooter, Take, asked
 from cajole.studio.modes.thumbs import Thumbs
 
@@ -55,7 +56,7 @@ class KeyframeMode(Mode):
 
     def __init__(self, desk: Desk, content: Content, kept: Saved | None = None):
         self.desk, self.content, self.body = desk, content, body_of(content, "pose")
-        self.session = PoseSession(self.body)
+        self.session, self.hands = PoseSession(self.body), Hands()
         self.shooter = Shooter(self.body)
         self.history: History[Moment] = History()
         self.selected: list[int] = []
@@ -114,9 +115,12 @@ class KeyframeMode(Mode):
         return drawing.at(states[min(frame, len(states) - 1)])
 
     def result(self) -> Content:
-        """The motion through the keys, for another mode. Raises InputError when there is none yet."""
+        """The motion through the keys, and the body as pins held it, for another mode.
+
+        Raises InputError when there is none yet.
+        """
         shot = self._taken().shot(self.body)
-        return replace(self.content, shot=shot, animation=self.animation(), steer=None)
+        return replace(self.content, body=shot.model.body, shot=shot, animation=self.animation(), steer=None)
 
     def animation(self, progress: Progress | None = None) -> Animation:
         """The motion through the keys on the body's mesh, dressed."""
@@ -179,13 +183,12 @@ class KeyframeMode(Mode):
     def moment(self) -> Moment:
         return Moment(self.session.moment, self.keys, self.dials, self.take)
 
-    def do(self, label: str, work: Callable[[], object], *, motion: bool = False, merge: bool = False) -> None:
-        """One step of undo; merge: with the one before, if that is called the same, as of a slider in the hand."""
+    def do(self, label: str, work: Callable[[], object], *, motion: bool = False, join: bool = False) -> None:
+        """One step of undo; join: it goes on what was just done under the same name, as a slider in the hand does."""
         self._posing.close()
         before = self.moment()
         work()
-        if not merge or self.history.undo_label != label or self.history.redo_label is not None:
-            self.history.add(label, before)
+        self.history.add(label, before, join=join)
         if self.session.moment is not before.posed:
             self.show()
         self.desk.changed(label, motion=motion)

@@ -26,7 +26,7 @@ class KeyHandlers:
 
     def __init__(self, mode: KeyframeMode):
         self.mode = mode
-        self._sliding: Moment | None = None
+        self._sliding: tuple[tuple[str, ...], Moment] | None = None
 
     @property
     def commands(self) -> dict[str, Handler]:
@@ -59,7 +59,7 @@ class KeyHandlers:
             key = replace(key, weight=given.number(message, "weight", *WEIGHTS))
         if "name" in message:
             key = replace(key, name=given.text(message, "name"))
-        self._become(keyed.changed(self.mode.keys, key), f"change {key.title}", merge=True)
+        self._become(keyed.changed(self.mode.keys, key), f"change {key.title}", join="weight" in message)
 
     def _key_load(self, message: Message) -> None:
         key = keyed.found(self.mode.keys, given.text(message, "key"))
@@ -72,21 +72,26 @@ class KeyHandlers:
             self.mode.session.assume(key.moment.displacement)
 
     def _slide(self, message: Message) -> None:
-        ids, frames = self._marked(message), given.integers(message, "frames", self.mode.frames)
-        before = self._sliding or self.mode.moment()
-        final = given.flag(message, "final")
-        self._sliding = None if final else before
+        mode, ids = self.mode, tuple(self._marked(message))
+        frames, final = given.integers(message, "frames", mode.frames), given.flag(message, "final")
+        if self._sliding is None or self._sliding[0] != ids:
+            self._sliding = (ids, mode.moment())
+        before = self._sliding[1]
         try:
-            self.mode.keys = keyed.moved(before.keys, ids, frames)
+            mode.keys = keyed.moved(before.keys, ids, frames)
             if final:
-                keyed.require_apart(self.mode.keys)
+                keyed.require_apart(mode.keys)
         except InputError:
-            self.mode.keys, self._sliding = before.keys, None
-            self.mode.desk.changed(motion=False)
+            mode.keys, self._sliding = before.keys, None
+            mode.desk.changed(motion=False)
             raise
+        label = None
         if final:
-            self.mode.history.add(f"move {_many(len(ids))}", before)
-        self.mode.desk.changed(motion=self.mode.ghost == "spline")
+            self._sliding = None
+            label = f"move {_many(len(ids))}" if _frames(mode.keys) != _frames(before.keys) else None
+        if label is not None:
+            mode.history.add(label, before)
+        mode.desk.changed(label, motion=mode.ghost == "spline")
 
     def _copy(self, message: Message) -> None:
         ids, frames = self._marked(message), given.integers(message, "frames", self.mode.frames)
@@ -110,11 +115,11 @@ class KeyHandlers:
             keyed.found(self.mode.keys, name)
         return ids
 
-    def _become(self, keys: Keys, label: str, *, merge: bool = False) -> None:
+    def _become(self, keys: Keys, label: str, *, join: bool = False) -> None:
         def become() -> None:
             self.mode.keys = keys
 
-        self.mode.do(label, become, motion=self.mode.ghost == "spline", merge=merge)
+        self.mode.do(label, become, motion=self.mode.ghost == "spline", join=join)
 
     def _dial(self, message: Message) -> None:
         old = self.mode.dials
@@ -130,7 +135,7 @@ class KeyHandlers:
 
         names = [field.name for field in fields(Dials) if getattr(new, field.name) != getattr(old, field.name)]
         if names:
-            self.mode.do(f"set {' and '.join(names)}", become, motion="frames" in names, merge=True)
+            self.mode.do(f"set {' and '.join(names)}", become, motion="frames" in names, join=True)
 
     def _compare(self, message: Message) -> None:
         self.mode.ghost = given.one_of(message, "with", GHOSTS)
@@ -153,6 +158,10 @@ def dialled(old: Dials, message: Message, *, most_detail: int) -> Dials:
     if unknown := {"tracking", "final"} & message.keys():
         raise InputError(f"{min(unknown)} is a dial of Steer; Keyframe has effort, detail, frames, dt and loop")
     return new
+
+
+def _frames(keys: Keys) -> dict[int, int]:
+    return {key.number: key.frame for key in keys}
 
 
 def _many(count: int) -> str:

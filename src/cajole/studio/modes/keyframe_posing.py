@@ -14,7 +14,7 @@ from cajole.direct.keyframing.pulling import Pull
 from cajole.errors import CajoleError, InputError
 from cajole.studio import take as given
 from cajole.studio.modes.base import Handler, Message
-from cajole.studio.modes.posing import holds_pose, patch
+from cajole.studio.modes.posing import hand_stiffness, holds_pose, patch
 from cajole.studio.modes.telling import place
 
 if TYPE_CHECKING:
@@ -81,11 +81,14 @@ class PoseHandlers:
     def _begin(self, message: Message) -> Mapping[str, Any]:
         self.close()  # a tab that went away in the middle of it
         node = given.integer(message, "node", 0, self.mode.body.count - 1)
-        before = self.mode.moment()
-        pull = self.mode.session.grab(patch(self.mode.body, node), alone=not given.flag(message, "add"))
-        self._gesture = Gesture(given.integer(message, "gesture"), node, pull, before)
+        number, alone = given.integer(message, "gesture"), not given.flag(message, "add")
+        before, vertices = self.mode.moment(), patch(self.mode.body, node)
+        stiffness = hand_stiffness(self.mode.session, self.mode.content.mesh.edges, vertices)
+        pull = self.mode.session.grab(vertices, alone=alone)
+        self.mode.hands.remember(pull.load, stiffness)
+        self._gesture = Gesture(number, node, pull, before)
         self.mode.selected = [node]
-        return {"position": place(self.mode.where(node)), "load": pull.load.number}
+        return {"position": place(self.mode.where(node)), "load": pull.load.number, "stiffness": stiffness}
 
     def _move(self, message: Message) -> None:
         gesture, begin = self._holding(message), time.perf_counter()
@@ -165,7 +168,7 @@ class PoseHandlers:
             raise InputError("load needs strength, muted or remove, and all are missing")
         if "strength" in message:
             strength = given.number(message, "strength", 0.0)
-            self.mode.do(f"retune pull {name}", lambda: self._retune(number, strength), merge=True)
+            self.mode.do(f"retune pull {name}", lambda: self._retune(number, strength), join=True)
         if "muted" in message:
             muted = given.flag(message, "muted")
             self.mode.do(f"{'mute' if muted else 'unmute'} pull {name}", lambda: self.mode.session.mute(number, muted))

@@ -37,7 +37,8 @@ def preload(mode: KeyframeMode, keys: Mapping[int, Array]) -> None:
 
 def saved(mode: KeyframeMode) -> Saved:
     """All that `restore` needs."""
-    moments = packed([mode.session.moment, *(key.moment for key in mode.keys)])
+    known = [mode.session.moment, *(key.moment for key in mode.keys)]
+    moments = packed(known)
     keys = [
         {"number": key.number, "frame": key.frame, "name": key.name, "hard": key.hard, "weight": key.weight}
         for key in mode.keys
@@ -45,6 +46,7 @@ def saved(mode: KeyframeMode) -> Saved:
     document = {
         "moments": moments.documents, "keys": keys, "ghost": mode.ghost, "selected": list(mode.selected),
         "dials": {field.name: getattr(mode.dials, field.name) for field in fields(Dials)}, "take": None,
+        "hands": mode.hands.packed(known),
     }  # fmt: skip
     if mode.take is None:
         return Saved(document, moments.arrays)
@@ -60,6 +62,7 @@ def restore(mode: KeyframeMode, kept: Saved) -> None:
         mode.keys = keyed.ordered(_key(key, pose) for key, pose in zip(document["keys"], poses, strict=True))
         mode.dials = dialled(mode.dials, document["dials"], most_detail=3 * len(mode.body.free))
         mode.session.return_to(present)
+        mode.hands.restore(document.get("hands", []))
         mode.ghost = given.one_of(document, "ghost", GHOSTS)
         mode.selected = given.nodes(document, "selected", mode.body.count, least=0)
         if document["take"] is not None:

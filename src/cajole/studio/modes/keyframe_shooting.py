@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 # [s] between two motions that are shown of a search
 GLIMPSE = 0.25
+# who stops the search before its first step asks for what there is not yet
+TOO_EARLY = {
+    "is": "notice",
+    "tone": "warn",
+    "title": "Stopped before there was a motion",
+    "text": "The search had not made its first step, and nothing has changed. Optimise again, and stop it later.",
+}
 
 
 class Search:
@@ -62,9 +69,11 @@ def optimise(mode: KeyframeMode, message: Message) -> Mapping[str, Any]:
     mode.desk.changed(motion=False)
     try:
         made = _made(mode, progress)
-    except BaseException:
+    except BaseException as reason:
         mode.shown = shown
         mode.desk.changed()
+        if isinstance(reason, Cancelled) and mode.desk.stopped:
+            mode.desk.say(TOO_EARLY)
         raise
     finally:
         mode.optimising = None

@@ -74,7 +74,7 @@ def _missed(mode: KeyframeMode, key: PoseKey) -> float | None:
 
 def _panel(mode: KeyframeMode) -> dict[str, Any]:
     session, dials = mode.session, mode.dials
-    loads = [load_info(mode.content, session, load) for load in session.loads]
+    loads = [load_info(mode.content, session, load, mode.hands) for load in session.loads]
     return {
         "loads": loads + ([gravity_info(session)] if session.weighs else []),
         "pins": pin_infos(mode.content, session),

@@ -9,11 +9,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.body import Body
 from cajole.direct import Key
+from cajole.direct.keyframing.keys import AT_PLACE
 from cajole.direct.keyframing.pulling import Moment
 from cajole.errors import InputError
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,21 @@ class PoseKey:
 Keys = tuple[PoseKey, ...]
 
 
-def wanted(keys: Keys) -> dict[int, Key]:
-    """As `keyframe` takes them."""
-    return {key.frame: Key(key.moment.displacement, weight=key.weight, hard=key.hard) for key in keys}
+def wanted(keys: Keys, held: Index) -> dict[int, Key]:
+    """As `keyframe` takes them; held: vertices at their rest place, which rounding may have moved a little."""
+    return {key.frame: Key(_still(key.moment.displacement, held), weight=key.weight, hard=key.hard) for key in keys}
+
+
+def common_pins(body: Body, keys: Keys) -> Index:
+    """Vertices (k,) that every key pins at their rest place; none of a body that something holds already.
+
+    A key of the rest shape agrees with all pins.
+    """
+    bent = [key.moment for key in keys if np.abs(key.moment.displacement).max() > AT_PLACE * body.size]
+    if len(body.fixed) or not bent:
+        return np.empty(0, dtype=np.int64)
+    common = set.intersection(*(_pinned_at_rest(body, moment) for moment in bent))
+    return np.array(sorted(common), dtype=np.int64)
 
 
 def next_number(keys: Iterable[PoseKey]) -> int:
@@ -108,6 +123,26 @@ def require_apart(keys: Keys) -> Keys:
 def ordered(keys: Iterable[PoseKey]) -> Keys:
     """In order of time."""
     return tuple(sorted(keys, key=lambda key: (key.frame, key.number)))
+
+
+def is_held(body: Body, pins: Index) -> bool:
+    """Whether pins hold a body in a motion: about one or two of them, or some in a line, it would turn freely."""
+    return len(pins) > 0 and body.holding(pins).rigid_motions().shape[1] == 0
+
+
+def _pinned_at_rest(body: Body, moment: Moment) -> set[int]:
+    nodes = list(moment.pins)
+    away = np.array(list(moment.pins.values())).reshape(-1, 3) - body.vertices[nodes]
+    near = np.abs(away).max(axis=1, initial=0.0) <= AT_PLACE * body.size
+    return {node for node, there in zip(nodes, near) if there}
+
+
+def _still(pose: Array, held: Index) -> Array:
+    if len(held) == 0:
+        return pose
+    still = pose.copy()
+    still[held] = 0.0
+    return still
 
 
 def _places(keys: Keys, ids: Sequence[str], frames: Sequence[int]) -> Mapping[str, int]:

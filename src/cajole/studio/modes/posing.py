@@ -13,6 +13,7 @@ from cajole import checks
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.pulling import Load, Moment
+from cajole.errors import SolveError
 from cajole.studio.content import Content
 from cajole.studio.modes.telling import place
 
@@ -22,6 +23,13 @@ Index = NDArray[np.int64]
 # What a finger takes hold of: vertices this near to the one that is pulled, in body sizes, and so many at most. A
 # force on one vertex alone would draw a spike out of a fine mesh.
 PATCH, MOST_PATCH = 0.03, 24
+# A hand is as strong as the body answers: what it holds follows it, but within this reach [body sizes] no edge shall be
+# stretched or pressed by more than this share, or a pull beside what is held would turn tets inside out.
+REACH, MOST_STRAIN = 0.25, 0.3
+# The weakest hand, as a share of one that strains the body that much: what turns freely would be moved by no force.
+FEEBLE = 1e-3
+# [body weights at that reach] where the body's answer is not known, as of a push
+USUAL = 0.5
 
 
 def patch(body: Body, node: int) -> Index:
@@ -33,12 +41,72 @@ def patch(body: Body, node: int) -> Index:
     return near[(near == node) | ~np.isin(near, body.fixed)]
 
 
+def hand_stiffness(session: PoseSession, edges: Index, vertices: Index) -> float:
+    """[N/m] of force for each metre that the hand is away from vertices (k,), so that they go about as far with it.
+
+    C f is how far they move together under a small force f; a hand of 1/λ, λ the greatest eigenvalue of C, takes them
+    along where they are softest, and less far elsewhere. edges: (m, 2) that bound how much (see MOST_STRAIN).
+    """
+    body = session.body
+    reach = REACH * body.size
+    usual = USUAL * EARTH_GRAVITY * body.total_mass / reach
+    if len(body.fixed) == 0 and not session.pins:
+        return usual
+    try:
+        moved = session.compliance(vertices)
+    except SolveError:  # nothing resists
+        return usual
+    C = moved[:, vertices].mean(axis=1)
+    softness, ways = np.linalg.eigh(0.5 * (C + C.T))
+    strain = _strain(body.vertices, edges, np.tensordot(ways[:, -1], moved, axes=1))
+    if not strain > 0.0:  # it is pinned itself
+        return usual
+    straining = MOST_STRAIN / (strain * reach)
+    return min(straining, max(1.0 / max(float(softness[-1]), 1e-300), FEEBLE * straining))
+
+
+def _strain(rest: Array, edges: Index, moved: Array) -> float:
+    """The greatest change of length of an edge, as a share of it, to first order."""
+    along, apart = (x[edges[:, 1]] - x[edges[:, 0]] for x in (rest, moved))
+    return float(np.abs((along * apart).sum(axis=1) / (along**2).sum(axis=1)).max(initial=0.0))
+
+
 def holds_pose(load: Load) -> bool:
     """Whether a load is not the hand's, but what keeps the body in a pose that was taken over."""
     return len(load.vertices) > MOST_PATCH
 
 
-def load_info(content: Content, session: PoseSession, load: Load) -> dict[str, Any]:
+class Hands:
+    """How stiff the hands were [N/m] that drew loads: their arrows stay as long as they were drawn."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], float] = {}
+
+    def remember(self, load: Load, stiffness: float) -> None:
+        """The hand that drew a load."""
+        self._known[_drawn(load)] = stiffness
+
+    def of(self, load: Load) -> float | None:
+        """That of a load, None where it is not known."""
+        return self._known.get(_drawn(load))
+
+    def packed(self, moments: Sequence[Moment]) -> list[list[float]]:
+        """Those of the loads of `moments`, as plain JSON."""
+        wanted = sorted({_drawn(load) for moment in moments for load in moment.loads} & self._known.keys())
+        return [[*drawn, self._known[drawn]] for drawn in wanted]
+
+    def restore(self, documents: Sequence[Sequence[Any]]) -> None:
+        """Those that were saved. Raises InputError, or what plain lookups raise, for what they are not."""
+        for number, node, stiffness in documents:
+            self._known[int(number), int(node)] = checks.positive(stiffness, "a saved hand (N/m)")
+
+
+def _drawn(load: Load) -> tuple[int, int]:
+    """What a load is known by while its force changes: numbers alone begin anew when a project is opened again."""
+    return load.number, int(load.vertices[0])
+
+
+def load_info(content: Content, session: PoseSession, load: Load, hands: Hands) -> dict[str, Any]:
     """A load as the page lists and draws it."""
     force = load.forces.sum(axis=0)
     held = holds_pose(load)
@@ -54,6 +122,7 @@ def load_info(content: Content, session: PoseSession, load: Load) -> dict[str, A
         "at": place((session.body.vertices + session.displacement)[vertices].mean(axis=0)),
         "muted": load.muted,
         "frozen": load.frozen,
+        "stiffness": hands.of(load),
     }
 
 
@@ -72,6 +141,7 @@ def gravity_info(session: PoseSession) -> dict[str, Any]:
         "at": place(centre),
         "muted": False,
         "frozen": False,
+        "stiffness": None,
     }
 
 

@@ -16,14 +16,16 @@ from cajole.body import Body
 from cajole.direct import Shot
 from cajole.direct.keyframing.keys import checked_keys
 from cajole.direct.keyframing.newton import Iterate
+from cajole.direct.keyframing.pulling import Moment
 from cajole.direct.keyframing.setup import Setting
 from cajole.direct.keyframing.shot import KeyframeReport
 from cajole.direct.keyframing.solve import checked_options, shot_of
 from cajole.reduction import reduce
-from cajole.studio.modes.keys import Keys, wanted
+from cajole.studio.modes.keys import Keys, common_pins, is_held, wanted
 from cajole.studio.modes.telling import percent
 
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 # Motions that a search begins with, each led to its end; exact keys take one more. And how far a gradient falls.
 STARTS, TOLERANCE = 3, 1e-8
@@ -42,7 +44,8 @@ class Dials:
 
 def asked(keys: Keys, dials: Dials) -> tuple[Any, ...]:
     """All that a motion depends on: equal when it need not be made again."""
-    return (dials, *((key.frame, id(key.moment.displacement), key.hard, key.weight) for key in keys))
+    made_of = ((id(key.moment.displacement), id(key.moment.pins)) for key in keys)
+    return (dials, *((key.frame, *poses, key.hard, key.weight) for key, poses in zip(keys, made_of)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,8 @@ class Take:
     """A motion that was made: states (frames, r) in `basis` (3n, r), added force (frames,) in body weights.
 
     missed: how far each key, by its id, is from what it asked for, in body sizes; about: cost, iterations, seconds and
-    the report; what made it: `asked`, with the poses of the keys, so that their ids stay theirs.
+    the report; what made it: `asked`, with the moments of the keys, so that ids of their parts stay theirs; held: (k,)
+    vertices that pins held.
     """
 
     basis: Array
@@ -64,7 +68,8 @@ class Take:
     missed: Mapping[str, float]
     about: Mapping[str, Any]
     asked: tuple[Any, ...]
-    poses: tuple[Array, ...] = ()
+    moments: tuple[Moment, ...]
+    held: Index
     _shot: list[Shot] = field(default_factory=list)
 
     def shot(self, body: Body) -> Shot:
@@ -74,7 +79,7 @@ class Take:
         return self._shot[0]
 
     def _restored(self, body: Body) -> Shot:
-        about, model = self.about, reduce(body, self.basis)
+        about, model = self.about, reduce(holding(body, self.held), self.basis)
         report = KeyframeReport(
             keys=tuple(about["keys"]), errors=tuple(about["errors"]), gentleness=self.curve[-len(self.controls) :],
             cost=about["cost"], iterations=about["iterations"], converged=about["converged"], seconds=about["seconds"],
@@ -85,9 +90,15 @@ class Take:
         return Shot(model, self.states, self.velocities, self.controls, gains, self.dt, report, self.start, self.loop)
 
 
-def taken(shot: Shot, keys: Keys, dials: Dials) -> Take:
-    """What is kept of a shot through `keys`."""
+def holding(body: Body, held: Index) -> Body:
+    """The body that a shot is made of: `body`, held by the pins of its keys where there are such."""
+    return body.holding(held) if len(held) else body
+
+
+def taken(shot: Shot, keys: Keys, dials: Dials, pins: Index) -> Take:
+    """What is kept of a shot through `keys`; pins: vertices (k,) that all of them pin."""
     report = shot.report
+    held = np.intersect1d(pins, shot.model.body.fixed)
     errors = dict(zip(report.keys, report.errors))
     before = len(shot.states) - len(report.gentleness)
     about = {
@@ -98,20 +109,23 @@ def taken(shot: Shot, keys: Keys, dials: Dials) -> Take:
         "converged": bool(report.converged),
         "keys": [int(frame) for frame in report.keys],
         "errors": [float(error) for error in report.errors],
-        "text": told(report),
+        "text": told(report, len(pins), len(held)),
     }
     return Take(
         shot.model.basis, shot.states, shot.velocities, shot.controls, shot.start,
         np.concatenate([np.zeros(before), report.gentleness]), shot.dt, shot.loop,
         {key.id: float(errors.get(key.frame, 0.0)) for key in keys}, about, asked(keys, dials),
-        tuple(key.moment.displacement for key in keys), [shot],
+        tuple(key.moment for key in keys), held, [shot],
     )  # fmt: skip
 
 
-def told(report: KeyframeReport) -> str:
-    """What was reached, in a sentence or two."""
+def told(report: KeyframeReport, pins: int, held: int) -> str:
+    """What was reached, in a sentence or two; pins: how many points are pinned, held: how many of them hold."""
     worst, force = percent(max(report.errors, default=0.0)), percent(report.mean_gentleness)
-    said = f"Keys hit within {worst} of body size, with {force} of body weight."
+    pinned = f", held at {held} pinned point{'' if held == 1 else 's'}" if held else ""
+    said = f"Keys hit within {worst} of body size, with {force} of body weight{pinned}."
+    if pins > held:
+        said += " Nothing holds the body, which can turn about its pins: pin three points or more, not in a line."
     if not report.converged:
         said += " It is the best so far, not yet the best there is: optimise again to go on."
     return " ".join([said, *(f"{note[0].upper()}{note[1:]}." for note in report.notes)])
@@ -122,7 +136,7 @@ class Shooter:
 
     def __init__(self, body: Body):
         self._body = body
-        self._setting: tuple[tuple[Any, ...], Setting, tuple[Array, ...]] | None = None
+        self._setting: tuple[tuple[Any, ...], Setting, tuple[Moment, ...]] | None = None
 
     def natural_dt(self, keys: Keys, dials: Dials) -> float | None:
         """The time between frames [s] that suits the keys, where it is known."""
@@ -133,17 +147,22 @@ class Shooter:
         """The model and all else that must be there before the search. Raises InputError for keys that cannot be."""
         decides = _decides(keys, dials)
         if self._setting is None or self._setting[0] != decides:
-            checked, count = checked_keys(self._body, wanted(keys), dials.frames, loop=dials.loop)
-            ending = "loop" if dials.loop else "open"
-            made = Setting.of(self._body, checked, count, modes=dials.detail, ending=ending)
-            # the poses are kept, or another one might be given the id of one that is gone
-            self._setting = (decides, made, tuple(key.moment.displacement for key in keys))
+            held = self._held(keys)
+            body, ending = holding(self._body, held), "loop" if dials.loop else "open"
+            checked, count = checked_keys(body, wanted(keys, held), dials.frames, loop=dials.loop)
+            made = Setting.of(body, checked, count, modes=dials.detail, ending=ending)
+            # the moments are kept, or another pose might be given the id of one that is gone
+            self._setting = (decides, made, tuple(key.moment for key in keys))
         return self._setting[1]
 
     def shoot(self, setting: Setting, keys: Keys, dials: Dials, watch: Callable[[Iterate], bool]) -> Take:
         """The best motion; watch: told of every iterate, False stops and keeps the best so far."""
         shot = shot_of(setting, checked_options(dials.effort, tolerance=TOLERANCE, watch=watch), dt=dials.dt)
-        return taken(shot, keys, dials)
+        return taken(shot, keys, dials, common_pins(self._body, keys))
+
+    def _held(self, keys: Keys) -> Index:
+        pins = common_pins(self._body, keys)
+        return pins if is_held(self._body, pins) else pins[:0]
 
 
 def _decides(keys: Keys, dials: Dials) -> tuple[Any, ...]:
@@ -183,7 +202,8 @@ class Pace:
 def packed_take(take: Take, keys: Keys, dials: Dials) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """A take as plain JSON and arrays."""
     names = ("basis", "states", "velocities", "controls", "curve")
-    arrays = {f"take_{name}": getattr(take, name) for name in names}
+    arrays: dict[str, NDArray[Any]] = {f"take_{name}": getattr(take, name) for name in names}
+    arrays["take_held"] = take.held
     if take.start is not None:
         arrays["take_start"] = np.stack(take.start)
     document = {"dt": take.dt, "loop": take.loop, "missed": dict(take.missed), "about": dict(take.about)}
@@ -198,6 +218,8 @@ def unpacked_take(
     r = basis.shape[1]
     states = checks.real_array(arrays["take_states"], "saved states", (None, r))
     start = checks.real_array(arrays["take_start"], "saved start", (2, r)) if "take_start" in arrays else None
+    # those that were saved before pins held anything have none
+    held = checks.index_array(arrays.get("take_held", np.empty(0, dtype=np.int64)), "saved pins", (None,), body.count)
     return Take(
         basis, states, checks.real_array(arrays["take_velocities"], "saved velocities", (len(states), r)),
         checks.real_array(arrays["take_controls"], "saved controls", (None, r)),
@@ -205,5 +227,5 @@ def unpacked_take(
         checks.real_array(arrays["take_curve"], "saved forces", (len(states),)),
         checks.positive(document["dt"], "saved dt (s)"), bool(document["loop"]), dict(document["missed"]),
         dict(document["about"]), () if document["stale"] else asked(keys, dials),
-        tuple(key.moment.displacement for key in keys),
+        tuple(key.moment for key in keys), held,
     )  # fmt: skip

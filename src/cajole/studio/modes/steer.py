@@ -226,14 +226,15 @@ class SteerMode(Mode):
         self.desk.changed(motion=False)
 
     def _dial(self, message: Message) -> None:
-        self._become(dialled(self.settings, message), f"set {' and '.join(name for name in DIALS if name in message)}")
+        names = " and ".join(name for name in DIALS if name in message)
+        self._become(dialled(self.settings, message), f"set {names}", join=True)
 
     def _control(self, message: Message) -> None:
         on = take.flag(message, "on")
         self._become(replace(self.settings, control=on), f"control {'on' if on else 'off'}")
 
     def _wind(self, message: Message) -> None:
-        self._become(blown(self.settings, message), "set wind")
+        self._become(blown(self.settings, message), "set wind", join=True)
 
     def _run(self, message: Message) -> None:
         speed = take.number(message, "speed", SPEEDS[0], SPEEDS[-1])
@@ -267,14 +268,13 @@ class SteerMode(Mode):
 
     # --- settings
 
-    def _become(self, new: Settings, label: str) -> None:
+    def _become(self, new: Settings, label: str, *, join: bool = False) -> None:
+        """One step of undo; join: it goes on what was just done under the same name, as a slider in the hand does."""
         before = self.settings
         if new == before:
             return
         self._apply(before, new)
-        # a slider in the hand is one step
-        if self.history.undo_label != label or self.history.redo_label is not None:
-            self.history.add(label, before)
+        self.history.add(label, before, join=join)
         self.settings = new
         self.desk.changed(label, motion=False)
 

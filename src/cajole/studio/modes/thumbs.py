@@ -21,6 +21,8 @@ QUALITIES = (80, 60, 40)
 CAMERA = ("azimuth", "elevation", "fov")
 # the slate behind the views, in both themes: pictures are no part of the page's colours
 BACKDROP = (0.17, 0.19, 0.22)
+# what views draw bodies in that have no colours of their own, --clay of tokens.css, sRGB
+CLAY = (0xC8 / 255, 0x49 / 255, 0x2A / 255)
 # A body that takes longer to draw than this [s of work], and that so often, gets no further pictures: the hand would
 # wait for them. The first one may only have been slow because nothing was compiled yet.
 PATIENCE, CHANCES = 1.0, 2
@@ -31,19 +33,19 @@ class Thumbs:
 
     def __init__(self, content: Content):
         self._content = content
+        self._colors = None if content.painted else CLAY
         self.works = _has_pillow()
         self._slow = 0
 
     def url(self, positions: Array) -> str | None:
         """The body's vertices (n, 3) [m] as a data URL of a small .webp; None where it cannot be small."""
         begin = time.thread_time()
-        camera = {
-            name: value for name, value in self._content.camera.items() if name in ("azimuth", "elevation", "fov")
-        }
+        camera = {name: value for name, value in self._content.camera.items() if name in CAMERA}
         subject = self._content.skin if self._content.skin is not None else self._content.mesh
         pixels = picture(
-            subject, positions=positions, size=SIZE, background=BACKDROP, floor=BACKDROP, renderer="draft", **camera
-        )
+            subject, positions=positions, size=SIZE, background=BACKDROP, floor=BACKDROP, colors=self._colors,
+            renderer="draft", **camera,
+        )  # fmt: skip
         self._slow += time.thread_time() - begin > PATIENCE
         self.works = self._slow < CHANCES
         return _encoded(pixels)

@@ -3,14 +3,14 @@
 import { keep, recall } from "./store";
 import type { Project } from "./types";
 
-/** A pull or push as far as this share of the body's size … */
+/** A push as far as this share of the body's size … */
 const REACH = 0.25;
 /** … is worth this share of its weight, at strength 1. */
 const SHARE = 0.5;
 const KEPT = "hand";
 
 export interface Settings {
-  /** How strong the hand is when it pulls or pushes; 1: half the body's weight at a quarter of its size. */
+  /** How strong the hand is when it pushes; 1: half the body's weight at a quarter of its size. */
   pushStrength: number;
 }
 
@@ -35,12 +35,12 @@ export function onSettings(hear: Hear): () => void {
   return () => heard.delete(hear);
 }
 
-/** [N/m]: force of the hand for each metre that it is pulled away from the body. */
+/** [N/m]: force of a push for each metre that the hand is away from the body; the server tells that of a pull. */
 export function handStiffness(project: Project): number {
   return ((SHARE * project.weight) / (REACH * project.size)) * present.pushStrength;
 }
 
-/** [N]: force of the hand at its usual reach, at this strength. */
+/** [N]: force of a push at its usual reach, at this strength. */
 export function handForce(project: Project, strength: number = present.pushStrength): number {
   return SHARE * project.weight * strength;
 }

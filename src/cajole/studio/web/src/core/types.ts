@@ -121,6 +121,7 @@ export interface LoadInfo {
   force: Vec3; strength: number; // [N]
   at: Vec3; // where it acts in the present pose
   muted: boolean; frozen: boolean;
+  stiffness: number | null; // [N/m] of the hand that drew it, null where that is not known
 }
 export interface PinInfo { name: string; nodes: number[]; places: Vec3[] }
 export interface KeyInfo {

@@ -34,6 +34,7 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
   if (state === null || sight.figure()?.shown !== true) return marks;
   if (app.ui.trails && (state.mode !== "keyframe" || app.ui.views === 1)) marks.trails = state.trails.map(trailOf);
   marks.contacts = state.edit?.contacts ? state.edit.contact_points : [];
+  marks.halos = halos(sight, state, hand.looked);
   marks.discs = [...dragDiscs(sight, state, hand), ...pinDiscs(state), ...chosenDiscs(selection)];
   marks.arrows = [...loadArrows(app, state), ...pulseArrows(app, state, pulse, hand)];
   const middle = selection.middle;
@@ -62,6 +63,16 @@ function dragDiscs(sight: Sight, state: State, hand: Hand): DiscMark[] {
   });
 }
 
+/** Where the point that is looked at is seen: the goals of its drags, the places of its pin, else on the body. */
+function halos(sight: Sight, state: State, node: number | null): Vec3[] {
+  if (node === null) return [];
+  const pin = state.keyframe?.pins.find(({ nodes }) => nodes.includes(node));
+  if (pin) return pin.places;
+  const drags = (state.edit?.drags ?? []).filter((drag) => drag.node === node);
+  const places = drags.length > 0 ? drags.map((drag) => placeOfDrag(sight, drag)) : [sight.placeOf(node)];
+  return places.filter((place) => place !== null);
+}
+
 function pinDiscs(state: State): DiscMark[] {
   return (state.keyframe?.pins ?? []).flatMap((pin) => pin.places.map((at) => ({ at, size: SMALL })));
 }
@@ -81,7 +92,7 @@ function loadArrows(app: App, state: State): ArrowMark[] {
     .filter((load) => load.kind === "pull")
     .map((load) => ({
       at: load.at,
-      way: scale(load.force, 1 / handStiffness(project)),
+      way: scale(load.force, 1 / (load.stiffness ?? handStiffness(project))),
       tone: "asked",
       pixels: 4.5,
       disc: true,

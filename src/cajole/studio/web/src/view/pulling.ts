@@ -44,7 +44,9 @@ export class Pull implements Gesture {
   private hand: Vec3; // where the pointer is, in the plane of the view
   private begun = false;
   private over = false;
+  private released = false;
   private seq = 0;
+  private stiffness: number | null = null; // [N/m] of a pull: the server knows how the body answers
 
   /** vertex: drawn, node: the body's; add: beside other pulls; click: what a press that never moved means. */
   constructor(
@@ -65,11 +67,17 @@ export class Pull implements Gesture {
     return figure === null ? this.begin : vertexOf(figure.positions, this.touched.vertex);
   }
 
+  /** Whether it is known how strong the hand is. */
+  private get strong(): boolean {
+    return this.touched.use !== "pull" || this.stiffness !== null;
+  }
+
   /** A pull counts from where the vertex was, a push from where it is: the one poses, the other is a spring. */
   private get force(): Vec3 {
     const { project } = this.sight.app;
     const from = this.touched.use === "pull" ? this.begin : this.vertex;
-    return project === null ? [0, 0, 0] : scale(sub(this.hand, from), handStiffness(project));
+    if (project === null || !this.strong) return [0, 0, 0];
+    return scale(sub(this.hand, from), this.stiffness ?? handStiffness(project));
   }
 
   move(at: Pixel): void {
@@ -87,12 +95,26 @@ export class Pull implements Gesture {
     app.hint(WORDS[use].hints);
     if (use === "impulse") return;
     const values = use === "pull" ? { add: also } : {};
-    app.ask(`${use}.begin`, { gesture: this.number, node, ...values }).catch(() => this.end());
+    app
+      .ask(`${use}.begin`, { gesture: this.number, node, ...values })
+      .then((answer) => this.taken(answer))
+      .catch(() => this.end());
+  }
+
+  /** The body is in the hand; one that was quicker than that is made up for. */
+  private taken(answer: Record<string, unknown>): void {
+    if (this.touched.use !== "pull") return;
+    this.stiffness = Number(answer["stiffness"]);
+    if (!this.over) this.send();
+    else if (this.released) {
+      this.send();
+      this.drop();
+    }
   }
 
   private send(): void {
     const { use } = this.touched;
-    if (use !== "impulse")
+    if (use !== "impulse" && this.strong)
       this.sight.app.stream(`${use}.move`, { gesture: this.number, seq: ++this.seq, force: this.force });
     this.sight.ink();
   }
@@ -110,10 +132,15 @@ export class Pull implements Gesture {
   release(): void {
     if (this.over) return;
     if (!this.begun) return this.click();
+    this.released = true;
+    this.end();
+    if (this.strong) this.drop();
+  }
+
+  private drop(): void {
     const { use, node } = this.touched;
     const { app } = this.sight;
     const force = this.force;
-    this.end();
     if (use === "impulse") void app.ask("impulse", { node, force });
     else void app.ask(use === "pull" ? "pull.commit" : "push.end", { gesture: this.number });
     this.sight.announce(`${WORDS[use].done} ${newtons(length(force))}`);
@@ -147,7 +174,7 @@ export class Pull implements Gesture {
       tone: WORDS[use].tone,
       pixels: 4.5,
       disc: true,
-      label: WORDS[use].tag(newtons(length(this.force))),
+      label: this.strong ? WORDS[use].tag(newtons(length(this.force))) : null,
     });
   }
 }

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Vec3 } from "../src/core/types";
+import { type Lens, project } from "../src/view/camera";
+import type { Sight } from "../src/view/gesture";
+import type { Pixel } from "../src/view/handle";
+import { Pull } from "../src/view/pulling";
+import { length } from "../src/view/vec";
+
+const lens: Lens = { eye: { azimuth: -60, elevation: 20, target: [0, 0, 0], distance: 6 }, width: 800, height: 600 };
+const { x, y } = project(lens, [0, 0, 0]);
+const start: Pixel = [x, y];
+const there: Pixel = [x + 60, y];
+
+/** As much of a viewport as a pull needs; begun: what the server answers to its begin. */
+function pulled(): { pull: Pull; said: [string, Record<string, unknown>][]; begun(stiffness: number): Promise<void> } {
+  const said: [string, Record<string, unknown>][] = [];
+  let answer: (values: Record<string, unknown>) => void = () => undefined;
+  const app = {
+    project: { weight: 1000, size: 2 },
+    ui: { connection: "connected" },
+    hint: () => undefined,
+    stream: (what: string, values: Record<string, unknown>) => void said.push([what, values]),
+    ask: (what: string, values: Record<string, unknown>) => {
+      said.push([what, values]);
+      return new Promise((resolve) => what === "pull.begin" && (answer = resolve));
+    },
+  };
+  const figure = { positions: new Float32Array([0, 0, 0]) };
+  const sight = { app, lens: () => lens, figure: () => figure, ink: () => undefined, announce: () => undefined };
+  const touched = { vertex: 0, node: 7, add: false, use: "pull" as const };
+  const pull = new Pull(sight as unknown as Sight, 0, start, touched, () => undefined);
+  const begun = async (stiffness: number): Promise<void> => {
+    answer({ stiffness });
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  return { pull, said, begun };
+}
+
+const names = (said: [string, unknown][]): string[] => said.map(([what]) => what);
+
+test("a pull is as strong as the server says, and waits until it does", async () => {
+  const { pull, said, begun } = pulled();
+  pull.move(there);
+  assert.deepEqual(names(said), ["pull.begin"]);
+  await begun(50);
+  const weak = length(said[1]![1]["force"] as Vec3);
+  const other = pulled();
+  other.pull.move(there);
+  await other.begun(500);
+  assert.ok(weak > 0);
+  assert.ok(Math.abs(length(other.said[1]![1]["force"] as Vec3) / weak - 10) < 1e-9);
+  pull.release();
+  assert.deepEqual(names(said), ["pull.begin", "pull.move", "pull.commit"]);
+});
+
+test("a hand that is quicker than the server is made up for, one that takes it back is not", async () => {
+  const quick = pulled();
+  quick.pull.move(there);
+  quick.pull.release();
+  assert.deepEqual(names(quick.said), ["pull.begin"]);
+  await quick.begun(50);
+  assert.deepEqual(names(quick.said), ["pull.begin", "pull.move", "pull.commit"]);
+  const back = pulled();
+  back.pull.move(there);
+  back.pull.cancel();
+  await back.begun(50);
+  assert.deepEqual(names(back.said), ["pull.begin", "pull.cancel"]);
+});
