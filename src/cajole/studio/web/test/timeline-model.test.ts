@@ -252,6 +252,22 @@ test("an edge is hit before the ruler, a marker where it is drawn", () => {
   assert.equal(hit(grips(rows(model)), x(70), RULER + 40)?.row.lane.id, "contacts");
 });
 
+test("only the playhead's flag moves it; the ruler beside and below it, and the edit frame's flag, scrub", () => {
+  const { model, app } = studio();
+  const at = xOf(model.scale, 70);
+  const half = (12 + 6.4 * 2) / 2; // of a flag that says "70"
+  assert.equal(under(model, at + half - 1, 12).edge, "playhead");
+  for (const [x, y] of [[at + half + 1, 12], [at - half - 1, 12], [at, 1]])
+    assert.deepEqual(under(model, x, y), { edge: null, grip: null, ruler: true });
+  app.set({ loopRange: [0, model.last] });
+  assert.equal(under(model, at, 21).edge, null); // under the flag
+  app.set({ playhead: 50 }); // where the edit frame is, whose flag lies above
+  assert.equal(under(model, xOf(model.scale, 50), 12).edge, null);
+  app.set({ playhead: 50 + (half + 2) / model.scale.step }); // a part of it looks out
+  assert.equal(under(model, xOf(model.scale, 50) + half - 1, 12).edge, null);
+  assert.equal(under(model, xOf(model.scale, 50) + half + 1, 12).edge, "playhead");
+});
+
 test("one view has one cursor, and a live run follows its pulses", () => {
   const { model, app } = studio();
   assert.deepEqual(model.cursors, { edit: 50, play: 70 });

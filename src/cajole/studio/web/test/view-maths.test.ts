@@ -6,6 +6,7 @@ import {
   corners,
   type Eye,
   framed,
+  HALF,
   type Lens,
   orbited,
   panned,
@@ -17,6 +18,7 @@ import {
 } from "../src/view/camera";
 import { alongAxis, axesOf, Drag, nextLock, onPlane, snapped } from "../src/view/drag";
 import { arrowOf } from "../src/view/force";
+import { freeRoom } from "../src/view/room";
 import { Typing } from "../src/view/typing";
 import { add, distance, dot, length, niceStep, scale, sub, unit } from "../src/view/vec";
 
@@ -74,6 +76,12 @@ test("orbiting stays below the pole and keeps the distance", () => {
   assert.ok(Math.abs(orbited(eye, 1e5, 0).azimuth) <= 180);
 });
 
+/** Least and greatest x, least and greatest y of pixels. */
+function boundsOf(pixels: { x: number; y: number }[]): [number, number, number, number] {
+  const [xs, ys] = [pixels.map(({ x }) => x), pixels.map(({ y }) => y)];
+  return [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+}
+
 test("a framed box is whole in view and fills 84 % of the side that it meets first", () => {
   const box = corners([
     [-1, -0.4, 0],
@@ -81,11 +89,43 @@ test("a framed box is whole in view and fills 84 % of the side that it meets fir
   ]);
   for (const aspect of [0.6, 1, 2.2]) {
     const size = { width: 400 * aspect, height: 400 };
-    const pixels = box.map((corner) => project({ eye: framed(eye, box, aspect, 0.01), ...size }, corner));
-    const wide = (Math.max(...pixels.map((p) => Math.abs(p.x - size.width / 2))) * 2) / size.width;
-    const high = (Math.max(...pixels.map((p) => Math.abs(p.y - 200))) * 2) / 400;
-    near([Math.max(wide, high)], [0.84], 1e-9);
+    const pixels = box.map((corner) => project({ eye: framed(eye, box, [aspect * HALF, HALF], 0.01), ...size }, corner));
+    const [left, right, top, bottom] = boundsOf(pixels);
+    near([Math.max((right - left) / size.width, (bottom - top) / 400)], [0.84], 1e-9);
+    assert.ok(Math.abs((left + right - size.width) / 2) < 20 && Math.abs((top + bottom - 400) / 2) < 20);
   }
+});
+
+test("what is framed fills 84 % of the room beside the tools, and is clear of them", () => {
+  const [width, height] = [376, 430];
+  const free = freeRoom(width, height, true);
+  const middle: [number, number] = [free.left + free.width / 2, free.top + free.height / 2];
+  const sides: [number, number] = [(HALF * free.width) / height, (HALF * free.height) / height];
+  const box = corners([
+    [0, 0, 0],
+    [2, 0.25, 0.25],
+  ]);
+  const pixels = box.map((corner) => project({ eye: framed(eye, box, sides, 0.01), width, height, middle }, corner));
+  const [left, right, top, bottom] = boundsOf(pixels);
+  near([(right - left) / free.width], [0.84], 1e-9);
+  assert.ok(left > 60 && right < width - 12 && top > 52 && bottom < height - 52);
+});
+
+test("however small a view is, half of it is free", () => {
+  for (const [width, height] of [[100, 80], [0, 0], [376, 60]]) {
+    const free = freeRoom(width, height, true);
+    assert.ok(free.width >= width / 2 && free.height >= height / 2);
+    assert.ok(free.left >= 0 && free.left + free.width <= width && free.top + free.height <= height);
+  }
+});
+
+test("pixels and rays agree where the target is not seen in the middle", () => {
+  const beside: Lens = { ...lens, middle: [310, 300] };
+  near([project(beside, eye.target).x, project(beside, eye.target).y], [310, 300]);
+  const point: Vec3 = [0.3, -0.2, 1.4];
+  const at = project(beside, point);
+  const ray = rayAt(beside, at.x, at.y);
+  near(add(ray.origin, scale(ray.direction, distance(ray.origin, point))), point, 1e-9);
 });
 
 test("a move of the camera starts and ends where it should, the short way round", () => {

@@ -2,6 +2,7 @@
 
 import { h, write } from "../core/dom";
 import { count, number } from "../core/format";
+import { onHover, sayHover } from "../core/hover";
 import type { App, DragInfo, EditState } from "../core/types";
 import { button, iconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
@@ -12,7 +13,7 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { finePart } from "./edit-fine";
 import { letGo, pointPart, visit, way } from "./edit-point";
-import { live, onHover, once, sayHover, tell, type ModePanel } from "./mode-panel";
+import { live, once, tell, type ModePanel } from "./mode-panel";
 
 export function editPanel(app: App): ModePanel {
   const point = pointPart(app);
@@ -68,7 +69,7 @@ function dragsPart(app: App) {
     const made = listRow({
       marker: drag.pin ? mark("pin") : disc(),
       onPick: () => visit(app, part.drag),
-      onHover: (over) => sayHover(over ? part.drag.node : null),
+      onHover: (over) => sayHover(over ? part.drag.node : null, "panel"),
       actions: [remove.element],
     });
     const part: Dragged = { ...made, drag };
@@ -90,7 +91,7 @@ function dragsPart(app: App) {
   // A drag and a pin of the same point have other markers.
   const rows = keyed<DragInfo, Dragged>(holder, (drag) => `${drag.id}${drag.pin ? " pin" : ""}`, make, update);
   let known: DragInfo[] = [];
-  const end = onHover((node) => {
+  const end = onHover("panel", (node) => {
     looked = node;
     rows(known);
   });

@@ -1,6 +1,7 @@
 /** Loads that pose the body: pulls, pins and gravity, stacked; one of them under the strength slider. */
 
 import { count, metres, newtons } from "../core/format";
+import { onHover, sayHover } from "../core/hover";
 import type { App, KeyframeState, LoadInfo, Part, PinInfo } from "../core/types";
 import { iconButton, type IconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
@@ -8,7 +9,7 @@ import { empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
 import { log } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
-import { onHover, sayHover, tell } from "./mode-panel";
+import { tell } from "./mode-panel";
 import { latest } from "../ui/parts/latest";
 
 export interface LoadsPart extends Part {
@@ -86,7 +87,7 @@ export function loadsPart(app: App): LoadsPart {
     const made = listRow({
       marker: mark(item.kind),
       onPick: () => pick(part),
-      onHover: (over) => sayHover(over ? (nodesOf(part.item)[0] ?? null) : null),
+      onHover: (over) => sayHover(over ? (nodesOf(part.item)[0] ?? null) : null, "panel"),
       actions: [remove?.element, eye?.element].filter((each) => each !== undefined),
     });
     const part: Loaded = { ...made, item, eye };
@@ -115,7 +116,7 @@ export function loadsPart(app: App): LoadsPart {
     );
     strength.set(load.load.strength);
   };
-  const end = onHover((node) => {
+  const end = onHover("panel", (node) => {
     looked = node;
     show();
   });
@@ -149,7 +150,8 @@ function items(part: KeyframeState): Item[] {
 }
 
 function nodesOf(item: Item): number[] {
-  return item.kind === "pin" ? item.pin.nodes : (item.load?.nodes ?? []);
+  if (item.kind === "gravity") return []; // it acts everywhere
+  return item.kind === "pin" ? item.pin.nodes : item.load.nodes;
 }
 
 function described(item: Item): { strong?: string; name: string; value: string; tip: string } {

@@ -11,27 +11,6 @@ export interface ModePanel extends Part {
   update(state: State): void;
 }
 
-/** Told to the window while the pointer is over a point somewhere; node null when it has left. from: who says so. */
-export const HOVER = "cajole-hover";
-export interface Hover {
-  node: number | null;
-  from: string;
-}
-
-export function sayHover(node: number | null): void {
-  window.dispatchEvent(new CustomEvent<Hover>(HOVER, { detail: { node, from: "panel" } }));
-}
-
-/** Hear which point others look at; returns what ends it. */
-export function onHover(hear: (node: number | null) => void): () => void {
-  const listen = (event: Event): void => {
-    const { node, from } = (event as CustomEvent<Hover>).detail;
-    if (from !== "panel") hear(node);
-  };
-  window.addEventListener(HOVER, listen);
-  return () => window.removeEventListener(HOVER, listen);
-}
-
 /** One value of a message, told live: one under way at most, the newest next. */
 export function live(app: App, what: string, name: string): (value: number) => Promise<unknown> {
   return latest((value: number) => app.ask(what, { [name]: value }));

@@ -1,6 +1,7 @@
 /** Where everything of the lanes stands: drawing and hitting both go by it. No DOM here. */
 
 import type { Lane, Marker } from "../core/types";
+import { FLAG, playheadParts } from "./flags";
 import { EDGE_WIDE, MARKER_WIDE, spot, type Spot } from "./hits";
 import { merged } from "./merge";
 import { FOOT, RULER, keyOf, type Model } from "./model";
@@ -63,8 +64,8 @@ export function edges(model: Model): Spot<Edge>[] {
   ];
   // A loop of the whole shot has nowhere to go: there the ruler's foot is the ruler.
   if (from > 0 || to < model.last) found.push(spot(at(from), at(to), RULER - 7, RULER, 0, "loop"));
-  const play = model.cursors.play;
-  if (model.cursors.edit !== null) found.push(spot(at(play), at(play), 0, RULER - 7, 28, "playhead"));
+  // Only the flag itself: beside and below it the ruler scrubs.
+  for (const [x0, x1] of playheadParts(model)) found.push(spot(x0, x1, FLAG.top, FLAG.top + FLAG.high, 0, "playhead"));
   const range = model.window ?? model.state?.edit?.window;
   if (range) {
     found.push(spot(at(range[0]), at(range[0]), RULER, RULER + 12, EDGE_WIDE, "window-in"));

@@ -3,11 +3,10 @@
 import { token } from "../core/theme";
 import { rows, thumb } from "./arrange";
 import { drawGround, drawMarkers } from "./draw-lanes";
+import { FLAG, type Flag, flags } from "./flags";
 import { FOOT, RULER, type Model } from "./model";
 import { box, faded, font, hairline, half, type Brush } from "./paint";
 import { isPart, label, steps, ticks, xOf } from "./scale";
-
-const FLAG = 17;
 
 export function draw(ctx: Brush, model: Model): void {
   const { scale, height } = model;
@@ -61,13 +60,13 @@ function drawRuler(ctx: Brush, model: Model): void {
     hairline(ctx, half(xOf(scale, frame)), RULER - 5, half(xOf(scale, frame)), RULER, token("line2"));
   ctx.font = font();
   ctx.textAlign = "center";
-  const flags = flagsOf(model).map(({ x, wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);
+  const taken = flagsOf(model).map(({ x, wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);
   for (const frame of ticks(scale, major)) {
     const x = xOf(scale, frame);
     hairline(ctx, half(x), RULER - 8, half(x), RULER, token("line2"));
     const text = label(frame, fps, app.ui.unit, major);
     const wide = ctx.measureText(text).width / 2;
-    if (flags.some(([from, to]) => x + wide > from && x - wide < to)) continue;
+    if (taken.some(([from, to]) => x + wide > from && x - wide < to)) continue;
     ctx.fillStyle = token("t2");
     ctx.fillText(text, x, 10.5);
   }
@@ -99,30 +98,26 @@ function drawWindow(ctx: Brush, model: Model): void {
   }
 }
 
-interface Flag { x: number; wide: number; text: string; fill: string; ink: string; line: string }
+interface Painted extends Flag { fill: string; ink: string; line: string }
 
-/** The playhead, and before it the edit frame, when there are two views. */
-function flagsOf(model: Model): Flag[] {
-  const { edit, play } = model.cursors;
-  const { fps, app } = model;
-  const flag = (frame: number, fill: string, ink: string, line: string): Flag => {
-    const text = app.ui.unit === "seconds" ? (frame / fps).toFixed(2) : label(Math.floor(frame), fps, app.ui.unit, 1);
-    return { x: xOf(model.scale, frame), wide: 12 + 6.4 * text.length, text, fill, ink, line };
-  };
-  const white = flag(play, token("playhead"), token("on-playhead"), token("playhead"));
-  return edit === null ? [white] : [white, flag(edit, token("asked-fill"), token("on-fill"), token("asked-fill"))];
+function flagsOf(model: Model): Painted[] {
+  return flags(model).map((flag) =>
+    flag.of === "play"
+      ? { ...flag, fill: token("playhead"), ink: token("on-playhead"), line: token("playhead") }
+      : { ...flag, fill: token("asked-fill"), ink: token("on-fill"), line: token("asked-fill") });
 }
 
 function drawFlags(ctx: Brush, model: Model): void {
+  const foot = FLAG.top + FLAG.high - 0.5;
   for (const { x, wide, text, fill, ink, line } of flagsOf(model)) {
     if (x < -wide || x > model.scale.width + wide) continue;
     hairline(ctx, x, RULER - 8, x, RULER, line, 1.5);
-    box(ctx, x - wide / 2, 2.5, wide, FLAG, 4, fill);
+    box(ctx, x - wide / 2, FLAG.top, wide, FLAG.high, 4, fill);
     ctx.fillStyle = fill;
     ctx.beginPath();
-    ctx.moveTo(x - 4.5, FLAG + 2);
-    ctx.lineTo(x + 4.5, FLAG + 2);
-    ctx.lineTo(x, FLAG + 7);
+    ctx.moveTo(x - 4.5, foot);
+    ctx.lineTo(x + 4.5, foot);
+    ctx.lineTo(x, foot + 5);
     ctx.fill();
     ctx.fillStyle = ink;
     ctx.font = font(700);

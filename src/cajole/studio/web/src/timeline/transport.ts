@@ -7,6 +7,7 @@ import type { IconName } from "../core/icons";
 import type { App, Part } from "../core/types";
 import { iconButton, type IconButton } from "../ui/parts/button";
 import { segment } from "../ui/parts/choice";
+import { toView } from "../ui/parts/common";
 import { fit } from "./drags";
 import type { Model } from "./model";
 import { clamp, typedFrame, xOf, zoomed } from "./scale";
@@ -136,7 +137,7 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
     } else if (event.key === "Escape") {
       put();
       input.blur();
-    } else if (event.key === "Enter" && go()) input.blur();
+    } else if (event.key === "Enter" && go()) toView(input);
   });
   return {
     element,

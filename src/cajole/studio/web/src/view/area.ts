@@ -2,7 +2,7 @@
 
 import { count, metres } from "../core/format";
 import type { Vec3 } from "../core/types";
-import { rayAt } from "./camera";
+import { frameOf, rayAt } from "./camera";
 import type { Gesture, Sight } from "./gesture";
 import type { Pixel } from "./handle";
 import type { LineMark, Marks } from "./marks";
@@ -112,7 +112,7 @@ export class Measure implements Gesture {
   private under([x, y]: Pixel, beside: Vec3): Vec3 {
     const lens = this.sight.lens(this.pane);
     const figure = this.sight.figure();
-    const forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    const { forward } = frameOf(lens.eye);
     return (figure && pickVertex(lens, x, y, figure)?.point) ?? onPlane(rayAt(lens, x, y), beside, forward) ?? beside;
   }
 

@@ -14,11 +14,12 @@ export interface Eye {
   readonly target: Vec3;
   readonly distance: number;
 }
-/** An eye and the size [px] of the view that it looks through. */
+/** An eye and the size [px] of the view that it looks through; middle: where its target is seen, half way by itself. */
 export interface Lens {
   readonly eye: Eye;
   readonly width: number;
   readonly height: number;
+  readonly middle?: readonly [number, number];
 }
 export interface Ray {
   readonly origin: Vec3;
@@ -41,6 +42,9 @@ export function frameOf(eye: Eye): Frame {
 
 export const placeOf = (eye: Eye): Vec3 => sub(eye.target, scale(frameOf(eye).forward, eye.distance));
 
+/** The pixel at which the target is seen. */
+export const middleOf = (lens: Lens): readonly [number, number] => lens.middle ?? [lens.width / 2, lens.height / 2];
+
 /** Tangent of half the vertical field of view. */
 export const HALF = Math.tan((FOV * Math.PI) / 360);
 
@@ -50,19 +54,17 @@ export function project(lens: Lens, point: Vec3): { x: number; y: number; depth:
   const seen = sub(point, placeOf(lens.eye));
   const depth = dot(seen, forward);
   const perMetre = lens.height / (2 * HALF * (depth === 0 ? 1e-12 : depth));
-  return {
-    x: lens.width / 2 + dot(seen, right) * perMetre,
-    y: lens.height / 2 - dot(seen, up) * perMetre,
-    depth,
-  };
+  const [x, y] = middleOf(lens);
+  return { x: x + dot(seen, right) * perMetre, y: y - dot(seen, up) * perMetre, depth };
 }
 
 /** The ray through a pixel of the view. */
 export function rayAt(lens: Lens, x: number, y: number): Ray {
   const { right, up, forward } = frameOf(lens.eye);
   const unit = (2 * HALF) / lens.height;
-  const across = scale(right, (x - lens.width / 2) * unit);
-  const upward = scale(up, (lens.height / 2 - y) * unit);
+  const middle = middleOf(lens);
+  const across = scale(right, (x - middle[0]) * unit);
+  const upward = scale(up, (middle[1] - y) * unit);
   const way = add(forward, add(across, upward));
   return { origin: placeOf(lens.eye), direction: scale(way, 1 / Math.hypot(...way)) };
 }
@@ -93,24 +95,42 @@ export function zoomed(eye: Eye, factor: number, about: Vec3, limits: [number, n
 }
 
 /**
- * The eye moved, not turned, so that points lie around the middle and fill `FILL` of one side; least: half a size [m]
- * that is shown at any rate. A point at depth z behind the target is y / (d + z) high: d = max y / (FILL HALF) - z.
+ * The eye moved, not turned, so that points fill `FILL` of the side that they meet first and lie in the middle of the
+ * other. sides: tangents of half the angles that the room for them takes, across and upward; least: half a size [m]
+ * that is shown at any rate.
+ *
+ * From a camera at (X, Y, Z) in the view's own axes a point (x, y, z) is within a side of tangent t when
+ * |x - X| <= t (z - Z). Over all points: max(x - t z) + t Z <= X <= min(x + t z) - t Z, and so for Y: the largest Z
+ * that leaves room for both is the answer.
  */
-export function framed(eye: Eye, points: readonly Vec3[], aspect: number, least: number): Eye {
+export function framed(eye: Eye, points: readonly Vec3[], sides: readonly [number, number], least: number): Eye {
   if (points.length === 0) return eye;
   const { right, up, forward } = frameOf(eye);
-  const [across, upward, deep] = [right, up, forward].map((axis) => middleOf(points, axis)) as Vec3;
-  const target = add(add(scale(right, across), scale(up, upward)), scale(forward, deep));
-  let far = least / (FILL * HALF);
-  for (const point of points) {
-    const [x, y, z] = [dot(point, right) - across, dot(point, up) - upward, dot(point, forward) - deep];
-    far = Math.max(far, Math.max(Math.abs(y), Math.abs(x) / aspect) / (FILL * HALF) - z);
-  }
-  return { ...eye, target, distance: far };
+  const tangents = sides.map((side) => FILL * Math.max(side, 1e-3)); // a view without room still needs a place
+  const bounds = [right, up].map((axis, i) => boundsOf(points, axis, forward, tangents[i]));
+  const [near, far] = rangeOf(points, forward);
+  const deep = (near + far) / 2;
+  const reached = bounds.map(([low, high], i) => (high - low) / (2 * tangents[i]));
+  const z = Math.min(...reached, deep - least / Math.min(...tangents));
+  const [x, y] = bounds.map(([low, high]) => (low + high) / 2);
+  const target = add(add(scale(right, x), scale(up, y)), scale(forward, deep));
+  return { ...eye, target, distance: deep - z };
 }
 
-/** Half way between the least and the greatest of points along an axis. */
-function middleOf(points: readonly Vec3[], axis: Vec3): number {
+/** max(x - t z) and min(x + t z) over points, x along an axis and z along the view. */
+function boundsOf(points: readonly Vec3[], axis: Vec3, forward: Vec3, tangent: number): [number, number] {
+  let low = -Infinity;
+  let high = Infinity;
+  for (const point of points) {
+    const [x, deep] = [dot(point, axis), tangent * dot(point, forward)];
+    low = Math.max(low, x - deep);
+    high = Math.min(high, x + deep);
+  }
+  return [low, high];
+}
+
+/** The least and the greatest of points along an axis. */
+function rangeOf(points: readonly Vec3[], axis: Vec3): [number, number] {
   let low = Infinity;
   let high = -Infinity;
   for (const point of points) {
@@ -118,7 +138,7 @@ function middleOf(points: readonly Vec3[], axis: Vec3): number {
     low = Math.min(low, along);
     high = Math.max(high, along);
   }
-  return (low + high) / 2;
+  return [low, high];
 }
 
 /** Corners of a box given by its least and greatest corner. */

@@ -2,7 +2,7 @@
 
 import { still } from "../core/theme";
 import type { Vec3 } from "../core/types";
-import { between, type Eye, framed, orbited, panned, zoomed } from "./camera";
+import { between, type Eye, framed, HALF, orbited, panned, zoomed } from "./camera";
 import type { Pane } from "./screen";
 
 const MOMENT = 300; // ms that a commanded move takes
@@ -51,12 +51,20 @@ export class Eyes {
     this.go(0, { ...this.panes[0].eye, azimuth, elevation });
   }
 
-  /** Frames points; least: half the size [m] that is shown at any rate. */
-  frame(points: readonly Vec3[], least: number, at: "once" | "slowly"): void {
-    const { eye, width, height } = this.panes[0];
-    const to = framed(eye, points, Math.max(width, 1) / Math.max(height, 1), least);
+  /** Frames points; least: half the size [m] that is shown at any rate. Returns the eye that it leads to. */
+  frame(points: readonly Vec3[], least: number, at: "once" | "slowly"): Eye {
+    const to = framed(this.panes[0].eye, points, this.sides(), least);
     if (at === "once") this.put(0, to);
     else this.go(0, to);
+    return to;
+  }
+
+  /** Tangents of half the angles that what is framed may take: in the narrowest of the views that look alike. */
+  private sides(): [number, number] {
+    const [{ height }] = this.panes;
+    const alike = this.panes.filter(({ width }, i) => i === 0 || (this.linked && width > 0));
+    const side = (of: "width" | "height"): number => Math.min(...alike.map(({ free }) => free[of]));
+    return [(HALF * side("width")) / Math.max(height, 1), (HALF * side("height")) / Math.max(height, 1)];
   }
 
   /** Breaks or mends the sharing; mended, all look as the first does. */

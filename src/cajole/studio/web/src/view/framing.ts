@@ -1,7 +1,7 @@
 /** What the cameras show at first, and when something is to fill the view. */
 
 import type { App, Vec3 } from "../core/types";
-import { corners, type Lens, rayAt } from "./camera";
+import { corners, type Eye, frameOf, type Lens, rayAt } from "./camera";
 import { onPlane } from "./drag";
 import { type Eyes, FIRST } from "./eyes";
 import type { Figure } from "./figure";
@@ -15,11 +15,14 @@ const SOME = 4000; // vertices are enough to frame a body by
 
 export class Framing {
   private done: string | null = null; // the project whose body was framed
+  private fit: { eye: Eye; points: () => Vec3[] } | null = null; // what was framed last, and how
 
+  /** tell: called when a body has been framed for the first time. */
   constructor(
     private readonly app: App,
     private readonly panes: readonly Pane[],
     private readonly eyes: Eyes,
+    private readonly tell: () => void,
   ) {}
 
   private get figure(): Figure | null {
@@ -33,6 +36,7 @@ export class Framing {
 
   forget(): void {
     this.done = null;
+    this.fit = null;
   }
 
   /** Frames a body that has just come, as its scene says and otherwise as it fits. */
@@ -43,15 +47,25 @@ export class Framing {
     const [low, high] = project.bounds;
     this.done = project.id;
     this.eyes.put(0, { ...FIRST, azimuth: azimuth ?? FIRST.azimuth, elevation: elevation ?? FIRST.elevation });
-    const whole = distance(low, high) <= WHOLE * project.size;
-    this.eyes.frame(whole ? corners(project.bounds) : this.points(), this.radius / 10, "once");
+    const still = distance(low, high) <= WHOLE * project.size;
+    this.whole(still ? () => corners(project.bounds) : () => this.points(), "once");
     const { eye } = this.panes[0];
-    this.eyes.put(0, { ...eye, target: target ?? eye.target, distance: far ?? eye.distance });
+    if (target || far) this.eyes.put(0, { ...eye, target: target ?? eye.target, distance: far ?? eye.distance });
+    this.tell();
   }
 
-  /** The whole body. */
+  /** The whole body as it is now. */
   all(): void {
-    this.eyes.frame(this.points(), this.radius / 10, "slowly");
+    this.whole(() => this.points(), "slowly");
+  }
+
+  /** The views have another size: what filled them still does, unless the hand has moved the camera since. */
+  resized(): void {
+    if (this.fit !== null && this.fit.eye === this.panes[0].eye) this.whole(this.fit.points, "once");
+  }
+
+  private whole(points: () => Vec3[], at: "once" | "slowly"): void {
+    this.fit = { points, eye: this.eyes.frame(points(), this.radius / 10, at) };
   }
 
   /** Selected places and some room around them; the whole body where there are none. */
@@ -65,7 +79,7 @@ export class Framing {
     const ray = rayAt(lens, ...at);
     const figure = this.panes[pane].stage?.figure;
     const hit = figure?.shown ? pickTriangle(ray, figure.positions, figure.faces)?.point : undefined;
-    const forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    const { forward } = frameOf(lens.eye);
     this.eyes.zoom(pane, factor, hit ?? onPlane(ray, lens.eye.target, forward) ?? lens.eye.target, this.radius);
   }
 

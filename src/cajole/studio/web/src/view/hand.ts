@@ -1,11 +1,12 @@
 /** The hand in the views: which gesture a press begins, and who hears what comes after it. */
 
+import { onHover, sayHover } from "../core/hover";
 import { go } from "../core/playing";
 import type { Vec3 } from "../core/types";
 import { Marquee, Measure } from "./area";
 import type { Gesture, Sight } from "./gesture";
 import type { Pixel } from "./handle";
-import { cursorOf, type Hover, hoverAt } from "./hover";
+import { cursorOf, discOf, type Hover, hoverAt } from "./hover";
 import { Look } from "./looking";
 import type { Dot, LineMark, Marks } from "./marks";
 import { Move } from "./move";
@@ -29,6 +30,8 @@ export class Hand {
   hover: Hover | null = null;
   measured: LineMark | null = null;
   dots: Dot[] = [];
+  looked: number | null = null; // the vertex whose disc is hovered, or whose row in the panel is
+  private readonly deaf: () => void;
   private pointer: number | null = null;
   private waiting = false; // to look what is under the pointer
   private last: PointerEvent | null = null;
@@ -49,6 +52,10 @@ export class Hand {
     surface.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     surface.addEventListener("contextmenu", (event) => event.preventDefault());
     window.addEventListener("keydown", this.key, true);
+    this.deaf = onHover("view", (node) => {
+      this.looked = node;
+      this.sight.ink();
+    });
   }
 
   private down(event: PointerEvent): void {
@@ -247,7 +254,16 @@ export class Hand {
     const spot = this.last && this.locate(this.last);
     this.hover = spot && hoverAt(this.sight, this.selection, this.dots, spot.pane, spot.at);
     this.surface.style.cursor = cursorOf(this.sight.app, this.hover);
-    if (differs(before, this.hover)) this.sight.ink();
+    if (!differs(before, this.hover)) return;
+    this.lookAt(discOf(this.sight.app, this.hover));
+    this.sight.ink();
+  }
+
+  /** Others show what the pointer is over; said once, so that what the panel looks at stays. */
+  private lookAt(node: number | null): void {
+    if (node === this.looked) return;
+    this.looked = node;
+    sayHover(node, "view");
   }
 
   mark(marks: Marks): void {
@@ -257,6 +273,7 @@ export class Hand {
 
   dispose(): void {
     window.removeEventListener("keydown", this.key, true);
+    this.deaf();
     this.drop();
   }
 }

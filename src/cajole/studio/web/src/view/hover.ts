@@ -55,6 +55,15 @@ export function placeOfDrag(sight: Sight, drag: DragInfo): Vec3 | null {
   return drag.frame === sight.frame() ? drag.position : sight.placeOf(drag.node);
 }
 
+/** The body's vertex whose disc is hovered: of a drag, a pin or a pull; null for none. */
+export function discOf({ state }: App, hover: Hover | null): number | null {
+  if (hover?.drag) return hover.drag.node;
+  const node = hover?.touched?.near ? hover.touched.node : null;
+  const { pins = [], loads = [] } = state?.keyframe ?? {};
+  const pulls = loads.filter(({ kind }) => kind === "pull");
+  return node !== null && [...pins, ...pulls].some(({ nodes }) => nodes.includes(node)) ? node : null;
+}
+
 /** Where the dot of a hovered vertex goes. */
 export function hoverPlace(sight: Sight, hover: Hover | null): Vec3 | null {
   const figure = sight.figure();

@@ -4,10 +4,12 @@ import { h } from "../core/dom";
 import { keep, recall } from "../core/store";
 import type { App } from "../core/types";
 import type { Pixel } from "./handle";
+import { freeRoom } from "./room";
 import type { Pane } from "./screen";
 
 const [LEAST, MOST] = [0.3, 0.7]; // of the width, for the first view
 const STEP = 0.02; // of it, by an arrow key
+const [TIGHT, STRAIT] = [410, 330]; // px of the second view below which its chip and the options have no room
 const within = (share: number): number => Math.min(MOST, Math.max(LEAST, share));
 
 export class Layout {
@@ -74,18 +76,19 @@ export class Layout {
     const { clientWidth: width, clientHeight: height } = this.element;
     const two = this.app.ui.views === 2;
     const first = two ? Math.round(width * this.share) : width;
-    Object.assign(this.panes[0], { left: 0, top: 0, width: first, height, dirty: true });
-    Object.assign(this.panes[1], {
-      left: first + 1,
-      top: 0,
-      width: Math.max(0, width - first - 1),
-      height,
-      dirty: true,
-    });
+    this.put(0, 0, first, height);
+    this.put(1, first + 1, Math.max(0, width - first - 1), height);
     this.element.style.setProperty("--first", `${first}px`);
     this.element.classList.toggle("view-two", two);
+    const second = this.panes[1].width;
+    this.element.dataset["second"] = !two || second >= TIGHT ? "wide" : second >= STRAIT ? "tight" : "strait";
     this.divider.setAttribute("aria-valuenow", String(Math.round(100 * this.share)));
     this.resized();
+  }
+
+  private put(pane: number, left: number, width: number, height: number): void {
+    const free = freeRoom(width, height, pane === 0);
+    Object.assign(this.panes[pane], { left, top: 0, width, height, free, dirty: true });
   }
 
   /** The view under a pointer, and the pixel in it. */

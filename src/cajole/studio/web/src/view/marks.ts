@@ -9,6 +9,7 @@ import { faint, Ink } from "./ink";
 import { add, AXES, scale } from "./vec";
 
 const APART = 14; // px between dots of a trail
+const HALO = 29; // px across: seven around a disc, some around the one with the handle
 
 export interface DiscMark {
   at: Vec3;
@@ -40,6 +41,7 @@ export interface Marks {
   trails: TrailMark[];
   contacts: { point: Vec3; normal: Vec3 }[];
   arrows: ArrowMark[];
+  halos: Vec3[]; // around points that are looked at
   discs: DiscMark[];
   handle: { at: Vec3; grip: Grip | null; held: boolean; lock: Lock } | null;
   tether: LineMark | null;
@@ -52,6 +54,7 @@ export const noMarks = (): Marks => ({
   trails: [],
   contacts: [],
   arrows: [],
+  halos: [],
   discs: [],
   handle: null,
   tether: null,
@@ -76,6 +79,7 @@ export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: M
   if (marks.tether) inkLine(ink, marks.tether, [], 1);
   if (marks.measure) inkLine(ink, marks.measure, [4, 3], 1.5);
   if (marks.handle?.held) inkAxis(ink, marks.handle.at, marks.handle.lock, far);
+  for (const place of marks.halos) inkHalo(ink, place);
   for (const disc of marks.discs) if (!disc.active) inkDisc(ink, disc);
   const hover = marks.hover && ink.at(marks.hover);
   if (hover) ink.disc(hover, 7, token("thumb"), token("view-rim"), 1.5);
@@ -105,6 +109,11 @@ function inkDisc(ink: Ink, disc: DiscMark): void {
   ink.context.setLineDash([3, 3]);
   ink.disc(at, disc.size + 10, "transparent", token("warn"), 1.5);
   ink.context.setLineDash([]);
+}
+
+function inkHalo(ink: Ink, place: Vec3): void {
+  const at = ink.at(place);
+  if (at) ink.disc(at, HALO, faint("asked-dot", 0.35), token("asked-dot"), 1.5);
 }
 
 function inkArrow(ink: Ink, arrow: ArrowMark): void {

@@ -1,6 +1,7 @@
 /** What is drawn of a body, as it came from the server: triangles, paint, and the node that each vertex stands for. */
 
 import { Kind, type BinaryFrame } from "../core/types";
+import { creased, type Split } from "./creases";
 
 const SHINY = 0.6; // gloss above which something is an eye or a tooth, which clay keeps as it is
 
@@ -17,6 +18,7 @@ export class Model {
   readonly gloss: Float32Array<ArrayBuffer>; // (count)
   private nodes: Uint32Array;
   private drawn = new Map<number, number>();
+  private split: Split | null | undefined; // undefined before it was looked for
 
   constructor(faces: Uint32Array<ArrayBuffer>, count: number) {
     this.faces = faces;
@@ -54,6 +56,12 @@ export class Model {
   /** From now on this drawn vertex shows its node: the one that the hand touched. */
   prefer(vertex: number): void {
     this.drawn.set(this.nodes[vertex], vertex);
+  }
+
+  /** How its sharp edges split it, as the first vertices (count, 3) that are shown have them; null for not at all. */
+  creases(positions: Float32Array): Split | null {
+    if (this.split === undefined) this.split = creased(positions, this.faces);
+    return this.split;
   }
 
   /** One colour (linear) for everything but what shines. */

@@ -2,7 +2,7 @@
 
 import { figures } from "../core/format";
 import type { Moved, Vec3 } from "../core/types";
-import { pixelsPerMetre, project, rayAt } from "./camera";
+import { frameOf, pixelsPerMetre, project, rayAt } from "./camera";
 import { type AxisName, axesOf, Drag, type Lock, nextLock, snapped } from "./drag";
 import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
 import { SIZE, type Pixel } from "./handle";
@@ -52,7 +52,7 @@ export class Move implements Gesture {
     private readonly click: () => void,
   ) {
     const lens = sight.lens(pane);
-    const forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    const { forward } = frameOf(lens.eye);
     this.drag = new Drag(hold.anchor, rayAt(lens, ...start), hold.lock, forward);
     this.typing = new Typing(axesOf(hold.lock));
     this.served = hold.anchor;

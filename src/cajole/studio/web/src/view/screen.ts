@@ -4,7 +4,9 @@ import { NeutralToneMapping, PMREMGenerator, type Texture, VSMShadowMap, WebGLRe
 import { RoomEnvironment } from "three/addons/environments/RoomEnvironment.js";
 import { recall } from "../core/store";
 import type { Eye } from "./camera";
+import { FIRST } from "./eyes";
 import { Pace } from "./pace";
+import { centreOf, type Room } from "./room";
 import type { Stage } from "./stage";
 
 const POLL = 4; // ms between looks at whether the card is done
@@ -15,11 +17,22 @@ export interface Pane {
   top: number;
   width: number;
   height: number;
+  free: Room; // where nothing lies above the body
   stage: Stage | null;
   eye: Eye; // wanted
   seen: Eye; // of the last picture
   dirty: boolean;
 }
+
+const NOWHERE = { left: 0, top: 0, width: 0, height: 0 };
+export const emptyPane = (): Pane => ({
+  ...NOWHERE,
+  free: NOWHERE,
+  stage: null,
+  eye: FIRST,
+  seen: FIRST,
+  dirty: true,
+});
 
 export class Screen {
   readonly pace = new Pace();
@@ -129,7 +142,7 @@ export class Screen {
     renderer.setScissorTest(true);
     renderer.clear();
     if (pane.stage === null || !pane.stage.figure.shown) return;
-    pane.stage.prepare(pane.eye, pane.width / pane.height);
+    pane.stage.prepare({ eye: pane.eye, width: pane.width, height: pane.height, middle: centreOf(pane) });
     renderer.render(pane.stage.scene, pane.stage.camera);
   }
 

@@ -3,7 +3,7 @@
 import { type Material, PerspectiveCamera, Scene, type Texture } from "three";
 import { token } from "../core/theme";
 import type { Project, Vec3 } from "../core/types";
-import { type Eye, FOV, placeOf } from "./camera";
+import { FOV, type Lens, middleOf, placeOf } from "./camera";
 import { Figure } from "./figure";
 import { Ground } from "./ground";
 import { Lights } from "./lights";
@@ -108,8 +108,10 @@ export class Stage {
     this.cast = true;
   }
 
-  /** Makes ready for a picture from an eye. */
-  prepare(eye: Eye, aspect: number): void {
+  /** Makes ready for a picture. */
+  prepare(lens: Lens): void {
+    const { eye, width, height } = lens;
+    const [x, y] = middleOf(lens);
     this.figure.settle();
     if (this.ghost.group.visible) this.ghost.settle();
     const middle = this.middle();
@@ -117,7 +119,8 @@ export class Stage {
     if (this.lights.turn(eye.azimuth, middle)) this.cast = true;
     this.lights.key.shadow.needsUpdate = this.cast;
     this.cast = false;
-    this.camera.aspect = aspect;
+    this.camera.aspect = width / height;
+    this.camera.setViewOffset(width, height, width / 2 - x, height / 2 - y, width, height);
     this.camera.near = Math.max(eye.distance - 12 * this.radius, 0.02 * eye.distance);
     this.camera.far = eye.distance + 16 * this.radius;
     this.camera.position.set(...placeOf(eye));

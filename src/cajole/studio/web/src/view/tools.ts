@@ -94,7 +94,7 @@ export function viewOptions(app: App, linked: () => boolean, toggle: () => void)
       "button",
       {
         type: "button",
-        class: "view-button",
+        class: "view-button view-count",
         "aria-label": title,
         "data-tip": title,
         "data-key": keyOf("view.views"),

@@ -5,10 +5,11 @@ import { provide } from "../core/commands";
 import { h } from "../core/dom";
 import { frames } from "../core/frames";
 import { go, onGo } from "../core/playing";
+import { onSeen, type Spot, tellsSeen } from "../core/seen";
 import type { App, Part, Pulse, Vec3 } from "../core/types";
 import type { Lens } from "./camera";
 import { composeNow, composeResult } from "./compose";
-import { Eyes, FIRST } from "./eyes";
+import { Eyes } from "./eyes";
 import { Framing } from "./framing";
 import type { Sight } from "./gesture";
 import { Hand } from "./hand";
@@ -16,19 +17,18 @@ import { type Hooked, hang } from "./hooking";
 import { Layer } from "./layer";
 import { Layout } from "./layout";
 import { inkMarks } from "./marks";
-import { type Pane, Screen } from "./screen";
+import { emptyPane, type Pane, Screen } from "./screen";
 import { Rim } from "./rim";
+import { centreOf } from "./room";
 import { Selection } from "./selection";
 import { Show } from "./show";
+import { spotsOf } from "./spots";
 import type { Figure } from "./figure";
 import { Tag } from "./tag";
 import { vertexOf } from "./vec";
 
 const AGAIN = 700; // ms after which a frame that did not come is looked for again …
 const TRIES = 8; // … so many times
-
-const NOWHERE = { left: 0, top: 0, width: 0, height: 0 };
-const emptyPane = (): Pane => ({ ...NOWHERE, stage: null, eye: FIRST, seen: FIRST, dirty: true });
 
 export function viewport(app: App): Part {
   const view = new Viewport(app);
@@ -58,12 +58,12 @@ class Viewport implements Sight {
     this.layer = new Layer(() => this.draw());
     const canvas = h("canvas", { class: "view-canvas", "aria-hidden": "true" });
     this.screen = new Screen(canvas, () => this.visible, {
-      prepare: () => this.show.refresh(),
+      prepare: () => (this.show.refresh(), this.framing.first()), // no picture before the body is framed
       drew: () => this.layer.now(),
       simpler: () => this.simpler(),
     });
     this.eyes = new Eyes(this.panes, () => this.wake());
-    this.framing = new Framing(app, this.panes, this.eyes);
+    this.framing = new Framing(app, this.panes, this.eyes, () => onSeen.emit());
     this.show = new Show(app, this.panes);
     this.selection = new Selection(app, (node) => this.placeOf(node));
     this.hand = new Hand(
@@ -79,7 +79,8 @@ class Viewport implements Sight {
     );
     this.rim = new Rim(app, this.eyes);
     this.layout.fill([canvas, this.layer.canvas], [...this.rim.elements, this.tag.element, this.live]);
-    this.ends = [...this.listen(), ...this.commands(), hang(this.hooked())];
+    const spots = (): Spot[] => spotsOf(app, this.visible, this.element, this.selection);
+    this.ends = [...this.listen(), ...this.commands(), hang(this.hooked()), tellsSeen(spots)];
     this.rebuild();
   }
 
@@ -199,6 +200,8 @@ class Viewport implements Sight {
     const { clientWidth: width, clientHeight: height } = this.element;
     this.layer.size(width, height);
     this.screen.size(width, height);
+    this.framing.resized();
+    onSeen.emit();
   }
 
   private draw(): void {
@@ -226,7 +229,7 @@ class Viewport implements Sight {
 
   lens(pane: number): Lens {
     const { seen, width, height } = this.panes[pane];
-    return { eye: seen, width, height };
+    return { eye: seen, width, height, middle: centreOf(this.panes[pane]) };
   }
 
   room(pane: number): { left: number; width: number } {

@@ -31,6 +31,12 @@ export function tip(element: HTMLElement, text: string | null): void {
   if (!refused(element)) attribute(element, "data-tip", text);
 }
 
+/** Enter in a field: it is done, and the next keys are meant for the view. */
+export function toView(input: HTMLElement): void {
+  input.blur();
+  document.querySelector<HTMLElement>(".view-surface")?.focus({ preventScroll: true });
+}
+
 export const refused = (element: HTMLElement): boolean => element.getAttribute("aria-disabled") === "true";
 
 /** The one line under a control that says what is wrong with what was typed. */
@@ -39,6 +45,11 @@ export class Complaint {
 
   constructor(private readonly input: HTMLElement) {
     this.say(null);
+  }
+
+  /** Whether something is wrong. */
+  get said(): boolean {
+    return !this.element.hidden;
   }
 
   say(text: string | null): void {

@@ -2,7 +2,7 @@
 
 import { attribute, h, write } from "../../core/dom";
 import type { Part } from "../../core/types";
-import { Complaint, refuse, refused } from "./common";
+import { Complaint, refuse, refused, toView } from "./common";
 import { read } from "./expression";
 import { Shown, type Told } from "./shown";
 
@@ -108,7 +108,7 @@ export function field(options: FieldOptions): Field {
     event.stopPropagation();
     if (event.key === "Enter") {
       commit();
-      input.select();
+      if (!complaint.said) toView(input);
     } else if (event.key === "Escape") {
       print();
       input.blur();
@@ -229,8 +229,10 @@ export function textField(options: TextOptions): TextField {
   });
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key === "Escape") touched = false;
-    if (event.key === "Enter" || event.key === "Escape") input.blur();
+    if (event.key === "Escape") {
+      touched = false;
+      input.blur();
+    } else if (event.key === "Enter") toView(input);
   });
   return { element: h("div", { class: "p-field" }, input), set: (next) => shown.hear(next) };
 }

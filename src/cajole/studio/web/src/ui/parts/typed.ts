@@ -2,7 +2,7 @@
 
 import { h, write } from "../../core/dom";
 import type { Part } from "../../core/types";
-import { Complaint, refused } from "./common";
+import { Complaint, refused, toView } from "./common";
 import { read } from "./expression";
 
 export interface TypedOptions {
@@ -64,7 +64,10 @@ export function typed(first: number, options: TypedOptions): Typed {
   });
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key === "Enter") commit();
+    if (event.key === "Enter") {
+      commit();
+      if (input.hidden) toView(face);
+    }
     if (event.key === "Escape") close();
   });
   input.addEventListener("blur", () => {

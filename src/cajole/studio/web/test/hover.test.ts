@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { onHover, sayHover } from "../src/core/hover";
+import type { App } from "../src/core/types";
+import { discOf, type Hover } from "../src/view/hover";
+
+(globalThis as { window?: unknown }).window = new EventTarget();
+
+test("what is looked at is heard elsewhere, not by who said it, until nobody listens", () => {
+  const heard: (number | null)[] = [];
+  const end = onHover("view", (node) => heard.push(node));
+  sayHover(4, "panel");
+  sayHover(9, "view");
+  sayHover(null, "panel");
+  end();
+  sayHover(5, "panel");
+  assert.deepEqual(heard, [4, null]);
+});
+
+const at = (node: number, near: boolean, drag: number | null = null): Hover =>
+  ({ drag: drag === null ? null : { node: drag }, touched: { vertex: node, node, near } }) as Hover;
+
+test("a disc is hovered where a drag, a pin or a pull is, and not elsewhere on the body", () => {
+  const loads = [
+    { kind: "pull", nodes: [7] },
+    { kind: "gravity", nodes: [1] },
+  ];
+  const app = { state: { keyframe: { pins: [{ nodes: [2, 3] }], loads } } } as unknown as App;
+  assert.equal(discOf(app, at(5, true, 8)), 8);
+  assert.equal(discOf(app, at(3, true)), 3);
+  assert.equal(discOf(app, at(7, true)), 7);
+  for (const hover of [at(3, false), at(1, true), at(5, true), null]) assert.equal(discOf(app, hover), null);
+});
