@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
 import cajole as cj
 from cajole.body import LoadWind
 from cajole.body.undeformed import accordion, crinkle, ridges
+from cajole.dynamics import Ground
 from cajole.mesh import box_tets, grid_triangles, subdivide, write_mesh
 
 CORNERS = np.array([(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
@@ -180,6 +183,37 @@ def test_tets_are_followed_by_their_surface_claim(cajole, tmp_path):
     assert found.positions == pytest.approx(np.repeat(found.mesh.vertices[None], 3, axis=0), abs=1e-9)
 
 
+def test_collisions_agreement(cajole, tmp_path):
+    """A sheet over a mesh, a moving one and the ground: the same as the library's, and the account is told."""
+    pytest.importorskip("ipctk")
+    sheet = grid_triangles(2, 2)
+    flat = sheet.moved(sheet.vertices + (0, 0, 0.3))
+    sinking = flat.vertices + np.linspace(0, -0.25, 4)[:, None, None] * (0, 0, 1)
+    guide = cj.Animation(flat, sinking, fps=30)
+    block = grid_triangles(1, 1)
+    block = block.moved(0.3 * block.vertices + (0.3, 0.3, 0.15))
+    lift = grid_triangles(1, 1)
+    lift = lift.moved(0.2 * lift.vertices + (0, 0, 0.02))
+    moving = cj.Animation(lift, lift.vertices + np.linspace(0, 0.1, 4)[:, None, None] * (0, 0, 1), fps=30)
+    guide.write(tmp_path / "sheet.npz")
+    write_mesh(block, tmp_path / "block.ply")
+    moving.write(tmp_path / "lift.npz")
+    target = tmp_path / "out.npz"
+    among = ("--collider", "ground", "--collider", tmp_path / "block.ply", "--collider", tmp_path / "lift.npz")
+    words = ("enrich", tmp_path / "sheet.npz", "--subdivide", 2, *FAST, "--collisions", "fast", *among)
+    told = cajole(*words, "--friction", 0.1, "--distance", 0.01, "-o", target, "--json").json
+    fine, regions = cj.regions_subdivided(flat, 2)
+    result = cj.enrich(
+        guide, shell(fine), regions, dt=1 / 60, collisions="fast", friction=0.1, distance=0.01,
+        colliders=[Ground(), cj.read_mesh(tmp_path / "block.ply"), moving],
+    )  # fmt: skip
+    same(target, result)
+    assert told["collisions"] == asdict(result.report.collisions)
+    assert told["collisions"]["contacts"] > 0
+    assert told["collisions"]["intersections"] == 0
+    assert "0 frames with intersections" in " ".join(cajole(*words).out.split())
+
+
 def test_failed_step_leaves_no_file_bad_input(cajole, guide, tmp_path):
     """Where the guide asks for what cannot be, the frame and what to relax are told, and nothing is written."""
     torn = np.array(guide.positions)
@@ -238,6 +272,13 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--undeformed", "accordion:0.1,0.01"), "subdivide the mesh"),
         ((*SUB, "--fixed", "x>5"), "holds no vertex"),
         ((*SUB, "--fixed", "all"), "fixed"),
+        ((*SUB, "--collisions", "slow"), "'fast', 'exact'"),
+        ((*SUB, "--collider", "ground"), "say --collisions fast"),
+        ((*SUB, "--friction", 0.1), "say --collisions fast"),
+        ((*SUB, "--collisions", "fast", "--collider", "sea"), 'must be "ground", a mesh file'),
+        ((*SUB, "--collisions", "fast", "--collider", "missing.obj"), "missing.obj does not exist"),
+        ((*SUB, "--collisions", "fast", "--friction", -1), "friction is -1"),
+        ((*SUB, "--collisions", "fast", "--distance", 0), "distance (m) is 0"),
         ((*SUB, "-o", "a.xyz"), "cannot write .xyz"),
     ],
 )

@@ -112,6 +112,34 @@ def enrich(
             metavar="STRENGTH[,SCALE]", help="Of the air, m/s (root mean square) and m.", rich_help_panel=AROUND
         ),
     ] = None,
+    collisions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fast|exact",
+            help="Nothing passes through anything: fast, with means as near as contacts let them be, or exact, some "
+            "ten times slower.",
+            rich_help_panel=AROUND,
+        ),
+    ] = None,
+    collider: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ground|FILE",
+            help="What the shell bumps into besides itself: the plane z = 0, a mesh, an animation. May be repeated.",
+            rich_help_panel=AROUND,
+        ),
+    ] = None,
+    friction: Annotated[
+        float | None, typer.Option(help="Of collisions, also between folds; 0.3.", rich_help_panel=AROUND)
+    ] = None,
+    distance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="METRES",
+            help="How near surfaces come before they push; a tenth of an edge.",
+            rich_help_panel=AROUND,
+        ),
+    ] = None,
     mesh: options.MeshOf = None,
     fps: options.Fps = None,
     prim: options.Prim = None,
@@ -127,7 +155,7 @@ def enrich(
     [green]cajole enrich flag.glb --subdivide 3 --clusters 20 --wind 6,0,0 --gusts 2 --plastic 40 -o flag.npz[/]
     """
     from cajole.animation import read_animation
-    from cajole.cli.enriched import RegionsAsked, cloth_asked, guide_of, gusts_of, wind_on
+    from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, guide_of, gusts_of, wind_on
     from cajole.cli.numbers import vector
     from cajole.cli.saving import require_writable, save
     from cajole.direct import enrich as enriched
@@ -138,6 +166,7 @@ def enrich(
     material = {"young": young, "poisson": poisson, "thickness": thickness, "density": density}
     asked = cloth_asked(material, damping, plastic, undeformed, fixed, seed)
     air, puffs = None if wind is None else vector(wind, "--wind"), gusts_of(gusts)
+    contacts = CollisionsAsked(collisions, tuple(collider or ()), friction, distance)
     stepping = _stepping(dt, newton, frames, gravity)
     with working(source.name) as progress:
         chosen = {} if prim is None else {"prim": prim}
@@ -145,7 +174,8 @@ def enrich(
         followed, regions = regions_asked.made(guide, progress)
         cloth = asked.made(regions.fine_mesh)
         forces = wind_on(cloth.mesh, air, puffs, seed)
-        result = enriched(followed, cloth, regions, forces=forces, progress=progress, **stepping)
+        met = contacts.made(progress)
+        result = enriched(followed, cloth, regions, forces=forces, progress=progress, **stepping, **met)
         for path in outputs:
             save(_dated(result.animation, guide), path, camera={}, progress=progress)
     document = _document(source, guide, cloth, result) | {"outputs": [str(path) for path in outputs]}
@@ -173,6 +203,8 @@ def _dated(motion: Animation, guide: Animation) -> Animation:
 
 
 def _document(source: Path, guide: Animation, cloth: BodyShell, result: EnrichResult) -> dict[str, Any]:
+    from dataclasses import asdict
+
     report, motion = result.report, result.animation
     return {
         "source": str(source),
@@ -194,6 +226,7 @@ def _document(source: Path, guide: Animation, cloth: BodyShell, result: EnrichRe
         "yielded_edges": int((abs(result.cloth.plastic_angles) > 0).sum()),
         "edges": len(result.cloth.plastic_angles),
         "plastic": cloth.plasticity is not None,
+        "collisions": None if report.collisions is None else asdict(report.collisions),
         "seconds": report.seconds,
         "notes": list(report.notes),
     }
@@ -213,6 +246,12 @@ def _rows(document: dict[str, Any]) -> dict[str, str]:
     }
     if d["plastic"]:
         rows["folds"] = f"{d['yielded_edges']} of {d['edges']} edges stay bent"
+    if d["collisions"]:
+        c = d["collisions"]
+        rows["collisions"] = (
+            f"{c['kind']}, {c['contacts']} contacts at most, {c['truncations']} steps cut short, {c['intersections']} "
+            "frames with intersections"
+        )
     rows["took"] = f"{d['seconds']:.2f} s"
     rows["written"] = written(d["outputs"])
     return rows | note_rows(d["notes"])

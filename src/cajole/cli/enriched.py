@@ -1,4 +1,4 @@
-"""What `cajole enrich` is asked for, as text and files: regions, the shell and the air around it."""
+"""What `cajole enrich` is asked for, as text and files: regions, the shell, the air and what it bumps into."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.animation import Animation
+from cajole.animation import Animation, read_animation
+from cajole.animation.files import FORMATS
 from cajole.body import BodyShell, LoadWind, MaterialShell, Plasticity
 from cajole.body.undeformed import accordion, crinkle, ridges
 from cajole.cli.numbers import number, pair, vector
 from cajole.direct.enriching import Regions, regions_clustered, regions_painted, regions_subdivided
+from cajole.direct.enriching.collisions.colliding import KINDS as COLLISIONS
+from cajole.dynamics import Ground
 from cajole.errors import FileError, InputError
-from cajole.mesh import MeshTri, read_mesh, subdivide
+from cajole.mesh import MeshTet, MeshTri, read_mesh, subdivide
+from cajole.mesh.files import READERS
 from cajole.mesh.formats.text import Line, text_lines
 from cajole.progress import Progress
 from cajole.scenes import select
@@ -130,6 +134,45 @@ class ClothAsked:
         return BodyShell(
             mesh, self.material, fixed=held, damping=self.damping, undeformed=shape, plasticity=self.plasticity
         )
+
+
+@dataclass(frozen=True)
+class CollisionsAsked:
+    """How the shell bumps into itself and into colliders. Raises InputError for settings of collisions without any."""
+
+    kind: str | None = None
+    colliders: tuple[str, ...] = ()
+    friction: float | None = None
+    distance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is not None:
+            checks.one_of(self.kind, "--collisions", COLLISIONS)
+        elif self.colliders or self.friction is not None or self.distance is not None:
+            raise InputError(
+                "--collider, --friction and --distance are for collisions; say --collisions fast, or exact"
+            )
+        for text in self.colliders:
+            if text != "ground" and Path(text).suffix.lower() not in (*READERS, *FORMATS):
+                raise InputError(
+                    f'--collider {text!r} must be "ground", a mesh file ({" ".join(READERS)}) or an animation '
+                    f"({' '.join(FORMATS)})"
+                )
+
+    def made(self, progress: Progress) -> dict[str, Any]:
+        """The options of `enrich` that say this, files read."""
+        if self.kind is None:
+            return {}
+        given = {"friction": self.friction, "distance": self.distance}
+        colliders = [_collider(text, progress) for text in self.colliders]
+        known = {name: value for name, value in given.items() if value is not None}
+        return {"collisions": self.kind, "colliders": colliders, **known}
+
+
+def _collider(text: str, progress: Progress) -> Ground | MeshTri | MeshTet | Animation:
+    if text == "ground":
+        return Ground()
+    return read_mesh(text) if Path(text).suffix.lower() in READERS else read_animation(text, progress=progress)
 
 
 def cloth_asked(
