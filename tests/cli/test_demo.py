@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from cajole.animation.glb_size import glb_options
 from cajole.cli.gallery import command, files, items, pool
 from cajole.cli.gallery.page import page
-from cajole.animation.glb_size import glb_options
 from cajole.errors import SolveError
 from cajole.scenes import scene_names
 from cajole.scenes.editing import edit_scene_names
