@@ -1,0 +1,64 @@
+"""The flag of Figure 2, Bergou 2007: a preview is approved, and the cloth must do as it did."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from cajole.animation import Animation
+from cajole.body import EARTH_GRAVITY, BodyShell
+from cajole.direct.enriching import regions_painted
+from cajole.mesh import MeshTri
+from cajole.pictures import Prop
+from cajole.progress import Progress, report
+from cajole.scenes.editing.staging import kept_positions
+from cajole.scenes.enriching import flight
+from cajole.scenes.enriching.staging import Cloth, EnrichScene
+from cajole.scenes.enriching.tree import tree_mesh
+from cajole.scenes.sdf import Floats
+
+BARK, CRIMSON = (0.44, 0.33, 0.25), (0.74, 0.14, 0.20)
+# how far outside the tree begins to push the fine cloth when nothing leads it [m]: many vertices find it themselves
+FINE_MARGIN = 0.012
+CAMERA = {
+    "azimuth": -60.0,
+    "elevation": 5.0,
+    "fov": 28.0,
+    "size": (720, 720),
+    "background": (0.80, 0.84, 0.88),
+    "floor": (0.66, 0.70, 0.56),
+    "floor_height": 0.0,
+}
+
+
+def flag(progress: Progress | None = None) -> EnrichScene:
+    """Four painted regions, the quarters of the cloth, and nothing else is asked of it."""
+    coarse, fine = flight.cloth_mesh(flight.COARSE), flight.cloth_mesh(flight.FINE)
+    path = flown(coarse, flight.MARGIN, progress)
+    report(progress, 1.0, "the preview is ready")
+    return EnrichScene(
+        name="flag",
+        title="Flag on a branch",
+        description="A cloth of 35 vertices flies along and is caught by a branch; one of 1625 does the same.",
+        guide=Animation(coarse, path, fps=flight.FPS, name="flag"),
+        regions=regions_painted(coarse, flight.quarters(flight.COARSE), fine, flight.quarters(flight.FINE)),
+        materials={"cotton": Cloth("the preview's own", CRIMSON, partial(cotton, fine))},
+        settings={"dt": 1 / 240, "gravity": EARTH_GRAVITY, "start": flight.begun(fine)},
+        colliders=(tree_mesh(),),
+        props=(Prop("tree", tree_mesh(), BARK),),
+        camera=CAMERA,
+        frames_shown=(0, 8, 12, 15, 18, 24, 36, 60, 90),
+    )
+
+
+def cotton(mesh: MeshTri) -> BodyShell:
+    """The cloth of preview and result."""
+    return BodyShell(mesh, flight.COTTON, damping=flight.DAMPING)
+
+
+def flown(mesh: MeshTri, margin: float, progress: Progress | None = None) -> Floats:
+    """Positions (frames, n, 3) [m] of a cloth that nothing leads, made once: the preview, or the fine mesh alone."""
+    values = (flight.FPS, flight.FRAMES, flight.SUBSTEPS, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW,
+              flight.WAVES, flight.GRIP, flight.GIVES, margin)  # fmt: skip
+    return kept_positions(
+        lambda: flight.previewed(mesh, margin, progress), cotton(mesh).content(), tree_mesh().content, repr(values)
+    )

@@ -1,0 +1,94 @@
+"""What a scene for `enrich` is: a guide, the regions that follow it, and the materials it can be made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from cajole.animation import Animation
+from cajole.body import BodyShell
+from cajole.checks import one_of
+from cajole.direct.enriching import EnrichResult, Regions, enrich
+from cajole.errors import InputError
+from cajole.pictures import Prop
+from cajole.progress import Progress
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class Cloth:
+    """What the guide becomes: `make` makes the shell when it is first asked for; color: sRGB of its pictures.
+
+    settings: keywords for `enrich` that only this material takes, such as `forces` or `undeformed`.
+    """
+
+    description: str
+    color: tuple[float, float, float]
+    make: Callable[[], BodyShell]
+    settings: Mapping[str, Any] = field(default_factory=_nothing)
+
+    @cached_property
+    def shell(self) -> BodyShell:
+        """The body that `enrich` moves."""
+        return self.make()
+
+
+@dataclass(frozen=True, eq=False)
+class EnrichScene:
+    """A coarse animation and the shells that can follow it.
+
+    guide: the input; regions: between the guide's mesh and the shell's; settings: keywords for `enrich`; materials: by
+    name, the first is the usual one; colliders: what the shell may bump into, as `enrich` takes it; props: what stands
+    around; camera: keywords for `picture`; frames_shown: those that tell the story.
+    """
+
+    name: str
+    title: str
+    description: str
+    guide: Animation
+    regions: Regions
+    materials: Mapping[str, Cloth]
+    settings: Mapping[str, Any] = field(default_factory=_nothing)
+    colliders: tuple[Any, ...] = ()
+    props: tuple[Prop, ...] = ()
+    camera: Mapping[str, Any] = field(default_factory=_nothing)
+    frames_shown: tuple[int, ...] = field(default=(0,))
+
+    def __post_init__(self) -> None:
+        if not self.materials:
+            raise InputError(f"the scene {self.name} has no material; give at least one")
+        beyond = [frame for frame in self.frames_shown if not 0 <= frame < self.guide.frames]
+        if beyond:
+            raise InputError(f"frame {beyond[0]} shall be shown, but the guide has {self.guide.frames} frames")
+
+    @property
+    def cloth(self) -> BodyShell:
+        """The shell of the first material."""
+        return self.material().shell
+
+    def material(self, name: str | None = None) -> Cloth:
+        """The material of that name, the first when None. Raises InputError for a name that is none."""
+        names = tuple(self.materials)
+        return self.materials[names[0] if name is None else one_of(name, "material", names)]
+
+    def enriched(
+        self, material: str | None = None, *, progress: Progress | None = None, **settings: Any
+    ) -> EnrichResult:
+        """`enrich` of the guide in a material; settings override the scene's own and the material's.
+
+        With collisions= the scene's colliders take part. Raises as `enrich` does.
+        """
+        cloth = self.material(material)
+        own: dict[str, Any] = {**self.settings, **cloth.settings, **settings}
+        if own.get("collisions") is not None:
+            own.setdefault("colliders", self.colliders)
+        return enrich(self.guide, cloth.shell, self.regions, progress=progress, **own)
+
+
+Maker = Callable[[Progress | None], EnrichScene]
