@@ -65,6 +65,7 @@ class ExactStep:
         problem = Increment(tracker.body, tracker.h, now, load)
         self._barrier.begin(before, problem.stiffness())
         x, pull, count = self._solved(problem, x, target)
+        self._fast.tally.contacts = max(self._fast.tally.contacts, self._barrier.count(x))
         q = x[: world.shell]
         return Moment(q, (q - now.positions) / tracker.h, pull, count)
 
