@@ -3,16 +3,11 @@
 import { fill, h } from "../core/dom";
 import { provide } from "../core/commands";
 import { keep, recall } from "../core/store";
-import { onSeen, seen } from "../core/seen";
-import { roomiest } from "./placing";
+import { onSeen } from "../core/seen";
+import { settle } from "./settling";
 import { perform, performable } from "./showing";
 import type { Studio } from "../core/app";
 import type { ModeName, Part, State } from "../core/types";
-
-const RIM = 12; // px between a card and the edge of a view, …
-const BESIDE = 68; // … where the tool column stands, …
-const [HEAD, FOOT] = [52, 46]; // … and above and below, where chips and legends are
-const SOLID = ".view-chip, .view-tools, .view-options, .view-legend, .view-pose button, .view-ball, .banner, .strip, .toast";
 
 interface Step {
   title: string;
@@ -155,26 +150,6 @@ export function coach(app: Studio): Part {
   app.onProject.on((project) => project === null && ((mode = null), (element.hidden = true)));
   provide("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
   return { element };
-}
-
-/** Puts the card where it covers the body least: in a corner of a view, clear of what else lies there. */
-function settle(element: HTMLElement): void {
-  const views = element.parentElement;
-  if (element.hidden || !views) return;
-  const [area, card] = [views.getBoundingClientRect(), element.getBoundingClientRect()];
-  const boxes = (which: string): DOMRect[] =>
-    [...views.querySelectorAll(which)].map((each) => each.getBoundingClientRect()).filter(({ width }) => width > 0);
-  const size = { width: element.offsetWidth, height: element.offsetHeight };
-  const places = boxes(".view-pane").flatMap((pane, i) =>
-    [pane.left + (i === 0 ? BESIDE : RIM), pane.right - RIM - size.width].flatMap((left) =>
-      [area.top + HEAD, area.bottom - FOOT - size.height].map((top) => ({ left, top, ...size })),
-    ),
-  );
-  if (places.length === 0) return;
-  const now = element.style.left === "" ? null : { left: card.left, top: card.top, ...size };
-  const { left, top } = roomiest(places, now, seen(), boxes(SOLID));
-  element.style.left = `${left - area.left}px`;
-  element.style.top = `${top - area.top}px`;
 }
 
 /** A button that truly does the first step of Edit and takes it back; none where nothing can be shown. */

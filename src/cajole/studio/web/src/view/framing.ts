@@ -15,6 +15,7 @@ const SOME = 4000; // vertices are enough to frame a body by
 
 export class Framing {
   private done: string | null = null; // the project whose body was framed
+  private began: number | null = null; // the frame that was framed at first, until another is shown
   private fit: { eye: Eye; points: () => Vec3[] } | null = null; // what was framed last, and how
 
   /** tell: called when a body has been framed for the first time. */
@@ -39,10 +40,12 @@ export class Framing {
     this.fit = null;
   }
 
-  /** Frames a body that has just come, as its scene says and otherwise as it fits. */
-  first(): void {
+  /** Frames a body that has just come, as its scene says and otherwise as it fits; frame: the one that is shown. */
+  first(frame: number): void {
     const { project } = this.app;
-    if (project === null || this.done === project.id || this.figure === null || this.panes[0].height < 1) return;
+    if (project === null || this.figure === null || this.panes[0].height < 1) return;
+    if (this.done === project.id) return this.second(frame);
+    this.began = frame;
     const { azimuth, elevation, target, distance: far } = project.camera;
     const [low, high] = project.bounds;
     this.done = project.id;
@@ -52,6 +55,13 @@ export class Framing {
     const { eye } = this.panes[0];
     if (target || far) this.eyes.put(0, { ...eye, target: target ?? eye.target, distance: far ?? eye.distance });
     this.tell();
+  }
+
+  /** The first look leads to another frame than the first: the body may be elsewhere in it. */
+  private second(frame: number): void {
+    if (this.began === null || frame === this.began) return;
+    this.began = null;
+    if (frame === this.app.project?.suggestion?.frame) this.resized();
   }
 
   /** The whole body as it is now. */

@@ -184,6 +184,14 @@ export class Hand {
     this.sight.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }
 
+  /** P: what is under the pointer, else what is selected, else the tool itself. */
+  pinHere(): void {
+    const { touched } = this.hover ?? {};
+    if (touched?.near) this.pin([touched.node]);
+    else if (this.hover !== null && this.selection.nodes.length > 0) this.pin(this.selection.nodes);
+    else this.sight.app.set({ tool: "pin" });
+  }
+
   private move(event: PointerEvent): void {
     if (this.gesture === null) return this.look(event);
     if (event.pointerId !== this.pointer) return;

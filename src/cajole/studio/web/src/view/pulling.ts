@@ -3,7 +3,7 @@
 import { newtons } from "../core/format";
 import { handStiffness } from "../core/settings";
 import type { Pulse, Tone, Vec3 } from "../core/types";
-import { rayAt } from "./camera";
+import { frameOf, rayAt } from "./camera";
 import { onPlane } from "./drag";
 import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
 import type { Pixel } from "./handle";
@@ -58,7 +58,7 @@ export class Pull implements Gesture {
   ) {
     const lens = sight.lens(pane);
     this.begin = vertexOf(sight.figure()!.positions, touched.vertex);
-    this.forward = rayAt(lens, lens.width / 2, lens.height / 2).direction;
+    this.forward = frameOf(lens.eye).forward;
     this.hand = this.begin;
   }
 

@@ -58,7 +58,7 @@ class Viewport implements Sight {
     this.layer = new Layer(() => this.draw());
     const canvas = h("canvas", { class: "view-canvas", "aria-hidden": "true" });
     this.screen = new Screen(canvas, () => this.visible, {
-      prepare: () => (this.show.refresh(), this.framing.first()), // no picture before the body is framed
+      prepare: () => this.look(),
       drew: () => this.layer.now(),
       simpler: () => this.simpler(),
     });
@@ -114,7 +114,7 @@ class Viewport implements Sight {
       provide("view.front", () => this.eyes.look(-90, 0)),
       provide("view.right", () => this.eyes.look(0, 0)),
       provide("view.top", () => this.eyes.look(-90, 89)),
-      provide("tool.pin", () => this.pin()),
+      provide("tool.pin", () => this.hand.pinHere()),
     ];
   }
 
@@ -175,12 +175,17 @@ class Viewport implements Sight {
 
   /** Something may look different: the bodies, and what is above them. */
   private wake(): void {
-    this.show.refresh();
-    this.framing.first();
+    this.look();
     if (this.visible.some((pane) => pane.dirty)) this.screen.request();
     this.layer.request();
     if (!this.show.lacking) this.tries = TRIES;
     else if (this.tries > 0) this.later();
+  }
+
+  /** Gives the views what they show, and frames a body that is new before a picture is made of it. */
+  private look(): void {
+    this.show.refresh();
+    this.framing.first(this.show.shownFrame);
   }
 
   /** Looks again for a frame that did not come: whoever keeps them forgets what nobody looks at. */
@@ -262,14 +267,6 @@ class Viewport implements Sight {
   settle(place: Vec3 | null): void {
     this.selection.settle(place);
     this.ink();
-  }
-
-  /** P: what is under the pointer, else what is selected, else the tool itself. */
-  private pin(): void {
-    const { touched } = this.hand.hover ?? {};
-    if (touched?.near) this.hand.pin([touched.node]);
-    else if (this.hand.hover !== null && this.selection.nodes.length > 0) this.hand.pin(this.selection.nodes);
-    else this.app.set({ tool: "pin" });
   }
 
   private hooked(): Hooked {
