@@ -74,14 +74,14 @@ def enrich_strip(
     if not chosen:
         raise InputError("frames is empty, but a strip needs at least one")
     shown = [(scene.guide, INPUT)] + [(each.animation, scene.material(name).color) for name, each in results.items()]
-    own = {"in_view": chosen, "props": scene.props, "renderer": "draft", **scene.camera, **options, "size": size}
+    own = {"props": scene.props, "renderer": "draft", **scene.camera, **options, "size": size}
     rows: list[Pixels] = []
     for k, (animation, color) in enumerate(shown):
         told = portion(progress, k / len(shown), (k + 1) / len(shown))
         # the facets of a coarse guide are what it is; the shell is smooth
         smooth = k > 0 or scene.guide.n == len(scene.regions.fine_mesh.vertices)
         drawn = partial(picture, _painted(animation, color), **{"smooth": smooth, **own})
-        rows.append(side_by_side(partial(_frame, drawn, chosen), chosen, told))
+        rows.append(side_by_side(partial(_frame, drawn, chosen, scene.follow), chosen, told))
     gap = np.full((GAP, rows[0].shape[1], 3), 255, dtype=np.uint8)
     pixels = np.concatenate([part for row in rows for part in (row, gap)][:-1], axis=0)
     if path is not None:
@@ -119,5 +119,5 @@ def _painted(animation: Animation, color: tuple[float, float, float]) -> Animati
     return replace(animation, skin=Skin(animation.mesh.surface, np.array(color)))
 
 
-def _frame(draw: Callable[..., Pixels], frames: Sequence[int], k: int) -> Pixels:
-    return draw(frame=frames[k])
+def _frame(draw: Callable[..., Pixels], frames: Sequence[int], follow: bool, k: int) -> Pixels:
+    return draw(frame=frames[k], in_view=[frames[k]] if follow else frames)

@@ -45,7 +45,8 @@ class EnrichScene:
 
     guide: the input; regions: between the guide's mesh and the shell's; settings: keywords for `enrich`; materials: by
     name, the first is the usual one; colliders: what the shell may bump into, as `enrich` takes it; props: what stands
-    around; camera: keywords for `picture`; frames_shown: those that tell the story.
+    around; camera: keywords for `picture`; follow: whether it goes along in strips; frames_shown: those that tell the
+    story.
     """
 
     name: str
@@ -58,7 +59,8 @@ class EnrichScene:
     colliders: tuple[Any, ...] = ()
     props: tuple[Prop, ...] = ()
     camera: Mapping[str, Any] = field(default_factory=_nothing)
-    frames_shown: tuple[int, ...] = field(default=(0,))
+    follow: bool = False
+    frames_shown: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
         if not self.materials:

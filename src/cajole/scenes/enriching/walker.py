@@ -25,12 +25,12 @@ from cajole.storage import cache_load, cache_store, content_hash
 KIND, VERSION = "regions", 1
 # about 200 over the body and the rest of the feet, which are divided so many times as finely
 REGIONS, FINER, SEED = 280, 3.0, 0
-FELT = MaterialShell(young=1.2e5, poisson=0.3, thickness=2.0e-3, density=150.0)
-DAMPING = Damping(0.5, 0.004, 0.004)
+FELT = MaterialShell(young=7.0e4, poisson=0.3, thickness=1.5e-3, density=120.0)
+DAMPING = Damping(0.3, 0.002, 0.002)
 # air inside, above that outside [Pa]: without it thin limbs would lie flat
-PLUMP = 4.0
+PLUMP = 3.0
 # of the headwind [m/s] and its gusts, in lumps of so many [m]
-WIND, GUSTS, LUMPS = 12.0, 7.0, 0.18
+WIND, GUSTS, LUMPS = 13.0, 9.0, 0.15
 # of the crinkles under current [m], and how often a second they come and go
 CRINKLE, CRINKLE_SCALE, FLICKER = 0.008, 0.055, 6.0
 BLUE, WIRE = (0.22, 0.46, 0.78), (0.15, 0.15, 0.16)
@@ -63,6 +63,7 @@ def walker(progress: Progress | None = None) -> EnrichScene:
         colliders=(Ground(-0.008),),
         props=(Prop("wire", _wire(), WIRE),),
         camera=CAMERA,
+        follow=True,
         frames_shown=(0, 15, 30, 60, 108, 124, 150, 200, 210, 225, 250, 280),
     )
 
@@ -129,7 +130,7 @@ def _on_feet(mesh: MeshTri) -> Ints:
 
 def _wire() -> MeshTri:
     """A cable on the ground, where the walk ends."""
-    at = walker_motion.way(walker_motion.CYCLES[-1][1]) + 0.42
+    at = walker_motion.way(walker_motion.CYCLES[-1][1]) + 0.20
     y = np.linspace(-1.1, 1.1, 45)
     line = np.column_stack([at + 0.03 * np.sin(3.1 * y), y, np.full(len(y), WIRE_RADIUS)])
     turn = 2 * np.pi * np.arange(10) / 10
