@@ -1,9 +1,9 @@
 """The studio's drags: from the pointer to new vertices applied in the page, with the real editor behind it.
 
 The bridge in the storm, its skin drawn at two sizes; a real mouse drag over the raw debugging protocol, one move every
-thirtieth of a second. Drawing is left out (drawElements, drawArrays and clear do nothing), since it measures the
-machine's graphics and not the studio. Latency: from the time stamp of the pointer event to the moment at which the
-page has the vertices that answer it, normals included.
+thirtieth of a second. Drawing is left out (the calls that fill pixels, in 3D and 2D, do nothing), since it measures the
+machine's graphics and not the studio; the result plays on meanwhile. Latency: from the time stamp of the pointer event
+to the moment at which the page has the vertices that answer it, normals included.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ SIZES = {13_000: 40.0, 100_000: 80.0}
 MOVES, RATE = 90, 30.0
 # how far the pointer goes in all [px]
 WAY = 120.0
+# vertices that are tried until one is in front
+CANDIDATES = 60
 NODRAW = """
-for (const name of ["drawElements", "drawArrays", "clear"]) WebGL2RenderingContext.prototype[name] = () => {};
+const nothing = (kind, names) => names.forEach((name) => { kind.prototype[name] = () => {}; });
+nothing(WebGL2RenderingContext, ["drawElements", "drawArrays", "clear"]);
+nothing(CanvasRenderingContext2D, ["fill", "stroke", "fillRect", "clearRect", "strokeRect", "fillText", "drawImage"]);
 """
 # Times by the page's own clock: the pointer event a drag message was made of, and the frame that answers it.
 WATCH = """
@@ -85,15 +89,28 @@ def studio(path: Path, folder: Path) -> Iterator[tuple[str, float]]:
             process.terminate()
 
 
-def dragged(tab: Tab) -> dict[str, object]:
+def seen(tab: Tab, motion: Animation) -> tuple[float, float]:
+    """Where on the page a vertex can be taken hold of: of those that move, hovered until one answers."""
+    moved = np.ptp(motion.positions, axis=0).max(axis=1)
+    lively = np.flatnonzero(moved > np.quantile(moved, 0.7))
+    for node in lively[np.linspace(0, len(lively) - 1, CANDIDATES, dtype=int)]:
+        place = tab.run(f"window.cajole.view.project({node})")
+        if place is None:
+            continue
+        tab.mouse("mouseMoved", *place)
+        time.sleep(0.15)
+        if tab.run("(window.cajole.view.hover()?.touched?.near && !window.cajole.view.hover().grip) || false"):
+            return place[0], place[1]
+    raise RuntimeError("no vertex answers the mouse")
+
+
+def dragged(tab: Tab, motion: Animation) -> dict[str, object]:
     """One drag of a vertex that is seen, at the middle of the shot."""
     frames = tab.run("window.cajole.app.state.frames")
     tab.run(f"window.cajole.app.ask('frame', {{frame: {frames // 2}}})")
     time.sleep(1.0)
-    x, y = tab.wait("window.cajole.view.somewhere()")
+    x, y = seen(tab, motion)
     tab.run(WATCH)
-    tab.mouse("mouseMoved", x, y)
-    time.sleep(0.2)
     tab.mouse("mousePressed", x, y, down=True)
     begin = time.perf_counter()
     for k in range(1, MOVES + 1):
@@ -115,10 +132,10 @@ def measured(vertices: int, most: float) -> None:
                 tab.call("Page.addScriptToEvaluateOnNewDocument", source=NODRAW)
                 begin = time.perf_counter()
                 tab.call("Page.navigate", url=address)
-                tab.wait("window.cajole && window.cajole.app.state && window.cajole.view?.ready", 300)
+                tab.wait("window.cajole?.app.state && window.cajole.view?.applied > 0", 300)
                 usable = printed + time.perf_counter() - begin
                 if again:
-                    found = dragged(tab)
+                    found = dragged(tab, motion)
     drawn = len(motion.skin.mesh.vertices)
     times = np.array(found["latencies"])
     assert len(times) > MOVES / 3, f"only {len(times)} of {MOVES} moves were answered"

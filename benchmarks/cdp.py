@@ -16,7 +16,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--remote-debugging-port=0", "--remote-allow-origins=*", "--no-first-run",
     "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
-    "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--window-size=1440,900",
+    "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--window-size=1024,700",
     "--hide-scrollbars", "--mute-audio",
 )  # fmt: skip
 PATIENCE = 60.0

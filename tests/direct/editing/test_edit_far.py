@@ -137,3 +137,33 @@ def test_release_bad_input(vertex: object) -> None:
     body, motion = swinging()
     with pytest.raises(cj.InputError, match="must be a whole number"):
         cj.edit(motion, body, 20).release(vertex, 10)  # type: ignore[arg-type]
+
+
+def test_rough_moves_land_at_the_drop_claim() -> None:
+    """A hand that moves roughly stays within a few looks a move, and leaves what a patient one leaves."""
+    body, motion = swinging()
+    vertex, frame = tip(motion), 14
+    goal = motion.positions[frame][vertex] + np.array([0.0, 0.1, 0.25])
+    ends, looks = [], []
+    for rough in (False, True):
+        editor = cj.edit(motion, body, 40)
+        hand = editor.grab(vertex, frame)
+        for share in np.linspace(0.1, 1.0, 10):
+            landing = hand.move(motion.positions[frame][vertex] * (1 - share) + goal * share, rough=rough)
+            looks.append(len(landing.misses))
+        assert hand.drop().reached
+        ends.append(editor.positions(frame)[vertex])
+    assert max(looks[10:]) <= 5
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-3 * np.linalg.norm(goal - motion.positions[frame][vertex]))
+
+
+def test_rough_move_out_of_reach_is_bounded_claim() -> None:
+    """Far beyond what the body reaches, moves stay cheap and nothing runs away."""
+    body, motion = swinging()
+    vertex, frame = tip(motion), 14
+    editor = cj.edit(motion, body, 40)
+    with editor.grab(vertex, frame) as hand:
+        for far in np.linspace(0.2, 3.0, 8):
+            landing = hand.move(motion.positions[frame][vertex] + [far * body.size, 0.0, 0.0], rough=True)
+            assert len(landing.misses) <= 5
+    assert np.abs(editor.positions(frame) - motion.positions[frame]).max() < 10 * body.size

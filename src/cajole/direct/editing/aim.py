@@ -47,19 +47,20 @@ def aim(
     *,
     steady: float = 0.0,
     here: Array | None = None,
+    most: int = MOST_LOOKS,
 ) -> Aim:
     """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
 
     here: miss(x) where it is known. miss is infinite where x must not go. Steps are held back by the squares of x and
     of lengths @ x, which are as long as what they move: of `steady` times that length, they must move that much to be
-    used. slopes: the Jacobian anew, asked for while what is left is much. An unreachable target ends at a bounded x
-    close to it instead of running away.
+    used. slopes: the Jacobian anew, asked for while what is left is much. most: looks, the first among them. An
+    unreachable target ends at a bounded x close to it instead of running away.
     """
     first = miss(x) if here is None else here
     now = Aim(x, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
     even, damping = steady**2 * (lengths.T @ lengths), 0.0
-    while size > 0.0 and np.abs(now.miss).max() > tolerance and len(now.looks) < MOST_LOOKS and damping < HOPELESS:
+    while size > 0.0 and np.abs(now.miss).max() > tolerance and len(now.looks) < most and damping < HOPELESS:
         J = now.jacobian
         shift = max(damping * 1e-3, LEAST) * size**2
         step = -np.asarray(np.linalg.solve(J.T @ J + even + shift * np.eye(len(x)), J.T @ now.miss), dtype=np.float64)

@@ -31,6 +31,7 @@ class Hand:
         self._editor, self._grip = editor, grip
         self._looks = list[float]()
         self._landing: Landing | None = None
+        self._rough = False
         self.open = True
 
     @property
@@ -44,18 +45,22 @@ class Hand:
             raise InputError("nothing was moved yet; move or drop first")
         return self._landing
 
-    def move(self, position: ArrayLike) -> Landing:
-        """Bring the vertices to `position` (3,) [m], or (k, 3) for k of them; of a tie, to that offset."""
+    def move(self, position: ArrayLike, *, rough: bool = False) -> Landing:
+        """Bring the vertices to `position` (3,) [m], or (k, 3) for k of them; of a tie, to that offset.
+
+        rough: in a bounded time, as a mouse needs it: what is far may be missed until later moves or the drop.
+        """
         self._require_open()
         holds = self._grip.holds
         shape = (3,) if len(holds) == 1 and depth(position) < 2 else (len(holds), 3)
         targets = checks.real_array(position, "position (m)", shape).reshape(-1, 3)
         aims = [self._taken(hold, target) for hold, target in zip(holds, targets)]
         with blas_threads():
-            found = self._grip.meet(aims)
+            found = self._grip.meet(aims, rough=rough)
             far = float(scales(self._grip.subject, aims).max())
         self._editor.carry(aims, self._grip.linear)
         self._landing = Landing(float(np.abs(found.miss).max()) / far, tuple(look / far for look in found.looks))
+        self._rough = rough
         return self._landing
 
     def change(self) -> Array:
@@ -69,6 +74,8 @@ class Hand:
     def drop(self) -> Landing:
         """Let go: all other held vertices land again, and the whole drag is one step of undo."""
         self._require_open()
+        if self._rough and self._landing is not None and not self._landing.reached:
+            self.move(np.stack([hold.target for hold in self._grip.holds]))
         self.open = False
         looks = self._landing.misses if self._landing is not None else ()
         self._landing = Landing(self._editor.dropped([hold.key for hold in self._grip.holds], self._landing), looks)

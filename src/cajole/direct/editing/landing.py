@@ -39,6 +39,8 @@ BOUND, GROWN = 6.0, 1.5
 STEADY = 0.03
 # Attempts with fresh differences where what was learned misleads, each worth it only if it leaves less than a share.
 ATTEMPTS, WORTH = 4, 0.5
+# Looks that a rough move may take: a hand moves on, and what is left is made good by the next moves or the drop.
+GLANCES = 5
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,8 @@ class Grip:
         looks = [misses(self.subject, self.holds, self.change(y + step)) for step in (0.0 * y, *np.diag(nudges))]
         return np.stack([(look - looks[0]) / nudge for look, nudge in zip(looks[1:], nudges)], axis=1)
 
-    def meet(self, holds: Sequence[Hold]) -> Aim:
-        """Bring the same holds to other targets."""
+    def meet(self, holds: Sequence[Hold], *, rough: bool = False) -> Aim:
+        """Bring the same holds to other targets; rough: as near as a few looks lead, for a hand that moves on."""
         self.holds = list(holds)
         asked_for = float(scales(self.subject, holds).max())
         tolerance = LANDED * asked_for
@@ -160,12 +162,20 @@ class Grip:
         far = float(np.abs(here).max()) > FAR * self.subject.size
         if self._jacobian is None:
             self._jacobian = self.slopes(self.y)
-        found = self._aimed(here, tolerance, far)
-        if np.abs(found.miss).max() > NEAR * tolerance and far:
+        found = self._roughly(here, tolerance) if rough else self._aimed(here, tolerance, far)
+        if not rough and np.abs(found.miss).max() > NEAR * tolerance and far:
             again = self._stepwise(self.y, tolerance)
             again.looks = found.looks + again.looks
             found = min(found, again, key=lambda each: float(np.linalg.norm(each.miss)))
         self.y, self._jacobian = found.x, found.jacobian
+        return found
+
+    def _roughly(self, here: Array, tolerance: float) -> Aim:
+        """With what was learned alone, unless that misleads."""
+        J = self._jacobian if self._jacobian is not None else self.slopes(self.y)
+        found = aim(self.miss, self.y, J, tolerance, self._lengths, here=here, most=GLANCES)
+        if np.linalg.norm(found.miss) > WORTH * np.linalg.norm(here) and len(self.y) <= FEW:
+            found.jacobian = self.slopes(found.x)
         return found
 
     def _aimed(self, here: Array, tolerance: float, far: bool) -> Aim:

@@ -154,7 +154,7 @@ class EditMode(Mode):
         gesture = self._holding(message)
         begin = time.perf_counter()
         goal = gesture.starts + take.vector(message, "delta")
-        landing = gesture.hand.move(goal if len(goal) > 1 else goal[0])
+        landing = gesture.hand.move(goal, rough=True)
         positions = gesture.hand.positions()
         self.seen.clear()
         took = time.perf_counter() - begin
