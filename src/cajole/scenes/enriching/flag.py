@@ -17,8 +17,6 @@ from cajole.scenes.enriching.tree import tree_mesh
 from cajole.scenes.sdf import Floats
 
 BARK, CRIMSON = (0.44, 0.33, 0.25), (0.74, 0.14, 0.20)
-# how far outside the tree begins to push the fine cloth when nothing leads it [m]: many vertices find it themselves
-FINE_MARGIN = 0.012
 CAMERA = {
     "azimuth": -60.0,
     "elevation": 5.0,
@@ -33,7 +31,7 @@ CAMERA = {
 def flag(progress: Progress | None = None) -> EnrichScene:
     """Four painted regions, the quarters of the cloth, and nothing else is asked of it."""
     coarse, fine = flight.cloth_mesh(flight.COARSE), flight.cloth_mesh(flight.FINE)
-    path = flown(coarse, flight.MARGIN, progress)
+    path = _flown(coarse, progress)
     report(progress, 1.0, "the preview is ready")
     return EnrichScene(
         name="flag",
@@ -42,7 +40,12 @@ def flag(progress: Progress | None = None) -> EnrichScene:
         guide=Animation(coarse, path, fps=flight.FPS, name="flag"),
         regions=regions_painted(coarse, flight.quarters(flight.COARSE), fine, flight.quarters(flight.FINE)),
         materials={"cotton": Cloth("the preview's own", CRIMSON, partial(cotton, fine))},
-        settings={"dt": 1 / 240, "gravity": EARTH_GRAVITY, "start": flight.begun(fine)},
+        settings={
+            "dt": 1 / 240,
+            "gravity": EARTH_GRAVITY,
+            "friction": flight.GRIP,
+            "start": flight.begun(fine),
+        },
         colliders=(tree_mesh(),),
         props=(Prop("tree", tree_mesh(), BARK),),
         camera=CAMERA,
@@ -55,10 +58,12 @@ def cotton(mesh: MeshTri) -> BodyShell:
     return BodyShell(mesh, flight.COTTON, damping=flight.DAMPING)
 
 
-def flown(mesh: MeshTri, margin: float, progress: Progress | None = None) -> Floats:
-    """Positions (frames, n, 3) [m] of a cloth that nothing leads, made once: the preview, or the fine mesh alone."""
-    values = (flight.FPS, flight.FRAMES, flight.SUBSTEPS, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW,
-              flight.WAVES, flight.GRIP, flight.GIVES, margin)  # fmt: skip
+def _flown(mesh: MeshTri, progress: Progress | None) -> Floats:
+    """The preview (frames, n, 3) [m], made once."""
+    values = (
+        flight.FPS, flight.FRAMES, flight.SUBSTEPS, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW,
+        flight.WAVES, flight.GRIP, flight.GIVES, flight.MARGIN,
+    )  # fmt: skip
     return kept_positions(
-        lambda: flight.previewed(mesh, margin, progress), cotton(mesh).content(), tree_mesh().content, repr(values)
+        lambda: flight.previewed(mesh, progress), cotton(mesh).content(), tree_mesh().content, repr(values)
     )

@@ -47,11 +47,11 @@ def begun(mesh: MeshTri) -> State:
     return State(displacement, turning + SPEED)
 
 
-def previewed(mesh: MeshTri, margin: float = MARGIN, progress: Progress | None = None) -> Floats:
-    """Positions (frames, n, 3) [m] of a cloth of any resolution that flies into the tree."""
+def previewed(mesh: MeshTri, progress: Progress | None = None) -> Floats:
+    """Positions (frames, n, 3) [m] of a cloth of few vertices that flies into the tree."""
     film = simulate(
         BodyShell(mesh, COTTON, damping=DAMPING), FRAMES, 1 / FPS, gravity=EARTH_GRAVITY, start=begun(mesh),
-        obstacles=ObstacleMesh(tree_mesh(), friction=GRIP, damping=1.0, margin=margin, stiffness=GIVES),
+        obstacles=ObstacleMesh(tree_mesh(), friction=GRIP, damping=1.0, margin=MARGIN, stiffness=GIVES),
         integrator="euler", substeps=SUBSTEPS, progress=progress,
     )  # fmt: skip
     return np.asarray(film.positions)
