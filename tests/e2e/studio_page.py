@@ -54,7 +54,8 @@ class StudioPage:
         """Back to the start page: a studio leads new tabs to what is open."""
         self.wait("() => cajole.app.project || document.querySelector('.card[data-scene]')")
         if self.ui["page"] == "project":
-            self.chosen("button", "Back to the start page")
+            # not by the mouse, which waits until nothing moves: what runs live, drawn in software, never stands still
+            self.page.get_by_role("button", name="Back to the start page").dispatch_event("click")
         self.wait("() => cajole.app.ui.page === 'start' && document.querySelector('.card[data-scene]')")
 
     def bring(self, path: Path) -> None:
