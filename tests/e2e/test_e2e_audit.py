@@ -75,15 +75,6 @@ def test_keyframe_page(opened: StudioPage) -> None:
     assert not (wrong := looked_at(opened, "keyframe")), "\n".join(wrong)
 
 
-def test_steer_page(opened: StudioPage) -> None:
-    opened.key("3")
-    opened.wait("() => cajole.app.state.mode === 'steer' && seen.pulses.length > 5")
-    opened.key("Space")
-    opened.wait("() => !cajole.app.state.steer.running")
-    assert_idle(opened)
-    assert not (wrong := looked_at(opened, "steer")), "\n".join(wrong)
-
-
 def test_sheets(opened: StudioPage) -> None:
     opened.key("?")
     opened.page.get_by_role("dialog").wait_for()
@@ -93,3 +84,13 @@ def test_sheets(opened: StudioPage) -> None:
     opened.page.get_by_role("dialog").wait_for()
     wrong += looked_at(opened, "palette")
     assert not wrong, "\n".join(wrong)
+
+
+# last: what it leaves open runs on, and every later page would be led there first
+def test_steer_page(opened: StudioPage) -> None:
+    opened.key("3")
+    opened.wait("() => cajole.app.state.mode === 'steer' && seen.pulses.length > 5")
+    opened.key("Space")
+    opened.wait("() => !cajole.app.state.steer.running")
+    assert_idle(opened)
+    assert not (wrong := looked_at(opened, "steer")), "\n".join(wrong)
