@@ -60,22 +60,11 @@ def test_start_page(page: StudioPage, studio: StudioProcess) -> None:
     assert not (wrong := looked_at(page, "start")), "\n".join(wrong)
 
 
-def test_edit_page(opened: StudioPage) -> None:
+def test_edit_page_and_sheets(opened: StudioPage) -> None:
     opened.type("Position Z", "0.35")
     opened.wait("() => cajole.app.state.edit.drags.length === 1")
     assert_idle(opened)
     assert not (wrong := looked_at(opened, "edit")), "\n".join(wrong)
-
-
-def test_keyframe_page(opened: StudioPage) -> None:
-    opened.key("2")
-    opened.wait("() => cajole.app.state.mode === 'keyframe'")
-    opened.key("k")
-    opened.wait("() => cajole.app.state.keyframe.keys.length === 1")
-    assert not (wrong := looked_at(opened, "keyframe")), "\n".join(wrong)
-
-
-def test_sheets(opened: StudioPage) -> None:
     opened.key("?")
     opened.page.get_by_role("dialog").wait_for()
     wrong = looked_at(opened, "help")
@@ -84,6 +73,14 @@ def test_sheets(opened: StudioPage) -> None:
     opened.page.get_by_role("dialog").wait_for()
     wrong += looked_at(opened, "palette")
     assert not wrong, "\n".join(wrong)
+
+
+def test_keyframe_page(opened: StudioPage) -> None:
+    opened.key("2")
+    opened.wait("() => cajole.app.state.mode === 'keyframe'")
+    opened.key("k")
+    opened.wait("() => cajole.app.state.keyframe.keys.length === 1")
+    assert not (wrong := looked_at(opened, "keyframe")), "\n".join(wrong)
 
 
 # last: what it leaves open runs on, and every later page would be led there first
