@@ -11,7 +11,7 @@ import numpy as np
 
 from cajole.compiled import njit
 
-STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC = range(6)
+STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC, CLAMPED_SLOPE = range(7)
 
 
 @njit(cache=True, inline="always")
@@ -68,7 +68,7 @@ def force(q, v, edges, k, rest, c, elastic, drag, out):
 
 @njit(cache=True)
 def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
-    """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
+    """data += scale times the matrix of `kind`; v is the direction (CHANGE), the velocity (DRAG_SLOPE) or the step."""
     n = np.empty(3)
     block = np.empty((3, 3))
     for s in range(len(edges)):
@@ -78,9 +78,12 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
         w0, w1, w2 = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
         along = n[0] * w0 + n[1] * w1 + n[2] * w2
         across = (w0 - along * n[0], w1 - along * n[1], w2 - along * n[2])
-        if kind == CLAMPED:
+        rise = 0.0
+        if kind in (CLAMPED, CLAMPED_SLOPE):
             # smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression
-            g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+            root = np.sqrt(g * g + clamp * clamp)
+            rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5
+            g = 0.5 * (g + root)
         for a in range(3):
             for b in range(3):
                 normal = n[a] * n[b]
@@ -92,6 +95,10 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
                     dg = rest[s] * along / (length * length)
                     dnormal = (across[a] * n[b] + n[a] * across[b]) / length
                     value = k[s] * (dg * plane + (1.0 - g) * dnormal)
+                elif kind == CLAMPED_SLOPE:
+                    # ∂/∂x of k (g̃ P + nnᵀ) w = k [g̃' r/l² (Pw) nᵀ + (1 - g̃)/l (n (Pw)ᵀ + (n·w) P)]
+                    lengthening = rise * rest[s] / (length * length) * across[a] * n[b]
+                    value = k[s] * (lengthening + (1.0 - g) / length * (n[a] * across[b] + along * plane))
                 elif kind == DRAG:
                     value = c[s] * normal
                 elif kind == DRAG_SLOPE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -122,6 +123,22 @@ class BodySprings(Body):
 
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
+
+    def step_slope(self, u: Array, step: Array, velocity: Array) -> sp.csr_array:
+        """∂/∂u of f(u) + K̃(u) step + d(u, velocity) (3n, 3n), exact: how a linearly implicit step feels its start."""
+        data = np.zeros(self.pattern.entries)
+        self._fill(kernels.STIFFNESS, u, self._still, 1.0, data)
+        self._fill(kernels.CLAMPED_SLOPE, u, step, 1.0, data)
+        if not self.symmetric:
+            self._fill(kernels.DRAG_SLOPE, u, velocity, 1.0, data)
+        return self.pattern.matrix(checks.finite_result(data, "the slope of a step"))
+
+    def rested(self, rest_lengths: ArrayLike) -> BodySprings:
+        """The same body with other rest lengths [m]: one value, or one per spring; a muscle that contracts."""
+        other = copy(self)
+        other.rest_lengths = _per_item(rest_lengths, len(self.edges), "rest_lengths (m)", zero=True)
+        other._elastic = (self._springs, self.spring_stiffness, other.rest_lengths)
+        return other
 
     def total_force(self, u: Array, v: Array) -> Array:
         return self._forces(u, v, 1.0, 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -86,6 +88,23 @@ class Restricted:
         x = np.zeros(self._shape)
         x.ravel()[self.dofs] = self._factor.solve(b)[: len(self.dofs)]
         return x
+
+    def solve_all(self, right: Array) -> Array:
+        """As `solve`, for many right-hand sides (k, n, 3) at once."""
+        assert self._factor is not None
+        assert not self._held
+        x = np.zeros(right.shape)
+        if len(right):
+            flat = right.reshape(len(right), -1)[:, self.dofs]
+            x.reshape(len(right), -1)[:, self.dofs] = self._factor.solve(flat.T).T
+        return x
+
+    def twin(self) -> Restricted:
+        """The same coordinates, with values and factors of its own."""
+        other = copy(self)
+        other.values = np.empty_like(self.values)
+        other._factors, other._factor = {}, None
+        return other
 
     def norm(self, vector: Array) -> float:
         """Euclidean length of the moving coordinates of `vector` (n, 3)."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.body import Body, BodyShell
 from cajole.dynamics.integrators import Past, Scheme, scheme
+from cajole.dynamics.linearised import LinearStep
 from cajole.dynamics.obstacles import Obstacle
 from cajole.dynamics.pushing import Touched, require_clear, touches
 from cajole.dynamics.restricted import Restricted
@@ -58,6 +59,7 @@ class Stepper:
         # linearised, an obstacle would not push before the step in which it is met, and then pull as well
         self._is_linear = integrator == "bdf2" and not self.touches
         self._system = Restricted(body, body.free_dofs, backend=backend)
+        self._linear = LinearStep(body, h, self._system)
         self.iterations = 0
         # hears of what takes long within a step
         self.told: Callable[[str], None] = lambda text: None
@@ -84,8 +86,8 @@ class Stepper:
     def step(self, past: Past, load: Array) -> Past:
         """The state one step later under the external force `load` (n, 3) at its end."""
         if self._is_linear:
-            plan = scheme(self.integrator, self.h, past)
-            return _after(past, plan, self._linear(past, plan, load))
+            self.iterations += 1
+            return self._linear.take(past, load)
         try:
             return self._solved(past, load, self.integrator, self.h)
         except NotConverged as reason:
@@ -127,13 +129,6 @@ class Stepper:
     def touched(self, past: Past) -> list[Touched]:
         """What each obstacle pushes."""
         return [touch.contacts(past.u, past.v) for touch in self.touches]
-
-    def _linear(self, past: Past, plan: Scheme, load: Array) -> Array:
-        # eq. (4): forces linearised at (q_n, v_n); the residual is taken where v_{n+1} would be for q_{n+1} = q_n
-        zero = np.zeros_like(past.u)
-        residual, _ = self._residual(past, plan, zero, load)
-        self._fill(past.u, past.v, plan)
-        return self._system.solve(-residual)
 
     def _newton(self, past: Past, plan: Scheme, load: Array, h: float) -> Array:
         step, (residual, scale) = self._first_guess(past, plan, load, h)
@@ -244,7 +239,7 @@ class Stepper:
         """Factorise the matrix of the step, and return whether it is another, positive definite one in its place."""
         self.iterations += 1
         body, system = self.body, self._system
-        self._assemble(u, v, plan, "clamped" if self._is_linear else "exact" if near else "symmetric", near)
+        self._assemble(u, v, plan, "exact" if near else "symmetric", near)
         if not near:
             return self._factorised(u, v, plan)
         if not body.symmetric:
@@ -256,7 +251,7 @@ class Stepper:
 
     def _factorised(self, u: Array, v: Array, plan: Scheme) -> bool:
         body, system = self.body, self._system
-        if isinstance(body, BodyShell) and not self._is_linear:
+        if isinstance(body, BodyShell):
             if system.factorise():
                 return False
             # where a sheet folds, mass would have to outweigh what stretches it, and no step would be left

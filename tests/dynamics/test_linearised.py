@@ -1,0 +1,128 @@
+"""The linearly implicit BDF2 step of springs and its exact derivative."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cajole as cj
+from bodies import Array, springs_many
+from cajole.dynamics.integrators import Past
+from cajole.dynamics.linearised import LinearStep, Rows
+from cajole.dynamics.restricted import Restricted
+from derivatives import check_derivative
+
+H = 1 / 60
+STEPS = 8
+
+
+def stepping(body: cj.BodySprings) -> LinearStep:
+    return LinearStep(body, H, Restricted(body, body.free_dofs))
+
+
+def begun(body: cj.BodySprings, random: np.random.Generator) -> Past:
+    """A shape with folds in it, moving."""
+    u, v, w = random.normal(size=(3, body.count, 3)) * np.array([0.03, 0.5, 5.0])[:, None, None]
+    for values in (u, v, w):
+        values[body.fixed] = 0.0
+    return Past(u, v, w, u - H * v, v - H * w)
+
+
+def walked(body: cj.BodySprings, past: Past, loads: Array, moved: Array | None = None) -> list[Past]:
+    steps, states = stepping(body), [past]
+    for k, load in enumerate(loads):
+        states.append(steps.take(states[-1], load, None if moved is None else moved[k]))
+    return states
+
+
+@pytest.mark.parametrize("clamp", [0.0, 0.05])
+def test_step_slope_derivative(clamp: float, random: np.random.Generator) -> None:
+    body = springs_many(clamp)
+    u, s, v, way = random.uniform(-1, 1, (4, body.count, 3)) * np.array([0.05, 0.02, 0.5, 0.05])[:, None, None]
+
+    def felt(x: Array) -> Array:
+        implicit = (body.stiffness(x, clamped=True) @ s.ravel()).reshape(-1, 3)
+        return body.force(x) + implicit + body.damping_force(x, v)
+
+    # the kink of a hard clamp is never at a spring here
+    slope = (body.step_slope(u, s, v) @ way.ravel()).reshape(-1, 3)
+    if clamp:
+        check_derivative(felt, slope, u, way)
+    else:
+        ahead = (felt(u + 1e-6 * way) - felt(u - 1e-6 * way)) / 2e-6
+        np.testing.assert_allclose(ahead, slope, rtol=0, atol=1e-6 * abs(slope).max())
+
+
+def pulled_back(body: cj.BodySprings, states: list[Past], loads: Array, row: Array) -> tuple[Array, Rows]:
+    """Derivatives of `row` (n, 3) : u at the end, by every load and by the start."""
+    back = Rows.none(1, body.count)
+    back.u[0] = row
+    slopes = np.empty_like(loads)
+    for k in range(len(loads) - 1, -1, -1):
+        steps = stepping(body)
+        steps.take(states[k], loads[k])
+        back, by_load = steps.pulled(states[k], states[k + 1], back)
+        slopes[k] = by_load[0]
+    return slopes, back
+
+
+def test_adjoint_of_a_run_derivative(random: np.random.Generator) -> None:
+    """Through eight steps, folds and damping: the derivative of the end by all forces is that of the run."""
+    body, past = springs_many(), begun(springs_many(), random)
+    loads = random.normal(size=(STEPS, body.count, 3))
+    way = random.normal(size=loads.shape) * 2.0
+    row = random.normal(size=(body.count, 3))
+    slopes, _ = pulled_back(body, walked(body, past, loads), loads, row)
+    check_derivative(lambda f: float((row * walked(body, past, f)[-1].u).sum()), (slopes * way).sum(), loads, way)
+
+
+@pytest.mark.parametrize("part", ["u", "v", "u_before", "v_before"])
+def test_adjoint_by_the_start_derivative(part: str, random: np.random.Generator) -> None:
+    body, past = springs_many(), begun(springs_many(), random)
+    loads = np.zeros((3, body.count, 3))
+    row = random.normal(size=(body.count, 3))
+    way = random.normal(size=(body.count, 3)) * (0.02 if part.startswith("u") else 1.0)
+    way[body.fixed] = 0.0
+    _, back = pulled_back(body, walked(body, past, loads), loads, row)
+
+    def end(value: Array) -> float:
+        begin = Past(**{**vars(past), part: value})
+        return float((row * walked(body, begin, loads)[-1].u).sum())
+
+    check_derivative(end, (getattr(back, part)[0] * way).sum(), getattr(past, part), way)
+
+
+def test_loads_between_states_identity(random: np.random.Generator) -> None:
+    """The forces found between the states of a run are those that made it, also while what is held moves."""
+    body, past = springs_many(), begun(springs_many(), random)
+    loads = random.normal(size=(5, body.count, 3))
+    moved = np.zeros_like(loads)
+    moved[:, body.fixed] = random.normal(size=(5, len(body.fixed), 3)) * 1e-2
+    states = walked(body, past, loads, moved)
+    for k in range(5):
+        found = stepping(body).load_between(states[k], states[k + 1])
+        np.testing.assert_allclose(found[body.free], loads[k][body.free], rtol=0, atol=1e-9)
+        np.testing.assert_allclose((states[k + 1].u - states[k].u)[body.fixed], moved[k, body.fixed], atol=1e-15)
+
+
+def test_held_vertices_lead_identity() -> None:
+    """A net without weight whose held vertices all move alike moves with them, as it is."""
+    body = cj.BodySprings.cloth(4, 4, fixed=np.arange(5), mass=1e-3, clamp=0.01)
+    lead = np.zeros((body.count, 3))
+    lead[body.fixed] = (1e-3, -2e-3, 5e-4)
+    velocity = np.tile(lead[0] / H, (body.count, 1))
+    still = np.zeros_like(lead)
+    past = Past(still, velocity, still, -H * velocity, velocity)
+    end = walked(body, past, np.zeros((6, body.count, 3)), np.tile(lead, (6, 1, 1)))[-1]
+    np.testing.assert_allclose(end.u, np.tile(6 * lead[0], (body.count, 1)), atol=1e-14)
+
+
+def test_other_rest_lengths_identity() -> None:
+    body = springs_many()
+    short = body.rested(0.9 * body.rest_lengths)
+    u = np.zeros((body.count, 3))
+    lengths = np.linalg.norm(np.diff(body.vertices[body.edges], axis=1)[:, 0], axis=1)
+    energy = 0.5 * (body.spring_stiffness * (lengths - 0.9 * body.rest_lengths) ** 2).sum()
+    assert short.energy(u) == pytest.approx(energy, rel=1e-12)
+    assert short.content() != body.content()
+    assert body.rested(body.rest_lengths).content() == body.content()
