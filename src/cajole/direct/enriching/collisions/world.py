@@ -116,7 +116,7 @@ class World:
                 )
         if not self.intersects(x):
             return
-        pairs = self._crossings(x)
+        pairs = self.crossings(x)
         listed = ", ".join(f"{a} and {b}" for a, b in pairs[:LISTED])
         more = f" and {len(pairs) - LISTED} more pairs" if len(pairs) > LISTED else ""
         raise InputError(
@@ -125,8 +125,8 @@ class World:
             "intersections: move the guide's first frame or the colliders, or give another one: start="
         )
 
-    def _crossings(self, x: Array) -> list[tuple[int, int]]:
-        """Pairs of triangles that pass through each other."""
+    def crossings(self, x: Array) -> list[tuple[int, int]]:
+        """Pairs of triangles that pass through each other at x (n, 3): the shell's, then the colliders'."""
         search = self.toolkit.LBVH()
         search.can_vertices_collide = self.mesh.can_collide
         search.build(columns(x), columns(self.edges, np.int32), columns(self.triangles, np.int32), 0.0)
