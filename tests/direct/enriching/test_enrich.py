@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from enrich_cases import CLOTH, box, enriched_box, flat, rotation, shaken, still, twisted_box
 
-from cajole import Animation, BodyShell, Cancelled, InputError, MaterialShell, MeshTri, SolveError, State
+from cajole import Animation, BodyShell, Cancelled, InputError, MaterialShell, MeshTri, SolveError, State, simulate
 from cajole.body import Plasticity
 from cajole.direct.enriching import (
     EnrichResult,
@@ -265,3 +267,26 @@ def test_crowded_edge_identity() -> None:
     result = enrich(Animation(book, opening, 30.0), cloth, regions, dt=1 / 120)
     assert result.residual.max() < 1e-12
     assert any("more than two" in note for note in book.notes)
+
+
+def test_untracked_starts_the_same_and_goes_its_own_way_agreement() -> None:
+    """Without tracking it is the plain simulation of the shell from the same start, and nothing pulls."""
+    cloth, regions = enriched_box(1)
+    guide = twisted_box(5, turn=2.0)
+    led, free = (enrich(guide, cloth, regions, dt=1 / 60, newton=60, tracked=tracked) for tracked in (True, False))
+    np.testing.assert_array_equal(free.animation.positions[0], led.animation.positions[0])
+    np.testing.assert_array_equal(free.animation.velocities[0], led.animation.velocities[0])
+    start = State(free.animation.positions[0] - cloth.vertices, free.animation.velocities[0])
+    plain = simulate(cloth, 5, guide.dt, start=start, integrator="euler", substeps=2)
+    np.testing.assert_allclose(free.animation.positions, plain.positions, atol=1e-8)
+    assert free.report.gentleness.max() == 0.0
+    assert free.report.regions == 0
+    off = [regions.distances(guide.frame(k), free.animation.frame(k)).max() / cloth.size for k in range(5)]
+    assert free.residual.max() >= max(off) > 0.05 > 1e-10 > led.residual.max()
+
+
+def test_carries_name_rate_and_first_frame_identity() -> None:
+    cloth, regions = enriched_box(1)
+    guide = replace(twisted_box(2, fps=24.0), name="crate", start_frame=101)
+    made = enrich(guide, cloth, regions, dt=1 / 24).animation
+    assert (made.name, made.start_frame, made.fps) == ("crate", 101, 24.0)

@@ -52,6 +52,7 @@ def enrich(
     undeformed: Callable[[float], Shape] | Shape | None = None,
     start: State | ArrayLike | None = None,
     frames: int | None = None,
+    tracked: bool = True,
     progress: Progress | None = None,
 ) -> EnrichResult:
     """Simulate `cloth` so that the means of its regions are those of `guide` at every step, and nothing else is forced.
@@ -69,6 +70,7 @@ def enrich(
     a cloth with plasticity yield at the beginning of every step.
     start: a State, or the displacement (n, 3); what is left out is taken from the guide. It is moved as needed to meet
     the guide's first frame. frames: how many; beyond the guide's last frame it stands, and the shell swings on.
+    tracked: False lets the shell go where it will from the same start, to compare with; `residual` tells how far off.
     Raises InputError where the parts do not fit, SolveError, with the frame and what to relax, where a step fails.
     """
     began = time.perf_counter()
@@ -79,34 +81,39 @@ def enrich(
     count = motion.frames if frames is None else checks.count(frames, "frames")
     substeps = max(1, int(np.ceil(motion.dt / checks.positive(dt, "dt (s)") - ROUNDING)))
     h = motion.dt / substeps
-    tracker = Tracker(cloth, regions.fine, h, names=regions.names, newton=checks.count(newton, "newton"))
+    newton = checks.count(newton, "newton")
+    leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
+    tracker = leader if tracked else Tracker(cloth, None, h, newton=newton)
     course = Course(motion, regions.guide, count)
     load = _load(cloth, gravity, forces)
     mover = mover_of(collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance)
     shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
     with blas_threads():
-        tracker.body = cloth if shape is None else cloth.shaped(shape(0.0))
-        moment, notes = begun(tracker, motion, regions, course, start)
+        tracker.body = leader.body = cloth if shape is None else cloth.shaped(shape(0.0))
+        moment, notes = begun(leader, motion, regions, course, start)
         if isinstance(mover, Colliding):
             mover.require_start(moment.positions)
-        records = _Records(cloth, count, moment, tracker.gap(moment.positions, course.values[0]))
+        records = _Records(cloth, count, moment, leader.gap(moment.positions, course.values[0]))
         for frame in range(1, count):
             for sub in range(1, substeps + 1):
                 at = ((frame - 1) * substeps + sub) * h
                 target = course.at(at)
                 try:
                     tracker.body = _renewed(tracker.body, moment, shape, at)
-                    moment = _stepped(tracker, moment, target, load, at, mover)
+                    moment = _stepped(tracker, moment, target if tracked else target[:0], load, at, mover)
                 except SolveError as reason:
                     raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
-                records.add(frame, moment, tracker.gap(moment.positions, target))
+                records.add(frame, moment, leader.gap(moment.positions, target))
             records.close(frame, substeps)
             if isinstance(mover, Colliding):
                 mover.look(moment.positions, frame * motion.dt)
             report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
-    animation = Animation(cloth.mesh, records.positions, motion.fps, velocities=records.velocities)
+    animation = Animation(
+        cloth.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
+        start_frame=motion.start_frame,
+    )  # fmt: skip
     told = EnrichReport(
-        len(regions), cloth.count, (count - 1) * substeps, records.newton, float(records.residual.max()),
+        len(tracker.sums), cloth.count, (count - 1) * substeps, records.newton, float(records.residual.max()),
         records.gentleness, time.perf_counter() - began, notes,
         collisions=mover.account() if isinstance(mover, Colliding) else None,
     )  # fmt: skip
