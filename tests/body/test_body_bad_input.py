@@ -137,6 +137,18 @@ def test_gravity_bad_input(body: Body) -> None:
         body.gravity(-9.81)
 
 
+def test_spread_bad_input(body: Body) -> None:
+    for vertices, force, message in (
+        ([], (0, 0, 1), "vertices is empty.*name at least one"),
+        ([1, 0, 1], (0, 0, 1), "vertices names vertex 1 twice"),
+        ([body.count], (0, 0, 1), rf"vertices\[0\] is {body.count}, outside"),
+        ([0], (0, 1), r"force \(body weights\) has shape \(2,\)"),
+        ([0], (0, 0, np.nan), "is nan: every value must be finite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            body.spread(vertices, force)
+
+
 def test_collapsed_spring_bad_input(net: BodySprings) -> None:
     """Two masses brought to one place have no direction between them."""
     with pytest.raises(SolveError, match=r"spring 0 has length zero.*move its vertices apart"):

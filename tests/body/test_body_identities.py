@@ -88,6 +88,17 @@ def test_mass_identity(body: Body) -> None:
     assert np.linalg.eigvalsh(body.mass.toarray())[0] > 0
 
 
+def test_spread_identity(body: Body) -> None:
+    """A force in weights adds up to so many newtons, and gives all of its vertices one acceleration."""
+    some = body.free[::2]
+    load = body.spread(some, (0.5, 0.0, -2.0))
+    np.testing.assert_allclose(load.sum(axis=0), body.weight * np.array([0.5, 0.0, -2.0]), rtol=1e-12)
+    rates = load[some] / body.vertex_masses[some, None]
+    np.testing.assert_allclose(rates, np.broadcast_to(rates[0], rates.shape), rtol=1e-12)
+    assert not np.delete(load, some, axis=0).any()
+    np.testing.assert_allclose(body.spread(np.arange(body.count), (0, 0, -1)), body.gravity(), rtol=1e-12)
+
+
 def test_free_and_fixed_identity(body: Body) -> None:
     assert len(body.free) + len(body.fixed) == body.count
     assert not np.intersect1d(body.free, body.fixed).size

@@ -127,6 +127,11 @@ class Body(ABC):
         return float(self.vertex_masses.sum())
 
     @cached_property
+    def weight(self) -> float:
+        """[N] on earth."""
+        return EARTH_GRAVITY * self.total_mass
+
+    @cached_property
     def size(self) -> float:
         """L [m], the diagonal of the rest bounding box: the unit of length of all dials."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
@@ -152,6 +157,16 @@ class Body(ABC):
     def gravity(self, acceleration: ArrayLike = EARTH_GRAVITY) -> Array:
         """Weight of each vertex (n, 3) [N] under an acceleration (3,) [m/s²], or a number, which is down (-z)."""
         return self.vertex_masses[:, None] * _acceleration(acceleration)
+
+    def spread(self, vertices: ArrayLike, force: ArrayLike) -> Array:
+        """A force (3,) [body weights] on `vertices` together, each taking its share by mass: loads (n, 3) [N]."""
+        index = checks.index_array(vertices, "vertices", (None,), self.count)
+        if len(_each_once(index, "vertices")) == 0:
+            raise InputError("vertices is empty, so there is nothing to push; name at least one vertex")
+        load, masses = np.zeros((self.count, 3)), self.vertex_masses[index]
+        whole = checks.real_array(force, "force (body weights)", (3,))
+        load[index] = self.weight * (masses / masses.sum())[:, None] * whole
+        return load
 
     def inverted(self, displacement: ArrayLike) -> Index:
         """The tets (k,) that a displacement (n, 3) turns inside out; none of a body without tets."""
@@ -235,12 +250,17 @@ def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
     """`fixed`, indices or a mask (n,), as sorted vertex indices, each in range and once; not all of them."""
     if fixed is None:
         return np.empty(0, dtype=np.int64)
-    indices = checks.indices_or_mask(fixed, "fixed", count)
-    values, times = np.unique(indices, return_counts=True)
-    if (times > 1).any():
-        raise InputError(f"fixed names vertex {values[times > 1][0]} twice; name each vertex once")
+    values = _each_once(checks.indices_or_mask(fixed, "fixed", count), "fixed")
     if len(values) == count:
         raise InputError(f"all {count} vertices are fixed, so nothing can move; leave at least one free")
+    return values
+
+
+def _each_once(indices: Index, name: str) -> Index:
+    """`indices` in order; raise where a vertex is named twice."""
+    values, times = np.unique(indices, return_counts=True)
+    if (times > 1).any():
+        raise InputError(f"{name} names vertex {values[times > 1][0]} twice; name each vertex once")
     return values
 
 

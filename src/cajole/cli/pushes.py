@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.body import EARTH_GRAVITY, Body
+from cajole.body import Body
 from cajole.cli.numbers import number, seconds, vector
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
@@ -53,14 +53,11 @@ def push(text: str, subject: Subject, body: Body) -> Push:
     if len(vertices) == 0:
         raise InputError(f"push {text!r} selects no vertex to push")
     total = vector(match["force"], f"the force of push {text!r}")
-    if (match["unit"] or "N").startswith("weight"):
-        total = total * body.total_mass * EARTH_GRAVITY
+    if not (match["unit"] or "N").startswith("weight"):
+        total = total / body.weight
     start = seconds(match["start"], "from") if match["start"] else 0.0
     stop = start + seconds(match["length"], "for") if match["length"] else np.inf
-    masses = body.vertex_masses[vertices]
-    force = np.zeros((body.count, 3))
-    force[vertices] = (masses / masses.sum())[:, None] * total
-    return Push(force, start, stop)
+    return Push(body.spread(vertices, total), start, stop)
 
 
 def pinned(text: str, subject: Subject) -> dict[int, Array]:

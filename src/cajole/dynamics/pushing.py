@@ -41,7 +41,7 @@ class Touch:
         self._carriers, self._stride = (points.corners, points.weights, points.areas), body.pattern.stride
         self._gauge = obstacle.gauge(points)
         self._load, self._along = np.zeros(len(points.rest)), np.zeros((len(points.rest), 3))
-        size, weight = body.size, EARTH_GRAVITY * body.total_mass
+        size, weight = body.size, body.weight
         usual = weight / (FOOT * float(points.areas.sum()) * SINK * size)
         self.stiffness = usual if obstacle.stiffness is None else obstacle.stiffness
         self.slow = SLOW * np.sqrt(EARTH_GRAVITY * size)

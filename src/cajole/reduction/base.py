@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.body import Body
+from cajole.body import EARTH_GRAVITY, Body
 from cajole.dynamics import modes
 from cajole.errors import InputError
 from cajole.reduction import kernels_motion as kernels
@@ -90,6 +90,21 @@ class ReducedModel(ABC):
     def frequency(self) -> float:
         """ω₁ [rad/s] of the body's first elastic mode: the unit of time of all dials."""
         return float(np.sqrt(modes(self.body, 1).eigenvalues[0]))
+
+    @property
+    def unit_length(self) -> float:
+        """The body's size in reduced coordinates, √m L: so far off is every vertex by one body size."""
+        return float(np.sqrt(self.body.total_mass) * self.body.size)
+
+    @property
+    def unit_weight(self) -> float:
+        """The body's weight in reduced forces, √m g."""
+        return float(np.sqrt(self.body.total_mass) * EARTH_GRAVITY)
+
+    @property
+    def unit_effort(self) -> float:
+        """What effort is counted in, m (L ω₁²)²: the reduced force that shakes all of the body by its size, squared."""
+        return float(self.body.total_mass * (self.body.size * self.frequency**2) ** 2)
 
     def project(self, displacement: ArrayLike) -> Array:
         """z = UᵀM u (r,) of u (n, 3), or (frames, r) of (frames, n, 3)."""

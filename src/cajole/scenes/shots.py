@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK, columns_of
+from cajole.body import BodySolid, MaterialStVK, columns_of
 from cajole.checks import count, one_of, positive
 from cajole.direct import Shot, fit_poses, keyframe
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
@@ -95,10 +95,7 @@ BLOW = (1.2, 0.5, 0.35)
 def _blown(body: BodySolid, made: Scene, bloom: str, sideways: Floats) -> Floats:
     """A horizontal force (2,) [weights] spread over all of a bloom, (n, 3) [N]."""
     parts = np.concatenate([made.parts[bloom], made.parts[f"{bloom} disc"], made.parts[f"{bloom} calyx"]])
-    load = np.zeros((body.count, 3))
-    share = body.vertex_masses[parts] / body.vertex_masses[parts].sum()
-    load[parts, :2] = EARTH_GRAVITY * body.total_mass * share[:, None] * sideways
-    return load
+    return body.spread(parts, (*sideways, 0.0))
 
 
 def fish_swim(*, tets: int | None = None, progress: Progress | None = None) -> Storyboard:
@@ -122,7 +119,7 @@ def _balanced(body: BodySolid, profile: Floats) -> Floats:
     load[:, 1] = body.vertex_masses * profile
     rigid = body.rigid_motions()
     load -= (body.mass @ (rigid @ (rigid.T @ load.ravel()))).reshape(-1, 3)
-    return load * (EARTH_GRAVITY * body.total_mass / np.abs(load).sum())
+    return load * (body.weight / np.abs(load).sum())
 
 
 def dinosaur_step(

@@ -9,7 +9,6 @@ from steer_cases import DT, beam, circling, model, moving, shot, sway, swaying
 
 import cajole as cj
 from bodies import beam_body
-from cajole.direct.steering.motion import weight
 
 Array = NDArray[np.float64]
 
@@ -94,7 +93,7 @@ def test_given_forces_are_projected_identity() -> None:
     made = cj.reference(model(), swaying(), force=sway, feed_forward="given")
     for n in (0, 7):
         np.testing.assert_allclose(made.feed_forward[n], sway((n + 1) * DT).ravel() @ model().basis, rtol=1e-12)
-    largest = np.linalg.norm(made.feed_forward, axis=1).max() / weight(model())
+    largest = np.linalg.norm(made.feed_forward, axis=1).max() / model().unit_weight
     assert f"{largest:.3g} at most" in str(made)
 
 

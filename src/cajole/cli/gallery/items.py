@@ -16,7 +16,6 @@ from cajole.dynamics import modes, simulate
 from cajole.progress import Progress
 from cajole.scenes import Scene, scene, shots, steering
 from cajole.scenes.editing import edit_scene
-from cajole.scenes.steering.script import spread
 from cajole.scenes.steering.staging import takes
 
 Array = NDArray[np.float64]
@@ -164,7 +163,7 @@ class _Stage:
 
     def pushed(self, part: str, share: tuple[float, float, float]) -> Array:
         """A force (n, 3) [N] on the vertices of one part, spread by mass; `share` is in body weights."""
-        return spread(self.body, self.scene.parts[part], share)
+        return self.body.spread(self.scene.parts[part], share)
 
     def shot(self, story: str, **options: Any) -> DemoItem:
         moved = simulate(self.body, FRAMES, 1 / FPS, progress=self.progress, **options)

@@ -149,11 +149,11 @@ def soft_problem(setting: Setting, effort: float, steps: Array, span: float | No
     after = steps[0] if setting.ending == "loop" else steps[-1]
     state_units = np.repeat([1.0, model.frequency**-2], r)
     calm = effort * len(costs) * _holding(model) if setting.ending == "free" else np.zeros((2 * r, 2 * r))
-    reach = np.sqrt(model.body.total_mass) * model.body.size
     return Problem(
         model.system, newmark_plan(np.append(steps, after)), start, key, np.stack([H for H, _ in costs]),
         np.stack([t for _, t in costs]), rho * steps, model.constant, np.empty((0, r)),
-        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units + np.diag(calm), reach,
+        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units + np.diag(calm),
+        model.unit_length,
     )  # fmt: skip
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY
 from cajole.direct.keyframing.keys import key_error
 from cajole.direct.keyframing.newton import Outcome
 from cajole.direct.keyframing.search import Found
@@ -158,7 +157,7 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, h: f
     return KeyframeReport(
         keys=tuple(keys),
         errors=tuple(key_error(model, key, states[frame]) for frame, key in keys.items()),
-        gentleness=np.linalg.norm(controls, axis=1) / (np.sqrt(model.body.total_mass) * EARTH_GRAVITY),
+        gentleness=np.linalg.norm(controls, axis=1) / model.unit_weight,
         cost=outcome.cost,
         iterations=outcome.iterations + (0 if found.soft is None else found.soft.iterations),
         converged=outcome.converged,
@@ -179,4 +178,4 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, h: f
 def _effort(model: ReducedModel, outcome: Outcome, found: Found) -> float:
     """mean |w|² in units of m (L ω₁²)²."""
     squares = ((outcome.path.W + found.problem.bias) ** 2).sum(axis=1)
-    return float(squares.mean() / (model.body.total_mass * (model.body.size * model.frequency**2) ** 2))
+    return float(squares.mean() / model.unit_effort)

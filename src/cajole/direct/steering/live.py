@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.disturbances import Disturbance, push_force, steps_of
-from cajole.direct.steering.motion import in_sizes, weight
 from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
@@ -87,7 +86,7 @@ class Live:
         reference = self._controller.reference
         at = self._walker.step
         frame = at % reference.steps if at in (0, self._landed) else 1 + (at - 1) % reference.steps
-        return float(in_sizes(self._controller.model, np.linalg.norm(self._walker.now[3] - reference.states[frame])))
+        return float(np.linalg.norm(self._walker.now[3] - reference.states[frame])) / self._controller.model.unit_length
 
     @property
     def astray(self) -> bool:
@@ -107,7 +106,7 @@ class Live:
     @property
     def gentleness(self) -> float:
         """The feedback of the last step, in body weights."""
-        return float(np.linalg.norm(self._feedback) / weight(self._controller.model))
+        return float(np.linalg.norm(self._feedback) / self._controller.model.unit_weight)
 
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.body import EARTH_GRAVITY, Body
+from cajole.body import Body
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering import kernels
 from cajole.errors import InputError, NotConverged
@@ -78,17 +78,17 @@ class Reference:
         """(T+1,) how far the feed-forward alone, without any control, leads from the reference, in body sizes."""
         path = rollout(self.model.system, self.plan, (self.course[0, 0, 0], self.course[0, 0, 1]), self.feed_forward)
         off = np.linalg.norm(path.Q - self.states[1:], axis=1)
-        return np.concatenate([[0.0], in_sizes(self.model, off)])
+        return np.concatenate([[0.0], off / self.model.unit_length])
 
     @property
     def seam(self) -> float:
         """The distance from the last frame to the first, in body sizes: what a loop asks the control to bridge."""
-        return float(in_sizes(self.model, np.linalg.norm(self.states[-1] - self.states[0])))
+        return float(np.linalg.norm(self.states[-1] - self.states[0])) / self.model.unit_length
 
     @cached_property
     def weights(self) -> Array:
         """(T,) the size of the feed-forward, in body weights."""
-        return np.linalg.norm(self.feed_forward + self.model.constant, axis=1) / weight(self.model)
+        return np.linalg.norm(self.feed_forward + self.model.constant, axis=1) / self.model.unit_weight
 
     @cached_property
     def steady(self) -> bool:
@@ -157,16 +157,6 @@ def steady_steps(Gq: Array, Gv: Array, h: float) -> bool:
 def step_row(h: float) -> tuple[float, ...]:
     """The coefficients of one step of h among equal ones."""
     return tuple(newmark_plan(np.array([h, h]))[0].tolist())
-
-
-def in_sizes(model: ReducedModel, distance: ArrayLike) -> Array:
-    """|Δz| as a share of the body's size, √(|Δu|²_M / m) / L."""
-    return np.asarray(distance) / (np.sqrt(model.body.total_mass) * model.body.size)
-
-
-def weight(model: ReducedModel) -> float:
-    """The body's weight in the unit of reduced forces, √m g."""
-    return float(np.sqrt(model.body.total_mass) * EARTH_GRAVITY)
 
 
 def of_shot(shot: Shot) -> Reference:

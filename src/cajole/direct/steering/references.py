@@ -16,11 +16,9 @@ from cajole.direct.steering.motion import (
     MANY_WEIGHTS,
     Force,
     Reference,
-    in_sizes,
     projected_force,
     simulated,
     steady_steps,
-    weight,
 )
 from cajole.dynamics import Modes
 from cajole.errors import InputError
@@ -113,7 +111,7 @@ def _projected(model: ReducedModel, motion: Animation, h: float) -> tuple[Array,
         v = np.gradient(q, h, axis=0, edge_order=2)
     rest = (u - model.lift(q)).reshape(len(u), -1)
     lengths = np.sqrt(np.maximum(np.einsum("fi,fi->f", rest, (model.body.mass @ rest.T).T), 0.0))
-    return q, v, in_sizes(model, lengths)
+    return q, v, lengths / model.unit_length
 
 
 def _resimulated(
@@ -182,4 +180,4 @@ def _body_weights(made: Reference, motion: Animation) -> float | None:
     u = np.asarray(motion.positions[frame], dtype=np.float64) - model.body.vertices
     own = model.project_force(model.body.force(u))
     w = made.feed_forward[k * frame - 1] + model.constant + own - model.force(made.states[k * frame])
-    return float(np.linalg.norm(w)) / weight(model)
+    return float(np.linalg.norm(w)) / model.unit_weight

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.direct.steering.diagnosis import trouble
-from cajole.direct.steering.motion import in_sizes, weight
 
 if TYPE_CHECKING:
     from cajole.direct.steering.controller import Controller
@@ -60,19 +59,17 @@ class Run:
         """(frames,) distance to the reference in body sizes."""
         course = self.controller.reference.states
         lap = np.concatenate([[0], 1 + np.arange(len(self.states) - 1) % (len(course) - 1)])
-        return in_sizes(self.controller.model, np.linalg.norm(self.states - course[lap], axis=1))
+        return np.linalg.norm(self.states - course[lap], axis=1) / self.controller.model.unit_length
 
     @cached_property
     def gentleness(self) -> Array:
         """(frames,) size of the feedback into each frame, in body weights."""
-        return np.concatenate([[0.0], np.linalg.norm(self.feedback, axis=1) / weight(self.controller.model)])
+        return np.concatenate([[0.0], np.linalg.norm(self.feedback, axis=1) / self.controller.model.unit_weight])
 
     @cached_property
     def effort(self) -> Array:
         """(frames,) |w|² / (m (L ω₁²)²): what the dial `effort` weighs, averaged over frames."""
-        model = self.controller.model
-        unit = model.body.total_mass * (model.body.size * model.frequency**2) ** 2
-        return np.concatenate([[0.0], (self.feedback**2).sum(axis=1) / unit])
+        return np.concatenate([[0.0], (self.feedback**2).sum(axis=1) / self.controller.model.unit_effort])
 
     @cached_property
     def report(self) -> SteerReport:

@@ -19,7 +19,6 @@ from cajole.direct.steering.motion import Force
 from cajole.dynamics import State, modes, simulate
 from cajole.dynamics.simulation import is_stack
 from cajole.errors import InputError, NotConverged
-from cajole.mesh import MeshTet
 from cajole.reduction.bases import mass_norm
 
 Array = NDArray[np.float64]
@@ -141,7 +140,7 @@ class Course:
         """The greatest Σ|f_i| [N] over the frames; the weight where there is no force."""
         rows = (self.force(frame, 0) for frame in range(self.centre.frames))
         greatest = max(float(np.linalg.norm(row, axis=1).sum()) if row is not None else 0.0 for row in rows)
-        return greatest or self.body.total_mass * EARTH_GRAVITY
+        return greatest or self.body.weight
 
     def fastest(self, duration: float) -> float:
         """The greatest √(vᵀMv) over the frames; where it stands still, what its weight gives it in `duration`."""
@@ -284,10 +283,8 @@ class Worker:
 
 def _pushable(body: Body, vertices: ArrayLike | None) -> Index:
     """`vertices` without the fixed ones, the surface unless given."""
-    mesh = body.drawn_mesh()
     if vertices is None:
-        surface = mesh.surface_vertices if isinstance(mesh, MeshTet) else np.arange(body.count)
-        free = np.setdiff1d(surface, body.fixed)
+        free = np.setdiff1d(body.drawn_mesh().surface_vertices, body.fixed)
         return free if len(free) else body.free
     free = np.setdiff1d(checks.index_array(vertices, "vertices", (None,), body.count), body.fixed)
     if len(free) == 0:

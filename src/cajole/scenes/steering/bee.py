@@ -17,7 +17,7 @@ from cajole.reduction import ReducedModel, reduce
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.flower import BLOOMS
 from cajole.scenes.sdf import Floats
-from cajole.scenes.steering.script import Mischief, Script, filmed, spread, tunnel
+from cajole.scenes.steering.script import Mischief, Script, filmed, tunnel
 
 STEPS, DT, SIZE = 1281, 0.01, 24
 # n = 3 x 3968
@@ -110,7 +110,7 @@ def _pulled(body: BodySolid, made: Scene) -> Floats:
     """Both blooms pulled aside (n, 3) [N]."""
     names = [(f"{bloom.name}", f"{bloom.name} disc", f"{bloom.name} calyx") for bloom in BLOOMS]
     parts = [np.concatenate([made.parts[name] for name in each if name in made.parts]) for each in names]
-    return np.sum([spread(body, part, (pull, 0, 0)) for part, pull in zip(parts, PULL)], axis=0)
+    return np.sum([body.spread(part, (pull, 0, 0)) for part, pull in zip(parts, PULL)], axis=0)
 
 
 def _looped(model: ReducedModel, script: Script) -> Reference:

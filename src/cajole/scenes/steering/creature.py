@@ -15,7 +15,7 @@ from cajole.progress import Progress
 from cajole.reduction import reduce
 from cajole.reduction.bases import enriched, mode_shapes, principal
 from cajole.scenes.assembly import Scene, scene
-from cajole.scenes.steering.script import Mischief, Script, filmed, spread
+from cajole.scenes.steering.script import Mischief, Script, filmed
 
 STEPS, DT = 181, 1 / 60
 # of the basis: directions of the motion itself, and modes beside them, in which a push may lead away from it
@@ -64,7 +64,7 @@ def rooted(*, tets: int | None = None, progress: Progress | None = None) -> Root
     made = scene("dinosaur-large", tets=tets, progress=progress)
     body = made.body()
     head, tail = made.parts["head"], made.parts["tail"]
-    loads = spread(body, head, (0, ASIDE, 0)), spread(body, head, (0, 0, -DOWN)), spread(body, tail, (0, WAG, 0))
+    loads = body.spread(head, (0, ASIDE, 0)), body.spread(head, (0, 0, -DOWN)), body.spread(tail, (0, WAG, 0))
     table = np.array(SCRIPT)
     script = Script(np.array(loads), table[:, 0], table[:, 1:])
     centre = filmed(body, script, STEPS + 1, DT, integrator="bdf2", progress=progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, BodySolid
+from cajole.body import BodySolid
 from cajole.checks import count
 from cajole.direct import Push
 from cajole.direct.steering.sampling import sampled_basis
@@ -45,13 +45,6 @@ class Script:
 
     def content(self) -> str:
         return content_hash(self.patterns, self.times, self.strengths)
-
-
-def spread(body: BodySolid, vertices: Ints, share: Sequence[float]) -> Floats:
-    """A force (n, 3) [N] on `vertices`, spread by mass; share (3,) in body weights."""
-    load, masses = np.zeros((body.count, 3)), body.vertex_masses[vertices]
-    load[vertices] = EARTH_GRAVITY * body.total_mass * (masses / masses.sum())[:, None] * np.asarray(share)
-    return load
 
 
 def filmed(
@@ -108,6 +101,6 @@ class Mischief:
         """The same push for the same seed."""
         random = np.random.default_rng(count(seed, "seed", least=0))
         direction = random.standard_normal(3)
-        force = self.strength * EARTH_GRAVITY * self.body.total_mass * direction / np.linalg.norm(direction)
+        force = self.strength * self.body.weight * direction / np.linalg.norm(direction)
         x, y, z = force.tolist()
         return Push(int(random.choice(self.vertices)), (x, y, z), float(random.uniform(*self.times)), self.duration)

@@ -16,7 +16,7 @@ from cajole.progress import Progress
 from cajole.reduction import reduce
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.sdf import Floats, Ints
-from cajole.scenes.steering.script import Mischief, Script, filmed, spread, tunnel
+from cajole.scenes.steering.script import Mischief, Script, filmed, tunnel
 
 STEPS, DT, SIZE = 501, 0.01, 24
 # disturbed runs that the basis is taken from
@@ -125,8 +125,8 @@ def strike(*, progress: Progress | None = None) -> Strike:
 def _script(body: BodySolid) -> Script:
     """A couple on the two ends in the beat of their swing, and a nod along the arms."""
     right, left = (_ends(body, side) for side in (1, -1))
-    couple = spread(body, right, (0, COUPLE, 0)) - spread(body, left, (0, COUPLE, 0))
-    nod = spread(body, np.concatenate([right, left]), (NOD, 0, 0))
+    couple = body.spread(right, (0, COUPLE, 0)) - body.spread(left, (0, COUPLE, 0))
+    nod = body.spread(np.concatenate([right, left]), (NOD, 0, 0))
     t = np.linspace(0.0, STEPS * DT, STEPS + 1)
     growing = np.where(t < DRIVEN, t / DRIVEN, 0.0)
     strengths = np.stack([growing * np.sin(2 * np.pi * BEAT * t), growing * np.cos(np.pi * BEAT * t)], axis=1)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.body import EARTH_GRAVITY
 from cajole.direct.steering.disturbances import spread
 from cajole.reduction import ReducedModel
 from cajole.studio.content import Content
@@ -40,7 +39,7 @@ class Arrows:
             distance = np.minimum(distance, away)
         self._loads = np.zeros((len(nodes), 3, model.size))
         np.add.at(self._loads, nearest, model.mass_basis.reshape(-1, 3, model.size))
-        self._least = ROUNDING * EARTH_GRAVITY * model.body.total_mass
+        self._least = ROUNDING * model.body.weight
         self._rows = model.basis.reshape(-1, 3, model.size)[nodes]
 
     def forces(self, reduced: Array) -> Array:

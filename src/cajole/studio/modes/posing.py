@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.body import EARTH_GRAVITY, Body
+from cajole.body import Body
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.pulling import Load, Moment
 from cajole.errors import SolveError
@@ -49,7 +49,7 @@ def hand_stiffness(session: PoseSession, edges: Index, vertices: Index) -> float
     """
     body = session.body
     reach = REACH * body.size
-    usual = USUAL * EARTH_GRAVITY * body.total_mass / reach
+    usual = USUAL * body.weight / reach
     if len(body.fixed) == 0 and not session.pins:
         return usual
     try:
@@ -129,15 +129,14 @@ def load_info(content: Content, session: PoseSession, load: Load, hands: Hands) 
 def gravity_info(session: PoseSession) -> dict[str, Any]:
     """Gravity among the loads."""
     body = session.body
-    weight = EARTH_GRAVITY * body.total_mass
     centre = np.average(body.vertices + session.displacement, axis=0, weights=body.vertex_masses)
     return {
         "id": -1,
         "kind": "gravity",
         "name": "Gravity",
         "nodes": [],
-        "force": [0.0, 0.0, -weight],
-        "strength": weight,
+        "force": [0.0, 0.0, -body.weight],
+        "strength": body.weight,
         "at": place(centre),
         "muted": False,
         "frozen": False,
