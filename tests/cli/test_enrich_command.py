@@ -223,8 +223,17 @@ def test_failed_step_leaves_no_file_bad_input(cajole, guide, tmp_path):
     run = cajole("enrich", tmp_path / "torn.npz", "--subdivide", 1, *FAST, "-o", target, "--json")
     assert run.code == 1
     assert "frame 1" in run.json["error"]["message"]
-    assert "smaller dt" in run.json["error"]["message"]
+    assert "smaller --dt" in run.json["error"]["message"]
     assert not target.exists()
+
+
+def test_held_regions_are_told_in_options_bad_input(guide):
+    """What the library says of a region that cannot move names the option that holds it."""
+    from cajole.cli.option_words import in_options
+
+    fine, regions = cj.regions_subdivided(guide.mesh, 1)
+    with pytest.raises(cj.InputError, match=r"lies on fixed.*or choose a smaller --fixed$"), in_options():
+        cj.enrich(guide, shell(fine, fixed=range(25)), regions)
 
 
 SUB = ("--subdivide", 1)
@@ -237,15 +246,18 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((), "which averages shall the shell share"),
         (("--subdivide", 0), "--subdivide is 0"),
         (("--clusters", 0), "--clusters is 0"),
-        (("--clusters", 99), "count is 99"),
-        (("--clusters", 3, "--mu", 2), "mu is 2"),
+        (("--clusters", 99), "--clusters is 99"),
+        (("--clusters", 3, "--mu", 2), "--mu is 2"),
         ((*SUB, "--mu", 0.5), "--mu is for patches"),
         ((*SUB, "--paint-on", "vertices"), "name it with --fine"),
         (("--clusters", 3, "--seed", -1), "--seed is -1"),
         (("--fine", "fine.obj"), "--fine needs paint"),
         (("--paint-guide", "labels.npy"), "name it with --fine"),
         ((*FINE, "labels.npy", *SUB), "leave out --subdivide"),
-        ((*FINE, "labels.npy"), "8 labels, but the mesh has 26"),
+        ((*FINE, "labels.npy"), "--paint-fine has 8 labels, but the mesh has 26"),
+        ((*FINE, "none.npy"), "--paint-fine paints nothing: all 26 labels are -1; paint"),
+        (("--clusters", 12), "ask for fewer (--clusters, labels)"),
+        ((*SUB, "--collisions", "fast", "--collider", "ground"), "below the ground (9 such); raise the guide"),
         ((*FINE, "labels.csv"), "labels are read from .npy and .txt"),
         ((*FINE, "missing.npy"), "cannot read labels from missing.npy"),
         ((*FINE, "broken.npy"), "cannot read labels from broken.npy"),
@@ -257,15 +269,15 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--dt", "x"), "'x' is not a finite number"),
         ((*SUB, "--newton", 0), "--newton is 0"),
         ((*SUB, "--frames", 0), "--frames is 0"),
-        ((*SUB, "--young", -1), "young (Young's modulus, Pa) is -1"),
-        ((*SUB, "--thickness", 0), "thickness (m) is 0"),
+        ((*SUB, "--young", -1), "--young (Young's modulus, Pa) is -1"),
+        ((*SUB, "--thickness", 0), "--thickness (m) is 0"),
         ((*SUB, "--damping", "1"), "two numbers"),
         ((*SUB, "--gravity", "1,2"), "three numbers"),
         ((*SUB, "--wind", "6"), "--wind is '6', but must be three numbers"),
         ((*SUB, "--gusts", "1,2,3"), "must be GUSTS[,SCALE]"),
         ((*SUB, "--gusts", "-1"), "the wind's gusts (m/s) is -1"),
         ((*SUB, "--plastic", ""), "'' is not a finite number"),
-        ((*SUB, "--plastic=-1"), "most_curvature (1/m) is -1"),
+        ((*SUB, "--plastic=-1"), "--plastic, its curvature (1/m), is -1"),
         ((*SUB, "--undeformed", "zigzag"), "accordion:AMPLITUDE,WAVELENGTH"),
         ((*SUB, "--undeformed", "ridges:1,2"), "must be HEIGHT,SPACING,WIDTH"),
         ((*SUB, "--undeformed", "crinkle:0.1,1 along 1,0,0"), "has no direction"),
@@ -277,8 +289,8 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--friction", 0.1), "say --collisions fast"),
         ((*SUB, "--collisions", "fast", "--collider", "sea"), 'must be "ground", a mesh file'),
         ((*SUB, "--collisions", "fast", "--collider", "missing.obj"), "missing.obj does not exist"),
-        ((*SUB, "--collisions", "fast", "--friction", -1), "friction is -1"),
-        ((*SUB, "--collisions", "fast", "--distance", 0), "distance (m) is 0"),
+        ((*SUB, "--collisions", "fast", "--friction", -1), "--friction is -1"),
+        ((*SUB, "--collisions", "fast", "--distance", 0), "--distance (m) is 0"),
         ((*SUB, "-o", "a.xyz"), "cannot write .xyz"),
     ],
 )
@@ -288,6 +300,7 @@ def test_messages_bad_input(cajole, rough, guide, tmp_path, monkeypatch, words, 
     write_mesh(box_tets(1, 1, 1), tmp_path / "solid.veg")
     np.save(tmp_path / "labels.npy", np.arange(8) // 4)
     np.save(tmp_path / "real.npy", np.arange(8.0))
+    np.save(tmp_path / "none.npy", np.full(26, -1))
     (tmp_path / "broken.npy").write_bytes((tmp_path / "labels.npy").read_bytes()[:90])
     (tmp_path / "real.txt").write_text("1\n1.5\n")
     run = cajole("enrich", rough, *words, *(() if "--dt" in words else FAST))

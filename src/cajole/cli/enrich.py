@@ -157,6 +157,7 @@ def enrich(
     from cajole.animation import read_animation
     from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, guide_of, gusts_of, wind_on
     from cajole.cli.numbers import vector
+    from cajole.cli.option_words import in_options
     from cajole.cli.saving import require_writable, save
     from cajole.direct import enrich as enriched
 
@@ -164,11 +165,12 @@ def enrich(
     require_writable(outputs)
     regions_asked = RegionsAsked(subdivide, fine, paint_guide, paint_fine, paint_on, clusters, mu, seed)
     material = {"young": young, "poisson": poisson, "thickness": thickness, "density": density}
-    asked = cloth_asked(material, damping, plastic, undeformed, fixed, seed)
+    with in_options():
+        asked = cloth_asked(material, damping, plastic, undeformed, fixed, seed)
     air, puffs = None if wind is None else vector(wind, "--wind"), gusts_of(gusts)
     contacts = CollisionsAsked(collisions, tuple(collider or ()), friction, distance)
     stepping = _stepping(dt, newton, frames, gravity)
-    with working(source.name) as progress:
+    with in_options(), working(source.name) as progress:
         chosen = {} if prim is None else {"prim": prim}
         guide = guide_of(read_animation(source, mesh=mesh, fps=fps, progress=progress, **chosen))
         followed, regions = regions_asked.made(guide, progress)
@@ -177,7 +179,7 @@ def enrich(
         met = contacts.made(progress)
         result = enriched(followed, cloth, regions, forces=forces, progress=progress, **stepping, **met)
         for path in outputs:
-            save(_dated(result.animation, guide), path, camera={}, progress=progress)
+            save(result.animation, path, camera={}, progress=progress)
     document = _document(source, guide, cloth, result) | {"outputs": [str(path) for path in outputs]}
     answer(document, facts(f"Enriched {source.name}", _rows(document)), as_json=as_json)
 
@@ -193,13 +195,6 @@ def _stepping(dt: str, newton: int, frames: int | None, gravity: str | None) -> 
         "frames": None if frames is None else checks.count(frames, "--frames"),
         "gravity": pushes.gravity(gravity),
     }
-
-
-def _dated(motion: Animation, guide: Animation) -> Animation:
-    """The motion with the guide's name and first frame, so that other programs play them together."""
-    from dataclasses import replace
-
-    return replace(motion, name=guide.name, start_frame=guide.start_frame)
 
 
 def _document(source: Path, guide: Animation, cloth: BodyShell, result: EnrichResult) -> dict[str, Any]:

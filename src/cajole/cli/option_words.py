@@ -1,0 +1,45 @@
+"""Messages of the library in the words of `cajole enrich`: options instead of names in Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cajole.errors import InputError, SolveError
+
+# what the library says, and what that is here
+WORDS = {
+    "leave them out (regions.without, joined(..., dependent='drop'))": "ask for fewer (--clusters, labels)",
+    "leave it out: regions.without": "choose a smaller --fixed",
+    "use a smaller dt, more iterations (newton=), more damping, or newton=1": "use a smaller --dt, a larger --newton, "
+    "more --damping, or --newton 1",
+    "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide": "use a smaller "
+    "--dt, fewer --clusters or labels, a larger --young or --damping, or a slower guide",
+    "over several pieces (regions_painted)": "over several pieces: --paint-guide",
+    ", or give a start that is above it: start=": "",
+    ", or give another one: start=": "",
+    "guide_labels": "--paint-guide",
+    "fine_labels": "--paint-fine",
+    "-1 or None": "-1",
+    "most_curvature (1/m)": "--plastic, its curvature (1/m),",
+}
+# names with which a message begins, and the options that they came from
+FIRST = re.compile(r"^(count|mu|young|poisson|thickness|density|friction|distance)\b")
+OPTIONS = {"count": "clusters"}
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Within it, what InputError and SolveError say is said in options."""
+    try:
+        yield
+    except (InputError, SolveError) as reason:
+        raise type(reason)(spoken(str(reason))) from None
+
+
+def spoken(message: str) -> str:
+    """A message of the library as the command line says it."""
+    for ours, theirs in WORDS.items():
+        message = message.replace(ours, theirs)
+    return FIRST.sub(lambda found: f"--{OPTIONS.get(found[1], found[1])}", message)
