@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from cajole.studio.pipe import CREDITS, MOST_BYTES, MOST_FRAMES, Pipe
+from cajole.studio.pipe import CREDITS, MOST_BYTES, MOST_FRAMES, MOST_ON_WAY, Pipe
 from cajole.studio.tabs import Tabs
 
 
@@ -123,3 +123,25 @@ def test_a_tab_that_comes_late_is_told_everything_identity():
     seat, project, mesh, state, shown = taken(late)
     assert (json.loads(seat)["is"], json.loads(project)["is"], mesh, shown) == ("seat", "project", b"mesh", b"now")
     assert json.loads(state) == {"is": "state", "rev": 2}
+
+
+def test_frames_on_the_way_are_bounded_so_that_a_hand_need_not_wait_identity():
+    pipe, half = Pipe(), MOST_ON_WAY // 2
+    for name in (b"a", b"b", b"c"):
+        pipe.frame(name * half)
+    assert [pipe.take()[:1] for _ in range(2)] == [b"a", b"b"]
+    assert pipe.take() is None, "a third one would stand before the newest NOW"
+    pipe.show(1, b"now")
+    assert pipe.take() == b"now"
+    pipe.got()
+    assert pipe.take()[:1] == b"c"
+
+
+def test_a_frame_larger_than_the_bound_still_goes_alone_identity():
+    pipe = Pipe()
+    for _ in range(2):
+        pipe.frame(b"x" * (2 * MOST_ON_WAY))
+    assert pipe.take() is not None and pipe.take() is None
+    pipe.got()
+    pipe.got()  # of a project that was left
+    assert pipe.take() is not None

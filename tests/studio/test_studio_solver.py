@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from cajole.errors import Cancelled, InputError, SolveError
 from cajole.progress import report
 from cajole.studio.answering import Clerk
 from cajole.studio.jobs import EVERY, Jobs
-from cajole.studio.solver import MOST_WAITING, Letter, Mailbox, Solver, letter
+from cajole.studio.solver import FRAMES_SHARE, MOST_WAITING, Letter, Mailbox, Solver, letter
 
 
 def posted(mailbox: Mailbox, *messages: dict) -> list[dict]:
@@ -122,6 +123,26 @@ def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
     assert diary.seen == ["begin", "undo", "fail", "redo", "end"]
     assert answered == [{}, {}]
     assert diary.told > 0
+
+
+def test_while_a_hand_moves_frames_get_a_share_of_the_thread_identity():
+    took, served = 0.005, list[float]()
+
+    class Busy(Diary):
+        def serve(self):
+            served.append(time.monotonic())
+            time.sleep(took)
+            return True
+
+    solver = Solver(Busy(), "test")
+    solver.start()
+    for seq in range(40):
+        solver.post(move(1, seq), lambda answer: None)
+        time.sleep(took)
+    assert solver.close(patience=30.0)
+    between = sorted(after - before for before, after in pairwise(served))
+    # all but the first and the last were made while the hand moved, with a rest of twice their time after each
+    assert between[len(between) // 2] >= took / FRAMES_SHARE
 
 
 def test_what_was_begun_is_told_without_being_asked_identity():

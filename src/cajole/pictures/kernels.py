@@ -19,8 +19,8 @@ I = NDArray[np.int64]
 _SLACK = 1e-9
 # no flag here that would let NaN or infinity pass unnoticed
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
-compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST)
-inlined = njit(cache=True, nogil=True, error_model="numpy", fastmath=_FAST, inline="always")
+compiled = njit(cache=True, error_model="numpy", fastmath=_FAST)
+inlined = njit(cache=True, error_model="numpy", fastmath=_FAST, inline="always")
 
 
 @inlined

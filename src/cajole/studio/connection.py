@@ -25,7 +25,7 @@ GREETING = 5.0
 # of the WebSocket protocol: not let in; the tab does not listen
 REFUSED, OVERFULL = 4403, 1013
 # what tabs that only look on may say
-QUIET = ("hello", "catalogue", "open", "close", "takeover", "frames", "ack")
+QUIET = ("hello", "catalogue", "open", "close", "takeover", "frames", "ack", "got")
 # frames of a motion have numbers below this
 MOST_FRAMES = 10_000_000
 
@@ -124,6 +124,8 @@ class Connection:
             self._present().tabs.give_seat(self._pipe)
         elif name == "ack":
             self._pipe.acknowledge(take.integer(message, "seq", 0, 2**53 - 1))
+        elif name == "got":
+            self._pipe.got()
         elif name == "frames":
             self._want(message)
         return {}

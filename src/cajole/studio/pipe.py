@@ -16,6 +16,9 @@ from cajole.studio.protocol import STREAMS, encoded
 CREDITS = 2
 # frames of a motion that are made ahead of the line
 MOST_FRAMES = 3
+# Bytes of such frames on the way that the tab has not yet got, but for one frame: a socket takes megabytes at once, and
+# the newest NOW would stand behind them.
+MOST_ON_WAY = 500_000
 # A tab that leaves this much lying does not listen any more: it is cut off, and gets everything anew when it is back.
 MOST_BYTES = 256_000_000
 
@@ -30,6 +33,7 @@ class Pipe:
         self._now: tuple[int, bytes] | None = None
         self._unacknowledged: deque[int] = deque()
         self._frames: deque[bytes] = deque()
+        self._on_way: deque[int] = deque()
         self._wanted: dict[str, deque[int]] = {stream: deque() for stream in STREAMS}
         self.is_closed = False
 
@@ -63,6 +67,13 @@ class Pipe:
                 self._unacknowledged.popleft()
         self._wake()
 
+    def got(self) -> None:
+        """The tab has got the oldest of the asked-for frames on the way."""
+        with self._lock:
+            if self._on_way:  # else of a project that it has left
+                self._on_way.popleft()
+        self._wake()
+
     def want(self, stream: str, frames: Sequence[int]) -> None:
         """These frames of a stream are wanted, nearest first, in place of what was wanted of it before."""
         with self._lock:
@@ -92,7 +103,11 @@ class Pipe:
                 self._now = None
                 self._unacknowledged.append(seq)
                 return shown
-            return self._frames.popleft() if self._frames else None
+            if not self._frames or (self._on_way and sum(self._on_way) + len(self._frames[0]) > MOST_ON_WAY):
+                return None
+            frame = self._frames.popleft()
+            self._on_way.append(len(frame))
+            return frame
 
     def forget(self) -> None:
         """Another project comes: what is still to be shown of the old one goes, texts stay."""
@@ -100,6 +115,7 @@ class Pipe:
             self._now = None
             self._unacknowledged.clear()
             self._frames.clear()
+            self._on_way.clear()
             for frames in self._wanted.values():
                 frames.clear()
 

@@ -16,6 +16,9 @@ LOG = logging.getLogger("cajole.studio")
 MOST_WAITING = 1000
 # what is changed is told at least this often [s] while messages keep coming
 TELL_EVERY = 0.1
+# While a hand moves things, frames that are made ahead get this share of the thread: the hand would wait for them. It
+# moves as long as its last letter is this young [s].
+FRAMES_SHARE, HAND_REST = 1 / 3, 0.15
 # newest wins among those of one gesture
 STREAMED = ("drag.move", "pull.move", "push.move")
 
@@ -131,7 +134,7 @@ class Solver:
     def __init__(self, worker: Worker, name: str):
         self._worker, self._mailbox = worker, Mailbox()
         self._thread = threading.Thread(target=self._run, name=f"cajole-{name}", daemon=True)
-        self._told = 0.0
+        self._told = self._moved = self._frames_from = 0.0
 
     def start(self) -> None:
         self._thread.start()
@@ -156,20 +159,35 @@ class Solver:
         self._guarded(self._worker.begin)
         more = True  # what was begun is told before anything is waited for
         while len(self._mailbox) or not self._mailbox.is_closed:
-            found = self._mailbox.take(0.0 if more else self._worker.due())
+            found = self._mailbox.take(self._patience(more))
             if found is not None:
                 self._guarded(lambda new=found: self._worker.handle(new))  # type: ignore[misc]
+                self._moved = time.monotonic() if found.key is not None else self._moved
             due = self._worker.due()
             if due is not None and due <= 0.0:
                 self._guarded(self._worker.tick)
             more = self._spare() if not len(self._mailbox) else self._hurried()
         self._guarded(self._worker.end)
 
+    def _patience(self, more: bool) -> float | None:
+        """Seconds to wait for a letter; None: as long as it takes."""
+        if not more:
+            return self._worker.due()
+        rest = max(0.0, self._frames_from - time.monotonic())
+        due = self._worker.due()
+        return rest if due is None else min(rest, max(0.0, due))
+
     def _spare(self) -> bool:
         """No letter waits: tell what has changed, make a frame; whether there may be more to make."""
         self._guarded(self._worker.tell)
-        self._told = time.monotonic()
-        return bool(self._guarded(self._worker.serve))
+        self._told = begin = time.monotonic()
+        if begin < self._frames_from:
+            return True
+        made = bool(self._guarded(self._worker.serve))
+        end = time.monotonic()
+        if made and end - self._moved < HAND_REST:
+            self._frames_from = end + (1 / FRAMES_SHARE - 1) * (end - begin)
+        return made
 
     def _hurried(self) -> bool:
         """Letters wait, but nobody shall be left in the dark for long."""

@@ -10,7 +10,7 @@ from cajole.compiled import njit
 # spread (frames,) = μ / A(t), turn = 1 - μ
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def distance(j, k, x, n, a, spread, turn, px, pn):
     """E(T_j, P_k), §4.1 of Bergou 2007: the largest over time of the area-weighted distance to a proxy."""
     worst = 0.0
@@ -28,7 +28,7 @@ def distance(j, k, x, n, a, spread, turn, px, pn):
     return worst
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def grow(seeds, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label, error):
     """Give every triangle the region of the proxy that reaches it first in order of distance; fill label and error.
 
@@ -60,7 +60,7 @@ def grow(seeds, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label,
             )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def _push_around(j, k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label):
     for place in range(starts[j], starts[j + 1]):
         other = neighbours[place]
@@ -70,7 +70,7 @@ def _push_around(j, k, size, keys, items, owners, starts, neighbours, x, n, a, s
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def _push(key, item, owner, size, keys, items, owners):
     at = size
     while at > 0:
@@ -83,7 +83,7 @@ def _push(key, item, owner, size, keys, items, owners):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def _pop(size, keys, items, owners):
     """Take the least away; the last one sinks from the top to its place."""
     size -= 1
@@ -103,7 +103,7 @@ def _pop(size, keys, items, owners):
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def proxies(label, x, n, a, px, pn):
     """Area-weighted means of centres and unit normals of every region at every frame."""
     px[:] = 0.0
@@ -127,7 +127,7 @@ def proxies(label, x, n, a, px, pn):
                     pn[k, t, c] /= length
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def nearest_triangles(label, x, n, a, spread, turn, px, pn, seeds):
     """The triangle of each region that is nearest to its proxy, where the next growth begins; fill seeds."""
     best = np.full(len(seeds), np.inf)

@@ -16,7 +16,7 @@ from cajole.reduction.kernels_motion import FAILED, step
 PREDICTOR, FRAME = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def regulate(plan, Gq, Gv, Q, which_q, R, which_r, P, gains, stop, tolerance):
     """Minimise ½ Σ (q, v)ᵀ Q (q, v) + dwᵀ R dw backwards from the value P (2r, 2r), which becomes that of the start.
 
@@ -71,7 +71,7 @@ def feedback(gain, at, course, w):
         w[i] += total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True)
 def drive(system, row, course, A, W, gains, kind, now, index, external, tolerance, most, work, Gq, Gv, out):
     """Steps under feed-forward, feedback and external forces, from the state `now` at step `index` of the reference.
 

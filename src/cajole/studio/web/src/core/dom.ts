@@ -74,11 +74,12 @@ function style(element: HTMLElement, values: Record<string, string>): void {
   }
 }
 
-/** An attribute that is absent when its value is null, undefined or false. */
+/** An attribute that is absent when its value is null, undefined or false; one that is so already is left alone. */
 export function attribute(element: Element, name: string, value: unknown): void {
   if (value === null || value === undefined || (value === false && !name.startsWith("aria-")))
-    element.removeAttribute(name);
-  else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : String(value));
+    return element.removeAttribute(name);
+  const text = value === true && !name.startsWith("aria-") ? "" : String(value);
+  if (element.getAttribute(name) !== text) element.setAttribute(name, text);
 }
 
 function append(element: Element, children: Child[]): void {

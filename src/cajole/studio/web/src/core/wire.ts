@@ -101,6 +101,7 @@ export class Wire {
     this.onBinary.emit(message);
     // the parts apply a frame before they return, so that the next one may come
     if (message.kind === Kind.Now) this.send("ack", { seq: message.seq });
+    else if (message.kind > Kind.Now) this.send("got");
   }
 
   private read(message: Message): void {

@@ -1,6 +1,6 @@
 /** Left of the canvas: the unit of the ruler, and the lanes' names and counts. */
 
-import { fill, h, write } from "../core/dom";
+import { attribute, fill, h, write } from "../core/dom";
 import type { Lane, Part, Ui } from "../core/types";
 import { openMenu } from "../ui/menu";
 import { keyed } from "../ui/parts/common";
@@ -37,10 +37,12 @@ export function gutter(model: Model): Gutter {
     element: h("div", { class: "timeline-gutter" }, unit, list),
     update: () => {
       write(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
-      unit.setAttribute("aria-label", `Unit of time: ${app.ui.unit}`);
+      attribute(unit, "aria-label", `Unit of time: ${app.ui.unit}`);
       put(model.lanes);
       list.style.setProperty("--lane", `${model.laneHeight}px`);
-      model.scroll = Math.min(model.scroll, Math.max(list.scrollHeight - list.clientHeight, 0));
+      // read only where it matters: the browser lays everything out for it
+      if (model.scroll > 0)
+        model.scroll = Math.min(model.scroll, Math.max(list.scrollHeight - list.clientHeight, 0));
     },
   };
 }
@@ -72,7 +74,8 @@ function name(model: Model, id: string): Name {
       }
       write(words, lane.name);
       write(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");
-      element.setAttribute(
+      attribute(
+        element,
         "aria-label",
         lane.markers.length ? `${lane.name}, ${lane.markers.length}: select all` : lane.name,
       );

@@ -1,7 +1,7 @@
 /** The bar above the ruler: which frame, playing, looping, snapping, zooming. */
 
 import { keyOf } from "../core/commands";
-import { h, write } from "../core/dom";
+import { attribute, h, write } from "../core/dom";
 import { number, seconds } from "../core/format";
 import type { IconName } from "../core/icons";
 import type { App, Part } from "../core/types";
@@ -104,7 +104,7 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
   const shown = (): number => Math.floor(model.cursors.edit ?? model.cursors.play);
   const wrong = (on: boolean): void => {
     element.classList.toggle("timeline-wrong", on);
-    input.setAttribute("aria-invalid", String(on));
+    attribute(input, "aria-invalid", String(on));
   };
   const fitWidth = (): void => void (input.style.width = `${Math.max(input.value.length, 1) + 0.2}ch`);
   const put = (): void => {

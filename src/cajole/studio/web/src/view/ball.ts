@@ -29,6 +29,7 @@ export class Ball {
     viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
     "aria-hidden": "true",
   });
+  private shown: Eye | null = null;
   private readonly ends = ENDS.map(({ axis, sign }) => this.end(axis, sign));
 
   /** look: to a view by azimuth and elevation; orbit: by pixels. */
@@ -75,6 +76,8 @@ export class Ball {
 
   /** Turned as an eye is. */
   show(eye: Eye): void {
+    if (eye === this.shown) return;
+    this.shown = eye;
     const { right, up, forward } = frameOf(eye);
     const placed = this.ends.map((end) => {
       const way = scale(AXES[end.axis], end.sign * REACH);

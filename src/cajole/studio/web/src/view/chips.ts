@@ -1,7 +1,7 @@
 /** Words at the rim of a view: what it shows, what colours mean, and the two buttons of a pose. */
 
 import { keyOf } from "../core/commands";
-import { fill, h, write } from "../core/dom";
+import { attribute, fill, h, write } from "../core/dom";
 import { number } from "../core/format";
 import { icon } from "../core/icons";
 import { present } from "../core/playing";
@@ -15,7 +15,7 @@ export class Chip {
   readonly element = h("div", { class: "view-chip" }, this.dot, this.role, this.now);
 
   say(tone: "asked" | "got" | "live", role: string, now: string): void {
-    this.dot.dataset["tone"] = tone;
+    attribute(this.dot, "data-tone", tone);
     write(this.role, role);
     write(this.now, now);
   }

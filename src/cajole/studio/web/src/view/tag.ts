@@ -19,6 +19,9 @@ export class Tag {
     this.ring,
   );
 
+  private size: [number, number] = [0, 0]; // px, of the text of this length
+  private measured = "";
+
   /** At a pixel of the viewport; room: left and right end of the view; wide: px that the handle takes to the right. */
   show(
     x: number,
@@ -30,21 +33,29 @@ export class Tag {
     unit: string,
     good: boolean,
   ): void {
-    this.element.hidden = false;
+    if (this.element.hidden) this.element.hidden = false;
     write(this.axis, `Δ${axis}`);
     write(this.value, value.replace("-", MINUS));
     write(this.unit, unit);
     this.element.classList.toggle("view-tag-bad", !good);
-    const width = this.element.offsetWidth;
+    this.measure(`${axis.length} ${value.length} ${unit} ${this.ring.hidden}`);
+    const [width, height] = this.size;
     const right = x + wide + AWAY;
     const left = right + width > room[1] - 8 ? x - wide - AWAY - width : right;
-    const top = Math.max(8, y - this.element.offsetHeight / 2);
+    const top = Math.max(8, y - height / 2);
     this.element.style.transform = `translate(${Math.max(room[0] + 8, left).toFixed(0)}px, ${top.toFixed(0)}px)`;
+  }
+
+  /** Digits are equally wide: only another length is measured, for it lays out the whole page. */
+  private measure(length: string): void {
+    if (length === this.measured) return;
+    this.measured = length;
+    this.size = [this.element.offsetWidth, this.element.offsetHeight];
   }
 
   /** The solver is behind. */
   wait(on: boolean): void {
-    this.ring.hidden = !on;
+    if (this.ring.hidden === on) this.ring.hidden = !on;
   }
 
   hide(): void {

@@ -133,7 +133,9 @@ export function viewOptions(app: App, linked: () => boolean, toggle: () => void)
       link.setAttribute(name, value);
     refresh();
   };
-  const end = app.onUi.on(update);
+  // the playhead is among what changes, sixty times a second
+  const shown = ["views", "ghost", "trails", "wireframe"] as const;
+  const end = app.onUi.on((change) => shown.some((name) => name in change) && update());
   update();
   return { element, dispose: end };
 }

@@ -93,10 +93,10 @@ export function iconButton(options: IconButtonOptions): IconButton {
     face: (next, name) => {
       if (next !== shown) element.replaceChildren(icon(next));
       shown = next;
-      element.setAttribute("aria-label", name);
+      attribute(element, "aria-label", name);
       tip(element, name);
     },
-    on: (pressed) => element.setAttribute("aria-pressed", String(pressed)),
+    on: (pressed) => attribute(element, "aria-pressed", String(pressed)),
     refuse: (why) => refuse(element, why),
     show: (visible) => void (element.hidden = !visible),
   };

@@ -36,8 +36,8 @@ export function segment<T extends string | number>(options: SegmentOptions<T>): 
     const any = options.choices.some((choice) => choice.value === next);
     buttons.forEach((button, place) => {
       const on = options.choices[place]!.value === next;
-      button.setAttribute("aria-checked", String(on));
-      button.tabIndex = on || (!any && place === 0) ? 0 : -1;
+      attribute(button, "aria-checked", String(on));
+      attribute(button, "tabindex", on || (!any && place === 0) ? 0 : -1);
     });
   };
   const shown = new Shown(value, show);

@@ -27,7 +27,7 @@ export function refuse(element: HTMLElement, why: string | null): void {
 
 /** Give a control another usual tooltip. */
 export function tip(element: HTMLElement, text: string | null): void {
-  element.dataset["usualTip"] = text ?? "";
+  attribute(element, "data-usual-tip", text ?? "");
   if (!refused(element)) attribute(element, "data-tip", text);
 }
 
