@@ -13,7 +13,7 @@ from cajole.animation import Animation
 from cajole.body import MaterialStVK, body_around
 from cajole.progress import Progress, report
 from cajole.scenes.editing.bird_paint import gull_skin
-from cajole.scenes.editing.bird_shape import Pose, gull_mesh, gull_points, landmarks, turned
+from cajole.scenes.editing.bird_shape import Pose, gull_mesh, gull_points, landmarks
 from cajole.scenes.editing.staging import EditScene, Move
 from cajole.scenes.sdf import Floats
 
@@ -108,7 +108,7 @@ def _twisted_tail(x: Floats) -> tuple[Move, ...]:
     at = landmarks()
     corners = np.array([at["tail left"], at["tail right"], at["tail end"]])
     axis, centre = x[at["tail end"]] - x[at["tail root"]], x[at["tail end"]]
-    return tuple(Move(corners, TWISTED, turned(x[corners], angle, axis, centre)) for angle in _steps(TAIL))
+    return tuple(Move(corners, TWISTED, _turned(x[corners], angle, axis, centre)) for angle in _steps(TAIL))
 
 
 def _bent_wing(x: Floats) -> tuple[Move, ...]:
@@ -119,4 +119,12 @@ def _bent_wing(x: Floats) -> tuple[Move, ...]:
     # a turn about the line from front to back lifts what lies to the left
     axis, centre = x[wrist[0]] - x[wrist[1]], x[wrist].mean(axis=0)
     held = np.concatenate([tip, wrist])
-    return tuple(Move(held, BENT, np.vstack([turned(x[tip], angle, axis, centre), x[wrist]])) for angle in _steps(WING))
+    return tuple(
+        Move(held, BENT, np.vstack([_turned(x[tip], angle, axis, centre), x[wrist]])) for angle in _steps(WING)
+    )
+
+
+def _turned(points: Floats, angle: float, axis: Floats, centre: Floats) -> Floats:
+    """Points (k, 3) turned by an angle [degrees] about an axis through a centre."""
+    turn = Rotation.from_rotvec(np.radians(angle) * axis / np.linalg.norm(axis))
+    return np.asarray(centre + turn.apply(points - centre))

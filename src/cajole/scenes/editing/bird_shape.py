@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
-from scipy.spatial.transform import Rotation
 
 from cajole.mesh import MeshTri
 from cajole.scenes.recipe import smoothstep
@@ -124,6 +123,7 @@ def _body() -> Floats:
 
 
 def wing_count() -> int:
+    """How many vertices a wing has beside those of its root, which are the body's."""
     return (STATIONS - 1) * 2 * (CHORD - 1) + CHORD
 
 
@@ -259,9 +259,3 @@ def _tail_triangles(first: int) -> Ints:
         a, b, c, d = near[:-1], near[1:], far[:-1], far[1:]
         faces += [np.column_stack([a, c, b]), np.column_stack([b, c, d])]
     return np.vstack(faces)
-
-
-def turned(points: Floats, angle: float, axis: Floats, centre: Floats) -> Floats:
-    """Points (k, 3) turned by an angle [degrees] about an axis through a centre."""
-    turn = Rotation.from_rotvec(np.radians(angle) * axis / np.linalg.norm(axis))
-    return np.asarray(centre + turn.apply(points - centre))
