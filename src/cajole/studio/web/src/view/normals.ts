@@ -8,6 +8,7 @@
  */
 export function areaNormals(positions: Float32Array, faces: Uint32Array, normals: Float32Array): void {
   normals.fill(0);
+  // the two edges are written out as in pick.ts: handed over in a shared array they cost 1.4 times as much
   for (let f = 0; f < faces.length; f += 3) {
     const a = 3 * faces[f];
     const b = 3 * faces[f + 1];
