@@ -14,6 +14,7 @@ def main() -> np.ndarray:
     head = dinosaur.parts["head"]
     aside = cj.pose(dinosaur.body(), pins={int(v): (-0.2, -0.4, 0.0) for v in head})
     still = cj.Animation(dinosaur.mesh, (dinosaur.mesh.vertices + aside)[None], skin=dinosaur.skin)
+    print(still)
     return cj.picture(still, "aside.png", ghost=dinosaur.mesh.vertices, size=(360, 240), renderer="draft")
 
 

@@ -9,8 +9,7 @@ from cajole.scenes.shots import dinosaur_step, soles
 
 def main() -> cj.Animation:
     """121 frames; two keys, and everything between them is physics."""
-    board = dinosaur_step("front left")
-    shot = board.shoot(starts="pd")
+    shot = dinosaur_step("front left").shoot(starts="pd")
     print(shot.report)
     return shot.animation
 

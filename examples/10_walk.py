@@ -9,8 +9,7 @@ from cajole.scenes.shots import soles, walk
 
 def main(frames: int = 121) -> cj.Animation:
     """Five steps of so many frames; start, and for each step a foot lifted and a foot landed, are all that is given."""
-    board = walk(frames=frames)
-    shots = board.shoot(starts="pd")
+    shots = walk(frames=frames).shoot(starts="pd")
     print(shots)
     return shots.animation
 
@@ -25,5 +24,5 @@ def check() -> None:
 
 
 if __name__ == "__main__":
-    check()
     main()
+    check()

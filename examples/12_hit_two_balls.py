@@ -31,5 +31,4 @@ def check() -> None:
 
 
 if __name__ == "__main__":
-    main()
     check()

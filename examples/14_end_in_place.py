@@ -30,5 +30,4 @@ def check() -> None:
 
 
 if __name__ == "__main__":
-    main()
     check()
