@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
+from mode_cases import do, plain
 
 import cajole as cj
 from bodies import beam_body
@@ -36,15 +37,6 @@ def desk() -> FakeDesk:
 @pytest.fixture
 def mode(desk: FakeDesk) -> KeyframeMode:
     return KeyframeMode(desk, content())
-
-
-def do(mode: KeyframeMode, command: str, /, **values: object) -> dict[str, Any]:
-    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
-
-
-def plain(mode: KeyframeMode) -> dict[str, Any]:
-    """The state, as it would go over the wire."""
-    return json.loads(json.dumps(mode.state(), allow_nan=False))
 
 
 def pull(mode: KeyframeMode, force: list[float] = FORCE, *, add: bool = False, gesture: int = 1) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
+from mode_cases import do, plain
 
 import cajole as cj
 from cajole.body import Body, BodySolid, MaterialStVK
@@ -36,14 +37,6 @@ LOOSE = BodySolid(MESH, damping=(0.2, 0.002))
 
 def content(body: Body = LOOSE, **more: Any) -> Content:
     return Content("beam", MESH, body, **more)
-
-
-def do(mode: KeyframeMode | SteerMode, command: str, /, **values: object) -> dict[str, Any]:
-    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
-
-
-def plain(mode: KeyframeMode) -> dict[str, Any]:
-    return json.loads(json.dumps(mode.state(), allow_nan=False))
 
 
 def pull(mode: KeyframeMode, way: tuple[float, float, float], node: int = TIP) -> float:

@@ -1,81 +1,24 @@
-"""Steer mode without a server: real time, pushes, control, twin, dials, outcome, and what is kept."""
+"""Steer mode without a server: real time, control, dials, laps and their outcome, and what is kept."""
 
 from __future__ import annotations
 
 import json
 import time
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
+from mode_cases import do, plain
+from steer_mode_cases import BEAM, DT, PUSH, TIP, looped, made, run, shot
 
-import cajole as cj
-from bodies import beam_body
 from cajole.direct.steering.motion import of_shot
 from cajole.errors import InputError
 from cajole.studio.content import Content, SteerPlan
 from cajole.studio.modes import history
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.steer import SteerMode
-
-BEAM = beam_body((5, 1, 1), young=3e5, damping=(0.2, 0.005))
-TIP = int(np.argmax(BEAM.vertices @ [10.0, 1.0, 1.0]))
-WEIGHT = 9.81 * BEAM.total_mass
-PUSH = [0.0, 0.1 * WEIGHT, 0.2 * WEIGHT]
-DT = 1 / 50
-
-
-@cache
-def shot(loop: bool) -> cj.Shot:
-    pose = cj.pose(BEAM, {TIP: [0.0, 0.0, 0.05 * WEIGHT]})
-    keys = {5: pose, 20: -pose} if loop else {15: pose, 29: 0 * pose}
-    return cj.keyframe(BEAM, keys, 30, DT, modes=4, loop=loop)
-
-
-def content(loop: bool = True, **more: Any) -> Content:
-    return Content("beam", BEAM.mesh, BEAM, shot=shot(loop), parts={"tip": np.array([TIP])}, **more)
-
-
-def looped() -> np.ndarray:
-    """The loop as a reference has it: the frame before its first step, which is the last, comes first."""
-    return np.roll(shot(True).animation.positions, 1, axis=0)
-
-
-class Clock:
-    """Time as a test wants it."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def made(loop: bool = True, kept: Saved | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
-    desk, clock = FakeDesk(), Clock()
-    mode = SteerMode(desk, content(loop, **more), kept)
-    mode.clock = clock
-    mode.tick()
-    return mode, desk, clock
-
-
-def do(mode: SteerMode, command: str, /, **values: object) -> dict[str, Any]:
-    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
-
-
-def plain(mode: SteerMode) -> dict[str, Any]:
-    """The state, as it would go over the wire."""
-    return json.loads(json.dumps(mode.state(), allow_nan=False))
-
-
-def run(mode: SteerMode, clock: Clock, seconds: float) -> None:
-    """Let the clock go on, a tick each 60th of a second."""
-    for _ in range(round(60 * seconds)):
-        clock.now += 1 / 60
-        mode.tick()
 
 
 def waited(mode: SteerMode) -> None:
@@ -103,77 +46,6 @@ def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
     assert positions.shape == BEAM.vertices.shape
     np.testing.assert_allclose(ghost, mode.frame("given", mode.drive.frame), atol=1e-6)
     assert np.abs(mode.frame("given", 5) - looped()[5]).max() < 1e-5
-
-
-def test_push_is_felt_recorded_and_recovered_from_identity() -> None:
-    mode, desk, clock = made()
-    run(mode, clock, 0.2)
-    do(mode, "push.begin", gesture=4, node=TIP)
-    do(mode, "push.move", gesture=4, seq=1, force=PUSH)
-    run(mode, clock, 0.2)
-    pulse = desk.of("pulse")[-1]
-    assert pulse["push"] == PUSH
-    assert pulse["error"] > 1e-3
-    assert pulse["effort"] > 0
-    assert 0 < len(pulse["arrows"]) <= 24
-    sizes = np.linalg.norm(np.array(pulse["arrows"])[:, 3:], axis=1)
-    assert (np.diff(sizes) <= 1e-4).all()
-    do(mode, "push.end", gesture=4)
-    (push,) = plain(mode)["steer"]["pushes"]
-    assert push["force"] == PUSH
-    assert push["duration"] == pytest.approx(0.2, abs=2 * DT)
-    assert push["name"] == "tip"
-    (mark,) = plain(mode)["lanes"][0]["markers"]
-    assert mark["text"].endswith("N on tip")
-    peak = mode.drive.live.error
-    run(mode, clock, 3.0)
-    assert mode.drive.live.error < 0.1 * peak
-    meter = plain(mode)["meter"]
-    assert meter["peak"] > 10 * meter["share"]
-    assert f"push at {push['time']:.1f} s" in meter["cure"]
-
-
-def test_held_push_is_that_of_a_run_agreement() -> None:
-    """Held for some steps, a push does what `Controller.run` says that it does."""
-    mode, _, clock = made()
-    do(mode, "push.begin", gesture=1, node=TIP)
-    do(mode, "push.move", gesture=1, seq=1, force=PUSH)
-    while mode.drive.step < 4:
-        run(mode, clock, 1 / 60)
-    do(mode, "push.end", gesture=1)
-    steps = mode.drive.step
-    while mode.drive.step < 20:
-        run(mode, clock, 1 / 60)
-    push = cj.Push(TIP, tuple(PUSH), duration=steps * DT)
-    expected = cj.steer(shot(True)).run(force=push).states[mode.drive.step]
-    np.testing.assert_allclose(mode.drive.live.state[0], expected, atol=1e-12)
-
-
-def test_arrows_add_up_to_the_force_identity() -> None:
-    """Node forces M U w do along the basis what w does; their sums over patches add up to the whole."""
-    mode, _, clock = made()
-    do(mode, "impulse", node=TIP, force=PUSH)
-    run(mode, clock, 0.1)
-    w, model = mode.drive.live.feedback, mode.drive.reference.model
-    nodal = (model.mass_basis @ w).reshape(-1, 3)
-    np.testing.assert_allclose(model.project_force(nodal), w, atol=1e-9 * np.linalg.norm(w))
-    np.testing.assert_allclose(mode.arrows.forces(w).sum(axis=0), nodal.sum(axis=0), atol=1e-9 * WEIGHT)
-
-
-def test_twin_is_pushed_too_and_does_not_come_back_identity() -> None:
-    mode, desk, clock = made()
-    do(mode, "ghost", of="uncontrolled")
-    run(mode, clock, 0.3)
-    np.testing.assert_allclose(desk.ghosts[-1], desk.shown[-1][1], atol=1e-5)
-    do(mode, "impulse", node=TIP, force=[5 * x for x in PUSH], duration=0.1)
-    run(mode, clock, 0.5)
-    twin = mode.drive.twin
-    assert twin is not None
-    assert twin.gentleness == 0.0
-    assert twin.error > 3 * mode.drive.live.error
-    np.testing.assert_allclose(mode.frame("other", mode.drive.frame), desk.ghosts[-1], atol=0.1 * BEAM.size)
-    do(mode, "ghost", of="reference")
-    assert mode.drive.twin is None
 
 
 def test_control_off_and_on_identity() -> None:
@@ -221,21 +93,6 @@ def test_slider_is_one_step_of_undo_while_it_is_held_identity(monkeypatch: pytes
     assert mode.settings.wind == 0.0
     assert plain(mode)["undo"] is None
     mode.close()
-
-
-def test_wind_blows_on_both_agreement() -> None:
-    mode, _, clock = made()
-    do(mode, "ghost", of="uncontrolled")
-    do(mode, "wind", strength=0.05, pace=2.0)
-    run(mode, clock, 0.5)
-    assert mode.drive.live.error > 0
-    assert mode.drive.twin is not None
-    assert mode.drive.twin.error > 0
-    assert plain(mode)["steer"]["wind"] == {"strength": 0.05, "pace": 2.0}
-    do(mode, "wind", strength=0.0)
-    do(mode, "restart")
-    run(mode, clock, 0.3)
-    assert mode.drive.live.error < 1e-9
 
 
 @pytest.mark.parametrize("speed", [0.25, 0.5, 2.0])
@@ -295,47 +152,6 @@ def test_outcome_is_judged_every_step_and_anew_every_lap_identity() -> None:
     assert seen[:31] == [*range(1, 31), 1]
     assert len(resets) == 2
     assert {"text": "it sways", "good": True} in [pulse["outcome"] for pulse in desk.of("pulse")]
-
-
-def test_hopeless_push_is_told_and_life_goes_on_bad_input() -> None:
-    mode, desk, clock = made()
-    run(mode, clock, 0.2)
-    do(mode, "push.begin", gesture=1, node=TIP)
-    do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 1e11])
-    run(mode, clock, 0.2)
-    notices = desk.of("notice")
-    assert notices[0]["title"] == "Pushed too hard"
-    assert "push less" in notices[0]["text"]
-    assert mode.pushes.held is None
-    then = mode.drive.live.time
-    run(mode, clock, 0.3)
-    assert mode.drive.live.time > then
-    plain(mode)
-
-
-def test_push_of_a_lost_tab_ends_by_itself_claim() -> None:
-    mode, _, clock = made()
-    do(mode, "push.begin", gesture=1, node=TIP)
-    do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 0.01 * WEIGHT])
-    run(mode, clock, 21.0)
-    assert mode.pushes.held is None
-    assert len(mode.pushes.made) == 1
-
-
-def test_repeat_and_delete_identity() -> None:
-    mode, desk, clock = made()
-    with pytest.raises(InputError, match="no push to repeat"):
-        do(mode, "push.repeat")
-    do(mode, "impulse", node=TIP, force=PUSH, duration=0.1)
-    run(mode, clock, 0.5)
-    again = do(mode, "push.repeat")
-    run(mode, clock, 0.05)
-    assert desk.of("pulse")[-1]["push"] == PUSH
-    one, two = plain(mode)["steer"]["pushes"]
-    assert two["id"] == again["push"]
-    assert (one["force"], one["duration"]) == (two["force"], two["duration"])
-    do(mode, "marker.delete", lane="pushes", ids=[one["id"]])
-    assert [push["id"] for push in plain(mode)["steer"]["pushes"]] == [two["id"]]
 
 
 def test_result_is_the_last_whole_lap_identity() -> None:

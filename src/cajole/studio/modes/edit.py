@@ -22,10 +22,10 @@ from cajole.progress import Progress, report
 from cajole.studio import take
 from cajole.studio.content import Content
 from cajole.studio.modes import edit_settings
-from cajole.studio.modes.base import Desk, Handler, Message, Mode, Saved
+from cajole.studio.modes.base import Desk, Handler, Message, Saved
 from cajole.studio.modes.edit_markers import Markers
 from cajole.studio.modes.edit_telling import told
-from cajole.studio.modes.history import History
+from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.modes.telling import meter, place
 
 Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ class Gesture:
     before: Moment
 
 
-class EditMode(Mode):
+class EditMode(ModeUndo[Moment]):
     """An `Editor` in the studio."""
 
     name = "edit"
@@ -83,9 +83,7 @@ class EditMode(Mode):
     @property
     def commands(self) -> Mapping[str, Handler]:
         return {
-            "select": self._select,
-            "undo": lambda _: self._travel(self.history.back),
-            "redo": lambda _: self._travel(self.history.forth),
+            **self.common,
             "drag.begin": self._begin,
             "drag.move": self._move,
             "drag.commit": self._commit,
@@ -236,7 +234,7 @@ class EditMode(Mode):
 
     def do(self, label: str, act: Callable[[], Any], *, join: bool = False) -> None:
         """One step of undo, or more of the last one; as it was before when it fails on the way."""
-        self._quiet_hand()
+        self.settle()
         before = self.moment()
         try:
             act()
@@ -254,22 +252,14 @@ class EditMode(Mode):
         self.keeps_contacts = moment.editor.input.contacts is not None
         self.editor.restore(moment.state)
 
-    def _travel(self, step: Callable[[Moment], Moment | None]) -> Mapping[str, Any]:
-        self._quiet_hand()
-        moment = step(self.moment())
-        if moment is not None:
-            self.become(moment)
-            self.changed(None)
-        return {"changed": moment is not None}
+    def return_to(self, moment: Moment) -> None:
+        self.become(moment)
+        self.changed(None)
 
     def changed(self, label: str | None) -> None:
         self.seen.clear()
         self.desk.changed(label)
         self.desk.show(self.now(self.at), frame=self.at)
-
-    def _select(self, message: Message) -> None:
-        self.selected = take.nodes(message, "nodes", self.given.n, least=0)
-        self.desk.changed(None, motion=False)
 
     def _holding(self, message: Message) -> Gesture:
         number = take.integer(message, "gesture")
@@ -277,7 +267,7 @@ class EditMode(Mode):
             raise InputError(f"gesture {number} of {message.get('do')} has ended or never began; begin it again")
         return self._gesture
 
-    def _quiet_hand(self) -> None:
+    def settle(self) -> None:
         if self._gesture is not None:
             raise InputError("a drag is under way; let go first, or press Esc")
 

@@ -1,9 +1,16 @@
-"""What can be undone: moments, each with what led away from it."""
+"""What can be undone: moments, each with what led away from it, and the modes that go back and forth between them."""
 
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from cajole.errors import InputError
+from cajole.studio import take
+from cajole.studio.content import Content
+from cajole.studio.modes.base import Desk, Handler, Message, Mode
 
 Moment = TypeVar("Moment")
 
@@ -54,3 +61,43 @@ class History(Generic[Moment]):
         label, moment = source.pop()
         target.append((label, now))
         return moment
+
+
+class ModeUndo(Mode, Generic[Moment]):
+    """A mode in which vertices are selected, and what was done is undone."""
+
+    desk: Desk
+    content: Content
+    history: History[Moment]
+    selected: list[int]
+
+    @abstractmethod
+    def moment(self) -> Moment:
+        """All that undo brings back, as it is now."""
+
+    @abstractmethod
+    def return_to(self, moment: Moment) -> None:
+        """Be as in that moment, and tell the tabs."""
+
+    def settle(self) -> None:
+        """End what is in the hand before a step of undo, or raise InputError where the author must."""
+
+    @property
+    def common(self) -> dict[str, Handler]:
+        """The handlers that all such modes have."""
+        return {
+            "select": self._select,
+            "undo": lambda _: self._travel(self.history.back),
+            "redo": lambda _: self._travel(self.history.forth),
+        }
+
+    def _select(self, message: Message) -> None:
+        self.selected = take.nodes(message, "nodes", len(self.content.mesh.vertices), least=0)
+        self.desk.changed(motion=False)
+
+    def _travel(self, way: Callable[[Moment], Moment | None]) -> None:
+        self.settle()
+        there = way(self.moment())
+        if there is None:
+            raise InputError("there is nothing to take back, or to do again")
+        self.return_to(there)

@@ -16,11 +16,10 @@ from cajole.direct.keyframing.comparators import spline_shares
 from cajole.direct.keyframing.pulling import Moment as Posed
 from cajole.errors import InputError
 from cajole.progress import Progress, report
-from cajole.studio import take as given
 from cajole.studio.content import Content
-from cajole.studio.modes.base import Desk, Handler, Message, Mode, Saved
+from cajole.studio.modes.base import Desk, Handler, Message, Saved
 from cajole.studio.modes.drawing import Drawing, body_of
-from cajole.studio.modes.history import History
+from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.modes.keyframe_keys import KeyHandlers
 from cajole.studio.modes.keyframe_posing import PoseHandlers
 from cajole.studio.modes.keyframe_saving import preload, restore, saved
@@ -49,7 +48,7 @@ class Moment:
     take: Take | None
 
 
-class KeyframeMode(Mode):
+class KeyframeMode(ModeUndo[Moment]):
     """A `PoseSession`, keys, and the shots through them."""
 
     name = "keyframe"
@@ -81,9 +80,7 @@ class KeyframeMode(Mode):
     @property
     def commands(self) -> Mapping[str, Handler]:
         handlers: dict[str, Handler] = {
-            "select": self._select,
-            "undo": lambda _: self._travel(self.history.back),
-            "redo": lambda _: self._travel(self.history.forth),
+            **self.common,
             "optimise": lambda message: optimise(self, message),
             **self._posing.commands,
             **self._keying.commands,
@@ -185,7 +182,7 @@ class KeyframeMode(Mode):
 
     def do(self, label: str, work: Callable[[], object], *, motion: bool = False, join: bool = False) -> None:
         """One step of undo; join: it goes on what was just done under the same name, as a slider in the hand does."""
-        self._posing.close()
+        self.settle()
         before = self.moment()
         work()
         self.history.add(label, before, join=join)
@@ -193,23 +190,18 @@ class KeyframeMode(Mode):
             self.show()
         self.desk.changed(label, motion=motion)
 
-    def _travel(self, way: Callable[[Moment], Moment | None]) -> None:
+    def settle(self) -> None:
         self._posing.close()
-        there = way(self.moment())
-        if there is None:
-            raise InputError("there is nothing to take back, or to do again")
+
+    def return_to(self, moment: Moment) -> None:
         before = self.take
-        self.session.return_to(there.posed)
-        self.keys, self.dials, self.take = there.keys, there.dials, there.take
+        self.session.return_to(moment.posed)
+        self.keys, self.dials, self.take = moment.keys, moment.dials, moment.take
         if self.take is not before:
             self.look()
         self.at = min(self.at, self.frames - 1)
         self.show()
         self.desk.changed()
-
-    def _select(self, message: Message) -> None:
-        self.selected = given.nodes(message, "nodes", self.body.count, least=0)
-        self.desk.changed(motion=False)
 
     def _noticed(self, handler: Handler) -> Handler:
         def handle(message: Message) -> Mapping[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +20,10 @@ from cajole.progress import Progress, report
 from cajole.studio import take
 from cajole.studio.content import Content
 from cajole.studio.modes.arrows import Arrows
-from cajole.studio.modes.base import Desk, Handler, Message, Mode, Saved
+from cajole.studio.modes.base import Desk, Handler, Message, Saved
 from cajole.studio.modes.drawing import Drawing
 from cajole.studio.modes.driving import Drive
-from cajole.studio.modes.history import History
+from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.modes.pushing import PushHandlers, packed
 from cajole.studio.modes.steer_settings import DIALS, GHOSTS, Settings, blown, dialled, reference_of, restored
 from cajole.studio.modes.steer_telling import pulse, told
@@ -37,7 +37,7 @@ REMEMBERED, RECOVERED = 7.0, 2.0
 LOOK = 0.1
 
 
-class SteerMode(Mode):
+class SteerMode(ModeUndo[Settings]):
     """A `Live` in the studio."""
 
     name = "steer"
@@ -74,9 +74,7 @@ class SteerMode(Mode):
     @property
     def commands(self) -> Mapping[str, Handler]:
         return {
-            "select": self._select,
-            "undo": lambda _: self._travel(self.history.back),
-            "redo": lambda _: self._travel(self.history.forth),
+            **self.common,
             "dials": self._dial,
             "control": self._control,
             "wind": self._wind,
@@ -262,10 +260,6 @@ class SteerMode(Mode):
         self._show(*self.drive.seen())
         self.desk.changed()
 
-    def _select(self, message: Message) -> None:
-        self.selected = take.nodes(message, "nodes", self.body.count, least=0)
-        self.desk.changed(motion=False)
-
     # --- settings
 
     def _become(self, new: Settings, label: str, *, join: bool = False) -> None:
@@ -278,12 +272,12 @@ class SteerMode(Mode):
         self.settings = new
         self.desk.changed(label, motion=False)
 
-    def _travel(self, way: Callable[[Settings], Settings | None]) -> None:
-        there = way(self.settings)
-        if there is None:
-            raise InputError("there is nothing to take back, or to do again")
-        self._apply(self.settings, there)
-        self.settings = there
+    def moment(self) -> Settings:
+        return self.settings
+
+    def return_to(self, moment: Settings) -> None:
+        self._apply(self.settings, moment)
+        self.settings = moment
         self.desk.changed(motion=False)
 
     def _apply(self, before: Settings, new: Settings) -> None:
