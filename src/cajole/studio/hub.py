@@ -196,17 +196,20 @@ class Hub:
             self.current = project.id
             left = [each for each in self._projects.values() if not len(each.tabs) and each is not project]
             many = sorted(left, key=lambda each: each.tabs.left)[: max(len(self._projects) - MOST_OPEN, 0)]
-        for old in many:
-            self._end(old)
+            for old in many:
+                del self._projects[old.id]
         project.start()
+        # whoever opens this one need not wait for what the others are still at
+        threading.Thread(target=self._end, args=many, name="cajole-ends", daemon=True).start()
         return project
 
-    def _end(self, project: Project) -> None:
-        with self._lock:
-            self._projects.pop(project.id, None)
-            self.leave(project)
-        if not project.close(patience=PATIENCE):
-            LOG.warning("%s is still at work and was left behind", project.name)
+    def _end(self, *projects: Project) -> None:
+        for project in projects:
+            with self._lock:
+                self._projects.pop(project.id, None)
+                self.leave(project)
+            if not project.close(patience=PATIENCE):
+                LOG.warning("%s is still at work and was left behind", project.name)
 
 
 def keep_source(place: Path, path: Path, content: Content) -> None:

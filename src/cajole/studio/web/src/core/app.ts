@@ -46,6 +46,7 @@ export class Studio implements App {
   readonly onStatus = signal<Status>();
   readonly onFile = signal<FileMade>();
   readonly onAsk = signal<{ what: string; values: object; answer: Promise<Message> }>();
+  leading = true; // to what is open already: the start page is seen for a moment only
   private fresh = false; // a project was opened and its first state has not come
 
   constructor(readonly wire = new Wire()) {
@@ -100,6 +101,7 @@ export class Studio implements App {
 
   /** Back to the start page. */
   leave(): void {
+    this.leading = false;
     this.project = null;
     this.state = null;
     this.change({ page: "start", playing: false });
@@ -144,12 +146,14 @@ export class Studio implements App {
   /** Comes back to what was open, here or at the server. */
   private welcomed(open: string | null): void {
     const id = this.project?.id ?? open;
+    this.leading = id !== null;
     if (id !== null) this.ask("open", { project: id }, { quiet: !this.project }).catch(() => this.leave());
     frames.again();
   }
 
   private opened(project: Project): void {
     const known = this.project?.id === project.id;
+    this.leading = false;
     this.project = project;
     if (!known) {
       this.state = null;
