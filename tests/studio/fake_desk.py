@@ -24,6 +24,7 @@ class FakeDesk:
         self.job: str | None = None
         self.go_on = True
         self.titles: list[str] = []
+        self.redrawn = self.coloured = 0
 
     def say(self, message: Mapping[str, Any]) -> None:
         self.said.append(json.loads(json.dumps(dict(message), allow_nan=False)))
@@ -39,6 +40,12 @@ class FakeDesk:
 
     def touched(self) -> None:
         self.touches += 1
+
+    def redraw(self) -> None:
+        self.redrawn += 1
+
+    def colour(self) -> None:
+        self.coloured += 1
 
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
         self.titles.append(title)

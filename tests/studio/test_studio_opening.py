@@ -43,9 +43,9 @@ def possible(content: Content) -> list[str]:
     return [mode for mode, chance in chances(content).items() if chance.possible]
 
 
-def test_a_motion_of_tets_can_be_edited_keyed_and_steered_identity():
+def test_a_motion_of_tets_can_be_edited_keyed_steered_and_enriched_identity():
     content = of_animation(small_motion())
-    assert possible(content) == ["edit", "keyframe", "steer"]
+    assert possible(content) == ["edit", "keyframe", "steer", "enrich"]
     assert content.body is None
     assert embodied(content, "edit") is content
     body = embodied(content, "steer").body
@@ -54,14 +54,14 @@ def test_a_motion_of_tets_can_be_edited_keyed_and_steered_identity():
     np.testing.assert_array_equal(body.fixed, np.flatnonzero(content.mesh.vertices[:, 0] == 0.0))
 
 
-def test_a_motion_of_triangles_can_only_be_edited_and_says_why_bad_input():
+def test_a_motion_of_triangles_can_be_edited_and_enriched_and_says_why_not_more_bad_input():
     content = of_animation(waving_cloth())
-    assert possible(content) == ["edit"]
+    assert possible(content) == ["edit", "enrich"]
     assert "no inside" in chances(content)["keyframe"].why
     assert "no inside" in chances(content)["steer"].why
     around = Content("box", content.mesh, body_around(content.mesh, resolution=6), content.animation)
     assert isinstance(around.body, BodyAround)
-    assert possible(around) == ["edit"]
+    assert possible(around) == ["edit", "enrich"]
 
 
 def test_a_mesh_can_only_be_keyed_and_says_why_bad_input(tmp_path):
@@ -76,15 +76,16 @@ def test_a_mesh_can_only_be_keyed_and_says_why_bad_input(tmp_path):
 
 
 def test_what_no_verb_can_take_is_looked_at_identity():
-    short = of_animation(waving_cloth().trimmed(0, 3))
+    short = of_animation(waving_cloth().trimmed(0, 1))
     assert possible(short) == []
-    assert "3 frames" in chances(short)["edit"].why
+    assert "1 frames" in chances(short)["edit"].why
+    assert "one frame" in chances(short)["enrich"].why
     mode = make_mode(first_possible(short), None, short)
-    np.testing.assert_allclose(mode.now(2), short.animation.frame(2))
-    assert mode.frames == 3
+    np.testing.assert_allclose(mode.now(0), short.animation.frame(0))
+    assert mode.frames == 1
     json.dumps(mode.state())
-    with pytest.raises(InputError, match=r"frames 0\.\.2"):
-        mode.now(3)
+    with pytest.raises(InputError, match=r"frames 0\.\.0"):
+        mode.now(1)
 
 
 def test_files_are_told_apart_by_their_names_identity(tmp_path):

@@ -165,7 +165,7 @@ def test_names_and_lists_of_projects_identity(studio, tmp_path):
         (recent,) = told["recent"]
         assert (recent["id"], recent["name"], recent["mode"], recent["text"]) == (project, "Nod", "edit", "1 drag")
         assert recent["recovered"] is False
-        assert {scene["modes"][0] for scene in told["scenes"]} == {"edit", "keyframe", "steer"}
+        assert {scene["modes"][0] for scene in told["scenes"]} == {"edit", "keyframe", "steer", "enrich"}
         assert "open in a tab" in tab.ask("forget", project=project)["text"]
         tab.ask("close")
         assert tab.ask("forget", project=project)["is"] == "done"

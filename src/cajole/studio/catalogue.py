@@ -78,6 +78,10 @@ CARDS = (
     Card("steer", "fish", "Clownfish", "Swims on and on, whatever pushes it", "creatures", ("a loop",)),
     Card("steer", "dinosaur", "Long-neck", "Takes its step in spite of you", "creatures", ("0.7 s",)),
     Card("steer", "rooted", "Long-neck looks round", "Its head must end in its place", "creatures", ("3 s",)),
+    Card("enrich", "box", "Box", "Eight points turn its lid; the walls crease", "structures", ("8 regions",), True),
+    Card("enrich", "bag", "Backflip", "A bag of vinyl, silk or cellophane", "characters", ("88 regions",), True),
+    Card("enrich", "flag", "Flag on a branch", "Four painted quarters are caught", "structures", ("4 regions",), True),
+    Card("enrich", "walker", "Walker", "Into a headwind, onto a live wire", "characters", ("280 regions", "wind")),
 )
 
 

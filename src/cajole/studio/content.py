@@ -20,6 +20,7 @@ from cajole.mesh.skin import PLAIN
 from cajole.pictures import Prop
 from cajole.progress import Progress
 from cajole.scenes.editing import Move
+from cajole.scenes.enriching import EnrichScene
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -63,7 +64,8 @@ class SteerPlan:
 class Content:
     """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
 
-    skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys.
+    skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys;
+    enrich: the shells that a scene plans for its motion; guide: a motion of other triangles, for the first view.
     """
 
     name: str
@@ -78,6 +80,8 @@ class Content:
     keys: KeyPlan = field(default_factory=KeyPlan)
     steer: SteerPlan | None = None
     shot: Shot | None = None
+    enrich: EnrichScene | None = None
+    guide: Animation | None = None
 
     def __post_init__(self) -> None:
         if self.body is None and self.animation is None:
@@ -93,7 +97,7 @@ class Content:
     @property
     def painted(self) -> bool:
         """Whether it has colours of its own; what has none is drawn as clay."""
-        return self.skin is not None and len(np.unique(self.skin.colors, axis=0)) > 1
+        return self.skin is not None and bool((self.skin.colors != self.skin.colors[0]).any())
 
     @property
     def tint(self) -> NDArray[np.uint8]:

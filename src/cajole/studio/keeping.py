@@ -92,6 +92,8 @@ def with_motion(content: Content, path: Path) -> Content:
     What the scene planned was for its own motion, and goes.
     """
     motion = read_animation(path)
+    if len(motion.mesh.vertices) != len(content.mesh.vertices):  # a shell that was made of a coarser guide
+        return Content(content.name, motion.mesh, None, motion, motion.skin, props=content.props, camera=content.camera)
     return replace(content, body=_held(content, motion), animation=motion, shot=None, steer=None, edit=EditPlan())
 
 

@@ -49,7 +49,7 @@ def look(path: Path) -> Look:
 def _of_mesh() -> dict[str, Chance]:
     still = Chance(False, NOTHING_MOVES)
     later = {mode: Chance(False, why) for mode, why in LATER.items()}
-    return {"edit": still, "keyframe": Chance(True), "steer": still, **later}
+    return {"edit": still, "keyframe": Chance(True), "steer": still, "enrich": still, **later}
 
 
 def _told(animation: Animation) -> str:

@@ -20,13 +20,13 @@ from cajole.mesh.files import READERS
 from cajole.progress import Progress
 from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
 from cajole.scenes.editing import edit_scene, edit_scene_names
+from cajole.scenes.enriching import enrich_scene, enrich_scene_names
 from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
 from cajole.scenes.subject import DAMPING
 from cajole.studio.content import Content, EditPlan, Index, KeyPlan
 from cajole.studio.steered import STEERED
 
 LATER = {
-    "enrich": "Enrich comes with a later version",
     "reroute": "Reroute comes with a later version",
 }
 # scene -> the storyboard whose keys it is opened with
@@ -49,13 +49,15 @@ class Chance:
 
 def open_scene(name: str, mode: str, progress: Progress | None = None) -> Content:
     """A built-in scene, ready for a verb. Raises InputError for a name that the verb does not know, Cancelled."""
-    makers = {"edit": _edited, "keyframe": _keyed, "steer": _steered}
+    makers = {"edit": _edited, "keyframe": _keyed, "steer": _steered, "enrich": _enriched}
     return makers[one_of(mode, "the mode of a scene", tuple(makers))](name, progress)
 
 
 def scene_choices() -> dict[str, tuple[str, ...]]:
     """The scenes that each verb knows."""
-    return {"edit": edit_scene_names(), "keyframe": scene_names(), "steer": tuple(STEERED)}
+    return {
+        "edit": edit_scene_names(), "keyframe": scene_names(), "steer": tuple(STEERED), "enrich": enrich_scene_names(),
+    }  # fmt: skip
 
 
 def open_file(path: Path, progress: Progress | None = None) -> Content:
@@ -89,7 +91,7 @@ def of_animation(animation: Animation) -> Content:
 
 def embodied(content: Content, mode: str) -> Content:
     """The same with the body that a mode needs: of tets that have none, a solid that holds what never moves."""
-    if content.body is not None or mode == "edit" or not isinstance(content.mesh, MeshTet):
+    if content.body is not None or mode in ("edit", "enrich") or not isinstance(content.mesh, MeshTet):
         return content
     held = None if content.animation is None else still_vertices(content.animation)
     return replace(content, body=BodySolid(content.mesh, fixed=held, damping=DAMPING))
@@ -102,7 +104,10 @@ def of_subject(subject: Subject) -> Content:
 
 def chances(content: Content) -> dict[str, Chance]:
     """Which modes can be entered with what is open, and why the others cannot."""
-    found = {"edit": _can_edit(content), "keyframe": _can_keyframe(content), "steer": _can_steer(content)}
+    found = {
+        "edit": _can_edit(content), "keyframe": _can_keyframe(content), "steer": _can_steer(content),
+        "enrich": _can_enrich(content),
+    }  # fmt: skip
     return found | {name: Chance(False, why) for name, why in LATER.items()}
 
 
@@ -132,6 +137,14 @@ def _can_steer(content: Content) -> Chance:
     return _can_keyframe(content)
 
 
+def _can_enrich(content: Content) -> Chance:
+    if content.animation is None and content.shot is None:
+        return Chance(False, "Nothing moves yet: make a motion with Keyframe, or open an animation")
+    if content.animation is not None and content.animation.frames < 2:
+        return Chance(False, "The motion has one frame; a shell follows two or more")
+    return Chance(True)
+
+
 def _edited(name: str, progress: Progress | None) -> Content:
     made = edit_scene(name, progress=progress)
     plan = EditPlan(made.modes, made.settings, made.moves)
@@ -150,6 +163,11 @@ def _keyed(name: str, progress: Progress | None) -> Content:
     board = BOARDS[name](progress=progress)
     plan = KeyPlan(board.keys, board.frames, board.modes, board.dt)
     return replace(staged(board.scene, board.body), keys=plan)
+
+
+def _enriched(name: str, progress: Progress | None) -> Content:
+    made = enrich_scene(name, progress=progress)
+    return Content(made.title, made.guide.mesh, None, made.guide, props=made.props, camera=made.camera, enrich=made)
 
 
 def _steered(name: str, progress: Progress | None) -> Content:

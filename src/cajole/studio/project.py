@@ -28,7 +28,7 @@ from cajole.studio.protocol import MODES, STREAM_KINDS, Kind, encoded, failure, 
 from cajole.studio.shelf import Shelf
 from cajole.studio.solver import Letter, Reply, Solver
 from cajole.studio.tabs import Tabs
-from cajole.studio.telling import meshes, project_message, state_head
+from cajole.studio.telling import meshes, project_message, state_head, zone_messages
 from cajole.studio.verbs import first_possible, make_mode, require_possible
 
 Array = NDArray[np.float64]
@@ -117,6 +117,15 @@ class Project:
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet."""
         self._rev += 1
+
+    def redraw(self) -> None:
+        """What is drawn has other triangles: tabs are told anew what is open."""
+        self._introduce()
+
+    def colour(self) -> None:
+        """Vertices belong to other regions: tabs are told which."""
+        if self._mode is not None:
+            self.tabs.colour(zone_messages(self._mode))
 
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
         """A progress callback for long work; whoever asked for it is answered now, and hears of the job from now on."""
@@ -267,9 +276,11 @@ class Project:
 
     def _introduce(self) -> None:
         """Every tab is told what is open, and draws it anew."""
-        if self._content is not None:
-            message = project_message(self.id, self.name, self._content)
-            self.tabs.open([encoded(message), *meshes(self._content)])
+        if self._content is not None and self._mode is not None:
+            drawn = self._mode.drawn or self._content
+            message = project_message(self.id, self.name, self._content, drawn)
+            self.tabs.open([encoded(message), *meshes(drawn)])
+            self.colour()
         self._is_shown = self._is_told = False
 
     def _state(self, mode: Mode) -> dict[str, Any]:

@@ -44,6 +44,11 @@ _VALUES = {
     "push.begin": "gesture node", "push.move": "gesture seq force", "push.end": "gesture",
     "impulse": "node force duration?", "push.repeat": "", "restart": "", "control": "on", "wind": "strength pace?",
     "run": "play speed", "ghost": "of",
+    "shell": "levels", "regions": "kind? count? seed?", "paint": "on region nodes both?", "region.remove": "region",
+    "cloth": "material? young? poisson? thickness? density? bending? mass? membrane? ripple? curvature? hardening? "
+    "shape? amplitude? wavelength? along? gravity? wind? heading? rise? gusts? lumps? pressure? own? hold? "
+    "collisions? friction? substeps? frames? seed?",
+    "enrich": "",
 }  # fmt: skip
 COMMANDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     name: (
@@ -61,6 +66,7 @@ class Kind(IntEnum):
     TINT = 2
     NODE = 3
     PROP = 4
+    ZONE = 5
     NOW = 10
     RESULT = 11
     GIVEN = 12

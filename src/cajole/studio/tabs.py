@@ -20,6 +20,7 @@ class Tabs:
         self._pilot: Pipe | None = None
         self._lock = threading.RLock()
         self._intro: Sequence[str | bytes] = ()
+        self._colours: Sequence[bytes] = ()
         self._state: str | None = None
         self._now: tuple[int, bytes] | None = None
         self._seq = itertools.count(1)
@@ -84,16 +85,24 @@ class Tabs:
             for pipe in self._pipes:
                 pipe.show(seq, data)
 
+    def colour(self, colours: Sequence[bytes]) -> None:
+        """Regions that colour what is drawn; tabs that come later get the newest."""
+        with self._lock:
+            self._colours = colours
+            for pipe in self._pipes:
+                for data in colours:
+                    pipe.send(data)
+
     def open(self, intro: Sequence[str | bytes]) -> None:
         """Something else is open from now on: its `project` message and its meshes."""
         with self._lock:
-            self._intro, self._state, self._now = intro, None, None
+            self._intro, self._colours, self._state, self._now = intro, (), None, None
             for pipe in self._pipes:
                 pipe.forget()
                 self._introduce(pipe)
 
     def _introduce(self, pipe: Pipe) -> None:
-        for data in self._intro:
+        for data in (*self._intro, *self._colours):
             pipe.send(data)
         if self._state is not None:
             pipe.send(self._state)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, BodyAround
+from cajole.body import BodyAround
 from cajole.pictures import Prop
 from cajole.studio.content import Content
 from cajole.studio.exporting import WHAT
@@ -28,8 +28,9 @@ HEAVIEST_PROP = 40_000_000
 LOOKED_AT = 40
 
 
-def project_message(project: str, name: str, content: Content) -> dict[str, Any]:
-    """`Project` of the page."""
+def project_message(project: str, name: str, opened: Content, drawn: Content | None = None) -> dict[str, Any]:
+    """`Project` of the page. drawn: what is seen, where that is not what is open."""
+    content = drawn or opened
     surface, low, high = content.surface, *bounds_of(content)
     return {
         "is": "project",
@@ -46,9 +47,10 @@ def project_message(project: str, name: str, content: Content) -> dict[str, Any]
         "props": [_prop(prop) for prop in content.props],
         "camera": {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera},
         "parts": {part: _few(members) for part, members in content.parts.items()},
-        "modes": {mode: asdict(chance) for mode, chance in chances(content).items()},
+        "modes": {mode: asdict(chance) for mode, chance in chances(opened).items()},
         "formats": {what: list(formats) for what, formats in WHAT.items()},
         "suggestion": suggestion(content),
+        "guide": None if content.guide is None else content.guide.n,
     }
 
 
@@ -62,14 +64,24 @@ def meshes(content: Content) -> Iterator[bytes]:
     yield packed(Kind.FACE, content.surface.triangles.astype("<u4"))
     yield packed(Kind.TINT, content.tint)
     yield packed(Kind.NODE, content.nodes.astype("<u4"))
+    if content.guide is not None:
+        yield packed(Kind.FACE, content.guide.mesh.surface.triangles.astype("<u4"), extra=1)
     for number, prop in enumerate(content.props):
         yield from _prop_frames(number, prop)
+
+
+def zone_messages(mode: Mode) -> list[bytes]:
+    """ZONE, of what is drawn and of its guide; none of a mode without regions."""
+    sides = mode.zoned or ()
+    return [packed(Kind.ZONE, side.astype("<i4"), extra=number) for number, side in enumerate(sides)]
 
 
 def bounds_of(content: Content) -> tuple[Array, Array]:
     """Least and greatest coordinates (3,) [m] of what is drawn, over all frames."""
     rest = content.surface.vertices
     low, high = rest.min(axis=0), rest.max(axis=0)
+    if content.guide is not None:
+        low, high = content.guide.bounds
     if content.animation is None:
         return low, high
     moving = content.animation.bounds
@@ -79,7 +91,7 @@ def bounds_of(content: Content) -> tuple[Array, Array]:
 def weight_of(content: Content) -> float:
     """[N] of the body, 0 where there is none."""
     body = content.body.body if isinstance(content.body, BodyAround) else content.body
-    return 0.0 if body is None else float(EARTH_GRAVITY * body.total_mass)
+    return 0.0 if body is None else body.weight
 
 
 def suggestion(content: Content) -> dict[str, int] | None:

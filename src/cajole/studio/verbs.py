@@ -36,6 +36,10 @@ def make_mode(name: str, desk: Desk, content: Content, saved: Saved | None = Non
         from cajole.studio.modes.keyframe import KeyframeMode
 
         return KeyframeMode(desk, content, saved)
+    if name == "enrich":
+        from cajole.studio.modes.enrich import EnrichMode
+
+        return EnrichMode(desk, content, saved)
     from cajole.studio.modes.steer import SteerMode
 
     return SteerMode(desk, content, saved)

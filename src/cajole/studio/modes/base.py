@@ -8,14 +8,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cajole.progress import Progress
 
+if TYPE_CHECKING:
+    from cajole.studio.content import Content
+
 Array = NDArray[np.float64]
+Index = NDArray[np.int64]
 Message = Mapping[str, Any]
 Handler = Callable[[Message], Mapping[str, Any] | None]
 
@@ -47,6 +51,12 @@ class Desk(Protocol):
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet: a hand is at work."""
 
+    def redraw(self) -> None:
+        """What is drawn has other triangles from now on: `Mode.drawn` is told anew."""
+
+    def colour(self) -> None:
+        """Vertices belong to other regions from now on: `Mode.zoned` is told anew."""
+
     def working(self, title: str, *, stoppable: bool = False) -> Progress:
         """A progress callback for long work, shown as a job; it returns False once the author cancels or stops it.
 
@@ -75,6 +85,16 @@ class Mode(ABC):
     name: str
     # streams whose frames never change while the mode is at work: tabs keep them
     lasting: tuple[str, ...] = ()
+
+    @property
+    def drawn(self) -> Content | None:
+        """What is drawn, where that is not what is open."""
+        return None
+
+    @property
+    def zoned(self) -> tuple[Index, Index] | None:
+        """Regions that colour what is drawn: of each vertex of the body, and of the first view's guide; -1 for none."""
+        return None
 
     @property
     @abstractmethod

@@ -74,6 +74,7 @@ export function last(app: App): void {
 
 /** Why no optimisation can begin, null when one can. */
 export function idle(app: App): string | null {
+  if (app.state?.enrich?.running) return "The shell is being made already.";
   return app.state?.keyframe?.optimising ? "It is optimising already." : null;
 }
 

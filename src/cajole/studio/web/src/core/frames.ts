@@ -146,12 +146,13 @@ export class Frames {
     const app = this.app!;
     const now = Date.now();
     const seen = this.looked.get(stream)!;
+    const there = stream === "result" ? (app.state!.ready ?? Infinity) : Infinity; // what is still being made comes later
     for (const [frame, when] of seen) if (now - when > INTEREST || frame >= app.state!.frames) seen.delete(frame);
     const looked = [...seen.keys()].sort((a, b) => seen.get(b)! - seen.get(a)!);
     const ahead = seen.size > 0 ? this.ahead() : [];
     const list: number[] = [];
     for (const frame of new Set([...looked, ...ahead])) {
-      if (!this.fresh(stream, frame)) list.push(frame);
+      if (frame < there && !this.fresh(stream, frame)) list.push(frame);
       if (list.length === BATCH) break;
     }
     return list;

@@ -1,7 +1,7 @@
 /** The playhead, driven by the clock: frames are dropped, never slowed. */
 
 import { signal } from "./signal";
-import type { App } from "./types";
+import type { App, State } from "./types";
 
 /** Told of every frame that is gone to, before the server has answered: what was fetched of it can be shown at once. */
 export const onGo = signal<number>();
@@ -23,6 +23,9 @@ export function advance(
   return next < last + 1 ? next : first + ((next - first) % length);
 }
 
+/** Frames that can be played: fewer than there will be while a result is being made. */
+export const made = (state: State): number => Math.max(1, state.ready ?? state.frames);
+
 /** Moves the playhead of an app while ui.playing holds. In Steer the server runs, and its pulses lead. */
 export function playing(app: App): void {
   let before = 0;
@@ -31,8 +34,10 @@ export function playing(app: App): void {
     const { state, ui } = app;
     if (state && state.mode !== "steer") {
       const elapsed = before ? Math.min(1, (now - before) / 1000) : 0;
-      const next = advance(ui.playhead, elapsed, state.fps, ui.loopRange, ui.loop, state.frames);
-      if (next === null) return app.set({ playing: false, playhead: state.frames - 1 });
+      const there = made(state);
+      const range: [number, number] = [Math.min(ui.loopRange[0], there - 1), Math.min(ui.loopRange[1], there - 1)];
+      const next = advance(ui.playhead, elapsed, state.fps, range, ui.loop, there);
+      if (next === null) return app.set({ playing: false, playhead: there - 1 });
       if (next !== ui.playhead) app.set({ playhead: next });
     }
     before = now;

@@ -3,6 +3,7 @@
 import type { IconName } from "./icons";
 import { bound, change, clear, first, idle, jump, last, play, possible, step, toggles } from "./acts";
 import { present } from "./playing";
+import { ENRICHING } from "./table-enrich";
 import type { App, ModeName, Ui } from "./types";
 
 export const GROUPS = ["Look", "Play", "Direct", "Markers", "Modes", "Project"] as const;
@@ -33,7 +34,7 @@ export interface Gesture {
 const DIRECTED: readonly ModeName[] = ["edit", "keyframe"];
 
 /** A row before its group is known. */
-type Row = Omit<Command, "group">;
+export type Row = Omit<Command, "group">;
 
 function grouped(group: Group, rows: readonly Row[]): Command[] {
   return rows.map((row) => ({ ...row, group }));
@@ -179,6 +180,7 @@ export const COMMANDS: readonly Command[] = [
     tool("push", "Push", "f", "push", { row: "Pull or push", modes: ["steer"] }),
     tool("impulse", "Impulse", "i", "impulse", { modes: ["steer"] }),
     tool("pin", "Pin", "p", "pin", { modes: DIRECTED }),
+    ...ENRICHING,
     mode("edit", "Edit", "1"),
     mode("keyframe", "Keyframe", "2"),
     mode("steer", "Steer", "3"),
@@ -292,5 +294,7 @@ export const GESTURES: readonly Gesture[] = [
   { title: "Pull the body", group: "Direct", keys: ["Drag"], modes: ["keyframe"] },
   { title: "Add to the pulls", group: "Direct", keys: ["⇧", "drag"], modes: ["keyframe"] },
   { title: "Push the body", group: "Direct", keys: ["Drag"], modes: ["steer"] },
+  { title: "Paint a region", group: "Direct", keys: ["Drag"], modes: ["enrich"] },
+  { title: "Pick the region under the pointer", group: "Direct", keys: ["Alt", "click"], modes: ["enrich"] },
   { title: "Copy marker", group: "Markers", keys: ["Alt", "drag"], modes: DIRECTED },
 ];

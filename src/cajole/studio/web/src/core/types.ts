@@ -54,6 +54,7 @@ export interface Project {
   modes: Record<ModeName, ModeInfo>;
   formats: { result: string[]; edit: string[]; project: string[] };
   suggestion: { node: number; frame: number } | null; // where a first drag matters
+  guide: number | null; // vertices of the first view's own mesh, where it has one
 }
 
 export interface Marker {
@@ -156,6 +157,45 @@ export interface SteerState {
   model: string; // "24 coordinates"
   notes: string[];
 }
+export interface RegionInfo { id: number; guide: number; shell: number } // vertices of each side
+export type RegionKind = "hats" | "clusters" | "scene" | "paint";
+export interface EnrichDials {
+  material: string;
+  young: number; poisson: number; thickness: number; density: number; bending: number; // Pa, -, m, kg/m³, times
+  mass: number; membrane: number; ripple: number; // damping [1/s], [s], [s]
+  curvature: number; hardening: number; // folds that stay [1/m], [m]; 0: none
+  shape: "flat" | "accordion" | "ridges" | "crinkle" | "own"; amplitude: number; wavelength: number; along: "x" | "y" | "z";
+  gravity: number; // times the Earth's
+  wind: number; heading: number; rise: number; gusts: number; lumps: number; pressure: number; // m/s, °, °, m/s, m, Pa
+  own: boolean; hold: boolean;
+  collisions: "none" | "fast" | "exact"; friction: number;
+  substeps: number; frames: number; seed: number;
+}
+export interface EnrichState {
+  guide: { vertices: number; frames: number };
+  shell: {
+    vertices: number; triangles: number; levels: number | null; most_levels: number;
+    own: boolean; // the scene has a mesh that is no subdivision
+    lies: boolean; // the shell lies on the guide, so that paint can go along
+    still: number; // vertices that never move
+  };
+  regions: {
+    kind: RegionKind; kinds: RegionKind[]; count: number; asked: number; most: number; seed: number;
+    list: RegionInfo[]; // the first of them
+    covered: number; // share of the shell's vertices
+    problem: string | null; // why they cannot be followed yet
+  };
+  dials: EnrichDials;
+  materials: { name: string; text: string }[];
+  extras: boolean; // the material brings air or shapes of its own
+  collidable: boolean; // the scene has things to bump into
+  running: string | null; // job
+  result: {
+    frames: number; stale: boolean; cut: boolean; text: string; off: number; report: string;
+    seconds: number | null; collisions: string | null; intersections: number | null;
+  } | null;
+  crossed: { shell: number[]; guide: number[] }; // triangles in which a start passes through itself
+}
 export interface State {
   is: "state";
   rev: number;
@@ -171,9 +211,11 @@ export interface State {
   selection: Selected[];
   trails: Trail[];
   labels: { now: string; result: string }; // chips of the two views
+  ready?: number | null; // frames of the result that there are, all when absent
   edit?: EditState;
   keyframe?: KeyframeState;
   steer?: SteerState;
+  enrich?: EnrichState;
 }
 
 export interface Moved { is: "moved"; gesture: number; seq: number; position: Vec3; miss: number; ms: number; meter: Meter | null }
@@ -191,7 +233,7 @@ export interface FileMade { is: "file"; id: string; name: string; url: string; b
 export interface Failure { is: "error"; id?: number; code: string; text: string; remedy?: string }
 
 export const MAGIC = 0x314c4a43;
-export enum Kind { Face = 1, Tint = 2, Node = 3, Prop = 4, Now = 10, Result = 11, Given = 12, Other = 13 }
+export enum Kind { Face = 1, Tint = 2, Node = 3, Prop = 4, Zone = 5, Now = 10, Result = 11, Given = 12, Other = 13 }
 export interface BinaryFrame { kind: Kind; seq: number; frame: number; count: number; flags: number; rev: number; extra: number; data: ArrayBuffer; offset: number }
 
 // --- between the parts of the page
@@ -211,7 +253,7 @@ export interface Ui {
   ghost: boolean;
   trails: boolean;
   wireframe: boolean;
-  tool: "select" | "move" | "marquee" | "pin" | "measure" | "pull" | "push" | "impulse";
+  tool: "select" | "move" | "marquee" | "pin" | "measure" | "pull" | "push" | "impulse" | "brush";
   snap: "frame" | "marker";
   unit: "frames" | "seconds" | "timecode";
   panel: boolean;

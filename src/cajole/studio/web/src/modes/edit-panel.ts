@@ -13,15 +13,17 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { finePart } from "./edit-fine";
 import { letGo, pointPart, visit, way } from "./edit-point";
-import { live, once, tell, type ModePanel } from "./mode-panel";
+import { handOver, live, once, tell, type ModePanel } from "./mode-panel";
 
 export function editPanel(app: App): ModePanel {
   const point = pointPart(app);
   const drags = dragsPart(app);
   const motion = motionPart(app);
   const fine = finePart(app);
+  const enrich = handOver(app, "enrich");
+  const on = section({ title: "Go on" }, h("div", { class: "p-buttons" }, enrich.part.element));
   return {
-    element: h("div", null, point.element, drags.element, motion.element, fine.element),
+    element: h("div", null, point.element, drags.element, motion.element, fine.element, on.element),
     foot: null,
     update: (state) => {
       if (!state.edit) return;

@@ -80,12 +80,13 @@ export function shotPart(app: App): ShotPart {
   const figures = h("p", { class: "p-quiet" });
   const steer = handOver(app, "steer");
   const edit = handOver(app, "edit");
+  const enrich = handOver(app, "enrich");
   const result = section(
     { title: "Result" },
     text,
     figures,
     row("Ghost", ghost.element, "What the motion is compared with").element,
-    h("div", { class: "p-buttons" }, steer.part.element, edit.part.element),
+    h("div", { class: "p-buttons" }, steer.part.element, edit.part.element, enrich.part.element),
   );
   const shot = section(
     { title: "Shot" },
@@ -117,6 +118,7 @@ export function shotPart(app: App): ShotPart {
       const why = part.optimising ? "Wait until the motion is found, or stop it" : null;
       steer.update(why);
       edit.update(why);
+      enrich.update(why);
     },
   };
 }

@@ -31,13 +31,13 @@ export function goTo(app: App, frame: number): void {
   tell(app, "frame", { frame });
 }
 
-const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it" };
+const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it", enrich: "Enrich it" };
 
 /** A button that gives the result of this mode to another one. */
 export function handOver(app: App, mode: ModeName): { part: Button; update(ready: string | null): void } {
   const part = button({
     text: VERBS[mode] ?? mode,
-    icon: mode === "edit" ? "edit" : mode === "steer" ? "steer" : "keyframe",
+    icon: mode,
     tip: `Take this motion to ${mode[0]!.toUpperCase()}${mode.slice(1)}`,
     onPress: () => tell(app, "mode", { mode, hand: true }),
   });

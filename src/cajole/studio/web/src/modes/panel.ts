@@ -5,6 +5,7 @@ import { attribute, fill, h } from "../core/dom";
 import type { App, ModeName, Part, State } from "../core/types";
 import { meterPart } from "../ui/parts/meter";
 import { editPanel } from "./edit-panel";
+import { enrichPanel } from "./enrich-panel";
 import { keyframePanel } from "./keyframe-panel";
 import { goTo, type ModePanel } from "./mode-panel";
 import { steerPanel } from "./steer-panel";
@@ -13,6 +14,7 @@ const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
   edit: editPanel,
   keyframe: keyframePanel,
   steer: steerPanel,
+  enrich: enrichPanel,
 };
 /** Digits that change faster than this [ms] cannot be read. */
 const READABLE = 120;

@@ -261,6 +261,7 @@ function comparePart(app: App): SteerPart {
 function aboutPart(app: App): SteerPart {
   const notes = h("ul", { class: "panel-notes" });
   const edit = handOver(app, "edit");
+  const enrich = handOver(app, "enrich");
   const restart = button({
     text: "Restart",
     icon: "refresh",
@@ -270,7 +271,7 @@ function aboutPart(app: App): SteerPart {
   const whole = section(
     { title: "Model" },
     notes,
-    h("div", { class: "p-buttons" }, restart.element, edit.part.element),
+    h("div", { class: "p-buttons" }, restart.element, edit.part.element, enrich.part.element),
   );
   return {
     element: whole.element,

@@ -1,5 +1,6 @@
 /** Rows of a shot: force over its frames, in the time line's own view, and the cost of an optimisation. */
 
+import { power } from "../core/format";
 import type { App } from "../core/types";
 import { percent } from "../ui/parts/gentleness";
 import { sharedScale } from "../timeline/shared";
@@ -21,7 +22,9 @@ export function forceRow(app: App): Row {
     empty:
       app.state?.mode === "keyframe"
         ? "Optimise to see the force it takes."
-        : "Drag a point of the body to see the force it takes.",
+        : app.state?.mode === "enrich"
+          ? "Enrich to see the force that leads the shell."
+          : "Drag a point of the body to see the force it takes.",
     ticks: () => ticks(scaleOf(app), each()),
     word: (frame) => label(frame, app.state?.fps || 60, app.ui.unit, each()),
   });
@@ -42,6 +45,35 @@ export function forceShown(app: App, wide: number, curve: number[] | null): Show
     value: percent(values[frame] ?? 0),
     unit: "of body weight",
     empty,
+  };
+}
+
+/** Less than this, in sizes of the shell, is rounding: the foot of the plot. */
+const ROUNDING = 1e-16;
+
+/** Enrich: how far regions are off their guide, on a logarithmic scale. */
+export function gapRow(): Row {
+  return row({
+    name: "Off guide", tone: "got", axis: false, log: true, empty: "Enrich to see how closely the guide is followed.",
+    ticks: () => [],
+    word: () => "",
+  });
+}
+
+export function gapShown(app: App, wide: number): Shown {
+  const values = app.state?.lanes.find(({ id }) => id === "gaps")?.curve ?? [];
+  const ys = values.map((value) => Math.max(value, ROUNDING));
+  const most = ys.reduce((a, b) => Math.max(a, b), ROUNDING);
+  const here = values[app.state?.frame ?? 0];
+  return {
+    xs: ys.map((_, i) => i),
+    ys,
+    x: cut(scaleOf(app), wide),
+    y: [ROUNDING / 2, Math.max(2 * most, 1e-2)],
+    top: ys.length ? power(most) : "",
+    value: here === undefined ? "–" : here === 0 ? "0" : power(here),
+    unit: "of the size",
+    empty: ys.length === 0,
   };
 }
 

@@ -6,7 +6,7 @@ import type { App, ModeName, Part } from "../core/types";
 import { present } from "../core/playing";
 import { onScale, sharedScale } from "../timeline/shared";
 import { xOf } from "../timeline/scale";
-import { costRow, forceRow, forceShown } from "./frames";
+import { costRow, forceRow, forceShown, gapRow, gapShown } from "./frames";
 import { RANGE, liveRow, liveShown } from "./live";
 import { Costs } from "./measure";
 import { Ring } from "./ring";
@@ -106,17 +106,19 @@ export function plots(app: App): Part & { dispose(): void } {
   };
 }
 
-/** Edit and keyframe: added force over the frames; keyframe also the cost. */
+/** Added force over the frames; in Keyframe also the cost, in Enrich how far regions are off their guide. */
 function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
   const force = forceRow(app);
   const cost = app.state?.mode === "keyframe" ? costRow(costs) : null;
+  const gap = app.state?.mode === "enrich" ? gapRow() : null;
   return {
-    rows: cost ? [cost, force] : [force],
+    rows: [cost, gap, force].filter((each) => each !== null),
     timed: cost ? 1 : 0,
     strip: "frames",
     update: (wide) => {
       force.show(forceShown(app, wide, curve()));
       cost?.show(costs.shown());
+      gap?.show(gapShown(app, wide));
     },
     cursors: () => {
       const scale = sharedScale(app);

@@ -71,6 +71,24 @@ const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
       last: true,
     },
   ],
+  enrich: [
+    {
+      title: "Enrich",
+      text: "Press Enter: the shell on the right follows the yellow guide, and its material makes the folds.",
+      done: (now) => now.enrich!.running !== null || now.enrich!.result !== null,
+    },
+    {
+      title: "Choose another material",
+      text: "At the right: stiffer and thicker makes wide folds, limp and thin many small ones.",
+      done: (now, then) => now.enrich!.dials.material !== then.enrich!.dials.material,
+    },
+    {
+      title: "Paint a region",
+      text: "Take the brush (B) and drag over the guide. Small regions keep close to it, large ones leave more to the shell.",
+      done: (now) => now.enrich!.regions.kind === "paint",
+      last: true,
+    },
+  ],
 };
 
 /** The cards show again from now on. */

@@ -77,6 +77,7 @@ function show(app: Studio, onClose: () => void): void {
       { value: "edit", text: "Edit" },
       { value: "keyframe", text: "Keyframe" },
       { value: "steer", text: "Steer" },
+      { value: "enrich", text: "Enrich" },
       { value: "all", text: "All" },
     ],
   });

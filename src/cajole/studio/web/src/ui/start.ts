@@ -15,13 +15,14 @@ const VERBS: readonly { mode: ModeName; text: string; coming?: true }[] = [
   { mode: "edit", text: "Drag a finished animation where you want it" },
   { mode: "keyframe", text: "Pose a body, get a motion through the poses" },
   { mode: "steer", text: "Push a live body, watch it recover" },
-  { mode: "enrich", text: "Give a coarse motion fine folds", coming: true },
+  { mode: "enrich", text: "Give a coarse motion fine folds" },
   { mode: "reroute", text: "Lead points along new paths", coming: true },
 ];
 const SCENES: Partial<Record<ModeName, string>> = {
   edit: "Scenes to edit",
   keyframe: "Bodies to pose",
   steer: "Bodies to steer",
+  enrich: "Guides to enrich",
 };
 const GROUPS = ["all", "creatures", "plants", "structures", "characters"] as const;
 type Shown = (typeof GROUPS)[number];

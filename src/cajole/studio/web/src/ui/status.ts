@@ -40,6 +40,13 @@ const BY_TOOL: Partial<Record<Ui["tool"], Hints>> = {
     ["R", "repeat push"],
     ["Space", "play or pause"],
   ],
+  brush: [
+    ["Drag", "paint a region"],
+    ["Alt click", "pick one"],
+    ["R", "new region"],
+    ["E", "erase"],
+    ["⏎", "enrich"],
+  ],
   impulse: [
     ["Drag", "and let go to kick"],
     ["C", "control on or off"],

@@ -118,7 +118,7 @@ function buttons(app: Studio, job: Job): HTMLElement[] {
   const stop = h(
     "button",
     { type: "button", class: "p-button", onclick: () => void app.ask("stop", { job: job.job }) },
-    "Stop, keep best",
+    app.state?.enrich ? "Stop, keep frames" : "Stop, keep best",
   );
   return job.stoppable ? [stop, cancel] : [cancel];
 }

@@ -48,13 +48,18 @@ export function sayResult(chip: Chip, app: App): void {
   chip.say("got", role, told ?? (app.ui.playing ? `playing · ${frame}` : `frame ${frame}`));
 }
 
-const MEANING: Record<string, (app: App) => [Tone, string][]> = {
+const MEANING: Record<string, (app: App) => [Tone | "err", string][]> = {
   edit: () => [
     ["given", "Input"],
     ["got", "Output"],
     ["asked", "Asked"],
   ],
   keyframe: () => [],
+  enrich: (app) => [
+    ["given", "Guide"],
+    ["got", "Shell"],
+    ...(app.state?.enrich?.crossed.shell.length ? [["err", "Passes through itself"] as [Tone | "err", string]] : []),
+  ],
   steer: (app) => [
     ["given", app.state?.steer?.ghost === "uncontrolled" ? "No control" : "Reference"],
     ["got", "Live body"],

@@ -9,7 +9,7 @@ import type { Hand } from "./hand";
 import { handleShown, hoverPlace, placeOfDrag } from "./hover";
 import { type ArrowMark, type DiscMark, type Marks, noMarks, type TrailMark } from "./marks";
 import type { Selection } from "./selection";
-import { length, scale } from "./vec";
+import { length, scale, vertexOf } from "./vec";
 
 const PLAIN = 13; // px across: a disc, …
 const ACTIVE = 19; // … the one that the handle belongs to, …
@@ -34,6 +34,7 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
   if (state === null || sight.figure()?.shown !== true) return marks;
   if (app.ui.trails && (state.mode !== "keyframe" || app.ui.views === 1)) marks.trails = state.trails.map(trailOf);
   marks.contacts = state.edit?.contacts ? state.edit.contact_points : [];
+  marks.faces = crossings(sight, 0);
   marks.halos = halos(sight, state, hand.looked);
   marks.discs = [...dragDiscs(sight, state, hand), ...pinDiscs(state), ...chosenDiscs(selection)];
   marks.arrows = [...loadArrows(app, state), ...pulseArrows(app, state, pulse, hand)];
@@ -46,10 +47,21 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
 }
 
 /** Marks of the second view: the paths of a motion that keys have made. */
-export function composeResult(app: App): Marks {
+export function composeResult(sight: Sight): Marks {
   const marks = noMarks();
+  const { app } = sight;
+  marks.faces = crossings(sight, 1);
   if (app.state?.mode === "keyframe" && app.ui.trails) marks.trails = app.state.trails.map(trailOf);
   return marks;
+}
+
+/** Triangles in which a guide, or its shell, starts where it passes through itself. */
+function crossings(sight: Sight, pane: number): Vec3[][] {
+  const crossed = sight.app.state?.enrich?.crossed;
+  const figure = sight.figureIn(pane);
+  if (!crossed || !figure?.shown) return [];
+  const faces = pane === 0 ? crossed.guide : crossed.shell;
+  return faces.map((face) => [0, 1, 2].map((i) => vertexOf(figure.positions, figure.faces[3 * face + i])));
 }
 
 function dragDiscs(sight: Sight, state: State, hand: Hand): DiscMark[] {

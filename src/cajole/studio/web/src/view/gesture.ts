@@ -19,6 +19,10 @@ export interface Sight {
   room(pane: number): { left: number; width: number };
   /** The body of the first view, null before it came. */
   figure(): Figure | null;
+  /** The body of a view. */
+  figureIn(pane: number): Figure | null;
+  /** Vertices of a body belong to other regions, though nobody was told yet. */
+  recolour(): void;
   /** The frame that the first view shows. */
   frame(): number;
   /** Where a vertex of the body is drawn now, null when it is not. */

@@ -4,6 +4,7 @@ import { onHover, sayHover } from "../core/hover";
 import { go } from "../core/playing";
 import type { Vec3 } from "../core/types";
 import { Marquee, Measure } from "./area";
+import { BrushInHand } from "./brushing";
 import type { Gesture, Sight } from "./gesture";
 import type { Pixel } from "./handle";
 import { cursorOf, discOf, type Hover, hoverAt } from "./hover";
@@ -29,6 +30,7 @@ export class Hand {
   gesture: Gesture | null = null;
   hover: Hover | null = null;
   measured: LineMark | null = null;
+  readonly brush: BrushInHand;
   dots: Dot[] = [];
   looked: number | null = null; // the vertex whose disc is hovered, or whose row in the panel is
   private readonly deaf: () => void;
@@ -43,6 +45,7 @@ export class Hand {
     private readonly cameras: Cameras,
     private readonly locate: Locate,
   ) {
+    this.brush = new BrushInHand(sight);
     surface.addEventListener("pointerdown", (event) => this.down(event));
     surface.addEventListener("pointermove", (event) => this.move(event));
     surface.addEventListener("pointerup", (event) => this.up(event));
@@ -74,6 +77,10 @@ export class Hand {
     if (event.button !== 0) return null;
     const hover = hoverAt(this.sight, this.selection, this.dots, pane, at);
     this.hover = hover;
+    if (this.brush.paints) {
+      const turn = (dx: number, dy: number): void => this.cameras.orbit(pane, dx, dy);
+      return this.brush.begin(event, pane, at, turn) ?? this.orbiting(pane, at);
+    }
     return (this.sight.app.ui.pilot && pane === 0 ? this.acting(event, hover) : null) ?? this.orbiting(pane, at);
   }
 
@@ -93,7 +100,7 @@ export class Hand {
     if (tool === "measure") return new Measure(this.sight, 0, at, (line) => this.measure(line));
     if (tool === "marquee" || (touched === null && event.shiftKey && this.sight.app.state?.mode === "edit"))
       return this.boxing(event, at);
-    if (touched === null) return null;
+    if (touched === null || this.sight.app.state?.mode === "enrich") return null;
     if (tool === "pin")
       return touched.near
         ? new Look(
@@ -260,6 +267,7 @@ export class Hand {
   private see(): void {
     const before = this.hover;
     const spot = this.last && this.locate(this.last);
+    this.brush.hold(spot);
     this.hover = spot && hoverAt(this.sight, this.selection, this.dots, spot.pane, spot.at);
     this.surface.style.cursor = cursorOf(this.sight.app, this.hover);
     if (!differs(before, this.hover)) return;

@@ -26,7 +26,7 @@ export function handleShown(app: App): boolean {
 export function hoverAt(sight: Sight, selection: Selection, dots: readonly Dot[], pane: number, at: Pixel): Hover {
   const nothing: Hover = { pane, at, grip: null, dot: null, drag: null, touched: null };
   const figure = sight.figure();
-  if (pane !== 0 || figure === null || !figure.shown) return nothing;
+  if (pane !== 0 || figure === null || !figure.shown || sight.app.state?.mode === "enrich") return nothing;
   const lens = sight.lens(pane);
   const middle = selection.middle;
   const grip = middle !== null && handleShown(sight.app) ? gripAt(lens, handleAt(lens, middle), ...at) : null;
@@ -73,6 +73,7 @@ export function hoverPlace(sight: Sight, hover: Hover | null): Vec3 | null {
 
 /** The pointer that says what a press would do. */
 export function cursorOf(app: App, hover: Hover | null): string {
+  if (hover !== null && app.ui.tool === "brush") return "crosshair";
   if (hover === null || hover.pane !== 0) return "default";
   if (app.ui.tool === "marquee" || app.ui.tool === "measure") return "crosshair";
   if (hover.grip !== null) return "grab";

@@ -2,7 +2,7 @@
 
 import { token } from "../core/theme";
 import type { Tone, Vec3 } from "../core/types";
-import type { Lens } from "./camera";
+import { type Lens, pixelsPerMetre } from "./camera";
 import type { AxisName, Lock } from "./drag";
 import { handleAt, type Grip, type HandleShape, type Pixel } from "./handle";
 import { faint, Ink } from "./ink";
@@ -48,6 +48,8 @@ export interface Marks {
   measure: LineMark | null;
   hover: Vec3 | null;
   box: [number, number, number, number] | null; // px
+  faces: Vec3[][]; // triangles that something is wrong with
+  brush: { at: Vec3; radius: number; hue: string } | null; // [m], and the token of its colour
 }
 
 export const noMarks = (): Marks => ({
@@ -61,6 +63,8 @@ export const noMarks = (): Marks => ({
   measure: null,
   hover: null,
   box: null,
+  faces: [],
+  brush: null,
 });
 
 /** A dot of a trail where it is on the screen, to be clicked. */
@@ -74,6 +78,7 @@ export interface Dot {
 export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: Marks, far: number): Dot[] {
   const ink = new Ink(context, lens);
   const dots = marks.trails.flatMap((trail) => inkTrail(ink, trail));
+  for (const face of marks.faces) inkFace(ink, face);
   for (const contact of marks.contacts) inkContact(ink, contact, far);
   for (const arrow of marks.arrows) inkArrow(ink, arrow);
   if (marks.tether) inkLine(ink, marks.tether, [], 1);
@@ -88,6 +93,7 @@ export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: M
   for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label, at);
   for (const { at, label } of marks.discs) inkLabel(ink, at, label);
   if (marks.box) inkBox(ink, marks.box);
+  if (marks.brush) inkBrush(ink, marks.brush);
   return dots;
 }
 
@@ -98,6 +104,23 @@ function inkLabel(ink: Ink, at: Vec3, text: string | null | undefined, from?: Ve
   const way: Pixel = start ? [pixel[0] - start[0], pixel[1] - start[1]] : [1, 0];
   const long = Math.hypot(...way);
   ink.label(pixel, text, long > 0 ? [way[0] / long, way[1] / long] : [1, 0]);
+}
+
+/** A triangle that something is wrong with. */
+function inkFace(ink: Ink, corners: readonly Vec3[]): void {
+  const points = corners.map((corner) => ink.at(corner));
+  if (points.some((point) => point === null)) return;
+  ink.area(points as Pixel[], faint("err", 0.45));
+  ink.line([...points, points[0]] as Pixel[], token("err"), 1.5);
+}
+
+/** Where the brush would paint. */
+function inkBrush(ink: Ink, { at, radius, hue }: NonNullable<Marks["brush"]>): void {
+  const middle = ink.at(at);
+  if (middle === null) return;
+  const across = Math.max(8, 2 * radius * pixelsPerMetre(ink.lens, at));
+  ink.disc(middle, across + 3, "transparent", token("casing"), 3);
+  ink.disc(middle, across, faint(hue, 0.18), token(hue), 1.5);
 }
 
 function inkDisc(ink: Ink, disc: DiscMark): void {

@@ -65,6 +65,11 @@ export function wireMaterial(): MeshBasicMaterial {
   });
 }
 
+/** The wires of a guide over the body that follows it. */
+export function guideMaterial(): MeshBasicMaterial {
+  return new MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.7, depthWrite: false, toneMapped: false });
+}
+
 /** What stands around: a matt thing of one colour. */
 export function propMaterial(color: Color, opacity: number): MeshPhysicalMaterial {
   return new MeshPhysicalMaterial({

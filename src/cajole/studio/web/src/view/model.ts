@@ -2,6 +2,7 @@
 
 import { Kind, type BinaryFrame } from "../core/types";
 import { creased, type Split } from "./creases";
+import { type Neighbours, neighboursOf } from "./neighbours";
 
 const SHINY = 0.6; // gloss above which something is an eye or a tooth, which clay keeps as it is
 
@@ -11,12 +12,18 @@ const LINEAR = Float32Array.from({ length: 256 }, (_, i) => {
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
 });
 
+/** Linear light. */
+export interface Light { r: number; g: number; b: number }
+
 export class Model {
   readonly faces: Uint32Array<ArrayBuffer>;
   readonly count: number; // drawn vertices
   readonly paint: Float32Array<ArrayBuffer>; // (count, 3) linear
   readonly gloss: Float32Array<ArrayBuffer>; // (count)
+  /** The region of each vertex, -1 for none; null where there are no regions. */
+  zones: Int32Array<ArrayBuffer> | null = null;
   private nodes: Uint32Array;
+  private around: Neighbours | null = null;
   private drawn = new Map<number, number>();
   private split: Split | null | undefined; // undefined before it was looked for
 
@@ -64,8 +71,24 @@ export class Model {
     return this.split;
   }
 
+  /** Which vertices share an edge. */
+  get neighbours(): Neighbours {
+    return (this.around ??= neighboursOf(this.faces, this.count));
+  }
+
+  /** Colours (linear) of the regions, laid over one of everything. palette: of each region, by its number. */
+  zoned(base: Light, palette: (region: number) => Light): Float32Array<ArrayBuffer> {
+    const out = new Float32Array(3 * this.count);
+    for (let v = 0; v < this.count; v++) {
+      const zone = this.zones?.[v] ?? -1;
+      const { r, g, b } = zone < 0 ? base : palette(zone);
+      out.set([r, g, b], 3 * v);
+    }
+    return out;
+  }
+
   /** One colour (linear) for everything but what shines. */
-  clay(color: { r: number; g: number; b: number }): Float32Array<ArrayBuffer> {
+  clay(color: Light): Float32Array<ArrayBuffer> {
     const clay = new Float32Array(this.paint);
     for (let v = 0; v < this.count; v++) {
       if (this.gloss[v] < SHINY) clay.set([color.r, color.g, color.b], 3 * v);

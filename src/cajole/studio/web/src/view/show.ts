@@ -1,11 +1,13 @@
 /** Which vertices each view shows: what the server says now, or a frame of the motion that has been fetched. */
 
-import type { Texture } from "three";
+import { Color, type Texture } from "three";
+import { brush, hueOf } from "../core/brush";
 import { positions as read } from "../core/binary";
 import { frames, type Stream } from "../core/frames";
-import { present } from "../core/playing";
+import { made, present } from "../core/playing";
 import { type App, type BinaryFrame, Kind, type State } from "../core/types";
-import { modelAfter, type Model } from "./model";
+import { token } from "../core/theme";
+import { type Light, modelAfter, type Model } from "./model";
 import { PropStore } from "./props";
 import type { Pane } from "./screen";
 import { type Quality, Stage } from "./stage";
@@ -25,6 +27,7 @@ function ghostIn({ extra, count, data, offset }: BinaryFrame): Float32Array | nu
 
 export class Show {
   model: Model | null = null;
+  guide: Model | null = null; // what the first view shows instead, where it has triangles of its own
   readonly props = new PropStore();
   applied = 0; // seq of the newest frame that was applied
   shownFrame = 0; // of the first view
@@ -32,6 +35,7 @@ export class Show {
   lacking = false;
   private now: Now | null = null;
   private mode: string | null = null;
+  private mark = ""; // what the colours of regions go by
 
   constructor(
     private readonly app: App,
@@ -43,8 +47,9 @@ export class Show {
     const { project, state, ui } = this.app;
     this.strip();
     if (project === null || this.model === null) return;
-    for (const pane of this.panes) {
-      pane.stage = new Stage(project, this.model, room);
+    for (const [i, pane] of this.panes.entries()) {
+      const first = i === 0 ? this.guide : null;
+      pane.stage = new Stage(project, first ?? this.model, room, i === 1 ? this.guide : null);
       pane.stage.mesh(ui.wireframe);
       pane.stage.afford(quality);
     }
@@ -62,6 +67,7 @@ export class Show {
   forget(): void {
     this.strip();
     this.model = null;
+    this.guide = null;
     this.now = null;
     this.mode = null;
     this.props.clear();
@@ -71,9 +77,23 @@ export class Show {
   take(message: BinaryFrame): boolean {
     if (message.kind === Kind.Prop) this.props.take(message);
     if (message.kind === Kind.Now) this.apply(message);
+    if (message.kind === Kind.Zone) this.zone(message);
     if (message.kind !== Kind.Face && message.kind !== Kind.Tint && message.kind !== Kind.Node) return false;
+    if (message.kind === Kind.Face && message.extra === 1) {
+      this.guide = modelAfter(null, message, this.app.project?.guide ?? 0);
+      return true;
+    }
+    if (message.kind === Kind.Face) this.guide = null;
     this.model = modelAfter(this.model, message, this.app.project?.vertices ?? 0);
     return message.kind !== Kind.Node;
+  }
+
+  /** Regions of the body, or of its guide. */
+  private zone({ extra, count, data, offset }: BinaryFrame): void {
+    const model = extra === 1 ? this.guide : this.model;
+    if (model === null || model.count !== count || data.byteLength < offset + 4 * count) return;
+    model.zones = new Int32Array(data.slice(offset, offset + 4 * count));
+    if (this.app.state) this.colour(this.app.state);
   }
 
   private apply(message: BinaryFrame): void {
@@ -93,31 +113,71 @@ export class Show {
     this.lacking = false;
     if (changed && first.stage && this.app.project) this.colour(state);
     this.fill(first, this.firstOf(state), this.shownFrame);
-    this.ghost(first, changed);
-    if (ui.views === 2) this.fill(second, this.secondOf(), Math.floor(ui.playhead));
+    const led = this.guide !== null;
+    this.ghost(first, changed, led ? null : this.shownFrame);
+    if (ui.views !== 2) return;
+    const frame = this.played(state);
+    this.fill(second, this.secondOf(frame), frame);
+    if (led) this.ghost(second, changed, frame);
   }
 
   /** A frame of the result; until one has come what is seen stays, at first the body as it is now. */
-  private secondOf(): Float32Array | null {
-    const found = this.resultAt(Math.floor(this.app.ui.playhead));
+  private secondOf(frame: number): Float32Array | null {
+    const found = this.resultAt(frame);
     const figure = this.panes[1].stage?.figure;
     return found ?? (figure?.shown ? figure.positions : (this.now?.positions ?? null));
   }
 
+  /** The frame that the second view shows: the playhead's, or the last that there is of a result in the making. */
+  private played(state: State): number {
+    return Math.min(Math.floor(this.app.ui.playhead), made(state) - 1);
+  }
+
   /** Edit shows clay at its left, so that the ghost is read against one colour; everything else its own paint. */
   colour(state: State): void {
+    if (state.mode === "enrich") return this.zones();
     const painted = this.app.project?.painted ?? false;
     this.panes[0].stage?.paint(painted && state.mode !== "edit");
     this.panes[1].stage?.paint(painted);
     for (const pane of this.panes) pane.dirty = true;
   }
 
+  /** The state has changed: what came of regions is seen in its own colour, what they are in theirs. */
+  heard(): void {
+    const { enrich } = this.app.state!;
+    const mark = enrich ? `${enrich.result === null} ${enrich.running === null}` : "";
+    if (mark === this.mark) return;
+    this.mark = mark;
+    if (enrich) this.zones();
+  }
+
+  /** Guide and shell in the colours of their regions, or in their own. */
+  private zones(): void {
+    const { state, ui } = this.app;
+    const seen = state?.enrich?.result !== null || state.enrich.running !== null;
+    const coloured = brush.shown && (ui.tool === "brush" || !seen); // what came of it is seen as it is
+    const mixed = new Map<number, Light>();
+    this.panes.forEach((pane, i) => {
+      const base = i === 0 && this.guide !== null ? "given-swatch" : "clay";
+      mixed.clear();
+      const palette = (region: number): Light => {
+        const known = mixed.get(region) ?? lightOf(base, coloured ? region : -1);
+        mixed.set(region, known);
+        return known;
+      };
+      pane.stage?.zone(base, palette);
+      pane.dirty = true;
+    });
+  }
+
   private firstOf(state: State): Float32Array | null {
     const { ui } = this.app;
     const alone = ui.views === 1 && ui.playing && state.mode !== "steer";
     const frame = alone ? Math.floor(ui.playhead) : present(this.app);
-    const wanted = alone || (state.mode === "edit" && this.now !== null && this.now.frame !== frame);
-    const cached = wanted ? this.resultAt(frame) : null;
+    const led = this.guide !== null;
+    const elsewhere = this.now !== null && this.now.frame !== frame;
+    const wanted = alone || ((state.mode === "edit" || led) && elsewhere);
+    const cached = wanted ? this.fetch(led ? "given" : "result", frame) : null;
     this.shownFrame = cached ? frame : (this.now?.frame ?? state.frame);
     return cached ?? this.now?.positions ?? null;
   }
@@ -140,13 +200,23 @@ export class Show {
   }
 
   /** The ghost keeps its last shape until the next has come, so that it does not flicker while one scrubs. */
-  private ghost(pane: Pane, changed: boolean): void {
+  private ghost(pane: Pane, changed: boolean, frame: number | null): void {
     if (pane.stage === null) return;
     const { ghost } = pane.stage;
     const before = ghost.group.visible ? ghost.positions : null;
-    const found = this.app.ui.ghost ? (this.now?.ghost ?? this.fetch("given", this.shownFrame)) : null;
-    const kept = this.app.ui.ghost && !changed ? before : null;
+    const wanted = this.app.ui.ghost && frame !== null;
+    const found = wanted ? (this.now?.ghost ?? this.fetch("given", frame)) : null;
+    const kept = wanted && !changed ? before : null;
     pane.stage.haunt(found ?? kept);
     if ((found ?? kept) !== before) pane.dirty = true;
   }
+}
+
+/** How much of its own colour a region has over that of the body; the rest keeps guide and shell apart. */
+const STRONG = 0.9;
+
+/** The light of a region over a base colour; -1: of the base alone. */
+function lightOf(base: string, region: number): Light {
+  const under = new Color().setStyle(token(base));
+  return region < 0 ? under : under.lerp(new Color().setStyle(token(hueOf(region))), STRONG);
 }

@@ -7,8 +7,8 @@ import { FOV, type Lens, middleOf, placeOf } from "./camera";
 import { Figure } from "./figure";
 import { Ground } from "./ground";
 import { Lights } from "./lights";
-import { bodyMaterial, ghostMaterials, plainMaterial, screenColor, wireMaterial } from "./materials";
-import type { Model } from "./model";
+import { bodyMaterial, ghostMaterials, guideMaterial, plainMaterial, screenColor, wireMaterial } from "./materials";
+import type { Light, Model } from "./model";
 import { Props, type PropStore } from "./props";
 import { centroid } from "./vec";
 
@@ -34,22 +34,27 @@ export class Stage {
   private readonly plain = plainMaterial();
   private readonly wire = wireMaterial();
   private readonly ghosts = ghostMaterials();
+  private readonly guide = guideMaterial();
   private readonly body;
   private readonly wires;
   private painted = true;
+  private readonly led: boolean; // whether the ghost is a guide of other triangles, drawn as wires
   private cast = true;
   private wantsGhost = true;
 
-  constructor(project: Project, model: Model, room: Texture | null) {
+  /** guide: of other triangles than the body, seen as wires in place of the ghost. */
+  constructor(project: Project, model: Model, room: Texture | null, guide: Model | null = null) {
     this.radius = project.size / 2;
     this.lights = new Lights(this.radius);
     this.ground = new Ground(this.radius, project.ground ?? project.bounds[0][2] - BELOW * project.size);
     this.props = new Props(project.props);
     this.figure = new Figure(model);
-    this.ghost = new Figure(model);
+    this.led = guide !== null;
+    this.ghost = new Figure(guide ?? model);
     this.body = this.figure.dress(this.rich, 0, true);
     this.wires = this.figure.dress(this.wire, 5);
-    this.ghosts.forEach((material, i) => this.ghost.dress(material, 10 + i));
+    if (this.led) this.ghost.dress(this.guide, 10);
+    else this.ghosts.forEach((material, i) => this.ghost.dress(material, 10 + i));
     this.camera.up.set(0, 0, 1);
     this.scene.environment = room;
     this.scene.add(this.lights.group, this.ground.group, this.props.group, this.figure.group, this.ghost.group);
@@ -66,6 +71,7 @@ export class Stage {
     for (const material of this.ghosts) {
       if ("uniforms" in material) material.uniforms["color"].value = screenColor("given-swatch");
     }
+    this.guide.color.setStyle(token("given-swatch"));
     this.paint(this.painted);
     this.cast = true;
   }
@@ -75,6 +81,11 @@ export class Stage {
     this.painted = painted;
     const { model } = this.figure;
     this.figure.color(painted ? model.paint : model.clay(this.rich.color.clone().setStyle(token("clay"))));
+  }
+
+  /** One colour with those of regions over it. base: its token. */
+  zone(base: string, palette: (region: number) => Light): void {
+    this.figure.color(this.figure.model.zoned(this.rich.color.clone().setStyle(token(base)), palette));
   }
 
   /** New vertices of the body; says whether they fit. */
@@ -136,6 +147,6 @@ export class Stage {
     this.figure.dispose();
     this.ghost.dispose();
     this.lights.dispose();
-    for (const material of [this.rich, this.plain, this.wire, ...this.ghosts]) material.dispose();
+    for (const material of [this.rich, this.plain, this.wire, this.guide, ...this.ghosts]) material.dispose();
   }
 }

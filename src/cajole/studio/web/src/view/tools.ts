@@ -1,6 +1,7 @@
 /** The column of tools at the left, and the view's options at the right. */
 
 import { command, keyOf, titled } from "../core/commands";
+import { brush, onBrush } from "../core/brush";
 import { attribute, h } from "../core/dom";
 import { icon, type IconName } from "../core/icons";
 import type { App, ModeName, Part, Ui } from "../core/types";
@@ -31,7 +32,13 @@ const COLUMNS: Record<ModeName, Entry[]> = {
     { command: "key.capture", icon: "camera" },
   ],
   steer: [tool("select", "select"), tool("push", "push"), null, tool("impulse", "impulse")],
-  enrich: [tool("select", "select")],
+  enrich: [
+    tool("select", "select"),
+    tool("brush", "brush"),
+    { command: "brush.erase", icon: "erase", on: (app) => app.ui.tool === "brush" && brush.use === "erase" },
+    null,
+    { command: "regions.shown", icon: "eye", on: () => brush.shown },
+  ],
   reroute: [tool("select", "select")],
 };
 
@@ -81,7 +88,7 @@ export function toolColumn(app: App): Part {
     element.hidden = now === null;
     refresh();
   };
-  const ends = [app.onState.on(update), app.onUi.on((change) => "tool" in change && update())];
+  const ends = [app.onState.on(update), app.onUi.on((change) => "tool" in change && update()), onBrush(update)];
   update();
   return { element, dispose: () => ends.forEach((end) => end()) };
 }

@@ -1,6 +1,7 @@
 /** The views: bodies drawn by the graphics card, and above them what the hand works with. */
 
 import "../style/view.css";
+import { onBrush } from "../core/brush";
 import { provide } from "../core/commands";
 import { h } from "../core/dom";
 import { frames } from "../core/frames";
@@ -104,6 +105,7 @@ class Viewport implements Sight {
       app.onTheme.on(() => this.themed()),
       frames.onArrive.on(() => this.wake()),
       onGo.on(() => this.wake()),
+      onBrush(() => this.recolour()),
     ];
   }
 
@@ -122,6 +124,7 @@ class Viewport implements Sight {
 
   private heard(): void {
     this.tries = TRIES;
+    this.show.heard();
     this.selection.heard();
     this.wake();
   }
@@ -137,6 +140,7 @@ class Viewport implements Sight {
     // one view has one time: where playing stopped is where the hand acts
     if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && this.app.state?.mode === "edit")
       go(this.app, this.app.ui.playhead);
+    if (names.includes("tool") && this.app.state?.mode === "enrich") this.show.colour(this.app.state);
     if (names.includes("wireframe")) for (const pane of this.panes) pane.stage?.mesh(this.app.ui.wireframe);
     if (names.includes("views")) {
       this.layout.arrange();
@@ -148,6 +152,7 @@ class Viewport implements Sight {
 
   private themed(): void {
     for (const pane of this.panes) pane.stage?.theme();
+    if (this.app.state) this.show.colour(this.app.state);
     this.all();
   }
 
@@ -197,10 +202,6 @@ class Viewport implements Sight {
     }, AGAIN);
   }
 
-  ink(): void {
-    this.layer.request();
-  }
-
   private resized(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
     this.layer.size(width, height);
@@ -210,7 +211,8 @@ class Viewport implements Sight {
   }
 
   private draw(): void {
-    const marks = [composeNow(this, this.selection, this.hand, this.pulse), composeResult(this.app)];
+    const marks = [composeNow(this, this.selection, this.hand, this.pulse), composeResult(this)];
+    this.hand.brush.mark(marks, this.hand.gesture);
     const far = this.app.project?.size ?? 1;
     this.visible.forEach((pane, i) => {
       const dots = this.layer.within(pane, (context) => inkMarks(context, this.lens(i), marks[i], far));
@@ -221,12 +223,8 @@ class Viewport implements Sight {
 
   private simpler(): void {
     const undo = { text: "Undo", do: () => (this.screen.pace.restore(), this.screen.afford()) };
-    const notice = {
-      tone: "warn" as const,
-      title: "Drawing was simplified",
-      text: "Pictures took too long on this machine.",
-      actions: [undo],
-    };
+    const [title, text] = ["Drawing was simplified", "Pictures took too long on this machine."];
+    const notice = { tone: "warn" as const, title, text, actions: [undo] };
     if (this.screen.pace.level === 1) this.app.toast(notice);
   }
 
@@ -242,7 +240,20 @@ class Viewport implements Sight {
   }
 
   figure(): Figure | null {
-    return this.panes[0].stage?.figure ?? null;
+    return this.figureIn(0);
+  }
+
+  figureIn(pane: number): Figure | null {
+    return this.panes[pane].stage?.figure ?? null;
+  }
+
+  ink(): void {
+    this.layer.request();
+  }
+
+  recolour(): void {
+    if (this.app.state) this.show.colour(this.app.state);
+    this.wake();
   }
 
   frame(): number {

@@ -1,0 +1,117 @@
+/** What acts on the shell of Enrich: weight, air, contact; and how time is cut into steps. */
+
+import { h, write } from "../core/dom";
+import { figures, number, seconds } from "../core/format";
+import type { App, EnrichDials } from "../core/types";
+import { segment, switcher } from "../ui/parts/choice";
+import { row } from "../ui/parts/common";
+import { field } from "../ui/parts/field";
+import { linear, log, logZero } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { dialLine, type EnrichPart } from "./enrich-dials";
+import { once } from "./mode-panel";
+
+const speed = (value: number): string => `${figures(value, 2)} m/s`;
+const degrees = (value: number): string => `${number(value)}°`;
+
+export function aroundPart(app: App): EnrichPart {
+  const size = app.project?.size ?? 1;
+  const lines = [
+    dialLine(app, {
+      name: "gravity", title: "Gravity", scale: linear(-1, 3, 0.05), text: (value) => `× ${number(value, 2)}`, usual: 1,
+      tip: "How many times as heavy as on Earth",
+    }),
+    dialLine(app, { name: "wind", title: "Wind", scale: logZero(0.1, 50), text: speed, unit: "m/s", tip: "How fast the air goes", usual: 0 }),
+    dialLine(app, {
+      name: "heading", title: "Blows to", scale: linear(-180, 180, 5), text: degrees, unit: "°",
+      tip: "0°: along x, 90°: along y",
+    }),
+    dialLine(app, { name: "rise", title: "Rises", scale: linear(-90, 90, 5), text: degrees, unit: "°", tip: "Upward above zero", usual: 0 }),
+    dialLine(app, {
+      name: "gusts", title: "Gusts", scale: logZero(0.1, 50), text: speed, unit: "m/s", usual: 0,
+      tip: "How much the air's speed differs from place to place",
+    }),
+    dialLine(app, {
+      name: "lumps", title: "Gust size", scale: log(0.02 * size, 2 * size), text: (value) => `${figures(value, 2)} m`, unit: "m",
+      tip: "Small ones flutter, large ones sway",
+    }),
+    dialLine(app, {
+      name: "pressure", title: "Inflated", scale: linear(-50, 50, 0.5), text: (value) => `${number(value, 1)} Pa`, unit: "Pa", usual: 0,
+      tip: "Air pressure along the normals: what is closed fills out",
+    }),
+  ];
+  const own = switcher({ name: "The scene's own air", value: true, tip: "Wind, air inside and shapes in time that the material brings along", onChange: once(app, "cloth", "own") });
+  const ownLine = row("Scene's air", own.element);
+  const whole = section({ title: "Weight and air", fold: "enrich.air" }, lines.map(({ element }) => element), ownLine.element);
+  return {
+    element: whole.element,
+    update: ({ dials, extras }) => {
+      for (const line of lines) line.update(dials);
+      const blows = dials.wind > 0;
+      lines[2]!.show(blows);
+      lines[3]!.show(blows);
+      lines[5]!.show(dials.gusts > 0);
+      own.set(dials.own);
+      ownLine.element.hidden = !extras;
+      whole.note([blows ? `wind ${speed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""].filter(Boolean).join(" · "));
+    },
+  };
+}
+
+const CONTACTS: readonly { value: EnrichDials["collisions"]; text: string; tip: string }[] = [
+  { value: "none", text: "None", tip: "The shell may pass through itself" },
+  { value: "fast", text: "Fast", tip: "Nothing passes through anything; regions are met as far as contacts let them" },
+  { value: "exact", text: "Exact", tip: "Contacts and regions together, to rounding; some ten times as long" },
+];
+
+export function contactPart(app: App): EnrichPart {
+  const kinds = segment({ name: "Collisions", value: "none" as EnrichDials["collisions"], choices: CONTACTS, onChange: once(app, "cloth", "collisions") });
+  const says = h("p", { class: "p-quiet" });
+  const friction = dialLine(app, { name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => number(value, 2), tip: "Also between folds", usual: 0.3 });
+  const whole = section({ title: "Collisions" }, kinds.element, friction.element, says);
+  return {
+    element: whole.element,
+    update: ({ dials, collidable }) => {
+      kinds.set(dials.collisions);
+      friction.update(dials);
+      friction.show(dials.collisions !== "none");
+      const things = collidable ? "with itself and with what stands around" : "with itself";
+      write(says, dials.collisions === "none" ? "" : `Nothing passes through anything, ${things}.`);
+      says.hidden = dials.collisions === "none";
+    },
+  };
+}
+
+export function stepsPart(app: App): EnrichPart {
+  const substeps = dialLine(app, {
+    name: "substeps", title: "Steps a frame", scale: linear(1, 32, 1), text: (value) => number(value), usual: 8,
+    tip: "More are livelier and slower; fewer damp the folds",
+  });
+  const frames = field({
+    name: "Frames", low: 2, high: 20_000, whole: true, step: () => 1, text: String,
+    tip: "Beyond its last frame the guide stands, and the shell swings on",
+    onChange: once(app, "cloth", "frames"),
+  });
+  const seed = field({
+    name: "Seed", low: 0, high: 2 ** 31 - 1, whole: true, step: () => 1, text: String,
+    tip: "Of gusts and crinkles: another number, another take", onChange: once(app, "cloth", "seed"),
+  });
+  const hold = switcher({ name: "Hold what stands still", value: false, tip: "What never moves in the guide stays where it is", onChange: once(app, "cloth", "hold") });
+  const line = row("Frames", frames.element);
+  const held = row("Hold still", hold.element);
+  frames.scrub(line.label);
+  const whole = section({ title: "Steps", fold: "enrich.steps" }, substeps.element, line.element, row("Seed", seed.element).element, held.element);
+  return {
+    element: whole.element,
+    update: ({ dials, shell }) => {
+      const fps = app.state?.fps ?? 30;
+      substeps.update(dials);
+      frames.set(dials.frames);
+      frames.after(seconds((dials.frames - 1) / fps));
+      seed.set(dials.seed);
+      hold.set(dials.hold);
+      held.element.hidden = shell.still === 0;
+      whole.note(`${number((1000 / fps) / dials.substeps, 1)} ms each`);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/** What the shell of Enrich is made of: a material to begin with, its numbers, and the shape that it has by itself. */
+
+import { attribute, h, write } from "../core/dom";
+import { figures, number } from "../core/format";
+import { icon } from "../core/icons";
+import type { App, EnrichDials, EnrichState } from "../core/types";
+import { openMenu } from "../ui/menu";
+import { segment } from "../ui/parts/choice";
+import { row } from "../ui/parts/common";
+import { linear, log, logZero } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { dialLine, type EnrichPart } from "./enrich-dials";
+import { once, tell } from "./mode-panel";
+
+const pascals = (value: number): string =>
+  value >= 1e6 ? `${figures(value / 1e6, 2)} MPa` : value >= 1e3 ? `${figures(value / 1e3, 2)} kPa` : `${figures(value, 2)} Pa`;
+const millimetres = (value: number): string => `${figures(value, 2)} mm`;
+const plain = (value: number): string => figures(value, 2);
+
+export function clothPart(app: App): EnrichPart {
+  const chosen = materialButton(app);
+  const lines = [
+    dialLine(app, {
+      name: "young", title: "Stiffness", scale: log(1e2, 1e8), text: pascals, unit: "Pa",
+      tip: "Against stretching: stiffer sheets make few, wide folds",
+    }),
+    dialLine(app, {
+      name: "thickness", title: "Thickness", scale: log(0.05, 50), text: millimetres, unit: "mm", factor: 1000,
+      tip: "Thicker sheets mind being bent much more than being stretched",
+    }),
+  ];
+  const whole = section({ title: "Material" }, row("Made of", chosen.element).element, lines.map(({ element }) => element));
+  return {
+    element: whole.element,
+    update: (part) => {
+      chosen.update(part);
+      for (const line of lines) line.update(part.dials);
+    },
+  };
+}
+
+/** The rest of the material's numbers. */
+export function finePart(app: App): EnrichPart {
+  const lines = [
+    dialLine(app, {
+      name: "density", title: "Density", scale: log(10, 5000), text: (value) => `${number(value)} kg/m³`, unit: "kg/m³",
+      tip: "Heavier sheets hang deeper and swing longer",
+    }),
+    dialLine(app, {
+      name: "bending", title: "Bending", scale: logZero(0.01, 100), text: (value) => `× ${plain(value)}`, usual: 1,
+      tip: "How many times as stiff against bending as a plain sheet",
+    }),
+    dialLine(app, {
+      name: "mass", title: "Damping", scale: logZero(0.01, 20), text: (value) => `${plain(value)} /s`, unit: "1/s",
+      tip: "How soon the whole shell comes to rest with its guide",
+    }),
+    dialLine(app, {
+      name: "ripple", title: "Ripples", scale: logZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
+      tip: "How soon small folds stop trembling",
+    }),
+    dialLine(app, {
+      name: "membrane", title: "Shaking", scale: logZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
+      tip: "How soon fast stretching dies away",
+    }),
+    dialLine(app, {
+      name: "curvature", title: "Folds stay", scale: logZero(0.1, 1000),
+      text: (value) => (value === 0 ? "never" : `> ${plain(value)} /m`), unit: "1/m",
+      tip: "Folds sharper than this stay; at the left end none do",
+    }),
+    dialLine(app, {
+      name: "hardening", title: "Hardening", scale: linear(-0.2, 0.2, 0.005), text: (value) => `${plain(value)} m`, unit: "m",
+      tip: "Right: folds that stay get stiffer; left: softer", usual: 0,
+    }),
+  ];
+  const whole = section({ title: "Fine material", fold: "enrich.fine" }, lines.map(({ element }) => element));
+  return {
+    element: whole.element,
+    update: ({ dials }) => {
+      for (const line of lines) line.update(dials);
+      lines.at(-1)!.show(dials.curvature > 0);
+      whole.note(dials.curvature > 0 ? "folds stay" : "");
+    },
+  };
+}
+
+/** A button that shows the present material and opens the others. */
+function materialButton(app: App): EnrichPart {
+  const words = h("span");
+  const element = h("button", { type: "button", class: "p-button enrich-material", "aria-label": "Material" }, words, icon("chevron"));
+  attribute(element, "aria-haspopup", "menu");
+  let known: EnrichState | null = null;
+  element.addEventListener("click", () => {
+    const entries = (known?.materials ?? []).map(({ name, text }) => ({
+      text: titled(name),
+      detail: text,
+      checked: name === known!.dials.material,
+      do: () => tell(app, "cloth", { material: name }),
+    }));
+    openMenu(element, entries, "Material");
+  });
+  return {
+    element,
+    update: (part) => {
+      known = part;
+      write(words, titled(part.dials.material));
+      attribute(element, "data-tip", part.materials.find(({ name }) => name === part.dials.material)?.text ?? null);
+    },
+  };
+}
+
+const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+const SHAPES: readonly { value: EnrichDials["shape"]; text: string; tip: string }[] = [
+  { value: "flat", text: "Plain", tip: "As the mesh is" },
+  { value: "accordion", text: "Zigzag", tip: "Accordion: sharp folds one after the other" },
+  { value: "ridges", text: "Ridges", tip: "Ridges side by side, flat between them" },
+  { value: "crinkle", text: "Crinkle", tip: "Lumps, as of crumpled cellophane" },
+];
+
+/** The shape that the shell springs back to. */
+export function shapePart(app: App): EnrichPart {
+  const shapes = segment({ name: "Undeformed", value: "flat" as EnrichDials["shape"], choices: SHAPES, onChange: once(app, "cloth", "shape") });
+  const along = segment({
+    name: "Along",
+    value: "z" as EnrichDials["along"],
+    choices: (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() })),
+    onChange: once(app, "cloth", "along"),
+  });
+  const centimetres = (value: number): string => `${plain(value)} cm`;
+  const size = app.project?.size ?? 1;
+  const depth = dialLine(app, {
+    name: "amplitude", title: "Depth", scale: log(0.1 * size, 20 * size), factor: 100, unit: "cm", text: centimetres,
+    tip: "How high folds stand",
+  });
+  const width = dialLine(app, {
+    name: "wavelength", title: "Width", scale: log(size, 60 * size), factor: 100, unit: "cm", text: centimetres,
+    tip: "From fold to fold; no narrower than two edges of the mesh",
+  });
+  const direction = row("Along", along.element);
+  const whole = section({ title: "Undeformed shape", fold: "enrich.shape" }, shapes.element, depth.element, width.element, direction.element);
+  return {
+    element: whole.element,
+    update: ({ dials }) => {
+      shapes.set(dials.shape);
+      along.set(dials.along);
+      depth.update(dials);
+      width.update(dials);
+      const folded = dials.shape !== "flat" && dials.shape !== "own";
+      depth.show(folded);
+      width.show(folded);
+      direction.element.hidden = !folded || dials.shape === "crinkle";
+      whole.note(dials.shape === "own" ? "the scene's own" : SHAPES.find(({ value }) => value === dials.shape)!.text.toLowerCase());
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** The panel of Enrich: the shell, its regions, what it is made of, what acts on it, and what came of it. */
+
+import "../style/enrich.css";
+import { h, write } from "../core/dom";
+import { number, seconds } from "../core/format";
+import { still } from "../core/theme";
+import type { App, EnrichState } from "../core/types";
+import { button } from "../ui/parts/button";
+import { section } from "../ui/parts/section";
+import { aroundPart, contactPart, stepsPart } from "./enrich-around";
+import { clothPart, finePart, shapePart } from "./enrich-cloth";
+import type { EnrichPart } from "./enrich-dials";
+import { regionsPart, shellPart } from "./enrich-regions";
+import { handOver, tell, type ModePanel } from "./mode-panel";
+
+export function enrichPanel(app: App): ModePanel {
+  const regions = regionsPart(app);
+  const asks = [
+    clothPart(app), regions, shellPart(app), contactPart(app), finePart(app), shapePart(app), aroundPart(app), stepsPart(app),
+  ];
+  const result = resultPart(app);
+  const action = actionPart(app);
+  const dials = h("div", null, asks.map(({ element }) => element));
+  return {
+    element: h("div", null, result.element, dials),
+    foot: action.element,
+    update: (state) => {
+      const part = state.enrich;
+      if (!part) return;
+      for (const each of [...asks, result, action]) each.update(part);
+      // what is asked for now would only be done after the run
+      dials.inert = part.running !== null;
+      dials.classList.toggle("enrich-waits", part.running !== null);
+    },
+    dispose: () => {
+      regions.dispose();
+      action.dispose();
+    },
+  };
+}
+
+function resultPart(app: App): EnrichPart {
+  const text = h("p", { class: "panel-text" });
+  const facts = h("p", { class: "p-quiet" });
+  const report = h("pre", { class: "enrich-report", tabIndex: 0, "aria-label": "Report of the run" });
+  const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
+  const edit = handOver(app, "edit");
+  const whole = section({ title: "Result" }, text, facts, details, h("div", { class: "p-buttons" }, edit.part.element));
+  return {
+    element: whole.element,
+    update: (part) => {
+      const { result } = part;
+      whole.show(result !== null && part.running === null);
+      if (result === null) return;
+      write(text, result.stale ? "Changed since. Enrich again to see what it comes to." : result.text);
+      write(facts, told(result));
+      write(report, result.report);
+      details.hidden = result.seconds === null;
+      whole.note(`${number(result.frames)} frames`);
+      edit.update(null);
+    },
+  };
+}
+
+function told(result: NonNullable<EnrichState["result"]>): string {
+  const crossed = result.intersections;
+  const parts = [
+    result.seconds === null ? "Stopped early: force was not measured" : `took ${seconds(result.seconds, 1)}`,
+    crossed === null ? "" : crossed === 0 ? "no intersections" : `${number(crossed)} frames with intersections`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+function actionPart(app: App): EnrichPart & { dispose(): void } {
+  let job: string | null = null; // the server tells of the job before the state that names it
+  let running: string | null = null;
+  let known: EnrichState | null = null;
+  const go = button({
+    text: "Enrich",
+    icon: "enrich",
+    kind: "primary",
+    main: true,
+    key: "Enter",
+    tip: "Let the shell follow its guide; its frames play as they come",
+    onPress: () => {
+      tell(app, "enrich");
+      if (!still()) app.set({ playing: true });
+    },
+  });
+  const stop = button({
+    text: "Stop, keep frames",
+    tip: "End here with the frames that there are",
+    onPress: () => running && tell(app, "stop", { job: running }),
+  });
+  stop.element.classList.add("p-main");
+  const element = h("div", { class: "panel-action" }, go.element, stop.element);
+  const update = (part: EnrichState): void => {
+    known = part;
+    running = part.running ?? job;
+    go.busy(running !== null);
+    go.say(running ? "Enriching…" : part.result ? "Enrich again" : "Enrich");
+    go.refuse(running === null ? part.regions.problem : null);
+    stop.show(running !== null);
+    element.toggleAttribute("data-running", running !== null);
+  };
+  const end = app.onJob.on((heard) => {
+    if (!heard.stoppable && heard.job !== job) return;
+    job = heard.state === "running" ? heard.job : null;
+    if (known) update(known);
+  });
+  return { element, update, dispose: end };
+}

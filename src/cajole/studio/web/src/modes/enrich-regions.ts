@@ -1,0 +1,232 @@
+/** The shell of Enrich and its regions: found, or painted with the brush. */
+
+import { brush, type BrushUse, changeBrush, hueOf, onBrush, RADII, takeBrush } from "../core/brush";
+import { fill, h, write } from "../core/dom";
+import { number, percent } from "../core/format";
+import { icon } from "../core/icons";
+import type { App, EnrichState, RegionInfo, RegionKind } from "../core/types";
+import { iconButton } from "../ui/parts/button";
+import { type Segment, segment, switcher } from "../ui/parts/choice";
+import { keyed, row } from "../ui/parts/common";
+import { latest } from "../ui/parts/latest";
+import { list, listRow, type ListRow } from "../ui/parts/list";
+import { linear, log } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { slider } from "../ui/parts/slider";
+import type { EnrichPart } from "./enrich-dials";
+import { once, tell } from "./mode-panel";
+
+export function shellPart(app: App): EnrichPart {
+  const levels = slider({
+    name: "Levels",
+    value: 3,
+    scale: linear(0, 5, 1),
+    text: (value) => number(value),
+    tip: "How often every edge of the guide is halved. Applied when let go",
+    onChange: once(app, "shell", "levels"),
+  });
+  const own = segment({
+    name: "Mesh of the shell",
+    value: "own" as "own" | "cut",
+    choices: [
+      { value: "own", text: "Its own", tip: "The mesh that came with the scene" },
+      { value: "cut", text: "Guide, halved", tip: "The guide's triangles, subdivided" },
+    ],
+    onChange: (value) => app.ask("shell", { levels: value === "own" ? null : Math.min(3, app.state?.enrich?.shell.most_levels ?? 3) }),
+  });
+  const mesh = row("Mesh", own.element);
+  const line = row("Levels", levels.element);
+  const whole = section({ title: "Shell" }, mesh.element, line.element);
+  return {
+    element: whole.element,
+    update: ({ shell }) => {
+      mesh.element.hidden = !shell.own;
+      own.set(shell.levels === null ? "own" : "cut");
+      line.element.hidden = shell.levels === null;
+      levels.scale(linear(0, Math.max(1, shell.most_levels), 1));
+      levels.set(shell.levels ?? 0);
+      whole.note(`${number(shell.vertices)} vertices`);
+    },
+  };
+}
+
+const KINDS: Record<RegionKind, { text: string; tip: string }> = {
+  hats: { text: "Hats", tip: "One region around each vertex of the guide" },
+  clusters: { text: "Found", tip: "Patches that stay together over the whole motion" },
+  scene: { text: "Scene's", tip: "The regions that came with the scene" },
+  paint: { text: "Painted", tip: "As the brush has painted them" },
+};
+
+export function regionsPart(app: App): EnrichPart & { dispose(): void } {
+  const kinds = kindsPart(app);
+  const clusters = clustersPart(app);
+  const brushed = brushPart(app);
+  const rows = regionRows(app);
+  const problem = h("p", { class: "panel-outcome enrich-problem", role: "status", hidden: true });
+  const says = h("p", { class: "p-quiet" });
+  const shown = iconButton({ name: "Colours of regions", icon: "eye", key: "O", onPress: () => changeBrush({ shown: !brush.shown }) });
+  const whole = section(
+    { title: "Regions", actions: [shown.element] },
+    kinds.element,
+    clusters.element,
+    brushed.element,
+    rows.element,
+    problem,
+    says,
+  );
+  const look = (): void => {
+    shown.face(brush.shown ? "eye" : "eye-off", brush.shown ? "Hide the colours of regions" : "Show the colours of regions");
+    shown.on(brush.shown);
+    brushed.look();
+    rows.look();
+  };
+  const end = onBrush(look);
+  look();
+  return {
+    element: whole.element,
+    dispose: end,
+    update: (part) => {
+      const { regions } = part;
+      kinds.update(part);
+      clusters.update(part);
+      brushed.update(part);
+      rows.update(part);
+      problem.hidden = regions.problem === null;
+      problem.dataset["good"] = "false";
+      fill(problem, icon("warn"), h("span", null, regions.problem ?? ""));
+      const loose = regions.covered < 0.9995 && regions.problem === null;
+      says.hidden = !loose;
+      write(says, loose ? `${percent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.` : "");
+      whole.note(number(regions.count));
+    },
+  };
+}
+
+function kindsPart(app: App): EnrichPart {
+  const element = h("div", { class: "enrich-kinds" });
+  let held: { mark: string; part: Segment<RegionKind> } | null = null;
+  return {
+    element,
+    update: ({ regions }) => {
+      const mark = regions.kinds.join();
+      if (held?.mark !== mark) {
+        const choices = regions.kinds.map((value) => ({ value, ...KINDS[value] }));
+        held = { mark, part: segment({ name: "Regions", value: regions.kind, choices, onChange: once(app, "regions", "kind") }) };
+        fill(element, held.part.element);
+      }
+      held.part.set(regions.kind);
+    },
+  };
+}
+
+function clustersPart(app: App): EnrichPart {
+  const send = latest((count: number) => app.ask("regions", { kind: "clusters", count }));
+  const count = slider({
+    name: "Number of regions",
+    value: 24,
+    scale: log(1, 400, { whole: true }),
+    text: (value) => number(value),
+    tip: "More keep closer to the guide, with finer folds; fewer leave more to the shell",
+    onInput: send,
+    onChange: send,
+  });
+  const again = iconButton({
+    name: "Find other regions",
+    icon: "refresh",
+    tip: "Another seed, other patches",
+    onPress: () => tell(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
+  });
+  const line = row("Number", [count.element, again.element]);
+  line.element.classList.add("enrich-count");
+  return {
+    element: line.element,
+    update: ({ regions }) => {
+      line.element.hidden = !regions.kinds.includes("clusters");
+      count.scale(log(1, Math.max(2, regions.most), { whole: true }));
+      count.set(regions.kind === "clusters" ? regions.asked : Math.max(1, regions.count));
+    },
+  };
+}
+
+function brushPart(app: App): EnrichPart & { look(): void } {
+  const use = segment({
+    name: "Brush",
+    value: brush.use,
+    choices: [
+      { value: "add" as BrushUse, text: "Add", tip: "Paint the region that is chosen below, or picked with Alt" },
+      { value: "new" as BrushUse, text: "New", tip: "The next stroke begins a region (R)" },
+      { value: "erase" as BrushUse, text: "Erase", tip: "What is painted belongs to no region (E)" },
+    ],
+    onChange: (value) => takeBrush(app, value),
+  });
+  const [low, high] = RADII;
+  const radius = slider({
+    name: "Size of the brush",
+    value: 100 * brush.radius,
+    usual: 8,
+    scale: log(100 * low, 100 * high),
+    text: (value) => `${number(value, value < 9.95 ? 1 : 0)} %`,
+    unit: "%",
+    tip: "Of the shell's size",
+    onInput: (value) => changeBrush({ radius: value / 100 }),
+    onChange: (value) => changeBrush({ radius: value / 100 }),
+  });
+  const both = switcher({ name: "Both sides", value: brush.both, tip: "What lies there on the other side is painted, too", onChange: (on) => changeBrush({ both: on }) });
+  const sides = row("Both sides", both.element);
+  const element = h("div", null, row("Brush", use.element).element, row("Size", radius.element).element, sides.element);
+  return {
+    element,
+    look: () => {
+      use.set(brush.use);
+      radius.set(100 * brush.radius);
+      both.set(brush.both);
+    },
+    update: ({ shell }) => void (sides.element.hidden = shell.levels !== null || !shell.lies),
+  };
+}
+
+type Named = ListRow & { region: RegionInfo; marker: HTMLElement };
+
+function regionRows(app: App): EnrichPart & { look(): void } {
+  const holder = list("Regions");
+  holder.classList.add("enrich-regions");
+  const more = h("p", { class: "p-quiet", hidden: true });
+  const make = (region: RegionInfo): Named => {
+    const marker = h("span", { class: "enrich-swatch" });
+    const remove = iconButton({ name: `Remove region ${region.id}`, icon: "x", size: 24, onPress: () => tell(app, "region.remove", { region: region.id }) });
+    const made = listRow({
+      marker,
+      onPick: () => {
+        changeBrush({ region: region.id });
+        takeBrush(app, "add");
+      },
+      actions: [remove.element],
+    });
+    return { ...made, region, marker };
+  };
+  const update = (part: Named, region: RegionInfo): void => {
+    part.marker.style.background = `var(--${hueOf(region.id)})`;
+    const lone = region.guide === 0 && paired ? "guide" : region.shell === 0 ? "shell" : null;
+    part.set({
+      name: `Region ${region.id}`,
+      value: number(region.shell),
+      selected: brush.use === "add" && region.id === brush.region,
+      warn: lone && `Empty on the ${lone}: paint it there, too, or remove it`,
+      tip: `${number(region.guide)} vertices of the guide, ${number(region.shell)} of the shell`,
+    });
+  };
+  const rows = keyed<RegionInfo, Named>(holder, ({ id }) => String(id), make, update);
+  let known: RegionInfo[] = [];
+  let paired = false;
+  return {
+    element: h("div", null, holder, more),
+    look: () => rows(known),
+    update: ({ regions, shell }: EnrichState) => {
+      known = regions.list;
+      paired = shell.levels === null;
+      rows(known);
+      more.hidden = regions.count <= known.length;
+      write(more, `and ${number(regions.count - known.length)} more`);
+    },
+  };
+}
