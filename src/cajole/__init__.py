@@ -25,6 +25,7 @@ _HOMES = {
     "Embedding": "cajole.mesh",
     "EnrichResult": "cajole.direct",
     "FileError": "cajole.errors",
+    "Goal": "cajole.direct",
     "Ground": "cajole.dynamics",
     "InputError": "cajole.errors",
     "Key": "cajole.direct",
@@ -74,6 +75,7 @@ _HOMES = {
     "regions_interpolating": "cajole.direct",
     "regions_painted": "cajole.direct",
     "regions_subdivided": "cajole.direct",
+    "reroute": "cajole.direct",
     "sampled_basis": "cajole.direct.steering.sampling",
     "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
     from cajole.direct import EnrichResult as EnrichResult
+    from cajole.direct import Goal as Goal
     from cajole.direct import Key as Key
     from cajole.direct import Live as Live
     from cajole.direct import PoseSession as PoseSession
@@ -138,6 +141,7 @@ if TYPE_CHECKING:
     from cajole.direct import regions_interpolating as regions_interpolating
     from cajole.direct import regions_painted as regions_painted
     from cajole.direct import regions_subdivided as regions_subdivided
+    from cajole.direct import reroute as reroute
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis

@@ -11,7 +11,7 @@ import numpy as np
 
 from cajole.compiled import njit
 
-STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC, CLAMPED_SLOPE = range(7)
+STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC = range(6)
 
 
 @njit(cache=True, inline="always")
@@ -68,7 +68,7 @@ def force(q, v, edges, k, rest, c, elastic, drag, out):
 
 @njit(cache=True)
 def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
-    """data += scale times the matrix of `kind`; v is the direction (CHANGE), the velocity (DRAG_SLOPE) or the step."""
+    """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
     n = np.empty(3)
     block = np.empty((3, 3))
     for s in range(len(edges)):
@@ -78,12 +78,9 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
         w0, w1, w2 = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
         along = n[0] * w0 + n[1] * w1 + n[2] * w2
         across = (w0 - along * n[0], w1 - along * n[1], w2 - along * n[2])
-        rise = 0.0
-        if kind in (CLAMPED, CLAMPED_SLOPE):
+        if kind == CLAMPED:
             # smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression
-            root = np.sqrt(g * g + clamp * clamp)
-            rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5
-            g = 0.5 * (g + root)
+            g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
         for a in range(3):
             for b in range(3):
                 normal = n[a] * n[b]
@@ -95,10 +92,6 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
                     dg = rest[s] * along / (length * length)
                     dnormal = (across[a] * n[b] + n[a] * across[b]) / length
                     value = k[s] * (dg * plane + (1.0 - g) * dnormal)
-                elif kind == CLAMPED_SLOPE:
-                    # ∂/∂x of k (g̃ P + nnᵀ) w = k [g̃' r/l² (Pw) nᵀ + (1 - g̃)/l (n (Pw)ᵀ + (n·w) P)]
-                    lengthening = rise * rest[s] / (length * length) * across[a] * n[b]
-                    value = k[s] * (lengthening + (1.0 - g) / length * (n[a] * across[b] + along * plane))
                 elif kind == DRAG:
                     value = c[s] * normal
                 elif kind == DRAG_SLOPE:
@@ -115,3 +108,50 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
                 for a in range(3):
                     for b in range(3):
                         data[here + a * step + b] += sign * block[a, b]
+
+
+@njit(cache=True)
+def step_slopes(q, step, v, edges, k, rest, c, clamp, rows, slopes, drags):
+    """slopes += Tᵀ rows and drags += D rows, T the slope of k (l - r) n + k (g̃ P + nnᵀ) z + c (n·w) n by x.
+
+    z and w are the spring's step and velocity; rows, slopes, drags (m, n, 3). With s = n·λ:
+    Tᵀλ = a (λ - s n) + n (k s + along·λ) + s across, where along = k g̃' r/l² Pz, across = k (1 - g̃)/l Pz + c/l Pw
+    and a = k g + k (1 - g̃)/l (n·z) + c/l (n·w).
+    """
+    count = len(edges)
+    n = np.empty(3)
+    directions, along, across = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
+    a = np.empty(count)
+    for e in range(count):
+        i, j = edges[e, 0], edges[e, 1]
+        length = _spring(q, edges, e, n)
+        g = 1.0 - rest[e] / length
+        root = np.sqrt(g * g + clamp * clamp)
+        rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5
+        soft = k[e] * (1.0 - 0.5 * (g + root)) / length
+        stiff, thick = k[e] * rise * rest[e] / (length * length), c[e] / length
+        nz, nw = 0.0, 0.0
+        for b in range(3):
+            nz += n[b] * (step[i, b] - step[j, b])
+            nw += n[b] * (v[i, b] - v[j, b])
+        a[e] = k[e] * g + soft * nz + thick * nw
+        for b in range(3):
+            z = step[i, b] - step[j, b] - nz * n[b]
+            directions[e, b] = n[b]
+            along[e, b] = stiff * z
+            across[e, b] = soft * z + thick * (v[i, b] - v[j, b] - nw * n[b])
+    for m in range(len(rows)):
+        for e in range(count):
+            i, j = edges[e, 0], edges[e, 1]
+            s, t = 0.0, 0.0
+            for b in range(3):
+                lam = rows[m, i, b] - rows[m, j, b]
+                s += directions[e, b] * lam
+                t += along[e, b] * lam
+            for b in range(3):
+                lam = rows[m, i, b] - rows[m, j, b]
+                value = a[e] * (lam - s * directions[e, b]) + (k[e] * s + t) * directions[e, b] + s * across[e, b]
+                slopes[m, i, b] += value
+                slopes[m, j, b] -= value
+                drags[m, i, b] += c[e] * s * directions[e, b]
+                drags[m, j, b] -= c[e] * s * directions[e, b]

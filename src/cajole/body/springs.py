@@ -124,14 +124,15 @@ class BodySprings(Body):
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
 
-    def step_slope(self, u: Array, step: Array, velocity: Array) -> sp.csr_array:
-        """∂/∂u of f(u) + K̃(u) step + d(u, velocity) (3n, 3n), exact: how a linearly implicit step feels its start."""
-        data = np.zeros(self.pattern.entries)
-        self._fill(kernels.STIFFNESS, u, self._still, 1.0, data)
-        self._fill(kernels.CLAMPED_SLOPE, u, step, 1.0, data)
-        if not self.symmetric:
-            self._fill(kernels.DRAG_SLOPE, u, velocity, 1.0, data)
-        return self.pattern.matrix(checks.finite_result(data, "the slope of a step"))
+    def step_slopes(self, u: Array, step: Array, velocity: Array, rows: Array) -> tuple[Array, Array]:
+        """Tᵀ rows and D rows (k, n, 3), T = ∂/∂u of f(u) + K̃(u) step + d(u, velocity), exact; D the damping matrix.
+
+        T is how a linearly implicit step feels where it starts; `rows` (k, n, 3) are of an adjoint.
+        """
+        slopes, drags = np.zeros((2, *rows.shape))
+        at = (self._apart(u), step, velocity)
+        kernels.step_slopes(*at, *self._elastic, self.spring_damping, self.clamp, rows, slopes, drags)
+        return checks.finite_result(slopes, "the slope of a step"), drags
 
     def rested(self, rest_lengths: ArrayLike) -> BodySprings:
         """The same body with other rest lengths [m]: one value, or one per spring; a muscle that contracts."""
@@ -181,6 +182,14 @@ class BodySprings(Body):
     def _placed(self, u: Array) -> Array:
         return self.vertices + u
 
+    def _apart(self, u: Array) -> Array:
+        """Positions (n, 3) at which every spring has a direction."""
+        q = self._placed(u)
+        where, least = kernels.shortest(q, self._springs)
+        if least == 0.0:
+            raise SolveError(f"spring {where} has length zero, so its direction is undefined; move its vertices apart")
+        return q
+
     def _forces(self, u: Array, v: Array, elastic: float, drag: float) -> Array:
         out = np.zeros((self.count, 3))
         kernels.force(self._placed(u), v, *self._elastic, self.spring_damping, elastic, drag, out)
@@ -192,10 +201,7 @@ class BodySprings(Body):
         return self.pattern.matrix(checks.finite_result(data, "the matrix"))
 
     def _fill(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
-        q = self._placed(u)
-        where, least = kernels.shortest(q, self._springs)
-        if least == 0.0:
-            raise SolveError(f"spring {where} has length zero, so its direction is undefined; move its vertices apart")
+        q = self._apart(u)
         places = (self.pattern.slots, self.pattern.stride)
         kernels.matrix(kind, q, v, *self._elastic, self.spring_damping, self.clamp, *places, scale, data)
 

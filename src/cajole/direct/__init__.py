@@ -25,6 +25,7 @@ from cajole.direct.keyframing import (
     keyframe,
     keyframe_sequence,
 )
+from cajole.direct.rerouting import Goal, RerouteReport, RerouteResult, reroute
 from cajole.direct.steering import (
     Controller,
     Live,
@@ -45,6 +46,7 @@ __all__ = [
     "EnrichReport",
     "EnrichResult",
     "Fit",
+    "Goal",
     "Key",
     "KeyframeReport",
     "Live",
@@ -53,6 +55,8 @@ __all__ = [
     "Push",
     "Reference",
     "Regions",
+    "RerouteReport",
+    "RerouteResult",
     "Run",
     "Segment",
     "Shot",
@@ -72,6 +76,7 @@ __all__ = [
     "regions_interpolating",
     "regions_painted",
     "regions_subdivided",
+    "reroute",
     "save_edit",
     "steer",
 ]

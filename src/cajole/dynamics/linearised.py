@@ -65,6 +65,15 @@ class LinearStep:
             step += moved
         return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
 
+    def pushed(self, past: Past, after: Past, force: Array) -> Past:
+        """What the step from `past` to `after` becomes under more force (n, 3) [N], in which it is linear.
+
+        `system` must still hold the factors of this step.
+        """
+        plan = scheme("bdf2", self.h, past)
+        step = after.u - past.u + self.system.solve(force)
+        return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
+
     def load_between(self, past: Past, after: Past) -> Array:
         """The external force (n, 3) [N] under which the step from `past` ends where `after` is."""
         step = after.u - past.u
@@ -82,14 +91,9 @@ class LinearStep:
         assert isinstance(body, BodySprings)
         plan = scheme("bdf2", h, past)
         lam = self.system.solve_all(rows.u + plan.drag * rows.v)
-        flat = lam.reshape(len(lam), -1).T
-        T = body.step_slope(past.u, after.u - past.u, after.v)
-        slope = (T.T @ flat).T.reshape(lam.shape)
+        slope, drag = body.step_slopes(past.u, after.u - past.u, after.v, lam)
         heavy = body.masses[:, None] * lam
-        if body.symmetric:
-            late = 0.75 / h**2 * heavy
-        else:
-            late = 0.75 / h**2 * heavy + 0.5 / h * (body.damping_matrix(past.u) @ flat).T.reshape(lam.shape)
+        late = 0.75 / h**2 * heavy + 0.5 / h * drag
         # v_offset = (u_before - u)/2h, a_offset = (1.5 v_offset - 2 v + 0.5 v_before)/h
         by_u = rows.u - 0.5 / h * rows.v + rows.u_before - slope + late
         back = Rows(by_u, rows.v_before + 2.0 / h * heavy, 0.5 / h * rows.v - late, -0.5 / h * heavy)

@@ -1,0 +1,225 @@
+"""The parts of `reroute`: derivatives, the cone, limits, measures of likeness, and goals solved together."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from reroute_cases import EDGE, MIDDLE, cloth, goal, missed, pilot, two_goals
+from scipy.optimize import minimize
+
+import cajole as cj
+from bodies import Array
+from cajole.direct.rerouting import Seeking, least, stage
+from cajole.direct.rerouting.goals import aims_of
+from cajole.direct.rerouting.inner import nearest
+from cajole.direct.rerouting.measures import likeness, procrustes
+from cajole.direct.rerouting.paper import in_cone, in_cone_by_search
+from cajole.direct.rerouting.pattern import led_by_pattern, rotation, similarity_rule
+from cajole.direct.rerouting.sensitivity import Window
+from cajole.direct.rerouting.spread import bells
+from cajole.direct.rerouting.stage import Stage
+from cajole.direct.rerouting.tracking import track
+from derivatives import check_derivative
+
+
+def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[Window, Array]:
+    acting = Stage(cloth(), pilot())
+    aims = aims_of(goals, cloth(), acting.positions, 150.0)
+    weights = bells(cloth(), aims.vertices, reach)
+    acting.make_room(aims.last - aims.first)
+    return Window.around(acting, aims, weights, acting.past(aims.first)), weights
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_goals_by_all_forces_derivative(
+    kept: bool, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exact over the whole window, two goals at two frames, whether factors are kept or made again."""
+    monkeypatch.setattr(stage, "KEPT", 10**9 if kept else 0)
+    window, _ = window_of(two_goals())
+    shape = len(window.steps), 3
+    y, way = 0.02 * random.normal(size=shape), 0.05 * random.normal(size=shape)
+    J = window.slopes(window.run(y))
+
+    def places(controls: Array) -> Array:
+        return -window.run(controls).misses(window.stage, window.aims).ravel()
+
+    check_derivative(places, J @ way.ravel(), y, way)
+
+
+def test_slopes_of_an_older_run_identity(random: np.random.Generator) -> None:
+    """Factors that a later run has overwritten are made again, not mistaken for its own."""
+    window, _ = window_of(two_goals())
+    y = 0.05 * random.normal(size=(len(window.steps), 3))
+    first = window.run(np.zeros_like(y))
+    J = window.slopes(first)
+    second = window.run(y)
+    assert abs(window.slopes(second) - J).max() > 1e-3 * abs(J).max()
+    np.testing.assert_allclose(window.slopes(first), J, rtol=0, atol=1e-12 * abs(J).max())
+
+
+def test_least_force_is_stationary_identity() -> None:
+    """At what is found, forces are Jᵀλ: no change that keeps the goals saves any to first order."""
+    window, weights = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
+    found = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-3)
+    assert found.error < 1e-6
+    J, y = window.slopes(found.led), found.y.ravel()
+    lam = np.linalg.lstsq(J.T, y)[0]
+    assert np.linalg.norm(y - J.T @ lam) < 0.15 * np.linalg.norm(y)
+    pattern = led_by_pattern(window.stage, window.aims, weights, window.past, None, 0.01)
+    assert found.led.effort(1 / 60) < pattern.effort(1 / 60)
+
+
+@pytest.mark.parametrize(("limit", "at_limit"), [(0.7, 5), (1.3, 4), (1.5, 1)])
+def test_limited_step_reference(limit: float, at_limit: int, random: np.random.Generator) -> None:
+    """The dual's answer is that of scipy's SLSQP on the same problem; some nodes are at the limit."""
+    J, c = random.normal(size=(3, 15)) * np.repeat((0.05, 1, 1, 1, 1), 3), 0.1 * random.normal(size=(5, 3))
+    b, sigma, kappa = J @ random.normal(size=15), 2.0, 50.0
+    y, _ = nearest(J, b, c, sigma, kappa, limit)
+
+    def cost(x: Array) -> float:
+        return 0.5 * sigma * float(((x - c.ravel()) ** 2).sum()) + 0.5 * kappa * float(((J @ x - b) ** 2).sum())
+
+    bounds = {"type": "ineq", "fun": lambda x: limit**2 - (x.reshape(-1, 3) ** 2).sum(axis=1)}
+    best = minimize(cost, np.zeros(15), method="SLSQP", constraints=bounds, options={"ftol": 1e-14, "maxiter": 500})
+    sizes = np.linalg.norm(y, axis=1)
+    assert sizes.max() <= limit * (1 + 1e-12)
+    assert (sizes > limit * (1 - 1e-9)).sum() == at_limit
+    assert cost(y.ravel()) == pytest.approx(best.fun, rel=1e-6)
+    np.testing.assert_allclose(y.ravel(), best.x, atol=1e-3)
+
+
+def test_unlimited_step_identity(random: np.random.Generator) -> None:
+    """A limit that does not bite changes nothing."""
+    J, c, b = random.normal(size=(3, 15)), random.normal(size=(5, 3)), random.normal(size=3)
+    free, lam = nearest(J, b, c, 3.0, 1e3, None)
+    same, also = nearest(J, b, c, 3.0, 1e3, 1e6)
+    np.testing.assert_allclose(same, free, atol=1e-9)
+    np.testing.assert_allclose(also, lam, atol=1e-6)
+
+
+@pytest.mark.parametrize("cone", [0.0, 0.4, 1.5, np.pi])
+def test_cone_agreement(cone: float, random: np.random.Generator) -> None:
+    """The closed form is as good as a search over the cone, which comes near it as it is refined."""
+    for R, w in random.normal(size=(20, 2, 3)):
+        best = in_cone(R, w, cone)
+        assert np.linalg.norm(best) == pytest.approx(np.linalg.norm(R))
+        angle = np.arccos(np.clip(best @ R / (R @ R), -1, 1))
+        assert angle <= cone + 1e-6
+        gaps = [best @ w - in_cone_by_search(R, w, cone, angles) @ w for angles in (8, 64)]
+        size = np.linalg.norm(R) * np.linalg.norm(w)
+        assert -1e-12 * size <= gaps[1] <= gaps[0] + 1e-12 * size
+        assert gaps[1] < 2e-3 * size
+
+
+def test_discrete_search_agreement() -> None:
+    """The paper's scheme with its own search leads as with the closed form."""
+    asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
+    closed = Seeking(deltas=(1.0,))
+    paths = []
+    for seeking in (closed, dataclasses.replace(closed, search="discrete", angles=150)):
+        paths.append(cj.reroute(cloth(), pilot(), asked, "paper", seeking=seeking).paths[0].led)
+    assert abs(paths[0] - paths[1]).max() < 0.02 * np.linalg.norm(paths[0][-1] - paths[0][0])
+
+
+def test_paper_steps_are_proportional_identity() -> None:
+    """Eq. (14): every step of the paper's path is L times the pilot's; wider cones come nearer to the goal."""
+    asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
+    wide = cj.reroute(cloth(), pilot(), asked, "paper").report.goals[0]
+    assert wide.likeness.stepping < 1e-9
+    narrow = cj.reroute(cloth(), pilot(), asked, "paper", seeking=Seeking(seek=0.02)).report.goals[0]
+    assert narrow.error > wide.error
+
+
+def test_paper_weight_of_force_identity() -> None:
+    """γ of (17): the more a force costs, the less of it, and the farther from the goal."""
+    asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
+    reports = [
+        cj.reroute(cloth(), pilot(), asked, "paper", seeking=Seeking(gamma=gamma, deltas=(1.0,))).report
+        for gamma in (0.0, 1e3)
+    ]
+    assert reports[1].effort < reports[0].effort
+    assert reports[1].goals[0].error > reports[0].goals[0].error
+
+
+def test_rotation_reference(random: np.random.Generator) -> None:
+    for a, b in [*random.normal(size=(10, 2, 3)), (np.eye(3)[0], -np.eye(3)[0])]:
+        Q = rotation(a, b)
+        np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(Q) == pytest.approx(1)
+        np.testing.assert_allclose(Q @ a / np.linalg.norm(a), b / np.linalg.norm(b), atol=1e-12)
+    np.testing.assert_array_equal(rotation(np.eye(3)[0], 2 * np.eye(3)[0]), np.eye(3))
+    part = rotation(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), 0.3) @ np.array([1.0, 0, 0])
+    np.testing.assert_allclose(part, [np.cos(0.3), np.sin(0.3), 0], atol=1e-12)
+
+
+def test_similar_path_identity() -> None:
+    """Carried out, the receding step is the pilot's path turned and scaled: its shape is the pilot's."""
+    window, weights = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
+    led = track(window.stage, window.aims, weights, window.past, similarity_rule(window.stage, window.aims), None)
+    alike = likeness(led.path(window.stage, EDGE), pilot().positions[16:31, EDGE])
+    assert alike.shape < 0.02
+    assert alike.stepping < 0.02
+    assert alike.is_kept
+    assert led.errors(window.stage, window.aims).max() < 1e-8
+
+
+def test_still_pilot_is_led_smoothly_identity() -> None:
+    """Where the pilot does not move there is nothing to scale: the node goes gently, and not in one last jump."""
+    still = pilot().moved(np.repeat(pilot().positions[-1:], 30, axis=0))
+    asked = cj.Goal(EDGE, 25, still.positions[0, EDGE] + (0.05, 0.0, 0.05))
+    path = cj.reroute(cloth(), still, asked).paths[0].led
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    assert steps.max() < 3 * steps.mean()
+    np.testing.assert_allclose(path[-1], asked.position, atol=1e-8)
+
+
+def test_likeness_reference(random: np.random.Generator) -> None:
+    """Turned, scaled and moved is the same; mirrored, or along other steps, is not."""
+    path = np.cumsum(random.normal(size=(12, 3)), axis=0)
+    turn = rotation(np.array([1.0, 0, 0]), random.normal(size=3))
+    same = likeness(2.5 * path @ turn.T + (1, 2, 3), path)
+    assert same.shape < 1e-6
+    assert same.stepping < 1e-12
+    assert same.turning == pytest.approx(1)
+    assert same.turned < 1e-6
+    assert procrustes(path * (1, 1, -1), path) > 0.1
+    other = likeness(np.cumsum(random.normal(size=(12, 3)), axis=0), path)
+    assert not other.is_kept
+    assert other.stepping > 0.2
+    assert likeness(path, np.linspace(0, 1, 12)[:, None] * (1.0, 0, 0)).turning is None
+    # equals scipy's spatial.procrustes disparity, which allows mirrors, on a path that needs none
+    from scipy.spatial import procrustes as reference
+
+    near = path + 0.1 * random.normal(size=path.shape)
+    assert procrustes(near, path) ** 2 == pytest.approx(reference(path, near)[2], rel=1e-9)
+
+
+def test_groups_are_windows_that_overlap_identity() -> None:
+    frames = {EDGE: (40, 10), MIDDLE: (34, 8), 50: (20, 10), 51: (26, 6)}
+    goals = [goal(vertex, frame, (0.01, 0, 0), window) for vertex, (frame, window) in frames.items()]
+    aims = aims_of(goals, cloth(), np.asarray(pilot().positions), 150.0)
+    # 10..20, 20..26, then 26..34 and 30..40 together
+    assert [group.numbers.tolist() for group in aims.groups()] == [[2], [3], [1, 0]]
+    assert aims.open_at(30).tolist() == [1]
+    assert aims.open_at(31).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("method", ["pattern", "least-force"])
+def test_later_windows_start_from_the_led_motion_identity(method: str) -> None:
+    """Windows apart are led one after the other, from where the first left the cloth, and both goals are met."""
+    goals = [goal(EDGE, 20, (0.05, 0, 0.05), 12), goal(MIDDLE, 40, (0, 0.05, 0.04), 12)]
+    result = cj.reroute(cloth(), pilot(), goals, method)
+    assert missed(result, goals).max() < 1e-5
+    assert not result.forces[21:29].any()
+    free = result.animation.positions[21:29]
+    assert abs(free - pilot().positions[21:29]).max() > 0.01
+
+
+@pytest.mark.parametrize("method", ["pattern", "least-force"])
+def test_several_goals_of_one_node_identity(method: str) -> None:
+    goals = [goal(EDGE, 24, (0.03, 0, 0.03)), goal(EDGE, 30, (0.0, 0.03, 0.03)), goal(EDGE, 38, (0, 0, 0))]
+    result = cj.reroute(cloth(), pilot(), goals, method)
+    assert missed(result, goals).max() < 1e-4
