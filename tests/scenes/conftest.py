@@ -7,6 +7,6 @@ import pytest
 from cajole.scenes import Scene, scene
 
 
-@pytest.fixture(scope="session", params=["beam", "dinosaur", "fish", "flower", "tee", "bridge"])
+@pytest.fixture(scope="session", params=["beam", "dinosaur", "fish", "elephant", "flower", "tee", "bridge"])
 def built(request: pytest.FixtureRequest) -> Scene:
     return scene(request.param)
