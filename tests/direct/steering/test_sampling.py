@@ -15,7 +15,7 @@ import cajole as cj
 from bodies import Array, beam_body
 from cajole.animation import Animation
 from cajole.body import Body, BodySprings
-from cajole.direct.steering import sample_runs, sampling
+from cajole.direct.steering import sample_runs, sample_work, sampling
 from cajole.direct.steering.sampling import SampledBasis, sampled_basis
 from cajole.reduction import principal, snapshots
 
@@ -54,16 +54,16 @@ def planned(
     runs: int = 6,
     motion: Animation | None = None,
     substeps: int = 1,
-) -> tuple[sample_runs.Plan, sample_runs.Worker]:
+) -> tuple[sample_runs.Plan, sample_work.Worker]:
     """The runs before anyone simulates them, and who would."""
     course = sample_runs.Course(beam(), motion or centre(), force, substeps)
     span = sample_runs.Span.of(course, None, None, 4)
     plan = sample_runs.Plan(course, span, seed, (0.05, 0.2))
     plan.draw(runs, kind, None)
-    return plan, sample_runs.Worker(beam(), course.h, substeps, "newmark", None, 4)
+    return plan, sample_work.Worker(beam(), course.h, substeps, "newmark", None, 4)
 
 
-def deviations(task: sample_runs.Task, states: Array) -> Array:
+def deviations(task: sample_work.Task, states: Array) -> Array:
     """(3n, k) how far the snapshots of a run are from the centre line at the same frames."""
     frames = [task.frame + 4 * (k + 1) for k in range(states.shape[1])] if task.frames >= 4 else [FRAMES - 1]
     return np.asarray(states - centre().displacements[frames].reshape(len(frames), -1).T)
@@ -170,7 +170,7 @@ def test_constant_force_and_gravity_identity() -> None:
     course = sample_runs.Course(body, motion, force, 1)
     plan = sample_runs.Plan(course, sample_runs.Span.of(course, None, None, 4), 0, (0.05, 0.2))
     plan.draw(3, "impulses", None)
-    states = sample_runs.Worker(body, course.h, 1, "newmark", (0, 0, -9.81), 4)._run(plan[0], 0.0)
+    states = sample_work.Worker(body, course.h, 1, "newmark", (0, 0, -9.81), 4)._run(plan[0], 0.0)
     reached = motion.displacements[plan[0].frame + 4 * states.shape[1]].ravel()
     np.testing.assert_allclose(states[:, -1], reached, atol=1e-9 * body.size)
 
@@ -239,14 +239,14 @@ def test_springs_and_free_bodies_identity(cloth: Callable[..., BodySprings]) -> 
 
 def test_weakened_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disturbance that cannot be simulated is halved until it can, and the report says so; or the error names it."""
-    real, most = sample_runs.simulate, [0.15 * beam().total_mass * 9.81]
+    real, most = sample_work.simulate, [0.15 * beam().total_mass * 9.81]
 
     def fragile(body: Body, frames: int, h: float, *, force: Callable[[float], Array], **options: Any) -> Animation:
         if np.linalg.norm(force(h), axis=1).sum() > most[0]:
             raise cj.NotConverged("too strong")
         return real(body, frames, h, force=force, **options)
 
-    monkeypatch.setattr(sample_runs, "simulate", fragile)
+    monkeypatch.setattr(sample_work, "simulate", fragile)
     strong = sampled_basis(beam(), centre(), runs=6, size=6, strength=(0.2, 0.25))
     assert strong.report.weakened == 6
     assert all(0.1 <= run.strength <= 0.125 for run in strong.runs)

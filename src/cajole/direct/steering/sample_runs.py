@@ -1,8 +1,7 @@
-"""The disturbed runs around a motion: when they start, what disturbs them, and how each is simulated (§5.2)."""
+"""The disturbed runs around a motion: when they start, and what disturbs them (§5.2)."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, Body, columns_of
+from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.motion import Force
-from cajole.dynamics import State, modes, simulate
+from cajole.direct.steering.sample_work import Task
+from cajole.dynamics import modes
 from cajole.dynamics.simulation import is_stack
-from cajole.errors import InputError, NotConverged
+from cajole.errors import InputError
 from cajole.reduction.bases import mass_norm
 
 Array = NDArray[np.float64]
@@ -39,8 +39,6 @@ SNAPSHOTS_PER_PERIOD = 12.0
 PATCH = 0.15
 # Random velocities are mixed from this many modes: noise on every vertex rings in stiff modes and hardly bends a body.
 VELOCITY_MODES = 12
-# A disturbance under which a step cannot be solved is halved this often.
-MOST_HALVINGS = 3
 # Fixed vertices may be off by this share of the body's size: a motion from a file is in single precision.
 STILL = 1e-6
 # Frames of the centre line that are in memory at a time.
@@ -172,23 +170,6 @@ class Span:
         return max(frames // self.every, 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A run as a worker gets it: where it starts, the force on every step, and the disturbance to add."""
-
-    frame: int
-    frames: int
-    displacement: Array
-    velocity: Array
-    forces: Array | None
-    push: Array
-    push_steps: int
-    kick: Array
-
-    def __repr__(self) -> str:
-        return f"the run from frame {self.frame}"
-
-
 class Plan(Sequence[Task]):
     """The runs, all drawn at once; their states and forces are gathered when a worker is free for them."""
 
@@ -244,41 +225,6 @@ class Plan(Sequence[Task]):
         lasting = min(steps_of(self.span.duration, course.h), steps)
         forces = course.forces(run.frame, steps)
         return Task(run.frame, run.frames, *course.state(run.frame), forces, push, lasting, kick)
-
-
-@dataclass(frozen=True, eq=False)
-class Worker:
-    """Simulates runs: what is sent to a worker once."""
-
-    body: Body
-    h: float
-    substeps: int
-    integrator: str
-    gravity: ArrayLike | None
-    every: int
-
-    def __call__(self, task: Task) -> tuple[float, Array]:
-        """The share of the disturbance that could be simulated, and displacements (3n, snapshots)."""
-        for halving in range(MOST_HALVINGS):
-            with contextlib.suppress(NotConverged):
-                return 0.5**halving, self._run(task, 0.5**halving)
-        return 0.5**MOST_HALVINGS, self._run(task, 0.5**MOST_HALVINGS)
-
-    def _run(self, task: Task, scale: float) -> Array:
-        def force(at: float) -> Array:
-            step = round(at / self.h)
-            given = task.forces
-            load = np.zeros_like(task.push) if given is None else given if given.ndim == 2 else given[step]
-            return load + scale * task.push if 1 <= step <= task.push_steps else load
-
-        start = State(task.displacement, task.velocity + scale * task.kick)
-        steps = task.frames * self.substeps
-        motion = simulate(
-            self.body, steps + 1, self.h, force=force, gravity=self.gravity, start=start, integrator=self.integrator
-        )
-        taken = range(self.every, task.frames + 1, self.every) or [task.frames]
-        u = motion.positions[[self.substeps * frame for frame in taken]] - self.body.vertices
-        return np.ascontiguousarray(columns_of(u))
 
 
 def _pushable(body: Body, vertices: ArrayLike | None) -> Index:

@@ -14,7 +14,8 @@ from cajole.animation import Animation
 from cajole.body import Body
 from cajole.cluster import Cluster, stream
 from cajole.direct.steering.motion import Force
-from cajole.direct.steering.sample_runs import KINDS, Course, Plan, SampleRun, Span, Worker, share_of
+from cajole.direct.steering.sample_runs import KINDS, Course, Plan, SampleRun, Span, share_of
+from cajole.direct.steering.sample_work import Worker
 from cajole.dynamics.integrators import INTEGRATORS
 from cajole.progress import Progress, portion, report
 from cajole.reduction.snapshots import Components, components
