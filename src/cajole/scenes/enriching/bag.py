@@ -51,7 +51,7 @@ def bag(progress: Progress | None = None) -> EnrichScene:
         guide=Animation(coarse, backflip(coarse.vertices), fps=FPS, name="bag"),
         regions=regions,
         materials=_materials(fine),
-        settings={"dt": 1 / 240, "gravity": EARTH_GRAVITY},
+        settings={"dt": 1 / 120, "gravity": EARTH_GRAVITY},
         colliders=(Ground(-0.008),),
         camera=CAMERA,
         frames_shown=(0, 22, 31, 36, 42, 47, 54, 58, 62, 70, 77),

@@ -20,12 +20,12 @@ from cajole.scenes.enriching.staging import Cloth, EnrichScene
 # 8 vertices become 1538
 LEVELS = 4
 # Young's modulus [Pa] and thickness [m]: the thicker, the more a sheet minds being bent rather than stretched
-LIMP, USUAL, STIFF = (6.0e4, 1.0e-3), (1.0e5, 3.0e-3), (1.5e5, 1.0e-2)
+LIMP, USUAL, STIFF, CARTON = (1.0e6, 4.0e-4), (1.0e5, 3.0e-3), (4.0e4, 3.5e-2), (1.0e5, 8.0e-3)
 # [kg/m²]
 LIGHT, HEAVY = 0.3, 1.2
 SOME, CALM, STILL = Damping(0.2, 0.004, 0.004), Damping(1.5, 0.02, 0.02), Damping(6.0, 0.06, 0.06)
 # folds stay beyond this curvature [1/m], and get stiffer by this much [m]
-PAPER, FOIL = Plasticity(3.0, 0.02), Plasticity(0.8, 0.10)
+PAPER, FOIL = Plasticity(2.0, 0.0), Plasticity(0.4, 0.10)
 TEALS = ((0.45, 0.78, 0.76), (0.18, 0.60, 0.62), (0.08, 0.38, 0.46))
 CORALS = ((0.95, 0.62, 0.50), (0.88, 0.42, 0.32), (0.66, 0.24, 0.22))
 VIOLETS = ((0.72, 0.66, 0.90), (0.52, 0.44, 0.76), (0.34, 0.28, 0.56))
@@ -52,7 +52,7 @@ def box(progress: Progress | None = None) -> EnrichScene:
         guide=Animation(coarse, lid_motion(coarse), fps=FPS, name="box"),
         regions=regions,
         materials=_materials(fine),
-        settings={"dt": 1 / 240, "gravity": EARTH_GRAVITY},
+        settings={"dt": 1 / 120, "gravity": EARTH_GRAVITY},
         colliders=(Ground(-0.008),),
         camera=CAMERA,
         frames_shown=(0, 20, 30, 45, 66, 80, 91, 102, 106, 112, 137),
@@ -65,9 +65,9 @@ def _materials(mesh: MeshTri) -> dict[str, Cloth]:
         ("cloth", "neither limp nor stiff", TEALS[1], USUAL, LIGHT, SOME, None),
         ("limp", "bends and stretches easily: many small wrinkles", TEALS[0], LIMP, LIGHT, SOME, None),
         ("card", "hardly bends: few large buckles", TEALS[2], STIFF, LIGHT, SOME, None),
-        ("elastic", "springs back when it is let go", CORALS[0], USUAL, LIGHT, CALM, None),
-        ("paper", "keeps the sharpest of its folds", CORALS[1], USUAL, LIGHT, CALM, PAPER),
-        ("foil", "keeps all folds, and they harden", CORALS[2], USUAL, LIGHT, CALM, FOIL),
+        ("elastic", "springs back when it is let go", CORALS[0], CARTON, LIGHT, CALM, None),
+        ("paper", "keeps the sharpest of its folds", CORALS[1], CARTON, LIGHT, CALM, PAPER),
+        ("foil", "keeps all folds, and they harden", CORALS[2], CARTON, LIGHT, CALM, FOIL),
         ("calm", "much damped: stops with the lid", VIOLETS[0], USUAL, LIGHT, STILL, None),
         ("wobbly", "undamped: trembles on", VIOLETS[1], USUAL, LIGHT, Damping(), None),
         ("heavy", "undamped and four times as heavy: sways on, slowly", VIOLETS[2], USUAL, HEAVY, Damping(), None),

@@ -18,6 +18,7 @@ from cajole.pictures import Prop
 from cajole.progress import Progress, report
 from cajole.scenes.enriching import walker_motion
 from cajole.scenes.enriching.staging import Cloth, EnrichScene
+from cajole.scenes.enriching.tube import tube
 from cajole.scenes.enriching.walker_shape import INSTEP, LIMBS, puppet, puppet_mesh
 from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cache_load, cache_store, content_hash
@@ -133,10 +134,4 @@ def _wire() -> MeshTri:
     at = walker_motion.way(walker_motion.CYCLES[-1][1]) + 0.20
     y = np.linspace(-1.1, 1.1, 45)
     line = np.column_stack([at + 0.03 * np.sin(3.1 * y), y, np.full(len(y), WIRE_RADIUS)])
-    turn = 2 * np.pi * np.arange(10) / 10
-    ring = WIRE_RADIUS * np.column_stack([np.cos(turn), np.zeros(10), np.sin(turn)])
-    i, j = np.indices((len(y) - 1, 10)).reshape(2, -1)
-    a, b, c, d = i * 10 + j, i * 10 + (j + 1) % 10, (i + 1) * 10 + (j + 1) % 10, (i + 1) * 10 + j
-    return MeshTri(
-        (line[:, None] + ring).reshape(-1, 3), np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
-    )
+    return tube(line, WIRE_RADIUS, 10)
