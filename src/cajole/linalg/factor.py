@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.errors import InputError, SolveError
 from cajole.linalg import pardiso
+from cajole.linalg.ordering import bordered_dissection
 from cajole.linalg.superlu import SuperLU
 
 KINDS = ("spd", "symmetric", "kkt", "general")
@@ -31,19 +32,31 @@ class Factor:
     kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
         zero block: matched and scaled), "general". Of the symmetric kinds only one triangle is read.
     backend: "pardiso", "superlu", or None for the fastest that is installed.
+    border: of "spd" and "kkt", how many of the last rows are constraints, [[A, Cᵀ], [C, 0]] with A positive definite.
+        The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
+        some, `perturbed` is not zero.
     """
 
-    def __init__(self, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None):
-        self.refactor(self._analyse(matrix, kind, backend))
+    def __init__(
+        self,
+        matrix: sp.sparray | sp.spmatrix,
+        *,
+        kind: str = "spd",
+        backend: str | None = None,
+        border: int | None = None,
+    ):
+        self.refactor(self._analyse(matrix, kind, backend, border))
 
     @classmethod
     def analysed(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
         """Only the pattern, to be given values by `refactor`."""
         factor = cls.__new__(cls)
-        factor._analyse(matrix, kind, backend)
+        factor._analyse(matrix, kind, backend, None)
         return factor
 
-    def _analyse(self, matrix: sp.sparray | sp.spmatrix, kind: str, backend: str | None) -> NDArray[np.float64]:
+    def _analyse(
+        self, matrix: sp.sparray | sp.spmatrix, kind: str, backend: str | None, border: int | None
+    ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.kind = checks.one_of(kind, "kind", KINDS)
         self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", BACKENDS)
@@ -67,8 +80,9 @@ class Factor:
         self._pattern = pattern
         self._ready = False
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
+        order = None if border is None or self.backend != "pardiso" else bordered_dissection(pattern, border)
         self._solver: pardiso.Pardiso | SuperLU = (
-            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values))
+            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values), order)
             if self.backend == "pardiso"
             else SuperLU(pattern.indptr, pattern.indices, kind)
         )

@@ -52,15 +52,26 @@ def available() -> bool:
 
 
 class Pardiso:
-    """One matrix pattern with its factors; `kind` as in `Factor`; symmetric kinds take the upper triangle."""
+    """One matrix pattern with its factors; `kind` as in `Factor`; symmetric kinds take the upper triangle.
 
-    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], kind: str, data: NDArray[np.float64]):
+    order: in which to eliminate; pivots of a symmetric matrix then stay on the diagonal.
+    """
+
+    def __init__(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        kind: str,
+        data: NDArray[np.float64],
+        order: NDArray[np.int64] | None = None,
+    ):
         self.kind = kind
         self.size = len(indptr) - 1
         self._indptr = np.ascontiguousarray(indptr, dtype=np.int32)
         self._indices = np.ascontiguousarray(indices, dtype=np.int32)
         self._handle = np.zeros(64, dtype=np.int64)
-        self._options = _options(kind)
+        self._order = None if order is None else np.ascontiguousarray(order, dtype=np.int32)
+        self._options = _options(kind, ordered=order is not None)
         # Fixed for the life of the factors: MKL crashes when the count changes between phases.
         self._threads = factor_threads()
         self._data = data
@@ -93,7 +104,7 @@ class Pardiso:
         count = 1 if b is None or b.ndim == 1 else b.shape[1]
         error = _pardiso(
             self._handle, self._options, self.size, MATRIX_TYPES[self.kind], self._threads, phase,
-            arrays=(self._data, self._indptr, self._indices), vectors=(b, x), count=count,
+            arrays=(self._data, self._indptr, self._indices, self._order), vectors=(b, x), count=count,
         )  # fmt: skip
         if error == -4 and self.kind == "spd":
             raise NotPositiveDefinite("the matrix is not positive definite")
@@ -104,14 +115,16 @@ class Pardiso:
             )
 
 
-def _options(kind: str) -> NDArray[np.int32]:
+def _options(kind: str, *, ordered: bool) -> NDArray[np.int32]:
+    matched = kind == "general" or (kind == "kkt" and not ordered)
     options = np.zeros(64, dtype=np.int32)
     options[0] = 1  # no defaults
     options[1] = 2  # nested dissection
-    options[7] = 2 if kind in ("kkt", "general") else 0  # steps of iterative refinement
+    options[4] = int(ordered)  # the caller's order
+    options[7] = 2 if matched else 0  # steps of iterative refinement
     options[9] = 13 if kind == "general" else 8  # size of a replaced pivot, 10^-k
-    options[10] = options[12] = 1 if kind in ("kkt", "general") else 0  # scaling and weighted matching
-    options[20] = 1  # 1x1 and 2x2 pivots
+    options[10] = options[12] = int(matched)  # scaling and weighted matching
+    options[20] = int(not ordered)  # 1x1 and 2x2 pivots
     options[34] = 1  # indices from zero
     return options
 
@@ -128,7 +141,7 @@ def _pardiso(
     threads: int,
     phase: int,
     *,
-    arrays: tuple[NDArray[Any] | None, ...] = (None, None, None),
+    arrays: tuple[NDArray[Any] | None, ...] = (None, None, None, None),
     vectors: tuple[NDArray[Any] | None, ...] = (None, None),
     count: int = 1,
 ) -> int:
@@ -138,7 +151,7 @@ def _pardiso(
     try:
         mkl.pardiso(
             _pointer(handle), _int(1), _int(1), _int(matrix_type), _int(phase), _int(size),
-            *(_pointer(array) for array in arrays), None, _int(count), _pointer(options), _int(0),
+            *(_pointer(array) for array in arrays), _int(count), _pointer(options), _int(0),
             *(_pointer(vector) for vector in vectors), ctypes.byref(error),
         )  # fmt: skip
     finally:

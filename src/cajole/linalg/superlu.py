@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from cajole.errors import NotPositiveDefinite, SolveError
+from cajole.linalg.ordering import nested_dissection
 
 # Row exchanges start when the diagonal is this much smaller than the column's largest entry. None for symmetric kinds:
 # the diagonal stays the pivot, which keeps the METIS order, half the work, and makes the signs of U the inertia.
@@ -64,28 +65,3 @@ class SuperLU:
         if not np.array_equal(self._factors.perm_r, self._factors.perm_c):
             return None
         return int((self._factors.U.diagonal() < 0).sum())
-
-
-def nested_dissection(pattern: sp.csr_array) -> NDArray[np.int64]:
-    """METIS order of a square pattern; vertices with three dofs each are ordered as one."""
-    import pymetis
-
-    block = 3 if _has_blocks_of_three(pattern) else 1
-    size = pattern.shape[0]
-    if block == 3:
-        rows, columns = pattern.tocoo().coords
-        pattern = sp.coo_array((np.ones(len(rows)), (rows // 3, columns // 3)), shape=(size // 3, size // 3)).tocsr()
-    graph = (pattern + pattern.T).tocsr()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
-    order = np.asarray(pymetis.nested_dissection(adjacency=pymetis.CSRAdjacency(graph.indptr, graph.indices))[0])
-    return (block * order[:, None] + np.arange(block)).ravel().astype(np.int64)
-
-
-def _has_blocks_of_three(pattern: sp.csr_array) -> bool:
-    size = pattern.shape[0]
-    if size % 3:
-        return False
-    lengths = np.diff(pattern.indptr).reshape(-1, 3)
-    firsts = pattern.indices[pattern.indptr[:-1]]
-    return bool((lengths % 3 == 0).all() and (lengths == lengths[:, :1]).all() and (firsts % 3 == 0).all())

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import splu
 
 from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.errors import SolveError
-from cajole.linalg.superlu import nested_dissection
+from cajole.linalg.ordering import nested_dissection
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -38,14 +38,15 @@ class Saddle:
             self._scale(values)
         data = self._gathered(values)
         try:
-            if self._factor is not None:
+            if self._factor is None:
+                self._factor = self._analysed(data, 3 * self.count)
+            else:
                 self._factor.refactor(data)
-            # the matching was made for the first values; where it loses pivots it is made anew
-            if self._factor is None or self._factor.perturbed:
-                self._analyse(data)
+            # where the diagonal loses pivots they are matched, and again where the values have outgrown the matching
+            if self._factor.perturbed:
+                self._factor = self._analysed(data, None)
         except NotPositiveDefinite:
             return False
-        assert self._factor is not None
         return self._factor.negative in (None, 3 * self.count)
 
     def solve(self, right: Array, gap: Array) -> tuple[Array, Array]:
@@ -59,10 +60,10 @@ class Saddle:
         pull.ravel()[self.dofs] = force.ravel()
         return x, pull
 
-    def _analyse(self, data: Array) -> None:
+    def _analysed(self, data: Array, border: int | None) -> Factor:
         matrix = self._pattern.copy()
         matrix.data = data
-        self._factor = Factor(matrix, kind="kkt" if self.count else "spd", backend=self._backend)
+        return Factor(matrix, kind="kkt" if self.count else "spd", backend=self._backend, border=border)
 
     def _scale(self, values: Array) -> None:
         if self.count:

@@ -52,7 +52,7 @@ class ContactSaddle(Saddle):
                 self._contact.refactor(data)
             # barriers change values by orders of magnitude: where the matching has become useless it is made anew
             if self._contact is None or self._contact.perturbed:
-                self._contact = self._analysed(data)
+                self._contact = self._touching(data)
         except NotPositiveDefinite:
             return False
         return self._contact.negative in (None, 3 * self.count)
@@ -61,7 +61,7 @@ class ContactSaddle(Saddle):
         self._factor = self._contact
         return super().solve(right, gap)
 
-    def _analysed(self, data: Array) -> Factor:
+    def _touching(self, data: Array) -> Factor:
         self.analyses += 1
         rows, columns = np.divmod(self._keys, self._size)
         starts = np.searchsorted(rows, np.arange(self._size + 1))
