@@ -1,0 +1,71 @@
+"""Orders of elimination with little fill, by METIS on the vertices of a mesh."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Index = NDArray[np.int64]
+
+# The share of what a constraint holds that is eliminated before it: at once, its pivot would be zero; after all, fill
+# grows. A quarter leaves residuals of rounding, where none leaves 1e-5.
+BEFORE = 0.25
+
+
+def nested_dissection(pattern: sp.csr_array) -> Index:
+    """METIS order of a square pattern; vertices with three dofs each are ordered as one."""
+    block = 3 if _has_blocks_of_three(pattern) else 1
+    return _spread(_dissected(_graph(pattern, block)), block)
+
+
+def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
+    """METIS order of [[A, Cᵀ], [C, 0]] with `border` rows of C, each behind a share of the coordinates that it holds.
+
+    Where A is positive definite and C has full rank, the diagonal then holds all pivots. Coordinates that come in
+    threes are ordered as one.
+    """
+    size = pattern.shape[0]
+    block = 1 if size % 3 or border % 3 else 3
+    graph = _graph(pattern, block)
+    first = (size - border) // block
+    order = _dissected(graph)
+    places = np.empty(len(order))
+    places[order] = np.arange(len(order))
+    for row in range(first, len(order)):
+        held = graph.indices[graph.indptr[row] : graph.indptr[row + 1]]
+        before = np.sort(places[held[held < first]])
+        if len(before):
+            places[row] = max(places[row], before[int(BEFORE * (len(before) - 1))] + 0.5)
+    return _spread(np.argsort(places, kind="stable"), block)
+
+
+def _graph(pattern: sp.csr_array, block: int) -> sp.csr_array:
+    """Which blocks of a square pattern, or of one triangle of it, touch each other."""
+    rows, columns = pattern.tocoo().coords
+    count = pattern.shape[0] // block
+    graph = sp.coo_array((np.ones(len(rows)), (rows // block, columns // block)), shape=(count, count)).tocsr()
+    graph = sp.csr_array(graph + graph.T)
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    return graph
+
+
+def _dissected(graph: sp.csr_array) -> Index:
+    import pymetis
+
+    neighbours = pymetis.CSRAdjacency(graph.indptr, graph.indices)
+    return np.asarray(pymetis.nested_dissection(adjacency=neighbours)[0], dtype=np.int64)
+
+
+def _spread(order: Index, block: int) -> Index:
+    return (block * order[:, None] + np.arange(block)).ravel()
+
+
+def _has_blocks_of_three(pattern: sp.csr_array) -> bool:
+    size = pattern.shape[0]
+    if size % 3:
+        return False
+    lengths = np.diff(pattern.indptr).reshape(-1, 3)
+    firsts = pattern.indices[pattern.indptr[:-1]]
+    return bool((lengths % 3 == 0).all() and (lengths == lengths[:, :1]).all() and (firsts % 3 == 0).all())
