@@ -1,4 +1,4 @@
-"""Places that refuse files: found before the work, and answered with what helps."""
+"""Places that refuse files, found before the work and answered with what helps; and what is made once and kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cajole import storage
@@ -60,3 +61,19 @@ def test_place_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_missing_arrays_bad_input(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"none\.npz: No such file or directory; check the path$"):
         storage.read_arrays(tmp_path / "none.npz")
+
+
+def test_cached_identity(own_cache: Path) -> None:
+    """Made once, the same when it is read back, and made again where what was stored is damaged."""
+    made: list[int] = []
+
+    def make() -> dict[str, np.ndarray]:
+        made.append(1)
+        return {"a": np.arange(3.0)}
+
+    for _ in range(2):
+        assert storage.cached("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
+    assert len(made) == 1
+    (own_cache / "kind" / "key.npz").write_bytes(b"damaged")
+    assert storage.cached("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
+    assert len(made) == 2

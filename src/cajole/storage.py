@@ -137,6 +137,16 @@ def cache_store(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None
         np.savez(path, allow_pickle=False, **dict(arrays))
 
 
+def cached(kind: str, key: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    """The arrays stored under `key`, or those that `make` makes, which are stored."""
+    stored = cache_load(kind, key)
+    if stored is not None:
+        return stored
+    made = make()
+    cache_store(kind, key, made)
+    return made
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

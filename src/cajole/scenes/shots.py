@@ -6,7 +6,7 @@ was deformed by bones; they are found once and then read from the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ from cajole.reduction.bases import enriched, key_tangents, mode_shapes, orthonor
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.elephant import Gesture, gestured
 from cajole.scenes.sdf import Floats, Ints
-from cajole.storage import cache_load, cache_store, content_hash
+from cajole.storage import cached, content_hash
 
 KIND = "keys"
 # Raised when keys are found in another way, so that older ones are not read back.
@@ -287,12 +287,10 @@ def _loaded(body: BodySolid, loads: Floats, progress: Progress | None) -> Floats
 
 def _kept(key: str, make: Callable[[int], Floats], count: int, progress: Progress | None) -> Floats:
     """make(0..count - 1) stacked, from the cache when it is there."""
-    stored = cache_load(KIND, key)
-    if stored is not None:
-        return stored["poses"]
-    poses = []
-    for k in range(count):
-        report(progress, k / count, f"posing key {k + 1} of {count}")
-        poses.append(make(k))
-    cache_store(KIND, key, {"poses": np.array(poses)})
-    return np.array(poses)
+
+    def posed() -> Iterator[Floats]:
+        for k in range(count):
+            report(progress, k / count, f"posing key {k + 1} of {count}")
+            yield make(k)
+
+    return cached(KIND, key, lambda: {"poses": np.array(list(posed()))})["poses"]

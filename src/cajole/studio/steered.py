@@ -18,9 +18,8 @@ from cajole.pictures import Prop
 from cajole.progress import Progress, report
 from cajole.scenes import Scene
 from cajole.scenes.shots import dinosaur_step, fish_swim
-from cajole.scenes.steering import BeeLanding, Rooted, Strike, bee, bee_landing, creature, rooted, strike
+from cajole.scenes.steering import BeeLanding, Rooted, Strike, bee, bee_landing, rooted, strike
 from cajole.scenes.steering.staging import AMBER, BEE_DRAWN, sphere
-from cajole.scenes.steering.strike import DIALS as STRIKE_DIALS
 from cajole.scenes.steering.strike import EARLY, RADIUS
 from cajole.scenes.tee import BALL
 from cajole.studio.content import Content, SteerPlan
@@ -78,7 +77,7 @@ class StrikeJudge:
 def _strike(progress: Progress | None) -> Content:
     made = strike(progress=progress)
     judge = StrikeJudge(made)
-    plan = SteerPlan(_known(made.reference), STRIKE_DIALS, judge, "both ends strike in time", judge.reset)
+    plan = SteerPlan(_known(made.reference), made.dials, judge, "both ends strike in time", judge.reset)
     balls = tuple(Prop(f"ball {k + 1}", _ball(ball.centre, RADIUS), BALL) for k, ball in enumerate(made.balls))
     return _staged(made.scene, made.body, plan, balls)
 
@@ -116,7 +115,7 @@ class BeeJudge:
 def _bee(progress: Progress | None) -> Content:
     made = bee_landing(progress=progress)
     judge = BeeJudge(made)
-    plan = SteerPlan(_known(made.reference), bee.DIALS, judge, "the bee finds the bloom", judge.reset)
+    plan = SteerPlan(_known(made.reference), made.dials, judge, "the bee finds the bloom", judge.reset)
     points, faces = sphere(BEE_DRAWN * bee.BEE_RADIUS)
     path = points[None, :-1] + made.flight[:, None]
     flying = Animation(MeshTri(path[0], faces), path, fps=1.0 / bee.DT, name="bee")
@@ -145,7 +144,7 @@ class RootedJudge:
 
 def _rooted(progress: Progress | None) -> Content:
     made = rooted(progress=progress)
-    plan = SteerPlan(_known(made.reference), creature.DIALS, RootedJudge(made), "the head ends in its place")
+    plan = SteerPlan(_known(made.reference), made.dials, RootedJudge(made), "the head ends in its place")
     return _staged(made.scene, made.body, plan)
 
 

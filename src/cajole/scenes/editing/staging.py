@@ -17,7 +17,7 @@ from cajole.errors import InputError
 from cajole.pictures import Prop
 from cajole.progress import Progress, portion, report
 from cajole.scenes.sdf import Floats, Ints
-from cajole.storage import cache_load, cache_store, content_hash
+from cajole.storage import cached, content_hash
 
 KIND = "motions"
 # Raised when motions are made in another way, so that older ones are not read back.
@@ -111,8 +111,5 @@ def kept_positions(make: Callable[[], Floats], *key: Floats | Ints | str | float
     Rounded to single precision, which halves the file, also when they are new: a motion is the same however it came.
     """
     digest = content_hash("edit", VERSION, *key)
-    stored = cache_load(KIND, digest)
-    if stored is None:
-        stored = {"positions": np.asarray(make(), dtype=np.float32)}
-        cache_store(KIND, digest, stored)
+    stored = cached(KIND, digest, lambda: {"positions": np.asarray(make(), dtype=np.float32)})
     return np.asarray(stored["positions"], dtype=np.float64)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from cajole.body import BodySolid
-from cajole.direct import Controller, Push, Reference, Wind, steer
+from cajole.direct import Push, Reference, Wind
 from cajole.direct.steering.controller import Run
 from cajole.direct.steering.motion import projected_force, simulated
 from cajole.progress import Progress
@@ -17,7 +18,7 @@ from cajole.reduction import ReducedModel, reduce
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.flower import BLOOMS
 from cajole.scenes.sdf import Floats
-from cajole.scenes.steering.script import Mischief, Script, filmed, tunnel
+from cajole.scenes.steering.script import Mischief, Script, SteerScene, filmed, tunnel
 
 STEPS, DT, SIZE = 1281, 0.01, 24
 # n = 3 x 3968
@@ -37,26 +38,19 @@ SEATED, BEE_RADIUS = (7.4, 8.0), 0.015
 UPPER = 1.4
 # where the bee comes from and goes to [m]
 OUTSIDE = ((2.6, -1.6, 2.9), (-1.6, -1.8, 3.1))
-DIALS: dict[str, Any] = {"tracking": 1.0, "effort": 1e-3}
 
 
 @dataclass(frozen=True, eq=False)
-class BeeLanding:
+class BeeLanding(SteerScene):
     """The flower, the script of the forces on it, its reference of 1281 steps in a loop, and the path of the bee.
 
     spot: the vertex that the bee lands on; flight (frames, 3) [m]: its own path, which nothing changes.
     """
 
-    scene: Scene
-    body: BodySolid
-    script: Script
-    reference: Reference
+    dials: ClassVar[Mapping[str, Any]] = {"tracking": 1.0, "effort": 1e-3}
+
     spot: int
     flight: Floats
-
-    def controller(self, **dials: Any) -> Controller:
-        """`steer` with the dials that suit this scene; others override them."""
-        return steer(self.reference, **{**DIALS, **dials})
 
     def random_push(self, seed: int, *, strength: float = 1.0) -> Push:
         """On the upper stem or the heart of the main bloom, 3.2 to 1.2 s before the bee sits, for 0.3 s.

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cajole.body import BodySolid, columns_of
-from cajole.direct import Controller, Push, Reference, steer
+from cajole.body import columns_of
+from cajole.direct import Push
 from cajole.direct import reference as referred
 from cajole.direct.steering.controller import Run
 from cajole.progress import Progress
 from cajole.reduction import reduce
 from cajole.reduction.bases import enriched, mode_shapes, principal
-from cajole.scenes.assembly import Scene, scene
-from cajole.scenes.steering.script import Mischief, Script, filmed
+from cajole.scenes.assembly import scene
+from cajole.scenes.steering.script import Mischief, Script, SteerScene, filmed
 
 STEPS, DT = 181, 1 / 60
 # of the basis: directions of the motion itself, and modes beside them, in which a push may lead away from it
@@ -31,21 +32,13 @@ SCRIPT = (
 )
 # what strength one is, in body weights
 ASIDE, DOWN, WAG = 0.12, 0.16, 0.16
-DIALS: dict[str, Any] = {"tracking": 0.0, "final": 1.0, "effort": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
-class Rooted:
+class Rooted(SteerScene):
     """The creature, what moves it, and its motion as a reference of 181 steps and 30 coordinates."""
 
-    scene: Scene
-    body: BodySolid
-    script: Script
-    reference: Reference
-
-    def controller(self, **dials: Any) -> Controller:
-        """`steer` with final cost alone; dials override it."""
-        return steer(self.reference, **{**DIALS, **dials})
+    dials: ClassVar[Mapping[str, Any]] = {"tracking": 0.0, "final": 1.0, "effort": 1.0}
 
     def random_push(self, seed: int, *, strength: float = 0.6) -> Push:
         """On the head or the neck within the first third, 0.25 s long; strength in body weights."""

@@ -1,10 +1,11 @@
-"""What the scenes for `steer` share: scripted forces, motions under them from the cache, and random pushes."""
+"""What the scenes for `steer` share: what they are, scripted forces, films and bases from the cache, random pushes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -12,12 +13,13 @@ from scipy.interpolate import PchipInterpolator
 from cajole.animation import Animation
 from cajole.body import BodySolid
 from cajole.checks import count
-from cajole.direct import Push
+from cajole.direct import Controller, Push, Reference, steer
 from cajole.direct.steering.sampling import sampled_basis
 from cajole.dynamics import simulate
 from cajole.progress import Progress, report
+from cajole.scenes.assembly import Scene
 from cajole.scenes.sdf import Floats, Ints
-from cajole.storage import cache_load, cache_store, content_hash
+from cajole.storage import cached, content_hash
 
 KIND = "motions"
 # Raised when motions or bases are made in another way, so that older ones are not read back.
@@ -47,6 +49,25 @@ class Script:
         return content_hash(self.patterns, self.times, self.strengths)
 
 
+@dataclass(frozen=True, eq=False)
+class SteerScene:
+    """A motion in which something must happen: who moves, the forces that move it, and the reference to keep to.
+
+    dials: those of `steer` that suit the scene.
+    """
+
+    dials: ClassVar[Mapping[str, Any]]
+
+    scene: Scene
+    body: BodySolid
+    script: Script
+    reference: Reference
+
+    def controller(self, **dials: Any) -> Controller:
+        """`steer` with the dials that suit this scene; others override them."""
+        return steer(self.reference, **{**self.dials, **dials})
+
+
 def filmed(
     body: BodySolid, script: Script, frames: int, dt: float, *, integrator: str = "newmark", progress: Progress | None
 ) -> Animation:
@@ -74,12 +95,9 @@ def tunnel(
     return kept(key, make, progress)["basis"]
 
 
-def kept(key: str, make: Callable[[], dict[str, Floats]], progress: Progress | None) -> dict[str, Floats]:
+def kept(key: str, make: Callable[[], Mapping[str, Floats]], progress: Progress | None) -> Mapping[str, Floats]:
     """What `make` makes, from the cache when it is there."""
-    stored = cache_load(KIND, key)
-    if stored is None:
-        stored = make()
-        cache_store(KIND, key, stored)
+    stored = cached(KIND, key, make)
     report(progress, 1.0, "ready")
     return stored
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, BodySolid
-from cajole.direct import Controller, Push, Reference, steer
+from cajole.direct import Push
 from cajole.direct import reference as referred
 from cajole.direct.steering.controller import Run
 from cajole.progress import Progress
 from cajole.reduction import reduce
-from cajole.scenes.assembly import Scene, scene
+from cajole.scenes.assembly import scene
 from cajole.scenes.sdf import Floats, Ints
-from cajole.scenes.steering.script import Mischief, Script, filmed, tunnel
+from cajole.scenes.steering.script import Mischief, Script, SteerScene, filmed, tunnel
 
 STEPS, DT, SIZE = 501, 0.01, 24
 # disturbed runs that the basis is taken from
@@ -31,7 +32,6 @@ LATE, EARLY = 4.2, 0.15
 RADIUS, DEPTH, STRING = 0.16, 0.05, 1.4
 # share of the speed of impact that a ball bounces off with
 BOUNCE = 0.6
-DIALS: dict[str, Any] = {"tracking": 1.0, "effort": 1e-2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +69,13 @@ def _hung(hook: Floats, x: Floats, v: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Strike:
+class Strike(SteerScene):
     """The T, what moves it, its full motion, that motion as a reference of 501 steps and 24 coordinates, two balls."""
 
-    scene: Scene
-    body: BodySolid
-    script: Script
-    centre: Animation
-    reference: Reference
-    balls: tuple[Ball, Ball]
+    dials: ClassVar[Mapping[str, Any]] = {"tracking": 1.0, "effort": 1e-2}
 
-    def controller(self, **dials: Any) -> Controller:
-        """`steer` with the dials that suit this scene; others override them."""
-        return steer(self.reference, **{**DIALS, **dials})
+    centre: Animation
+    balls: tuple[Ball, Ball]
 
     def random_push(self, seed: int, *, strength: float = 1.0) -> Push:
         """Anywhere on the upper half, from 0.5 to 3.5 s on, 0.2 s long; strength in body weights."""
@@ -119,7 +113,7 @@ def strike(*, progress: Progress | None = None) -> Strike:
     centre = filmed(body, script, STEPS + 1, DT, progress=progress)
     model = reduce(body, tunnel(body, centre, script, SIZE, runs=RUNS, progress=progress))
     balls = tuple(_placed(body, centre, side) for side in (1, -1))
-    return Strike(made, body, script, centre, referred(model, centre), (balls[0], balls[1]))
+    return Strike(made, body, script, referred(model, centre), centre, (balls[0], balls[1]))
 
 
 def _script(body: BodySolid) -> Script:
