@@ -17,6 +17,7 @@ from cajole.cli.modes import modes
 from cajole.cli.output import Guarded
 from cajole.cli.picture import picture
 from cajole.cli.pose import pose
+from cajole.cli.reroute import reroute
 from cajole.cli.scenes import scenes
 from cajole.cli.simulate import simulate
 from cajole.cli.steer import steer
@@ -32,6 +33,7 @@ app.command(rich_help_panel=MOVE)(keyframe)
 app.command(rich_help_panel=MOVE)(edit)
 app.command(rich_help_panel=MOVE)(steer)
 app.command(rich_help_panel=MOVE)(enrich)
+app.command(rich_help_panel=MOVE)(reroute)
 app.command(rich_help_panel=LOOK)(studio)
 app.command(rich_help_panel=LOOK)(picture)
 app.command(rich_help_panel=LOOK)(scenes)

@@ -11,7 +11,7 @@ from reroute_cases import DT, EDGE, FRAMES, MIDDLE, cloth, goal, missed, pilot, 
 import cajole as cj
 from cajole.direct.rerouting import METHODS, pose_goals
 from cajole.direct.rerouting.goals import aims_of
-from cajole.direct.rerouting.spread import bells, usual_reach
+from cajole.direct.rerouting.spread import Spread, bells, distances, usual_reach
 from cajole.direct.rerouting.stage import Stage
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep
@@ -88,7 +88,7 @@ def test_goals_reached_with_local_forces_identity(method: str) -> None:
     assert abs(result.animation.positions[17] - pilot().positions[17]).max() > 1e-9
     assert not result.forces[:17].any()
     assert not result.forces[31:].any()
-    outside = bells(cloth(), np.array([EDGE]), reach)[0] == 0
+    outside = np.isinf(distances(cloth(), np.array([EDGE]), reach)[0])
     assert 0 < outside.sum() < cloth().count
     assert not result.forces[:, outside].any()
     np.testing.assert_array_equal(result.paths[0].led, result.animation.positions[16:31, EDGE])
@@ -174,16 +174,32 @@ def test_windows_grow_with_distance_identity() -> None:
 def test_reach_along_springs_reference() -> None:
     """Weights fall as a Gaussian of three deviations, measured along rows of springs; the held corner has none."""
     body = cloth()
-    weights = bells(body, np.array([EDGE]), 3 / CELLS_LONG)[0]
+    far = distances(body, np.array([EDGE]), 3.01 / CELLS_LONG)
+    weights = bells(far, np.array([3.0 / CELLS_LONG * (1 + 1e-9)]))[0]
     row = weights[EDGE - 3 : EDGE + 1][::-1]
-    np.testing.assert_allclose(row, np.exp(-0.5 * np.arange(4.0) ** 2), rtol=1e-9)
+    np.testing.assert_allclose(row, np.exp(-0.5 * np.arange(4.0) ** 2), rtol=1e-6)
     assert weights[EDGE - 4] == 0
-    assert np.count_nonzero(bells(body, np.array([EDGE]), 0.0)[0]) == 1
-    assert not bells(body, np.array([1]), 1.0)[0, body.fixed].any()
+    one = aims_of(goal(1, 30, (0, 0, 0)), body, np.asarray(pilot().positions), 150.0)
+    assert np.count_nonzero(Spread.around(body, one, 0.0).weights) == 1
+    held = Spread.around(body, one, 1.0)
+    assert not held.weights[0, body.fixed].any()
+    assert not held.touched[0, body.fixed].any()
+    assert held.touched.sum() > 20
     assert usual_reach(body) == pytest.approx(9 / CELLS_LONG)
 
 
 CELLS_LONG = 7
+
+
+def test_bells_end_at_the_next_node_led_identity() -> None:
+    """Of two nodes led at the same time neither pulls the other; at other times each has its whole reach."""
+    for frames, narrow in (((30, 33), True), ((20, 40), False)):
+        goals = [goal(EDGE, frames[0], (0, 0, 0), 10), goal(EDGE - 2, frames[1], (0, 0, 0), 10)]
+        spread = Spread.around(cloth(), aims_of(goals, cloth(), np.asarray(pilot().positions), 150.0), 0.5)
+        assert (spread.weights[0, EDGE - 2] == 0) == narrow
+        assert spread.weights[0, EDGE - 1] > 0
+        assert spread.weights[0, EDGE] == 1
+        assert spread.touched[0, EDGE - 2]
 
 
 def test_pose_as_goals_identity() -> None:

@@ -18,18 +18,18 @@ from cajole.direct.rerouting.measures import likeness, procrustes
 from cajole.direct.rerouting.paper import in_cone, in_cone_by_search
 from cajole.direct.rerouting.pattern import led_by_pattern, rotation, similarity_rule
 from cajole.direct.rerouting.sensitivity import Window
-from cajole.direct.rerouting.spread import bells
+from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import track
 from derivatives import check_derivative
 
 
-def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[Window, Array]:
+def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[Window, Spread]:
     acting = Stage(cloth(), pilot())
     aims = aims_of(goals, cloth(), acting.positions, 150.0)
-    weights = bells(cloth(), aims.vertices, reach)
+    spread = Spread.around(cloth(), aims, reach)
     acting.make_room(aims.last - aims.first)
-    return Window.around(acting, aims, weights, acting.past(aims.first)), weights
+    return Window.around(acting, aims, spread, acting.past(aims.first)), spread
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -62,13 +62,13 @@ def test_slopes_of_an_older_run_identity(random: np.random.Generator) -> None:
 
 def test_least_force_is_stationary_identity() -> None:
     """At what is found, forces are Jᵀλ: no change that keeps the goals saves any to first order."""
-    window, weights = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
+    window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
     found = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-3)
     assert found.error < 1e-6
     J, y = window.slopes(found.led), found.y.ravel()
     lam = np.linalg.lstsq(J.T, y)[0]
     assert np.linalg.norm(y - J.T @ lam) < 0.15 * np.linalg.norm(y)
-    pattern = led_by_pattern(window.stage, window.aims, weights, window.past, None, 0.01)
+    pattern = led_by_pattern(window.stage, window.aims, spread, window.past, None, 0.01)
     assert found.led.effort(1 / 60) < pattern.effort(1 / 60)
 
 
@@ -157,8 +157,10 @@ def test_rotation_reference(random: np.random.Generator) -> None:
 
 def test_similar_path_identity() -> None:
     """Carried out, the receding step is the pilot's path turned and scaled: its shape is the pilot's."""
-    window, weights = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
-    led = track(window.stage, window.aims, weights, window.past, similarity_rule(window.stage, window.aims), None)
+    window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
+    led = track(
+        window.stage, window.aims, spread.weights, window.past, similarity_rule(window.stage, window.aims), None
+    )
     alike = likeness(led.path(window.stage, EDGE), pilot().positions[16:31, EDGE])
     assert alike.shape < 0.02
     assert alike.stepping < 0.02

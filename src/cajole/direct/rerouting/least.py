@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.inner import nearest
 from cajole.direct.rerouting.sensitivity import Window
-from cajole.direct.rerouting.spread import limited
+from cajole.direct.rerouting.spread import Spread, limited
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led
 from cajole.dynamics.integrators import Past
@@ -61,12 +61,12 @@ class Point:
 
 
 def led_by_least_force(
-    stage: Stage, aims: Aims, weights: Array, past: Past, limit: float | None, within: float, pattern: Led,
+    stage: Stage, aims: Aims, spread: Spread, past: Past, limit: float | None, within: float, pattern: Led,
     progress: Progress | None = None,
 ) -> Led:  # fmt: skip
     """Searched from no force at all; where that misses a goal or saves little, from the `pattern`'s forces as well."""
     stage.make_room(aims.last - aims.first)
-    window = Window.around(stage, aims, weights, past)
+    window = Window.around(stage, aims, spread, past)
     still, effort = np.zeros((len(window.steps), 3)), pattern.effort(stage.h)
     found = searched(window, still, limit, within, portion(progress, 0.0, 0.5))
     if found.error > within or found.led.effort(stage.h) > POOR * effort:

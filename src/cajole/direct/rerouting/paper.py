@@ -15,6 +15,7 @@ from cajole import checks
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.pattern import LONGEST, rotation
+from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
@@ -60,14 +61,14 @@ class Seeking:
 
 
 def led_by_paper(
-    stage: Stage, aims: Aims, weights: Array, past: Past, limit: float | None, within: float, seeking: Seeking,
+    stage: Stage, aims: Aims, spread: Spread, past: Past, limit: float | None, within: float, seeking: Seeking,
     progress: Progress | None = None,
 ) -> Led:  # fmt: skip
     """Of all δ the one with least effort that reaches all goals, else the one that comes nearest."""
     tried = []
     for i, delta in enumerate(seeking.deltas):
         report(progress, i / len(seeking.deltas), f"δ = {delta:.3g}")
-        tried.append(track(stage, aims, weights, past, paper_rule(stage, aims, delta, seeking), limit))
+        tried.append(track(stage, aims, spread.weights, past, paper_rule(stage, aims, delta, seeking), limit))
 
     def order(led: Led) -> tuple[bool, float]:
         worst = float(led.errors(stage, aims).max())

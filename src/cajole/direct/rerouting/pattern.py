@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.measures import likeness
+from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
@@ -83,7 +84,7 @@ def _smooth(s: float) -> float:
 
 
 def led_by_pattern(
-    stage: Stage, aims: Aims, weights: Array, past: Past, limit: float | None, within: float,
+    stage: Stage, aims: Aims, spread: Spread, past: Past, limit: float | None, within: float,
     progress: Progress | None = None,
 ) -> Led:  # fmt: skip
     """Of a few soft starts the one with least effort that reaches all goals and keeps the pattern.
@@ -93,7 +94,7 @@ def led_by_pattern(
     tried = []
     for i, soft in enumerate(SOFT_STARTS):
         report(progress, i / len(SOFT_STARTS), f"path {i + 1} of {len(SOFT_STARTS)}")
-        tried.append(track(stage, aims, weights, past, similarity_rule(stage, aims, soft=soft), limit))
+        tried.append(track(stage, aims, spread.weights, past, similarity_rule(stage, aims, soft=soft), limit))
 
     def order(led: Led) -> tuple[bool, bool, float]:
         worst = float(led.errors(stage, aims).max())

@@ -18,7 +18,7 @@ from cajole.direct.rerouting.measures import likeness
 from cajole.direct.rerouting.paper import Seeking, led_by_paper
 from cajole.direct.rerouting.pattern import led_by_pattern
 from cajole.direct.rerouting.report import Compared, RerouteReport, RerouteResult
-from cajole.direct.rerouting.spread import bells, usual_reach
+from cajole.direct.rerouting.spread import Spread, usual_reach
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led
 from cajole.dynamics.integrators import Past
@@ -27,7 +27,7 @@ from cajole.progress import Progress, portion, report
 
 Array = NDArray[np.float64]
 # how the aims of a group are led from a state at their first start
-Lead = Callable[[Stage, Aims, Array, Past, Progress | None], Led]
+Lead = Callable[[Stage, Aims, Spread, Past, Progress | None], Led]
 
 METHODS = ("pattern", "least-force", "paper")
 
@@ -73,9 +73,9 @@ def reroute(
     leads = _leads(within, limit, seeking or Seeking())
     chosen = [method, *(other for other in METHODS if compare and other != method)]
     with blas_threads():
-        weights = bells(net, aims.vertices, far)
+        spread = Spread.around(net, aims, far)
         runs = {
-            name: _Run(stage, aims, weights, leads[name], portion(progress, i / len(chosen), (i + 1) / len(chosen)))
+            name: _Run(stage, aims, spread, leads[name], portion(progress, i / len(chosen), (i + 1) / len(chosen)))
             for i, name in enumerate(chosen)
         }
         run = runs[method]
@@ -91,15 +91,15 @@ def reroute(
 
 
 def _leads(within: float, limit: float | None, seeking: Seeking) -> dict[str, Lead]:
-    def least(stage: Stage, aims: Aims, weights: Array, past: Past, progress: Progress | None) -> Led:
-        start = led_by_pattern(stage, aims, weights, past, limit, within, portion(progress, 0.0, 0.1))
-        return led_by_least_force(stage, aims, weights, past, limit, within, start, portion(progress, 0.1, 1.0))
+    def least(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
+        start = led_by_pattern(stage, aims, spread, past, limit, within, portion(progress, 0.0, 0.1))
+        return led_by_least_force(stage, aims, spread, past, limit, within, start, portion(progress, 0.1, 1.0))
 
-    def paper(stage: Stage, aims: Aims, weights: Array, past: Past, progress: Progress | None) -> Led:
-        return led_by_paper(stage, aims, weights, past, limit, within, seeking, progress)
+    def paper(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
+        return led_by_paper(stage, aims, spread, past, limit, within, seeking, progress)
 
-    def pattern(stage: Stage, aims: Aims, weights: Array, past: Past, progress: Progress | None) -> Led:
-        return led_by_pattern(stage, aims, weights, past, limit, within, progress)
+    def pattern(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
+        return led_by_pattern(stage, aims, spread, past, limit, within, progress)
 
     return {"pattern": pattern, "least-force": least, "paper": paper}
 
@@ -107,7 +107,7 @@ def _leads(within: float, limit: float | None, seeking: Seeking) -> dict[str, Le
 class _Run:
     """A second run: the pilot up to the first window, led through the windows, and free between and after them."""
 
-    def __init__(self, stage: Stage, aims: Aims, weights: Array, lead: Lead, progress: Progress | None):
+    def __init__(self, stage: Stage, aims: Aims, spread: Spread, lead: Lead, progress: Progress | None):
         self._stage, self._aims = stage, aims
         self.positions = stage.positions.copy()
         self._velocities = np.array([stage.past(frame).v for frame in range(stage.frames)])
@@ -117,7 +117,7 @@ class _Run:
         for i, group in enumerate(groups):
             self._go_on(group.first)
             part = portion(progress, i / len(groups), (i + 1) / len(groups))
-            led = lead(stage, group, weights[group.numbers], self._past, part)
+            led = lead(stage, group, spread.chosen(group.numbers), self._past, part)
             self.forces[group.first + 1 : group.last + 1] = led.forces
             for state in led.states[1:]:
                 self._add(state)

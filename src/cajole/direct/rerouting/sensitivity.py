@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.direct.rerouting.goals import Aims, Index
+from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led
 from cajole.dynamics.integrators import Past
@@ -30,15 +31,15 @@ class Window:
     nodes: Index
 
     @classmethod
-    def around(cls, stage: Stage, aims: Aims, weights: Array, past: Past) -> Window:
-        """All nodes with a weight (G, n), each over the windows of its goals."""
+    def around(cls, stage: Stage, aims: Aims, spread: Spread, past: Past) -> Window:
+        """All nodes within reach, each over the windows of its goals."""
         touched = np.zeros((aims.last - aims.first, stage.body.count), dtype=bool)
-        for g, row in enumerate(weights > 0.0):
+        for g, row in enumerate(spread.touched):
             touched[aims.starts[g] - aims.first : aims.ends[g] - aims.first] |= row
         steps, nodes = np.nonzero(touched)
         return cls(stage, aims, past, steps, nodes)
 
-    def spread(self, y: Array) -> Array:
+    def scattered(self, y: Array) -> Array:
         """Controls (m, 3) as forces (steps, n, 3)."""
         forces = np.zeros((self.aims.last - self.aims.first, self.stage.body.count, 3))
         forces[self.steps, self.nodes] = y
@@ -50,7 +51,7 @@ class Window:
 
     def run(self, y: Array) -> Led:
         """The window's motion under the controls y (m, 3) [N]."""
-        forces, states = self.spread(y), [self.past]
+        forces, states = self.scattered(y), [self.past]
         for k, frame in enumerate(range(self.aims.first + 1, self.aims.last + 1)):
             states.append(self.stage.step(states[-1], frame, forces[k], keep=True))
         return Led(states, forces)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
 from cajole.body import BodySprings
+from cajole.direct.rerouting.goals import Aims, Index
 
 Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # by default a node is led together with those within this many spacings
 SPACINGS = 9.0
@@ -27,17 +29,52 @@ def usual_reach(body: BodySprings) -> float:
     return SPACINGS * float(np.median(nearest))
 
 
-def bells(body: BodySprings, vertices: Index, reach: float) -> Array:
-    """Weights (G, n) of the force on each vertex: 1 at the one led, a Gaussian of the distance along springs, 0 beyond.
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Where the control of each goal acts: weights (G, n) of a force that is led step by step, 1 at its node, and
+    touched (G, n), whether a vertex is within reach at all."""
 
-    Along springs, not through the air, so that a fold does not pull the layer below. Fixed vertices have none.
+    weights: Array
+    touched: NDArray[np.bool_]
+
+    @classmethod
+    def around(cls, body: BodySprings, aims: Aims, reach: float) -> Spread:
+        """Bells that end at `reach` [m] along springs, or at the nearest other node that is led at the same time.
+
+        Wider bells of two nodes that are wanted apart would fight over what lies between: forces grow without bound.
+        """
+        far = distances(body, aims.vertices, reach)
+        touched = far <= reach
+        touched[:, body.fixed] = False
+        between = np.where(_together(aims), far[:, aims.vertices], np.inf)
+        # short of it, so that the other has no weight at all
+        ends = np.minimum(reach, between.min(axis=1) * (1.0 - 1e-9))
+        return cls(np.where(touched, bells(far, ends), 0.0), touched)
+
+    def chosen(self, which: Index) -> Spread:
+        """That of some goals."""
+        return Spread(self.weights[which], self.touched[which])
+
+
+def _together(aims: Aims) -> NDArray[np.bool_]:
+    """(G, G) whether two goals are of different vertices, in windows that overlap."""
+    overlap = (aims.starts[:, None] < aims.ends) & (aims.starts < aims.ends[:, None])
+    return np.asarray(overlap & (aims.vertices[:, None] != aims.vertices))
+
+
+def distances(body: BodySprings, vertices: Index, reach: float) -> Array:
+    """(G, n) [m] from each of `vertices` along springs at rest, infinite beyond `reach`.
+
+    Along springs, not through the air, so that a fold does not pull the layer below.
     """
-    far = dijkstra(spring_graph(body), directed=False, indices=vertices, limit=reach)
-    width = max(reach, np.finfo(float).tiny) / DEVIATIONS
+    return np.asarray(dijkstra(spring_graph(body), directed=False, indices=vertices, limit=reach))
+
+
+def bells(far: Array, reach: Array) -> Array:
+    """Weights (G, n): Gaussians of the distances `far` (G, n) [m], 1 at none and 0 beyond `reach` (G,) [m]."""
+    width = np.maximum(reach, np.finfo(float).tiny)[:, None] / DEVIATIONS
     with np.errstate(over="ignore"):
-        weights = np.where(far <= reach, np.exp(-0.5 * (far / width) ** 2), 0.0)
-    weights[:, body.fixed] = 0.0
-    return weights
+        return np.where(far <= reach[:, None], np.exp(-0.5 * (far / width) ** 2), 0.0)
 
 
 def limited(force: Array, limit: float | None) -> Array:

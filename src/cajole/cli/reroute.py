@@ -1,0 +1,99 @@
+"""`cajole reroute`: nodes of a mass-spring simulation are led along new paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cajole.cli import options
+from cajole.cli.output import Json, answer, facts, working
+
+SPRINGS, PILOT = "Springs of a file", "The pilot of a mesh"
+
+
+def reroute(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE|FILE",
+            help="A scene to reroute (cloth); an animation, whose edges are taken as springs; or a mesh, which falls.",
+        ),
+    ],
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='"WHERE:FRAME:X,Y,Z"',
+            help='Where vertices shall be at a frame: "7:60:0.1,0,0.4", or "7:60:+0,0,0.1" from where they are in the '
+            "pilot. May be repeated. A scene has goals of its own.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(help="pattern (moves like the pilot), least-force (whatever it looks like) or paper (of 2007)."),
+    ] = "pattern",
+    within: Annotated[float, typer.Option(help="How near is near enough, in metres.")] = 0.01,
+    limit: Annotated[float | None, typer.Option(help="The most force on any vertex, in newtons.")] = None,
+    reach: Annotated[
+        float | None,
+        typer.Option(help="How far along springs neighbours are led too, in metres; 0 is the vertex alone."),
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(help="Frames before a goal in which it is led; as far goals need when left out.")
+    ] = None,
+    compare: Annotated[bool, typer.Option("--compare", help="Also lead by the other methods, and tell.")] = False,
+    stiffness: Annotated[float | None, typer.Option(help="Of every spring, N/m; 100.", rich_help_panel=SPRINGS)] = None,
+    mass: Annotated[float | None, typer.Option(help="Of the whole net, kg; 1.", rich_help_panel=SPRINGS)] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Of every spring, N s/m; 0.05.", rich_help_panel=SPRINGS)
+    ] = None,
+    clamp: Annotated[float | None, typer.Option(help="How softly springs fold; 0.02.", rich_help_panel=SPRINGS)] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHERE", help='Vertices held: "0,19", "x<5%". May be repeated.', rich_help_panel=SPRINGS),
+    ] = None,
+    frames: Annotated[int | None, typer.Option(help="How many; 120.", rich_help_panel=PILOT)] = None,
+    dt: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help='Time between frames; "1/60".', rich_help_panel=PILOT)
+    ] = None,
+    gravity: Annotated[
+        str | None, typer.Option(metavar="G|X,Y,Z", help="Acceleration, m/s²; 9.81 down.", rich_help_panel=PILOT)
+    ] = None,
+    pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.")] = None,
+    output: options.Outputs = None,
+    as_json: Json = False,
+) -> None:
+    """Run a mass-spring simulation again, with vertices led to where they should be.
+
+    The forces that made an animation are found with it: give its springs as they were, and no gravity.
+
+    [green]cajole reroute cloth --compare -o cloth.webp[/]
+
+    [green]cajole reroute cloth --goal "399:50:+-0.1,0,0.1" --method least-force --limit 0.1 -o corner.npz[/]
+
+    [green]cajole reroute towel.obj --fixed "y>99%" --mass 0.2 --goal "@0,0,0:60:+0.1,0,0.1" -o towel.glb[/]
+    """
+    from cajole.cli.rerouted import Asked, described, goals_of, rows
+    from cajole.cli.saving import require_writable, save
+    from cajole.direct.rerouting import reroute as rerouted
+
+    outputs = output or []
+    require_writable([*outputs, *([pilot] if pilot else [])])
+    springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
+    asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
+    with working(source) as progress:
+        stage = asked.staged(progress)
+        goals = goals_of(goal or [], stage.pilot, stage.goals, window)
+        chosen = {name: value for name, value in {"limit": limit, "reach": reach}.items() if value is not None}
+        result = rerouted(
+            stage.net, stage.pilot, goals, method, within, compare=compare, progress=progress,
+            **{**stage.settings, **chosen},
+        )  # fmt: skip
+        for path in outputs:
+            save(result.animation, path, camera=stage.camera, progress=progress)
+        if pilot is not None:
+            save(stage.pilot, pilot, camera=stage.camera, progress=progress)
+    document = described(source, stage.net, result)
+    document["outputs"] = [str(path) for path in (*outputs, pilot) if path is not None]
+    answer(document, facts(f"Rerouted {source}", rows(document)), as_json=as_json)

@@ -1,0 +1,36 @@
+"""Scenes for `reroute`: mass-spring simulations, and nodes of them that shall go elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+
+from cajole.checks import one_of
+from cajole.progress import Progress
+from cajole.scenes.rerouting.staging import Maker, RerouteScene
+
+__all__ = ["RerouteScene", "reroute_scene", "reroute_scene_names", "reroute_scene_purposes"]
+
+# name -> what is rerouted; the module of that name has a maker of that name; a new scene needs a line
+_PURPOSES: dict[str, str] = {
+    "cloth": "400 nodes fall from two held corners; two of them are wanted elsewhere, in windows that overlap",
+}
+
+
+def reroute_scene_names() -> tuple[str, ...]:
+    """The names that `reroute_scene` knows."""
+    return tuple(_PURPOSES)
+
+
+def reroute_scene_purposes() -> dict[str, str]:
+    """What is rerouted in each scene, by name, without making any."""
+    return dict(_PURPOSES)
+
+
+def reroute_scene(name: str, *, progress: Progress | None = None) -> RerouteScene:
+    """A scene for `reroute`, its pilot simulated.
+
+    Raises InputError for an unknown name, Cancelled when `progress` returns False.
+    """
+    known = one_of(name, "the name of a reroute scene", reroute_scene_names())
+    make: Maker = getattr(importlib.import_module(f"{__name__}.{known}"), known)
+    return make(progress)

@@ -1,0 +1,46 @@
+"""What a scene for `reroute` is: a net, its pilot run, and goals that the second run shall meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from cajole.animation import Animation
+from cajole.body import BodySprings
+from cajole.direct.rerouting import Goal, RerouteResult, reroute
+from cajole.pictures import Prop
+from cajole.progress import Progress
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class RerouteScene:
+    """A mass-spring simulation, and where some of its nodes shall go.
+
+    net: the body; pilot: its motion; goals: what is asked; settings: keywords for `reroute`, such as `limit` or
+    `rest_lengths`; props: what stands around; camera: keywords for `picture`; frames_shown: those that tell the story.
+    """
+
+    name: str
+    title: str
+    description: str
+    net: BodySprings
+    pilot: Animation
+    goals: tuple[Goal, ...]
+    settings: Mapping[str, Any] = field(default_factory=_nothing)
+    props: tuple[Prop, ...] = ()
+    camera: Mapping[str, Any] = field(default_factory=_nothing)
+    frames_shown: tuple[int, ...] = ()
+
+    def result(self, method: str = "pattern", *, progress: Progress | None = None, **settings: Any) -> RerouteResult:
+        """The second run; `settings` beside the scene's own."""
+        return reroute(self.net, self.pilot, self.goals, method, progress=progress, **{**self.settings, **settings})
+
+
+# what the module of a scene has under the scene's name
+Maker = Callable[[Progress | None], RerouteScene]
