@@ -25,8 +25,14 @@ _HOMES = {
     "Embedding": "cajole.mesh",
     "EnrichResult": "cajole.direct",
     "FileError": "cajole.errors",
+    "Flow": "cajole.flow",
+    "FlowController": "cajole.direct.steering.flow",
+    "FlowMotion": "cajole.flow",
+    "FlowShot": "cajole.reduction",
     "Goal": "cajole.direct",
     "Ground": "cajole.dynamics",
+    "Gust": "cajole.flow",
+    "GustNoise": "cajole.direct.steering.flow_noise",
     "InputError": "cajole.errors",
     "Key": "cajole.direct",
     "Live": "cajole.direct",
@@ -43,6 +49,7 @@ _HOMES = {
     "ObstacleMesh": "cajole.dynamics",
     "PoseSession": "cajole.direct",
     "Push": "cajole.direct",
+    "ReducedFlow": "cajole.reduction",
     "Reference": "cajole.direct",
     "Regions": "cajole.direct",
     "SampledBasis": "cajole.direct.steering.sampling",
@@ -77,6 +84,7 @@ _HOMES = {
     "regions_subdivided": "cajole.direct",
     "reroute": "cajole.direct",
     "sampled_basis": "cajole.direct.steering.sampling",
+    "sampled_flow": "cajole.direct.steering.flow_sampling",
     "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
@@ -144,6 +152,9 @@ if TYPE_CHECKING:
     from cajole.direct import reroute as reroute
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
+    from cajole.direct.steering.flow import FlowController as FlowController
+    from cajole.direct.steering.flow_noise import GustNoise as GustNoise
+    from cajole.direct.steering.flow_sampling import sampled_flow as sampled_flow
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
     from cajole.direct.steering.sampling import sampled_basis as sampled_basis
     from cajole.dynamics import Ground as Ground
@@ -163,6 +174,9 @@ if TYPE_CHECKING:
     from cajole.errors import NotConverged as NotConverged
     from cajole.errors import NotPositiveDefinite as NotPositiveDefinite
     from cajole.errors import SolveError as SolveError
+    from cajole.flow import Flow as Flow
+    from cajole.flow import FlowMotion as FlowMotion
+    from cajole.flow import Gust as Gust
     from cajole.mesh import Embedding as Embedding
     from cajole.mesh import MeshTet as MeshTet
     from cajole.mesh import MeshTri as MeshTri
@@ -174,6 +188,8 @@ if TYPE_CHECKING:
     from cajole.mesh import write_mesh as write_mesh
     from cajole.pictures import picture as picture
     from cajole.pictures import strip as strip
+    from cajole.reduction import FlowShot as FlowShot
+    from cajole.reduction import ReducedFlow as ReducedFlow
     from cajole.reduction import load_model as load_model
     from cajole.reduction import reduce as reduce
     from cajole.scenes import scene as scene

@@ -11,12 +11,16 @@ from cajole.reduction.bases import (
     principal,
 )
 from cajole.reduction.cubature import CubatureReport
+from cajole.reduction.flow import ReducedFlow
+from cajole.reduction.flow_shot import FlowShot
 from cajole.reduction.model import ReducedSolid, load_model, reduce
 from cajole.reduction.springs import ReducedSprings
 
 __all__ = [
     "BasisReport",
     "CubatureReport",
+    "FlowShot",
+    "ReducedFlow",
     "ReducedModel",
     "ReducedSolid",
     "ReducedSprings",

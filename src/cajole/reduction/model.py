@@ -13,10 +13,13 @@ from cajole import checks
 from cajole.body import Body, BodySolid, BodySprings
 from cajole.dynamics import Modes
 from cajole.errors import FileError, InputError
+from cajole.flow import Flow
 from cajole.progress import Progress
 from cajole.reduction import kernels_solid as kernels
 from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import mode_shapes, orthonormal, refuse_fixed
+from cajole.reduction.flow import ReducedFlow, reduced_flow
+from cajole.reduction.flow_basis import Snapshots
 from cajole.reduction.polynomial import Polynomial, polynomial
 from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_springs
 from cajole.storage import read_arrays
@@ -26,6 +29,8 @@ Index = NDArray[np.signedinteger[Any]]
 
 # How far UᵀMU may be from the identity before a loaded basis is refused.
 ORTHONORMAL = 1e-8
+# Modes of a fluid, unless told otherwise.
+FLOW_SIZE = 64
 
 
 class ReducedSolid(ReducedModel):
@@ -110,29 +115,38 @@ class _Options(TypedDict, total=False):
 
 
 @overload
+def reduce(body: Flow, basis: Snapshots, *, size: int = FLOW_SIZE, progress: Progress | None = None) -> ReducedFlow: ...
+@overload
 def reduce(body: BodySolid, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSolid: ...
 @overload
 def reduce(body: BodySprings, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedSprings: ...
 @overload
 def reduce(body: Body, basis: int | Modes | ArrayLike, **options: Unpack[_Options]) -> ReducedModel: ...
 def reduce(
-    body: Body,
-    basis: int | Modes | ArrayLike,
+    body: Body | Flow,
+    basis: int | Modes | Snapshots,
     *,
     cubature: bool | float = False,
     poses: ArrayLike | None = None,
+    size: int | None = None,
     progress: Progress | None = None,
-) -> ReducedModel:
+) -> ReducedModel | ReducedFlow:
     """`body` in `basis` (3n, r), or in the shapes of Modes; the basis is made mass-orthonormal, its span kept.
 
     A whole number in place of a basis means so many of the body's lowest modes.
     cubature: of springs, sum only a few weighted ones: True, or how many at most, or below one the force error to
     reach; poses: (k, n, 3) between which the body will move, for which they are chosen. See `model.report`.
-    Raises InputError for dependent columns, or columns that move fixed vertices.
+    A Flow goes with snapshots in place of a basis, FlowMotions or (k, n) [m/s], and takes the `size` (64)
+    divergence-free modes that hold most of them.
+    Raises InputError for dependent columns, columns that move fixed vertices, and snapshots too few for the size.
     """
+    if isinstance(body, Flow):
+        return reduced_flow(body, basis, FLOW_SIZE if size is None else size, progress)  # type: ignore[arg-type]
+    if size is not None:
+        raise InputError("size is for a Flow; a body has as many coordinates as its basis has columns")
     if not isinstance(body, BodySolid | BodySprings):
-        raise InputError(f"body must be a BodySolid or a BodySprings, not {type(body).__name__}")
-    columns = _columns(body, basis)
+        raise InputError(f"body must be a BodySolid, a BodySprings or a Flow, not {type(body).__name__}")
+    columns = _columns(body, basis)  # type: ignore[arg-type]
     refuse_fixed(body, columns)
     if isinstance(body, BodySolid) and cubature is not False:
         raise InputError("cubature is for springs; the reduced forces of a solid are exact and fast without it")

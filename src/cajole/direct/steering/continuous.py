@@ -41,23 +41,27 @@ def continuous_gains(reference: Reference, costs: Costs) -> tuple[Array, Array]:
         before, value = gains.copy(), value + costs.final
         for n in range(T - 1, -1, -1):
             R = costs.R[costs.which_r[n]]
-            gains[n], value = _step_back(*made[n], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R, value)
+            gains[n], value = step_back(*made[n], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R, value)
         if laps.settled(before, gains):
             break
     return gains, value
 
 
-def _step_back(E: Array, X: Array, R: Array, value: Array) -> tuple[Array, Array]:
-    """The gain of a step and the value before it: eq. (19)-(20)."""
-    r = len(R)
-    Phi, Gamma = E[: 2 * r, : 2 * r], E[: 2 * r, 2 * r :]
-    cross = X[: 2 * r, 2 * r :] + Phi.T @ value @ Gamma
-    pivot = X[2 * r :, 2 * r :] + R + Gamma.T @ value @ Gamma
+def step_back(E: Array, X: Array, R: Array, value: Array) -> tuple[Array, Array]:
+    """The gain of a step and the value before it: eq. (19)-(20).
+
+    E (m, m+r), or with more rows below: the step of (x, w); X (m+r, m+r): what it costs; value (m, m): the cost to go
+    after it.
+    """
+    m = len(value)
+    Phi, Gamma = E[:m, :m], E[:m, m:]
+    cross = X[:m, m:] + Phi.T @ value @ Gamma
+    pivot = X[m:, m:] + R + Gamma.T @ value @ Gamma
     try:
         gain = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(pivot), cross.T)
     except (np.linalg.LinAlgError, ValueError):
         raise NotConverged(NOT_FINITE) from None
-    value = X[: 2 * r, : 2 * r] + Phi.T @ value @ Phi + cross @ gain
+    value = X[:m, :m] + Phi.T @ value @ Phi + cross @ gain
     return gain, 0.5 * (value + value.T)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from cajole.body import Body
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering.costs import Dial, Dials, costs
 from cajole.direct.steering.disturbances import Disturbances, reduced_disturbance
+from cajole.direct.steering.flow import FlowController, flow_dials, steer_flow
 from cajole.direct.steering.motion import Reference, of_shot
 from cajole.direct.steering.references import reference
 from cajole.direct.steering.regulator import FORMULATIONS, Regulator, regulator
@@ -26,7 +27,7 @@ from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Skin
 from cajole.progress import Progress, report
-from cajole.reduction import ReducedModel
+from cajole.reduction import FlowShot, ReducedModel
 
 if TYPE_CHECKING:
     from cajole.direct.steering.live import Live
@@ -133,6 +134,18 @@ class Controller:
         save_controller(self, path, skin)
 
 
+@overload
+def steer(
+    motion: FlowShot,
+    *,
+    tracking: float = 1.0,
+    final: float = 0.0,
+    effort: float = 1e-2,
+    currents: float | None = None,
+    frames: Mapping[int, float] | None = None,
+    formulation: str = "discrete",
+) -> FlowController: ...
+@overload
 def steer(
     motion: Shot | Reference | Animation,
     *,
@@ -143,7 +156,19 @@ def steer(
     frames: Mapping[int, float] | None = None,
     vertices: Mapping[int, float] | ArrayLike | None = None,
     formulation: str = "discrete",
-) -> Controller:
+) -> Controller: ...
+def steer(
+    motion: Shot | Reference | Animation | FlowShot,
+    *,
+    body: Body | None = None,
+    tracking: Dial = 1.0,
+    final: float | ArrayLike = 0.0,
+    effort: Dial = 1e-2,
+    frames: Mapping[int, float] | None = None,
+    vertices: Mapping[int, float] | ArrayLike | None = None,
+    currents: float | None = None,
+    formulation: str = "discrete",
+) -> Controller | FlowController:
     """A controller that leads back to `motion` with the least force; eq. (5) of the 2008 paper.
 
     It minimises ½ [final e(T) + mean over frames of (tracking e + effort |w|²)]: e the squared error of position in
@@ -155,8 +180,18 @@ def steer(
     frames: {frame: factor}, how much more tracking counts there; vertices: whose errors count, all the same, or
         {vertex: weight}; None for the whole body.
     formulation: "discrete" on the exact steps of the simulator, or "continuous", the paper's appendix A.
+    A flow's shot, from `ReducedFlow.shot`, takes numbers as dials. There e is the mean squared distance of the
+    particles in box sizes L, plus `currents` (1e-3) times the mean squared error of the velocities in units of the
+    motion's fastest speed U; w is in units of U²/L.
     Raises InputError for negative weights, effort that is not positive, and frames or vertices out of range.
     """
+    if isinstance(motion, FlowShot):
+        if body is not None or vertices is not None:
+            raise InputError("body and vertices are for solids; a flow's shot has particles of its own")
+        dials = flow_dials(motion, tracking, final, effort, currents, frames, formulation)
+        return steer_flow(motion, dials, formulation)
+    if currents is not None:
+        raise InputError("currents is for flows: what an error of the velocities costs beside one of the particles")
     motion = _followed(motion, body)
     checks.one_of(formulation, "formulation", FORMULATIONS)
     if motion.steps < 1:

@@ -1,0 +1,216 @@
+"""A steered flow in live use: kicked, stepped and looked at, for as long as one likes."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cajole import checks
+from cajole.direct.steering.disturbances import steps_of
+from cajole.direct.steering.flow import FlowController
+from cajole.direct.steering.flow_costs import size_of
+from cajole.direct.steering.flow_runs import LOST
+from cajole.errors import InputError, NotConverged
+from cajole.flow import Gust
+from cajole.linalg import blas_threads
+from cajole.reduction.flow_forces import FlowDisturbance, reduced_forces, reduced_gust
+
+Array = NDArray[np.float64]
+
+# Steps for which noise is made ahead.
+AHEAD = 64
+
+
+class FlowLive:
+    """A fluid under control in real time. `step` goes on one step; after the last one the motion begins anew.
+
+    controlled: whether feedback acts; it may be changed at any time. Companions are carried along, not steered.
+    """
+
+    def __init__(self, controller: FlowController, *, controlled: bool = True, companions: ArrayLike = ()):
+        self._controller, self.controlled = controller, controlled
+        self._companions = controller.model.places(companions)
+        self._kicks: list[tuple[Array, int]] = []
+        self._winds: tuple[FlowDisturbance, ...] = ()
+        self._ahead, self._ahead_from = np.empty((0, controller.model.size)), 0
+        self._pending: Future[FlowController] | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._smoke: Array | None = None
+        self._steps, self._frame = 0, 0
+        self.restart()
+
+    def __repr__(self) -> str:
+        how = "controlled" if self.controlled else "not controlled"
+        return f"FlowLive({how}, {self.time:.4g} s, {self.cells.max(initial=0.0):.3g} cells off)"
+
+    @property
+    def controller(self) -> FlowController:
+        """The one that steers now; `retune` replaces it."""
+        return self._controller
+
+    @property
+    def time(self) -> float:
+        """[s] since the start."""
+        return self._steps * self._controller.reference.dt
+
+    @property
+    def frame(self) -> int:
+        """The frame of the reference that it stands at."""
+        return self._frame
+
+    @property
+    def state(self) -> Array:
+        """The flow in modes (r,)."""
+        return self._z.copy()
+
+    @property
+    def particles(self) -> Array:
+        """Where the steered particles are (N, 2) [m]."""
+        return self._points[: self._steered].copy()
+
+    @property
+    def companions(self) -> Array:
+        """Where those that nobody steers are (k, 2) [m]."""
+        return self._points[self._steered :].copy()
+
+    @property
+    def cells(self) -> Array:
+        """(N,) how far each steered particle is from its path, in cells."""
+        off = self.particles - self._controller.reference.particles[self._frame]
+        return np.linalg.norm(off, axis=1) / self._controller.model.flow.cell
+
+    @property
+    def astray(self) -> tuple[int, ...]:
+        """The particles that are farther off than the gains promise to bring back."""
+        shot = self._controller.reference
+        return tuple(np.flatnonzero(self.cells * shot.model.flow.cell > LOST * size_of(shot)).tolist())
+
+    @property
+    def feedback(self) -> Array:
+        """The reduced force (r,) that the controller added in the last step."""
+        return self._feedback.copy()
+
+    @property
+    def gentleness(self) -> float:
+        """The push of the last step's feedback as a share of the momentum of the reference's fullest frame."""
+        shot = self._controller.reference
+        return float(shot.dt * np.linalg.norm(self._feedback) / np.linalg.norm(shot.states, axis=1).max())
+
+    @property
+    def smoke(self) -> Array | None:
+        """How much there is in every cell (columns, rows), None before `fill`."""
+        return None if self._smoke is None else self._smoke.copy()
+
+    def fill(self, smoke: ArrayLike | None) -> None:
+        """Put smoke (columns, rows) into the cells, which the flow then carries; None takes it away."""
+        flow = self._controller.model.flow
+        self._smoke = None if smoke is None else checks.real_array(smoke, "smoke", (flow.columns, flow.rows)).copy()
+
+    def kick(self, position: ArrayLike, acceleration: ArrayLike, radius: float, duration: float = 0.0) -> None:
+        """Blow with acceleration (2,) [m/s²] at position (2,) [m] from the next step on for `duration` [s], at least a
+        step. Kicks add up."""
+        x, y = checks.real_array(position, "the position of a kick (m)", (2,)).tolist()
+        ax, ay = checks.real_array(acceleration, "the acceleration of a kick (m/s²)", (2,)).tolist()
+        force = reduced_gust(self._controller.model, Gust((x, y), (ax, ay), radius, duration=duration))
+        self._kicks.append((force, steps_of(duration, self._controller.reference.dt)))
+
+    def blow(self, *winds: FlowDisturbance) -> None:
+        """Let noise (or other disturbances) act from now on; none ends them."""
+        if not all(isinstance(wind, FlowDisturbance) for wind in winds):
+            raise InputError("blow takes GustNoise objects, or others that offer `reduced`")
+        reduced_forces(self._controller.model, list(winds), self._controller.reference.dt, 0, 1)
+        self._winds, self._ahead = winds, self._ahead[:0]
+
+    def step(self, count: int = 1) -> None:
+        """Go on `count` steps.
+
+        Raises NotConverged when it is kicked so hard that numbers overflow; it then stands at the start again.
+        """
+        for _ in range(checks.count(count, "count (of steps)")):
+            self._take_over()
+            if self._frame == self._controller.reference.steps:
+                self._begin()
+            before = self._z.copy()
+            try:
+                out = self._controller.drive(self._gathered(), self._frame, self._points, self._z, self.controlled)
+            except NotConverged:
+                self.restart()
+                raise
+            self._feedback = out[2][0]
+            self._frame += 1
+            self._steps += 1
+            self._carry(0.5 * (before + self._z))
+
+    def restart(self) -> None:
+        """Stand at the start of the reference again; kicks are over, time goes on, smoke stays where it is."""
+        self._begin()
+        self._kicks = []
+
+    def twin(self, *, controlled: bool) -> FlowLive:
+        """Another live flow where this one is now, under the same kicks and winds, without smoke."""
+        made = FlowLive(self._controller, controlled=controlled, companions=self._companions)
+        made._points, made._z, made._frame, made._steps = self._points.copy(), self._z.copy(), self._frame, self._steps
+        made._kicks, made._winds = list(self._kicks), self._winds
+        return made
+
+    def retune(self, **dials: Any) -> Future[FlowController]:
+        """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
+
+        Raises InputError for dials that `steer` would refuse.
+        """
+        self._controller.refuse(dials)
+        self._take_over()
+        self._pool = self._pool or ThreadPoolExecutor(max_workers=1, thread_name_prefix="retune")
+        self._pending = self._pool.submit(self._controller.retuned, **dials)
+        return self._pending
+
+    def close(self) -> None:
+        """Stop the background work, if any."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self) -> FlowLive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        shot = self._controller.reference
+        self._steered = shot.particles.shape[1]
+        self._points, self._z = np.vstack([shot.particles[0], self._companions]), shot.states[0].copy()
+        self._feedback, self._frame = np.zeros(self._controller.model.size), 0
+
+    def _take_over(self) -> None:
+        if self._pending is not None and self._pending.done():
+            done, self._pending = self._pending, None
+            if done.exception() is None:
+                self._controller = done.result()
+
+    def _gathered(self) -> Array:
+        """The external force (1, r) of the next step."""
+        external = np.zeros((1, self._controller.model.size))
+        for force, _ in self._kicks:
+            external[0] += force
+        self._kicks = [(force, left - 1) for force, left in self._kicks if left > 1]
+        if self._winds:
+            at = self._steps - self._ahead_from
+            if at >= len(self._ahead):
+                model, dt = self._controller.model, self._controller.reference.dt
+                self._ahead = reduced_forces(model, list(self._winds), dt, self._steps, AHEAD)
+                self._ahead_from, at = self._steps, 0
+            external[0] += self._ahead[at]
+        return external
+
+    def _carry(self, middle: Array) -> None:
+        """Take the smoke along with the flow half way through the step."""
+        if self._smoke is None:
+            return
+        model = self._controller.model
+        with blas_threads():
+            velocities = (model.single @ middle.astype(np.float32)).astype(np.float64)
+        self._smoke = model.flow.carry(self._smoke, velocities, self._controller.reference.dt)

@@ -1,0 +1,93 @@
+"""Noise that disturbs a flow, on its edges and in its modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
+from cajole.flow import Flow
+from cajole.reduction import ReducedFlow
+
+Array = NDArray[np.float64]
+
+# Points at which noise is sampled to one of its lumps, along each direction; between them it is bilinear.
+FINENESS = 4
+
+
+@dataclass(frozen=True)
+class GustNoise:
+    """Perlin noise that changes with time: gusts everywhere, other ones with every seed.
+
+    strength [m/s²]: root mean square of each component; scale [m]: size of a lump; pace [1/s]: lumps passing in a
+    second. The same seed gives the same noise, in the full flow and in its modes.
+    """
+
+    strength: float
+    scale: float
+    pace: float = 1.0
+    seed: int = 0
+    _made: dict[int, tuple[ReducedFlow, Array]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def field(self, flow: Flow, step: int, dt: float) -> Array:
+        """Its acceleration (n,) [m/s²] in the step after frame `step`."""
+        at, shape = self._lattice(flow)
+        values = self._values(at, step, dt).reshape(*shape, 2)
+        u, v = flow.centres()
+        return np.concatenate([self._between(values[..., 0], u).ravel(), self._between(values[..., 1], v).ravel()])
+
+    def reduced(self, model: ReducedFlow, dt: float, first: int, steps: int) -> Array:
+        """w (steps, r) in the steps after frames first, first + 1, ..."""
+        at, _ = self._lattice(model.flow)
+        loads = self._loads(model)
+        values = np.array([self._values(at, step, dt).ravel() for step in range(first, first + steps)])
+        return values.reshape(steps, len(loads)) @ loads
+
+    def _lattice(self, flow: Flow) -> tuple[Array, tuple[int, int]]:
+        """Where noise is sampled (k, 2) [m], and how many points along each direction."""
+        spacing = checks.positive(self.scale, "the scale of noise (m)") / FINENESS
+        wide, high = (int(np.ceil(side / spacing)) + 2 for side in flow.size)
+        x, y = np.meshgrid(spacing * np.arange(wide), spacing * np.arange(high), indexing="ij")
+        return np.stack([x.ravel(), y.ravel()], axis=1), (wide, high)
+
+    def _values(self, at: Array, step: int, dt: float) -> Array:
+        """(k, 2) [m/s²] in the middle of a step."""
+        strength = checks.positive(self.strength, "the strength of noise (m/s²)", zero=True)
+        pace = checks.positive(self.pace, "the pace of noise (1/s)", zero=True)
+        seed = checks.count(self.seed, "the seed of noise", least=0)
+        when = np.full((len(at), 1), pace * (step + 0.5) * dt)
+        return strength / PERLIN_RMS * perlin(np.hstack([at / self.scale, when]) @ ASKEW, seed)[:, :2]
+
+    def _between(self, values: Array, points: Array) -> Array:
+        """`values` on the lattice, bilinear at points (..., 2) [m]."""
+        (i, j), (s, t) = self._cells(points)
+        low = (1.0 - t) * values[i, j] + t * values[i, j + 1]
+        return (1.0 - s) * low + s * ((1.0 - t) * values[i + 1, j] + t * values[i + 1, j + 1])
+
+    def _cells(self, points: Array) -> tuple[tuple[NDArray[np.int64], ...], tuple[Array, ...]]:
+        """The lattice cell of each point, and where in it."""
+        x = np.moveaxis(points, -1, 0) * (FINENESS / self.scale)
+        whole = np.floor(x).astype(np.int64)
+        return tuple(whole), tuple(x - whole)
+
+    def _loads(self, model: ReducedFlow) -> Array:
+        """The reduced force (2k, r) of a unit at each lattice point and component; kept with its model."""
+        made = self._made.get(id(model))
+        if made is None:
+            self._made.clear()
+            made = self._made[id(model)] = (model, self._new_loads(model))
+        return made[1]
+
+    def _new_loads(self, model: ReducedFlow) -> Array:
+        flow, (wide, high) = model.flow, self._lattice(model.flow)[1]
+        loads, first = np.zeros((wide * high, 2, model.size)), 0
+        for part, points in enumerate(flow.centres()):
+            (i, j), (s, t) = self._cells(points.reshape(-1, 2))
+            rows = model.basis[first : first + len(i)]
+            first += len(i)
+            for a, b, share in ((0, 0, (1 - s) * (1 - t)), (0, 1, (1 - s) * t), (1, 0, s * (1 - t)), (1, 1, s * t)):
+                np.add.at(loads[:, part], (i + a) * high + j + b, flow.cell**2 * share[:, None] * rows)
+        return loads.reshape(-1, model.size)

@@ -1,0 +1,231 @@
+"""A steered flow: its regulator against other routes, its runs, its live use, noise, samples, PD, bad input."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import cajole as cj
+from cajole.direct.steering.flow import FlowController
+from cajole.direct.steering.flow_costs import flow_costs
+from cajole.direct.steering.flow_pd import flow_pd, tuned_flow_pd
+from cajole.direct.steering.flow_regulator import flow_rates
+from cajole.flow import Gust
+from cajole.reduction import FlowShot
+from flow_cases import small, small_model, small_motions
+
+STARTS = np.array([[6.0, 5.0], [8.5, 4.0]])
+
+
+@cache
+def shot() -> FlowShot:
+    return small_model().shot(small_motions()[0], particles=STARTS, feed_forward="inverse")
+
+
+@cache
+def controller() -> FlowController:
+    return cj.steer(shot(), effort=1e-5)
+
+
+def kick(strength: float = 3.0) -> Gust:
+    x, y = shot().particles[8, 0].tolist()
+    return Gust((x, y), (strength, -strength), 2.0, time=1.6, duration=0.4)
+
+
+def test_gains_agreement_with_one_dense_least_squares():
+    """The best controls of the whole linearised motion from one deviation, found at once, are those of the gains."""
+    flow = controller()
+    costs = flow_costs(shot(), flow.dials)
+    T, r, m = shot().steps, 16, 20
+    made = zip(shot().states, shot().particles, shot().feed_forward)
+    steps = [small_model().linearize(z, points, w, 0.2) for z, points, w in made]
+    dx = np.linspace(-0.3, 0.4, m)
+    free, by = dx.copy(), np.zeros((m, T * r))
+    rows, right = [np.sqrt(costs.R) * np.eye(T * r)], [np.zeros(T * r)]
+    for n, step in enumerate(steps):
+        free, by = step.state @ free, step.state @ by
+        by[:, n * r : (n + 1) * r] += step.control
+        weight = np.sqrt(costs.Q[n])
+        rows.append(weight[:, None] * by)
+        right.append(-weight * free)
+    W = np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0].reshape(T, r)
+    x = dx.copy()
+    for n, step in enumerate(steps):
+        w = flow.gains[n] @ x
+        assert np.allclose(w, W[n], atol=1e-7 * np.abs(W).max())
+        x = step.state @ x + step.control @ w
+    residual = np.vstack(rows) @ W.ravel() - np.concatenate(right)
+    assert dx @ flow.value @ dx == pytest.approx(residual @ residual, rel=1e-9)
+
+
+def test_continuous_gains_come_near_the_discrete_ones_agreement():
+    other = cj.steer(shot(), effort=1e-5, formulation="continuous")
+    for made in (controller(), other):
+        assert made.run(kick()).report.final_cells < 0.25
+    off = np.linalg.norm(other.gains[5] - controller().gains[5]) / np.linalg.norm(controller().gains[5])
+    assert 0.01 < off < 0.1
+
+
+def test_rates_of_the_paper_derivative():
+    """Eq. (13), (23)-(26): the velocity of (p, z), by central differences."""
+    model, n, e = small_model(), 9, 1e-6
+    z, points = shot().states[n], shot().particles[n]
+
+    def velocity(x: np.ndarray) -> np.ndarray:
+        moving = x[4:]
+        along = [model.around(point, moving)[0] @ moving for point in x[:4].reshape(2, 2)]
+        return np.concatenate([*along, model.rates(moving) @ moving])
+
+    x = np.concatenate([points.ravel(), z])
+    found = np.array([velocity(x + e * d) - velocity(x - e * d) for d in np.eye(20)]).T / (2 * e)
+    assert np.abs(found - flow_rates(shot(), n)[:20, :20]).max() < 1e-7
+
+
+def test_undisturbed_it_stays_identity():
+    run = controller().run()
+    assert run.cells.max() < 0.05
+    assert run.lost == ()
+    assert np.array_equal(run.states[0], shot().states[0])
+
+
+def test_kicked_it_comes_back_claim():
+    run, free = controller().run(kick()), controller().run(kick(), controlled=False)
+    assert free.cells[-1].max() > 2.0
+    assert run.cells[-1].max() < 0.1 * free.cells[-1].max()
+    assert not free.feedback.any()
+    stiff = controller().retuned(effort=1e-7).run(kick())
+    assert stiff.report.worst_cells < run.report.worst_cells
+    assert stiff.report.effort > run.report.effort
+    assert "particles off by" in str(run.report)
+
+
+def test_final_cost_alone_claim():
+    """Only the end counts: it is met with less force than the whole path, and the way there is free."""
+    last = cj.steer(shot(), tracking=0.0, final=1.0, effort=1e-6)
+    run, whole = last.run(kick()), cj.steer(shot(), effort=1e-6).run(kick())
+    assert run.report.final_cells < 0.05
+    assert run.report.effort < whole.report.effort
+    assert run.report.worst_cells > whole.report.worst_cells
+
+
+def test_frames_that_count_more_claim():
+    marked = cj.steer(shot(), tracking=1e-2, frames={20: 1e4}, effort=1e-5).run(kick())
+    plain = cj.steer(shot(), tracking=1e-2, effort=1e-5).run(kick())
+    assert marked.cells[20].max() < 0.3 * plain.cells[20].max()
+
+
+def test_without_particles_the_velocities_are_steered_claim():
+    bare = small_model().shot(small_motions()[0], feed_forward="inverse")
+    made = cj.steer(bare, effort=1e-4)
+    run, free = made.run(kick()), made.run(kick(), controlled=False)
+    assert made.gains.shape == (29, 16, 16)
+    assert run.error[-1] < 0.2 * free.error[-1]
+
+
+def test_lost_particles_are_told_claim():
+    run = cj.steer(shot(), effort=1.0).run(kick(20.0))
+    assert run.lost
+    assert f"lost: particle {run.lost[0]} from frame {run.report.lost[run.lost[0]]} on" in str(run.report)
+    assert "push less" in str(run.report)
+    assert run.cells[run.report.lost[run.lost[0]] - 1, run.lost[0]] < run.cells[-1, run.lost[0]]
+
+
+def test_live_agreement_with_a_run():
+    """Stepped live with the same noise and kick, it goes the way of a run."""
+    noise = cj.GustNoise(0.2, 4.0, 0.5, seed=3)
+    whole = controller().run([noise, kick()])
+    with controller().start(companions=[[3.0, 3.0]]) as live:
+        live.blow(noise)
+        live.fill(np.ones((28, 20)))
+        for n in range(shot().steps):
+            if n == 8:
+                live.kick(kick().position, kick().acceleration, 2.0, duration=0.4)
+            live.step()
+            assert np.allclose(live.particles, whole.particles[n + 1], atol=1e-12)
+        assert np.allclose(live.state, whole.states[-1], atol=1e-12)
+        assert np.allclose(live.companions, whole.follow([[3.0, 3.0]])[-1], atol=1e-10)
+        assert np.allclose(live.smoke, 1.0, atol=1e-6)
+        assert live.frame == 29
+        twin = live.twin(controlled=False)
+        live.step()
+        assert live.frame == 1
+        assert twin.frame == 29
+        live.retune(effort=1e-4).result()
+        live.step()
+        assert live.controller.dials.effort == 1e-4
+        live.restart()
+        assert live.cells.max() == 0.0
+        assert live.astray == ()
+
+
+def test_noise_in_modes_agreement_with_its_field():
+    noise, model = cj.GustNoise(0.3, 4.0, 0.5, seed=5), small_model()
+    direct = [model.project(noise.field(small(), step, 0.2)) for step in (4, 5)]
+    assert np.allclose(noise.reduced(model, 0.2, 4, 2), direct, atol=1e-13)
+    fields = np.array([cj.GustNoise(0.3, 4.0, 0.5, seed=s).field(small(), 9, 0.2) for s in range(40)])
+    assert 0.24 < np.sqrt((fields**2).mean()) < 0.34
+    run = controller().run(lambda t: noise.field(small(), round(t / 0.2 - 0.5), 0.2))
+    assert np.allclose(run.states, controller().run(noise).states, atol=1e-12)
+
+
+def test_samples_are_seeded_and_the_same_in_processes_identity():
+    motion = small_motions()[0]
+    first = cj.sampled_flow(motion, runs=5, particles=STARTS, seed=2)
+    again = cj.sampled_flow(motion, runs=5, particles=STARTS, seed=2, cluster=2)
+    assert np.array_equal(first.snapshots, again.snapshots)
+    assert np.array_equal(first.snapshots[:30], motion.states.astype(np.float32))
+    assert not np.array_equal(first.snapshots, cj.sampled_flow(motion, runs=5, seed=3).snapshots)
+    times = [gust.time / 0.2 for gust in first.gusts]
+    assert all(29 * k / 5 - 1 <= time < 29 * (k + 1) / 5 for k, time in enumerate(times))
+
+
+def test_pd_is_the_papers_identity():
+    """Eq. (14): on the velocities, on the particles, and on the speed of the particles' error."""
+    model, n = small_model(), 6
+    pd = flow_pd(shot(), 0.3, 2.0, 0.7)
+    dx = np.linspace(-0.1, 0.2, 20)
+    expected = -0.3 * dx[4:]
+    speeds = flow_rates(shot(), n)[:4, :20] @ dx
+    for k in range(2):
+        psi, _ = model.around(shot().particles[n, k], shot().states[n])
+        expected -= psi.T @ (2.0 * dx[2 * k : 2 * k + 2] + 0.7 * speeds[2 * k : 2 * k + 2])
+    assert np.allclose(pd.gains[n] @ dx, expected, atol=1e-13)
+
+
+def test_tuned_pd_claim():
+    """At equal effort no P or PD of the grid comes closer over the whole run (Figure 7)."""
+    found = tuned_flow_pd(controller(), kick(), ratios=4)
+    assert len(found.trials) == 25
+    assert all(trial.effort <= 1.02 * found.regulator.effort for trial in found.trials)
+    assert found.best.effort > 0.8 * found.regulator.effort
+    assert found.regulator.error < found.best.error <= found.best_p.error
+    assert "best PD" in str(found)
+
+
+def test_steering_flows_bad_input():
+    with pytest.raises(cj.InputError, match="body and vertices are for solids"):
+        cj.steer(shot(), vertices=[3])
+    with pytest.raises(cj.InputError, match="effort is 0"):
+        cj.steer(shot(), effort=0.0)
+    with pytest.raises(cj.InputError, match="nothing to come back to"):
+        cj.steer(shot(), tracking=0.0)
+    with pytest.raises(cj.InputError, match="tracking of a flow must be a number"):
+        cj.steer(shot(), tracking=np.eye(3))
+    with pytest.raises(cj.InputError, match="a dial is 'vertices'"):
+        controller().retuned(vertices=1)
+    with pytest.raises(cj.InputError, match="runs is 0"):
+        cj.sampled_flow(small_motions()[0], runs=0)
+    with pytest.raises(cj.InputError, match="two positive shares"):
+        cj.sampled_flow(small_motions()[0], strength=(0.3, 0.1))
+    with pytest.raises(cj.InputError, match="the position of a gust"):
+        controller().start().kick((99.0, 0.0), (1.0, 0.0), 2.0)
+    with pytest.raises(cj.InputError, match="GustNoise"):
+        controller().start().blow(kick())
+    with pytest.raises(cj.NotConverged, match="overflows"):
+        controller().run(np.full((29, 16), 1e200))
+    with pytest.raises(cj.InputError, match="the scale of noise"):
+        controller().run(cj.GustNoise(1.0, 0.0))
+    with pytest.raises(cj.InputError, match="no particles"):
+        tuned_flow_pd(cj.steer(small_model().shot(small_motions()[0])), kick())
