@@ -81,6 +81,18 @@ def steer(page: Page) -> None:
     settled(page)
 
 
+def enrich(page: Page) -> None:
+    page.wait_for_function("() => window.cajole?.app.state?.enrich", timeout=PATIENCE)
+    ask(page, "cloth", material="cloth", frames=32)
+    ask(page, "enrich")
+    page.wait_for_function("() => window.cajole.app.state.enrich.result", timeout=PATIENCE)
+    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 30, tool: 'select' })")
+    ask(page, "frame", frame=30)
+    skip_tour(page)
+    time.sleep(6.0)  # until the word that it is ready has gone
+    settled(page)
+
+
 def start(page: Page) -> None:
     page.wait_for_selector("img", timeout=PATIENCE)
     time.sleep(60.0)  # pictures of scenes are drawn one after the other
@@ -98,6 +110,7 @@ SHOTS: dict[str, tuple[tuple[str, ...], Callable[[Page], None]]] = {
     "edit": (("bridge", "--mode", "edit"), edit),
     "keyframe": (("flower", "--mode", "keyframe"), keyframe),
     "steer": (("bee", "--mode", "steer"), steer),
+    "enrich": (("box", "--mode", "enrich"), enrich),
 }
 
 

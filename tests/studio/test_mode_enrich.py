@@ -121,6 +121,8 @@ def test_a_stroke_is_one_step_of_undo_identity(mode: EnrichMode, desk: FakeDesk)
     assert mode.zones is before
     do(mode, "redo")
     assert (mode.zones.guide == 8).sum() == 2
+    with pytest.raises(InputError, match="nothing to take back"):
+        do(mode, "redo")
 
 
 def test_paint_on_the_shell_adds_and_erases(mode: EnrichMode) -> None:
@@ -144,6 +146,25 @@ def test_clusters_are_found_again_from_count_and_seed(mode: EnrichMode, desk: Fa
     assert not np.array_equal(first, mode.zones.shell)
     do(mode, "regions", kind="hats")
     assert len(mode.zones.numbers) == 8
+
+
+def test_regions_of_what_is_held_are_left_out_and_the_rest_is_followed(mode: EnrichMode) -> None:
+    do(mode, "regions", count=24)
+    do(mode, "cloth", frames=3)
+    assert mode.dials.hold is True
+    bottom = np.isin(mode.zones.numbers, mode.zones.shell[np.setdiff1d(np.arange(98), mode.sheet.still)], invert=True)
+    assert bottom.any()
+    do(mode, "enrich")
+    assert mode.run is not None
+    assert f"{24 - bottom.sum()} regions" in mode.run.about["report"]
+    held = mode.sheet.still
+    np.testing.assert_array_equal(mode.run.positions[-1][held], mode.sheet.mesh.vertices[held])
+    do(mode, "paint", on="shell", region=-1, nodes=list(range(98)))
+    across = mode.sheet.mesh.vertices[held, :2]
+    inner = held[((across > 0.01) & (across < 0.99)).all(axis=1)]
+    do(mode, "paint", on="shell", region=None, nodes=inner.tolist())
+    with pytest.raises(InputError, match="every region is held"):
+        do(mode, "enrich")
 
 
 def test_another_shell_takes_its_paint_along(mode: EnrichMode, desk: FakeDesk) -> None:
@@ -382,4 +403,4 @@ def test_scenes_open_with_their_own_regions_and_materials(desk: FakeDesk, name: 
         np.testing.assert_array_equal(made.fixed, shell.fixed)
     do(mode, "cloth", collisions="fast")
     assert options(mode)["colliders"] == scene.colliders
-    assert mode.dials.substeps == 8
+    assert mode.guide.dt / mode.dials.substeps == pytest.approx(scene.settings["dt"])

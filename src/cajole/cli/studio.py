@@ -15,7 +15,7 @@ def studio(
     subject: Annotated[
         str | None, typer.Argument(metavar="SCENE|FILE", help="What to begin with: a scene, a mesh, an animation.")
     ] = None,
-    mode: Annotated[str | None, typer.Option(help="The verb to begin with: edit, keyframe or steer.")] = None,
+    mode: Annotated[str | None, typer.Option(help="The verb to begin with: edit, keyframe, steer or enrich.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
     port: Annotated[int | None, typer.Option(help="Where to listen; a free one when left out.")] = None,
     host: Annotated[

@@ -19,6 +19,7 @@ from cajole.storage import content_hash
 from cajole.studio.content import Content, EditPlan
 from cajole.studio.exporting import motion_of
 from cajole.studio.modes.base import Saved
+from cajole.studio.opening import of_shell
 from cajole.studio.shelf import Record, Shelf
 
 
@@ -93,7 +94,7 @@ def with_motion(content: Content, path: Path) -> Content:
     """
     motion = read_animation(path)
     if len(motion.mesh.vertices) != len(content.mesh.vertices):  # a shell that was made of a coarser guide
-        return Content(content.name, motion.mesh, None, motion, motion.skin, props=content.props, camera=content.camera)
+        return of_shell(motion, content)
     return replace(content, body=_held(content, motion), animation=motion, shot=None, steer=None, edit=EditPlan())
 
 

@@ -15,7 +15,7 @@ from cajole.checks import one_of
 from cajole.direct.editing.opening import still_vertices
 from cajole.direct.editing.spacetime import FEWEST_FRAMES
 from cajole.errors import FileError
-from cajole.mesh import MeshTet
+from cajole.mesh import MeshTet, MeshTri
 from cajole.mesh.files import READERS
 from cajole.progress import Progress
 from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
@@ -87,6 +87,13 @@ def file_kind(path: Path) -> str:
 def of_animation(animation: Animation) -> Content:
     """A motion from a file. It has no body yet: `edit` makes one that swings as the motion does."""
     return Content(animation.name, animation.mesh, None, animation, animation.skin, skin_parts(animation))
+
+
+def of_shell(motion: Animation, like: Content) -> Content:
+    """A shell that was made of the guide in `like`, as a body of its own: what never moves is held."""
+    assert isinstance(motion.mesh, MeshTri)
+    body = BodyShell(motion.mesh, fixed=still_vertices(motion), damping=DAMPING)
+    return Content(like.name, motion.mesh, body, motion, props=like.props, camera=like.camera)
 
 
 def embodied(content: Content, mode: str) -> Content:

@@ -16,7 +16,7 @@ from cajole.direct.enriching.guides import guide_of
 from cajole.errors import InputError
 from cajole.progress import Progress, report
 from cajole.studio.content import Content
-from cajole.studio.modes.base import Desk, Handler, Mode, Saved
+from cajole.studio.modes.base import Desk, Handler, Saved
 from cajole.studio.modes.enrich_asking import HANDLERS
 from cajole.studio.modes.enrich_dials import Dials, first_dials, shell_of
 from cajole.studio.modes.enrich_regions import KINDS, Zones, Zoning, zones_of
@@ -24,7 +24,8 @@ from cajole.studio.modes.enrich_running import Run, animation_of, run
 from cajole.studio.modes.enrich_saving import kept_dials, kept_levels, kept_run, kept_zoning, saved
 from cajole.studio.modes.enrich_sheet import MOST_LEVELS, Sheet, first_levels, staged, subdivided
 from cajole.studio.modes.enrich_telling import told
-from cajole.studio.modes.history import History
+from cajole.studio.modes.history import History, ModeUndo
+from cajole.studio.opening import of_shell
 
 Array = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class Moment:
     run: Run | None
 
 
-class EnrichMode(Mode):
+class EnrichMode(ModeUndo[Moment]):
     """A guide, its shell, their regions, and the shell's motion."""
 
     name = "enrich"
@@ -82,8 +83,7 @@ class EnrichMode(Mode):
     @property
     def commands(self) -> Mapping[str, Handler]:
         return {
-            "undo": lambda _: self._travel(self.history.back),
-            "redo": lambda _: self._travel(self.history.forth),
+            **{name: self.common[name] for name in ("undo", "redo")},  # no vertex is selected here
             "enrich": lambda message: run(self, message),
             **{name: partial(handler, self) for name, handler in HANDLERS.items()},
         }
@@ -130,8 +130,7 @@ class EnrichMode(Mode):
 
     def result(self) -> Content:
         """The shell's motion, for another mode. Raises InputError when there is none yet."""
-        made = self.animation()
-        return Content(self.content.name, made.mesh, None, made, props=self.content.props, camera=self.content.camera)
+        return of_shell(self.animation(), self.content)
 
     def animation(self, progress: Progress | None = None) -> Animation:
         """The shell's motion."""
@@ -196,13 +195,11 @@ class EnrichMode(Mode):
         self.history.add(label, before, join=join)
         self._changed(before, label)
 
-    def _travel(self, step: Callable[[Moment], Moment | None]) -> Mapping[str, Any]:
+    def return_to(self, moment: Moment) -> None:
+        """Be as in that moment, and tell the tabs."""
         before = self.moment()
-        there = step(before)
-        if there is not None:
-            self._become(there)
-            self._changed(before, None)
-        return {"changed": there is not None}
+        self._become(moment)
+        self._changed(before, None)
 
     def _become(self, moment: Moment) -> None:
         self.sheet, self.zones, self.dials, self.run = moment.sheet, moment.zones, moment.dials, moment.run

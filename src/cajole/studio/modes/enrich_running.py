@@ -94,8 +94,8 @@ class Recorder:
 
 def run(mode: EnrichMode, message: Message) -> Mapping[str, Any]:
     """Simulate the shell along its guide. Raises InputError for regions that cannot be, SolveError, Cancelled."""
-    regions = require_regions(mode)
     cloth = mode.shell()
+    regions = led_regions(mode, cloth)
     before = mode.moment()
     progress = mode.desk.working("Enriching", stoppable=True)
     mode.running, mode.crossed = mode.desk.job, ()
@@ -118,11 +118,20 @@ def run(mode: EnrichMode, message: Message) -> Mapping[str, Any]:
     return {"frames": made.frames, "off": made.about["off"]}
 
 
-def require_regions(mode: EnrichMode) -> Regions:
-    """The regions that are to be followed; the reason as InputError where there are none."""
-    if mode.zones.regions is None:
+def led_regions(mode: EnrichMode, cloth: BodyShell) -> Regions:
+    """The regions that are to be followed: all but those of which every vertex is held anyway.
+
+    Raises InputError, with the reason, where there are none.
+    """
+    regions = mode.zones.regions
+    if regions is None:
         raise mode.zones.problem or InputError("there are no regions yet; cluster them, or paint them")
-    return mode.zones.regions
+    free = np.zeros(cloth.count)
+    free[cloth.free] = 1.0
+    held = [name for name, weight in zip(regions.names, regions.fine @ free) if weight == 0.0]
+    if len(held) == len(regions):
+        raise InputError("every region is held where it is; switch off Hold still, or paint a region that moves")
+    return regions.without(held) if held else regions
 
 
 def _made(mode: EnrichMode, cloth: BodyShell, regions: Regions, recorder: Recorder) -> Run:

@@ -62,7 +62,7 @@ def _result_label(mode: EnrichMode) -> str:
     if mode.running is not None:
         return "Shell · enriching"
     if mode.run is None:
-        return "Shell · laid on its guide"
+        return "Shell · on its guide"
     return "Shell · of older settings" if mode.is_stale() else "Shell"
 
 

@@ -61,9 +61,16 @@ const LOOKING: Hints = [
   ["Wheel", "zoom"],
 ];
 
-/** What the hand can do with a tool. */
-export function hintsOf(tool: Ui["tool"]): Hints {
-  return BY_TOOL[tool] ?? LOOKING;
+const ENRICHING: Hints = [
+  ["B", "brush for regions"],
+  ["⏎", "enrich"],
+  ["Drag", "orbit"],
+  ["Wheel", "zoom"],
+];
+
+/** What the hand can do with a tool, in a mode. */
+export function hintsOf(tool: Ui["tool"], mode?: ModeName): Hints {
+  return BY_TOOL[tool] ?? (mode === "enrich" ? ENRICHING : LOOKING);
 }
 
 const WORDS = { connecting: "Connecting", connected: "Connected", lost: "Reconnecting", refused: "Refused" } as const;
@@ -79,7 +86,7 @@ export function status(app: Studio): Part {
   const element = h("footer", { class: "status" }, hints, facts);
   let special: Hints | null = null;
 
-  const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool));
+  const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool, app.state?.mode));
   const connection = (): void => {
     link.dataset["at"] = app.ui.connection;
     write(link.lastElementChild!, WORDS[app.ui.connection]);
@@ -87,7 +94,10 @@ export function status(app: Studio): Part {
   app.onHint.on((next) => ((special = next), hint()));
   app.onUi.on((change) => ("tool" in change && hint(), "connection" in change && connection()));
   app.onProject.on((project) => write(vertices, project ? `${number(project.vertices)} vertices` : ""));
-  app.onState.on((state) => measure(solve, state));
+  app.onState.on((state) => {
+    if (state.mode !== shownFor) hint();
+    measure(solve, state);
+  });
   app.onMoved.on(({ ms }) => write(solve, `solve ${milliseconds(ms)}`));
   app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
   app.onIterate.on((step) =>

@@ -49,7 +49,7 @@ export class Show {
     if (project === null || this.model === null) return;
     for (const [i, pane] of this.panes.entries()) {
       const first = i === 0 ? this.guide : null;
-      pane.stage = new Stage(project, first ?? this.model, room, i === 1 ? this.guide : null);
+      pane.stage = new Stage(project, first ?? this.model, room, this.guide);
       pane.stage.mesh(ui.wireframe);
       pane.stage.afford(quality);
     }

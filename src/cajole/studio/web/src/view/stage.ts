@@ -42,15 +42,16 @@ export class Stage {
   private cast = true;
   private wantsGhost = true;
 
-  /** guide: of other triangles than the body, seen as wires in place of the ghost. */
+  /** guide: seen as wires, over the body where it is its own model, else in place of the ghost. */
   constructor(project: Project, model: Model, room: Texture | null, guide: Model | null = null) {
     this.radius = project.size / 2;
     this.lights = new Lights(this.radius);
     this.ground = new Ground(this.radius, project.ground ?? project.bounds[0][2] - BELOW * project.size);
     this.props = new Props(project.props);
     this.figure = new Figure(model);
-    this.led = guide !== null;
+    this.led = guide !== null && guide !== model;
     this.ghost = new Figure(guide ?? model);
+    if (guide === model) this.figure.dress(this.guide, 6);
     this.body = this.figure.dress(this.rich, 0, true);
     this.wires = this.figure.dress(this.wire, 5);
     if (this.led) this.ghost.dress(this.guide, 10);
