@@ -261,6 +261,29 @@ def test_cancelling_keeps_what_was_there(mode: EnrichMode, desk: FakeDesk) -> No
     assert plain(mode)["ready"] == FRAMES
 
 
+def test_the_shell_without_its_guide_is_shown_beside_it_agreement(mode: EnrichMode, desk: FakeDesk) -> None:
+    do(mode, "cloth", frames=4, hold=False)
+    do(mode, "enrich")
+    led = mode.frame("result", 3)
+    do(mode, "compare", **{"with": "free"})
+    assert "Letting the shell go" in desk.titles
+    free = mode.frame("result", 3)
+    assert led is not None
+    assert free is not None
+    # it falls as nothing leads it: by g t²/2 and what its guide would have done besides
+    assert (led - free)[:, 2].mean() > 0.02
+    state = plain(mode)
+    assert state["enrich"]["sight"] == "free"
+    assert state["enrich"]["free"] == pytest.approx(max(state["lanes"][0]["curve"]), rel=1e-2)
+    assert mode.animation().positions is not free
+    many = len(desk.titles)
+    do(mode, "compare", **{"with": "led"})
+    do(mode, "compare", **{"with": "free"})
+    assert len(desk.titles) == many
+    do(mode, "cloth", young=3e4)
+    assert plain(mode)["enrich"]["sight"] == "led"
+
+
 def test_a_material_sets_its_numbers_and_wind_and_shapes_act(mode: EnrichMode) -> None:
     do(mode, "cloth", material="foil")
     assert (mode.dials.young, mode.dials.curvature) == (1e5, 0.8)

@@ -11,6 +11,7 @@ from cajole.errors import CajoleError
 from cajole.pictures import picture
 from cajole.scenes import scene
 from cajole.scenes.editing import edit_scene
+from cajole.scenes.enriching import EnrichScene, enrich_scene, regions_picture
 from cajole.storage import atomic_path
 from cajole.studio.catalogue import is_ready, picture_folder
 
@@ -31,12 +32,19 @@ def draw(key: str) -> bool:
         shown: Any = edit_scene(name)
         options = {"props": shown.props, **shown.camera}
         pixels = picture(shown.animation, frame=shown.frames_shown[0], **options | FORM)
+    elif mode == "enrich":
+        pixels = _guide(enrich_scene(name))
     elif mode == "edit" and key not in BODIES:
         return False
     else:
         pixels = picture(scene(BODIES.get(key, name)), **FORM)
     _keep(key, pixels)
     return True
+
+
+def _guide(shown: EnrichScene) -> Any:
+    """The guide in the colours of its regions, half way through: quick, whatever its shells take."""
+    return regions_picture(shown, shown.guide.frames // 2, **FORM)
 
 
 FORM: dict[str, Any] = {"size": SIZE, "renderer": "draft"}

@@ -30,8 +30,8 @@ MOST_ID = 2**53 - 1
 _VALUES = {
     "hello": "proto token?", "catalogue": "", "open": "scene? upload? project? mode?", "close": "", "takeover": "",
     "mode": "mode hand?", "frame": "frame", "frames": "stream list", "ack": "seq", "got": "", "select": "nodes",
-    "undo": "", "redo": "", "cancel": "job", "stop": "job", "rename": "name", "forget": "project", "export": "format what",
-    "marker.move": "lane ids frames final", "marker.delete": "lane ids", "marker.copy": "lane ids frames",
+    "undo": "", "redo": "", "cancel": "job", "stop": "job", "rename": "name", "forget": "project",
+    "export": "format what", "marker.move": "lane ids frames final", "marker.delete": "lane ids", "marker.copy": "lane ids frames",
     "marker.rename": "lane ids name",
     "drag.begin": "gesture nodes frame directions?", "drag.move": "gesture seq delta", "drag.commit": "gesture",
     "drag.cancel": "gesture", "place": "node frame position", "pin": "nodes frame",

@@ -20,7 +20,7 @@ from cajole.studio.modes.base import Desk, Handler, Saved
 from cajole.studio.modes.enrich_asking import HANDLERS
 from cajole.studio.modes.enrich_dials import Dials, first_dials, shell_of
 from cajole.studio.modes.enrich_regions import KINDS, Zones, Zoning, zones_of
-from cajole.studio.modes.enrich_running import Run, animation_of, run
+from cajole.studio.modes.enrich_running import Run, animation_of, compare, run
 from cajole.studio.modes.enrich_saving import kept_dials, kept_levels, kept_run, kept_zoning, saved
 from cajole.studio.modes.enrich_sheet import MOST_LEVELS, Sheet, first_levels, staged, subdivided
 from cajole.studio.modes.enrich_telling import told
@@ -57,6 +57,8 @@ class EnrichMode(ModeUndo[Moment]):
         self.present: Run | None = None
         self.crossed: tuple[int, ...] = ()
         self.run: Run | None = None
+        self.free: Run | None = None
+        self.sight = "led"
         own = None if self.scene is None else staged(self.guide, self.scene)
         self._staged = own
         self.own_levels = None if own is None else own.levels
@@ -85,6 +87,7 @@ class EnrichMode(ModeUndo[Moment]):
         return {
             **{name: self.common[name] for name in ("undo", "redo")},  # no vertex is selected here
             "enrich": lambda message: run(self, message),
+            "compare": lambda message: compare(self, message),
             **{name: partial(handler, self) for name, handler in HANDLERS.items()},
         }
 
@@ -125,8 +128,10 @@ class EnrichMode(ModeUndo[Moment]):
 
     @property
     def shown(self) -> Run | None:
-        """What the second view plays: the run under way, else the last one."""
-        return self.present if self.running is not None else self.run
+        """What the second view plays: the run under way, else the last one, led or free."""
+        if self.running is not None:
+            return self.present
+        return self.free if self.is_free else self.run
 
     def result(self) -> Content:
         """The shell's motion, for another mode. Raises InputError when there is none yet."""
@@ -156,6 +161,11 @@ class EnrichMode(ModeUndo[Moment]):
     def is_stale(self) -> bool:
         """Whether something has changed since the shell was made."""
         return self.run is not None and self.run.asked != self.asked()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the second view shows the shell without its guide, under the dials as they are."""
+        return self.sight == "free" and self.free is not None and self.free.asked == self.asked()
 
     def kinds(self) -> list[str]:
         """Zonings that the present shell can have."""

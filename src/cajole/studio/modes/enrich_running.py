@@ -16,6 +16,7 @@ from cajole.direct.enriching.collisions import Colliders
 from cajole.direct.enriching.collisions.world import World
 from cajole.errors import Cancelled, InputError
 from cajole.progress import Progress
+from cajole.studio import take
 from cajole.studio.modes.base import Message
 from cajole.studio.modes.enrich_dials import loads_of
 from cajole.studio.modes.telling import percent
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# what the second view shows: the shell as its guide leads it, or as it goes by itself
+SIGHTS = ("led", "free")
 # triangles that are marked where a start passes through itself
 MOST_CROSSED = 400
 TOO_EARLY = {
@@ -94,28 +97,43 @@ class Recorder:
 
 def run(mode: EnrichMode, message: Message) -> Mapping[str, Any]:
     """Simulate the shell along its guide. Raises InputError for regions that cannot be, SolveError, Cancelled."""
+    before = mode.moment()
+    mode.run = made = _simulated(mode, "Enriching", tracked=True)
+    mode.sight = "led"
+    mode.history.add("enrich", before)
+    mode.desk.changed("enrich")
+    tone = "ok" if not made.about["cut"] else "warn"
+    mode.desk.say({"is": "notice", "tone": tone, "title": made.about["title"], "text": made.about["text"]})
+    return {"frames": made.frames, "off": made.about["off"]}
+
+
+def compare(mode: EnrichMode, message: Message) -> None:
+    """Have the second view show the shell as it is led, or as it goes by itself, which is simulated at first."""
+    wanted = take.one_of(message, "with", SIGHTS)
+    if wanted == "free" and (mode.free is None or mode.free.asked != mode.asked()):
+        mode.free = _simulated(mode, "Letting the shell go", tracked=False)
+    mode.sight = wanted
+    mode.desk.changed()
+
+
+def _simulated(mode: EnrichMode, title: str, *, tracked: bool) -> Run:
+    """The shell under the dials as they are, as a job."""
     cloth = mode.shell()
     regions = led_regions(mode, cloth)
-    before = mode.moment()
-    progress = mode.desk.working("Enriching", stoppable=True)
+    progress = mode.desk.working(title, stoppable=True)
     mode.running, mode.crossed = mode.desk.job, ()
     recorder = Recorder(mode, progress, cloth, regions)
     mode.desk.changed()
     try:
-        made = _made(mode, cloth, regions, recorder)
+        made = _made(mode, cloth, regions, recorder, tracked=tracked)
     except BaseException as reason:
         _mark_crossings(mode, cloth, reason)
         raise
     finally:
         mode.running = mode.present = None
         mode.desk.changed()
-    mode.run = replace(made, asked=mode.asked())
     mode.desk.worked()
-    mode.history.add("enrich", before)
-    mode.desk.changed("enrich")
-    tone = "ok" if not made.about["cut"] else "warn"
-    mode.desk.say({"is": "notice", "tone": tone, "title": made.about["title"], "text": made.about["text"]})
-    return {"frames": made.frames, "off": made.about["off"]}
+    return replace(made, asked=mode.asked())
 
 
 def led_regions(mode: EnrichMode, cloth: BodyShell) -> Regions:
@@ -134,9 +152,9 @@ def led_regions(mode: EnrichMode, cloth: BodyShell) -> Regions:
     return regions.without(held) if held else regions
 
 
-def _made(mode: EnrichMode, cloth: BodyShell, regions: Regions, recorder: Recorder) -> Run:
+def _made(mode: EnrichMode, cloth: BodyShell, regions: Regions, recorder: Recorder, *, tracked: bool) -> Run:
     try:
-        result = enrich(mode.zones.motion, cloth, regions, **options(mode, recorder))
+        result = enrich(mode.zones.motion, cloth, regions, tracked=tracked, **options(mode, recorder))
     except Stopped:
         if not mode.desk.stopped:
             raise Cancelled("the run was cancelled; what was there before is kept") from None

@@ -61,6 +61,8 @@ def _gap_lane(shown: Run | None) -> dict[str, Any]:
 def _result_label(mode: EnrichMode) -> str:
     if mode.running is not None:
         return "Shell · enriching"
+    if mode.is_free:
+        return "Shell · without its guide"
     if mode.run is None:
         return "Shell · on its guide"
     return "Shell · of older settings" if mode.is_stale() else "Shell"
@@ -96,6 +98,8 @@ def _panel(mode: EnrichMode) -> dict[str, Any]:
         "extras": mode.extras(),
         "collidable": mode.scene is not None and len(mode.scene.colliders) > 0,
         "running": mode.running,
+        "sight": "free" if mode.is_free else "led",
+        "free": mode.free.about["off"] if mode.is_free and mode.free is not None else None,
         "result": None if mode.run is None else _result(mode, mode.run),
         "crossed": {"shell": crossed.tolist(), "guide": sheet.guide_faces(crossed).tolist()},
     }

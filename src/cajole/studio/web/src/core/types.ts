@@ -194,6 +194,8 @@ export interface EnrichState {
     frames: number; stale: boolean; cut: boolean; text: string; off: number; report: string;
     seconds: number | null; collisions: string | null; intersections: number | null;
   } | null;
+  sight: "led" | "free"; // what the second view shows
+  free: number | null; // how far the shell without its guide goes astray, in sizes, where it is shown
   crossed: { shell: number[]; guide: number[] }; // triangles in which a start passes through itself
 }
 export interface State {

@@ -2,16 +2,18 @@
 
 import "../style/enrich.css";
 import { h, write } from "../core/dom";
-import { number, seconds } from "../core/format";
+import { number, percent, seconds } from "../core/format";
 import { still } from "../core/theme";
 import type { App, EnrichState } from "../core/types";
 import { button } from "../ui/parts/button";
+import { segment } from "../ui/parts/choice";
+import { row } from "../ui/parts/common";
 import { section } from "../ui/parts/section";
 import { aroundPart, contactPart, stepsPart } from "./enrich-around";
 import { clothPart, finePart, shapePart } from "./enrich-cloth";
 import type { EnrichPart } from "./enrich-dials";
 import { regionsPart, shellPart } from "./enrich-regions";
-import { handOver, tell, type ModePanel } from "./mode-panel";
+import { handOver, once, tell, type ModePanel } from "./mode-panel";
 
 export function enrichPanel(app: App): ModePanel {
   const regions = regionsPart(app);
@@ -45,14 +47,24 @@ function resultPart(app: App): EnrichPart {
   const report = h("pre", { class: "enrich-report", tabIndex: 0, "aria-label": "Report of the run" });
   const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
   const edit = handOver(app, "edit");
-  const whole = section({ title: "Result" }, text, facts, details, h("div", { class: "p-buttons" }, edit.part.element));
+  const sight = segment({
+    name: "The shell that is shown",
+    value: "led" as EnrichState["sight"],
+    choices: [
+      { value: "led", text: "Led", tip: "As its guide leads it" },
+      { value: "free", text: "Let go", tip: "The same shell without its guide, to compare with; it is simulated at first" },
+    ],
+    onChange: once(app, "compare", "with"),
+  });
+  const whole = section({ title: "Result" }, text, facts, row("Shown", sight.element).element, details, h("div", { class: "p-buttons" }, edit.part.element));
   return {
     element: whole.element,
     update: (part) => {
       const { result } = part;
       whole.show(result !== null && part.running === null);
       if (result === null) return;
-      write(text, result.stale ? "Changed since. Enrich again to see what it comes to." : result.text);
+      sight.set(part.sight);
+      write(text, part.free !== null ? `Without its guide the shell strays by ${percent(part.free)} of its size.` : result.stale ? "Changed since. Enrich again to see what it comes to." : result.text);
       write(facts, told(result));
       write(report, result.report);
       details.hidden = result.seconds === null;
