@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bodies import Array, beam_body
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
 from cajole.linalg import Factor, pardiso_available
+from cajole.linalg.ordering import bordered_dissection
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = [
@@ -302,3 +303,39 @@ def test_threads_agreement(backend: str, shared: bool) -> None:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert not wrong
+
+
+def bordered(vertices: int, constraints: int, seed: int) -> sp.csr_array:
+    """[[A, Cᵀ], [C, 0]] of a chain with three coordinates a vertex, and constraints that each hold some of them."""
+    random = np.random.default_rng(seed)
+    chain = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(vertices, vertices))
+    blocks = random.normal(size=(3, 3))
+    A = sp.kron(chain, blocks @ blocks.T + np.eye(3))
+    C = sp.kron(sp.random_array((constraints, vertices), density=0.4, rng=random), sp.eye_array(3))
+    return sp.csr_array(sp.block_array([[A, C.T], [C, None]]))
+
+
+@pytest.mark.parametrize("constraints", [1, 5])
+def test_bordered_order_agreement(backend: str, constraints: int, random: np.random.Generator) -> None:
+    """Pivots of a constrained positive definite matrix stay on the diagonal, in an order that has them there."""
+    K = bordered(40, constraints, 3)
+    factor = Factor(K, kind="kkt", backend=backend, border=3 * constraints)
+    b = random.normal(size=K.shape[0])
+    np.testing.assert_allclose(factor.solve(b), np.linalg.solve(K.toarray(), b), atol=1e-10)
+    assert factor.perturbed == 0
+    assert factor.negative in (None, 3 * constraints)
+
+
+@pytest.mark.parametrize("block", [1, 3])
+def test_bordered_order_identity(block: int) -> None:
+    """It is a permutation, and no constraint stands before a quarter of what it holds."""
+    K = bordered(40, 5, 4) if block == 3 else sp.csr_array(bordered(40, 5, 4)[::3, ::3])
+    border = 5 * block
+    order = bordered_dissection(K, border)
+    np.testing.assert_array_equal(np.sort(order), np.arange(K.shape[0]))
+    places = np.argsort(order)
+    first = K.shape[0] - border
+    for row in range(first, K.shape[0]):
+        held = K.indices[K.indptr[row] : K.indptr[row + 1]]
+        before = places[held[held < first]] < places[row]
+        assert before.sum() > 0.25 * (len(before) - 1)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
 
-# The share of what a constraint holds that is eliminated before it: at once, its pivot would be zero; after all, fill
-# grows. A quarter leaves residuals of rounding, where none leaves 1e-5.
+# The share of what a constraint holds that is eliminated before it: at once its pivot would be zero; after all of it,
+# there is a fifth more to do. A quarter leaves residuals of rounding on all scenes.
 BEFORE = 0.25
 
 

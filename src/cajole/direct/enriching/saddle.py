@@ -13,6 +13,9 @@ from cajole.linalg import Factor
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+# what averages may be off, as a share of the largest change, before the pivots are blamed
+INEXACT = 1e-11
+
 
 class Saddle:
     """Solves A x - Cᵀλ = right, C x = gap for x (n, 3), zero at fixed vertices, with `held` rows C (m, free) ⊗ I₃.
@@ -22,6 +25,9 @@ class Saddle:
 
     def __init__(self, body: Body, held: sp.csr_array, *, backend: str | None = None):
         self.dofs, self.count = body.free_dofs, held.shape[0]
+        # values are numbered in the order in which they stand
+        held = held.copy()
+        held.sum_duplicates()
         self._shape = (body.count, 3)
         self._backend = backend
         self._held = held
@@ -31,6 +37,8 @@ class Saddle:
         self._pattern, self._take = _bordered(part, take, held, body.pattern.entries) if self.count else (part, take)
         self._scales = np.ones(self.count)
         self._border = np.empty(0)
+        # what was factorised last
+        self._data = np.empty(0)
 
     def factorise(self, values: Array) -> bool:
         """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
@@ -45,20 +53,35 @@ class Saddle:
             # where the diagonal loses pivots they are matched, and again where the values have outgrown the matching
             if self._factor.perturbed:
                 self._factor = self._analysed(data, None)
+            self._data = data
         except NotPositiveDefinite:
             return False
         return self._factor.negative in (None, 3 * self.count)
 
     def solve(self, right: Array, gap: Array) -> tuple[Array, Array]:
         """x (n, 3) and the pull Cᵀλ (n, 3), for right (n, 3) and gap (m, 3)."""
+        x, multipliers = self._solved(right, gap)
+        out, pull = np.zeros(self._shape), np.zeros(self._shape)
+        out.ravel()[self.dofs] = x
+        pull.ravel()[self.dofs] = (self._held.T @ (-self._scales[:, None] * multipliers)).ravel()
+        return out, pull
+
+    def _solved(self, right: Array, gap: Array) -> tuple[Array, Array]:
+        """x (free dofs,) and multipliers (m, 3) of the scaled rows; pivots are matched where they turn out useless."""
         assert self._factor is not None
-        scaled = (self._scales[:, None] * gap).ravel()
-        found = self._factor.solve(np.concatenate([right.ravel()[self.dofs], scaled]))
-        x, pull = np.zeros(self._shape), np.zeros(self._shape)
-        x.ravel()[self.dofs] = found[: len(self.dofs)]
-        force = self._held.T @ (-self._scales[:, None] * found[len(self.dofs) :].reshape(-1, 3))
-        pull.ravel()[self.dofs] = force.ravel()
-        return x, pull
+        split = len(self.dofs)
+        both = np.concatenate([right.ravel()[self.dofs], (self._scales[:, None] * gap).ravel()])
+        found = self._factor.solve(both)
+        if self._misses(found[:split], gap) and self._data.size:
+            self._factor = self._analysed(self._data, None)
+            found = self._factor.solve(both)
+        return found[:split], found[split:].reshape(-1, 3)
+
+    def _misses(self, x: Array, gap: Array) -> bool:
+        """Whether C x is farther from `gap` (m, 3) than rounding and what follows from it."""
+        x = x.reshape(-1, 3)
+        most = np.abs(gap) + self._held.sum(axis=1)[:, None] * np.abs(x).max(initial=0.0)
+        return bool((np.abs(gap - self._held @ x) > INEXACT * most).any())
 
     def _analysed(self, data: Array, border: int | None) -> Factor:
         matrix = self._pattern.copy()

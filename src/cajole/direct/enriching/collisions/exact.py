@@ -17,8 +17,9 @@ from cajole.errors import NotConverged, SolveError
 
 Array = NDArray[np.float64]
 
-# a step is solved when no vertex of a Newton correction moves faster than this many body sizes a second
-SOLVED = 5e-3
+# a step is solved when no vertex of a Newton correction moves faster than this many body sizes a second; corrections
+# of the second are rounding, and the potential cannot tell whether it falls along them
+SOLVED, NOTHING = 5e-3, 1e-9
 MOST_NEWTON = 100
 MOST_HALVINGS = 30
 # the share of the promised fall that a shortened correction must keep (Armijo), and of what the averages may cost
@@ -88,7 +89,7 @@ class ExactStep:
             if missed > 0.0:
                 weight = max(weight, (slope + 0.5 * bent) / ((1.0 - SHARE) * missed))
             here, whole = self._searched(problem, here, moved, target, weight)
-            if speed <= SOLVED and whole:
+            if speed <= SOLVED and (whole or speed <= NOTHING):
                 here = _Place(self._met(here.x, target), here.energy, here.slope, here.missed)
                 off = tracker.gap(here.x[: self._world.shell], target)
                 if off <= MET:
@@ -106,7 +107,13 @@ class ExactStep:
         H, near = self._barrier.curvature(here.x)
         if not self._saddle.factorise_touching(self._values, H, near):
             raise SolveError("the regions cannot be told apart at this step; use fewer or larger regions")
-        return self._saddle.solve(-here.slope, here.missed)
+        try:
+            return self._saddle.solve(-here.slope, here.missed)
+        except SolveError:
+            raise NotConverged(
+                "contacts press so hard that a step cannot be solved: the guide leaves its surfaces no room, or moves "
+                "too fast"
+            ) from None
 
     def _searched(
         self, problem: Increment, here: _Place, moved: Array, target: Array, weight: float
