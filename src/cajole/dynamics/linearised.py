@@ -78,9 +78,10 @@ class LinearStep:
         """The external force (n, 3) [N] under which the step from `past` ends where `after` is."""
         step = after.u - past.u
         plan = scheme("bdf2", self.h, past)
-        self.body.system(past.u, past.v, 0.0, 0.0, self.system.values, tangent="clamped")
-        stiff = (self.body.pattern.matrix(self.system.values) @ step.ravel()).reshape(-1, 3)
-        return self._inertial(plan.acceleration(step)) + self.body.total_force(past.u, plan.velocity(step)) + stiff
+        body = self.body
+        assert isinstance(body, BodySprings)
+        stiff = (body.stiffness(past.u, clamped=True) @ step.ravel()).reshape(-1, 3)
+        return self._inertial(plan.acceleration(step)) + body.total_force(past.u, plan.velocity(step)) + stiff
 
     def pulled(self, past: Past, after: Past, rows: Rows) -> tuple[Rows, Array]:
         """Derivatives by `past` of what has derivatives `rows` by `after`, and those by the load, (k, n, 3).

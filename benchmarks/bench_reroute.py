@@ -1,0 +1,139 @@
+"""Rerouting beside what Jeon and Choi 2007 describe; the paper gives no times, only that its runs were live.
+
+Naive: gradients by differences, one window run for each force on a node and direction, timed as one run and multiplied.
+`--goals 50` leads that many random goals on the falling cloth by all three methods and counts what is reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from protocol import Table, cpu_seconds
+
+import cajole as cj
+from cajole.body import BodySprings
+from cajole.direct.rerouting import METHODS, RerouteReport
+from cajole.direct.rerouting.goals import ALPHA, aims_of
+from cajole.direct.rerouting.sensitivity import Window
+from cajole.direct.rerouting.spread import Spread, usual_reach
+from cajole.direct.rerouting.stage import Stage
+from cajole.dynamics.stepping import State, Stepper
+from cajole.linalg import blas_threads
+from cajole.scenes.rerouting.cloth import DT, LIMIT, cloth_net, cloth_pilot, random_goals
+
+STEPS = 20
+# an easy goal of the free corner, led over 19 frames
+CORNER = cj.Goal(380, 44, (0.07, 0.08, -0.82))
+
+
+def tube(rings: int, around: int) -> BodySprings:
+    """An open tube with structural, shear and bending springs, its first ring held."""
+    number = np.arange(rings * around).reshape(rings, around)
+    angle, height = 2 * np.pi * np.arange(around) / around, np.arange(rings)[:, None] * 0.7 / rings
+    places = np.stack(np.broadcast_arrays(0.25 * np.cos(angle), 0.25 * np.sin(angle), -height), axis=2).reshape(-1, 3)
+    pairs = []
+    for down, round_, stiffness in ((1, 0, 500), (0, 1, 500), (1, 1, 200), (1, -1, 200), (2, 0, 20), (0, 2, 20)):
+        near, far = number[: rings - down], np.roll(number, -round_, axis=1)[down:]
+        pairs.append(np.stack([near.ravel(), far.ravel(), np.full(near.size, stiffness)], axis=1))
+    springs = np.concatenate(pairs)
+    faces = np.array(
+        [(a, b, c) for a, b, c in zip(number[:-1].ravel(), number[1:].ravel(), np.roll(number[:-1], -1, 1).ravel())]
+    )
+    return BodySprings(
+        places, springs[:, :2], stiffness=springs[:, 2].astype(float), mass=5e-4, damping=0.05, clamp=0.02,
+        fixed=number[0], mesh=cj.MeshTri(places, faces),
+    )  # fmt: skip
+
+
+def step_time(body: BodySprings) -> float:
+    """CPU seconds of one BDF2 step."""
+    weight, stepper = body.gravity(), Stepper(body, DT, "bdf2")
+    begun = stepper.start(State(), weight)
+
+    def run() -> None:
+        state = begun
+        for _ in range(STEPS):
+            state = stepper.step(state, weight)
+
+    return cpu_seconds(run) / STEPS
+
+
+def window_of(pilot: cj.Animation) -> Window:
+    """The window of CORNER."""
+    net = cloth_net()
+    stage = Stage(net, pilot)
+    aims = aims_of(CORNER, net, stage.positions, ALPHA)
+    stage.make_room(aims.last - aims.first)
+    return Window.around(stage, aims, Spread.around(net, aims, usual_reach(net)), stage.past(aims.first))
+
+
+def gradient_rows(table: Table, pilot: cj.Animation) -> None:
+    window = window_of(pilot)
+    still = np.zeros((len(window.steps), 3))
+    led = window.run(still)
+    run = cpu_seconds(lambda: window.run(still))
+    naive = run * still.size
+    table.add(
+        "exact slopes of a goal by every force in the window", cpu_seconds(lambda: window.slopes(led)), naive=naive
+    )
+
+
+def told(name: str, values: list[float], form: str) -> str:
+    return f"{name} {form.format(float(np.median(values)))} (median), {form.format(max(values))} (most)"
+
+
+def count_goals(pilot: cj.Animation, count: int) -> None:
+    """Random goals, one a run, by every method."""
+    reports: dict[str, list[RerouteReport]] = {name: [] for name in METHODS}
+    for goal in random_goals(pilot, count):
+        for name in METHODS:
+            reports[name].append(cj.reroute(cloth_net(), pilot, goal, name, limit=LIMIT).report)
+    print(f"\n{count} random goals on the cloth, D = 0.01 m, F_max = {LIMIT} N\n")
+    for name, found in reports.items():
+        alike = [each.goals[0].likeness for each in found]
+        parts = [
+            f"{sum(each.reached for each in found)} reached",
+            f"{told('effort', [each.effort for each in found], '{:.3g}')} N² s",
+            f"{told('peak', [each.peak for each in found], '{:.3g}')} N",
+            told("shape", [each.shape for each in alike], "{:.2g}"),
+            told("steps", [each.stepping for each in alike], "{:.2g}"),
+        ]
+        print(f"- {name}: {'; '.join(parts)}")
+        for each in found:
+            if not each.reached:
+                print(f"  - {each.goals[0]}")
+    least = np.array([each.effort for each in reports["least-force"]])
+    for name in ("pattern", "paper"):
+        ratio = np.array([each.effort for each in reports[name]]) / least
+        print(f"- {name} / least-force: {np.median(ratio):.3g} (median), {ratio.min():.3g} (least)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--goals", type=int, default=0, help="how many random goals to count")
+    options = parser.parse_args()
+    table = Table("reroute")
+    table.start()
+    nets: dict[str, Callable[[], BodySprings]] = {
+        "cloth": cloth_net, "tube like the skirt": partial(tube, 33, 60), "tube like the heart": partial(tube, 57, 60),
+    }  # fmt: skip
+    with blas_threads():
+        for name, make in nets.items():
+            net = make()
+            table.add(f"a step, {name}: {net.count} nodes, {len(net.edges)} springs", step_time(net))
+        pilot = cloth_pilot()
+        gradient_rows(table, pilot)
+    for name in METHODS:
+        run = partial(cj.reroute, cloth_net(), pilot, CORNER, name, limit=LIMIT)
+        report = run().report
+        what = f"one node of the cloth by {name}: effort {report.effort:.3g} N² s, {report.reached} reached"
+        table.add(what, cpu_seconds(run, repeats=2))
+    if options.goals:
+        count_goals(pilot, options.goals)
+
+
+if __name__ == "__main__":
+    main()
