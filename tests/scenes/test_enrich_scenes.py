@@ -139,7 +139,7 @@ def test_bag_mesh_claim(bag):
     mesh = bag.guide.mesh
     assert (len(mesh.triangles), len(mesh.boundary_edges)) == (158, 16)
     assert len(mesh.vertices) - len(mesh.edges) + len(mesh.triangles) == 1
-    assert mesh.is_manifold
+    assert mesh.is_manifold()
 
 
 def test_bag_flips_identity(bag):
@@ -185,7 +185,7 @@ def test_bag_crosses_itself_claim(bag):
 def test_walker_skin_identity(walker):
     """Closed, outward, above the ground, and free of self-intersections at rest."""
     mesh = walker.guide.mesh
-    assert mesh.is_closed
+    assert mesh.is_closed()
     assert mesh.volume > 0.01
     assert walker.guide.positions[..., 2].min() > 0
     assert _crossings(mesh, mesh.vertices) == 0

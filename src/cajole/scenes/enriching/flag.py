@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, BodyShell
 from cajole.direct.enriching import regions_painted
 from cajole.mesh import MeshTri
 from cajole.pictures import Prop
@@ -39,31 +38,20 @@ def flag(progress: Progress | None = None) -> EnrichScene:
         description="A cloth of 35 vertices flies along and is caught by a branch; one of 1625 does the same.",
         guide=Animation(coarse, path, fps=flight.FPS, name="flag"),
         regions=regions_painted(coarse, flight.quarters(flight.COARSE), fine, flight.quarters(flight.FINE)),
-        materials={"cotton": Cloth("the preview's own", CRIMSON, partial(cotton, fine))},
-        settings={
-            "dt": 1 / 240,
-            "gravity": EARTH_GRAVITY,
-            "friction": flight.GRIP,
-            "start": flight.begun(fine),
-        },
+        materials={"cotton": Cloth("the preview's own", CRIMSON, partial(flight.cotton, fine))},
+        settings={**flight.SETTINGS, "start": flight.begun(fine)},
         colliders=(tree_mesh(),),
         props=(Prop("tree", tree_mesh(), BARK),),
         camera=CAMERA,
-        frames_shown=(0, 8, 12, 15, 18, 24, 36, 60, 90),
+        frames_shown=(0, 8, 12, 15, 18, 24, 36, 60, 75),
     )
-
-
-def cotton(mesh: MeshTri) -> BodyShell:
-    """The cloth of preview and result."""
-    return BodyShell(mesh, flight.COTTON, damping=flight.DAMPING)
 
 
 def _flown(mesh: MeshTri, progress: Progress | None) -> Floats:
     """The preview (frames, n, 3) [m], made once."""
     values = (
-        flight.FPS, flight.FRAMES, flight.SUBSTEPS, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW,
-        flight.WAVES, flight.GRIP, flight.GIVES, flight.MARGIN,
+        flight.FPS, flight.FRAMES, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW, flight.WAVES, flight.SETTINGS
     )  # fmt: skip
     return kept_positions(
-        lambda: flight.previewed(mesh, progress), cotton(mesh).content(), tree_mesh().content, repr(values)
+        lambda: flight.previewed(mesh, progress), flight.cotton(mesh).content(), tree_mesh().content, repr(values)
     )

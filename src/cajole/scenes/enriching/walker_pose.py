@@ -89,7 +89,7 @@ def _leg(shape: Puppet, side: str, foot: Foot, turns: Floats, places: Floats) ->
     pelvis = shape.bone("pelvis")
     places[thigh] = places[pelvis] + turns[pelvis] @ (shape.origins[thigh] - shape.origins[pelvis])
     goal = foot.place + _rolled(foot, instep, ahead)
-    knee, goal = _bent(places[thigh], goal, upper, lower, turns[pelvis] @ FORWARD)
+    knee, goal = bent(places[thigh], goal, upper, lower, turns[pelvis] @ FORWARD)
     places[shin], places[ankle] = knee, goal
     turns[thigh] = _turned(rest[0], FORWARD, knee - places[thigh], turns[pelvis] @ FORWARD)
     turns[shin] = _turned(rest[1], FORWARD, goal - knee, turns[pelvis] @ FORWARD)
@@ -105,7 +105,7 @@ def _rolled(foot: Foot, instep: float, ahead: Floats) -> Floats:
     return np.asarray(instep * ((1.0 - np.cos(up)) * ahead + np.sin(up) * UP))
 
 
-def _bent(hip: Floats, goal: Floats, thigh: float, shin: float, ahead: Floats) -> tuple[Floats, Floats]:
+def bent(hip: Floats, goal: Floats, thigh: float, shin: float, ahead: Floats) -> tuple[Floats, Floats]:
     """Where knee and ankle are, (3,) each; an ankle out of reach comes as near to its goal as the leg is long."""
     r = goal - hip
     reach = STRAIGHTEST * (thigh + shin)
