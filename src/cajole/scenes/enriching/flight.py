@@ -44,11 +44,16 @@ def quarters(cells: tuple[int, int]) -> Ints:
 
 def begun(mesh: MeshTri) -> State:
     """How the cloth flies at first: billowed, on its way to the branch."""
-    _, y, z = mesh.vertices.T
-    bulge = BILLOW * np.sin(2 * np.pi * (WAVES[0] * z / LENGTH + WAVES[1] * y / WIDTH) + 0.4)
-    displacement = np.column_stack([bulge, np.zeros_like(y), np.zeros_like(z)]) + BEGIN
-    turning = np.column_stack([SPIN * z, np.zeros_like(y), -SPIN * bulge])
+    bulge = _bulge(mesh)
+    displacement = np.column_stack([bulge, np.zeros((len(bulge), 2))]) + BEGIN
+    turning = np.column_stack([SPIN * mesh.vertices[:, 2], np.zeros_like(bulge), -SPIN * bulge])
     return State(displacement, turning + SPEED)
+
+
+def _bulge(mesh: MeshTri) -> Floats:
+    """(n,) [m] how far the cloth is out of its plane."""
+    _, y, z = mesh.vertices.T
+    return np.asarray(BILLOW * np.sin(2 * np.pi * (WAVES[0] * z / LENGTH + WAVES[1] * y / WIDTH) + 0.4))
 
 
 def cotton(mesh: MeshTri) -> BodyShell:
@@ -59,7 +64,7 @@ def cotton(mesh: MeshTri) -> BodyShell:
 def previewed(mesh: MeshTri, progress: Progress | None = None) -> Floats:
     """Positions (frames, n, 3) [m] of a cloth of few vertices that flies into the tree, led by nothing."""
     start, labels = begun(mesh), quarters(COARSE)
-    still = Animation(mesh, np.asarray(mesh.vertices + start.displacement)[None], FPS)
+    still = Animation(mesh, (mesh.vertices + np.asarray(start.displacement, dtype=float))[None], FPS)
     own = regions_painted(mesh, labels, mesh, labels)
     film = enrich(
         still, cotton(mesh), own, start=start, frames=FRAMES, tracked=False, progress=progress, collisions="fast",
