@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from studio_page import StudioPage
 from studio_process import StudioProcess
+from test_e2e_audit import looked_at
 
 from cajole.animation import Animation, read_animation
 from cajole.mesh import MeshTri
@@ -154,3 +155,14 @@ def test_settings_regions_and_frames_are_there_again(enriching: StudioPage, turn
     page.wait("() => cajole.app.state.enrich.regions.problem !== null")
     assert page.page.get_by_role("button", name="Enrich again").get_attribute("aria-disabled") == "true"
     page.shot("refused")
+
+
+def test_the_page_is_readable_in_both_themes(enriching: StudioPage) -> None:
+    page = enriching
+    page.ask("() => cajole.app.ask('cloth', { frames: 3 })")
+    page.ask("() => cajole.app.ask('enrich')")
+    page.wait("() => cajole.app.state.enrich.running === null && cajole.app.state.enrich.result !== null")
+    page.settled()
+    for fold in ("Fine material", "Undeformed shape", "Weight and air", "Steps"):
+        page.page.get_by_role("button", name=fold, exact=True).click()
+    assert not (wrong := looked_at(page, "enrich")), "\n".join(wrong)

@@ -146,7 +146,8 @@ export class Frames {
     const app = this.app!;
     const now = Date.now();
     const seen = this.looked.get(stream)!;
-    const there = stream === "result" ? (app.state!.ready ?? Infinity) : Infinity; // what is still being made comes later
+    // what is still being made comes later
+    const there = stream === "result" ? (app.state!.ready ?? Infinity) : Infinity;
     for (const [frame, when] of seen) if (now - when > INTEREST || frame >= app.state!.frames) seen.delete(frame);
     const looked = [...seen.keys()].sort((a, b) => seen.get(b)! - seen.get(a)!);
     const ahead = seen.size > 0 ? this.ahead() : [];

@@ -18,31 +18,49 @@ export function aroundPart(app: App): EnrichPart {
   const size = app.project?.size ?? 1;
   const lines = [
     dialLine(app, {
-      name: "gravity", title: "Gravity", scale: linear(-1, 3, 0.05), text: (value) => `× ${number(value, 2)}`, usual: 1,
+      name: "gravity", title: "Gravity", scale: linear(-1, 3, 0.05), usual: 1,
+      text: (value) => `× ${number(value, 2)}`,
       tip: "How many times as heavy as on Earth",
     }),
-    dialLine(app, { name: "wind", title: "Wind", scale: logZero(0.1, 50), text: speed, unit: "m/s", tip: "How fast the air goes", usual: 0 }),
+    dialLine(app, {
+      name: "wind", title: "Wind", scale: logZero(0.1, 50), text: speed, unit: "m/s", usual: 0,
+      tip: "How fast the air goes",
+    }),
     dialLine(app, {
       name: "heading", title: "Blows to", scale: linear(-180, 180, 5), text: degrees, unit: "°",
       tip: "0°: along x, 90°: along y",
     }),
-    dialLine(app, { name: "rise", title: "Rises", scale: linear(-90, 90, 5), text: degrees, unit: "°", tip: "Upward above zero", usual: 0 }),
+    dialLine(app, {
+      name: "rise", title: "Rises", scale: linear(-90, 90, 5), text: degrees, unit: "°", usual: 0,
+      tip: "Upward above zero",
+    }),
     dialLine(app, {
       name: "gusts", title: "Gusts", scale: logZero(0.1, 50), text: speed, unit: "m/s", usual: 0,
       tip: "How much the air's speed differs from place to place",
     }),
     dialLine(app, {
-      name: "lumps", title: "Gust size", scale: log(0.02 * size, 2 * size), text: (value) => `${figures(value, 2)} m`, unit: "m",
+      name: "lumps", title: "Gust size", scale: log(0.02 * size, 2 * size), unit: "m",
+      text: (value) => `${figures(value, 2)} m`,
       tip: "Small ones flutter, large ones sway",
     }),
     dialLine(app, {
-      name: "pressure", title: "Inflated", scale: linear(-50, 50, 0.5), text: (value) => `${number(value, 1)} Pa`, unit: "Pa", usual: 0,
+      name: "pressure", title: "Inflated", scale: linear(-50, 50, 0.5), unit: "Pa", usual: 0,
+      text: (value) => `${number(value, 1)} Pa`,
       tip: "Air pressure along the normals: what is closed fills out",
     }),
   ];
-  const own = switcher({ name: "The scene's own air", value: true, tip: "Wind, air inside and shapes in time that the material brings along", onChange: once(app, "cloth", "own") });
+  const own = switcher({
+    name: "The scene's own air",
+    value: true,
+    tip: "Wind, air inside and shapes in time that the material brings along",
+    onChange: once(app, "cloth", "own"),
+  });
   const ownLine = row("Scene's air", own.element);
-  const whole = section({ title: "Weight and air", fold: "enrich.air" }, lines.map(({ element }) => element), ownLine.element);
+  const whole = section(
+    { title: "Weight and air", fold: "enrich.air" },
+    lines.map(({ element }) => element),
+    ownLine.element,
+  );
   return {
     element: whole.element,
     update: ({ dials, extras }) => {
@@ -53,7 +71,8 @@ export function aroundPart(app: App): EnrichPart {
       lines[5]!.show(dials.gusts > 0);
       own.set(dials.own);
       ownLine.element.hidden = !extras;
-      whole.note([blows ? `wind ${speed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""].filter(Boolean).join(" · "));
+      const notes = [blows ? `wind ${speed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""];
+      whole.note(notes.filter(Boolean).join(" · "));
     },
   };
 }
@@ -65,9 +84,17 @@ const CONTACTS: readonly { value: EnrichDials["collisions"]; text: string; tip: 
 ];
 
 export function contactPart(app: App): EnrichPart {
-  const kinds = segment({ name: "Collisions", value: "none" as EnrichDials["collisions"], choices: CONTACTS, onChange: once(app, "cloth", "collisions") });
+  const kinds = segment({
+    name: "Collisions",
+    value: "none" as EnrichDials["collisions"],
+    choices: CONTACTS,
+    onChange: once(app, "cloth", "collisions"),
+  });
   const says = h("p", { class: "p-quiet" });
-  const friction = dialLine(app, { name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => number(value, 2), tip: "Also between folds", usual: 0.3 });
+  const friction = dialLine(app, {
+    name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => number(value, 2), usual: 0.3,
+    tip: "Also between folds",
+  });
   const whole = section({ title: "Collisions" }, kinds.element, friction.element, says);
   return {
     element: whole.element,
@@ -96,11 +123,22 @@ export function stepsPart(app: App): EnrichPart {
     name: "Seed", low: 0, high: 2 ** 31 - 1, whole: true, step: () => 1, text: String,
     tip: "Of gusts and crinkles: another number, another take", onChange: once(app, "cloth", "seed"),
   });
-  const hold = switcher({ name: "Hold what stands still", value: false, tip: "What never moves in the guide stays where it is", onChange: once(app, "cloth", "hold") });
+  const hold = switcher({
+    name: "Hold what stands still",
+    value: false,
+    tip: "What never moves in the guide stays where it is",
+    onChange: once(app, "cloth", "hold"),
+  });
   const line = row("Frames", frames.element);
   const held = row("Hold still", hold.element);
   frames.scrub(line.label);
-  const whole = section({ title: "Steps", fold: "enrich.steps" }, substeps.element, line.element, row("Seed", seed.element).element, held.element);
+  const whole = section(
+    { title: "Steps", fold: "enrich.steps" },
+    substeps.element,
+    line.element,
+    row("Seed", seed.element).element,
+    held.element,
+  );
   return {
     element: whole.element,
     update: ({ dials, shell }) => {

@@ -12,8 +12,10 @@ import { section } from "../ui/parts/section";
 import { dialLine, type EnrichPart } from "./enrich-dials";
 import { once, tell } from "./mode-panel";
 
-const pascals = (value: number): string =>
-  value >= 1e6 ? `${figures(value / 1e6, 2)} MPa` : value >= 1e3 ? `${figures(value / 1e3, 2)} kPa` : `${figures(value, 2)} Pa`;
+const pascals = (value: number): string => {
+  const [unit, size] = value >= 1e6 ? (["MPa", 1e6] as const) : value >= 1e3 ? (["kPa", 1e3] as const) : ["Pa", 1];
+  return `${figures(value / size, 2)} ${unit}`;
+};
 const millimetres = (value: number): string => `${figures(value, 2)} mm`;
 const plain = (value: number): string => figures(value, 2);
 
@@ -29,7 +31,11 @@ export function clothPart(app: App): EnrichPart {
       tip: "Thicker sheets mind being bent much more than being stretched",
     }),
   ];
-  const whole = section({ title: "Material" }, row("Made of", chosen.element).element, lines.map(({ element }) => element));
+  const whole = section(
+    { title: "Material" },
+    row("Made of", chosen.element).element,
+    lines.map(({ element }) => element),
+  );
   return {
     element: whole.element,
     update: (part) => {
@@ -43,7 +49,8 @@ export function clothPart(app: App): EnrichPart {
 export function finePart(app: App): EnrichPart {
   const lines = [
     dialLine(app, {
-      name: "density", title: "Density", scale: log(10, 5000), text: (value) => `${number(value)} kg/m³`, unit: "kg/m³",
+      name: "density", title: "Density", scale: log(10, 5000), unit: "kg/m³",
+      text: (value) => `${number(value)} kg/m³`,
       tip: "Heavier sheets hang deeper and swing longer",
     }),
     dialLine(app, {
@@ -68,7 +75,8 @@ export function finePart(app: App): EnrichPart {
       tip: "Folds sharper than this stay; at the left end none do",
     }),
     dialLine(app, {
-      name: "hardening", title: "Hardening", scale: linear(-0.2, 0.2, 0.005), text: (value) => `${plain(value)} m`, unit: "m",
+      name: "hardening", title: "Hardening", scale: linear(-0.2, 0.2, 0.005), unit: "m",
+      text: (value) => `${plain(value)} m`,
       tip: "Right: folds that stay get stiffer; left: softer", usual: 0,
     }),
   ];
@@ -86,7 +94,12 @@ export function finePart(app: App): EnrichPart {
 /** A button that shows the present material and opens the others. */
 function materialButton(app: App): EnrichPart {
   const words = h("span");
-  const element = h("button", { type: "button", class: "p-button enrich-material", "aria-label": "Material" }, words, icon("chevron"));
+  const element = h(
+    "button",
+    { type: "button", class: "p-button enrich-material", "aria-label": "Material" },
+    words,
+    icon("chevron"),
+  );
   attribute(element, "aria-haspopup", "menu");
   let known: EnrichState | null = null;
   element.addEventListener("click", () => {
@@ -119,7 +132,12 @@ const SHAPES: readonly { value: EnrichDials["shape"]; text: string; tip: string 
 
 /** The shape that the shell springs back to. */
 export function shapePart(app: App): EnrichPart {
-  const shapes = segment({ name: "Undeformed", value: "flat" as EnrichDials["shape"], choices: SHAPES, onChange: once(app, "cloth", "shape") });
+  const shapes = segment({
+    name: "Undeformed",
+    value: "flat" as EnrichDials["shape"],
+    choices: SHAPES,
+    onChange: once(app, "cloth", "shape"),
+  });
   const along = segment({
     name: "Along",
     value: "z" as EnrichDials["along"],
@@ -137,7 +155,13 @@ export function shapePart(app: App): EnrichPart {
     tip: "From fold to fold; no narrower than two edges of the mesh",
   });
   const direction = row("Along", along.element);
-  const whole = section({ title: "Undeformed shape", fold: "enrich.shape" }, shapes.element, depth.element, width.element, direction.element);
+  const whole = section(
+    { title: "Undeformed shape", fold: "enrich.shape" },
+    shapes.element,
+    depth.element,
+    width.element,
+    direction.element,
+  );
   return {
     element: whole.element,
     update: ({ dials }) => {
@@ -149,7 +173,8 @@ export function shapePart(app: App): EnrichPart {
       depth.show(folded);
       width.show(folded);
       direction.element.hidden = !folded || dials.shape === "crinkle";
-      whole.note(dials.shape === "own" ? "the scene's own" : SHAPES.find(({ value }) => value === dials.shape)!.text.toLowerCase());
+      const called = SHAPES.find(({ value }) => value === dials.shape)?.text.toLowerCase();
+      whole.note(called ?? "the scene's own");
     },
   };
 }

@@ -18,7 +18,14 @@ import { handOver, once, tell, type ModePanel } from "./mode-panel";
 export function enrichPanel(app: App): ModePanel {
   const regions = regionsPart(app);
   const asks = [
-    clothPart(app), regions, shellPart(app), contactPart(app), finePart(app), shapePart(app), aroundPart(app), stepsPart(app),
+    clothPart(app),
+    regions,
+    shellPart(app),
+    contactPart(app),
+    finePart(app),
+    shapePart(app),
+    aroundPart(app),
+    stepsPart(app),
   ];
   const result = resultPart(app);
   const action = actionPart(app);
@@ -52,11 +59,18 @@ function resultPart(app: App): EnrichPart {
     value: "led" as EnrichState["sight"],
     choices: [
       { value: "led", text: "Led", tip: "As its guide leads it" },
-      { value: "free", text: "Let go", tip: "The same shell without its guide, to compare with; it is simulated at first" },
+      { value: "free", text: "Let go", tip: "The same shell without its guide, to compare with. Simulated at first" },
     ],
     onChange: once(app, "compare", "with"),
   });
-  const whole = section({ title: "Result" }, text, facts, row("Shown", sight.element).element, details, h("div", { class: "p-buttons" }, edit.part.element));
+  const whole = section(
+    { title: "Result" },
+    text,
+    facts,
+    row("Shown", sight.element).element,
+    details,
+    h("div", { class: "p-buttons" }, edit.part.element),
+  );
   return {
     element: whole.element,
     update: (part) => {
@@ -64,7 +78,7 @@ function resultPart(app: App): EnrichPart {
       whole.show(result !== null && part.running === null);
       if (result === null) return;
       sight.set(part.sight);
-      write(text, part.free !== null ? `Without its guide the shell strays by ${percent(part.free)} of its size.` : result.stale ? "Changed since. Enrich again to see what it comes to." : result.text);
+      write(text, said(part, result));
       write(facts, told(result));
       write(report, result.report);
       details.hidden = result.seconds === null;
@@ -72,6 +86,11 @@ function resultPart(app: App): EnrichPart {
       edit.update(null);
     },
   };
+}
+
+function said({ free }: EnrichState, result: NonNullable<EnrichState["result"]>): string {
+  if (free !== null) return `Without its guide the shell strays by ${percent(free)} of its size.`;
+  return result.stale ? "Changed since. Enrich again to see what it comes to." : result.text;
 }
 
 function told(result: NonNullable<EnrichState["result"]>): string {

@@ -16,6 +16,9 @@ import { slider } from "../ui/parts/slider";
 import type { EnrichPart } from "./enrich-dials";
 import { once, tell } from "./mode-panel";
 
+/** Levels to begin with where a scene's own mesh is left. */
+const USUAL_LEVELS = 3;
+
 export function shellPart(app: App): EnrichPart {
   const levels = slider({
     name: "Levels",
@@ -32,7 +35,10 @@ export function shellPart(app: App): EnrichPart {
       { value: "own", text: "Its own", tip: "The mesh that came with the scene" },
       { value: "cut", text: "Guide, halved", tip: "The guide's triangles, subdivided" },
     ],
-    onChange: (value) => app.ask("shell", { levels: value === "own" ? null : Math.min(3, app.state?.enrich?.shell.most_levels ?? 3) }),
+    onChange: (value) => {
+      const most = app.state?.enrich?.shell.most_levels ?? USUAL_LEVELS;
+      return app.ask("shell", { levels: value === "own" ? null : Math.min(USUAL_LEVELS, most) });
+    },
   });
   const mesh = row("Mesh", own.element);
   const line = row("Levels", levels.element);
@@ -64,7 +70,12 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
   const rows = regionRows(app);
   const problem = h("p", { class: "panel-outcome enrich-problem", role: "status", hidden: true });
   const says = h("p", { class: "p-quiet" });
-  const shown = iconButton({ name: "Colours of regions", icon: "eye", key: "O", onPress: () => changeBrush({ shown: !brush.shown }) });
+  const shown = iconButton({
+    name: "Colours of regions",
+    icon: "eye",
+    key: "O",
+    onPress: () => changeBrush({ shown: !brush.shown }),
+  });
   const whole = section(
     { title: "Regions", actions: [shown.element] },
     kinds.element,
@@ -75,7 +86,8 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
     says,
   );
   const look = (): void => {
-    shown.face(brush.shown ? "eye" : "eye-off", brush.shown ? "Hide the colours of regions" : "Show the colours of regions");
+    if (brush.shown) shown.face("eye", "Hide the colours of regions");
+    else shown.face("eye-off", "Show the colours of regions");
     shown.on(brush.shown);
     brushed.look();
     rows.look();
@@ -96,7 +108,7 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
       fill(problem, icon("warn"), h("span", null, regions.problem ?? ""));
       const loose = regions.covered < 0.9995 && regions.problem === null;
       says.hidden = !loose;
-      write(says, loose ? `${percent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.` : "");
+      write(says, `${percent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
       whole.note(number(regions.count));
     },
   };
@@ -111,7 +123,8 @@ function kindsPart(app: App): EnrichPart {
       const mark = regions.kinds.join();
       if (held?.mark !== mark) {
         const choices = regions.kinds.map((value) => ({ value, ...KINDS[value] }));
-        held = { mark, part: segment({ name: "Regions", value: regions.kind, choices, onChange: once(app, "regions", "kind") }) };
+        const onChange = once<RegionKind>(app, "regions", "kind");
+        held = { mark, part: segment({ name: "Regions", value: regions.kind, choices, onChange }) };
         fill(element, held.part.element);
       }
       held.part.set(regions.kind);
@@ -171,7 +184,12 @@ function brushPart(app: App): EnrichPart & { look(): void } {
     onInput: (value) => changeBrush({ radius: value / 100 }),
     onChange: (value) => changeBrush({ radius: value / 100 }),
   });
-  const both = switcher({ name: "Both sides", value: brush.both, tip: "What lies there on the other side is painted, too", onChange: (on) => changeBrush({ both: on }) });
+  const both = switcher({
+    name: "Both sides",
+    value: brush.both,
+    tip: "What lies there on the other side is painted, too",
+    onChange: (on) => changeBrush({ both: on }),
+  });
   const sides = row("Both sides", both.element);
   const element = h("div", null, row("Brush", use.element).element, row("Size", radius.element).element, sides.element);
   return {
@@ -193,7 +211,12 @@ function regionRows(app: App): EnrichPart & { look(): void } {
   const more = h("p", { class: "p-quiet", hidden: true });
   const make = (region: RegionInfo): Named => {
     const marker = h("span", { class: "enrich-swatch" });
-    const remove = iconButton({ name: `Remove region ${region.id}`, icon: "x", size: 24, onPress: () => tell(app, "region.remove", { region: region.id }) });
+    const remove = iconButton({
+      name: `Remove region ${region.id}`,
+      icon: "x",
+      size: 24,
+      onPress: () => tell(app, "region.remove", { region: region.id }),
+    });
     const made = listRow({
       marker,
       onPick: () => {

@@ -63,13 +63,13 @@ export class BrushInHand {
     return ui.tool === "brush" && ui.pilot && state?.mode === "enrich" && state.enrich?.running === null;
   }
 
-  /** What a press begins; null beside the body. turn: what a drag with alt does. */
-  begin(event: PointerEvent, pane: number, at: Pixel, turn: (dx: number, dy: number) => void): Gesture | null {
+  /** What a press begins; null beside the body. */
+  begin(event: PointerEvent, pane: number, at: Pixel): Gesture | null {
     const hit = touchedAt(this.sight, pane, at);
     if (hit === null) return null;
     this.held = null;
     if (!event.altKey) return new Brush(this.sight, pane, at, hit);
-    return new Look(pane, at, turn, () => pickRegion(this.sight, pane, hit));
+    return new Look(pane, at, () => undefined, () => pickRegion(this.sight, pane, hit));
   }
 
   /** The brush is over a pixel of a view, null for nowhere. */

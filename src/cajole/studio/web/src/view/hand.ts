@@ -77,10 +77,7 @@ export class Hand {
     if (event.button !== 0) return null;
     const hover = hoverAt(this.sight, this.selection, this.dots, pane, at);
     this.hover = hover;
-    if (this.brush.paints) {
-      const turn = (dx: number, dy: number): void => this.cameras.orbit(pane, dx, dy);
-      return this.brush.begin(event, pane, at, turn) ?? this.orbiting(pane, at);
-    }
+    if (this.brush.paints) return this.brush.begin(event, pane, at) ?? this.orbiting(pane, at);
     return (this.sight.app.ui.pilot && pane === 0 ? this.acting(event, hover) : null) ?? this.orbiting(pane, at);
   }
 
@@ -155,12 +152,8 @@ export class Hand {
   }
 
   private panning(pane: number, at: Pixel): Gesture {
-    return new Look(
-      pane,
-      at,
-      (dx, dy) => this.cameras.pan(pane, dx, dy),
-      () => undefined,
-    );
+    const pan = (dx: number, dy: number): void => this.cameras.pan(pane, dx, dy);
+    return new Look(pane, at, pan, () => undefined);
   }
 
   private select(node: number, event: PointerEvent): void {

@@ -67,7 +67,8 @@ export function wireMaterial(): MeshBasicMaterial {
 
 /** The wires of a guide over the body that follows it. */
 export function guideMaterial(): MeshBasicMaterial {
-  return new MeshBasicMaterial({ wireframe: true, transparent: true, opacity: 0.7, depthWrite: false, toneMapped: false });
+  const seen = { wireframe: true, transparent: true, opacity: 0.7 };
+  return new MeshBasicMaterial({ ...seen, depthWrite: false, toneMapped: false });
 }
 
 /** What stands around: a matt thing of one colour. */

@@ -23,6 +23,7 @@ import { Rim } from "./rim";
 import { centreOf } from "./room";
 import { Selection } from "./selection";
 import { Show } from "./show";
+import { tellSimpler } from "./simpler";
 import { spotsOf } from "./spots";
 import type { Figure } from "./figure";
 import { Tag } from "./tag";
@@ -140,20 +141,19 @@ class Viewport implements Sight {
     // one view has one time: where playing stopped is where the hand acts
     if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && this.app.state?.mode === "edit")
       go(this.app, this.app.ui.playhead);
-    if (names.includes("tool") && this.app.state?.mode === "enrich") this.show.colour(this.app.state);
     if (names.includes("wireframe")) for (const pane of this.panes) pane.stage?.mesh(this.app.ui.wireframe);
     if (names.includes("views")) {
       this.layout.arrange();
       return this.screen.afford(); // a view that was hidden may have missed a change of it
     }
+    if (names.includes("tool")) return this.recolour(); // regions have their colours while they are painted
     if (names.some((name) => name !== "playhead" && name !== "playing")) return this.all();
     this.wake();
   }
 
   private themed(): void {
     for (const pane of this.panes) pane.stage?.theme();
-    if (this.app.state) this.show.colour(this.app.state);
-    this.all();
+    this.recolour();
   }
 
   private close(): void {
@@ -222,10 +222,8 @@ class Viewport implements Sight {
   }
 
   private simpler(): void {
-    const undo = { text: "Undo", do: () => (this.screen.pace.restore(), this.screen.afford()) };
-    const [title, text] = ["Drawing was simplified", "Pictures took too long on this machine."];
-    const notice = { tone: "warn" as const, title, text, actions: [undo] };
-    if (this.screen.pace.level === 1) this.app.toast(notice);
+    const restore = (): void => (this.screen.pace.restore(), this.screen.afford());
+    if (this.screen.pace.level === 1) tellSimpler(this.app, restore);
   }
 
   // --- what gestures see
@@ -253,7 +251,7 @@ class Viewport implements Sight {
 
   recolour(): void {
     if (this.app.state) this.show.colour(this.app.state);
-    this.wake();
+    this.all();
   }
 
   frame(): number {

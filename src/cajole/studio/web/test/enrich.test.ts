@@ -1,0 +1,58 @@
+/** Regions under the brush, what is made so far, and the colours that regions have. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hueOf, HUES } from "../src/core/brush";
+import { made } from "../src/core/playing";
+import type { State } from "../src/core/types";
+import { Model } from "../src/view/model";
+import { neighboursOf, within } from "../src/view/neighbours";
+
+/** A strip of squares along x, two triangles each, one metre wide; a second strip a hair above it. */
+function strips(count: number): { positions: Float32Array; faces: Uint32Array<ArrayBuffer> } {
+  const positions: number[] = [];
+  const faces: number[] = [];
+  for (const height of [0, 0.01]) {
+    const first = positions.length / 3;
+    for (let i = 0; i <= count; i++) positions.push(i, 0, height, i, 1, height);
+    for (let i = 0; i < count; i++) {
+      const a = first + 2 * i;
+      faces.push(a, a + 2, a + 1, a + 1, a + 2, a + 3);
+    }
+  }
+  return { positions: Float32Array.from(positions), faces: Uint32Array.from(faces) };
+}
+
+test("a brush reaches along the surface, and not what only lies near", () => {
+  const { positions, faces } = strips(4);
+  const around = neighboursOf(faces, positions.length / 3);
+  const found = within(positions, around, [4, 6, 5], [2, 0.1, 0], 1.2);
+  assert.deepEqual([...found].sort((a, b) => a - b), [2, 4, 5, 6]);
+  // a small brush on a coarse mesh still paints the nearest corner
+  assert.deepEqual(within(positions, around, [4, 6, 5], [2.2, 0.1, 0], 0.01), [4]);
+});
+
+test("neighbours are those that share an edge", () => {
+  const { faces } = strips(1);
+  const { starts, others } = neighboursOf(faces, 8);
+  const of = (v: number): number[] => [...new Set(others.slice(starts[v], starts[v + 1]))].sort((a, b) => a - b);
+  assert.deepEqual(of(0), [1, 2]);
+  assert.deepEqual(of(1), [0, 2, 3]);
+  assert.deepEqual(of(4), [5, 6]);
+});
+
+test("vertices have the colour of their region, or the base", () => {
+  const model = new Model(Uint32Array.from([0, 1, 2]), 3);
+  model.zones = Int32Array.from([0, -1, 1]);
+  const out = model.zoned({ r: 1, g: 1, b: 1 }, (region) => ({ r: 0, g: region, b: 0 }));
+  assert.deepEqual([...out], [0, 0, 0, 1, 1, 1, 0, 1, 0]);
+  assert.equal(hueOf(HUES + 3), hueOf(3));
+});
+
+test("only frames that there are play", () => {
+  const state = { frames: 30 } as State;
+  assert.equal(made(state), 30);
+  assert.equal(made({ ...state, ready: null }), 30);
+  assert.equal(made({ ...state, ready: 4 }), 4);
+  assert.equal(made({ ...state, ready: 0 }), 1);
+});
