@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from cajole.errors import Cancelled, InputError
 from cajole.mesh import MeshTri, box_tets, grid_triangles
 from cajole.scenes.enriching import Cloth, EnrichScene
 from cajole.studio.content import Content
+from cajole.studio.keeping import keep_motion, with_motion
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.enrich import EnrichMode
 from cajole.studio.modes.enrich_running import options
@@ -325,7 +327,7 @@ def test_what_is_kept_goes_on_identity(mode: EnrichMode) -> None:
     assert {**second, "undo": None} == {**first, "undo": None}
 
 
-def test_the_result_goes_to_edit_and_comes_from_tets(mode: EnrichMode, desk: FakeDesk) -> None:
+def test_the_result_goes_to_edit_and_comes_from_tets(mode: EnrichMode, desk: FakeDesk, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no shell yet"):
         mode.result()
     do(mode, "enrich")
@@ -333,6 +335,13 @@ def test_the_result_goes_to_edit_and_comes_from_tets(mode: EnrichMode, desk: Fak
     assert chances(handed)["edit"].possible
     assert handed.animation is not None
     assert (handed.animation.n, handed.animation.name) == (98, "cube")
+    # the same after the project was closed: the motion that was kept tells what the shell is
+    again = with_motion(mode.content, keep_motion(tmp_path, handed))
+    assert again.animation is not None
+    np.testing.assert_array_equal(again.animation.positions, handed.animation.positions)
+    for each in (handed, again):
+        assert isinstance(each.body, cj.BodyShell)
+        np.testing.assert_array_equal(each.body.fixed, mode.sheet.still)
     block = box_tets(1, 1, 1)
     solid = cj.Animation(block, np.stack([block.vertices, block.vertices + 0.1]), fps=10)
     assert EnrichMode(desk, content(solid)).guide.n == 8

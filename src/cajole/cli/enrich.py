@@ -155,11 +155,12 @@ def enrich(
     [green]cajole enrich flag.glb --subdivide 3 --clusters 20 --wind 6,0,0 --gusts 2 --plastic 40 -o flag.npz[/]
     """
     from cajole.animation import read_animation
-    from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, guide_of, gusts_of, wind_on
+    from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, gusts_of, wind_on
     from cajole.cli.numbers import vector
     from cajole.cli.option_words import in_options
     from cajole.cli.saving import require_writable, save
     from cajole.direct import enrich as enriched
+    from cajole.direct.enriching.guides import guide_of
 
     outputs = output or []
     require_writable(outputs)

@@ -221,18 +221,6 @@ def gusts_of(text: str | None) -> dict[str, float]:
     return {} if text is None else _sizes(text, "--gusts", ("gusts", "scale"), 1)
 
 
-def guide_of(animation: Animation) -> Animation:
-    """The animation's surface without vertices that belong to no triangle, as regions need it."""
-    surface = animation.mesh.surface
-    if surface is animation.mesh and surface.used.all():
-        return animation
-    mesh = surface.compacted()[0]
-    return Animation(
-        mesh, animation.positions[:, surface.used], animation.fps, start_frame=animation.start_frame,
-        name=animation.name,
-    )  # fmt: skip
-
-
 def labels_of(path: Path, option: str) -> Labels:
     """Labels from an .npy, or from a text file with one on each line: a whole number, -1 for none, or a word."""
     if path.suffix.lower() == ".npy":
