@@ -72,6 +72,18 @@ def test_least_force_is_stationary_identity() -> None:
     assert found.led.effort(1 / 60) < pattern.effort(1 / 60)
 
 
+def test_search_keeps_goals_once_met_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search from the pattern's forces that is cut off where it has lost the goal ends with a point that meets it."""
+    monkeypatch.setattr(least, "MOST_ITERATIONS", 1)
+    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    window, spread = window_of([goal(EDGE, 30, (0.15, 0.1, 0.15), 10)])
+    pattern = led_by_pattern(window.stage, window.aims, spread, window.past, None, 1e-4)
+    found = least.searched(window, window.gathered(pattern.forces), None, 1e-4)
+    assert found.error <= 1e-4
+    lost = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-4)
+    assert lost.error > 1e-4
+
+
 @pytest.mark.parametrize(("limit", "at_limit"), [(0.7, 5), (1.3, 4), (1.5, 1)])
 def test_limited_step_reference(limit: float, at_limit: int, random: np.random.Generator) -> None:
     """The dual's answer is that of scipy's SLSQP on the same problem; some nodes are at the limit."""

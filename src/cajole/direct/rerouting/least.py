@@ -77,8 +77,12 @@ def led_by_least_force(
 
 
 def searched(window: Window, y: Array, limit: float | None, within: float, progress: Progress | None = None) -> Point:
-    """The controls found from y (m, 3) [N], which are within the limit."""
+    """The controls found from y (m, 3) [N], which are within the limit.
+
+    Where the search loses goals that it had met on its way, as at its start, the gentlest of those points stands.
+    """
     now = _at(window, y)
+    met = [now] if now.error <= within else []
     J = window.slopes(now.led)
     sigma, share, mu = 1.0, 1.0, 0.0
     for iteration in range(MOST_ITERATIONS):
@@ -92,10 +96,12 @@ def searched(window: Window, y: Array, limit: float | None, within: float, progr
         sigma = _curvature(moved, moved - (J_new - J).T @ lam)
         settled = abs(now.effort - new.effort) <= SAVED * now.effort
         now, J = new, J_new
+        met += [now] if now.error <= within else []
         share = min(1.0, 2.0 * share)
         if settled and now.error <= NEAR * within:
             break
-    return _polished(window, now, J, limit, within)
+    end = _polished(window, now, J, limit, within)
+    return min(met, key=lambda point: point.effort) if met and end.error > within else end
 
 
 def _stepped(
