@@ -32,6 +32,7 @@ def scenes(
 
     [green]cajole scenes --render pictures[/]
     """
+    from cajole.scenes import flowing
     from cajole.scenes.editing import edit_scene_purposes
     from cajole.scenes.library import RECIPES
     from cajole.scenes.steering import PURPOSES
@@ -50,7 +51,8 @@ def scenes(
     document = {
         "scenes": found,
         "edit": _staged(edit_scene_purposes(), 'cajole.scenes.editing.edit_scene("{}")'),
-        "steer": _staged(PURPOSES, "cajole.scenes.steering.{}()"),
+        "steer": _staged(PURPOSES, "cajole.scenes.steering.{}()")
+        + _staged(flowing.PURPOSES, "cajole.scenes.flowing.{}()"),
     }
     answer(document, _listed(document), as_json=as_json)
 

@@ -9,6 +9,7 @@ import typer
 
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.steer_flow import flow_rows, is_flow, steer_scene
 from cajole.cli.steered import described, rows
 from cajole.errors import InputError
 
@@ -41,8 +42,12 @@ def steer(
     tracking: Annotated[float, typer.Option(help="What being off costs all the time.")] = 1.0,
     final: Annotated[float, typer.Option(help="What being off at the last frame costs.")] = 0.0,
     effort: Annotated[
-        float, typer.Option(help="What added force costs: 1e-4 stiff, 1e-2 normal, 1 gentle and slow to come back.")
-    ] = 1e-2,
+        float | None,
+        typer.Option(
+            help="What added force costs: 1e-4 stiff, 1e-2 normal, 1 gentle and slow to come back. When left out, "
+            "1e-2, of a flow what suits it."
+        ),
+    ] = None,
     push: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,22 +95,40 @@ def steer(
     [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
 
     [green]cajole steer dinosaur --motion wag.npz --wind 2 --seed 7 --effort 1e-3 -o windy.webp[/]
+
+    Flows are scenes of their own, swirl and leaves, whose particles keep to their paths in gusts and noise:
+
+    [green]cajole steer leaves --seed 3 -o letter.webp[/]
     """
     outputs = output or []
+    if is_flow(asked.source):
+        given = {"--motion": motion, "--samples": samples, "--cluster": cluster, "--frames": frames, "--dt": dt}
+        _refuse_for_flows(given | {"--save": save, "--plot": plot, "--loops": loops - 1})
+        own = {"tracking": tracking, "final": final} | ({} if effort is None else {"effort": effort})
+        with working(asked.source) as progress:
+            told = steer_scene(asked.source, own, push or [], wind, seed, uncontrolled, outputs, progress)
+        answer(told, facts(f"Steered {asked.source}", flow_rows(told)), as_json=as_json)
+        return
     _require_targets(outputs, save, plot)
     with working(asked.source) as progress:
         subject = asked.subject(progress)
         body = subject.body()
         course = _course(subject, body, motion, frames, dt, progress)
         beside = _beside(body, course, modes, (samples, seed, cluster), progress)
-        basis = beside, components
-        controller = _controller(body, course, basis, substeps, loops, (tracking, final, effort), progress)
+        basis, dials = (beside, components), (tracking, final, 1e-2 if effort is None else effort)
+        controller = _controller(body, course, basis, substeps, loops, dials, progress)
         runs = _runs(controller, _disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress)
         taken = runs["without control" if uncontrolled else "with control"]
         _write(subject, controller, runs, taken, outputs, save, plot, progress)
     document = described(subject, body, controller, runs, loops)
     document["outputs"] = [str(path) for path in (*outputs, save, plot) if path is not None]
     answer(document, facts(f"Steered {subject.name}", rows(document)), as_json=as_json)
+
+
+def _refuse_for_flows(given: dict[str, object]) -> None:
+    """Raise InputError for options that a flow has nothing to do with."""
+    if unused := [name for name, value in given.items() if value]:
+        raise InputError(f"{', '.join(unused)}: for bodies, not for flows; leave it out")
 
 
 def _require_targets(outputs: list[Path], save: Path | None, plot: Path | None) -> None:

@@ -1,0 +1,116 @@
+"""Steered flows beside Tables 1 and 2 of Barbič and Popović 2008, and what Figures 2, 5 and 7 come to.
+
+The paper's figures are wall times of a laptop of 2008 with two cores of 2.33 GHz; their ratio to ours is what a user
+waits then and now, years of hardware included. The first run simulates both scenes in full, one or two minutes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from protocol import Table, cpu_seconds
+
+from cajole.direct import steer
+from cajole.direct.steering import kernels_flow as steering_kernels
+from cajole.direct.steering.flow_costs import flow_costs
+from cajole.direct.steering.flow_pd import tuned_flow_pd
+from cajole.direct.steering.flow_regulator import flow_gains
+from cajole.reduction import FlowShot
+from cajole.scenes.flowing import Leaves, Swirl, leaves, swirl
+
+PAPER = "paper"
+CALLS = 20_000
+TAKES = 50
+EFFORTS = (1e-1, 1e-3, 1e-6)
+
+
+def gains(table: Table, name: str, shot: FlowShot, paper: float) -> None:
+    weights = flow_costs(shot, steer(shot).dials)
+    for formulation in ("discrete", "continuous"):
+        taken = cpu_seconds(partial(flow_gains, shot, weights, formulation), repeats=2)
+        table.add(f"{name}: gains, T = {shot.steps}, {formulation}", taken, peer=PAPER, peer_time=paper)
+
+
+def steps(table: Table, scene: Swirl) -> None:
+    """The full step, the reduced one with and without control, and the feedback alone."""
+    flow, shot = scene.flow, scene.shot
+    state = shot.model.lift(shot.states[30])
+    table.add(
+        "full step, 256 × 256", cpu_seconds(lambda: flow.step(state, 1.0), repeats=20), peer=PAPER, peer_time=78e-3
+    )
+    controller = scene.controller()
+    w = np.zeros((shot.steps, shot.model.size))
+    free = cpu_seconds(partial(controller.run, w, controlled=False), repeats=10) / shot.steps
+    table.add("reduced step, r = 64, 3 particles", free, peer=PAPER, peer_time=3.0e-3)
+    led = cpu_seconds(partial(controller.run, w), repeats=10) / shot.steps
+    table.add("the same with control", led, peer=PAPER, peer_time=3.07e-3)
+    out, points = np.zeros(64), shot.particles[0] + 0.5
+    place = controller.gains[0], points, shot.states[0] + 0.1, shot.particles[0], shot.states[0], out
+
+    def many() -> None:
+        for _ in range(CALLS):
+            steering_kernels.feedback(*place)
+
+    table.add("control alone, with the call from Python", cpu_seconds(many) / CALLS, peer=PAPER, peer_time=0.07e-3)
+
+
+def figure_5(scene: Swirl) -> None:
+    """Largest error of a particle in cells: uncontrolled and at three costs of control, with and without kicks."""
+    print("\nFigure 5, largest particle error in cells (at the end): calm; kicked\n")
+    for effort in (None, *EFFORTS):
+        controller = scene.controller(**({} if effort is None else {"effort": effort}))
+        runs = [controller.run(force, controlled=effort is not None) for force in (None, scene.kicks())]
+        told = "; ".join(f"{run.report.worst_cells:.3g} ({run.report.final_cells:.3g})" for run in runs)
+        print(f"  {'uncontrolled' if effort is None else f'effort {effort:g}'}: {told}", flush=True)
+
+
+def figure_7(scene: Swirl) -> None:
+    """The regulator beside P and PD at equal effort."""
+    for effort in (1e-2, 1e-4):
+        found = tuned_flow_pd(scene.controller(effort=effort), scene.kicks(), ratios=6)
+        print(f"\nFigure 7, kicked, effort {effort:g}: {found}", flush=True)
+
+
+def limits(scene: Swirl) -> None:
+    """Which kicks are lost: the largest error at the end, and how many of three particles were lost."""
+    print("\nKicks of one strength (m/s², two steps long) at the standard effort: speed given, worst, end, lost\n")
+    controller = scene.controller()
+    for strength in (0.3, 1.0, 2.0, 3.0, 4.0, 6.0):
+        told = controller.run(scene.kicks(strength)).report
+        speed = 2.0 * strength / scene.shot.speed
+        off = f"{told.worst_cells:.3g}, {told.final_cells:.3g}, {len(told.lost)}"
+        print(f"  {strength:g}: {speed:.2g} x the flow's; {off}", flush=True)
+
+
+def figure_2(scene: Leaves) -> None:
+    """Takes of the S in noise."""
+    controller, far, near, ways = scene.controller(), [], [], []
+    for seed in range(TAKES):
+        noise = scene.noise(seed)
+        far.append(controller.run(noise, controlled=False).cells.max())
+        run = controller.run(noise)
+        near.append(run.cells.max())
+        ways.append(run.states[100])
+    apart = np.linalg.norm(np.array(ways)[:, None] - ways, axis=2) + np.diag(np.full(TAKES, np.inf))
+    size = np.linalg.norm(scene.shot.states, axis=1).max()
+    print(f"\nFigure 2, {TAKES} takes in noise: uncontrolled {min(far):.3g} cells off at least; controlled")
+    print(f"{max(near):.3g} at most, {np.median(near):.3g} in the middle")
+    print(f"the two most alike differ by {100 * apart.min() / size:.3g} % of the flow")
+
+
+def main() -> None:
+    swirling, written = swirl(), leaves()
+    table = Table("Steered flows")
+    table.start()
+    steps(table, swirling)
+    gains(table, "swirl, 3 particles", swirling.shot, 8.4)
+    gains(table, "leaves, 1 particle", written.shot, 15.2)
+    figure_5(swirling)
+    limits(swirling)
+    figure_2(written)
+    figure_7(swirling)
+
+
+if __name__ == "__main__":
+    main()

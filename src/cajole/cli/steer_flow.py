@@ -1,0 +1,145 @@
+"""`cajole steer` of a flowing scene: particles keep to their paths in the wind."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cajole.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from cajole.direct.steering.flow import FlowController
+    from cajole.direct.steering.flow_runs import FlowReport, FlowRun
+    from cajole.flow import FlowForce
+    from cajole.progress import Progress
+    from cajole.scenes.flowing import Leaves, Swirl
+
+_KICK = re.compile(
+    r"(?P<which>\d+):\s*(?P<force>[^:]+?)(?:\s+for\s+(?P<length>\S+))?(?:\s+from\s+(?P<start>\S+))?(?:\s+within\s+(?P<radius>\S+))?"
+)
+FORM = 'PARTICLE: AX,AY [for SECONDS] [from SECONDS] [within METRES], as in "0: 0.3,0 for 2 from 12"'
+# Of a kick, when nothing is said [m].
+RADIUS = 20.0
+
+
+def is_flow(source: str) -> bool:
+    """Whether a source names a flowing scene."""
+    from cajole.scenes.flowing import PURPOSES
+
+    return source in PURPOSES
+
+
+def require_flow_targets(outputs: list[Path]) -> None:
+    """Raise FileError for suffixes and places that cannot be written: before the work, not after it."""
+    from cajole.pictures.loops import LOOPS, STILLS
+    from cajole.storage import require_place
+
+    for path in outputs:
+        if path.suffix.lower() not in (".npz", *STILLS, *LOOPS):
+            known = " ".join((".npz", *LOOPS, *STILLS))
+            raise FileError(f"{path}: a flow is not written as {path.suffix}; choose one of {known}")
+        require_place(path)
+
+
+def steer_scene(
+    source: str, dials: dict[str, float], pushes: list[str], wind: float | None, seed: int, uncontrolled: bool,
+    outputs: list[Path], progress: Progress,
+) -> dict[str, Any]:  # fmt: skip
+    """Disturb a flowing scene, write what was asked for, and say what it came to."""
+    from cajole.scenes import flowing
+
+    require_flow_targets(outputs)
+    scene: Swirl | Leaves = getattr(flowing, source)(progress=progress)
+    controller = scene.controller(**dials)
+    force = [_kick(text, controller) for text in pushes] + _noise(scene, wind, seed, bool(pushes))
+    runs = {name: controller.run(force, controlled=name == "controlled") for name in ("controlled", "uncontrolled")}
+    for path in outputs:
+        _write(scene, runs["uncontrolled" if uncontrolled else "controlled"], path)
+    return {
+        "scene": source,
+        "modes": controller.model.size,
+        "frames": controller.reference.steps + 1,
+        "particles": controller.reference.particles.shape[1],
+        "effort": controller.dials.effort,
+        "gain_seconds": controller.seconds,
+        **{name: _told(run.report) for name, run in runs.items()},
+        "outputs": [str(path) for path in outputs],
+    }
+
+
+def _noise(scene: Swirl | Leaves, wind: float | None, seed: int, kicked: bool) -> list[FlowForce]:
+    """Noise of the asked strength; the scene's own disturbance when nothing is asked for."""
+    from cajole import checks
+    from cajole.direct.steering.flow_noise import GustNoise
+    from cajole.scenes.flowing import Leaves
+    from cajole.scenes.flowing.leaves import LUMP, PACE
+
+    checks.count(seed, "--seed", least=0)
+    if wind is not None:
+        return [GustNoise(checks.positive(wind, "--wind", zero=True), LUMP, PACE, seed)]
+    if kicked:
+        return []
+    return [scene.noise(seed)] if isinstance(scene, Leaves) else list(scene.kicks())
+
+
+def _kick(text: str, controller: FlowController) -> FlowForce:
+    """A gust on a particle of the reference, where it is at that time."""
+    from cajole import checks
+    from cajole.cli.numbers import number, pair, seconds
+    from cajole.flow import Gust
+
+    match = _KICK.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"push {text!r} is not understood; of a flow write {FORM}")
+    shot = controller.reference
+    start = seconds(match["start"], "from") if match["start"] else 0.0
+    length = seconds(match["length"], "for") if match["length"] else 0.0
+    particle = checks.count(int(match["which"]), "the particle", least=0, most=shot.particles.shape[1] - 1)
+    frame = checks.count(round(start / shot.dt), "the frame of the push", least=0, most=shot.steps - 1)
+    x, y = shot.particles[frame, particle].tolist()
+    radius = number(match["radius"], "within") if match["radius"] else RADIUS
+    return Gust((x, y), pair(match["force"], f"push {text!r}"), radius, start, length)
+
+
+def _told(report: FlowReport) -> dict[str, Any]:
+    return {
+        "error_rms_cells": report.mean_cells,
+        "error_largest_cells": report.worst_cells,
+        "error_final_cells": report.final_cells,
+        "force_rms_share": report.mean_gentleness,
+        "force_largest_share": float(report.gentleness.max()),
+        "lost": {str(particle): frame for particle, frame in report.lost.items()},
+        "step_seconds": report.step_seconds,
+    }
+
+
+def flow_rows(document: dict[str, Any]) -> dict[str, str]:
+    """The same for people."""
+    from cajole.cli.output import written
+
+    d, led = document, document["controlled"]
+    count = f"{d['particles']} particle{'' if d['particles'] == 1 else 's'}"
+    shown = {
+        "flow": f"{d['frames']} frames in {d['modes']} modes, {count}",
+        "without control": _off(d["uncontrolled"]),
+        "with control": _off(led),
+        "added force": f"{100 * led['force_rms_share']:.3g} % of the flow's momentum a step (rms), "
+        f"{100 * led['force_largest_share']:.3g} % at most",
+        "took": f"gains {d['gain_seconds']:.2f} s, a step {1e6 * led['step_seconds']:.0f} µs",
+    }
+    if led["lost"]:
+        which = ", ".join(f"particle {particle} from frame {frame} on" for particle, frame in led["lost"].items())
+        shown["lost"] = f"{which}: push less, or lower --effort"
+    return shown | {"written": written(d["outputs"])}
+
+
+def _off(told: dict[str, Any]) -> str:
+    mean, most, end = (told[f"error_{name}_cells"] for name in ("rms", "largest", "final"))
+    return f"off by {mean:.3g} cells (rms), {most:.3g} at worst, {end:.3g} at the end"
+
+
+def _write(scene: Swirl | Leaves, run: FlowRun, path: Path) -> None:
+    from cajole.scenes.flowing.pictures import write_take
+
+    write_take(scene, run, path)

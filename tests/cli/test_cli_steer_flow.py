@@ -1,0 +1,53 @@
+"""`cajole steer` of flows, on coarse copies of the scenes: agreement with the library, what is written, messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cajole.scenes import flowing
+from cajole.storage import read_arrays
+
+
+@pytest.fixture(scope="module")
+def coarse():
+    return {"swirl": flowing.swirl(32, size=24, runs=6), "leaves": flowing.leaves(32, size=24, runs=6)}
+
+
+@pytest.fixture(autouse=True)
+def coarse_scenes(coarse, monkeypatch):
+    for name, scene in coarse.items():
+        monkeypatch.setattr(flowing, name, lambda progress=None, scene=scene: scene)
+
+
+def test_leaves_agreement(cajole, coarse, tmp_path):
+    told = cajole("steer", "leaves", "--seed", 3, "-o", tmp_path / "s.npz", "-o", tmp_path / "s.png", "--json").json
+    run = coarse["leaves"].controller().run(coarse["leaves"].noise(3))
+    assert told["controlled"]["error_largest_cells"] == pytest.approx(run.report.worst_cells)
+    assert told["uncontrolled"]["error_largest_cells"] > 3 * told["controlled"]["error_largest_cells"]
+    kept = read_arrays(tmp_path / "s.npz")
+    assert np.array_equal(kept["particles"], run.particles)
+    assert kept["companions"].shape == (201, 7, 2)
+    assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_swirl_with_a_push_of_ones_own_agreement(cajole, coarse, tmp_path):
+    words = ("steer", "swirl", "--push", "1: 0.2,0.1 for 2 from 20", "--effort", 1e-3)
+    told = cajole(*words, "-o", tmp_path / "swirl.gif", "--json").json
+    assert told["particles"] == 3
+    assert told["effort"] == 1e-3
+    assert told["controlled"]["error_final_cells"] < told["uncontrolled"]["error_final_cells"]
+    assert (tmp_path / "swirl.gif").read_bytes().startswith(b"GIF8")
+    assert "with control" in cajole(*words).out
+
+
+def test_flow_commands_bad_input(cajole, tmp_path):
+    for words, said in (
+        (("--push", "somewhere: 1,2"), "of a flow write PARTICLE"),
+        (("--push", "7: 1,2"), "the particle is 7"),
+        (("--motion", tmp_path / "x.npz"), "--motion: for bodies, not for flows"),
+        (("-o", tmp_path / "x.glb"), "a flow is not written as .glb"),
+        (("--wind", -1), "--wind is -1"),
+    ):
+        failed = cajole("steer", "swirl", *words)
+        assert (failed.code, said in " ".join(failed.err.split())) == (1, True), failed.err
