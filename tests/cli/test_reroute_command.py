@@ -101,3 +101,11 @@ def test_command_bad_input(cajole, fallen, case):
 def test_scene_bad_input(cajole):
     assert "is no scene to reroute (cloth" in " ".join(cajole("reroute", "clotj").err.split())
     assert "--mass is the scene's own" in cajole("reroute", "cloth", "--mass", 3).err
+
+
+def test_cloth_scene_identity(cajole):
+    """A scene brings its goals, and its limit unless another is given."""
+    told = cajole("reroute", "cloth", "--limit", 0.6, "--json").json
+    assert (told["vertices"], told["reached"], told["limit_N"]) == (400, 2, 0.6)
+    assert told["peak_N"] <= 0.6
+    assert [goal["vertex"] for goal in told["goals"]] == [380, 399]
