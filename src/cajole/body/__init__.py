@@ -2,6 +2,7 @@
 
 from cajole.body.around import BodyAround, body_around
 from cajole.body.base import EARTH_GRAVITY, Body, columns_of, dofs_of
+from cajole.body.capsules import Capsules, among
 from cajole.body.files import read_body
 from cajole.body.loads import LoadPressure, LoadWind
 from cajole.body.material import MaterialShell, MaterialStVK
@@ -18,12 +19,14 @@ __all__ = [
     "BodyShell",
     "BodySolid",
     "BodySprings",
+    "Capsules",
     "Damping",
     "LoadPressure",
     "LoadWind",
     "MaterialShell",
     "MaterialStVK",
     "Plasticity",
+    "among",
     "body_around",
     "columns_of",
     "dofs_of",

@@ -51,13 +51,13 @@ class BodySprings(Body):
             raise InputError(f"the mesh to draw has {len(mesh.vertices)} vertices, but the body has {len(points)}")
         self.edges = springs
         count = len(springs)
-        self.spring_stiffness = _per_item(stiffness, count, "stiffness (N/m)", zero=False)
-        self.spring_damping = _per_item(damping, count, "damping (N s/m)", zero=True)
-        self.masses = _per_item(mass, len(points), "mass (kg)", zero=False)
+        self.spring_stiffness = per_item(stiffness, count, "stiffness (N/m)", zero=False)
+        self.spring_damping = per_item(damping, count, "damping (N s/m)", zero=True)
+        self.masses = per_item(mass, len(points), "mass (kg)", zero=False)
         lengths = np.linalg.norm(points[springs[:, 0]] - points[springs[:, 1]], axis=1)
         _refuse_collapsed(springs, lengths)
         self.rest_lengths = (
-            lengths if rest_lengths is None else _per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
+            lengths if rest_lengths is None else per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
         )
         self.clamp = checks.positive(clamp, "clamp", zero=True)
         self._springs = np.ascontiguousarray(springs, dtype=np.int32)
@@ -137,7 +137,7 @@ class BodySprings(Body):
     def rested(self, rest_lengths: ArrayLike) -> BodySprings:
         """The same body with other rest lengths [m]: one value, or one per spring; a muscle that contracts."""
         other = copy(self)
-        other.rest_lengths = _per_item(rest_lengths, len(self.edges), "rest_lengths (m)", zero=True)
+        other.rest_lengths = per_item(rest_lengths, len(self.edges), "rest_lengths (m)", zero=True)
         other._elastic = (self._springs, self.spring_stiffness, other.rest_lengths)
         return other
 
@@ -258,7 +258,7 @@ def _closed_triangles(edges: Index, count: int) -> Index:
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
-def _per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
+def per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
     """`value` for each of `count` items: one number for all, or one each; positive (or from zero)."""
     array = checks.real_array(np.atleast_1d(np.asarray(value)), name, (None,))
     if len(array) not in (1, count):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import EARTH_GRAVITY, BodySprings
+from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
 from cajole.direct.rerouting.goals import ALPHA, Aims, Goal, aims_of
 from cajole.direct.rerouting.judging import judged, path_of
 from cajole.direct.rerouting.least import led_by_least_force
@@ -44,6 +44,7 @@ def reroute(
     alpha: float = ALPHA,
     seeking: Seeking | None = None,
     rest_lengths: ArrayLike | None = None,
+    capsules: Sequence[Capsules] | None = None,
     compare: bool = False,
     progress: Progress | None = None,
 ) -> RerouteResult:
@@ -57,6 +58,7 @@ def reroute(
     reach [m]: up to where along springs neighbours are led too; 0 is the node alone. By default nine spacings.
     alpha: frames of a window for a goal one body size away from the pilot, eq. (11).
     rest_lengths: (frames, m) [m], row k holds in the step into frame k, where springs contract in the pilot.
+    capsules: one Capsules a frame, limbs that push the pilot's nodes, and the second run's, out of their way.
     compare: lead by all three methods and report them side by side.
     Windows that overlap are solved together, others one after the other. Goals that cannot be reached are no error:
     the report says how near the node comes and what is in the way. Raises InputError for goals on fixed vertices, at
@@ -66,7 +68,7 @@ def reroute(
     checks.one_of(method, "method", METHODS)
     within = checks.positive(within, "within (m)")
     limit = None if limit is None else checks.positive(limit, "limit (N)")
-    stage = Stage(net, pilot, rest_lengths)
+    stage = Stage(net, pilot, rest_lengths, capsules)
     far = usual_reach(net) if reach is None else checks.positive(reach, "reach (m)", zero=True)
     alpha = checks.positive(alpha, "alpha (frames a body size)")
     aims = aims_of(goals, net, stage.positions, alpha)

@@ -82,7 +82,7 @@ def limited(force: Array, limit: float | None) -> Array:
     if limit is None:
         return force
     size = np.linalg.norm(force, axis=-1, keepdims=True)
-    return np.asarray(force * np.minimum(1.0, limit / np.maximum(size, np.finfo(float).tiny)))
+    return np.asarray(force * (limit / np.maximum(size, limit)))
 
 
 def spring_graph(body: BodySprings) -> sp.csr_array:

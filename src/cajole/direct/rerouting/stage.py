@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation, animation_of
-from cajole.body import BodySprings
+from cajole.body import BodySprings, Capsules
+from cajole.dynamics.driven import bodies_in_time
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep
 from cajole.dynamics.restricted import Restricted
@@ -26,10 +29,14 @@ class Stage:
     made by simulate(integrator="bdf2") these are the forces that made it, and any other motion of the body is taken as
     it is. Fixed vertices move as they do in the pilot. So the second run without control is the pilot.
 
-    rest_lengths: (frames, m) [m] those of each step into a frame, where springs contract.
+    rest_lengths: (frames, m) [m] those of each step into a frame, where springs contract; capsules: what is in the way
+    in each of them.
     """
 
-    def __init__(self, body: BodySprings, pilot: Animation, rest_lengths: ArrayLike | None = None):
+    def __init__(
+        self, body: BodySprings, pilot: Animation, rest_lengths: ArrayLike | None = None,
+        capsules: Sequence[Capsules] | None = None,
+    ):  # fmt: skip
         checks.require_instance(body, BodySprings, "net")
         motion = animation_of(pilot, "pilot")
         if motion.n != body.count:
@@ -38,7 +45,7 @@ class Stage:
             raise InputError("the pilot has one frame only, so there is no motion to change; simulate more frames")
         self.pilot, self.body, self.h, self.frames = motion, body, motion.dt, motion.frames
         self.positions = np.asarray(motion.positions, dtype=np.float64)
-        self._bodies = _bodies(body, rest_lengths, motion.frames)
+        self._bodies = bodies_in_time(body, motion.frames, rest_lengths, capsules)
         self._system = Restricted(body, body.free_dofs)
         self._steps = LinearStep(body, self.h, self._system)
         self._loads: dict[int, Array] = {}
@@ -136,10 +143,3 @@ class Stage:
         before = 2.0 * h * np.asarray(known[1], dtype=np.float64) - 3.0 * after + 4.0 * u
         a = 2.0 / h**2 * (before - u + h * v)
         return Past(u, v, a, before, v - h * a)
-
-
-def _bodies(body: BodySprings, rest_lengths: ArrayLike | None, frames: int) -> list[BodySprings] | None:
-    if rest_lengths is None:
-        return None
-    lengths = checks.real_array(rest_lengths, "rest_lengths (m)", (frames, len(body.edges)))
-    return [body.rested(row) for row in lengths]
