@@ -15,6 +15,8 @@ Index = NDArray[np.int64]
 
 # what averages may be off, as a share of the largest change, before the pivots are blamed
 INEXACT = 1e-11
+# how often that may happen before the diagonal is given up
+MOST_LOST = 3
 
 
 class Saddle:
@@ -37,8 +39,8 @@ class Saddle:
         self._pattern, self._take = _bordered(part, take, held, body.pattern.entries) if self.count else (part, take)
         self._scales = np.ones(self.count)
         self._border = np.empty(0)
-        # what was factorised last
-        self._data = np.empty(0)
+        # what was factorised last, and how often the diagonal did not hold its pivots
+        self._data, self._lost = np.empty(0), 0
 
     def factorise(self, values: Array) -> bool:
         """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
@@ -72,9 +74,13 @@ class Saddle:
         split = len(self.dofs)
         both = np.concatenate([right.ravel()[self.dofs], (self._scales[:, None] * gap).ravel()])
         found = self._factor.solve(both)
-        if self._misses(found[:split], gap) and self._data.size:
-            self._factor = self._analysed(self._data, None)
-            found = self._factor.solve(both)
+        if self._data.size and self._misses(found[:split], gap):
+            matched = self._analysed(self._data, None)
+            found = matched.solve(both)
+            self._lost += 1
+            # a shape at rest may be too symmetric, and the next one is not
+            if self._lost > MOST_LOST:
+                self._factor = matched
         return found[:split], found[split:].reshape(-1, 3)
 
     def _misses(self, x: Array, gap: Array) -> bool:
