@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from cajole.direct.enriching import regions_painted
-from cajole.scenes.enriching import EnrichScene, enrich_scene, flight
-from cajole.scenes.enriching.staging import Cloth
+from cajole.animation import Animation
+from cajole.body import EARTH_GRAVITY
+from cajole.scenes.enriching import EnrichScene
+from cajole.scenes.enriching.flag import flag_of
 from cajole.scenes.enriching.tree import tree_mesh
 
 CELLS, FRAMES = (12, 8), 31
@@ -19,13 +18,14 @@ CELLS, FRAMES = (12, 8), 31
 def small() -> EnrichScene:
     """The scene with a cloth of 117 vertices instead of 1625."""
     pytest.importorskip("ipctk")
-    scene = enrich_scene("flag")
-    mesh = flight.cloth_mesh(CELLS)
-    coarse = flight.cloth_mesh(flight.COARSE)
-    regions = regions_painted(coarse, flight.quarters(flight.COARSE), mesh, flight.quarters(CELLS))
-    settings = {**scene.settings, "start": flight.begun(mesh)}
-    cotton = {"cotton": Cloth("", (1.0, 0.0, 0.0), lambda: flight.cotton(mesh))}
-    return replace(scene, regions=regions, materials=cotton, settings=settings)
+    return flag_of(CELLS)
+
+
+def energy(scene: EnrichScene, motion: Animation, frame: int) -> float:
+    """[J] of motion, height and deformation."""
+    cloth, x, v = scene.cloth, motion.positions[frame], motion.velocities[frame]
+    moving = 0.5 * (cloth.vertex_masses * (v**2).sum(axis=1)).sum()
+    return float(moving + EARTH_GRAVITY * cloth.vertex_masses @ x[:, 2] + cloth.energy(x - cloth.vertices))
 
 
 def test_a_led_cloth_keeps_to_its_preview_and_a_free_one_does_not_claim(small):
@@ -37,6 +37,9 @@ def test_a_led_cloth_keeps_to_its_preview_and_a_free_one_does_not_claim(small):
         off[name] = np.array([small.regions.distances(small.guide.positions[k], x[k]).max() for k in range(FRAMES)])
         assert result.report.collisions is not None
         assert result.report.collisions.intersections == 0
+        # contacts and damping take energy, and bring none
+        energies = [energy(small, result.animation, frame) for frame in range(0, FRAMES, 5)]
+        assert max(np.diff(energies)) < 0.02 * energies[0]
     assert off["free"][:8].max() < 0.03
     assert off["free"][-1] > 0.1
     assert off["led"].max() < 0.1 * off["free"].max()

@@ -29,15 +29,21 @@ CAMERA = {
 
 def flag(progress: Progress | None = None) -> EnrichScene:
     """Four painted regions, the quarters of the cloth, and nothing else is asked of it."""
-    coarse, fine = flight.cloth_mesh(flight.COARSE), flight.cloth_mesh(flight.FINE)
+    return flag_of(flight.FINE, progress)
+
+
+def flag_of(cells: tuple[int, int], progress: Progress | None = None) -> EnrichScene:
+    """The same with a cloth of so many cells along and across."""
+    coarse, fine = flight.cloth_mesh(flight.COARSE), flight.cloth_mesh(cells)
     path = _flown(coarse, progress)
     report(progress, 1.0, "the preview is ready")
     return EnrichScene(
         name="flag",
         title="Flag on a branch",
-        description="A cloth of 35 vertices flies along and is caught by a branch; one of 1625 does the same.",
+        description="A cloth of 35 vertices flies along and is caught by a branch; "
+        f"one of {len(fine.vertices)} does the same.",
         guide=Animation(coarse, path, fps=flight.FPS, name="flag"),
-        regions=regions_painted(coarse, flight.quarters(flight.COARSE), fine, flight.quarters(flight.FINE)),
+        regions=regions_painted(coarse, flight.quarters(flight.COARSE), fine, flight.quarters(cells)),
         materials={"cotton": Cloth("the preview's own", CRIMSON, partial(flight.cotton, fine))},
         settings={**flight.SETTINGS, "start": flight.begun(fine)},
         colliders=(tree_mesh(),),
