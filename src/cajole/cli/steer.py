@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -125,7 +126,7 @@ def steer(
     answer(document, facts(f"Steered {subject.name}", rows(document)), as_json=as_json)
 
 
-def _refuse_for_flows(given: dict[str, object]) -> None:
+def _refuse_for_flows(given: Mapping[str, object]) -> None:
     """Raise InputError for options that a flow has nothing to do with."""
     if unused := [name for name, value in given.items() if value]:
         raise InputError(f"{', '.join(unused)}: for bodies, not for flows; leave it out")

@@ -116,6 +116,15 @@ def test_frames_that_count_more_claim():
     assert marked.cells[20].max() < 0.3 * plain.cells[20].max()
 
 
+def test_particles_that_count_more_claim():
+    """Only the first counts: it is kept closer than when both share the force, and the other less."""
+    one, both = controller().retuned(particles=[1.0, 0.0]).run(kick()), controller().run(kick())
+    assert one.distances[:, 0].max() < both.distances[:, 0].max()
+    assert one.distances[:, 1].max() > both.distances[:, 1].max()
+    with pytest.raises(cj.InputError, match="one must be positive"):
+        controller().retuned(particles=[0.0, 0.0])
+
+
 def test_without_particles_the_velocities_are_steered_claim():
     bare = small_model().shot(small_motions()[0], feed_forward="inverse")
     made = cj.steer(bare, effort=1e-4)
