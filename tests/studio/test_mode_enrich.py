@@ -52,7 +52,8 @@ def paired() -> Content:
     guide = cj.Animation(meshes[0], np.repeat(coarse.vertices[None], 4, axis=0), fps=30, name="sheet")
     regions = cj.regions_painted(meshes[0], quarters[0], meshes[1], quarters[1])
     cloth = Cloth("cotton", (0.7, 0.1, 0.2), lambda: cj.BodyShell(meshes[1]))
-    scene = EnrichScene("sheet", "Sheet", "A sheet.", guide, regions, {"cotton": cloth})
+    post = cj.MeshTri([[3, 0, 0], [4, 0, 0], [3, 1, 0]], [[0, 1, 2]])
+    scene = EnrichScene("sheet", "Sheet", "A sheet.", guide, regions, {"cotton": cloth}, colliders=(post,))
     return replace(content(guide), enrich=scene)
 
 
@@ -387,6 +388,7 @@ def test_regions_that_cannot_be_are_kept_and_refused_at_the_run_bad_input(mode: 
 def test_pairs_of_paint_need_both_sides_bad_input(desk: FakeDesk) -> None:
     mode = EnrichMode(desk, paired())
     assert plain(mode)["enrich"]["shell"]["levels"] is None
+    assert mode.dials.collisions == "fast"
     do(mode, "paint", on="guide", region=None, nodes=[8], both=False)
     assert "empty on the shell" in plain(mode)["enrich"]["regions"]["problem"]
     with pytest.raises(InputError, match="region 4 is painted on the guide, but empty on the shell"):
@@ -433,6 +435,7 @@ def test_scenes_open_with_their_own_regions_and_materials(desk: FakeDesk, name: 
         assert made.total_mass == pytest.approx(shell.total_mass)
         np.testing.assert_allclose(made.undeformed, shell.undeformed)
         np.testing.assert_array_equal(made.fixed, shell.fixed)
+    assert mode.dials.collisions == "none"
     do(mode, "cloth", collisions="fast")
     assert options(mode)["colliders"] == scene.colliders
     assert mode.guide.dt / mode.dials.substeps == pytest.approx(scene.settings["dt"])

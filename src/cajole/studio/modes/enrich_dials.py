@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cajole.body import EARTH_GRAVITY, BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
 from cajole.body.rayleigh import Damping
 from cajole.body.undeformed import accordion, crinkle, ridges
+from cajole.dynamics import Ground
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.scenes.enriching import Cloth, EnrichScene
@@ -145,7 +146,10 @@ def first_dials(sheet: Sheet, scene: EnrichScene | None) -> Dials:
     own = scene.settings
     steps = max(1, int(np.ceil(guide.dt / float(own.get("dt", 1 / 240)) - 1e-9)))
     pull = float(own.get("gravity", 0.0)) / EARTH_GRAVITY
-    begin = replace(begin, substeps=steps, gravity=pull, friction=float(own.get("friction", Dials.friction)))
+    # what stands in the way is part of the story, the ground under it is not
+    meets = "fast" if any(not isinstance(each, Ground) for each in scene.colliders) else "none"
+    rub = float(own.get("friction", Dials.friction))
+    begin = replace(begin, substeps=steps, gravity=pull, friction=rub, collisions=own.get("collisions") or meets)
     return of_material(begin, next(iter(scene.materials)), scene)
 
 

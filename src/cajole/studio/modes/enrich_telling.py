@@ -85,7 +85,7 @@ def _panel(mode: EnrichMode) -> dict[str, Any]:
         "regions": {
             "kind": zones.zoning.kind,
             "kinds": mode.kinds(),
-            "count": len(zones.numbers),
+            "count": len(zones.numbers if zones.regions is None else zones.regions),
             "asked": zones.zoning.count,
             "most": min(2000, len(sheet.mesh.triangles) // 2),
             "seed": zones.zoning.seed,

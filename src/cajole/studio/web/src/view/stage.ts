@@ -12,6 +12,7 @@ import type { Light, Model } from "./model";
 import { Props, type PropStore } from "./props";
 import { centroid } from "./vec";
 
+const COARSE = 600; // triangles of a guide up to which its wires can be told apart
 const BELOW = 0.12; // of the body's size: where the floor lies under a body that flies
 
 /** How much of the picture a machine can afford; each step down leaves something out. */
@@ -38,23 +39,22 @@ export class Stage {
   private readonly body;
   private readonly wires;
   private painted = true;
-  private readonly led: boolean; // whether the ghost is a guide of other triangles, drawn as wires
   private cast = true;
   private wantsGhost = true;
 
-  /** guide: seen as wires, over the body where it is its own model, else in place of the ghost. */
+  /** guide: what the ghost shows; a coarse one as wires, also over the body where it is its own model. */
   constructor(project: Project, model: Model, room: Texture | null, guide: Model | null = null) {
     this.radius = project.size / 2;
     this.lights = new Lights(this.radius);
     this.ground = new Ground(this.radius, project.ground ?? project.bounds[0][2] - BELOW * project.size);
     this.props = new Props(project.props);
     this.figure = new Figure(model);
-    this.led = guide !== null && guide !== model;
+    const wired = guide !== null && guide.faces.length <= 3 * COARSE;
     this.ghost = new Figure(guide ?? model);
-    if (guide === model) this.figure.dress(this.guide, 6);
+    if (wired && guide === model) this.figure.dress(this.guide, 6);
     this.body = this.figure.dress(this.rich, 0, true);
     this.wires = this.figure.dress(this.wire, 5);
-    if (this.led) this.ghost.dress(this.guide, 10);
+    if (wired) this.ghost.dress(this.guide, 10);
     else this.ghosts.forEach((material, i) => this.ghost.dress(material, 10 + i));
     this.camera.up.set(0, 0, 1);
     this.scene.environment = room;
