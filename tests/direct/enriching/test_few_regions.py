@@ -91,7 +91,7 @@ def test_an_old_complement_is_made_anew_identity(random: np.random.Generator, mo
 
 def test_lost_pivots_are_matched_agreement(random: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where averages are missed the pivots of the diagonal are given up, and the answer is the same."""
-    monkeypatch.setattr(saddle_module, "INEXACT", -1.0)
+    monkeypatch.setattr(saddle_module, "ROUNDED", -1.0)
     body, regions = enriched_box(2)
     values, zero = np.empty(body.pattern.entries), np.zeros((body.count, 3))
     body.system(zero, zero, 1.0 / H**2, 1.0 / H, values, tangent="clamped")

@@ -13,8 +13,8 @@ from cajole.linalg import Factor
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# what averages may be off, as a share of the largest change, before the pivots are blamed
-INEXACT = 1e-11
+# what averages may be off, as a share of the largest change and in body sizes, before the pivots are blamed
+INEXACT, ROUNDED = 1e-11, 1e-13
 # how often that may happen before the diagonal is given up
 MOST_LOST = 3
 
@@ -32,7 +32,7 @@ class Saddle:
         held.sum_duplicates()
         self._shape = (body.count, 3)
         self._backend = backend
-        self._held = held
+        self._held, self._weights, self._reach = held, np.asarray(abs(held).sum(axis=1)), body.size
         self._factor: Factor | None = None
         part, take = body.pattern.restricted(self.dofs)
         self._diagonal = take[_is_diagonal(part)]
@@ -78,7 +78,7 @@ class Saddle:
             matched = self._analysed(self._data, None)
             found = matched.solve(both)
             self._lost += 1
-            # a shape at rest may be too symmetric, and the next one is not
+            # one shape may let pivots cancel, and the next one does not
             if self._lost > MOST_LOST:
                 self._factor = matched
         return found[:split], found[split:].reshape(-1, 3)
@@ -86,8 +86,8 @@ class Saddle:
     def _misses(self, x: Array, gap: Array) -> bool:
         """Whether C x is farther from `gap` (m, 3) than rounding and what follows from it."""
         x = x.reshape(-1, 3)
-        most = np.abs(gap) + self._held.sum(axis=1)[:, None] * np.abs(x).max(initial=0.0)
-        return bool((np.abs(gap - self._held @ x) > INEXACT * most).any())
+        most = INEXACT * np.abs(x).max(initial=0.0) + ROUNDED * self._reach
+        return bool((np.abs(gap - self._held @ x) > most * self._weights[:, None]).any())
 
     def _analysed(self, data: Array, border: int | None) -> Factor:
         matrix = self._pattern.copy()
