@@ -10,10 +10,12 @@ import pytest
 import cajole as cj
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_costs import flow_costs
+from cajole.direct.steering.flow_files import load_flow_controller
 from cajole.direct.steering.flow_pd import flow_pd, tuned_flow_pd
 from cajole.direct.steering.flow_regulator import flow_rates
 from cajole.flow import Gust
 from cajole.reduction import FlowShot
+from cajole.storage import read_arrays
 from flow_cases import small, small_model, small_motions
 
 STARTS = np.array([[6.0, 5.0], [8.5, 4.0]])
@@ -167,6 +169,35 @@ def test_live_agreement_with_a_run():
         live.restart()
         assert live.cells.max() == 0.0
         assert live.astray == ()
+
+
+def test_files_identity(tmp_path):
+    """A controller from a file goes the same way, and can be retuned."""
+    path, other = tmp_path / "leaf.npz", controller().retuned(frames={9: 4.0}, particles=[1.0, 2.0])
+    other.save(path)
+    loaded = load_flow_controller(path)
+    assert np.array_equal(loaded.run(kick()).particles, other.run(kick()).particles)
+    assert np.array_equal(loaded.retuned(effort=1e-4).gains, other.retuned(effort=1e-4).gains)
+    with pytest.raises(cj.InputError, match="for comparison"):
+        flow_pd(shot(), 0.1, 0.1, 0.1).save(path)
+
+
+def test_files_bad_input(tmp_path):
+    path = tmp_path / "leaf.npz"
+    controller().save(path)
+    arrays = read_arrays(path)
+    np.savez(path, **(arrays | {"gains": arrays["gains"][:5]}))
+    with pytest.raises(cj.FileError, match=r"gains has shape \(5, 16, 20\)"):
+        load_flow_controller(path)
+    np.savez(path, **{name: value for name, value in arrays.items() if name != "states"})
+    with pytest.raises(cj.FileError, match="states is missing"):
+        load_flow_controller(path)
+    np.savez(path, basis=arrays["basis"])
+    with pytest.raises(cj.FileError, match="holds no controller of a flow"):
+        load_flow_controller(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(cj.FileError, match="cannot read arrays"):
+        load_flow_controller(path)
 
 
 def test_noise_in_modes_agreement_with_its_field():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -108,6 +109,14 @@ class FlowController:
         from cajole.direct.steering.flow_live import FlowLive
 
         return FlowLive(self, controlled=controlled, companions=companions)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one .npz that `load_flow_controller` reads; whole or not at all. Raises FileError, InputError."""
+        from cajole.direct.steering.flow_files import save_flow_controller
+
+        if self.formulation not in FORMULATIONS:
+            raise InputError(f"a {self.formulation} controller is for comparison; save one that steer made")
+        save_flow_controller(self, path)
 
 
 def steer_flow(shot: FlowShot, dials: FlowDials, formulation: str) -> FlowController:
