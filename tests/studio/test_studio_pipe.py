@@ -141,7 +141,8 @@ def test_a_frame_larger_than_the_bound_still_goes_alone_identity():
     pipe = Pipe()
     for _ in range(2):
         pipe.frame(b"x" * (2 * MOST_ON_WAY))
-    assert pipe.take() is not None and pipe.take() is None
+    assert pipe.take() is not None
+    assert pipe.take() is None
     pipe.got()
     pipe.got()  # of a project that was left
     assert pipe.take() is not None
