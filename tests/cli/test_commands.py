@@ -135,11 +135,13 @@ def test_progress_is_told_in_lines_without_a_terminal_identity(cajole, wave, tmp
 
 
 def test_bench_runs_each_script_identity(cajole, tmp_path):
-    source = "import os\ndef main():\n    print('threads', os.environ['OPENBLAS_NUM_THREADS'])\n"
+    """Each with one thread, what lies beside it to import, and no argument that its own parser would not know."""
+    source = "import beside, os, sys\ndef main():\n    print('threads', beside.threads(os), len(sys.argv))\n"
     (tmp_path / "bench_one.py").write_text(source)
+    (tmp_path / "beside.py").write_text("def threads(os):\n    return os.environ['OPENBLAS_NUM_THREADS']\n")
     (tmp_path / "bench_two.py").write_text("def main():\n    raise SystemExit(3)\n")
     told = cajole("bench", "one", "--folder", tmp_path, "--json").json["benchmarks"]
-    assert [(entry["name"], entry["output"]) for entry in told] == [("one", "threads 1\n")]
+    assert [(entry["name"], entry["output"]) for entry in told] == [("one", "threads 1 1\n")]
     failed = cajole("bench", "--folder", tmp_path, "--json")
     assert failed.code == 1
     assert "bench_two.py ended with exit code 3" in failed.err

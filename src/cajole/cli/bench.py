@@ -13,8 +13,11 @@ import typer
 
 from cajole.cli.output import Json, answer, facts
 
-# a fresh process for each: nothing warm is carried from one to the next
-_RUN = "import runpy, sys; runpy.run_path(sys.argv[1])['main']()"
+# a fresh process for each: nothing warm is carried from one to the next; what lies beside the script can be imported
+_RUN = (
+    "import os, runpy, sys; sys.argv = sys.argv[1:]; sys.path.insert(0, os.path.dirname(sys.argv[0])); "
+    "runpy.run_path(sys.argv[0])['main']()"
+)
 
 
 def bench(
