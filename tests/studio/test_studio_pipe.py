@@ -131,9 +131,11 @@ def test_frames_on_the_way_are_bounded_so_that_a_hand_need_not_wait_identity():
         pipe.frame(name * half)
     assert [pipe.take()[:1] for _ in range(2)] == [b"a", b"b"]
     assert pipe.take() is None, "a third one would stand before the newest NOW"
-    pipe.show(1, b"now")
-    assert pipe.take() == b"now"
+    pipe.show(1, b"n" * half)
+    assert pipe.take()[:1] == b"n"
     pipe.got()
+    assert pipe.take() is None, "the shape on its way counts, too"
+    pipe.acknowledge(1)
     assert pipe.take()[:1] == b"c"
 
 

@@ -16,8 +16,8 @@ from cajole.studio.protocol import STREAMS, encoded
 CREDITS = 2
 # frames of a motion that are made ahead of the line
 MOST_FRAMES = 3
-# Bytes of such frames on the way that the tab has not yet got, but for one frame: a socket takes megabytes at once, and
-# the newest NOW would stand behind them.
+# Bytes on the way that the tab has not yet got, beyond which no such frame is sent: a socket takes megabytes at once,
+# and the newest NOW would stand behind them.
 MOST_ON_WAY = 500_000
 # A tab that leaves this much lying does not listen any more: it is cut off, and gets everything anew when it is back.
 MOST_BYTES = 256_000_000
@@ -31,7 +31,7 @@ class Pipe:
         self._ordered: deque[str | bytes] = deque()
         self._bytes = 0
         self._now: tuple[int, bytes] | None = None
-        self._unacknowledged: deque[int] = deque()
+        self._unacknowledged: deque[tuple[int, int]] = deque()
         self._frames: deque[bytes] = deque()
         self._on_way: deque[int] = deque()
         self._wanted: dict[str, deque[int]] = {stream: deque() for stream in STREAMS}
@@ -63,7 +63,7 @@ class Pipe:
     def acknowledge(self, seq: int) -> None:
         """The tab has applied this NOW frame, and with it all before."""
         with self._lock:
-            while self._unacknowledged and self._unacknowledged[0] <= seq:
+            while self._unacknowledged and self._unacknowledged[0][0] <= seq:
                 self._unacknowledged.popleft()
         self._wake()
 
@@ -101,9 +101,10 @@ class Pipe:
             if self._now is not None and len(self._unacknowledged) < CREDITS:
                 seq, shown = self._now
                 self._now = None
-                self._unacknowledged.append(seq)
+                self._unacknowledged.append((seq, len(shown)))
                 return shown
-            if not self._frames or (self._on_way and sum(self._on_way) + len(self._frames[0]) > MOST_ON_WAY):
+            on_way = sum(self._on_way) + sum(size for _, size in self._unacknowledged)
+            if not self._frames or (on_way and on_way + len(self._frames[0]) > MOST_ON_WAY):
                 return None
             frame = self._frames.popleft()
             self._on_way.append(len(frame))
