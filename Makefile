@@ -22,7 +22,7 @@ $(READY): pyproject.toml
 	  echo 'this Python cannot make virtual environments; on Debian: apt-get install python3-venv'; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,contact,usd,viz,studio,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,contact,usd,images,viz,studio,dev]'
 	@touch $@
 
 page: $(READY)

@@ -78,7 +78,7 @@ def test_tables_that_take_a_line_exist_identity():
 # in pyproject.toml under an extra, by the name they are imported by; what needs one says so with MissingExtra
 OPTIONAL = {
     "mkl", "ipctk", "pytetwild", "pyvista", "pxr", "distributed", "dask", "cloudpickle", "mitsuba", "mitsuba_oidn",
-    "drjit", "matplotlib", "PIL", "imageio", "imageio_ffmpeg", "starlette", "uvicorn", "websockets",
+    "drjit", "matplotlib", "PIL", "imageio", "imageio_ffmpeg", "starlette", "uvicorn", "websockets", "skimage",
 }  # fmt: skip
 # always installed, but slow to load and seldom needed
 SELDOM = {"meshio", "pymetis"}

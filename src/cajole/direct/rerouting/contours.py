@@ -1,0 +1,98 @@
+"""Contours of images, by scikit-image: the largest closed line around what is brighter than a level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import map_coordinates
+
+from cajole import checks
+from cajole.direct.rerouting.sections import area
+from cajole.errors import InputError, MissingExtra
+
+Array = NDArray[np.float64]
+
+# [pixels] noise finer than this is no shape
+BLUR = 1.0
+# a contour that encloses less than this share of its image is a speck
+SPECK = 0.004
+# [pixels] from an edge to where its two sides have their own greys
+BESIDE = 3.0
+
+
+def checked_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
+    """Images as (k, height, width). Raises InputError where their sizes differ or one is no grey image."""
+    listed = [_grey(image, f"images[{i}]") for i, image in enumerate(images)]  # type: ignore[arg-type]
+    if not listed:
+        raise InputError("images is empty: give at least one section")
+    for i, image in enumerate(listed):
+        if image.shape != listed[0].shape:
+            sizes = [f"{height} x {width}" for height, width in (image.shape, listed[0].shape)]
+            raise InputError(
+                f"images[{i}] has {sizes[0]} pixels, but images[0] {sizes[1]}; sections of one stream have one size: "
+                "crop or scale them alike"
+            )
+    return np.array(listed)
+
+
+def contour(image: Array, name: str, level: float | None = None) -> Array:
+    """(m, 2) [pixels] rows and columns of the largest closed line at `level`.
+
+    By default that is half the height of the edge: Otsu's level between two greys finds the edge, and is then moved to
+    the middle between the greys on its two sides. Where there are three, Otsu's own line is off by half a pixel.
+    Raises InputError for an image without a contour, MissingExtra without scikit-image.
+    """
+    filters, measure = _skimage()
+    smooth = filters.gaussian(image, sigma=BLUR, mode="nearest", preserve_range=True)
+    if level is not None:
+        return _largest(measure, smooth, level, name)
+    if smooth.min() == smooth.max():
+        raise InputError(f"{name} has no contour: it is {smooth.min():.4g} everywhere; leave it out")
+    rough = _largest(measure, smooth, float(filters.threshold_otsu(smooth)), name)
+    return _largest(measure, smooth, _half_height(smooth, rough), name)
+
+
+def _largest(measure: Any, image: Array, level: float, name: str) -> Array:
+    low, high = float(image.min()), float(image.max())
+    if not low < level < high:
+        raise InputError(f"{name} has no contour at level {level:.4g}, it is {low:.4g} to {high:.4g}; change level")
+    lines = measure.find_contours(image, level)
+    closed = [line[:-1] for line in lines if len(line) > 3 and np.array_equal(line[0], line[-1])]
+    if not closed:
+        raise InputError(
+            f"{name} has no closed contour at level {level:.4g}: all {len(lines)} lines run out of the image; use a "
+            "larger section, or change level"
+        )
+    largest = max(closed, key=lambda line: abs(area(line)))
+    share = abs(area(largest)) / image.size
+    if share < SPECK:
+        raise InputError(
+            f"{name} has no contour larger than {share:.2%} of the image at level {level:.4g}, which is a speck; "
+            "change level, or leave it out"
+        )
+    return np.asarray(largest)
+
+
+def _half_height(image: Array, line: Array) -> float:
+    """The middle between the greys on both sides of a closed line (m, 2), which lies on an edge."""
+    ways = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
+    across = BESIDE * ways[:, ::-1] * (1.0, -1.0) / np.linalg.norm(ways, axis=1, keepdims=True)
+    sides = [map_coordinates(image, (line + side * across).T, order=1, mode="nearest") for side in (1.0, -1.0)]
+    return 0.5 * float(np.median(sides[0]) + np.median(sides[1]))
+
+
+def _grey(image: Any, name: str) -> Array:
+    if np.ndim(image) == 3:
+        raise InputError(f"{name} has colours (shape {np.shape(image)}); give grey values (height, width)")
+    return checks.real_array(image, name, (None, None))
+
+
+def _skimage() -> tuple[Any, Any]:
+    try:
+        from skimage import filters, measure
+    except ImportError:
+        raise MissingExtra("scikit-image", "images", "contours of images") from None
+    return filters, measure

@@ -1,0 +1,128 @@
+"""Flat sections through a body: where an image lies in the world, and the line along which it cuts the surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole import checks
+from cajole.errors import InputError
+from cajole.mesh import MeshTri
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Where images lie: the middle of pixel (row, column) is at origin + pixel (column right - row up).
+
+    origin: (3,) [m] of pixel (0, 0), the upper left; right, up: directions (3,) at right angles; pixel [m]: the size of
+    one. Places in the section are (2,) [m] along right and up, from the origin.
+    """
+
+    origin: Any
+    right: Any
+    up: Any
+    pixel: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", checks.real_array(self.origin, "origin (m)", (3,)))
+        object.__setattr__(self, "pixel", checks.positive(self.pixel, "pixel (m)"))
+        for name in ("right", "up"):
+            way = checks.real_array(getattr(self, name), name, (3,))
+            length = checks.positive(float(np.linalg.norm(way)), f"the length of {name}")
+            object.__setattr__(self, name, way / length)
+        if abs(float(self.right @ self.up)) > 1e-6:
+            raise InputError(f"right and up of the section are not at right angles ({self.right} and {self.up})")
+
+    def heights(self, points: Array) -> Array:
+        """(n,) [m] how far points (n, 3) are above the section, towards who looks at the image."""
+        return np.asarray((points - self.origin) @ np.cross(self.right, self.up))
+
+    def flat(self, points: Array) -> Array:
+        """Places (n, 2) [m] below or above which points (n, 3) are."""
+        return np.asarray((points - self.origin) @ np.column_stack([self.right, self.up]))
+
+    def lifted(self, vectors: Array) -> Array:
+        """Vectors (n, 2) in the section as vectors (n, 3) of the world."""
+        return np.asarray(vectors @ np.array([self.right, self.up]))
+
+    def from_pixels(self, pixels: Array) -> Array:
+        """Places (n, 2) [m] of (row, column) (n, 2)."""
+        return self.pixel * pixels[:, ::-1] * (1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A closed line in a section: points (m, 2) [m], counter-clockwise; nodes (m,): the vertex beside each."""
+
+    points: Array
+    nodes: Index
+
+
+def outline(surface: MeshTri, positions: Array, section: Section, name: str) -> Outline:
+    """The outermost line along which `section` cuts a surface whose vertices are at `positions` (n, 3) [m].
+
+    Raises InputError where it misses the surface, or cuts it along lines that do not close.
+    """
+    heights = section.heights(positions)
+    above = heights >= 0.0
+    if above.all() or not above.any():
+        raise InputError(
+            f"the section misses the body at {name}, which lies between {heights.min():.4g} and {heights.max():.4g} m "
+            "above it; move its origin by that much, or turn it"
+        )
+    loops = [_line(positions, heights, section, loop) for loop in _loops(surface.triangles, above, name)]
+    return max(loops, key=lambda loop: area(loop.points))
+
+
+def area(points: Array) -> float:
+    """[m²] enclosed by a closed line (m, 2), positive where it goes counter-clockwise."""
+    x, y = points.T
+    return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+
+
+def _loops(triangles: Index, above: NDArray[np.bool_], name: str) -> list[Index]:
+    """The edges (m, 2) that each closed line crosses, in its order."""
+    cut = triangles[above[triangles].any(axis=1) & ~above[triangles].all(axis=1)]
+    partners: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for triangle in cut:
+        first, second = (
+            (int(min(i, j)), int(max(i, j)))
+            for i, j in zip(triangle, np.roll(triangle, -1)) if above[i] != above[j]
+        )  # fmt: skip
+        partners.setdefault(first, []).append(second)
+        partners.setdefault(second, []).append(first)
+    loose = [edge for edge, others in partners.items() if len(others) != 2]
+    if loose:
+        raise InputError(
+            f"the section cuts the body at {name} along a line that ends at edge {loose[0]}: its surface has a rim "
+            "there; close the surface, or move the section"
+        )
+    loops = []
+    while partners:
+        loops.append(_walked(partners))
+    return loops
+
+
+def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> Index:
+    """One of the loops, taken out of `partners`."""
+    edge = next(iter(partners))
+    loop = []
+    while edge in partners:
+        loop.append(edge)
+        others = partners.pop(edge)
+        edge = next((other for other in others if other in partners), edge)
+    return np.array(loop)
+
+
+def _line(positions: Array, heights: Array, section: Section, edges: Index) -> Outline:
+    a, b = edges.T
+    share = heights[a] / (heights[a] - heights[b])
+    points = section.flat(positions[a] + share[:, None] * (positions[b] - positions[a]))
+    nodes = np.where(np.abs(heights[a]) <= np.abs(heights[b]), a, b)
+    return Outline(points, nodes) if area(points) > 0.0 else Outline(points[::-1], nodes[::-1])
