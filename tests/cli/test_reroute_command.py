@@ -7,6 +7,7 @@ import pytest
 
 import cajole as cj
 from cajole.mesh import grid_triangles, write_mesh
+from cajole.scenes.rerouting import RerouteScene
 
 CELLS = 6
 CORNER = (CELLS + 1) ** 2 - 1
@@ -53,6 +54,17 @@ def test_animation_agreement(cajole, fallen, tmp_path, method):
     assert told["goals"][0]["likeness"]["shape"] == pytest.approx(result.report.goals[0].likeness.shape)
     assert told["limit_N"] == 2.0
     assert told["outputs"] == [str(target)]
+
+
+def test_what_a_scene_asks_for_identity(cajole, monkeypatch):
+    """How near is near enough is the scene's, unless it is said."""
+    motion = pilot()
+    goal = cj.Goal(CORNER, 24, motion.positions[24, CORNER] + (0, 0.02, 0.05), 12)
+    scene = RerouteScene("cloth", "Cloth", "", net(), motion, (goal,), settings={"within": 3e-4, "limit": 2.0})
+    monkeypatch.setattr("cajole.cli.rerouted.reroute_scene", lambda name, progress=None: scene)
+    own = cajole("reroute", "cloth", "--json").json
+    assert (own["within_m"], own["limit_N"]) == (3e-4, 2.0)
+    assert cajole("reroute", "cloth", "--within", 0.02, "--json").json["within_m"] == 0.02
 
 
 def test_mesh_falls_agreement(cajole, towel, tmp_path):

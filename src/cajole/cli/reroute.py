@@ -18,7 +18,8 @@ def reroute(
         str,
         typer.Argument(
             metavar="SCENE|FILE",
-            help="A scene to reroute (cloth); an animation, whose edges are taken as springs; or a mesh, which falls.",
+            help="A scene to reroute (cloth, skirt, heart, heart_dragged); an animation, whose edges are taken as "
+            "springs; or a mesh, which falls.",
         ),
     ],
     goal: Annotated[
@@ -33,7 +34,9 @@ def reroute(
         str,
         typer.Option(help="pattern (moves like the pilot), least-force (whatever it looks like) or paper (of 2007)."),
     ] = "pattern",
-    within: Annotated[float, typer.Option(help="How near is near enough, in metres.")] = 0.01,
+    within: Annotated[
+        float | None, typer.Option(help="How near is near enough, in metres; 0.01, or what a scene asks for.")
+    ] = None,
     limit: Annotated[float | None, typer.Option(help="The most force on any vertex, in newtons.")] = None,
     reach: Annotated[
         float | None,
@@ -85,9 +88,10 @@ def reroute(
     with working(source) as progress:
         stage = asked.staged(progress)
         goals = goals_of(goal or [], stage.pilot, stage.goals, window)
-        chosen = {name: value for name, value in {"limit": limit, "reach": reach}.items() if value is not None}
+        said = {"within": within, "limit": limit, "reach": reach}
+        chosen = {name: value for name, value in said.items() if value is not None}
         result = rerouted(
-            stage.net, stage.pilot, goals, method, within, compare=compare, progress=progress,
+            stage.net, stage.pilot, goals, method, compare=compare, progress=progress,
             **{**stage.settings, **chosen},
         )  # fmt: skip
         for path in outputs:
