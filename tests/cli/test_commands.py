@@ -22,6 +22,7 @@ def test_commands_are_all_there_identity():
         "keyframe",
         "edit",
         "enrich",
+        "reroute",
         "steer",
         "studio",
         "simulate",
@@ -107,17 +108,21 @@ def test_scenes_are_listed_agreement(cajole):
     assert "dinosaur" in cajole("scenes").out
 
 
-def test_scenes_to_edit_and_to_steer_are_listed_agreement(cajole):
+def test_scenes_of_every_verb_are_listed_agreement(cajole):
     """All that there are, each with what it is for; what is said to make one is there."""
-    from cajole.scenes import steering
+    from cajole.scenes import flowing, steering
     from cajole.scenes.editing import edit_scene_names
+    from cajole.scenes.enriching import enrich_scene_names
+    from cajole.scenes.rerouting import reroute_scene_names
 
     told = cajole("scenes", "--json").json
-    assert [entry["name"] for entry in told["edit"]] == list(edit_scene_names())
-    makers = {name for name in steering.__all__ if name.islower()}
-    assert {entry["name"] for entry in told["steer"]} == makers
-    assert all(callable(getattr(steering, name)) for name in makers)
-    assert all(entry["description"] and entry["name"] in entry["python"] for entry in told["edit"] + told["steer"])
+    named = {"edit": edit_scene_names(), "enrich": enrich_scene_names(), "reroute": reroute_scene_names()}
+    assert all([entry["name"] for entry in told[verb]] == list(names) for verb, names in named.items())
+    makers = {name: room for room in (steering, flowing) for name in room.__all__ if name.islower()}
+    assert {entry["name"] for entry in told["steer"]} == set(makers)
+    assert all(callable(getattr(room, name)) for name, room in makers.items())
+    entries = [entry for verb in (*named, "steer") for entry in told[verb]]
+    assert all(entry["description"] and entry["name"] in entry["python"] for entry in entries)
     shown = " ".join(cajole("scenes").out.split())
     assert "bee_landing" in shown
     assert "cajole.scenes.editing.edit_scene(NAME)" in shown

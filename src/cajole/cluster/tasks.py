@@ -72,7 +72,7 @@ class _OneThread:
         with self._lock:
             self._running += 1
             if self._running == 1:
-                self._undo.enter_context(blas_threads(1))
+                self._undo.enter_context(blas_threads())
                 self._undo.callback(_set_threads, os.environ.get("CAJOLE_THREADS"))
                 _set_threads("1")
 

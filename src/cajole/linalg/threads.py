@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import threading
 from collections.abc import Iterator
 
 from threadpoolctl import ThreadpoolController
@@ -17,11 +18,37 @@ from threadpoolctl import ThreadpoolController
 MOST_FACTOR_THREADS = 4
 
 
+class _Limit:
+    """OpenBLAS on one thread while anybody wants it so: the number is the process's, and blocks of several threads may
+    overlap, of which the one that began first need not end last."""
+
+    def __init__(self) -> None:
+        self._lock, self._wanted, self._undo = threading.Lock(), 0, contextlib.ExitStack()
+
+    def begin(self) -> None:
+        with self._lock:
+            if self._wanted == 0:
+                self._undo.enter_context(_openblas().limit(limits=1, user_api="blas"))
+            self._wanted += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._wanted -= 1
+            if self._wanted == 0:
+                self._undo.close()
+
+
+_LIMIT = _Limit()
+
+
 @contextlib.contextmanager
-def blas_threads(limit: int = 1) -> Iterator[None]:
-    """Run the block with at most `limit` OpenBLAS threads."""
-    with _openblas().limit(limits=limit, user_api="blas"):
+def blas_threads() -> Iterator[None]:
+    """Run the block with one OpenBLAS thread."""
+    _LIMIT.begin()
+    try:
         yield
+    finally:
+        _LIMIT.end()
 
 
 def factor_threads() -> int:
