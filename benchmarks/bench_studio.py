@@ -2,8 +2,8 @@
 
 The bridge in the storm, its skin drawn at two sizes; a real mouse drag over the raw debugging protocol, one move every
 thirtieth of a second. Drawing is left out (the calls that fill pixels, in 3D and 2D, do nothing), since it measures the
-machine's graphics and not the studio; the result plays on meanwhile. Latency: from the time stamp of the pointer event
-to the moment at which the page has the vertices that answer it, normals included.
+machine's graphics and not the studio; the result plays on meanwhile, in frames that the drag makes anew. Latency: from
+the time stamp of the pointer event to the moment at which the page has the vertices that answer it, normals included.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from cajole.scenes.skin import skin_of
 # drawn vertices that are asked for, and what a drag may take [ms]
 SIZES = {13_000: 40.0, 100_000: 80.0}
 MOVES, RATE = 90, 30.0
+# seconds without a frame after which none comes, and for which somebody looks before dragging
+QUIET, LOOKED = 1.0, 15.0
 # how far the pointer goes in all [px]
 WAY = 120.0
 # vertices that are tried until one is in front
@@ -107,11 +109,20 @@ def seen(tab: Tab, motion: Animation) -> tuple[float, float]:
     raise RuntimeError("no vertex answers the mouse")
 
 
+def settled(tab: Tab) -> None:
+    """Until the page has fetched the motion it plays, or has tried long enough: not all of a large one is kept."""
+    tab.run("window.came = 0; window.cajole.app.onFrame.on(() => { window.came += 1; }); 1")
+    before, end = -1, time.monotonic() + LOOKED
+    while (now := tab.run("window.came")) != before and time.monotonic() < end:
+        before = now
+        time.sleep(QUIET)
+
+
 def dragged(tab: Tab, motion: Animation) -> dict[str, object]:
     """One drag of a vertex that is seen, at the middle of the shot."""
     frames = tab.run("window.cajole.app.state.frames")
     tab.run(f"window.cajole.app.ask('frame', {{frame: {frames // 2}}})")
-    time.sleep(1.0)
+    settled(tab)
     x, y = seen(tab, motion)
     tab.run(WATCH)
     tab.mouse("mousePressed", x, y, down=True)

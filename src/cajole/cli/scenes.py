@@ -86,7 +86,7 @@ def _listed(document: Mapping[str, list[dict[str, Any]]]) -> RenderableType:
             "To steer: cajole steer swirl|leaves; in Python: cajole.scenes.steering.NAME()",
             _purposes(document["steer"]),
         ),
-        titled("To enrich: cajole enrich NAME", _purposes(document["enrich"])),
+        titled("To enrich, in Python: cajole.scenes.enriching.enrich_scene(NAME)", _purposes(document["enrich"])),
         titled("To reroute: cajole reroute NAME", _purposes(document["reroute"])),
     )
 
