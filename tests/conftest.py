@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,12 @@ _own_cache = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One temporary cache for the whole run, so that the user's own is neither read nor written."""
+    """One temporary cache for the whole run, so that the user's own is neither read nor written.
+
+    A shell starts what goes to the background deaf to interrupts, and commands that are tested would inherit it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "CAJOLE_CACHE" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="cajole-tests-")
         os.environ["CAJOLE_CACHE"] = folder.name
