@@ -9,7 +9,7 @@ from typing import Any
 from cajole.errors import CajoleError, Cancelled
 from cajole.studio.jobs import Jobs
 from cajole.studio.protocol import PROTO, failure, id_of
-from cajole.studio.solver import Letter
+from cajole.studio.solver import Letter, Reply
 
 LOG = logging.getLogger("cajole.studio")
 # what puts back what is in the hand
@@ -24,12 +24,13 @@ class Clerk:
     ):
         self._do, self._keep, self._jobs = do, keep, jobs
         self._letter: Letter | None = None
+        self._reply: Reply = lambda answer: None
         self._mistaken: object = None
         self._gesture: dict[str, Any] | None = None
 
     def handle(self, letter: Letter) -> None:
         """Do what a message says; what was done is kept before it is answered."""
-        self._letter = letter
+        self._letter, self._reply = letter, letter.reply
         try:
             answer = dict(self._do(letter.message) or {})
             self._hold(letter.message)
@@ -49,6 +50,10 @@ class Clerk:
         """What the letter in hand asks for takes long: its sender hears of the job from now on."""
         job = self._jobs.present
         self._answer({} if job is None else {"job": job["job"]})
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """A message beside the answer, to whoever sent the letter in hand and to nobody else."""
+        self._reply(message)
 
     def held(self) -> Mapping[str, Any] | None:
         """The message that puts back what is in the hand, for when its tab is gone; None when the hand is empty."""

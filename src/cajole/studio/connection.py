@@ -26,6 +26,8 @@ GREETING = 5.0
 REFUSED, OVERFULL = 4403, 1013
 # what tabs that only look on may say
 QUIET = ("hello", "catalogue", "open", "close", "takeover", "frames", "ack", "got")
+# and what they may ask of the project: it changes nothing
+ASIDE = ("export",)
 # frames of a motion have numbers below this
 MOST_FRAMES = 10_000_000
 
@@ -136,14 +138,14 @@ class Connection:
         if name == "forget":
             return self._forgotten(message)
         project = self._present()
-        if not project.tabs.may_change(self._pipe):
+        if name not in ASIDE and not project.tabs.may_change(self._pipe):
             raise InputError("the project is open in another tab, and this one only looks on; take over first")
         if name in ("cancel", "stop"):
             return {"found": project.jobs.order(name, message["job"])}
         number, pipe = id_of(message), self._pipe
 
         def reply(answer: Mapping[str, Any]) -> None:
-            if answer.get("is") == "error":
+            if "is" in answer:
                 pipe.say(answer)
             elif number is not None:
                 pipe.say({"is": "done", "id": number, **answer})
