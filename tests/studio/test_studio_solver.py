@@ -15,7 +15,8 @@ from cajole.errors import Cancelled, InputError, SolveError
 from cajole.progress import report
 from cajole.studio.answering import Clerk
 from cajole.studio.jobs import EVERY, Jobs
-from cajole.studio.solver import FRAMES_SHARE, MOST_WAITING, Letter, Mailbox, Solver, letter
+from cajole.studio.rhythm import HAND_REST, STARVED, Rhythm
+from cajole.studio.solver import MOST_WAITING, Letter, Mailbox, Solver, letter
 
 
 def posted(mailbox: Mailbox, *messages: dict) -> list[dict]:
@@ -125,8 +126,8 @@ def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
     assert diary.told > 0
 
 
-def test_while_a_hand_moves_frames_get_a_share_of_the_thread_identity():
-    took, served = 0.005, list[float]()
+def test_a_moving_hand_does_not_wait_for_frames_that_take_long_identity():
+    took, served = 0.1, list[float]()
 
     class Busy(Diary):
         def serve(self):
@@ -136,13 +137,29 @@ def test_while_a_hand_moves_frames_get_a_share_of_the_thread_identity():
 
     solver = Solver(Busy(), "test")
     solver.start()
-    for seq in range(40):
+    for seq in range(150):
         solver.post(move(1, seq), lambda answer: None)
-        time.sleep(took)
+        time.sleep(0.005)
     assert solver.close(patience=30.0)
     between = sorted(after - before for before, after in pairwise(served))
-    # all but the first and the last were made while the hand moved, with a rest of twice their time after each
-    assert between[len(between) // 2] >= took / FRAMES_SHARE
+    # none fits between two letters, so that they are made only lest nothing moves
+    assert between[len(between) // 2] >= STARVED
+
+
+def test_frames_are_made_where_they_fit_between_letters_identity():
+    rhythm, letters = Rhythm(), 0.030
+    for count in range(10):
+        rhythm.hear(1.0 + count * letters)
+    last = 1.0 + 9 * letters
+    rhythm.make(last, last + 0.010)
+    assert rhythm.rest(last + 0.015) == 0.0
+    # ten milliseconds do not fit before the next letter, but the hand may rest before anything starves
+    assert rhythm.rest(last + 0.025) == pytest.approx(HAND_REST - 0.025)
+    assert rhythm.rest(last + HAND_REST) == 0.0
+
+
+def test_no_letters_no_rest_identity():
+    assert Rhythm().rest(0.0) == 0.0
 
 
 def test_what_was_begun_is_told_without_being_asked_identity():

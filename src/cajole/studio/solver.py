@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cajole.errors import InputError
+from cajole.studio.rhythm import Rhythm
 
 LOG = logging.getLogger("cajole.studio")
 # messages that wait: a page never has so many under way
 MOST_WAITING = 1000
 # what is changed is told at least this often [s] while messages keep coming
 TELL_EVERY = 0.1
-# While a hand moves things, frames that are made ahead get this share of the thread: the hand would wait for them. It
-# moves as long as its last letter is this young [s].
-FRAMES_SHARE, HAND_REST = 1 / 3, 0.15
 # newest wins among those of one gesture
 STREAMED = ("drag.move", "pull.move", "push.move")
 
@@ -134,14 +132,17 @@ class Solver:
     def __init__(self, worker: Worker, name: str):
         self._worker, self._mailbox = worker, Mailbox()
         self._thread = threading.Thread(target=self._run, name=f"cajole-{name}", daemon=True)
-        self._told = self._moved = self._frames_from = 0.0
+        self._told, self._rhythm = 0.0, Rhythm()
 
     def start(self) -> None:
         self._thread.start()
 
     def post(self, message: Mapping[str, Any], reply: Reply) -> None:
         """Have a message handled; one that it overtakes is answered as such. Raises InputError when too many wait."""
-        old = self._mailbox.put(letter(message, reply))
+        new = letter(message, reply)
+        old = self._mailbox.put(new)
+        if new.key is not None:
+            self._rhythm.hear(time.monotonic())
         if old is not None:
             old.reply({"overtaken": True})
 
@@ -162,7 +163,6 @@ class Solver:
             found = self._mailbox.take(self._patience(more))
             if found is not None:
                 self._guarded(lambda new=found: self._worker.handle(new))  # type: ignore[misc]
-                self._moved = time.monotonic() if found.key is not None else self._moved
             due = self._worker.due()
             if due is not None and due <= 0.0:
                 self._guarded(self._worker.tick)
@@ -173,7 +173,7 @@ class Solver:
         """Seconds to wait for a letter; None: as long as it takes."""
         if not more:
             return self._worker.due()
-        rest = max(0.0, self._frames_from - time.monotonic())
+        rest = self._rhythm.rest(time.monotonic())
         due = self._worker.due()
         return rest if due is None else min(rest, max(0.0, due))
 
@@ -181,12 +181,11 @@ class Solver:
         """No letter waits: tell what has changed, make a frame; whether there may be more to make."""
         self._guarded(self._worker.tell)
         self._told = begin = time.monotonic()
-        if begin < self._frames_from:
+        if self._rhythm.rest(begin):
             return True
         made = bool(self._guarded(self._worker.serve))
-        end = time.monotonic()
-        if made and end - self._moved < HAND_REST:
-            self._frames_from = end + (1 / FRAMES_SHARE - 1) * (end - begin)
+        if made:
+            self._rhythm.make(begin, time.monotonic())
         return made
 
     def _hurried(self) -> bool:
