@@ -31,6 +31,7 @@ def test_commands_are_all_there_identity():
         "picture",
         "scenes",
         "demo",
+        "run",
         "info",
         "convert",
         "bench",
@@ -125,7 +126,7 @@ def test_scenes_of_every_verb_are_listed_agreement(cajole):
     assert all(entry["description"] and entry["name"] in entry["python"] for entry in entries)
     shown = " ".join(cajole("scenes").out.split())
     assert "bee_landing" in shown
-    assert "cajole.scenes.editing.edit_scene(NAME)" in shown
+    assert "cajole edit NAME" in shown
 
 
 def test_progress_is_told_in_lines_without_a_terminal_identity(cajole, wave, tmp_path, monkeypatch):

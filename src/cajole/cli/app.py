@@ -18,6 +18,7 @@ from cajole.cli.output import Guarded
 from cajole.cli.picture import picture
 from cajole.cli.pose import pose
 from cajole.cli.reroute import reroute
+from cajole.cli.run import run
 from cajole.cli.scenes import scenes
 from cajole.cli.simulate import simulate
 from cajole.cli.steer import steer
@@ -38,6 +39,7 @@ app.command(rich_help_panel=LOOK)(studio)
 app.command(rich_help_panel=LOOK)(picture)
 app.command(rich_help_panel=LOOK)(scenes)
 app.command(rich_help_panel=LOOK)(demo)
+app.command(rich_help_panel=FILES)(run)
 app.command(rich_help_panel=FILES)(info)
 app.command(rich_help_panel=FILES)(convert)
 app.command(rich_help_panel=PROJECT)(bench)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def convert(
     source: Annotated[Path, typer.Argument(help="What to read: an animation or a mesh.")],
-    target: Annotated[Path, typer.Argument(help="What to write; its suffix names the format.")],
+    target: Annotated[Path, typer.Argument(help="What to write; its suffix names the format.", readable=False)],
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second, instead of what the file says.")] = None,
     prim: Annotated[str | None, typer.Option(help="Which mesh of a USD or GLB file that has several.")] = None,
@@ -23,7 +23,7 @@ def convert(
 ) -> None:
     """Convert an animation, or a mesh, to the format that the target's suffix names.
 
-    Animations: .npz .usd .usda .usdc .glb .pc2 .mdd, and sequences of .obj.
+    Animations: .npz .usd .usda .usdc .glb .pc2 .mdd .html, and sequences of .obj.
     Meshes: .veg .node .ele .obj .ply .stl .msh .vtk .vtu .mesh.
 
     [green]cajole convert wag.npz wag.usdc[/]
@@ -40,6 +40,7 @@ def convert(
     rows = {name: str(value) for name, value in document.items()}
     if "fps" in document:
         rows["written"] = written([str(target)])
+    document["outputs"] = [str(target)]
     answer(document, facts(f"{source} → {target}", rows), as_json=as_json)
 
 

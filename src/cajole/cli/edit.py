@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working, written
+from cajole.cli.output import Json, answer, facts, working
 from cajole.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
     from cajole.progress import Progress
 
 ENERGY = "The energy of the change"
-# Held vertices that are told of one by one.
-MOST_TOLD = 12
-# A held vertex has landed when it misses its place by less than this share of the largest change.
-NEAR = 1e-3
 
 
 def edit(
-    source: Annotated[Path, typer.Argument(metavar="ANIMATION", help="A finished animation, in any format.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE|FILE",
+            help="A finished animation, in any format; or a scene to edit (twist, stairs, bird, bridge, bridge-pulled, "
+            "curtain), which has drags of its own.",
+        ),
+    ],
     drag: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +63,10 @@ def edit(
         Path | None, typer.Option("--edit", metavar="FILE", help="Go on with an edit that was saved (.json).")
     ] = None,
     saved: Annotated[
-        Path | None, typer.Option("--save-edit", metavar="FILE", help="Keep the edit, to go on another time (.json).")
+        Path | None,
+        typer.Option(
+            "--save-edit", metavar="FILE", help="Keep the edit, to go on another time (.json).", readable=False
+        ),
     ] = None,
     contacts: Annotated[
         list[str] | None,
@@ -132,32 +139,40 @@ def edit(
 
     [green]cajole edit wag.npz --body dinosaur --drag "@head:40:+0,0,0.3" -o nod.glb --save-edit nod.json[/]
 
+    [green]cajole edit twist -o twisted.html[/]
+
     [green]cajole edit walk.usdc --drag "@0.1,0,1.6:24:z=1.5" --contacts ground -o walk2.usdc[/]
     """
+    from cajole.cli.edit_scenes import require_sayable, staged
+    from cajole.cli.edit_telling import described, rows
     from cajole.cli.edited import cast, chosen
 
     outputs = output or []
     _require_targets(outputs, saved)
-    if not (drag or pin or tie or script or opened):
+    asked = options.Asked(body or "", fixed, tets, cells, young, poisson, density)
+    scene = require_sayable(source, asked, {"thickness": thickness, "mesh": mesh, "fps": fps, "prim": prim})
+    if not (drag or pin or tie or script or opened or scene):
         raise InputError(
             "nothing is edited: say what to --drag, as in 7:20:+0,0,0.1, or to --pin or --tie, or --script"
         )
-    asked = options.Asked(body or "", fixed, tets, cells, young, poisson, density)
     given = {"ends": ends, "energy": energy, "smoothness": smoothness}
-    with working(source.name) as progress:
-        animation = _read(source, mesh, fps, prim, progress)
-        played = cast(animation, asked, thickness, progress)
+    with working(Path(source).name) as progress:
+        stage = staged(source, progress) if scene else None
+        animation = _read(Path(source), mesh, fps, prim, progress) if stage is None else stage.animation
+        played = cast(animation, asked, thickness, progress) if stage is None else stage.cast
         moves = _moves(animation, played, pin or [], tie or [], script, drag or [])
+        moves = moves if moves or stage is None or opened else stage.moves
         settings = _kept(given | _numbers(h, damping, window))
         part = chosen(animation, region or [], played.parts)
         made = _kept({"modes": modes, "warp": warp, "region": part, "whole": whole or None})
-        editor = _opened(animation, played, contacts or [], opened, settings, made, progress)
+        own = {} if stage is None or opened is not None else stage.settings
+        editor = _opened(animation, played, contacts or [], opened, own, settings, made, progress)
         for k, move in enumerate(moves):
             progress(k / len(moves), "dragging")
             move(editor)
         _write(editor, played, outputs, saved, progress)
-    document = _document(source, editor) | {"outputs": [str(p) for p in (*outputs, saved) if p is not None]}
-    answer(document, facts(f"Edited {source.name}", _rows(document)), as_json=as_json)
+    document = described(source, editor) | {"outputs": [str(p) for p in (*outputs, saved) if p is not None]}
+    answer(document, facts(f"Edited {Path(source).name}", rows(document)), as_json=as_json)
 
 
 def _require_targets(outputs: list[Path], saved: Path | None) -> None:
@@ -208,17 +223,17 @@ def _numbers(h: str | None, damping: str | None, window: str | None) -> dict[str
 
 
 def _opened(
-    animation: Animation, cast: Cast, contacts: list[str], file: Path | None, settings: dict[str, Any],
-    made: dict[str, Any], progress: Progress,
+    animation: Animation, cast: Cast, contacts: list[str], file: Path | None, own: Mapping[str, Any],
+    settings: dict[str, Any], made: dict[str, Any], progress: Progress,
 ) -> Editor:  # fmt: skip
-    """An editor as asked, or the one of a file with the settings that are given."""
+    """An editor as asked, else with a scene's own settings; or the one of a file with the settings that are given."""
     from cajole.cli.edited import touched
     from cajole.direct import edit as editing
     from cajole.direct import load_edit
 
     given: dict[str, Any] = {"contacts": touched(animation, contacts, progress), "fixed": cast.fixed}
     if file is None:
-        return editing(animation, cast.body, **given, progress=progress, **settings, **made)
+        return editing(animation, cast.body, progress=progress, **{**own, **_kept(given), **settings, **made})
     if made:
         raise InputError(f"--{next(iter(made))} is in {file} already; leave it out, or begin a new edit without --edit")
     editor = load_edit(file, animation, cast.body, **given, progress=progress)
@@ -238,55 +253,3 @@ def _write(editor: Editor, cast: Cast, outputs: list[Path], saved: Path | None, 
             save(animation, path, camera=cast.camera, progress=portion(progress, 0.5, 1.0))
     if saved is not None:
         save_edit(editor, saved)
-
-
-def _document(source: Path, editor: Editor) -> dict[str, Any]:
-    report = editor.report
-    holds = [held.hold for held in editor.state.held.values()]
-    told = [
-        {
-            "vertex": hold.vertex,
-            "frame": hold.frame,
-            "other": hold.other if hold.other >= 0 else None,
-            "error_sizes": report.missed[hold.key],
-            "landed": report.missed[hold.key] <= NEAR * report.moved,
-        }
-        for hold in holds
-    ]
-    return {
-        "source": str(source),
-        "vertices": editor.input.n,
-        "frames": editor.input.frames,
-        "first_frame": editor.frames[0],
-        "last_frame": editor.frames[1],
-        "modes": report.modes,
-        "contacts": report.contacts,
-        "largest_change_sizes": report.moved,
-        "landed": all(hold["landed"] for hold in told),
-        "holds": told,
-    }
-
-
-def _rows(document: dict[str, Any]) -> dict[str, str]:
-    d = document
-    may = f"{d['first_frame']}..{d['last_frame']}"
-    rows = {
-        "motion": f"{d['vertices']} vertices, {d['frames']} frames, of which {may} may change",
-        "change": f"in {d['modes']} modes, {d['largest_change_sizes']:.3%} of the size at most",
-    }
-    if d["contacts"]:
-        rows["contacts"] = f"{d['contacts']} kept"
-    shown = sorted(d["holds"], key=lambda hold: hold["landed"])[:MOST_TOLD]
-    for hold in shown:
-        other = "" if hold["other"] is None else f" from {hold['other']}"
-        off = f"off by {hold['error_sizes']:.2g} sizes"
-        end = (
-            f"landed, {off}"
-            if hold["landed"]
-            else f"not reached, {off}: drag less far, or fewer at once, or use more modes"
-        )
-        rows[f"{hold['vertex']}{other} at {hold['frame']}"] = end
-    if len(d["holds"]) > len(shown):
-        rows["and"] = f"{len(d['holds']) - len(shown)} more"
-    rows["written"] = written(d["outputs"])
-    return rows

@@ -62,8 +62,9 @@ Outputs = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="What to write, by suffix: an animation (.npz .glb .usdc .pc2 .mdd .obj), a loop (.webp .gif .mp4) or a "
-        "still (.png .jpg). May be repeated.",
+        help="What to write, by suffix: an animation (.npz .glb .usdc .pc2 .mdd .obj), a page that plays it (.html), a "
+        "loop (.webp .gif .mp4) or a still (.png .jpg). May be repeated.",
+        readable=False,  # written, never read: that is how recipes know
     ),
 ]
 
@@ -96,6 +97,11 @@ class Asked:
     damping: str | None = None
     scale: float = 1.0
     up: str = "z"
+
+    @property
+    def given(self) -> list[str]:
+        """The options of the body that say something."""
+        return [name for name, (_, usual) in ABOUT_BODY.items() if getattr(self, name) not in (usual, None)]
 
     def subject(self, progress: Progress) -> Subject:
         """The scene or file, held and made as asked."""

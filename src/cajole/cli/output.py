@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from cajole.cli.json_documents import OPTION, Rehearsed, begin, current, failure, framed, print_document, tell
 from cajole.errors import CajoleError, Cancelled
 
 if TYPE_CHECKING:
@@ -21,55 +21,80 @@ if TYPE_CHECKING:
 
     from cajole.progress import Progress
 
-FAILED, CANCELLED = 1, 130
-_JSON = "cajole.json"
+FAILED, MISUSED, CANCELLED = 1, 2, 130
+# the root of what is wrong with words of a command line; older and newer versions of typer keep it in different places
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 # [s] between lines of progress where no bar can be drawn
 LINE_EVERY = 5.0
 
 
-def _remember(ctx: typer.Context, value: bool) -> bool:
-    ctx.find_root().meta[_JSON] = value
-    return value
-
-
-Json = Annotated[
-    bool,
-    typer.Option(
-        "--json", is_eager=True, callback=_remember, help="Print one JSON document and nothing else to stdout."
-    ),
-]
+Json = Annotated[bool, typer.Option(OPTION, help="Print one JSON document and nothing else to stdout.")]
 
 
 class Guarded(TyperGroup):
     """A group of commands whose expected errors become a message and an exit code, never a traceback."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        begin("", list(args))
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            tell(misuse(error))
+            raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        begin(args[0], args[1:])
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, Cancelled):
-            raise self._left(ctx, "cancelled: nothing was left half-written", "Cancelled", CANCELLED) from None
+            raise self._left("cancelled: nothing was left half-written", "Cancelled", CANCELLED) from None
         except CajoleError as error:
-            raise self._left(ctx, str(error), type(error).__name__, FAILED) from None
+            raise self._left(str(error), type(error).__name__, FAILED) from None
         except MemoryError:
             raise self._left(
-                ctx, "there is not enough memory for this; use fewer tets or frames", "MemoryError", FAILED
+                "there is not enough memory for this; use fewer tets or frames", "MemoryError", FAILED
             ) from None
+        except UsageError as error:  # typer shows it
+            tell(misuse(error))
+            raise
+        except (typer.Exit, typer.Abort):
+            raise
+        except Exception as error:
+            tell(failure(type(error).__name__, str(error), FAILED))
+            raise
 
     @staticmethod
-    def _left(ctx: Any, message: str, kind: str, code: int) -> typer.Exit:
-        from rich.console import Console
-        from rich.text import Text
-
-        Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
-        if ctx.find_root().meta.get(_JSON):
-            _print_json({"error": {"kind": kind, "message": message}})
+    def _left(message: str, kind: str, code: int) -> typer.Exit:
+        complain(message)
+        tell(failure(kind, message, code))
         return typer.Exit(code)
+
+
+def misuse(error: Exception) -> dict[str, Any]:
+    """What a document says of a UsageError."""
+    said = getattr(error, "format_message", lambda: str(error))()
+    return failure("UsageError", said, MISUSED)
+
+
+def complain(message: str) -> None:
+    """What went wrong, on stderr."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(stderr=True, soft_wrap=True).print(Text(message, style="red"))
 
 
 def answer(document: Mapping[str, Any], shown: RenderableType, *, as_json: bool) -> None:
     """Print the result on stdout: `document` as JSON, or `shown` for people."""
-    if as_json:
-        _print_json(document)
+    call = current()
+    if call.kept is not None:
+        call.kept.append(framed(call.command, document))
+    elif as_json:
+        print_document(framed(call.command, document))
+    if as_json or call.quiet:
         return
     from rich.console import Console
 
@@ -127,11 +152,17 @@ def _written(path: Path) -> str:
 def many_working(titles: Sequence[str]) -> Iterator[Callable[[str, float, str], None]]:
     """A progress bar on stderr for each title, and `told(title, fraction, text)`, which moves it.
 
-    Where stderr is not a terminal, a plain line every few seconds.
+    Where stderr is not a terminal, a plain line every few seconds. Here work begins: a rehearsal ends.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    call = current()
+    if call.rehearsal:
+        raise Rehearsed
+    if call.quiet:
+        yield lambda *_: None
+        return
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _lines()
@@ -166,12 +197,3 @@ def working(title: str) -> Iterator[Progress]:
     """One progress bar on stderr, and the callback that moves it."""
     with many_working([title]) as told:
         yield lambda fraction, text: told(title, fraction, text)
-
-
-def _print_json(document: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, default=_plain) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    """Arrays, numbers of NumPy and paths as what JSON knows."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def picture(
     source: Annotated[str, typer.Argument(metavar="SCENE|FILE", help="A built-in scene, a mesh file or an animation.")],
-    output: Annotated[Path, typer.Argument(help="A still (.png .jpg) or, of an animation, a loop (.webp .gif .mp4).")],
+    output: Annotated[
+        Path, typer.Argument(help="A still (.png .jpg) or, of an animation, a loop (.webp .gif .mp4).", readable=False)
+    ],
     frame: Annotated[
         int | None, typer.Option(help="Which frame of an animation; the most telling one if not given.")
     ] = None,
@@ -66,7 +68,8 @@ def picture(
     count = len(pixels) if pixels.ndim == 4 else 1
     seconds = time.perf_counter() - started
     height, width = pixels.shape[-3:-1]
-    document = {"written": str(output), "width": width, "height": height, "frames": count, "seconds": seconds}
+    sizes = {"width": width, "height": height, "frames": count, "seconds": seconds}
+    document = {"written": str(output), **sizes, "outputs": [str(output)]}
     rows = {"size": f"{width} x {height} pixels", "frames": f"{count}", "drawn in": f"{seconds:.1f} s"}
     answer(document, facts(f"Wrote {output}", rows), as_json=as_json)
 

@@ -63,7 +63,7 @@ def reroute(
     gravity: Annotated[
         str | None, typer.Option(metavar="G|X,Y,Z", help="Acceleration, m/s²; 9.81 down.", rich_help_panel=PILOT)
     ] = None,
-    pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.")] = None,
+    pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.", readable=False)] = None,
     output: options.Outputs = None,
     as_json: Json = False,
 ) -> None:

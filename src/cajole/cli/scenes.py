@@ -56,6 +56,7 @@ def scenes(
         + _staged(flowing.PURPOSES, "cajole.scenes.flowing.{}()"),
         "enrich": _staged(enrich_scene_purposes(), 'cajole.scenes.enriching.enrich_scene("{}")'),
         "reroute": _staged(reroute_scene_purposes(), 'cajole.scenes.rerouting.reroute_scene("{}")'),
+        "outputs": [entry["picture"] for entry in found if "picture" in entry],
     }
     answer(document, _listed(document), as_json=as_json)
 
@@ -81,12 +82,12 @@ def _listed(document: Mapping[str, list[dict[str, Any]]]) -> RenderableType:
         bodies.add_row(f"[cyan]{entry['name']}[/]", f"{entry['tets']}", entry["description"])
     return Group(
         titled("Bodies: SCENE of simulate, pose, modes, keyframe, steer, picture", bodies),
-        titled("To edit, in Python: cajole.scenes.editing.edit_scene(NAME)", _purposes(document["edit"])),
+        titled("To edit: cajole edit NAME", _purposes(document["edit"])),
         titled(
             "To steer: cajole steer swirl|leaves; in Python: cajole.scenes.steering.NAME()",
             _purposes(document["steer"]),
         ),
-        titled("To enrich, in Python: cajole.scenes.enriching.enrich_scene(NAME)", _purposes(document["enrich"])),
+        titled("To enrich: cajole enrich NAME", _purposes(document["enrich"])),
         titled("To reroute: cajole reroute NAME", _purposes(document["reroute"])),
     )
 

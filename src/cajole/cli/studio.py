@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,9 @@ def studio(
     subject: Annotated[
         str | None, typer.Argument(metavar="SCENE|FILE", help="What to begin with: a scene, a mesh, an animation.")
     ] = None,
-    mode: Annotated[str | None, typer.Option(help="The verb to begin with: edit, keyframe, steer or enrich.")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="The verb to begin with: edit, keyframe, steer, enrich or reroute.")
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
     port: Annotated[int | None, typer.Option(help="Where to listen; a free one when left out.")] = None,
     host: Annotated[
@@ -36,8 +39,10 @@ def studio(
     """
     from cajole.studio.serving import serve
 
+    here = contextvars.copy_context()  # the address is told from a thread, which does not know which command runs
+
     def announce(address: str) -> None:
-        answer({"address": address}, "", as_json=True)
+        here.run(answer, {"address": address}, "", as_json=True)
         sys.stdout.flush()
 
     told = announce if as_json else None

@@ -1,0 +1,94 @@
+"""What `--json` prints: one document on stdout, of the same frame for every command, whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+OPTION = "--json"
+
+
+@dataclass
+class Call:
+    """The command that runs, and where its answer goes.
+
+    kept: documents of a command that another one runs, in place of printing them; quiet: without its progress;
+    rehearsal: it is to end, by Rehearsed, where its work would begin.
+    """
+
+    command: str = ""
+    as_json: bool = False
+    answered: bool = False
+    kept: list[dict[str, Any]] | None = None
+    quiet: bool = False
+    rehearsal: bool = False
+
+
+class Rehearsed(Exception):
+    """Raised where work would begin: what a command checks before it has passed."""
+
+
+_call: ContextVar[Call | None] = ContextVar("call", default=None)
+
+
+def current() -> Call:
+    """The command that runs; outside of any, one without a name."""
+    return _call.get() or Call()
+
+
+def begin(command: str, words: list[str]) -> None:
+    """From now on this command runs, with these words behind its name."""
+    _call.set(Call(command, OPTION in words))
+
+
+@contextlib.contextmanager
+def within(call: Call) -> Iterator[Call]:
+    """Inside the block this command runs, called by the one outside."""
+    token = _call.set(call)
+    try:
+        yield call
+    finally:
+        _call.reset(token)
+
+
+def framed(command: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A document: the command, what it says, and in any case the files it wrote and what is unusual."""
+    whole: dict[str, Any] = plain({"command": command, "outputs": [], "notes": [], **values})
+    return whole
+
+
+def failure(kind: str, message: str, code: int) -> dict[str, Any]:
+    """What a document says when a command fails: `code` is the exit code."""
+    return {"error": {"code": code, "kind": kind, "message": message}}
+
+
+def tell(values: Mapping[str, Any]) -> None:
+    """Print the document of the command that runs, if it answers in JSON and has not yet."""
+    call = current()
+    if call.as_json and not call.answered:
+        print_document(framed(call.command, values))
+
+
+def print_document(document: Mapping[str, Any]) -> None:
+    """Print a document to stdout; the command that runs has answered."""
+    current().answered = True
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Mappings, sequences, arrays, numbers and paths as what JSON knows; what is no finite number is null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)

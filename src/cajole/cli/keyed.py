@@ -1,0 +1,106 @@
+"""Keys of `cajole keyframe`: poses in files, and what is said behind them."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.animation import read_animation
+from cajole.animation.files import FORMATS
+from cajole.body import BodySolid
+from cajole.checks import positive
+from cajole.cli.numbers import number
+from cajole.direct import Key, fit_pose
+from cajole.errors import FileError, InputError
+from cajole.mesh import read_mesh
+from cajole.mesh.files import READERS
+from cajole.scenes import Subject
+
+Array = NDArray[np.float64]
+
+# how an .npz names a pose
+ARRAY = "displacement"
+FORM = "a frame and a file, as in 60=pose.npz or 60=walk.glb#12; behind it: on WHERE, weight NUMBER, hard"
+_KEY = re.compile(
+    r"\s*(?P<frame>\d+)=(?P<file>.+?)(?:#(?P<place>\d+))?"
+    r"(?:\s+on\s+(?P<where>.+?))?(?:\s+weight\s+(?P<weight>\S+))?(?P<hard>\s+hard)?\s*"
+)
+
+
+@dataclass(frozen=True)
+class KeyText:
+    """What a text asks for: at a frame the pose of a file, of its frame `place`; where: which vertices count."""
+
+    frame: int
+    file: Path
+    place: int | None
+    where: str | None
+    weight: float
+    hard: bool
+
+
+def keys_from(texts: list[str], subject: Subject, body: BodySolid) -> dict[int, Key]:
+    """Keys by frame. Raises InputError for a frame given twice, FileError for bad files."""
+    keys: dict[int, Key] = {}
+    for text in texts:
+        asked = parsed(text)
+        if asked.frame in keys:
+            raise InputError(f"--key {text}: frame {asked.frame} has a key already")
+        pose = _displacement(asked.file, asked.place, subject, body)
+        vertices = None if asked.where is None else subject.selected(asked.where)
+        if vertices is not None and len(vertices) == 0:
+            raise InputError(f"--key {text}: {asked.where!r} selects no vertex")
+        keys[asked.frame] = Key(pose, vertices, asked.weight, asked.hard)
+    return keys
+
+
+def parsed(text: str) -> KeyText:
+    """A key from its text. Raises InputError saying how one is written."""
+    found = _KEY.fullmatch(text)
+    if found is None:
+        raise InputError(f"--key {text!r} must be {FORM}")
+    place = None if found["place"] is None else int(found["place"])
+    weight = 1.0
+    if found["weight"] is not None:
+        weight = positive(number(found["weight"], f"the weight of --key {text!r}"), f"the weight of --key {text!r}")
+    return KeyText(int(found["frame"]), Path(found["file"]), place, found["where"], weight, bool(found["hard"]))
+
+
+def _displacement(path: Path, place: int | None, subject: Subject, body: BodySolid) -> Array:
+    stored = _array(path) if path.suffix.lower() == ".npz" else None
+    if stored is not None:
+        return stored
+    points = _points(path, place)
+    if len(points) == body.count:
+        return points - body.vertices
+    if subject.skin is not None and len(points) == len(subject.skin.mesh.vertices):
+        return fit_pose(body, subject.skin, points).displacement
+    skin = "" if subject.skin is None else f" nor the {len(subject.skin.mesh.vertices)} of its skin"
+    raise InputError(f"{path} has {len(points)} vertices, which are not the {body.count} of the body{skin}")
+
+
+def _array(path: Path) -> Array | None:
+    """The array of displacements in an .npz, or None when it is an animation."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return np.asarray(stored[ARRAY], dtype=np.float64) if ARRAY in stored.files else None
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as reason:
+        raise FileError(f"cannot read a pose from {path}: {reason}") from None
+
+
+def _points(path: Path, place: int | None) -> Array:
+    """Positions (k, 3) of a frame of an animation, or of a mesh."""
+    if path.suffix.lower() in READERS and place is None:
+        return read_mesh(path).vertices
+    if path.suffix.lower() not in FORMATS:
+        raise FileError(f"{path}: a key is an animation ({' '.join(FORMATS)}) or a mesh file ({' '.join(READERS)})")
+    animation = read_animation(path)
+    frame = animation.frames - 1 if place is None else place
+    if frame >= animation.frames:
+        raise InputError(f"{path} has frames 0..{animation.frames - 1}, so there is no frame {frame}")
+    return animation.positions[frame]

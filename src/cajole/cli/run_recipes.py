@@ -1,0 +1,202 @@
+"""Recipes as files: read, and held against the keys of their verbs; all that is wrong is found at once."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from cajole.cli.run_keys import Key, WrongValue, keys_of, verbs
+from cajole.errors import FileError
+
+VERB, STEPS = "verb", "step"
+# Longer files are no recipes.
+MOST_BYTES = 1_000_000
+MOST_SHOWN = 80
+# how commands call texts that may be files
+NAMING = ("FILE", "GUIDE")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where, which key, what was given, what is allowed, and the nearest name."""
+
+    place: str
+    key: str
+    given: Any
+    allowed: str
+    nearest: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        given = "" if self.given is None else f" = {_shortly(self.given)}"
+        meant = "" if self.nearest is None else f'did you mean "{self.nearest}"? '
+        return f"{where}{self.key}{given}: {meant}{self.allowed}"
+
+    def told(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return vars(self) | {"message": str(self)}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command: its words, the files it names to be read, and those it writes."""
+
+    verb: str
+    words: tuple[str, ...]
+    reads: tuple[tuple[str, str], ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+@dataclass
+class Recipe:
+    """A file, its steps, and what is wrong with it."""
+
+    file: Path
+    steps: list[Step] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """Where its paths are relative to."""
+        return self.file.absolute().parent
+
+
+def read_recipes(files: list[Path]) -> list[Recipe]:
+    """Recipes in files, with their problems: also that two of them would write one file."""
+    recipes = [read_recipe(file) for file in files]
+    first: dict[Path, Recipe] = {}
+    for recipe in recipes:
+        for written in {path for step in recipe.steps for path in step.writes}:
+            other = first.setdefault((recipe.folder / written).resolve(), recipe)
+            if other is not recipe:
+                recipe.problems.append(Problem("", "output", written, f"{other.file} writes it, too; choose another"))
+    return recipes
+
+
+def read_recipe(file: Path) -> Recipe:
+    """The recipe in a file; what is wrong with it is among its problems, a file that cannot be read too."""
+    recipe = Recipe(file)
+    try:
+        table = _table(file)
+    except FileError as reason:
+        recipe.problems.append(Problem("", "the file", None, str(reason)))
+        return recipe
+    for place, step in _steps(table, recipe.problems):
+        made = _step(place, step, recipe)
+        if made is not None:
+            recipe.steps.append(made)
+    return recipe
+
+
+def _table(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise FileError(f"it is longer than {MOST_BYTES} bytes, so it is no recipe")
+        return tomllib.loads(raw.decode("utf-8"))
+    except OSError as reason:
+        raise FileError(f"it cannot be read: {reason.strerror or reason}; check the path") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as reason:
+        raise FileError(f"it is no TOML: {reason}") from None
+
+
+def _steps(table: dict[str, Any], problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of the steps, each with its place: one, the file itself, or all that stand under [[step]]."""
+    if STEPS not in table:
+        return [("", table)]
+    rest = [key for key in table if key != STEPS]
+    for key in rest:
+        problems.append(Problem("", key, table[key], f"put it into a step; beside [[{STEPS}]] there is nothing else"))
+    found = table[STEPS]
+    if not isinstance(found, list) or not found or not all(isinstance(each, dict) for each in found):
+        problems.append(Problem("", STEPS, found, f"steps are written [[{STEPS}]], each with a {VERB} and its keys"))
+        return []
+    return [(f"step {k}", each) for k, each in enumerate(found, start=1)]
+
+
+def _step(place: str, table: dict[str, Any], recipe: Recipe) -> Step | None:
+    """A step, or None where its problems, which are added to those of the recipe, leave nothing to run."""
+    verb = table.get(VERB)
+    known = list(verbs())
+    if not isinstance(verb, str) or verb not in known:
+        allowed = f"must be one of {', '.join(known)}"
+        recipe.problems.append(Problem(place, VERB, verb, allowed, _nearest(verb, known)))
+        return None
+    here, keys = f"{place} ({verb})" if place else verb, keys_of(verb)
+    texts: dict[str, list[str]] = {}
+    before = len(recipe.problems)
+    for name, value in table.items():
+        if name == VERB:
+            continue
+        problem = _read_key(here, name, value, keys, texts)
+        recipe.problems += [] if problem is None else [problem]
+    for name, key in keys.items():
+        if key.required and not texts.get(name) and name not in table:
+            recipe.problems.append(Problem(here, name, None, f"is missing; it is {key.takes}"))
+    step = _made(verb, keys, texts)
+    recipe.problems += _missing(here, step, recipe)
+    return step if len(recipe.problems) == before else None
+
+
+def _read_key(place: str, name: str, value: Any, keys: dict[str, Key], texts: dict[str, list[str]]) -> Problem | None:
+    """What is wrong with a key; where nothing is, its words are put into `texts`."""
+    if name not in keys:
+        return Problem(place, name, value, f"is no key here; there are {', '.join(keys)}", _nearest(name, list(keys)))
+    try:
+        texts[name] = keys[name].texts(value)
+    except WrongValue as allowed:
+        return Problem(place, name, value, f"must be {allowed}")
+    return None
+
+
+def _made(verb: str, keys: dict[str, Key], texts: dict[str, list[str]]) -> Step:
+    given = {name: key for name, key in keys.items() if name in texts}
+    options = [word for name, key in given.items() if not key.argument for word in key.words(texts[name])]
+    behind = [word for name, key in given.items() if key.argument for word in key.words(texts[name])]
+    paths = {name: key for name, key in given.items() if key.kind is Path}
+    reads = [(name, text) for name, key in paths.items() if not key.written for text in texts[name]]
+    reads += [(name, found) for name, key in given.items() for found in _files_in(key, texts[name])]
+    writes = [text for name, key in paths.items() if key.written for text in texts[name]]
+    return Step(verb, (*options, "--", *behind), tuple(reads), tuple(writes))
+
+
+def _files_in(key: Key, texts: list[str]) -> list[str]:
+    """Files that texts name, where the key says that they may: "60=left.npz#3" and "body.obj", but not "dinosaur"."""
+    if key.kind is not str or not any(word in key.metavar for word in NAMING):
+        return []
+    names = [text.rpartition("=")[2].partition("#")[0].split(" ")[0] for text in texts]
+    return [name for name in names if Path(name).suffix.lower() in _suffixes()]
+
+
+def _suffixes() -> tuple[str, ...]:
+    from cajole.animation.files import FORMATS
+    from cajole.mesh.files import READERS
+
+    return (*FORMATS, *READERS)
+
+
+def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
+    """Files that are to be read, but neither are there nor are written by a step before."""
+    made = {recipe.folder / path for before in recipe.steps for path in before.writes}
+    sequences = any(path.suffix.lower() == ".obj" for path in made)
+    missing = []
+    for name, text in step.reads:
+        path = recipe.folder / text
+        pattern = "#" in text or "%" in text or (path.suffix.lower() == ".obj" and sequences)
+        if not (pattern or path.exists() or path in made):
+            near = _nearest(path.name, [each.name for each in path.parent.glob("*")])
+            missing.append(Problem(place, name, text, f"is not there; paths are relative to {recipe.folder}", near))
+    return missing
+
+
+def _nearest(name: Any, known: list[str]) -> str | None:
+    return next(iter(get_close_matches(name, known, 1)), None) if isinstance(name, str) else None
+
+
+def _shortly(value: Any) -> str:
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

@@ -1,0 +1,142 @@
+"""`--json`: one document of the same frame for every command, whatever happens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_demo import entry
+
+import cajole as cj
+from cajole.cli.app import app
+from cajole.cli.json_documents import plain
+from cajole.mesh import grid_triangles, write_mesh
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
+HELD = ("--fixed", "x<1%")
+
+
+@pytest.fixture
+def calls(beam, swing, wave, tmp_path):
+    """The words of a small run of each command, by its name."""
+    cloth = grid_triangles(3, 3, size=(1.0, 1.0))
+    still = np.repeat(cloth.vertices[None], 3, axis=0)
+    cj.Animation(cloth, still, fps=24).write(tmp_path / "cloth.npz")
+    write_mesh(cloth, tmp_path / "cloth.obj")
+    (tmp_path / "bench_one.py").write_text("def main():\n    print('done')\n")
+    (tmp_path / "one.toml").write_text(f'verb = "pose"\nsource = "{beam.name}"\nfixed = "x<1%"\noutput = "p.npz"\n')
+    out = tmp_path / "out.npz"
+    return {
+        "simulate": (beam, *HELD, "--frames", 3, "-o", out),
+        "pose": (beam, *HELD, "--gravity", 9.81, "-o", out),
+        "modes": (beam, *HELD, "--count", 3, "-o", out),
+        "keyframe": (beam, *HELD, "--key", f"4={swing}#3", "--modes", 2, "-o", out),
+        "edit": (swing, "--drag", "20:6:+0,0,0.01", "--modes", 6, "-o", out, "--save-edit", tmp_path / "edit.json"),
+        "steer": (beam, *HELD, "--frames", 8, "--modes", 3, "-o", out, "--save", tmp_path / "controller.npz"),
+        "enrich": (tmp_path / "cloth.npz", "--clusters", 3, "-o", out),
+        "reroute": (tmp_path / "cloth.obj", "--fixed", "0", "--frames", 8, "--goal", "15:6:+0,0,0.01", "-o", out),
+        "studio": ("--no-browser",),
+        "picture": (wave, tmp_path / "wave.png", "--size", "16x16"),
+        "scenes": (),
+        "demo": ("--scene", "fish", "--output", tmp_path / "demo"),
+        "run": (tmp_path / "one.toml",),
+        "info": (swing,),
+        "convert": (swing, tmp_path / "swing.obj"),
+        "bench": ("one", "--folder", tmp_path),
+    }
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A demo whose items are made by nobody, and for the studio one that ends as soon as it has begun."""
+    from cajole.cli.gallery import pool
+
+    def made(names, folder, workers, told):
+        return {name: _item(name, folder) for name in names}
+
+    def ended():
+        from cajole.studio import serving
+
+        monkeypatch.setattr(serving, "serve", lambda *_, announce, **__: announce("http://127.0.0.1:1/#x"))
+
+    monkeypatch.setattr(pool, "make_all", made)
+    return ended
+
+
+def _item(name, folder):
+    (folder / f"{name}.glb").write_bytes(b"model")
+    return entry(name, folder)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_document_claim(cajole, calls, quick, name):
+    if name == "studio":
+        quick()
+    told = cajole(name, *calls[name], "--json")
+    assert told.code == 0, told.err
+    document = json.loads(told.out)  # which fails for a second one
+    assert document["command"] == name
+    assert "error" not in document
+    assert all(isinstance(note, str) for note in document["notes"])
+    for path in document["outputs"]:
+        assert Path(path).exists() or list(Path(path).parent.glob(f"{Path(path).stem}_*")), path
+    wrote = name not in ("studio", "scenes", "info", "bench")
+    assert bool(document["outputs"]) == wrote
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_wrong_usage_is_a_document_too_bad_input(cajole, name):
+    told = cajole(name, "--nonsense", "--json")
+    assert told.code == 2
+    assert told.json["command"] == name
+    assert told.json["error"]["code"] == 2
+    assert told.json["error"]["kind"] == "UsageError"
+    assert "--nonsense" in told.json["error"]["message"]
+    assert told.json["outputs"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "code"),
+    [
+        (("info", "none.npz"), "FileError", 1),
+        (("simulate", "nobody"), "InputError", 1),
+        (("run", "none.toml"), "RecipeError", 1),
+        (("frobnicate",), "UsageError", 2),
+        (("--nonsense",), "UsageError", 2),
+        (("simulate", "beam", "--frames", "many"), "UsageError", 2),
+    ],
+)
+def test_errors_have_a_code_bad_input(cajole, words, kind, code):
+    told = cajole(*words, "--json")
+    assert told.code == code
+    error = told.json["error"]
+    assert (error["kind"], error["code"]) == (kind, code)
+    assert error["message"]
+    assert error["message"].splitlines()[0] in " ".join(told.err.replace("│", " ").split())
+
+
+def test_without_the_option_stdout_is_for_people_identity(cajole):
+    told = cajole("info", "none.npz")
+    assert (told.code, told.out) == (1, "")
+
+
+def test_faults_are_documents_identity(monkeypatch, swing):
+    """What nobody expected ends with a traceback, and still with a document."""
+    from typer.testing import CliRunner
+
+    from cajole import animation
+
+    def broken(*_, **__):
+        raise ZeroDivisionError("of all things")
+
+    monkeypatch.setattr(animation, "info", broken)
+    result = CliRunner().invoke(app, ["info", str(swing), "--json"])
+    assert isinstance(result.exception, ZeroDivisionError)
+    assert json.loads(result.stdout)["error"] == {"code": 1, "kind": "ZeroDivisionError", "message": "of all things"}
+
+
+def test_plain_values_identity():
+    values = {1: np.arange(2), "a": (np.float32(0.5), np.inf), "b": {"c": np.nan, "d": Path("x")}, "e": True, "f": None}
+    assert plain(values) == {"1": [0, 1], "a": [0.5, None], "b": {"c": None, "d": "x"}, "e": True, "f": None}

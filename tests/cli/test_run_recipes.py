@@ -1,0 +1,235 @@
+"""`cajole run`: recipes of every verb as the page shows them, all that is wrong at once, and batches."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import cajole as cj
+from cajole.cli.run_keys import NOT_IN_RECIPES, keys_of, verbs
+from cajole.cli.run_recipes import read_recipe
+
+PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
+RECIPES = dict(re.findall(r"```toml\n# (\S+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+
+
+def recipe(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def simple(beam, tmp_path):
+    """A recipe that simulates the beam."""
+    text = f'verb = "simulate"\nsource = "{beam.name}"\nfixed = "x<1%"\nframes = 4\noutput = "moved.npz"\n'
+    return recipe(tmp_path, "simple.toml", text)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A folder with the recipes of the page."""
+    folder = tmp_path_factory.mktemp("shots")
+    for name, text in RECIPES.items():
+        recipe(folder, name, text)
+    return folder
+
+
+def test_every_verb_has_an_example_identity():
+    used = set(re.findall(r'^verb = "(\w+)"', "\n".join(RECIPES.values()), re.MULTILINE))
+    assert {"simulate", "pose", "keyframe", "edit", "steer", "reroute", "enrich"} <= used
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipe_of_the_page_claim(cajole, shown, name):
+    """In the order of the page, for they read what those before wrote; from another folder than their own."""
+    told = cajole("run", shown / name, "--json")
+    assert told.code == 0, told.out + told.err
+    document = told.json
+    assert document["command"] == "run"
+    assert document["outputs"]
+    assert all(Path(path).is_file() and Path(path).parent == shown for path in document["outputs"])
+    (entry,) = document["recipes"]
+    assert [step["command"] for step in entry["steps"]] == entry["verbs"]
+
+
+def test_recipe_is_its_command_agreement(cajole, beam, simple, tmp_path):
+    assert cajole("run", simple).code == 0
+    words = ("--fixed", "x<1%", "--frames", 4, "-o", tmp_path / "typed.npz")
+    typed = cajole("simulate", beam, *words, "--json").json
+    told = cajole("run", simple, "--json").json["recipes"][0]["steps"][0]
+    assert told["largest_displacement_m"] == typed["largest_displacement_m"]
+    assert (
+        cj.read_animation(tmp_path / "moved.npz").positions == cj.read_animation(tmp_path / "typed.npz").positions
+    ).all()
+
+
+def test_keys_are_the_options_identity():
+    """No list of them but the commands' own: each option but --json is a key, under its name."""
+    import typer
+
+    from cajole.cli.app import app
+
+    commands = typer.main.get_command(app).commands
+    assert set(verbs()) == set(commands) - set(NOT_IN_RECIPES)
+    for verb in verbs():
+        named = {max(each.opts, key=len).removeprefix("--") for each in commands[verb].params} - {"json", "help"}
+        assert set(keys_of(verb)) == named, verb
+
+
+def test_paths_that_are_written_are_known_identity():
+    """What a command writes need not be there: each option for it is marked so."""
+    written = {verb: {key.name for key in keys_of(verb).values() if key.written} for verb in verbs()}
+    assert written["simulate"] == {"output"}
+    assert written["edit"] == {"output", "save-edit"}
+    assert {"output", "save", "plot"} <= written["steer"]
+    assert {"output", "pilot"} <= written["reroute"]
+    assert (written["convert"], written["picture"]) == ({"target"}, {"output"})
+
+
+def test_texts_of_values_identity():
+    keys = keys_of("simulate")
+    assert keys["gravity"].words(keys["gravity"].texts([0, 0, -9.81])) == ["--gravity=0,0,-9.81"]
+    assert keys["gravity"].words(keys["gravity"].texts(9.81)) == ["--gravity=9.81"]
+    assert keys["output"].words(keys["output"].texts(["a.npz", "b.glb"])) == ["--output=a.npz", "--output=b.glb"]
+    assert keys["source"].words(keys["source"].texts("beam")) == ["beam"]
+    flag = keys_of("reroute")["compare"]
+    assert (flag.words(flag.texts(True)), flag.words(flag.texts(False))) == (["--compare"], [])
+    switch = keys_of("picture")["wireframe"]
+    assert (switch.words(switch.texts(True)), switch.words(switch.texts(False))) == (
+        ["--wireframe"],
+        ["--no-wireframe"],
+    )
+
+
+WRONG = """
+[[step]]
+verb = "simulate"
+source = "beam.veg"
+frams = 12
+fps = "fast"
+frames = 2.5
+output = [3, "out.npz"]
+substeps = true
+
+[[step]]
+verb = "keyfram"
+
+[[step]]
+verb = "keyframe"
+source = "beem.veg"
+dt = nan
+"""
+
+
+def test_everything_wrong_is_said_at_once_bad_input(cajole, beam, tmp_path):
+    run = cajole("run", recipe(tmp_path, "wrong.toml", WRONG), "--json")
+    assert run.code == 1
+    (entry,) = run.json["recipes"]
+    found = {(problem["place"], problem["key"]): problem for problem in entry["problems"]}
+    first, third = "step 1 (simulate)", "step 3 (keyframe)"
+    keys = {(first, key) for key in ("frams", "fps", "frames", "output", "substeps")}
+    assert set(found) == keys | {("step 2", "verb"), (third, "source"), (third, "dt"), (third, "key")}
+    assert found[first, "frams"]["nearest"] == "frames"
+    assert found[first, "frams"]["given"] == 12
+    assert "duration" in found[first, "frams"]["allowed"]
+    assert found[first, "frames"]["allowed"] == "must be a whole number"
+    assert found[first, "fps"]["allowed"] == "must be a number"
+    assert found["step 2", "verb"]["nearest"] == "keyframe"
+    assert found[third, "source"]["nearest"] == "beam.veg"
+    assert "missing" in found[third, "key"]["allowed"]
+    assert run.json["error"] == entry["error"]
+    assert all(problem["message"] in run.err for problem in entry["problems"])
+    assert not (tmp_path / "out.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("verb = ", "it is no TOML"),
+        ("verb = 3", "must be one of"),
+        ("", "verb: must be one of"),
+        ('title = "x"\n[[step]]\nverb = "pose"\nsource = "beam"', "beside [[step]] there is nothing else"),
+        ("step = []", "steps are written [[step]]"),
+        ('verb = "pose"\nsource = "beam"\nload = [{a = 1}]', "must be text"),
+        ('verb = "run"\nrecipes = ["a.toml"]', "must be one of"),
+    ],
+)
+def test_files_that_are_no_recipes_bad_input(cajole, tmp_path, text, message):
+    run = cajole("run", recipe(tmp_path, "odd.toml", text))
+    assert run.code == 1
+    assert message in run.err
+
+
+def test_places_bad_input(cajole, tmp_path):
+    assert "check the path" in cajole("run", tmp_path / "none.toml").err
+    (tmp_path / "empty").mkdir()
+    assert "holds no recipe" in cajole("run", tmp_path / "empty").err
+    (tmp_path / "raw.toml").write_bytes(b"\xff\xfe")
+    assert "it is no TOML" in cajole("run", tmp_path / "raw.toml").err
+
+
+def test_check_does_nothing_but_look_identity(cajole, simple, tmp_path):
+    told = cajole("run", simple, "--check", "--json")
+    assert told.code == 0
+    assert told.json["failed"] == 0
+    assert not (tmp_path / "moved.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [('output = "moved.xyz"', "cannot write .xyz"), ("dt = 0.1\nfps = 10", "--dt and --fps say the same thing")],
+)
+def test_check_asks_the_command_itself_bad_input(cajole, beam, tmp_path, line, message):
+    path = recipe(tmp_path, "odd.toml", f'verb = "simulate"\nsource = "{beam.name}"\n{line}\n')
+    run = cajole("run", path, "--check")
+    assert run.code == 1
+    assert message in run.err
+
+
+def test_a_step_reads_what_one_before_wrote_identity(beam, tmp_path):
+    text = """
+    [[step]]
+    verb = "pose"
+    source = "beam.veg"
+    output = "bent.npz"
+    [[step]]
+    verb = "keyframe"
+    source = "beam.veg"
+    key = ["5=bent.npz#0 hard", "9=other.npz"]
+    """
+    (problem,) = read_recipe(recipe(tmp_path, "two.toml", text)).problems
+    assert (problem.key, problem.given) == ("key", "other.npz")
+
+
+@pytest.mark.parametrize("cluster", [(), ("--cluster", "processes:2")], ids=["here", "processes"])
+def test_one_failure_does_not_stop_the_others_identity(cajole, beam, simple, tmp_path, cluster):
+    shots = tmp_path / "shots"
+    shots.mkdir()
+    good = simple.read_text().replace(beam.name, f"../{beam.name}")
+    recipe(shots, "a.toml", good.replace("moved", "a"))
+    recipe(shots, "b.toml", good.replace("moved", "b").replace("x<1%", "tail"))  # no such part: found at work
+    recipe(shots, "c.toml", good.replace("moved", "c").replace("frames", "frams"))  # found before
+    recipe(shots, "d.toml", good.replace("moved", "d"))
+    recipe(shots, "e.toml", good.replace("moved", "a"))  # writes what the first one does
+    told = cajole("run", shots, *cluster, "--json")
+    assert told.code == 1
+    entries = {Path(entry["recipe"]).stem: entry for entry in told.json["recipes"]}
+    assert [name for name, entry in entries.items() if "error" not in entry] == ["a", "d"]
+    assert entries["b"]["error"]["kind"] == "InputError"
+    assert entries["c"]["error"]["kind"] == "RecipeError"
+    assert "writes it, too" in entries["e"]["error"]["message"]
+    assert sorted(path.name for path in shots.glob("*.npz")) == ["a.npz", "d.npz"]
+    assert told.json["error"]["message"] == "3 of 5 recipes failed"
+    assert told.json["failed"] == 3
+
+
+def test_the_folder_is_left_as_it_was_identity(cajole, simple, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert cajole("run", simple).code == 0
+    assert Path(os.getcwd()) == tmp_path / "elsewhere"
+    assert (tmp_path / "moved.npz").is_file()
