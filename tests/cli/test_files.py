@@ -23,7 +23,8 @@ def test_info_agreement(cajole, wave):
 def test_convert_animation_agreement(cajole, wave, tmp_path):
     target = tmp_path / "wave.pc2"
     told = cajole("convert", wave, target, "--json").json
-    assert told == {"written": str(target), "frames": 3, "vertices": 12, "fps": 24.0}
+    expected = {"written": str(target), "frames": 3, "vertices": 12, "fps": 24.0, "outputs": [str(target)]}
+    assert told == {"command": "convert", "notes": [], **expected}
     back = read_animation(target, mesh=read_animation(wave).mesh)
     assert back.positions == pytest.approx(read_animation(wave).positions, abs=1e-6)
 

@@ -204,6 +204,12 @@ class Animation:
 
         write_animation(self, path, progress=progress, **options)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a view to turn and to play, of as many frames as a cell can hold."""
+        from cajole.animation.html import notebook_html
+
+        return notebook_html(self)
+
 
 def animation_of(value: object, name: str = "animation") -> Animation:
     """`value` if it is an Animation, or the one that it has, as a Shot does."""

@@ -12,6 +12,8 @@ from typing import Any
 from cajole.animation.animation import Animation
 from cajole.animation.glb import write_glb
 from cajole.animation.glb_read import read_glb
+from cajole.animation.html import write_html
+from cajole.animation.html_read import read_html
 from cajole.animation.npz import read_npz, write_npz
 from cajole.animation.objs import read_objs, write_objs
 from cajole.animation.pointcache import read_mdd, read_pc2, write_mdd, write_pc2
@@ -44,6 +46,7 @@ FORMATS = {
     ".pc2": Format("PC2", read_pc2, write_pc2),
     ".mdd": Format("MDD", read_mdd, write_mdd),
     ".obj": _OBJ,
+    ".html": Format("HTML", read_html, write_html),
 }
 
 
@@ -55,12 +58,13 @@ def read_animation(
     progress: Progress | None = None,
     **options: Any,
 ) -> Animation:
-    """Read an animation from .npz, .usd/.usda/.usdc, .glb, .pc2, .mdd, or a sequence of .obj files.
+    """Read an animation from .npz, .usd/.usda/.usdc, .glb, .pc2, .mdd, .html, or a sequence of .obj files.
 
     A sequence is named by its folder, by a pattern (jump_####.obj, jump_%04d.obj) or by its first file.
     mesh: the mesh (or its file) to read onto; .pc2 and .mdd need one, and look for it beside them under the same stem.
-    fps: instead of what the file says; where it says nothing, 60. Options: `mmap` for .npz and .pc2 (leave positions on
-    disk; None: when they are large), `prim` for USD and .glb (which mesh, when there are several), `trusted`
+    fps: instead of what the file says; where it says nothing, 60. Options: `scale` [m] and `up` ("z" or "y") for .obj,
+    .pc2 and .mdd, which do not say their unit and axes, `mmap` for .npz and .pc2 (leave positions on disk; None: when
+    they are large), `prim` for USD and .glb (which mesh, when there are several), `trusted`
     for USD (skip the check that a damaged binary file does not crash the process).
     Raises FileError for whatever is wrong with the file, InputError for the arguments, Cancelled.
     """
@@ -81,7 +85,7 @@ def write_animation(
     .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`); the mesh goes beside them,
     under the same stem, where there is none (`companion=True`: in place of one, `False`: never). .glb and .obj are to
     be looked at: they keep the skin, or else the surface (`vertices=`); .glb also takes `every`, `max_targets` and
-    `normals`.
+    `normals`. So is .html, a page that plays in any browser; it takes `every`, `largest` and `camera`.
     Raises FileError for a path without a known suffix, and where it cannot be written; Cancelled.
     """
     place = as_path(path)
@@ -97,13 +101,16 @@ def convert(
     mesh: MeshLike | None = None,
     fps: float | None = None,
     prim: str | None = None,
+    scale: float | None = None,
+    up: str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Animation:
     """Read an animation, write it in another format, and return it; `options` go to the writer."""
     kind = format_to(as_path(target))
     _require_known(kind.write, options, f"writing {kind.name}")
-    choice = {} if prim is None else {"prim": prim}
+    asked = {"prim": prim, "scale": scale, "up": up}
+    choice = {name: value for name, value in asked.items() if value is not None}
     animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
     write_animation(animation, target, progress=portion(progress, 0.5, 1.0), **options)
     return animation

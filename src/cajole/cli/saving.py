@@ -42,5 +42,12 @@ def save(animation: Animation, path: Path, *, camera: Mapping[str, Any], progres
             own["size"] = loop_size(own["size"])
         picture(animation, path, **own, progress=progress)
         return
-    options = glb_options(animation, LARGEST_GLB) if path.suffix.lower() == ".glb" else {}
-    animation.write(path, progress=progress, **options)
+    animation.write(path, progress=progress, **_options(animation, path, camera))
+
+
+def _options(animation: Animation, path: Path, camera: Mapping[str, Any]) -> dict[str, Any]:
+    """What a format that is looked at is told beside the motion."""
+    suffix = path.suffix.lower()
+    if suffix == ".glb":
+        return glb_options(animation, LARGEST_GLB)
+    return {"camera": camera} if suffix == ".html" else {}

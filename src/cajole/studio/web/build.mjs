@@ -19,6 +19,8 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
+// the studio, and the view of one motion that HTML files carry
+const ENTRIES = { studio: "src/main.ts", viewer: "src/viewer.ts" };
 const NOTICES = ["LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "license"];
 
 /** What esbuild is told in every case. */
@@ -34,9 +36,9 @@ function packageOf(file) {
   return names[0].startsWith("@") ? `${names[0]}/${names[1]}` : names[0];
 }
 
-/** Licence texts of the packages whose code is in the bundle. */
-function notices(metafile) {
-  const names = [...new Set(Object.keys(metafile.inputs).map(packageOf).filter(Boolean))].sort();
+/** Licence texts of the packages that some bundled files come from. what: has them. */
+function notices(what, files) {
+  const names = [...new Set(files.map(packageOf).filter(Boolean))].sort();
   const texts = names.map((name) => {
     const folder = join(HERE, "node_modules", name);
     const found = NOTICES.map((file) => join(folder, file)).find(existsSync);
@@ -44,7 +46,7 @@ function notices(metafile) {
     const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     return `${name} ${version} (${license})\n\n${readFileSync(found, "utf8").trim()}\n`;
   });
-  return `The page of Cajole Studio contains these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
+  return `${what} contains these packages.\n\n${texts.join(`\n${"-".repeat(80)}\n\n`)}`;
 }
 
 /** A mark of the contents, so that browsers keep a file until it differs. */
@@ -62,7 +64,9 @@ function page(out) {
 async function build(place) {
   const out = mkdtempSync(join(HERE, "node_modules", ".page-"));
   try {
-    writeFileSync(join(out, "THIRD-PARTY.txt"), notices(await bundle(out)));
+    const { inputs, outputs } = await bundle(out);
+    writeFileSync(join(out, "THIRD-PARTY.txt"), notices("The page of Cajole Studio", Object.keys(inputs)));
+    license(join(out, "viewer.js"), Object.entries(outputs).find(([file]) => file.endsWith("viewer.js"))[1]);
     finish(out);
     chmodSync(out, 0o755);
     rmSync(place, { recursive: true, force: true });
@@ -72,10 +76,16 @@ async function build(place) {
   }
 }
 
+/** Puts licence texts before a script that travels alone. */
+function license(file, { inputs }) {
+  const text = notices("The view of this motion", Object.keys(inputs));
+  writeFileSync(file, `/*!\n${text}*/\n${readFileSync(file, "utf8")}`);
+}
+
 /** Script and styles, small; answers with what went into them. */
 async function bundle(outdir) {
   const small = { minify: true, legalComments: "none", metafile: true };
-  return (await esbuild.build({ ...common(), ...small, entryPoints: { studio: "src/main.ts" }, outdir })).metafile;
+  return (await esbuild.build({ ...common(), ...small, entryPoints: ENTRIES, outdir })).metafile;
 }
 
 /** Builds again whenever a source changes. */
@@ -83,7 +93,7 @@ async function watch(out) {
   const again = { name: "again", setup: (b) => b.onEnd(({ errors }) => errors.length || finish(out)) };
   const options = {
     ...common(),
-    entryPoints: { studio: "src/main.ts" },
+    entryPoints: ENTRIES,
     outdir: out,
     sourcemap: "inline",
     plugins: [again],
