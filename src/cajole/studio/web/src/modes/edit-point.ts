@@ -6,7 +6,7 @@ import type { App, DragInfo, Part, Selected, State, Vec3 } from "../core/types";
 import { button } from "../ui/parts/button";
 import { letters } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
-import { field, type Field } from "../ui/parts/field";
+import { field, type Field, fieldRow } from "../ui/parts/field";
 import { empty } from "../ui/parts/list";
 import { section } from "../ui/parts/section";
 import { goTo, tell } from "./mode-panel";
@@ -72,13 +72,11 @@ export function pointPart(app: App): PointPart {
   );
   const follows = h("span", { class: "p-read" });
   const lines = [
-    row("Moved by", moved.element),
-    row("Frame", frame.element),
+    fieldRow("Moved by", moved),
+    fieldRow("Frame", frame),
     row("Held", held.element, "What the drag decides; the rest is left to the motion"),
     row("Follows", follows, "Frames that this drag takes along"),
   ];
-  moved.scrub(lines[0]!.label);
-  frame.scrub(lines[1]!.label);
   const body = h(
     "div",
     null,

@@ -3,12 +3,12 @@
 import { h, write } from "../core/dom";
 import { figures, number, seconds } from "../core/format";
 import type { App, EnrichDials } from "../core/types";
-import { segment, switcher } from "../ui/parts/choice";
+import type { Choice } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
-import { field } from "../ui/parts/field";
+import { field, fieldRow } from "../ui/parts/field";
 import { linear, log, logZero } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
-import { dialLine, type EnrichPart } from "./enrich-dials";
+import { dialLine, type EnrichPart, switchLine, wordChoice } from "./enrich-dials";
 import { once } from "./mode-panel";
 
 const speed = (value: number): string => `${figures(value, 2)} m/s`;
@@ -49,17 +49,12 @@ export function aroundPart(app: App): EnrichPart {
       tip: "Air pressure along the normals: what is closed fills out",
     }),
   ];
-  const own = switcher({
-    name: "The scene's own air",
-    value: true,
-    tip: "Wind, air inside and shapes in time that the material brings along",
-    onChange: once(app, "cloth", "own"),
-  });
-  const ownLine = row("Scene's air", own.element);
+  const tip = "Wind, air inside and shapes in time that the material brings along";
+  const own = switchLine(app, "own", "Scene's air", "The scene's own air", tip);
   const whole = section(
     { title: "Weight and air", fold: "enrich.air" },
     lines.map(({ element }) => element),
-    ownLine.element,
+    own.element,
   );
   return {
     element: whole.element,
@@ -69,27 +64,22 @@ export function aroundPart(app: App): EnrichPart {
       lines[2]!.show(blows);
       lines[3]!.show(blows);
       lines[5]!.show(dials.gusts > 0);
-      own.set(dials.own);
-      ownLine.element.hidden = !extras;
+      own.update(dials);
+      own.show(extras);
       const notes = [blows ? `wind ${speed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""];
       whole.note(notes.filter(Boolean).join(" · "));
     },
   };
 }
 
-const CONTACTS: readonly { value: EnrichDials["collisions"]; text: string; tip: string }[] = [
+const CONTACTS: readonly Choice<EnrichDials["collisions"]>[] = [
   { value: "none", text: "None", tip: "The shell may pass through itself" },
   { value: "fast", text: "Fast", tip: "Nothing passes through anything; regions are met as far as contacts let them" },
   { value: "exact", text: "Exact", tip: "Contacts and regions together, to rounding; some ten times as long" },
 ];
 
 export function contactPart(app: App): EnrichPart {
-  const kinds = segment({
-    name: "Collisions",
-    value: "none" as EnrichDials["collisions"],
-    choices: CONTACTS,
-    onChange: once(app, "cloth", "collisions"),
-  });
+  const kinds = wordChoice(app, "collisions", "Collisions", CONTACTS);
   const says = h("p", { class: "p-quiet" });
   const friction = dialLine(app, {
     name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => number(value, 2), usual: 0.3,
@@ -123,21 +113,14 @@ export function stepsPart(app: App): EnrichPart {
     name: "Seed", low: 0, high: 2 ** 31 - 1, whole: true, step: () => 1, text: String,
     tip: "Of gusts and crinkles: another number, another take", onChange: once(app, "cloth", "seed"),
   });
-  const hold = switcher({
-    name: "Hold what stands still",
-    value: false,
-    tip: "What never moves in the guide stays where it is",
-    onChange: once(app, "cloth", "hold"),
-  });
-  const line = row("Frames", frames.element);
-  const held = row("Hold still", hold.element);
-  frames.scrub(line.label);
+  const tip = "What never moves in the guide stays where it is";
+  const hold = switchLine(app, "hold", "Hold still", "Hold what stands still", tip);
   const whole = section(
     { title: "Steps", fold: "enrich.steps" },
     substeps.element,
-    line.element,
+    fieldRow("Frames", frames).element,
     row("Seed", seed.element).element,
-    held.element,
+    hold.element,
   );
   return {
     element: whole.element,
@@ -147,8 +130,8 @@ export function stepsPart(app: App): EnrichPart {
       frames.set(dials.frames);
       frames.after(seconds((dials.frames - 1) / fps));
       seed.set(dials.seed);
-      hold.set(dials.hold);
-      held.element.hidden = shell.still === 0;
+      hold.update(dials);
+      hold.show(shell.still > 0);
       whole.note(`${number((1000 / fps) / dials.substeps, 1)} ms each`);
     },
   };

@@ -5,12 +5,12 @@ import { figures, number } from "../core/format";
 import { icon } from "../core/icons";
 import type { App, EnrichDials, EnrichState } from "../core/types";
 import { openMenu } from "../ui/menu";
-import { segment } from "../ui/parts/choice";
+import type { Choice } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { linear, log, logZero } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
-import { dialLine, type EnrichPart } from "./enrich-dials";
-import { once, tell } from "./mode-panel";
+import { dialLine, type EnrichPart, wordChoice } from "./enrich-dials";
+import { tell } from "./mode-panel";
 
 const pascals = (value: number): string => {
   const [unit, size] = value >= 1e6 ? (["MPa", 1e6] as const) : value >= 1e3 ? (["kPa", 1e3] as const) : ["Pa", 1];
@@ -123,7 +123,7 @@ function materialButton(app: App): EnrichPart {
 
 const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-const SHAPES: readonly { value: EnrichDials["shape"]; text: string; tip: string }[] = [
+const SHAPES: readonly Choice<EnrichDials["shape"]>[] = [
   { value: "flat", text: "Plain", tip: "As the mesh is" },
   { value: "accordion", text: "Zigzag", tip: "Accordion: sharp folds one after the other" },
   { value: "ridges", text: "Ridges", tip: "Ridges side by side, flat between them" },
@@ -132,18 +132,9 @@ const SHAPES: readonly { value: EnrichDials["shape"]; text: string; tip: string 
 
 /** The shape that the shell springs back to. */
 export function shapePart(app: App): EnrichPart {
-  const shapes = segment({
-    name: "Undeformed",
-    value: "flat" as EnrichDials["shape"],
-    choices: SHAPES,
-    onChange: once(app, "cloth", "shape"),
-  });
-  const along = segment({
-    name: "Along",
-    value: "z" as EnrichDials["along"],
-    choices: (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() })),
-    onChange: once(app, "cloth", "along"),
-  });
+  const shapes = wordChoice(app, "shape", "Undeformed", SHAPES);
+  const axes = (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() }));
+  const along = wordChoice(app, "along", "Along", axes);
   const centimetres = (value: number): string => `${plain(value)} cm`;
   const size = app.project?.size ?? 1;
   const depth = dialLine(app, {

@@ -1,20 +1,22 @@
-/** Sliders of Enrich: each sets one number of the shell, live, and all of them in one message of the server. */
+/** Rows of Enrich: each sets one number or word of the shell, and all of them in one message of the server. */
 
 import type { App, EnrichDials, EnrichState, Part } from "../core/types";
+import { type Choice, type Segment, segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import type { Scale } from "../ui/parts/scale";
 import { slider } from "../ui/parts/slider";
-import { live } from "./mode-panel";
+import { live, once } from "./mode-panel";
 
 /** A part of the panel that goes by the state of this mode. */
 export interface EnrichPart extends Part {
   update(part: EnrichState): void;
 }
 
-type Numbers = { [K in keyof EnrichDials]: EnrichDials[K] extends number ? K : never }[keyof EnrichDials];
+type Of<T> = { [K in keyof EnrichDials]: EnrichDials[K] extends T ? K : never }[keyof EnrichDials];
+type Words = Exclude<Of<string>, "material">;
 
 export interface DialOptions {
-  name: Numbers;
+  name: Of<number>;
   title: string;
   scale: Scale;
   text: (value: number) => string;
@@ -53,4 +55,21 @@ export function dialLine(app: App, options: DialOptions): DialLine {
     update: (dials) => part.set(dials[name] * factor),
     show: (on) => void (element.hidden = !on),
   };
+}
+
+/** A row with a switch for what is so or not. */
+export function switchLine(app: App, name: Of<boolean>, title: string, says: string, tip: string): DialLine {
+  const part = switcher({ name: says, value: false, tip, onChange: once(app, "cloth", name) });
+  const { element } = row(title, part.element);
+  return { element, update: (dials) => part.set(dials[name]), show: (on) => void (element.hidden = !on) };
+}
+
+/** A choice of a few words, the first of them until the server says which. */
+export function wordChoice<K extends Words>(
+  app: App,
+  name: K,
+  title: string,
+  choices: readonly Choice<EnrichDials[K]>[],
+): Segment<EnrichDials[K]> {
+  return segment({ name: title, value: choices[0]!.value, choices, onChange: once(app, "cloth", name) });
 }

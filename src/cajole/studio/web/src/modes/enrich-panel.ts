@@ -5,10 +5,10 @@ import { h, write } from "../core/dom";
 import { number, percent, seconds } from "../core/format";
 import { still } from "../core/theme";
 import type { App, EnrichState } from "../core/types";
-import { button } from "../ui/parts/button";
 import { segment } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { section } from "../ui/parts/section";
+import { type Action, actionPart } from "./action";
 import { aroundPart, contactPart, stepsPart } from "./enrich-around";
 import { clothPart, finePart, shapePart } from "./enrich-cloth";
 import type { EnrichPart } from "./enrich-dials";
@@ -28,7 +28,7 @@ export function enrichPanel(app: App): ModePanel {
     stepsPart(app),
   ];
   const result = resultPart(app);
-  const action = actionPart(app);
+  const action = enrichAction(app);
   const dials = h("div", null, asks.map(({ element }) => element));
   return {
     element: h("div", null, result.element, dials),
@@ -102,42 +102,17 @@ function told(result: NonNullable<EnrichState["result"]>): string {
   return parts.filter(Boolean).join(" · ");
 }
 
-function actionPart(app: App): EnrichPart & { dispose(): void } {
-  let job: string | null = null; // the server tells of the job before the state that names it
-  let running: string | null = null;
-  let known: EnrichState | null = null;
-  const go = button({
-    text: "Enrich",
+function enrichAction(app: App): Action<EnrichState> {
+  return actionPart(app, {
+    verb: "Enrich",
+    doing: "Enriching…",
     icon: "enrich",
-    kind: "primary",
-    main: true,
-    key: "Enter",
     tip: "Let the shell follow its guide; its frames play as they come",
+    stop: { text: "Stop, keep frames", tip: "End here with the frames that there are" },
     onPress: () => {
       tell(app, "enrich");
       if (!still()) app.set({ playing: true });
     },
+    read: ({ running, result, regions }) => ({ job: running, again: result !== null, refused: regions.problem }),
   });
-  const stop = button({
-    text: "Stop, keep frames",
-    tip: "End here with the frames that there are",
-    onPress: () => running && tell(app, "stop", { job: running }),
-  });
-  stop.element.classList.add("p-main");
-  const element = h("div", { class: "panel-action" }, go.element, stop.element);
-  const update = (part: EnrichState): void => {
-    known = part;
-    running = part.running ?? job;
-    go.busy(running !== null);
-    go.say(running ? "Enriching…" : part.result ? "Enrich again" : "Enrich");
-    go.refuse(running === null ? part.regions.problem : null);
-    stop.show(running !== null);
-    element.toggleAttribute("data-running", running !== null);
-  };
-  const end = app.onJob.on((heard) => {
-    if (!heard.stoppable && heard.job !== job) return;
-    job = heard.state === "running" ? heard.job : null;
-    if (known) update(known);
-  });
-  return { element, update, dispose: end };
 }

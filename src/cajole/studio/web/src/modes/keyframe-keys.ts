@@ -5,7 +5,7 @@ import { number, percent } from "../core/format";
 import type { App, KeyframeState, KeyInfo, Part } from "../core/types";
 import { iconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
-import { field, textField } from "../ui/parts/field";
+import { field, fieldRow, textField } from "../ui/parts/field";
 import { keyCard, type KeyCard } from "../ui/parts/keycard";
 import { empty } from "../ui/parts/list";
 import { log } from "../ui/parts/scale";
@@ -61,13 +61,11 @@ export function keysPart(app: App): KeysPart {
   const missed = h("span", { class: "p-read" });
   const weightLine = row("Weight", weight.element);
   const missedLine = row("Missed by", missed);
-  const frameLine = row("Frame", frame.element);
-  frame.scrub(frameLine.label);
   const about = h(
     "div",
     null,
     row("Name", [name.element, remove.element]).element,
-    frameLine.element,
+    fieldRow("Frame", frame).element,
     weightLine.element,
     missedLine.element,
   );

@@ -3,12 +3,12 @@
 import { h } from "../core/dom";
 import { power } from "../core/format";
 import type { App, KeyframeState } from "../core/types";
-import { button } from "../ui/parts/button";
 import { row } from "../ui/parts/common";
 import { dial } from "../ui/parts/dial";
 import { log } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
+import { type Action, actionPart } from "./action";
 import { keysPart } from "./keyframe-keys";
 import { loadsPart } from "./keyframe-loads";
 import { shotPart } from "./keyframe-shot";
@@ -23,7 +23,7 @@ export function keyframePanel(app: App): ModePanel {
   const keys = keysPart(app);
   const effort = effortPart(app);
   const shot = shotPart(app);
-  const action = actionPart(app);
+  const action = keyframeAction(app);
   return {
     element: h("div", null, loads.element, keys.element, effort.element, shot.element),
     foot: h("div", null, effort.low, action.element),
@@ -87,43 +87,18 @@ function within(share: number): string {
   return `${(Math.ceil(value / step - 1e-9) * step).toFixed(digits)} %`;
 }
 
-function actionPart(app: App) {
-  const go = button({
-    text: "Optimise",
+function keyframeAction(app: App): Action<KeyframeState> {
+  return actionPart(app, {
+    verb: "Optimise",
+    doing: "Optimising…",
     icon: "keyframe",
-    kind: "primary",
-    main: true,
-    key: "Enter",
     tip: "Find the motion through the keys with the least added force",
+    stop: { text: "Stop, keep best", tip: "End here with the best motion so far" },
     onPress: () => tell(app, "optimise"),
+    read: ({ optimising, result, keys }) => ({
+      job: optimising,
+      again: result !== null && !result.stale,
+      refused: keys.length === 0 ? "Capture a key first: pull the body into a pose, then press K" : null,
+    }),
   });
-  const stop = button({
-    text: "Stop, keep best",
-    tip: "End here with the best motion so far",
-    onPress: () => running && tell(app, "stop", { job: running }),
-  });
-  let running: string | null = null;
-  let known: KeyframeState | null = null;
-  let job: string | null = null; // the server tells of the job before the state that names it
-  stop.element.classList.add("p-main");
-  const element = h("div", { class: "panel-action" }, go.element, stop.element);
-  const update = (part: KeyframeState): void => {
-    known = part;
-    running = part.optimising ?? job;
-    go.busy(running !== null);
-    go.say(running ? "Optimising…" : part.result && !part.result.stale ? "Optimise again" : "Optimise");
-    go.refuse(
-      running === null && part.keys.length === 0
-        ? "Capture a key first: pull the body into a pose, then press K"
-        : null,
-    );
-    stop.show(running !== null);
-    element.toggleAttribute("data-running", running !== null);
-  };
-  const end = app.onJob.on((heard) => {
-    if (!heard.stoppable && heard.job !== job) return;
-    job = heard.state === "running" ? heard.job : null;
-    if (known) update(known);
-  });
-  return { element, update, dispose: end };
 }

@@ -5,7 +5,7 @@ import { number, seconds } from "../core/format";
 import type { App, KeyframeState, Part } from "../core/types";
 import { segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
-import { field } from "../ui/parts/field";
+import { field, fieldRow } from "../ui/parts/field";
 import { linear } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
@@ -63,10 +63,7 @@ export function shotPart(app: App): ShotPart {
     tip: "The last frame flows into the first",
     onChange: once(app, "dials", "loop"),
   });
-  const framesLine = row("Frames", frames.element);
-  const dtLine = row("Frame time", dt.element);
-  frames.scrub(framesLine.label);
-  dt.scrub(dtLine.label);
+  const dtLine = fieldRow("Frame time", dt);
   const ghost = segment({
     name: "Ghost",
     value: "rest" as KeyframeState["ghost"],
@@ -91,7 +88,7 @@ export function shotPart(app: App): ShotPart {
   const shot = section(
     { title: "Shot" },
     row("Detail", detail.element).element,
-    framesLine.element,
+    fieldRow("Frames", frames).element,
     row("Time step", timing.element).element,
     dtLine.element,
     row("Loop", loop.element).element,

@@ -8,6 +8,7 @@ import { frames } from "../core/frames";
 import { go, onGo } from "../core/playing";
 import { onSeen, type Spot, tellsSeen } from "../core/seen";
 import type { App, Part, Pulse, Vec3 } from "../core/types";
+import { Again } from "./again";
 import type { Lens } from "./camera";
 import { composeNow, composeResult } from "./compose";
 import { Eyes } from "./eyes";
@@ -29,9 +30,6 @@ import type { Figure } from "./figure";
 import { Tag } from "./tag";
 import { vertexOf } from "./vec";
 
-const AGAIN = 700; // ms after which a frame that did not come is looked for again …
-const TRIES = 8; // … so many times
-
 export function viewport(app: App): Part {
   const view = new Viewport(app);
   return { element: view.element, dispose: () => view.dispose() };
@@ -52,8 +50,7 @@ class Viewport implements Sight {
   private readonly rim: Rim;
   private readonly ends: (() => void)[];
   private pulse: Pulse | null = null;
-  private tries = TRIES;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly again = new Again(() => this.wake());
 
   constructor(readonly app: App) {
     this.layout = new Layout(app, this.panes, () => this.resized());
@@ -124,7 +121,7 @@ class Viewport implements Sight {
   // --- what came
 
   private heard(): void {
-    this.tries = TRIES;
+    this.again.afresh();
     this.show.heard();
     this.selection.heard();
     this.wake();
@@ -183,23 +180,13 @@ class Viewport implements Sight {
     this.look();
     if (this.visible.some((pane) => pane.dirty)) this.screen.request();
     this.layer.request();
-    if (!this.show.lacking) this.tries = TRIES;
-    else if (this.tries > 0) this.later();
+    this.again.wanted(this.show.lacking);
   }
 
   /** Gives the views what they show, and frames a body that is new before a picture is made of it. */
   private look(): void {
     this.show.refresh();
     this.framing.first(this.show.shownFrame);
-  }
-
-  /** Looks again for a frame that did not come: whoever keeps them forgets what nobody looks at. */
-  private later(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      this.tries--;
-      this.wake();
-    }, AGAIN);
   }
 
   private resized(): void {
@@ -294,7 +281,7 @@ class Viewport implements Sight {
   }
 
   dispose(): void {
-    clearTimeout(this.timer);
+    this.again.dispose();
     for (const end of this.ends) end();
     this.rim.dispose();
     this.hand.dispose();

@@ -2,7 +2,7 @@
 
 import { attribute, h, write } from "../../core/dom";
 import type { Part } from "../../core/types";
-import { Complaint, refuse, refused, toView } from "./common";
+import { Complaint, refuse, refused, type Row, row, toView } from "./common";
 import { read } from "./expression";
 import { Shown, type Told } from "./shown";
 
@@ -30,6 +30,13 @@ export interface Field extends Part {
   refuse(why: string | null): void;
   /** Let a label be dragged sideways to change the number. */
   scrub(label: HTMLElement): void;
+}
+
+/** A row with a field, whose label is dragged sideways to change the number. */
+export function fieldRow(text: string, part: Field): Row {
+  const line = row(text, part.element);
+  part.scrub(line.label);
+  return line;
 }
 
 export function field(options: FieldOptions): Field {
