@@ -38,21 +38,23 @@ def walked(body: cj.BodySprings, past: Past, loads: Array, moved: Array | None =
 @pytest.mark.parametrize("clamp", [0.0, 0.05])
 def test_step_slope_derivative(clamp: float, random: np.random.Generator) -> None:
     body = springs_many(clamp)
-    u, s, v, way = random.uniform(-1, 1, (4, body.count, 3)) * np.array([0.05, 0.02, 0.5, 0.05])[:, None, None]
+    sizes = np.array([0.05, 0.02, 0.5, 0.05, 0.02])[:, None, None]
+    u, s, v, way, more = random.uniform(-1, 1, (5, body.count, 3)) * sizes
 
     def felt(x: Array) -> Array:
         implicit = (body.stiffness(x, clamped=True) @ s.ravel()).reshape(-1, 3)
-        return body.force(x) + implicit + body.damping_force(x, v)
+        return body.force(x) + implicit
 
-    row = random.normal(size=(1, body.count, 3))
-    slopes, drags = body.step_slopes(u, s, v, row)
-    np.testing.assert_allclose(drags.ravel(), body.damping_matrix(u) @ row.ravel(), atol=1e-13 * abs(drags).max())
+    row, ahead = random.normal(size=(1, body.count, 3)), u + more
+    slopes, turns, drags = body.step_slopes(u, s, ahead, v, row)
+    np.testing.assert_allclose(drags.ravel(), body.damping_matrix(ahead) @ row.ravel(), atol=1e-13 * abs(drags).max())
+    check_derivative(lambda x: float((row[0] * body.damping_force(x, v)).sum()), float((turns * way).sum()), ahead, way)
     slope = float((slopes * way).sum())
     if clamp:
         check_derivative(lambda x: float((row[0] * felt(x)).sum()), slope, u, way)
     else:  # a larger step would bring springs across the kink of the hard clamp
-        ahead = (row * (felt(u + 1e-6 * way) - felt(u - 1e-6 * way))).sum() / 2e-6
-        assert ahead == pytest.approx(slope, rel=1e-6)
+        rise = (row * (felt(u + 1e-6 * way) - felt(u - 1e-6 * way))).sum() / 2e-6
+        assert rise == pytest.approx(slope, rel=1e-6)
 
 
 def pulled_back(body: cj.BodySprings, states: list[Past], loads: Array, row: Array) -> tuple[Array, Rows]:

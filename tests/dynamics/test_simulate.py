@@ -161,14 +161,19 @@ def assembled(body: cj.BodySprings, blocks: Array) -> Array:
 def transcribed_step(
     body: cj.BodySprings, q: Array, before: Array, v: Array, v_before: Array, pull: Array, h: float
 ) -> Array:
-    """Eq. (5) of Jeon and Choi 2007, dense: A δ = b with A = M + 4/9 h² K + 2/3 h D, returning q + δ."""
+    """Eq. (5) of Jeon and Choi 2007, dense: A δ = b with A = M + 4/9 h² K + 2/3 h D, returning q + δ.
+
+    D stands at 2q - before, not at q, which makes it of second order.
+    """
     x = q[body.edges[:, 0]] - q[body.edges[:, 1]]
     length = np.linalg.norm(x, axis=1)
     n, g = x / length[:, None], 1 - body.rest_lengths / length
     soft = 0.5 * (g + np.sqrt(g * g + body.clamp**2))
     N = np.einsum("si,sj->sij", n, n)
     K = assembled(body, body.spring_stiffness[:, None, None] * (soft[:, None, None] * (np.eye(3) - N) + N))
-    D = assembled(body, body.spring_damping[:, None, None] * N)
+    to = (2 * q - before)[body.edges[:, 0]] - (2 * q - before)[body.edges[:, 1]]
+    there = to / np.linalg.norm(to, axis=1)[:, None]
+    D = assembled(body, body.spring_damping[:, None, None] * np.einsum("si,sj->sij", there, there))
     force = pull.copy()
     np.add.at(force, body.edges[:, 0], -(body.spring_stiffness * g)[:, None] * x)
     np.add.at(force, body.edges[:, 1], (body.spring_stiffness * g)[:, None] * x)

@@ -140,11 +140,13 @@ class BodySpringsAmong(BodySprings):
             0.5 * touch.stiffness * float(((touch.lengths - touch.radius) ** 2).sum()) for touch in touches
         )
 
-    def step_slopes(self, u: Array, step: Array, velocity: Array, rows: Array) -> tuple[Array, Array]:
-        slopes, drags = super().step_slopes(u, step, velocity, rows)
+    def step_slopes(
+        self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
+    ) -> tuple[Array, Array, Array]:
+        slopes, turns, drags = super().step_slopes(u, step, ahead, velocity, rows)
         for touch in self._touches(u):
             slopes[:, touch.vertices] += touch.pulled(step[touch.vertices], rows[:, touch.vertices])
-        return slopes, drags
+        return slopes, turns, drags
 
     def content(self) -> str:
         c = self.capsules

@@ -124,15 +124,22 @@ class BodySprings(Body):
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
 
-    def step_slopes(self, u: Array, step: Array, velocity: Array, rows: Array) -> tuple[Array, Array]:
-        """Tᵀ rows and D rows (k, n, 3), T = ∂/∂u of f(u) + K̃(u) step + d(u, velocity), exact; D the damping matrix.
+    def step_slopes(
+        self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
+    ) -> tuple[Array, Array, Array]:
+        """Tᵀ rows, Sᵀ rows and D rows (k, n, 3): T = ∂/∂u of f(u) + K̃(u) step, S = ∂/∂ahead of d(ahead, velocity),
+        exact, and D the damping matrix at `ahead`.
 
-        T is how a linearly implicit step feels where it starts; `rows` (k, n, 3) are of an adjoint.
+        T and S are how a linearly implicit step feels where it starts; `rows` (k, n, 3) are of an adjoint.
         """
-        slopes, drags = np.zeros((2, *rows.shape))
-        at = (self._apart(u), step, velocity)
-        kernels.step_slopes(*at, *self._elastic, self.spring_damping, self.clamp, rows, slopes, drags)
-        return checks.finite_result(slopes, "the slope of a step"), drags
+        slopes, turns, drags, none = np.zeros((4, *rows.shape))
+        free, rest = np.zeros_like(self.spring_damping), self.rest_lengths
+        kernels.step_slopes(self._apart(u), step, velocity, *self._elastic, free, self.clamp, rows, slopes, none)
+        if not self.symmetric:
+            slack = (self._springs, np.zeros_like(self.spring_stiffness), rest)
+            at = (self._apart(ahead), step, velocity)
+            kernels.step_slopes(*at, *slack, self.spring_damping, self.clamp, rows, turns, drags)
+        return checks.finite_result(slopes, "the slope of a step"), checks.finite_result(turns, "its drag's"), drags
 
     def rested(self, rest_lengths: ArrayLike) -> BodySprings:
         """The same body with other rest lengths [m]: one value, or one per spring; a muscle that contracts."""
@@ -144,9 +151,21 @@ class BodySprings(Body):
     def total_force(self, u: Array, v: Array) -> Array:
         return self._forces(u, v, 1.0, 1.0)
 
+    def step_force(self, u: Array, ahead: Array, v: Array) -> Array:
+        """f(u) + d(ahead, v) (n, 3) [N]: drag along springs as they lie elsewhere."""
+        elastic = self._forces(u, v, 1.0, 0.0)
+        return elastic if self.symmetric else elastic + self._forces(ahead, v, 0.0, 1.0)
+
     @property
     def symmetric(self) -> bool:
         return not self.spring_damping.any()
+
+    def step_system(self, u: Array, ahead: Array, inertia: float, drag: float, out: Array) -> None:
+        """Fill `out` with inertia M + K̃(u) + drag D(ahead) on `pattern`: symmetric and positive definite."""
+        np.multiply(self.mass_values, inertia, out=out)
+        self._fill(kernels.CLAMPED, u, self._still, 1.0, out)
+        if not self.symmetric:
+            self._fill(kernels.DRAG, ahead, self._still, drag, out)
 
     def system(
         self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,8 @@ from cajole.linalg import blas_threads
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
+# told of each frame as it is made, with its positions (n, 3) [m]
+Watch = Callable[[int, Array], None]
 
 
 def simulate_driven(
@@ -29,6 +31,7 @@ def simulate_driven(
     rest_lengths: ArrayLike | None = None,
     capsules: Sequence[Capsules] | None = None,
     gravity: ArrayLike | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> Animation:
     """Linear BDF2 steps, eq. (3)-(5) of Jeon and Choi 2007, one a frame, from rest.
@@ -36,6 +39,7 @@ def simulate_driven(
     held: (frames, k, 3) [m] where the fixed vertices are, in their order; they stand still when None.
     rest_lengths: (frames, m) [m] of the springs, and capsules: one Capsules a frame; entry k holds in the step into
         frame k. The first of `held` must be where the body stands.
+    watch: called with every frame and its positions (n, 3) [m], for those who look on.
     Raises NotConverged, naming the frame, when forces overflow.
     """
     frames, h = checks.count(frames, "frames"), checks.positive(dt, "dt (s)")
@@ -47,6 +51,7 @@ def simulate_driven(
     positions, velocities = np.empty((2, frames, body.count, 3))
     positions[0], velocities[0] = body.vertices, 0.0
     with blas_threads():
+        _tell(watch, 0, positions)
         for frame in range(1, frames):
             steps.body = body if bodies is None else bodies[frame]
             try:
@@ -54,8 +59,14 @@ def simulate_driven(
             except SolveError as reason:
                 raise type(reason)(f"frame {frame} (t = {frame * h:.4g} s): {reason}{body.size_hint}") from None
             positions[frame], velocities[frame] = body.vertices + past.u, past.v
+            _tell(watch, frame, positions)
             report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
     return Animation(body.drawn_mesh(), positions, fps=1.0 / h, velocities=velocities)
+
+
+def _tell(watch: Watch | None, frame: int, positions: Array) -> None:
+    if watch is not None:
+        watch(frame, positions[frame])
 
 
 def bodies_in_time(

@@ -1,8 +1,9 @@
 """Linearly implicit BDF2 steps, eq. (3)-(5) of Jeon and Choi 2007, with their exact derivatives.
 
-One linear solve a step: M a + f(u) + K̃(u) s + d(u, v') = f_ext with s = u' - u, v' = drag s + v_offset, a likewise.
-The matrices stand at the start of the step, so its derivative holds those of the matrices too. Without them
-sensitivities are wrong by up to twice their size.
+One linear solve a step: M a + f(u) + K̃(u) s + d(û, v') = f_ext with s = u' - u, v' = drag s + v_offset, a likewise.
+Drag acts along the springs as they will lie, û = 2u - u_before: at u its slope would be missing, and with it one order.
+The matrices stand where the step starts, so its derivative holds those of the matrices too. Without them sensitivities
+are wrong by up to twice their size.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.body import Body, BodySprings
-from cajole.dynamics.integrators import Past, scheme
+from cajole.dynamics.integrators import Past, Scheme, scheme
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import NotConverged
 
@@ -35,6 +36,11 @@ class Rows:
         return cls(*np.zeros((4, count, vertices, 3)))
 
 
+def ahead(past: Past) -> Array:
+    """û (n, 3) [m]: where the step leads, to second order, before it is made."""
+    return 2.0 * past.u - past.u_before
+
+
 class LinearStep:
     """Steps of length h of `body`, whose matrix is kept in `system` until the next.
 
@@ -52,9 +58,8 @@ class LinearStep:
         plan = scheme("bdf2", self.h, past)
         with np.errstate(over="ignore", invalid="ignore"):
             body, system = self.body, self.system
-            body.system(past.u, past.v, plan.inertia, plan.drag, system.values, tangent="clamped")
             # eq. (4): forces linearised at (q_n, v_n); the residual is taken where v_{n+1} would be for q_{n+1} = q_n
-            residual = self._inertial(plan.a_offset) + body.total_force(past.u, plan.v_offset) - load
+            residual = self._inertial(plan.a_offset) + self._filled(past, plan) - load
             if moved is not None:
                 residual += (body.pattern.matrix(system.values) @ moved.ravel()).reshape(-1, 3)
         if not np.isfinite(system.norm(residual)):
@@ -64,6 +69,15 @@ class LinearStep:
         if moved is not None:
             step += moved
         return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
+
+    def _filled(self, past: Past, plan: Scheme) -> Array:
+        """Fill the matrix of a step; the internal force (n, 3) [N] for a step of zero."""
+        body, values = self.body, self.system.values
+        if not isinstance(body, BodySprings):
+            body.system(past.u, past.v, plan.inertia, plan.drag, values, tangent="clamped")
+            return body.total_force(past.u, plan.v_offset)
+        body.step_system(past.u, ahead(past), plan.inertia, plan.drag, values)
+        return body.step_force(past.u, ahead(past), plan.v_offset)
 
     def pushed(self, past: Past, after: Past, force: Array) -> Past:
         """What the step from `past` to `after` becomes under more force (n, 3) [N], in which it is linear.
@@ -81,7 +95,8 @@ class LinearStep:
         body = self.body
         assert isinstance(body, BodySprings)
         stiff = (body.stiffness(past.u, clamped=True) @ step.ravel()).reshape(-1, 3)
-        return self._inertial(plan.acceleration(step)) + body.total_force(past.u, plan.velocity(step)) + stiff
+        internal = body.step_force(past.u, ahead(past), plan.velocity(step))
+        return self._inertial(plan.acceleration(step)) + internal + stiff
 
     def pulled(self, past: Past, after: Past, rows: Rows) -> tuple[Rows, Array]:
         """Derivatives by `past` of what has derivatives `rows` by `after`, and those by the load, (k, n, 3).
@@ -92,12 +107,12 @@ class LinearStep:
         assert isinstance(body, BodySprings)
         plan = scheme("bdf2", h, past)
         lam = self.system.solve_all(rows.u + plan.drag * rows.v)
-        slope, drag = body.step_slopes(past.u, after.u - past.u, after.v, lam)
+        slope, turn, drag = body.step_slopes(past.u, after.u - past.u, ahead(past), after.v, lam)
         heavy = body.masses[:, None] * lam
         late = 0.75 / h**2 * heavy + 0.5 / h * drag
         # v_offset = (u_before - u)/2h, a_offset = (1.5 v_offset - 2 v + 0.5 v_before)/h
-        by_u = rows.u - 0.5 / h * rows.v + rows.u_before - slope + late
-        back = Rows(by_u, rows.v_before + 2.0 / h * heavy, 0.5 / h * rows.v - late, -0.5 / h * heavy)
+        by_u = rows.u - 0.5 / h * rows.v + rows.u_before - slope - 2.0 * turn + late
+        back = Rows(by_u, rows.v_before + 2.0 / h * heavy, 0.5 / h * rows.v - late + turn, -0.5 / h * heavy)
         return back, lam
 
     def _inertial(self, acceleration: Array) -> Array:

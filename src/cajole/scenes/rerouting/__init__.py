@@ -6,9 +6,11 @@ import importlib
 
 from cajole.checks import one_of
 from cajole.progress import Progress
-from cajole.scenes.rerouting.staging import Maker, RerouteScene
+from cajole.scenes.rerouting.staging import Maker, ReroutePlan, RerouteScene
 
-__all__ = ["RerouteScene", "reroute_scene", "reroute_scene_names", "reroute_scene_purposes"]
+__all__ = [
+    "ReroutePlan", "RerouteScene", "reroute_plan", "reroute_scene", "reroute_scene_names", "reroute_scene_purposes",
+]  # fmt: skip
 
 # name -> what is rerouted; the module of that name has a maker of that name; a new scene needs a line
 _PURPOSES: dict[str, str] = {
@@ -29,11 +31,16 @@ def reroute_scene_purposes() -> dict[str, str]:
     return dict(_PURPOSES)
 
 
+def reroute_plan(name: str) -> ReroutePlan:
+    """A scene for `reroute` whose pilot has not been run yet. Raises InputError for an unknown name."""
+    known = one_of(name, "the name of a reroute scene", reroute_scene_names())
+    make: Maker = getattr(importlib.import_module(f"{__name__}.{known}"), known)
+    return make()
+
+
 def reroute_scene(name: str, *, progress: Progress | None = None) -> RerouteScene:
     """A scene for `reroute`, its pilot simulated.
 
     Raises InputError for an unknown name, Cancelled when `progress` returns False.
     """
-    known = one_of(name, "the name of a reroute scene", reroute_scene_names())
-    make: Maker = getattr(importlib.import_module(f"{__name__}.{known}"), known)
-    return make(progress)
+    return reroute_plan(name).staged(progress)

@@ -10,9 +10,9 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, BodySprings
 from cajole.direct.rerouting import Goal
-from cajole.dynamics import simulate
+from cajole.dynamics.driven import Watch, simulate_driven
 from cajole.progress import Progress
-from cajole.scenes.rerouting.staging import RerouteScene
+from cajole.scenes.rerouting.staging import ReroutePlan
 
 # nodes along a side of 1 m, and the mass of each [kg]
 NODES, MASS = 20, 5e-4
@@ -36,22 +36,26 @@ def cloth_net() -> BodySprings:
     )  # fmt: skip
 
 
-def cloth_pilot(progress: Progress | None = None) -> Animation:
+def cloth_pilot(progress: Progress | None = None, watch: Watch | None = None) -> Animation:
     """It falls from flat, swings through and back."""
-    return simulate(cloth_net(), FRAMES, DT, gravity=EARTH_GRAVITY, integrator="bdf2", progress=progress)
+    return simulate_driven(cloth_net(), FRAMES, DT, gravity=EARTH_GRAVITY, watch=watch, progress=progress)
 
 
-def cloth(progress: Progress | None = None) -> RerouteScene:
-    """Two goals whose windows overlap, Figure 3; with reach=0 the spikes of Figure 4."""
-    pilot = cloth_pilot(progress)
-    goals = tuple(Goal(node, frame, pilot.positions[frame, node] + np.array(way)) for node, frame, way in ASKED)
-    return RerouteScene(
+def cloth_goals(pilot: Animation) -> list[Goal]:
+    """Two whose windows overlap."""
+    return [Goal(node, frame, pilot.positions[frame, node] + np.array(way)) for node, frame, way in ASKED]
+
+
+def cloth() -> ReroutePlan:
+    """Figure 3; with reach=0 the spikes of Figure 4."""
+    return ReroutePlan(
         name="cloth",
         title="Falling cloth",
         description="A cloth of 400 nodes falls from two held corners; two of its nodes are wanted elsewhere.",
         net=cloth_net(),
-        pilot=pilot,
-        goals=goals,
+        frames=FRAMES,
+        run=cloth_pilot,
+        aims=cloth_goals,
         settings={"limit": LIMIT},
         camera={"azimuth": -65.0, "elevation": 8.0, "fov": 30.0, "size": (720, 720)},
         frames_shown=(0, 24, 34, 44, 50, 62, 90),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from cajole.animation import Animation
 from cajole.direct.rerouting.images import ImageGoals, goals_from_images
-from cajole.progress import Progress
-from cajole.scenes.rerouting.heart_beat import beat, heart_pilot
+from cajole.scenes.rerouting.heart_beat import FRAMES, beat, heart_pilot
 from cajole.scenes.rerouting.heart_images import TIMES, heart_images, heart_section
 from cajole.scenes.rerouting.heart_shape import heart_net, vessels
-from cajole.scenes.rerouting.staging import RerouteScene
+from cajole.scenes.rerouting.staging import ReroutePlan
 
 # which of the vertices around the section are led
 EVERY = 3
@@ -22,16 +21,16 @@ def image_goals(pilot: Animation) -> ImageGoals:
     return goals_from_images(pilot, heart_images(pilot), TIMES, heart_section(), every=EVERY)
 
 
-def heart(progress: Progress | None = None) -> RerouteScene:
+def heart() -> ReroutePlan:
     """Contours of four images over a beat."""
-    pilot = heart_pilot(progress)
-    return RerouteScene(
+    return ReroutePlan(
         name="heart",
         title="Heart, guided by images",
         description="A heart of 3,372 nodes beats; a section of it shall be as a patient's images show it.",
         net=heart_net(),
-        pilot=pilot,
-        goals=image_goals(pilot).goals,
+        frames=FRAMES,
+        run=heart_pilot,
+        aims=lambda pilot: image_goals(pilot).goals,
         settings={"limit": LIMIT, "rest_lengths": beat(), "within": 5e-4},
         props=vessels(),
         camera=CAMERA,

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from cajole.animation import Animation
-from cajole.dynamics.driven import simulate_driven
+from cajole.dynamics.driven import Watch, simulate_driven
 from cajole.progress import Progress
 from cajole.scenes.enriching.easing import smooth
 from cajole.scenes.rerouting.heart_shape import GROOVE, heart_net, heights, layer_of
@@ -44,7 +44,7 @@ def contraction(time: Floats) -> Floats:
     return np.asarray(np.sin(np.pi * np.clip(phase, 0.0, 1.0)) ** 2)
 
 
-def heart_pilot(progress: Progress | None = None) -> Animation:
+def heart_pilot(progress: Progress | None = None, watch: Watch | None = None) -> Animation:
     """A beat and the beginning of the next."""
-    run = simulate_driven(heart_net(), FRAMES, DT, rest_lengths=beat(), progress=progress)
+    run = simulate_driven(heart_net(), FRAMES, DT, rest_lengths=beat(), watch=watch, progress=progress)
     return replace(run, name="heart")

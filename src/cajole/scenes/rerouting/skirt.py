@@ -10,14 +10,14 @@ import numpy as np
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
 from cajole.body.springs import CLOTH_STEPS
-from cajole.direct.rerouting import pose_goals
-from cajole.dynamics.driven import simulate_driven
+from cajole.direct.rerouting import Goal, pose_goals
+from cajole.dynamics.driven import Watch, simulate_driven
 from cajole.mesh import MeshTri
 from cajole.mesh.base import Indices
 from cajole.pictures import Prop
 from cajole.progress import Progress
 from cajole.scenes.rerouting.legs import Pose, legs_animation, limbs, walking
-from cajole.scenes.rerouting.staging import RerouteScene
+from cajole.scenes.rerouting.staging import ReroutePlan
 from cajole.scenes.sdf import Floats
 
 # nodes from waist to hem, and around
@@ -74,14 +74,20 @@ def skirt_limbs(path: list[Pose]) -> list[Capsules]:
     return [limbs(pose, stiffness=PUSH, margin=MARGIN) for pose in path]
 
 
-def skirt_pilot(progress: Progress | None = None) -> Animation:
+def skirt_pilot(progress: Progress | None = None, watch: Watch | None = None) -> Animation:
     """It comes to hang, then walks; frames of the walk."""
+
+    def walks(frame: int, positions: Floats) -> None:
+        if watch is not None and frame >= SETTLING:
+            watch(frame - SETTLING, positions)
+
     net, path = skirt_net(), poses()
     arms = net.vertices[net.fixed] - path[0].hips
     held = np.array([pose.hips + arms @ path[0].turn @ pose.turn.T for pose in path])
     whole = simulate_driven(
-        net, len(path), DT, held=held, capsules=skirt_limbs(path), gravity=EARTH_GRAVITY, progress=progress
-    )
+        net, len(path), DT, held=held, capsules=skirt_limbs(path), gravity=EARTH_GRAVITY, watch=walks,
+        progress=progress,
+    )  # fmt: skip
     return replace(whole.trimmed(SETTLING), name="skirt")
 
 
@@ -107,17 +113,23 @@ def led_nodes() -> Indices:
     return np.sort((rows[:, None] * COLUMNS + np.arange(0, COLUMNS, EVERY)).ravel())
 
 
-def skirt(progress: Progress | None = None) -> RerouteScene:
+def skirt_goals(pilot: Animation) -> list[Goal]:
     """A whole target pose, of which some nodes are led."""
-    pilot, path = skirt_pilot(progress), poses()[SETTLING:]
-    goals = pose_goals(curled(pilot.positions[CURLED], path[CURLED]), CURLED, led_nodes(), window=WINDOW)
-    return RerouteScene(
+    pose = curled(pilot.positions[CURLED], poses()[SETTLING + CURLED])
+    return pose_goals(pose, CURLED, led_nodes(), window=WINDOW)
+
+
+def skirt() -> ReroutePlan:
+    """The hem curls up."""
+    path = poses()[SETTLING:]
+    return ReroutePlan(
         name="skirt",
         title="Skirt on walking hips",
         description="A skirt of 1,980 nodes swings around walking legs; its hem shall curl up.",
         net=skirt_net(),
-        pilot=pilot,
-        goals=tuple(goals),
+        frames=FRAMES,
+        run=skirt_pilot,
+        aims=skirt_goals,
         settings={"limit": LIMIT, "capsules": skirt_limbs(path)},
         props=(Prop("legs", legs_animation(path, 1 / DT), (0.80, 0.62, 0.50)),),
         camera={"azimuth": -58.0, "elevation": 6.0, "fov": 28.0, "size": (720, 720), "floor_height": 0.0},

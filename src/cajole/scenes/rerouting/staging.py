@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from cajole.animation import Animation
 from cajole.body import BodySprings
 from cajole.direct.rerouting import Goal, RerouteResult, reroute
+from cajole.dynamics.driven import Watch
 from cajole.pictures import Prop
 from cajole.progress import Progress
 
@@ -19,11 +20,40 @@ def _nothing() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class RerouteScene:
-    """A mass-spring simulation, and where some of its nodes shall go.
+class ReroutePlan:
+    """A scene whose pilot has not been run yet.
 
-    net: the body; pilot: its motion; goals: what is asked; settings: keywords for `reroute`, such as `limit` or
-    `rest_lengths`; props: what stands around; camera: keywords for `picture`; frames_shown: those that tell the story.
+    net: the body; frames: of its pilot; run: makes that; aims: what is asked of a pilot; settings: keywords for
+    `reroute`, such as `limit` or `rest_lengths`; props: what stands around; camera: keywords for `picture`;
+    frames_shown: those that tell the story.
+    """
+
+    name: str
+    title: str
+    description: str
+    net: BodySprings
+    frames: int
+    run: Callable[[Progress | None, Watch | None], Animation]
+    aims: Callable[[Animation], Sequence[Goal]]
+    settings: Mapping[str, Any] = field(default_factory=_nothing)
+    props: tuple[Prop, ...] = ()
+    camera: Mapping[str, Any] = field(default_factory=_nothing)
+    frames_shown: tuple[int, ...] = ()
+
+    def staged(self, progress: Progress | None = None) -> RerouteScene:
+        """The scene with its pilot and its goals. Raises Cancelled when `progress` returns False."""
+        pilot = self.run(progress, None)
+        return RerouteScene(
+            self.name, self.title, self.description, self.net, pilot, tuple(self.aims(pilot)), self.settings,
+            self.props, self.camera, self.frames_shown,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RerouteScene:
+    """A mass-spring simulation, and where some of its nodes shall go; all else as in its plan.
+
+    net: the body; pilot: its motion; goals: what is asked.
     """
 
     name: str
@@ -43,4 +73,4 @@ class RerouteScene:
 
 
 # what the module of a scene has under the scene's name
-Maker = Callable[[Progress | None], RerouteScene]
+Maker = Callable[[], ReroutePlan]
