@@ -69,6 +69,7 @@ _HOMES = {
     "keyframe_sequence": "cajole.direct",
     "load_controller": "cajole.direct",
     "load_edit": "cajole.direct",
+    "load_flow_controller": "cajole.direct.steering.flow_files",
     "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -153,6 +154,7 @@ if TYPE_CHECKING:
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
     from cajole.direct.steering.flow import FlowController as FlowController
+    from cajole.direct.steering.flow_files import load_flow_controller as load_flow_controller
     from cajole.direct.steering.flow_noise import GustNoise as GustNoise
     from cajole.direct.steering.flow_sampling import sampled_flow as sampled_flow
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis

@@ -44,9 +44,10 @@ def require_flow_targets(outputs: list[Path]) -> None:
 
 def steer_scene(
     source: str, dials: dict[str, float], pushes: list[str], wind: float | None, seed: int, uncontrolled: bool,
-    outputs: list[Path], progress: Progress,
+    outputs: list[Path], progress: Progress, save: Path | None = None, plot: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Disturb a flowing scene, write what was asked for, and say what it came to."""
+    from cajole.direct.steering.plots import plot_runs
     from cajole.scenes import flowing
 
     require_flow_targets(outputs)
@@ -56,6 +57,10 @@ def steer_scene(
     runs = {name: controller.run(force, controlled=name == "controlled") for name in ("controlled", "uncontrolled")}
     for path in outputs:
         _write(scene, runs["uncontrolled" if uncontrolled else "controlled"], path)
+    if plot is not None:
+        plot_runs({"without control": runs["uncontrolled"], "with control": runs["controlled"]}, plot, title=source)
+    if save is not None:
+        controller.save(save)
     return {
         "scene": source,
         "modes": controller.model.size,
@@ -64,23 +69,18 @@ def steer_scene(
         "effort": controller.dials.effort,
         "gain_seconds": controller.seconds,
         **{name: _told(run.report) for name, run in runs.items()},
-        "outputs": [str(path) for path in outputs],
+        "outputs": [str(path) for path in (*outputs, save, plot) if path is not None],
     }
 
 
 def _noise(scene: Swirl | Leaves, wind: float | None, seed: int, kicked: bool) -> list[FlowForce]:
     """Noise of the asked strength; the scene's own disturbance when nothing is asked for."""
     from cajole import checks
-    from cajole.direct.steering.flow_noise import GustNoise
-    from cajole.scenes.flowing import Leaves
-    from cajole.scenes.flowing.leaves import LUMP, PACE
 
     checks.count(seed, "--seed", least=0)
     if wind is not None:
-        return [GustNoise(checks.positive(wind, "--wind", zero=True), LUMP, PACE, seed)]
-    if kicked:
-        return []
-    return [scene.noise(seed)] if isinstance(scene, Leaves) else list(scene.kicks())
+        return [scene.noise(seed, strength=checks.positive(wind, "--wind", zero=True))]
+    return [] if kicked else scene.disturbance(seed)
 
 
 def _kick(text: str, controller: FlowController) -> FlowForce:

@@ -231,11 +231,11 @@ def test_cut_step_is_the_same_motion_agreement() -> None:
         live.step(5)
     gap = whole.state[0] - controller.reference.states[5]
     cut._walker._cut(np.zeros(4), np.empty((3, 4)))
-    whole._pushes.clear()
+    whole._acting.clear()
     whole.step()
     assert cut.cuts == 1
     assert np.linalg.norm(cut.state[0] - whole.state[0]) < 0.2 * np.linalg.norm(gap)
-    cut._pushes.clear()
+    cut._acting.clear()
     for live in (whole, cut):
         live.step(50)
     assert cut.error < 1e-3 * np.abs(gap).max()
@@ -282,7 +282,7 @@ def test_a_million_steps_stay_finite_and_small_claim() -> None:
     assert live.time == steps * controller.reference.dt
     assert grown < 20_000  # half a byte a step
     assert 1e-4 < worst < 1.0
-    for push in live._pushes:
+    for push in live._acting:
         push.left = 0
     live.restart()
     live.step(600)

@@ -19,6 +19,7 @@ from cajole import checks
 from cajole.direct.steering import kernels
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.costs import Dial, Dials
+from cajole.direct.steering.flow_files import FORMAT as FLOW_FORMAT
 from cajole.direct.steering.live import skin_basis
 from cajole.direct.steering.motion import Reference
 from cajole.direct.steering.regulator import FORMULATIONS, Regulator
@@ -156,6 +157,8 @@ class _Stored:
 
 
 def _controller(stored: _Stored) -> Controller:
+    if "format" in stored and stored.text("format") == FLOW_FORMAT:
+        raise InputError("it holds a controller of a flow, which load_flow_controller reads")
     if "format" not in stored or stored.text("format") != FORMAT:
         raise InputError(f"it is not marked as a {FORMAT!r}")
     version = stored.any("version")

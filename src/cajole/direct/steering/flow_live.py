@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,48 +10,26 @@ from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_costs import size_of
 from cajole.direct.steering.flow_runs import LOST
-from cajole.errors import InputError, NotConverged
+from cajole.direct.steering.living import Acting, Living
+from cajole.errors import InputError, NotConverged, SolveError
 from cajole.flow import Gust
 from cajole.linalg import blas_threads
 from cajole.reduction.flow_forces import FlowDisturbance, reduced_forces, reduced_gust
 
 Array = NDArray[np.float64]
 
-# Steps for which noise is made ahead.
-AHEAD = 64
 
-
-class FlowLive:
+class FlowLive(Living[FlowController]):
     """A fluid under control in real time. `step` goes on one step; after the last one the motion begins anew.
 
     controlled: whether feedback acts; it may be changed at any time. Companions are carried along, not steered.
     """
 
     def __init__(self, controller: FlowController, *, controlled: bool = True, companions: ArrayLike = ()):
-        self._controller, self.controlled = controller, controlled
+        super().__init__(controller, controlled)
         self._companions = controller.model.places(companions)
-        self._kicks: list[tuple[Array, int]] = []
-        self._winds: tuple[FlowDisturbance, ...] = ()
-        self._ahead, self._ahead_from = np.empty((0, controller.model.size)), 0
-        self._pending: Future[FlowController] | None = None
-        self._pool: ThreadPoolExecutor | None = None
         self._smoke: Array | None = None
-        self._steps, self._frame = 0, 0
-        self.restart()
-
-    def __repr__(self) -> str:
-        how = "controlled" if self.controlled else "not controlled"
-        return f"FlowLive({how}, {self.time:.4g} s, {self.cells.max(initial=0.0):.3g} cells off)"
-
-    @property
-    def controller(self) -> FlowController:
-        """The one that steers now; `retune` replaces it."""
-        return self._controller
-
-    @property
-    def time(self) -> float:
-        """[s] since the start."""
-        return self._steps * self._controller.reference.dt
+        self._begin()
 
     @property
     def frame(self) -> int:
@@ -89,11 +64,6 @@ class FlowLive:
         return tuple(np.flatnonzero(self.cells * shot.model.flow.cell > LOST * size_of(shot)).tolist())
 
     @property
-    def feedback(self) -> Array:
-        """The reduced force (r,) that the controller added in the last step."""
-        return self._feedback.copy()
-
-    @property
     def gentleness(self) -> float:
         """The push of the last step's feedback as a share of the momentum of the reference's fullest frame."""
         shot = self._controller.reference
@@ -112,10 +82,15 @@ class FlowLive:
     def kick(self, position: ArrayLike, acceleration: ArrayLike, radius: float, duration: float = 0.0) -> None:
         """Blow with acceleration (2,) [m/s²] at position (2,) [m] from the next step on for `duration` [s], at least a
         step. Kicks add up."""
-        x, y = checks.real_array(position, "the position of a kick (m)", (2,)).tolist()
-        ax, ay = checks.real_array(acceleration, "the acceleration of a kick (m/s²)", (2,)).tolist()
-        force = reduced_gust(self._controller.model, Gust((x, y), (ax, ay), radius, duration=duration))
-        self._kicks.append((force, steps_of(duration, self._controller.reference.dt)))
+        force = self._gust(position, acceleration, radius, duration)
+        self._acting.append(Acting(force, steps_of(duration, self._controller.reference.dt)))
+
+    def hold(self, position: ArrayLike | None, acceleration: ArrayLike = (0.0, 0.0), radius: float = 1.0) -> None:
+        """Blow there from the next step on until told otherwise; None lets go.
+
+        It acts beside the kicks, and changes with every call, as a hand does.
+        """
+        self._held = None if position is None else self._gust(position, acceleration, radius, 0.0)
 
     def blow(self, *winds: FlowDisturbance) -> None:
         """Let noise (or other disturbances) act from now on; none ends them."""
@@ -136,75 +111,45 @@ class FlowLive:
             before = self._z.copy()
             try:
                 out = self._controller.drive(self._gathered(), self._frame, self._points, self._z, self.controlled)
-            except NotConverged:
+                self._carry(0.5 * (before + self._z))
+            except SolveError as reason:
                 self.restart()
-                raise
+                raise NotConverged(str(reason)) from None
             self._feedback = out[2][0]
             self._frame += 1
             self._steps += 1
-            self._carry(0.5 * (before + self._z))
 
     def restart(self) -> None:
         """Stand at the start of the reference again; kicks are over, time goes on, smoke stays where it is."""
         self._begin()
-        self._kicks = []
+        self._end_forces()
 
     def twin(self, *, controlled: bool) -> FlowLive:
         """Another live flow where this one is now, under the same kicks and winds, without smoke."""
         made = FlowLive(self._controller, controlled=controlled, companions=self._companions)
-        made._points, made._z, made._frame, made._steps = self._points.copy(), self._z.copy(), self._frame, self._steps
-        made._kicks, made._winds = list(self._kicks), self._winds
+        made._points, made._z, made._frame = self._points.copy(), self._z.copy(), self._frame
+        self._share(made)
         return made
 
-    def retune(self, **dials: Any) -> Future[FlowController]:
-        """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
+    def _gust(self, position: ArrayLike, acceleration: ArrayLike, radius: float, duration: float) -> Array:
+        """The reduced force (r,) of a gust, its numbers checked."""
+        x, y = checks.real_array(position, "the position of a kick (m)", (2,)).tolist()
+        ax, ay = checks.real_array(acceleration, "the acceleration of a kick (m/s²)", (2,)).tolist()
+        return reduced_gust(self._controller.model, Gust((x, y), (ax, ay), radius, duration=duration))
 
-        Raises InputError for dials that `steer` would refuse.
-        """
-        self._controller.refuse(dials)
-        self._take_over()
-        self._pool = self._pool or ThreadPoolExecutor(max_workers=1, thread_name_prefix="retune")
-        self._pending = self._pool.submit(self._controller.retuned, **dials)
-        return self._pending
+    def _off(self) -> str:
+        return f"{self.cells.max(initial=0.0):.3g} cells off"
 
-    def close(self) -> None:
-        """Stop the background work, if any."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
-
-    def __enter__(self) -> FlowLive:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _blowing(self, steps: int) -> Array:
+        return reduced_forces(
+            self._controller.model, list(self._winds), self._controller.reference.dt, self._steps, steps
+        )
 
     def _begin(self) -> None:
         shot = self._controller.reference
         self._steered = shot.particles.shape[1]
         self._points, self._z = np.vstack([shot.particles[0], self._companions]), shot.states[0].copy()
         self._feedback, self._frame = np.zeros(self._controller.model.size), 0
-
-    def _take_over(self) -> None:
-        if self._pending is not None and self._pending.done():
-            done, self._pending = self._pending, None
-            if done.exception() is None:
-                self._controller = done.result()
-
-    def _gathered(self) -> Array:
-        """The external force (1, r) of the next step."""
-        external = np.zeros((1, self._controller.model.size))
-        for force, _ in self._kicks:
-            external[0] += force
-        self._kicks = [(force, left - 1) for force, left in self._kicks if left > 1]
-        if self._winds:
-            at = self._steps - self._ahead_from
-            if at >= len(self._ahead):
-                model, dt = self._controller.model, self._controller.reference.dt
-                self._ahead = reduced_forces(model, list(self._winds), dt, self._steps, AHEAD)
-                self._ahead_from, at = self._steps, 0
-            external[0] += self._ahead[at]
-        return external
 
     def _carry(self, middle: Array) -> None:
         """Take the smoke along with the flow half way through the step."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.disturbances import Disturbance, push_force, steps_of
+from cajole.direct.steering.living import Acting, Living
 from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
@@ -20,50 +17,18 @@ from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
 
-# Steps for which a wind is made ahead.
-AHEAD = 64
 
-
-@dataclass
-class _Push:
-    force: Array
-    left: int
-
-
-class Live:
+class Live(Living[Controller]):
     """A body under control in real time. `step` goes on one step; the reference is gone through again and again.
 
     controlled: whether feedback acts; it may be changed at any time. cuts: how many steps had to be cut into parts.
     """
 
     def __init__(self, controller: Controller, *, controlled: bool = True):
-        self._controller = controller
+        super().__init__(controller, controlled)
         self._walker = Walker(controller.reference)
-        self._pushes: list[_Push] = []
-        self._held: Array | None = None
-        self._winds: tuple[Disturbance, ...] = ()
-        self._ahead, self._ahead_from = np.empty((0, controller.model.size)), 0
-        self._external = np.zeros((1, controller.model.size))
-        self._feedback = np.zeros(controller.model.size)
-        self._pending: Future[Controller] | None = None
-        self._pool: ThreadPoolExecutor | None = None
         self._skin: tuple[Skin, Array, Array] | None = None
-        self._asked: dict[str, object] = {}
-        self._steps, self._landed, self.controlled = 0, 0, controlled
-
-    def __repr__(self) -> str:
-        how = "controlled" if self.controlled else "not controlled"
-        return f"Live({how}, {self.time:.4g} s, off by {100 * self.error:.3g} % of the size)"
-
-    @property
-    def controller(self) -> Controller:
-        """The one that steers now; `retune` replaces it."""
-        return self._controller
-
-    @property
-    def time(self) -> float:
-        """[s] since the start."""
-        return self._steps * self._controller.reference.dt
+        self._landed = 0
 
     @property
     def frame(self) -> int:
@@ -94,16 +59,6 @@ class Live:
         return self.error > ASTRAY
 
     @property
-    def feedback(self) -> Array:
-        """The reduced force (r,) that the controller added in the last step."""
-        return self._feedback.copy()
-
-    @property
-    def retuning(self) -> bool:
-        """Whether gains for other dials are being made."""
-        return self._pending is not None and not self._pending.done()
-
-    @property
     def gentleness(self) -> float:
         """The feedback of the last step, in body weights."""
         return float(np.linalg.norm(self._feedback) / self._controller.model.unit_weight)
@@ -111,7 +66,7 @@ class Live:
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""
         model, dt = self._controller.model, self._controller.reference.dt
-        self._pushes.append(_Push(push_force(model, vertex, force, duration), steps_of(duration, dt)))
+        self._acting.append(Acting(push_force(model, vertex, force, duration), steps_of(duration, dt)))
 
     def hold(self, vertex: int | None, force: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Push `vertex` with force (3,) [N] from the next step on until told otherwise; None lets go.
@@ -141,7 +96,7 @@ class Live:
             try:
                 out = self._walker.walk(self._gathered())
             except NotConverged:
-                self._end_pushes()
+                self._end_forces()
                 raise
             self._feedback = out[0, 2]
             self._steps += 1
@@ -155,19 +110,6 @@ class Live:
             self._skin = (skin, *skin_basis(model, skin))
         _, rest, columns = self._skin
         return rest + (columns @ z.astype(columns.dtype)).reshape(-1, 3)
-
-    def retune(self, **dials: Any) -> Future[Controller]:
-        """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
-
-        Dials that are still being worked on count as well.
-        Raises InputError for dials that `steer` would refuse.
-        """
-        self._controller.refuse(dials)
-        self._take_over()
-        self._asked = dials if self._pending is None else self._asked | dials
-        self._pool = self._pool or ThreadPoolExecutor(max_workers=1, thread_name_prefix="retune")
-        self._pending = self._pool.submit(self._controller.retuned, **self._asked)
-        return self._pending
 
     def jump(self, frame: int | None = None) -> int:
         """Follow the reference from `frame` on; from the one closest to the present state when None. Returns it.
@@ -188,60 +130,23 @@ class Live:
         """Stand at the start of the reference again; pushes are over, time goes on."""
         self._walker.restart()
         self._landed = 0
-        self._end_pushes()
+        self._end_forces()
 
     def twin(self, *, controlled: bool) -> Live:
         """Another live body where this one is now, under the same pushes and winds; each then goes its own way."""
         made = Live(self._controller, controlled=controlled)
         made._walker.now[:], made._walker.step = self._walker.now, self._walker.step
         made._walker.disturbed = self._walker.disturbed
-        made._pushes = [_Push(push.force, push.left) for push in self._pushes]
-        made._held, made._winds = self._held, self._winds
-        made._steps, made._landed = self._steps, self._landed
+        self._share(made)
+        made._landed = self._landed
         return made
 
-    def close(self) -> None:
-        """Stop the background work, if any."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+    def _off(self) -> str:
+        return f"off by {100 * self.error:.3g} % of the size"
 
-    def __enter__(self) -> Live:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _end_pushes(self) -> None:
-        self._pushes.clear()
-        self._held = None
-
-    def _take_over(self) -> None:
-        if self._pending is not None and self._pending.done():
-            done, self._pending = self._pending, None
-            if done.exception() is None:
-                self._controller = done.result()
-
-    def _gathered(self) -> Array:
-        """The external force (1, r) of the next step."""
-        external = self._external
-        external[0] = 0.0 if self._held is None else self._held
-        for push in self._pushes:
-            external[0] += push.force
-            push.left -= 1
-        if self._pushes:
-            self._pushes = [push for push in self._pushes if push.left > 0]
-        if self._winds:
-            external[0] += self._blown()
-        return external
-
-    def _blown(self) -> Array:
-        at = self._steps - self._ahead_from
-        if at >= len(self._ahead):
-            model, dt = self._controller.model, self._controller.reference.dt
-            rows = [wind.reduced(model, dt, self._steps + 1, AHEAD) for wind in self._winds]
-            self._ahead, self._ahead_from, at = np.sum(rows, axis=0), self._steps, 0
-        return self._ahead[at]
+    def _blowing(self, steps: int) -> Array:
+        model, dt = self._controller.model, self._controller.reference.dt
+        return np.asarray(np.sum([wind.reduced(model, dt, self._steps + 1, steps) for wind in self._winds], axis=0))
 
 
 def skin_basis(model: ReducedModel, skin: Skin) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Curves of runs over time: how far the body is off, and how much force is added."""
+"""Curves of runs over time: how far body or particles are off, and how much force is added."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.direct.steering.flow_runs import FlowRun
 from cajole.direct.steering.runs import Run
 from cajole.errors import FileError, InputError, MissingExtra
 from cajole.storage import atomic_path
@@ -18,17 +20,22 @@ SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
 SIZE, DPI = (8.0, 5.0), 150
 COLORS = ("#c2452d", "#2b6cb0", "#3a7d44", "#8a5a9e", "#b7791f", "#4a5568")
 
+ERRORS = {Run: "error, % of the size", FlowRun: "farthest particle, cells"}
+FORCES = {Run: "added force, weights", FlowRun: "added force, % of momentum a step"}
 
-def plot_runs(runs: Mapping[str, Run], path: str | os.PathLike[str], *, title: str | None = None) -> None:
+
+def plot_runs(runs: Mapping[str, Run | FlowRun], path: str | os.PathLike[str], *, title: str | None = None) -> None:
     """Write error [% of the size] and feedback [weights] over time [s] of named runs; the suffix chooses the format.
 
+    Of flows the farthest particle [cells] and the feedback's push of a step [% of the flow's momentum].
     Runs without control have no curve of force. Raises FileError for other suffixes, MissingExtra without matplotlib.
     """
     target = require_plot(path)
     if not runs:
         raise InputError("there are no runs to plot")
+    kind = FlowRun if isinstance(next(iter(runs.values())), FlowRun) else Run
     for name, run in runs.items():
-        checks.require_instance(run, Run, f"run {name!r}")
+        checks.require_instance(run, kind, f"run {name!r}")
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -37,11 +44,12 @@ def plot_runs(runs: Mapping[str, Run], path: str | os.PathLike[str], *, title: s
     error, force = figure.subplots(2, 1, sharex=True)
     for color, (name, run) in zip(_cycled(len(runs)), runs.items()):
         times = run.controller.reference.dt * np.arange(len(run.states))
-        error.plot(times, 100 * run.error, color=color, label=name, lw=1.6)
+        off, added = _curves(run)
+        error.plot(times, off, color=color, label=name, lw=1.6)
         if run.controlled:
-            force.plot(times, run.gentleness, color=color, label=name, lw=1.6)
-    error.set(ylabel="error, % of the size", ylim=(0, None))
-    force.set(ylabel="added force, weights", xlabel="time, s", ylim=(0, None))
+            force.plot(times, added, color=color, label=name, lw=1.6)
+    error.set(ylabel=ERRORS[kind], ylim=(0, None))
+    force.set(ylabel=FORCES[kind], xlabel="time, s", ylim=(0, None))
     for axes in (error, force):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
@@ -57,6 +65,13 @@ def require_plot(path: str | os.PathLike[str]) -> Path:
     if target.suffix.lower() not in SUFFIXES:
         raise FileError(f"{target}: a plot is written as one of {' '.join(SUFFIXES)}")
     return target
+
+
+def _curves(run: Run | FlowRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Error and added force (frames,) in the units of ERRORS and FORCES."""
+    if isinstance(run, FlowRun):
+        return run.cells.max(axis=1, initial=0.0), 100 * run.gentleness
+    return 100 * run.error, run.gentleness
 
 
 def _cycled(count: int) -> list[str]:

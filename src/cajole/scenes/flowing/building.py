@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.direct import steer
+from cajole.direct.steering.flow import FlowController
+from cajole.direct.steering.flow_noise import GustNoise
 from cajole.direct.steering.flow_sampling import sampled_flow
 from cajole.flow import Flow, FlowMotion
 from cajole.progress import Progress, portion
@@ -20,8 +26,33 @@ Floats = NDArray[np.float64]
 KIND = "flows"
 # Raised when motions or models are made in another way, so that older ones are not read back.
 VERSION = 2
+# What suits these scenes: the end counts as much as all that comes before, for which an eighth more force is enough.
+DIALS: Mapping[str, Any] = MappingProxyType({"effort": 1e-4, "final": 1.0})
+# Noise of takes: acceleration [m/s²] (rms), size of a lump [m], lumps a second.
+NOISE, LUMP, PACE = 0.01, 64.0, 1.0 / 40.0
 # Side of the box [m], a cell of the finest grid each; time between frames [s].
 SIDE, DT = 256.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class FlowScene:
+    """A flow and what its particles follow."""
+
+    flow: Flow
+    shot: FlowShot
+
+    @property
+    def dials(self) -> Mapping[str, Any]:
+        """Those of `steer` that suit it."""
+        return DIALS
+
+    def controller(self, **dials: Any) -> FlowController:
+        """`steer` with the dials that suit this scene; others override them."""
+        return steer(self.shot, **{**self.dials, **dials})
+
+    def noise(self, seed: int, *, strength: float = NOISE) -> GustNoise:
+        """The wind of a take; strength [m/s²]."""
+        return GustNoise(strength, LUMP, PACE, seed)
 
 
 def box(cells: int) -> Flow:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct import steer
-from cajole.direct.steering.flow import FlowController
-from cajole.direct.steering.flow_noise import GustNoise
-from cajole.flow import Flow, FlowMotion, Gust
+from cajole.flow import Flow, FlowForce, FlowMotion, Gust
 from cajole.progress import Progress, report
-from cajole.reduction import FlowShot
-from cajole.scenes.flowing.building import DT, SIDE, box, followed
+from cajole.scenes.flowing.building import DT, SIDE, FlowScene, box, followed
 
 Floats = NDArray[np.float64]
 
@@ -26,28 +21,27 @@ RADIUS, ARC, FIRST = 42.0, 250.0, 20.0
 WIDTH, SHARE = 28.0, 1.5
 # How much of being off the letter is made good in a step.
 MENDED = 0.5
-# Noise of the takes: acceleration [m/s²] (rms), size of a lump [m], lumps a second.
-NOISE, LUMP, PACE = 0.01, 64.0, 1.0 / 40.0
+# Smoke to see the wind by: bands of this height [m].
+BAND = 32.0
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class Leaves(FlowScene):
     """The full motion in modes with the red leaf's path, and feed-forward under which, undisturbed, they follow it.
 
     companions: (7, 2) [m], where the leaves that nobody steers start.
     """
 
-    flow: Flow
-    shot: FlowShot
     companions: Floats
 
-    def controller(self, **dials: Any) -> FlowController:
-        """`steer` with the dials that suit this scene; others override them."""
-        return steer(self.shot, **{"effort": 1e-4, **dials})
+    def disturbance(self, seed: int = 0) -> list[FlowForce]:
+        """What a take is disturbed by: the wind of a seed."""
+        return [self.noise(seed)]
 
-    def noise(self, seed: int, *, strength: float = NOISE) -> GustNoise:
-        """The wind of a take; strength [m/s²]."""
-        return GustNoise(strength, LUMP, PACE, seed)
+    def smoke(self) -> Floats:
+        """Soft level bands of smoke (cells, cells), which show how the wind goes."""
+        height = self.flow.cell * (np.arange(self.flow.rows) + 0.5)
+        return np.tile(0.5 - 0.5 * np.cos(2.0 * np.pi * height / BAND), (self.flow.columns, 1))
 
 
 def leaves(cells: int = 256, *, size: int = 64, runs: int = 50, progress: Progress | None = None) -> Leaves:

@@ -53,6 +53,13 @@ def frames_of(scene: Swirl | Leaves, run: FlowRun, *, every: int) -> Pixels:
     return np.array(shown)
 
 
+def card(scene: Swirl | Leaves, frame: int) -> Pixels:
+    """A picture (height, 3/2 height, 3) of a disturbed, controlled take at a frame, with room at its sides."""
+    shown = frames_of(scene, scene.controller().run(scene.disturbance(3)), every=frame)[1]
+    side = len(shown) // 4
+    return np.pad(shown, ((0, 0), (side, side), (0, 0)), mode="edge")
+
+
 def _shades(scene: Swirl | Leaves, run: FlowRun, every: int) -> Floats:
     """How dark each cell is (k, columns, rows), 0 to 1: smoke where the scene has some, else the speed."""
     if isinstance(scene, Swirl):

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.direct import steer
-from cajole.direct.steering.flow import FlowController
-from cajole.flow import Flow, FlowMotion, Gust
+from cajole.flow import Flow, FlowForce, FlowMotion, Gust
 from cajole.progress import Progress
-from cajole.reduction import FlowShot
-from cajole.scenes.flowing.building import DT, box, followed
+from cajole.scenes.flowing.building import DT, FlowScene, box, followed
 
 Floats = NDArray[np.float64]
 
@@ -31,20 +27,17 @@ SMOKE, RADIUS = (112.0, 134.0), 44.0
 
 
 @dataclass(frozen=True, eq=False)
-class Swirl:
+class Swirl(FlowScene):
     """The full motion's paths of three particles and its velocities in modes, with nothing as feed-forward."""
-
-    flow: Flow
-    shot: FlowShot
-
-    def controller(self, **dials: Any) -> FlowController:
-        """`steer` with the dials that suit this scene; others override them."""
-        return steer(self.shot, **{"effort": 1e-4, **dials})
 
     def kicks(self, strength: float = 0.3) -> list[Gust]:
         """The user's three; strength: acceleration [m/s²], each lasting two steps."""
         size = checks.positive(strength, "strength (m/s²)")
         return [self._kick(frame, particle, way, size) for frame, particle, way in KICKS]
+
+    def disturbance(self, seed: int = 0) -> list[FlowForce]:
+        """What a take is disturbed by: the three kicks, whatever the seed."""
+        return list(self.kicks())
 
     def smoke(self) -> Floats:
         """A disc of smoke (cells, cells) to start with, soft at its edge."""

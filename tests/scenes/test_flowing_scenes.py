@@ -1,0 +1,36 @@
+"""The flowing scenes as they are shipped: what must hold to rounding holds on the whole grid, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cajole.scenes.flowing import Swirl, swirl
+
+STEPS = 1000
+
+
+@pytest.fixture(scope="module")
+def whole() -> Swirl:
+    """256 × 256 cells, 64 modes: made once in a run of the tests, then in their cache."""
+    return swirl()
+
+
+def test_modes_of_the_whole_scene_are_free_of_divergence_identity(whole: Swirl) -> None:
+    model = whole.shot.model
+    assert (model.flow.columns, model.flow.rows, model.size) == (256, 256, 64)
+    # those of a unit mode, whose fastest edge is near a hundredth
+    out = [np.abs(model.flow.divergence(mode)).max() for mode in model.basis.T.copy()]
+    assert max(out) <= 1e-12
+    gram = model.flow.cell**2 * model.basis.T @ model.basis
+    assert np.abs(gram - np.eye(64)).max() <= 1e-12
+
+
+def test_energy_of_the_whole_scene_is_kept_identity(whole: Swirl) -> None:
+    """Over 1,000 steps in the modes, every one of them."""
+    model, shot = whole.shot.model, whole.shot
+    made = model.rollout(np.zeros((STEPS, model.size)), shot.dt, shot.states[0])
+    energies = 0.5 * (made.states**2).sum(axis=1)
+    assert np.abs(energies / energies[0] - 1.0).max() <= 1e-12
+    # and it is no standstill: the flow goes on changing
+    assert np.linalg.norm(made.states[-1] - made.states[0]) > 0.1 * np.linalg.norm(made.states[0])
