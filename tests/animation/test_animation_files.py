@@ -197,7 +197,7 @@ def test_formats_and_options_bad_input(tmp_path: Path, cloth: Animation) -> None
         read_animation(tmp_path / "a.abc")
     with pytest.raises(InputError, match="writing NPZ has no option 'every'; it takes single"):
         cloth.write(tmp_path / "a.npz", every=2)
-    with pytest.raises(InputError, match="reading MDD has no option 'prim'; it takes none"):
+    with pytest.raises(InputError, match="reading MDD has no option 'prim'; it takes scale, up"):
         read_animation(tmp_path / "a.mdd", prim="x")
     with pytest.raises(InputError, match="a path must be"):
         cloth.write(7)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import frames_dtype
 from cajole.animation.glb_document import Document, open_glb
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, guarded, rate_of, tidy_rate
+from cajole.animation.seams import joined
 from cajole.animation.shown import painted, srgb_from_linear
 from cajole.errors import FileError
 from cajole.mesh import MeshTri, Skin, repaired
@@ -51,7 +52,8 @@ def read_glb(
     """Read the mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
 
     The first frame is the rest shape unless `mesh` is given. Transforms of nodes are applied where they stand still;
-    bones and moving nodes are refused, for their motion would be lost. Raises FileError.
+    bones and moving nodes are refused, for their motion would be lost. Vertices that other programs doubled at hard
+    edges and seams are one again. Raises FileError.
     """
     with guarded(path):
         document = open_glb(path)
@@ -62,13 +64,19 @@ def read_glb(
         motion = _motion(document, node, primitives)
         times, rate = _frames(document, motion)
         positions = _moved(document, primitives, base, motion.at(times), world, progress)
-        rest = repaired(positions[0], _triangles(document, primitives, base)) if mesh is None else mesh
-        own = _own(document)
+        own, skin = _own(document), None
+        if mesh is None:
+            triangles, kept = _triangles(document, primitives, base), np.arange(positions.shape[1])
+            if not own:
+                kept, triangles = joined(np.concatenate(base), positions, triangles)
+                positions = positions[:, kept]
+            mesh = repaired(positions[0], triangles)
+            skin = _skin(document, primitives, mesh, kept)
         return Animation(
-            rest,
+            mesh,
             positions,
             rate if fps is None else fps,
-            skin=_skin(document, primitives, rest) if mesh is None else None,
+            skin=skin,
             start_frame=int(own.get("start_frame", round(times[0] * rate))),
             name=str(document.part("nodes", node).get("name") or path.stem),
         )
@@ -207,9 +215,9 @@ def _triangles(document: Document, primitives: list[dict[str, Any]], base: list[
     return np.concatenate(pieces)
 
 
-def _skin(document: Document, primitives: list[dict[str, Any]], rest: AnyMesh) -> Skin | None:
-    """The vertex colours, where every piece has them."""
-    if not isinstance(rest, MeshTri) or not all("COLOR_0" in p["attributes"] for p in primitives):
+def _skin(document: Document, primitives: list[dict[str, Any]], rest: MeshTri, kept: NDArray[np.int64]) -> Skin | None:
+    """The colours of the vertices that were kept, where every piece has them."""
+    if not all("COLOR_0" in p["attributes"] for p in primitives):
         return None
     colors = [document.array(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
-    return painted(rest, srgb_from_linear(np.concatenate(colors)))
+    return painted(rest, srgb_from_linear(np.concatenate(colors)[kept]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
 from cajole.animation.blocks import frames_dtype
-from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded, stood_up
 from cajole.animation.shown import Shown, shown
 from cajole.errors import FileError, InputError
 from cajole.mesh import read_mesh
@@ -143,12 +143,18 @@ def write_objs(
 
 
 def read_objs(
-    path: Path, *, mesh: AnyMesh | None = None, fps: float | None = None, progress: Progress | None = None
+    path: Path,
+    *,
+    mesh: AnyMesh | None = None,
+    fps: float | None = None,
+    scale: float = 1.0,
+    up: str = "z",
+    progress: Progress | None = None,
 ) -> Animation:
     """Read a sequence (or a single file, as one frame); the first file's faces are the mesh unless `mesh` is given.
 
-    fps: what the first file's comment says, or 60, unless given. Raises FileError where a frame is missing or has other
-    vertices or faces than the first.
+    fps: what the first file's comment says, or 60, unless given; scale, up: the unit [m] and the upward axis ("z", "y")
+    of files and mesh. Raises FileError where a frame is missing or has other vertices or faces than the first.
     """
     with guarded(path):
         files = sequence_at(path).files() or ({0: path} if path.is_file() else {})
@@ -161,9 +167,8 @@ def read_objs(
         positions = _read_frames(list(files.values()), len(rest.vertices), data, progress)
         match = _RATE.search(data[:1000])
         rate = (float(match[1]) if match else DEFAULT_FPS) if fps is None else fps
-        return Animation(
-            rest, positions, rate, start_frame=start, name=first.stem.rstrip("0123456789").rstrip("_") or "animation"
-        )
+        name = first.stem.rstrip("0123456789").rstrip("_") or "animation"
+        return stood_up(Animation(rest, positions, rate, start_frame=start, name=name), scale, up)
 
 
 def _read_frames(files: list[Path], n: int, data: bytes, progress: Progress | None) -> NDArray[np.floating]:

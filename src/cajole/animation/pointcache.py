@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import LARGE_BYTES, frames_dtype, reported_blocks
-from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded, rate_of
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded, rate_of, stood_up
 from cajole.animation.shown import Shown, shown, single
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, read_mesh, write_mesh
@@ -83,12 +83,15 @@ def read_pc2(
     *,
     mesh: AnyMesh | None = None,
     fps: float | None = None,
+    scale: float = 1.0,
+    up: str = "z",
     mmap: bool | None = None,
     progress: Progress | None = None,
 ) -> Animation:
     """Read a PC2 cache onto `mesh`, or onto the mesh file of the same stem beside it.
 
-    fps: 60 unless given, for the format does not say; mmap: leave the positions on disk (None: when they are large).
+    fps: 60 unless given, for the format does not say; scale, up: the unit [m] and the upward axis ("z", "y") of cache
+    and mesh; mmap: leave the positions on disk (None: when they are large).
     """
     with guarded(path):
         header = pc2_header(path)
@@ -99,19 +102,25 @@ def read_pc2(
             positions = np.memmap(path, dtype="<f4", mode="r", offset=header.offset, shape=shape)
         else:
             positions = read_points(path, header, progress)
-        return _animation(path, header, positions, mesh, fps)
+        return stood_up(_animation(path, header, positions, mesh, fps), scale, up)
 
 
 def read_mdd(
-    path: Path, *, mesh: AnyMesh | None = None, fps: float | None = None, progress: Progress | None = None
+    path: Path,
+    *,
+    mesh: AnyMesh | None = None,
+    fps: float | None = None,
+    scale: float = 1.0,
+    up: str = "z",
+    progress: Progress | None = None,
 ) -> Animation:
     """Read an MDD cache onto `mesh`, or onto the mesh file of the same stem beside it.
 
-    fps: as its times say, unless given; times that are uneven need it.
+    fps: as its times say, unless given; times that are uneven need it; scale, up: as for PC2.
     """
     with guarded(path):
         header = mdd_header(path, fps=fps)
-        return _animation(path, header, read_points(path, header, progress), mesh, fps)
+        return stood_up(_animation(path, header, read_points(path, header, progress), mesh, fps), scale, up)
 
 
 def pc2_header(path: Path) -> Header:

@@ -9,15 +9,18 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.animation.animation import MOST_FRAMES
+from cajole.animation.animation import MOST_FRAMES, Animation
+from cajole.animation.blocks import blocks
 from cajole.errors import CajoleError, FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
+from cajole.mesh.files import is_upright, placed, upright
 
 AnyMesh = MeshTet | MeshTri
 
@@ -129,3 +132,16 @@ def mesh_given(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
     if isinstance(mesh, str | os.PathLike):
         return read_mesh(mesh)
     raise InputError(f"mesh must be a MeshTet, a MeshTri or the path of a mesh file, not {type(mesh).__name__}")
+
+
+def stood_up(animation: Animation, scale: float, up: str) -> Animation:
+    """What a file held that does not say its unit or its axes, in metres and with z up, its mesh included.
+
+    scale: metres in the file's unit; up: the axis that points up in it, "z" or "y".
+    """
+    if is_upright(scale, up):
+        return animation
+    positions = np.empty_like(animation.positions, subok=False)
+    for block in blocks(animation.frames, animation.n):
+        positions[block] = upright(np.asarray(animation.positions[block], dtype=np.float64), scale, up)
+    return replace(animation, mesh=placed(animation.mesh, scale=scale, up=up), positions=positions)

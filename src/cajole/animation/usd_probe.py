@@ -40,6 +40,19 @@ def complaint(path: Path, prim: str | None, waiting: Callable[[], None]) -> str 
     return None if code == 0 else said.decode(errors="replace")
 
 
+def skinned(stage: Any) -> bool:
+    """Make bones and blend shapes motions of the points that they move, in memory alone; whether that could be done."""
+    from pxr import Usd, UsdSkel
+
+    if not any(prim.IsA(UsdSkel.Root) for prim in stage.Traverse()):
+        return True
+    layer = stage.GetSessionLayer()
+    # at another rate than the stage's, the times of what is written there would be stretched
+    layer.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
+    with Usd.EditContext(stage, layer):
+        return bool(UsdSkel.BakeSkinning(stage.Traverse()))
+
+
 def _watched(child: subprocess.Popen[bytes], limit: float, waiting: Callable[[], None]) -> int | None:
     start = time.monotonic()
     while time.monotonic() - start < limit:
@@ -55,6 +68,7 @@ def _touch(path: str, wanted: str | None) -> None:
     from pxr import Usd, UsdGeom
 
     stage = Usd.Stage.Open(path)
+    skinned(stage)
     for prim in stage.Traverse():
         chosen = wanted in (None, prim.GetName(), str(prim.GetPath())) or prim.HasAttribute("cajole:corners")
         if chosen and (prim.IsA(UsdGeom.Mesh) or prim.IsA(UsdGeom.TetMesh)):

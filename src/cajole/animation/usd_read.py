@@ -14,7 +14,7 @@ from cajole.animation.blocks import frames_dtype
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, file_size, guarded, rate_of
 from cajole.animation.shown import PLAIN_GLOSS, srgb_from_linear
 from cajole.animation.usd import Pxr, load_pxr
-from cajole.animation.usd_probe import CRATE, complaint
+from cajole.animation.usd_probe import CRATE, complaint, skinned
 from cajole.errors import FileError, MeshError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, repaired
 from cajole.mesh.topology import fans
@@ -22,6 +22,9 @@ from cajole.progress import Progress, report
 
 # USD's y-up axes in our z-up ones: (x, y, z) -> (x, -z, y), for row vectors
 _Z_FROM_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+
+# of a frame: an end of the stage this close to a whole step is one
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,10 @@ def read_usd(
 ) -> Animation:
     """Read the TetMesh or Mesh called `prim` (a path or a name); None: the only one, or the only one that moves.
 
-    Transforms of ancestors, metersPerUnit and upAxis are applied. The points' default value is the rest shape (else the
-    first frame is). Samples at uneven times are read at every time code. Binary files are first read in a process of
-    their own, since USD can crash on damaged ones; `trusted` saves that second for files known to be whole.
+    Bones, blend shapes, transforms of ancestors, metersPerUnit and upAxis are applied. The points' default value is the
+    rest shape (else the first frame is). Samples at uneven times are read at every time code; where the stage plays on
+    before or after them, the motion rests. Binary files are first read in a process of their own, since USD can crash
+    on damaged ones; `trusted` saves that second for files known to be whole.
     """
     pxr = load_pxr()
     with guarded(path):
@@ -84,6 +88,8 @@ def read_usd(
         if not trusted:
             _require_survivable(path, prim, progress)
         stage = pxr.Usd.Stage.Open(str(path))
+        if not skinned(stage):
+            raise FileError(f"{path}: its bones or blend shapes make no sense; export it with its points baked")
         source = _chosen(pxr, path, stage, prim)
         codes, rate = _time_codes(source)
         positions = _positions(source, codes, progress)
@@ -141,10 +147,27 @@ def _time_codes(source: Source) -> tuple[NDArray[np.float64] | None, float]:
     if not len(codes):
         return None, DEFAULT_FPS
     per_second = float(source.stage.GetTimeCodesPerSecond())
+    if len(codes) == 1:
+        return codes, per_second
     per_code = rate_of(codes, source.path)
-    if per_code is None and len(codes) > 1:
-        return even_times(codes, 1.0, source.path), per_second
-    return codes, per_second * (per_code or 1.0)
+    whole = _with_rests(source, codes, per_code or 1.0)
+    if per_code is not None and len(whole) == len(codes):
+        return codes, per_second * per_code
+    return even_times(whole, per_code or 1.0, source.path), per_second * (per_code or 1.0)
+
+
+def _with_rests(source: Source, codes: NDArray[np.float64], per_code: float) -> NDArray[np.float64]:
+    """The codes, and the ends of what the stage plays where it goes on longer, in whole steps.
+
+    Other programs, Blender among them, leave out samples that repeat the last: the motion rests, and is not over.
+    """
+    if not source.stage.HasAuthoredTimeCodeRange():
+        return codes
+    first, last = source.stage.GetStartTimeCode(), source.stage.GetEndTimeCode()
+    before, after = np.floor(np.array([codes[0] - first, last - codes[-1]]) * per_code + _ROUNDING)
+    start = [codes[0] - before / per_code] if before > 0 else []
+    end = [codes[-1] + after / per_code] if after > 0 else []
+    return np.concatenate([start, codes, end])
 
 
 def _positions(source: Source, codes: NDArray[np.float64] | None, progress: Progress | None) -> Frames:

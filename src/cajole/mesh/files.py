@@ -11,7 +11,7 @@ import numpy as np
 
 from cajole import checks
 from cajole.errors import FileError, InputError
-from cajole.mesh.base import Indices
+from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.tet import MeshTet
@@ -64,13 +64,22 @@ def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z"
 
 def placed(mesh: AnyMesh, *, scale: float = 1.0, up: str = "z") -> AnyMesh:
     """`mesh` in metres and with z up, from a unit of `scale` metres and with `up` as its upward axis ("y" or "z")."""
-    checks.positive(scale, "scale")
-    checks.one_of(up, "up", UPS)
-    if scale == 1.0 and up == "z":
+    if is_upright(scale, up):
         return mesh
-    x, y, z = scale * mesh.vertices.T
-    moved = mesh.moved(np.column_stack([x, -z, y] if up == "y" else [x, y, z]))
+    moved = mesh.moved(upright(mesh.vertices, scale, up))
     return moved.noted(*(note for note in mesh.notes if note not in moved.notes))
+
+
+def is_upright(scale: float, up: str) -> bool:
+    """Whether these are metres with z up already. Raises InputError for what is no unit or no axis."""
+    unit, axis = checks.positive(scale, "scale"), checks.one_of(up, "up", UPS)
+    return unit == 1.0 and axis == "z"
+
+
+def upright(points: Floats, scale: float, up: str) -> Floats:
+    """(..., 3) points in metres and with z up, x kept: (x, y, z) becomes (x, -z, y) where y is up."""
+    x, y, z = np.moveaxis(scale * points, -1, 0)
+    return np.stack([x, -z, y] if up == "y" else [x, y, z], axis=-1)
 
 
 def read_veg(path: str | os.PathLike[str]) -> VegFile:
