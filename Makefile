@@ -7,12 +7,14 @@ READY  := $(VENV)/.ready
 
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
-.PHONY: page demo test browser bench format clean
+CHECKED := src tests benchmarks examples scripts integrations hatch_build.py
+
+.PHONY: page demo test browser blender addon bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo 'make page: build the studio page when its sources are newer; make bench: benchmarks/, ratios in one run; make format: apply the formatter; make clean: remove what was made'
+	@echo 'make page: build the studio page when its sources are newer; make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -36,9 +38,17 @@ browser:
 	@for name in $(BROWSERS); do command -v $$name >/dev/null 2>&1 && exit 0; done; \
 	  echo 'no Chromium found, so the studio is not tested in a browser; on Debian: apt-get install chromium fonts-liberation'
 
-test: page browser
-	$(BIN)/ruff format --check src tests benchmarks examples hatch_build.py
-	$(BIN)/ruff check src tests benchmarks examples hatch_build.py
+# Exchange with Blender is tested in Blender itself, as a Python module in an environment of its own, made once; where it
+# cannot be had those tests are skipped, and this says why.
+blender: $(READY)
+	@$(BIN)/python scripts/blender_env.py
+
+addon: $(READY)
+	@$(BIN)/python scripts/blender_addon.py
+
+test: page browser blender
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python hatch_build.py test
@@ -48,9 +58,9 @@ bench: $(READY)
 	$(BIN)/cajole bench
 
 format: $(READY)
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format $(CHECKED)
+	$(BIN)/ruff check --fix $(CHECKED)
 
 clean:
-	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache src/cajole/studio/static \
+	rm -rf $(VENV) .venv-blender demo dist build .pytest_cache .mypy_cache .ruff_cache src/cajole/studio/static \
 	  src/cajole/studio/web/node_modules
