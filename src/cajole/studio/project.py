@@ -261,7 +261,7 @@ class Project:
         progress = self.working(f"Writing {self.name}.{suffix}")
         made = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
         self.worked()
-        self.say({"is": "file", **made})
+        self._clerk.tell({"is": "file", **made})
         return {"file": made}
 
     # --- inner workings
