@@ -37,6 +37,21 @@ def test_convert_mesh_agreement(cajole, beam, tmp_path, suffix):
     assert found.vertices == pytest.approx(read_mesh(beam).vertices)
 
 
+def test_convert_turns_what_has_y_up_agreement(cajole, beam, wave, tmp_path):
+    """(x, y, z) in centimetres with y up is (x, -z, y) in metres with z up."""
+    options = ("--up", "y", "--scale", "0.01")
+    assert cajole("convert", beam, tmp_path / "up.vtu", *options).code == 0
+    x, y, z = 0.01 * read_mesh(beam).vertices.T
+    assert read_mesh(tmp_path / "up.vtu").vertices == pytest.approx(np.column_stack([x, -z, y]))
+    cajole("convert", wave, tmp_path / "wave.mdd")
+    assert cajole("convert", tmp_path / "wave.mdd", tmp_path / "up.npz", *options).code == 0
+    x, y, z = 0.01 * np.moveaxis(read_animation(wave).positions, -1, 0)
+    assert read_animation(tmp_path / "up.npz").positions == pytest.approx(np.stack([x, -z, y], axis=-1), abs=1e-8)
+    refused = cajole("convert", wave, tmp_path / "no.glb", *options)
+    assert refused.code != 0
+    assert "option" in refused.err
+
+
 def test_broken_file_names_line_bad_input(cajole, beam):
     lines = beam.read_text().splitlines()
     lines[4] = "3 0.5 nonsense 0.1"

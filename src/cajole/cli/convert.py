@@ -19,6 +19,13 @@ def convert(
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second, instead of what the file says.")] = None,
     prim: Annotated[str | None, typer.Option(help="Which mesh of a USD or GLB file that has several.")] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(metavar="METRES", help="Metres in the unit of a mesh, .pc2, .mdd or .obj, which do not say it."),
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option(metavar="z|y", help="The axis that points up in such a file: y is turned to z.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Convert an animation, or a mesh, to the format that the target's suffix names.
@@ -30,13 +37,16 @@ def convert(
 
     [green]cajole convert cache.pc2 cache.glb --mesh body.obj[/]
 
+    [green]cajole convert maya.mdd body.usdc --mesh maya.obj --up y --scale 0.01[/]
+
     [green]cajole convert body.veg body.vtu[/]
     """
     from cajole.storage import require_place
 
     require_place(target)
     with working("convert") as progress:
-        document = _converted(source, target, {"mesh": mesh, "fps": fps, "prim": prim}, progress)
+        options = {"mesh": mesh, "fps": fps, "prim": prim, "scale": scale, "up": up}
+        document = _converted(source, target, options, progress)
     rows = {name: str(value) for name, value in document.items()}
     if "fps" in document:
         rows["written"] = written([str(target)])
@@ -51,18 +61,18 @@ def _converted(source: Path, target: Path, options: dict[str, Any], progress: Pr
 
     # an .obj alone is a mesh; a numbered one is the start of a sequence
     if source.suffix.lower() in READERS and (source.suffix.lower() != ".obj" or is_single(source)):
-        return _mesh(source, target)
+        return _mesh(source, target, {name: options[name] for name in ("scale", "up") if options[name] is not None})
     moved = convert_animation(source, target, **options, progress=progress)
     return {"written": str(target), "frames": moved.frames, "vertices": moved.n, "fps": moved.fps}
 
 
-def _mesh(source: Path, target: Path) -> dict[str, Any]:
+def _mesh(source: Path, target: Path, placing: dict[str, Any]) -> dict[str, Any]:
     from cajole.animation import Animation
     from cajole.animation.files import FORMATS
     from cajole.mesh import MeshTet, read_mesh, write_mesh
     from cajole.mesh.files import TET_WRITERS, TRI_WRITERS
 
-    mesh, suffix = read_mesh(source), target.suffix.lower()
+    mesh, suffix = read_mesh(source, **placing), target.suffix.lower()
     if suffix in FORMATS and suffix != ".obj":
         Animation(mesh, mesh.vertices[None], name=source.stem).write(target)
         return {"written": str(target), "vertices": len(mesh.vertices), "frames": 1}
