@@ -21,7 +21,7 @@ from cajole.scenes.recipe import Recipe
 from cajole.scenes.sdf import Ints
 from cajole.scenes.skin import placed, skin_of
 from cajole.scenes.stuffing import stuffed
-from cajole.storage import cache_load, cache_store, content_hash
+from cajole.storage import cached, content_hash
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
@@ -76,10 +76,7 @@ def scene(name: str, *, tets: int | None = None, skin: str = "normal", progress:
     one_of(skin, "skin", ("normal", "fine"))
     target = recipe.tets if tets is None else count(tets, "tets", least=50, most=2_000_000)
     key = content_hash(_version(), recipe.shape.content, name, target, skin)
-    arrays = cache_load(KIND, key)
-    if arrays is None:
-        arrays = _built(recipe, target, skin, progress)
-        cache_store(KIND, key, arrays)
+    arrays = cached(KIND, key, lambda: _built(recipe, target, skin, progress))
     report(progress, 1.0, f"{recipe.title} is ready")
     return _assembled(recipe, arrays)
 

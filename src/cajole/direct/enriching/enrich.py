@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,49 +76,85 @@ def enrich(
     """
     began = time.perf_counter()
     motion = animation_of(guide, "guide")
-    checks.require_instance(cloth, BodyShell, "cloth")
-    checks.require_instance(regions, Regions, "regions")
-    regions.require_fit(motion.mesh, cloth.mesh)
+    _require_parts(motion, cloth, regions)
     count = motion.frames if frames is None else checks.count(frames, "frames")
     substeps = max(1, int(np.ceil(motion.dt / checks.positive(dt, "dt (s)") - ROUNDING)))
-    h = motion.dt / substeps
-    newton = checks.count(newton, "newton")
+    h, newton = motion.dt / substeps, checks.count(newton, "newton")
     leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
     tracker = leader if tracked else Tracker(cloth, None, h, newton=newton)
-    course = Course(motion, regions.guide, count)
-    load = _load(cloth, gravity, forces)
+    course, load = Course(motion, regions.guide, count), _load(cloth, gravity, forces)
     mover = mover_of(collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance)
     shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
     with blas_threads():
         tracker.body = leader.body = cloth if shape is None else cloth.shaped(shape(0.0))
         moment, notes = begun(leader, motion, regions, course, start)
-        if isinstance(mover, Colliding):
-            mover.require_start(moment.positions)
-        records = _Records(cloth, count, moment, leader.gap(moment.positions, course.values[0]))
+        run = _Run(leader, tracker, course, load, mover, shape, substeps, _Records(cloth, count))
+        run.begin(moment)
         for frame in range(1, count):
-            for sub in range(1, substeps + 1):
-                at = ((frame - 1) * substeps + sub) * h
-                target = course.at(at)
-                try:
-                    tracker.body = _renewed(tracker.body, moment, shape, at)
-                    moment = _stepped(tracker, moment, target if tracked else target[:0], load, at, mover)
-                except SolveError as reason:
-                    raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
-                records.add(frame, moment, leader.gap(moment.positions, target))
-            records.close(frame, substeps)
-            if isinstance(mover, Colliding):
-                mover.look(moment.positions, frame * motion.dt)
+            run.go_on(frame)
             report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
-    animation = Animation(
-        cloth.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
-        start_frame=motion.start_frame,
-    )  # fmt: skip
-    told = EnrichReport(
-        len(tracker.sums), cloth.count, (count - 1) * substeps, records.newton, float(records.residual.max()),
-        records.gentleness, time.perf_counter() - began, notes,
-        collisions=mover.account() if isinstance(mover, Colliding) else None,
-    )  # fmt: skip
-    return EnrichResult(animation, records.residual, told, tracker.body)
+    return run.result(motion, notes, time.perf_counter() - began)
+
+
+def _require_parts(motion: Animation, cloth: BodyShell, regions: Regions) -> None:
+    checks.require_instance(cloth, BodyShell, "cloth")
+    checks.require_instance(regions, Regions, "regions")
+    regions.require_fit(motion.mesh, cloth.mesh)
+
+
+@dataclass(eq=False)
+class _Run:
+    """A shell on its way. leader: measures the averages; tracker: moves the shell, the same one where it is led."""
+
+    leader: Tracker
+    tracker: Tracker
+    course: Course
+    load: Callable[[float, Moment], Array]
+    mover: Colliding | Response | None
+    shape: Callable[[float], Shape] | None
+    substeps: int
+    records: _Records
+    moment: Moment = field(init=False)
+
+    def begin(self, first: Moment) -> None:
+        """Be at the first frame. Raises InputError where surfaces pass through each other in it."""
+        if isinstance(self.mover, Colliding):
+            self.mover.require_start(first.positions)
+        self.moment = first
+        self.records.add(0, first, self.leader.gap(first.positions, self.course.values[0]))
+
+    def go_on(self, frame: int) -> None:
+        """Be at a frame, from the one before it. Raises SolveError, with the frame and what to relax."""
+        for sub in range(1, self.substeps + 1):
+            at = ((frame - 1) * self.substeps + sub) * self.tracker.h
+            target = self.course.at(at)
+            try:
+                self._step(target, at)
+            except SolveError as reason:
+                raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
+            self.records.add(frame, self.moment, self.leader.gap(self.moment.positions, target))
+        self.records.close(frame, self.substeps)
+        if isinstance(self.mover, Colliding):
+            self.mover.look(self.moment.positions, at)
+
+    def _step(self, target: Array, at: float) -> None:
+        tracker, is_led = self.tracker, self.tracker is self.leader
+        tracker.body = _renewed(tracker.body, self.moment, self.shape, at)
+        self.moment = _stepped(tracker, self.moment, target if is_led else target[:0], self.load, at, self.mover)
+
+    def result(self, motion: Animation, notes: tuple[str, ...], seconds: float) -> EnrichResult:
+        """What came of it; motion: the guide."""
+        records, body = self.records, self.tracker.body
+        animation = Animation(
+            body.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
+            start_frame=motion.start_frame,
+        )  # fmt: skip
+        told = EnrichReport(
+            len(self.tracker.sums), body.count, (animation.frames - 1) * self.substeps, records.newton,
+            float(records.residual.max()), records.gentleness, seconds, notes,
+            collisions=self.mover.account() if isinstance(self.mover, Colliding) else None,
+        )  # fmt: skip
+        return EnrichResult(animation, records.residual, told, body)
 
 
 def _renewed(body: BodyShell, now: Moment, shape: Callable[[float], Shape] | None, at: float) -> BodyShell:
@@ -150,12 +187,11 @@ def _stepped(
 class _Records:
     """What is kept of the steps, frame by frame."""
 
-    def __init__(self, body: Body, frames: int, first: Moment, gap: float):
+    def __init__(self, body: Body, frames: int):
         self._body = body
         self.positions, self.velocities = np.empty((2, frames, body.count, 3))
         self.residual, self.gentleness = np.zeros(frames), np.zeros(frames)
         self.newton = 0
-        self.add(0, first, gap)
 
     def add(self, frame: int, moment: Moment, gap: float) -> None:
         self.positions[frame], self.velocities[frame] = moment.positions, moment.velocities

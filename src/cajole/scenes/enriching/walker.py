@@ -21,7 +21,7 @@ from cajole.scenes.enriching.staging import Cloth, EnrichScene
 from cajole.scenes.enriching.tube import tube
 from cajole.scenes.enriching.walker_shape import INSTEP, LIMBS, puppet, puppet_mesh
 from cajole.scenes.sdf import Floats, Ints
-from cajole.storage import cache_load, cache_store, content_hash
+from cajole.storage import cached, content_hash
 
 KIND, VERSION = "regions", 1
 # about 200 over the body and the rest of the feet, which are divided so many times as finely
@@ -110,15 +110,15 @@ def _regions(guide: Animation, progress: Progress | None) -> Regions:
     mesh = guide.mesh
     assert isinstance(mesh, MeshTri)
     key = content_hash("walker", VERSION, mesh.content, np.asarray(guide.positions, np.float32), REGIONS, FINER, SEED)
-    stored = cache_load(KIND, key)
-    if stored is None:
-        finer = np.where(_on_feet(mesh), FINER, 1.0)
-        found = regions_clustered(guide, REGIONS, finer=finer, seed=SEED, progress=progress)
-        assert found.faces is not None
-        stored = {"faces": found.faces}
-        cache_store(KIND, key, stored)
-    faces = np.asarray(stored["faces"], dtype=np.int64)
+    faces = np.asarray(cached(KIND, key, partial(_found, guide, mesh, progress))["faces"], dtype=np.int64)
     return regions_painted(mesh, faces, mesh, faces)
+
+
+def _found(guide: Animation, mesh: MeshTri, progress: Progress | None) -> dict[str, Ints]:
+    finer = np.where(_on_feet(mesh), FINER, 1.0)
+    found = regions_clustered(guide, REGIONS, finer=finer, seed=SEED, progress=progress)
+    assert found.faces is not None
+    return {"faces": found.faces}
 
 
 def _on_feet(mesh: MeshTri) -> Ints:
