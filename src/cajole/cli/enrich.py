@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.about import note_rows
-from cajole.cli.output import Json, answer, facts, working, written
+from cajole.cli.output import Json, answer, facts, working
 
 if TYPE_CHECKING:
     from cajole.animation import Animation
@@ -20,7 +19,22 @@ REGIONS, AROUND = "What follows the guide", "What acts on it"
 
 
 def enrich(
-    source: Annotated[Path, typer.Argument(metavar="GUIDE", help="A rough animation, in any format.")],
+    context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENE|GUIDE",
+            help="A scene to enrich (flag, box, bag, walker), or a rough animation, in any format.",
+        ),
+    ],
+    material: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which of its materials a scene becomes: vinyl, silk and so on of the bag; its first when left out.",
+            rich_help_panel=options.MATERIAL,
+        ),
+    ] = None,
     subdivide: Annotated[
         int | None,
         typer.Option(
@@ -71,8 +85,13 @@ def enrich(
             rich_help_panel=REGIONS,
         ),
     ] = None,
-    dt: Annotated[str, typer.Option(metavar="SECONDS", help="The longest step: longer damps folds.")] = "1/240",
-    newton: Annotated[int, typer.Option(help="Linear solves a step: 1, or up to 30 until it converges.")] = 1,
+    dt: Annotated[
+        str | None,
+        typer.Option(metavar="SECONDS", help="The longest step: longer damps folds. 1/240, or what a scene asks for."),
+    ] = None,
+    newton: Annotated[
+        int | None, typer.Option(help="Linear solves a step: 1, or up to 30 until it converges. 1 when left out.")
+    ] = None,
     frames: Annotated[
         int | None, typer.Option(help="How many; beyond the guide's end it stands, and the shell swings on.")
     ] = None,
@@ -152,9 +171,12 @@ def enrich(
 
     [green]cajole enrich rough.usdc --subdivide 3 --gravity 9.81 -o folds.usdc -o folds.webp[/]
 
+    [green]cajole enrich bag --material silk --collisions fast -o silk.webp[/]
+
     [green]cajole enrich flag.glb --subdivide 3 --clusters 20 --wind 6,0,0 --gusts 2 --plastic 40 -o flag.npz[/]
     """
     from cajole.animation import read_animation
+    from cajole.cli.enrich_scenes import enriched_scene, is_scene, require_sayable
     from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, gusts_of, wind_on
     from cajole.cli.numbers import vector
     from cajole.cli.option_words import in_options
@@ -164,14 +186,23 @@ def enrich(
 
     outputs = output or []
     require_writable(outputs)
-    regions_asked = RegionsAsked(subdivide, fine, paint_guide, paint_fine, paint_on, clusters, mu, seed)
-    material = {"young": young, "poisson": poisson, "thickness": thickness, "density": density}
-    with in_options():
-        asked = cloth_asked(material, damping, plastic, undeformed, fixed, seed)
-    air, puffs = None if wind is None else vector(wind, "--wind"), gusts_of(gusts)
+    require_sayable(source, _said(context))
     contacts = CollisionsAsked(collisions, tuple(collider or ()), friction, distance)
     stepping = _stepping(dt, newton, frames, gravity)
-    with in_options(), working(source.name) as progress:
+    if is_scene(source):
+        with in_options(), working(source) as progress:
+            met = {name: value for name, value in contacts.made(progress).items() if name != "colliders"}
+            guide, cloth, result, view = enriched_scene(source, material, {**stepping, **met}, progress)
+            for path in outputs:
+                save(result.animation, path, camera=view, progress=progress)
+        _tell(source, guide, cloth, result, outputs, as_json)
+        return
+    regions_asked = RegionsAsked(subdivide, fine, paint_guide, paint_fine, paint_on, clusters, mu, seed)
+    made_of = {"young": young, "poisson": poisson, "thickness": thickness, "density": density}
+    with in_options():
+        asked = cloth_asked(made_of, damping, plastic, undeformed, fixed, seed)
+    air, puffs = None if wind is None else vector(wind, "--wind"), gusts_of(gusts)
+    with in_options(), working(Path(source).name) as progress:
         chosen = {} if prim is None else {"prim": prim}
         guide = guide_of(read_animation(source, mesh=mesh, fps=fps, progress=progress, **chosen))
         followed, regions = regions_asked.made(guide, progress)
@@ -181,73 +212,37 @@ def enrich(
         result = enriched(followed, cloth, regions, forces=forces, progress=progress, **stepping, **met)
         for path in outputs:
             save(result.animation, path, camera={}, progress=progress)
-    document = _document(source, guide, cloth, result) | {"outputs": [str(path) for path in outputs]}
-    answer(document, facts(f"Enriched {source.name}", _rows(document)), as_json=as_json)
+    _tell(source, guide, cloth, result, outputs, as_json)
 
 
-def _stepping(dt: str, newton: int, frames: int | None, gravity: str | None) -> dict[str, Any]:
+def _said(context: typer.Context) -> list[str]:
+    """Options that were given, by their names in Python."""
+    found = ((name, context.get_parameter_source(name)) for name in context.params)
+    return [name for name, where in found if where is not None and where.name != "DEFAULT"]
+
+
+def _stepping(dt: str | None, newton: int | None, frames: int | None, gravity: str | None) -> dict[str, Any]:
+    """The keywords of `enrich` that are said."""
     from cajole import checks
     from cajole.cli import pushes
     from cajole.cli.numbers import seconds
 
-    return {
-        "dt": checks.positive(seconds(dt, "--dt"), "--dt"),
-        "newton": checks.count(newton, "--newton"),
-        "frames": None if frames is None else checks.count(frames, "--frames"),
-        "gravity": pushes.gravity(gravity),
-    }
+    asked: dict[str, Any] = {}
+    if dt is not None:
+        asked["dt"] = checks.positive(seconds(dt, "--dt"), "--dt")
+    if newton is not None:
+        asked["newton"] = checks.count(newton, "--newton")
+    if frames is not None:
+        asked["frames"] = checks.count(frames, "--frames")
+    if gravity is not None:  # "none" is said, too
+        asked["gravity"] = pushes.gravity(gravity)
+    return asked
 
 
-def _document(source: Path, guide: Animation, cloth: BodyShell, result: EnrichResult) -> dict[str, Any]:
-    from dataclasses import asdict
+def _tell(
+    source: str, guide: Animation, cloth: BodyShell, result: EnrichResult, outputs: list[Path], as_json: bool
+) -> None:
+    from cajole.cli.enrich_telling import described, rows
 
-    report, motion = result.report, result.animation
-    return {
-        "source": str(source),
-        "guide_vertices": guide.n,
-        "guide_frames": guide.frames,
-        "vertices": motion.n,
-        "triangles": len(cloth.mesh.triangles),
-        "fixed": len(cloth.fixed),
-        "mass_kg": cloth.total_mass,
-        "regions": report.regions,
-        "frames": motion.frames,
-        "fps": motion.fps,
-        "steps": report.steps,
-        "newton_iterations": report.newton,
-        "residual_sizes": report.residual,
-        "gentleness_rms_weights": report.mean_gentleness,
-        "gentleness_largest_weights": float(report.gentleness.max()),
-        "gentleness_worst_frame": report.worst_frame,
-        "yielded_edges": int((abs(result.cloth.plastic_angles) > 0).sum()),
-        "edges": len(result.cloth.plastic_angles),
-        "plastic": cloth.plasticity is not None,
-        "collisions": None if report.collisions is None else asdict(report.collisions),
-        "seconds": report.seconds,
-        "notes": list(report.notes),
-    }
-
-
-def _rows(document: dict[str, Any]) -> dict[str, str]:
-    d = document
-    rms, most = d["gentleness_rms_weights"], d["gentleness_largest_weights"]
-    rows = {
-        "guide": f"{d['guide_vertices']} vertices, {d['guide_frames']} frames",
-        "shell": f"{d['vertices']} vertices, {d['triangles']} triangles, {d['mass_kg']:.4g} kg, "
-        f"{d['fixed'] or 'no'} vertices held",
-        "follows": f"in the means of {d['regions']} regions, |g| at most {d['residual_sizes']:.2g} of its size",
-        "gentleness": f"led with {rms:.3g} weights (rms), {most:.3g} at most (frame {d['gentleness_worst_frame']})",
-        "motion": f"{d['frames']} frames at {d['fps']:.4g} frames/s, {d['steps']} steps, {d['newton_iterations']} "
-        "linear solves",
-    }
-    if d["plastic"]:
-        rows["folds"] = f"{d['yielded_edges']} of {d['edges']} edges stay bent"
-    if d["collisions"]:
-        c = d["collisions"]
-        rows["collisions"] = (
-            f"{c['kind']}, {c['contacts']} contacts at most, {c['truncations']} steps cut short, {c['intersections']} "
-            "frames with intersections"
-        )
-    rows["took"] = f"{d['seconds']:.2f} s"
-    rows["written"] = written(d["outputs"])
-    return rows | note_rows(d["notes"])
+    document = described(source, guide, cloth, result) | {"outputs": [str(path) for path in outputs]}
+    answer(document, facts(f"Enriched {Path(source).name}", rows(document)), as_json=as_json)

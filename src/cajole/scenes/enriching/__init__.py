@@ -6,7 +6,7 @@ import importlib
 
 from cajole.checks import one_of
 from cajole.progress import Progress
-from cajole.scenes.enriching.pictures import enrich_loop, enrich_picture, enrich_strip, regions_picture
+from cajole.scenes.enriching.pictures import enrich_loop, enrich_picture, enrich_strip, enrich_view, regions_picture
 from cajole.scenes.enriching.staging import Cloth, EnrichScene, Maker
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "enrich_scene_names",
     "enrich_scene_purposes",
     "enrich_strip",
+    "enrich_view",
     "regions_picture",
 ]
 

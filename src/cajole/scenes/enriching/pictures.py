@@ -89,6 +89,12 @@ def enrich_strip(
     return pixels
 
 
+def enrich_view(scene: EnrichScene, material: str | None = None) -> dict[str, Any]:
+    """Keywords for `picture` of a result: in its material's colour, the first one's when None, the guide beside it."""
+    colors = np.tile(scene.material(material).color, (len(scene.regions.fine_mesh.vertices), 1))
+    return {"props": scene.props, **scene.camera, "colors": colors, "compare": _painted(scene.guide, INPUT)}
+
+
 def enrich_loop(
     scene: EnrichScene, result: EnrichResult, path: Path | None = None, *, material: str | None = None, **options: Any
 ) -> Pixels:
