@@ -1,5 +1,6 @@
 # make demo: set everything up, run the built-in scenes headless, write demo/index.html
 # make test: set everything up, run format, lint, types and all tests
+# make docs: set everything up, build the pages of docs/ into site/, warnings are errors
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,11 +10,11 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 CHECKED := src tests benchmarks examples scripts integrations hatch_build.py
 
-.PHONY: page demo test browser blender addon bench format clean
+.PHONY: page demo docs test browser blender addon bench format clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,2s/^# //p' Makefile
+	@sed -n '1,3s/^# //p' Makefile
 	@echo 'make page: build the studio page when its sources are newer; make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
@@ -24,7 +25,7 @@ $(READY): pyproject.toml
 	  echo 'this Python cannot make virtual environments; on Debian: apt-get install python3-venv'; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,contact,usd,images,viz,studio,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast,contact,usd,images,viz,studio,docs,dev]'
 	@touch $@
 
 page: $(READY)
@@ -32,6 +33,10 @@ page: $(READY)
 
 demo: $(READY)
 	$(BIN)/cajole demo --output demo
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir site
+	@echo 'open site/index.html; with search: $(BIN)/python -m http.server --directory site'
 
 # The studio is tested in a real browser; without one those tests are skipped, and this says so first.
 browser:
@@ -62,5 +67,5 @@ format: $(READY)
 	$(BIN)/ruff check --fix $(CHECKED)
 
 clean:
-	rm -rf $(VENV) .venv-blender demo dist build .pytest_cache .mypy_cache .ruff_cache src/cajole/studio/static \
+	rm -rf $(VENV) .venv-blender demo site dist build .pytest_cache .mypy_cache .ruff_cache src/cajole/studio/static \
 	  src/cajole/studio/web/node_modules

@@ -8,10 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"(<!-- slow -->\n)?```python\n(.*?)```", re.DOTALL)
-LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
-COMMAND = re.compile(r"^ {4}cajole (.+?)(?:\s+#.*)?$", re.MULTILINE)
+LINK = re.compile(r"(?:\]\(|(?:src|srcset|href)=\")([^)#\"]+?)(?:#[^)\"]*)?[)\"]")
+PROGRAM = re.compile(r"python ((?:examples|docs|benchmarks)/[\w./-]+\.py)")
+COMMAND = re.compile(r"^ {4}cajole (.+?)(?:\s+#.*)?$|<code>cajole ([^<]+)</code>", re.MULTILINE)
+
+
+def named(page):
+    """A page as it is called in reports."""
+    return str(page.relative_to(ROOT))
 
 
 def blocks(page):
@@ -19,7 +26,7 @@ def blocks(page):
     return [code for slow, code in BLOCK.findall(page.read_text(encoding="utf-8")) if not slow]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=named)
 def test_code_of_page_claim(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     # the blocks of a page build on each other, as a reader would type them
@@ -28,20 +35,21 @@ def test_code_of_page_claim(page, tmp_path, monkeypatch):
         exec(compile(code, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere_identity(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert target.startswith("http") or (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_commands_and_options_exist_identity(page):
     import typer
 
     from cajole.cli.app import app
 
     commands = typer.main.get_command(app).commands
-    for line in COMMAND.findall(page.read_text(encoding="utf-8")):
+    for plain, inline in COMMAND.findall(page.read_text(encoding="utf-8")):
+        line = plain or inline
         name, *words = line.split()
         if name.startswith("-"):
             continue
@@ -51,6 +59,14 @@ def test_commands_and_options_exist_identity(page):
 
 
 def test_every_page_is_in_the_index_identity():
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    for page in (ROOT / "docs").glob("*.md"):
-        assert page.name == "index.md" or f"({page.name})" in index, page.name
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).as_posix()
+        assert name == "index.md" or f"({name})" in index, name
+
+
+def test_programs_named_exist_identity():
+    """`python examples/...` and `python docs/...` on any page are files of the repository."""
+    for page in PAGES:
+        for program in PROGRAM.findall(page.read_text(encoding="utf-8")):
+            assert (ROOT / program).is_file(), (page.name, program)

@@ -17,13 +17,11 @@ SCENES = ("dinosaur", "flower", "fish", "bridge", "tee", "beam")
 
 
 def main() -> None:
-    """scenes.jpg, all scenes at rest; dinosaur.webp, a loop; fish.jpg, a strip."""
+    """scenes.jpg, all scenes at rest; fish.jpg, a strip."""
     tiles = [cj.picture(cj.scene(name), size=TILE, renderer="auto") for name in SCENES]
     rows = [np.concatenate(tiles[i : i + 3], axis=1) for i in (0, 3)]
     write_still(HERE / "scenes.jpg", np.concatenate(rows))
-    dinosaur, fish = ITEMS["dinosaur"](None), ITEMS["fish"](None)
-    camera = {**dinosaur.camera, "size": (480, 320)}
-    cj.picture(dinosaur.animation, HERE / "dinosaur.webp", frames=range(0, dinosaur.animation.frames - 1, 2), **camera)
+    fish = ITEMS["fish"](None)
     camera = {**fish.camera, "size": (300, 220), "renderer": "auto"}
     cj.strip(fish.animation, HERE / "fish.jpg", frames=(0, 12, 20, 30), **camera)
 

@@ -1,0 +1,184 @@
+"""Make the gallery's pictures, beside this file, and its page: a still and a loop of each scene of each verb.
+
+python docs/gallery/make.py [NAME ...]
+
+All of them take some minutes of a processor; scenes that are slow to make are read from the cache the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from items import ITEMS, page
+
+import cajole as cj
+from cajole.direct import Run
+from cajole.mesh import Skin
+from cajole.pictures.loops import write_loop, write_still
+from cajole.pictures.subject import INPUT, OUTPUT
+from cajole.scenes import flowing, shots, steering
+from cajole.scenes.editing import edit_loop, edit_picture, edit_scene
+from cajole.scenes.enriching import EnrichScene, enrich_loop, enrich_picture, enrich_scene
+from cajole.scenes.enriching.flag import flag_of
+from cajole.scenes.flowing.pictures import frames_of
+from cajole.scenes.rerouting import reroute_scene
+from cajole.scenes.steering.staging import takes, with_bee
+
+HERE = Path(__file__).parent
+# [pixels]; frames of a loop at most, so that it stays small
+STILL, LOOP, FRAMES = (480, 320), (360, 240), 24
+# a push that is seen to spoil the motion
+PUSHED = 10
+
+
+def place(name: str, suffix: str) -> Path:
+    return HERE / f"{name}{suffix}"
+
+
+def spread(frames: int) -> range:
+    """Frames of a loop, evenly over a motion."""
+    return range(0, frames, -(-frames // FRAMES))
+
+
+def draw(name: str, motion: cj.Animation, frame: int, camera: Any, **options: Any) -> None:
+    """A still of one frame and a loop of all, with the same things around."""
+    own = {**camera, **options}
+    cj.picture(motion, place(name, ".jpg"), frame=frame, renderer="draft", **{**own, "size": STILL})
+    cj.picture(motion, place(name, ".webp"), frames=spread(motion.frames), renderer="draft", **{**own, "size": LOOP})
+
+
+def keyed(name: str, make: Callable[[], shots.Storyboard]) -> None:
+    board = make()
+    motion = replace(board.shoot(starts="pd").animation, skin=board.scene.skin)
+    poses = [board.body.vertices + key for key in board.keys.values() if np.abs(key).max() > 0]
+    frame = next(frame for frame, key in board.keys.items() if np.abs(key).max() > 0)
+    draw(name, motion, frame, board.scene.camera, ghost=poses[1 : 1 + max(1, min(2, len(poses) - 1))] or poses[:1])
+
+
+def walk(name: str) -> None:
+    board = shots.walk()
+    motion = replace(board.shoot(starts="pd").animation, skin=board.scene.skin)
+    draw(name, motion, motion.frames // 3, board.scene.camera, ghost=motion.frame(0))
+
+
+def edited(name: str) -> None:
+    scene = edit_scene(name)
+    editor = scene.edited()
+    frame = scene.moves[0].frame
+    edit_picture(scene, editor, frame, place(name, ".jpg"), size=STILL, renderer="draft")
+    every = -(-scene.animation.frames // FRAMES)
+    edit_loop(scene, editor, place(name, ".webp"), every=every, size=LOOP)
+
+
+def enriched(name: str, scene: EnrichScene, material: str, frames: int, frame: int, **settings: Any) -> None:
+    result = scene.enriched(material, frames=frames, **settings)
+    enrich_picture(scene, result, frame, place(name, ".jpg"), material=material, size=STILL, in_view=[frame])
+    enrich_loop(scene, result, place(name, ".webp"), material=material, size=LOOP, frames=spread(frames))
+
+
+def strike(name: str) -> None:
+    stage = steering.strike()
+    controller, push = stage.controller(), stage.random_push(PUSHED)
+    runs = [controller.run(), controller.run(force=push, controlled=False), controller.run(force=push)]
+    staged, motion = takes(stage, runs, every=-(-stage.reference.steps // (2 * FRAMES)))
+    draw(name, motion, motion.frames // 2, staged.camera)
+
+
+def bee(name: str) -> None:
+    stage = steering.bee_landing()
+    run = stage.controller().run(force=stage.random_push(PUSHED))
+    staged, motion = with_bee(stage, run, every=-(-stage.reference.steps // (2 * FRAMES)))
+    draw(name, motion, motion.frames - 1, staged.camera)
+
+
+def rooted(name: str) -> None:
+    stage = steering.rooted()
+    controller, push = stage.controller(), stage.random_push(PUSHED)
+
+    def dressed(run: Run) -> cj.Animation:
+        return replace(run.animation, skin=stage.scene.skin)
+
+    led, free = dressed(controller.run(force=push)), dressed(controller.run(force=push, controlled=False))
+    draw(name, led, led.frames - 1, stage.scene.camera, ghost=free)
+
+
+def flowed(name: str, scene: Any, force: Sequence[Any]) -> None:
+    run = scene.controller().run(force)
+    every = -(-len(run.states) // FRAMES)
+    pictures = frames_of(scene, run, every=every)
+    write_still(place(name, ".jpg"), cropped(pictures[-1], STILL))
+    write_loop(place(name, ".webp"), np.array([cropped(each, LOOP) for each in pictures]), 20.0)
+
+
+def cropped(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """A square picture in the middle of one of another shape, on its own paper."""
+    from PIL import Image
+
+    width, height = size
+    small = np.asarray(Image.fromarray(pixels).resize((height, height), Image.Resampling.LANCZOS))
+    out = np.full((height, width, 3), (250, 248, 244), dtype=np.uint8)
+    left = (width - height) // 2
+    out[:, left : left + height] = small
+    return out
+
+
+def rerouted(name: str) -> None:
+    scene = reroute_scene(name)
+    led = painted(scene.result().animation, OUTPUT)
+    frame = scene.goals[0].frame
+    draw(name, led, frame, scene.camera, ghost=painted(scene.pilot, INPUT), props=scene.props)
+
+
+def painted(motion: cj.Animation, color: Any) -> cj.Animation:
+    return replace(motion, skin=Skin(motion.mesh.surface, np.asarray(color)))
+
+
+def flow_of(name: str) -> None:
+    scene = getattr(flowing, name)()
+    flowed(name, scene, scene.kicks() if name == "swirl" else [scene.noise(0)])
+
+
+def makers() -> dict[str, Callable[[str], None]]:
+    """What draws each entry."""
+    fast = {"collisions": "fast"}
+    own: dict[str, Callable[[str], None]] = {
+        "flower-eight": lambda name: keyed(name, shots.flower_eight),
+        "fish-swim": lambda name: keyed(name, shots.fish_swim),
+        "dinosaur-step": lambda name: keyed(name, shots.dinosaur_step),
+        "elephant": lambda name: keyed(name, shots.elephant_skins),
+        "walk": walk,
+        "box": lambda name: enriched(name, enrich_scene("box"), "cloth", 30, 21),
+        "bag": lambda name: enriched(name, enrich_scene("bag"), "silk", 60, 36, **fast),
+        "flag": lambda name: enriched(name, flag_of((12, 8)), "cotton", 45, 26, **fast),
+        "walker": lambda name: enriched(name, enrich_scene("walker"), "story", 120, 108, dt=1 / 60, **fast),
+        "strike": strike,
+        "bee": bee,
+        "rooted": rooted,
+        "swirl": flow_of,
+        "leaves": flow_of,
+    }
+    by_verb = {"edit": edited, "reroute": rerouted}
+    return {name: own.get(name) or by_verb[item.verb] for name, item in ITEMS.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*ITEMS, []])
+    asked = parser.parse_args().names
+    (HERE.parent / "gallery.md").write_text(page(), encoding="utf-8")
+    for name, make in makers().items():
+        if not asked or name in asked:
+            began = time.process_time()
+            make(name)
+            size = place(name, ".webp").stat().st_size / 1000
+            print(f"{name}: {time.process_time() - began:.0f} s of CPU, loop {size:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
