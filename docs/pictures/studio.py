@@ -93,6 +93,19 @@ def enrich(page: Page) -> None:
     settled(page)
 
 
+def reroute(page: Page) -> None:
+    page.wait_for_function("() => window.cajole?.app.state?.reroute?.pilot_frames", timeout=PATIENCE)
+    ask(page, "moves")
+    ask(page, "compare", **{"with": "least-force"})
+    page.wait_for_function("() => window.cajole.app.state.reroute.compared.length === 2", timeout=PATIENCE)
+    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 50, plots: true })")
+    ask(page, "frame", frame=44)
+    ask(page, "select", nodes=[380])
+    skip_tour(page)
+    time.sleep(6.0)  # until the word that it is ready has gone
+    settled(page)
+
+
 def start(page: Page) -> None:
     page.wait_for_selector("img", timeout=PATIENCE)
     time.sleep(60.0)  # pictures of scenes are drawn one after the other
@@ -111,6 +124,7 @@ SHOTS: dict[str, tuple[tuple[str, ...], Callable[[Page], None]]] = {
     "keyframe": (("flower", "--mode", "keyframe"), keyframe),
     "steer": (("bee", "--mode", "steer"), steer),
     "enrich": (("box", "--mode", "enrich"), enrich),
+    "reroute": (("cloth", "--mode", "reroute"), reroute),
 }
 
 

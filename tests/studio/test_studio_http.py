@@ -111,7 +111,7 @@ def test_a_mesh_is_taken_and_told_identity(inside, studio, tmp_path):
     write_mesh(mesh.surface, tmp_path / "box.obj")
     got = uploaded(inside, "box.obj", (tmp_path / "box.obj").read_bytes()).json()
     assert (got["kind"], got["text"]) == ("mesh", f"a surface mesh, {len(mesh.surface.triangles)} triangles")
-    assert [mode for mode, chance in got["modes"].items() if chance["possible"]] == ["keyframe"]
+    assert [mode for mode, chance in got["modes"].items() if chance["possible"]] == ["keyframe", "reroute"]
     assert "Nothing moves" in got["modes"]["edit"]["why"]
 
 

@@ -17,7 +17,7 @@ from cajole.animation import Animation
 from cajole.body import BodyAround, BodySolid, body_around
 from cajole.direct import steer
 from cajole.errors import FileError, InputError
-from cajole.mesh import MeshTri, box_tets, grid_triangles, write_mesh
+from cajole.mesh import MeshTet, MeshTri, box_tets, grid_triangles, write_mesh
 from cajole.scenes import scene_names
 from cajole.scenes.editing import edit_scene_names
 from cajole.studio.catalogue import CARDS, Catalogue, is_ready, picture_folder
@@ -43,9 +43,9 @@ def possible(content: Content) -> list[str]:
     return [mode for mode, chance in chances(content).items() if chance.possible]
 
 
-def test_a_motion_of_tets_can_be_edited_keyed_steered_and_enriched_identity():
+def test_a_motion_of_tets_is_good_for_every_verb_identity():
     content = of_animation(small_motion())
-    assert possible(content) == ["edit", "keyframe", "steer", "enrich"]
+    assert possible(content) == ["edit", "keyframe", "steer", "enrich", "reroute"]
     assert content.body is None
     assert embodied(content, "edit") is content
     body = embodied(content, "steer").body
@@ -54,20 +54,21 @@ def test_a_motion_of_tets_can_be_edited_keyed_steered_and_enriched_identity():
     np.testing.assert_array_equal(body.fixed, np.flatnonzero(content.mesh.vertices[:, 0] == 0.0))
 
 
-def test_a_motion_of_triangles_can_be_edited_and_enriched_and_says_why_not_more_bad_input():
+def test_a_motion_of_triangles_cannot_be_keyed_nor_steered_and_says_why_bad_input():
     content = of_animation(waving_cloth())
-    assert possible(content) == ["edit", "enrich"]
+    assert possible(content) == ["edit", "enrich", "reroute"]
     assert "no inside" in chances(content)["keyframe"].why
     assert "no inside" in chances(content)["steer"].why
     around = Content("box", content.mesh, body_around(content.mesh, resolution=6), content.animation)
     assert isinstance(around.body, BodyAround)
-    assert possible(around) == ["edit", "enrich"]
+    assert possible(around) == ["edit", "enrich", "reroute"]
 
 
-def test_a_mesh_can_only_be_keyed_and_says_why_bad_input(tmp_path):
+def test_a_mesh_can_be_keyed_and_says_why_not_more_bad_input(tmp_path):
     write_mesh(box_tets(3, 2, 2).surface, tmp_path / "box.obj")
     content = open_file(tmp_path / "box.obj")
     assert possible(content) == ["keyframe"]
+    assert "takes too long" in chances(content)["reroute"].why
     assert "Nothing moves yet" in chances(content)["edit"].why
     assert "hand it over" in chances(content)["steer"].why
     assert first_possible(content, "edit") == "keyframe"
@@ -116,7 +117,7 @@ def test_a_scene_to_edit_comes_with_its_plan_agreement():
 
 def test_a_scene_to_key_comes_with_its_body_agreement():
     content = open_scene("beam", "keyframe")
-    assert possible(content) == ["keyframe"]
+    assert possible(content) == ["keyframe", "reroute"]
     told = project_message("0123456789", "Beam", content)
     assert told["weight"] == pytest.approx(9.81 * content.body.total_mass)
     assert told["suggestion"] is None
@@ -196,7 +197,7 @@ def test_the_judge_of_the_strike_says_what_the_scene_says_agreement(controlled):
 
 def test_the_strike_opens_with_its_balls_agreement():
     content = open_scene("strike", "steer")
-    assert possible(content) == ["keyframe", "steer"]
+    assert possible(content) == ["keyframe", "steer", "reroute"]
     assert [prop.name for prop in content.props] == ["ball 1", "ball 2"]
     reference = content.steer.reference(None)
     assert steer(reference, **content.steer.dials).run().report is not None
@@ -240,10 +241,11 @@ def test_the_command_tells_its_address_as_one_document_identity(tmp_path):
     command = [sys.executable, "-m", "cajole", "studio", "--no-browser", "--json", "--folder", str(tmp_path / "studio")]
     environment = {**os.environ, "CAJOLE_CACHE": str(tmp_path / "cache")}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as found:
-        lines = [found.stdout.readline() for _ in range(3)]
+        lines = list(iter(found.stdout.readline, "}\n"))
         os.kill(found.pid, signal.SIGINT)
         assert found.wait(PATIENCE) in (0, 130)
-    address = json.loads("".join(lines))["address"]
+        assert found.stdout.read() == ""  # that it was ended is no second document
+    address = json.loads("".join([*lines, "}"]))["address"]
     assert address.startswith("http://127.0.0.1:")
     assert len(address.split("#")[1]) == len(Guard().token)
 
@@ -252,7 +254,17 @@ def test_a_surface_that_nobody_can_fill_says_why_bad_input(tmp_path):
     flat = MeshTri(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([[0, 1, 2]]))
     write_mesh(flat, tmp_path / "flat.obj")
     content = open_file(tmp_path / "flat.obj")
-    assert possible(content) == ["keyframe"]
+    assert possible(content) == ["keyframe", "reroute"]
+
+
+def test_a_sheet_is_put_into_cells_to_be_posed_but_falls_as_it_is_agreement(tmp_path):
+    sheet = grid_triangles(6, 6)
+    write_mesh(sheet, tmp_path / "sheet.obj")
+    content = open_file(tmp_path / "sheet.obj")
+    assert isinstance(embodied(content, "keyframe").mesh, MeshTet)
+    fallen = embodied(content, "reroute")
+    np.testing.assert_array_equal(fallen.mesh.triangles, sheet.triangles)
+    assert make_mode("reroute", None, fallen).net.count == 49
 
 
 def test_pictures_are_drawn_three_by_two_and_kept_identity(own_cache):

@@ -49,7 +49,7 @@ def test_a_tab_is_told_all_it_needs_to_draw_identity(studio, tmp_path):
         assert (state["frames"], state["fps"], state["mode"], state["frame"]) == (FRAMES, 24.0, "edit", 0)
         assert shown.rev == state["rev"]
         assert project["modes"]["edit"] == {"possible": True, "why": None}
-        assert "later" in project["modes"]["reroute"]["why"]
+        assert project["modes"]["reroute"] == {"possible": True, "why": None}
         assert project["size"] == pytest.approx(motion.mesh.size)
         low, high = np.array(project["bounds"])
         np.testing.assert_allclose([low, high], motion.bounds, atol=1e-9)
@@ -165,7 +165,7 @@ def test_names_and_lists_of_projects_identity(studio, tmp_path):
         (recent,) = told["recent"]
         assert (recent["id"], recent["name"], recent["mode"], recent["text"]) == (project, "Nod", "edit", "1 drag")
         assert recent["recovered"] is False
-        assert {scene["modes"][0] for scene in told["scenes"]} == {"edit", "keyframe", "steer", "enrich"}
+        assert {scene["modes"][0] for scene in told["scenes"]} == {"edit", "keyframe", "steer", "enrich", "reroute"}
         assert "open in a tab" in tab.ask("forget", project=project)["text"]
         tab.ask("close")
         assert tab.ask("forget", project=project)["is"] == "done"
@@ -186,7 +186,8 @@ def test_wrong_messages_are_answered_and_the_project_lives_on_bad_input(studio, 
             ("open", {"project": "../../etc"}),
             ("open", {}),
             ("mode", {"mode": "steer", "hand": "yes"}),
-            ("mode", {"mode": "reroute"}),
+            ("mode", {"mode": "nowhere"}),
+            ("reroute", {}),
             ("export", {"what": "result", "format": "exe"}),
             ("frames", {"stream": "result", "list": list(range(40))}),
         ):

@@ -82,6 +82,12 @@ CARDS = (
     Card("enrich", "bag", "Backflip", "A bag of vinyl, silk or cellophane", "characters", ("88 regions",), True),
     Card("enrich", "flag", "Flag on a branch", "Four painted quarters are caught", "structures", ("4 regions",), True),
     Card("enrich", "walker", "Walker", "Into a headwind, onto a live wire", "characters", ("280 regions", "wind")),
+    Card(
+        "reroute", "cloth", "Falling cloth", "Lead a corner elsewhere", "structures", ("400 nodes", "120 frames"), True
+    ),
+    Card("reroute", "skirt", "Skirt on walking hips", "Its hem curls up", "characters", ("1,980 nodes", "legs"), True),
+    Card("reroute", "heart", "Beating heart", "Guided by a patient's images", "creatures", ("3,372 nodes",), True),
+    Card("reroute", "heart_dragged", "Heart, dragged", "Its wall is pulled out", "creatures", ("3,372 nodes",), True),
 )
 
 
@@ -120,8 +126,9 @@ class Catalogue:
         if not is_ready(key):
             with atomic_path(_mark(key)) as path:
                 path.write_text("opened\n", encoding="utf-8")
-            (picture_folder() / f"{key}.webp").unlink(missing_ok=True)
-            self._tried.discard(key)
+            if not any(card.quick for card in CARDS if card.key == key):
+                (picture_folder() / f"{key}.webp").unlink(missing_ok=True)
+                self._tried.discard(key)
 
     def picture(self, key: str) -> Path | None:
         """The picture of a scene, None while there is none."""

@@ -21,6 +21,7 @@ from cajole.pictures import Prop
 from cajole.progress import Progress
 from cajole.scenes.editing import Move
 from cajole.scenes.enriching import EnrichScene
+from cajole.scenes.rerouting import ReroutePlan
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -65,7 +66,8 @@ class Content:
     """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
 
     skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys;
-    enrich: the shells that a scene plans for its motion; guide: a motion of other triangles, for the first view.
+    enrich: the shells that a scene plans for its motion; guide: a motion of other triangles, for the first view;
+    reroute: a net whose pilot is still to be run.
     """
 
     name: str
@@ -82,9 +84,10 @@ class Content:
     shot: Shot | None = None
     enrich: EnrichScene | None = None
     guide: Animation | None = None
+    reroute: ReroutePlan | None = None
 
     def __post_init__(self) -> None:
-        if self.body is None and self.animation is None:
+        if self.body is None and self.animation is None and self.reroute is None:
             raise InputError(f"{self.name} has neither a body nor a motion; open a mesh or an animation")
 
     @cached_property

@@ -12,7 +12,7 @@ from cajole.animation import Animation, read_animation
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.storage import READ_ERRORS
-from cajole.studio.opening import LATER, Chance, chances, file_kind, of_animation
+from cajole.studio.opening import Chance, chances, file_kind, of_animation
 from cajole.studio.shelf import DOCUMENT, LARGEST_DOCUMENT
 
 NOTHING_MOVES = "Nothing moves yet: make a motion with Keyframe, or open an animation"
@@ -48,8 +48,7 @@ def look(path: Path) -> Look:
 
 def _of_mesh() -> dict[str, Chance]:
     still = Chance(False, NOTHING_MOVES)
-    later = {mode: Chance(False, why) for mode, why in LATER.items()}
-    return {"edit": still, "keyframe": Chance(True), "steer": still, "enrich": still, **later}
+    return {"edit": still, "keyframe": Chance(True), "steer": still, "enrich": still, "reroute": Chance(True)}
 
 
 def _told(animation: Animation) -> str:

@@ -16,19 +16,18 @@ from cajole.direct.editing.opening import still_vertices
 from cajole.direct.editing.spacetime import FEWEST_FRAMES
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh.closest import has_inside
 from cajole.mesh.files import READERS
 from cajole.progress import Progress
 from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
 from cajole.scenes.editing import edit_scene, edit_scene_names
 from cajole.scenes.enriching import enrich_scene, enrich_scene_names
+from cajole.scenes.rerouting import reroute_plan, reroute_scene_names
 from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
 from cajole.scenes.subject import DAMPING
 from cajole.studio.content import Content, EditPlan, Index, KeyPlan
 from cajole.studio.steered import STEERED
 
-LATER = {
-    "reroute": "Reroute comes with a later version",
-}
 # scene -> the storyboard whose keys it is opened with
 BOARDS: dict[str, Callable[..., Storyboard]] = {
     "flower": flower_eight,
@@ -37,6 +36,8 @@ BOARDS: dict[str, Callable[..., Storyboard]] = {
     "elephant": elephant_skins,
 }
 MESHES, MOTIONS = tuple(READERS), tuple(FORMATS)
+# vertices of a net beyond which a second run is no work for a sitting
+MOST_NODES = 8000
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Chance:
 
 def open_scene(name: str, mode: str, progress: Progress | None = None) -> Content:
     """A built-in scene, ready for a verb. Raises InputError for a name that the verb does not know, Cancelled."""
-    makers = {"edit": _edited, "keyframe": _keyed, "steer": _steered, "enrich": _enriched}
+    makers = {"edit": _edited, "keyframe": _keyed, "steer": _steered, "enrich": _enriched, "reroute": _rerouted}
     return makers[one_of(mode, "the mode of a scene", tuple(makers))](name, progress)
 
 
@@ -57,6 +58,7 @@ def scene_choices() -> dict[str, tuple[str, ...]]:
     """The scenes that each verb knows."""
     return {
         "edit": edit_scene_names(), "keyframe": scene_names(), "steer": tuple(STEERED), "enrich": enrich_scene_names(),
+        "reroute": reroute_scene_names(),
     }  # fmt: skip
 
 
@@ -97,11 +99,22 @@ def of_shell(motion: Animation, like: Content) -> Content:
 
 
 def embodied(content: Content, mode: str) -> Content:
-    """The same with the body that a mode needs: of tets that have none, a solid that holds what never moves."""
-    if content.body is not None or mode in ("edit", "enrich") or not isinstance(content.mesh, MeshTet):
+    """The same with the body that a mode needs: of tets that have none, a solid that holds what never moves.
+
+    To reroute, a sheet that was put into cells so that it could be posed is its own triangles again.
+    """
+    if mode == "reroute" and content.animation is None and _is_sheet(content):
+        assert content.skin is not None
+        return Content(content.name, content.skin.mesh, BodyShell(content.skin.mesh), camera=content.camera)
+    if content.body is not None or mode in ("edit", "enrich", "reroute") or not isinstance(content.mesh, MeshTet):
         return content
     held = None if content.animation is None else still_vertices(content.animation)
     return replace(content, body=BodySolid(content.mesh, fixed=held, damping=DAMPING))
+
+
+def _is_sheet(content: Content) -> bool:
+    skin = content.skin
+    return skin is not None and skin.embedding is not None and not has_inside(skin.mesh)
 
 
 def of_subject(subject: Subject) -> Content:
@@ -111,11 +124,10 @@ def of_subject(subject: Subject) -> Content:
 
 def chances(content: Content) -> dict[str, Chance]:
     """Which modes can be entered with what is open, and why the others cannot."""
-    found = {
+    return {
         "edit": _can_edit(content), "keyframe": _can_keyframe(content), "steer": _can_steer(content),
-        "enrich": _can_enrich(content),
+        "enrich": _can_enrich(content), "reroute": _can_reroute(content),
     }  # fmt: skip
-    return found | {name: Chance(False, why) for name, why in LATER.items()}
 
 
 def _can_edit(content: Content) -> Chance:
@@ -152,6 +164,20 @@ def _can_enrich(content: Content) -> Chance:
     return Chance(True)
 
 
+def _can_reroute(content: Content) -> Chance:
+    if content.reroute is not None:
+        return Chance(True)
+    if content.animation is not None and content.animation.frames < 2:
+        return Chance(False, "The motion has one frame; there is no path to change")
+    mesh = embodied(content, "reroute").mesh
+    count = len(mesh.vertices)
+    if count > MOST_NODES:
+        return Chance(False, f"A net of {count:,} vertices takes too long; open a mesh of up to {MOST_NODES:,}")
+    if len(np.unique(mesh.edges)) < count:
+        return Chance(False, "Some vertices have no edge, and no spring would hold them: remove them from the mesh")
+    return Chance(True)
+
+
 def _edited(name: str, progress: Progress | None) -> Content:
     made = edit_scene(name, progress=progress)
     plan = EditPlan(made.modes, made.settings, made.moves)
@@ -175,6 +201,11 @@ def _keyed(name: str, progress: Progress | None) -> Content:
 def _enriched(name: str, progress: Progress | None) -> Content:
     made = enrich_scene(name, progress=progress)
     return Content(made.title, made.guide.mesh, None, made.guide, props=made.props, camera=made.camera, enrich=made)
+
+
+def _rerouted(name: str, progress: Progress | None) -> Content:
+    made = reroute_plan(name)
+    return Content(made.title, made.net.drawn_mesh(), props=made.props, camera=made.camera, reroute=made)
 
 
 def _steered(name: str, progress: Progress | None) -> Content:

@@ -12,6 +12,7 @@ from cajole.pictures import picture
 from cajole.scenes import scene
 from cajole.scenes.editing import edit_scene
 from cajole.scenes.enriching import EnrichScene, enrich_picture, enrich_scene, regions_picture
+from cajole.scenes.rerouting import reroute_scene
 from cajole.storage import atomic_path
 from cajole.studio.catalogue import is_ready, picture_folder
 
@@ -23,6 +24,9 @@ BODIES = {
 }  # fmt: skip
 # scenes to enrich whose shell is soon at a frame with folds
 FOLDED = {"box": 30, "bag": 36, "flag": 12}
+# scenes to reroute whose second run is soon made, and the frame that shows it; of others the pilot is shown
+LED = {"cloth": 44, "skirt": 76}
+BEATING = 30
 # edit scenes that are made within seconds
 QUICK = ("edit-twist", "edit-bird")
 
@@ -36,6 +40,8 @@ def draw(key: str) -> bool:
         pixels = picture(shown.animation, frame=shown.frames_shown[0], **options | FORM)
     elif mode == "enrich":
         pixels = _folds(enrich_scene(name))
+    elif mode == "reroute":
+        pixels = _led(name)
     elif mode == "edit" and key not in BODIES:
         return False
     else:
@@ -50,6 +56,13 @@ def _folds(shown: EnrichScene) -> Any:
     if frame is None:
         return regions_picture(shown, shown.guide.frames // 2, **FORM)
     return enrich_picture(shown, shown.enriched(frames=frame + 1), frame, **FORM)
+
+
+def _led(name: str) -> Any:
+    """A net at the frame of its goals."""
+    shown = reroute_scene(name)
+    motion = shown.result().animation if name in LED else shown.pilot
+    return picture(motion, frame=LED.get(name, BEATING), props=shown.props, **{**shown.camera, **FORM})
 
 
 FORM: dict[str, Any] = {"size": SIZE, "renderer": "draft"}

@@ -49,6 +49,8 @@ _VALUES = {
     "shape? amplitude? wavelength? along? gravity? wind? heading? rise? gusts? lumps? pressure? own? hold? "
     "collisions? friction? substeps? frames? seed?",
     "enrich": "",
+    "pilot": "", "reroute": "", "goal.set": "goal window",
+    "route": "method? alpha? reach? limit? within? stiffness? mass? damping? frames?",
 }  # fmt: skip
 COMMANDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     name: (

@@ -6,7 +6,7 @@ All raise InputError with which value, of which message, and what is wanted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,15 @@ Message = Mapping[str, Any]
 # what JSON numbers may be: beyond, forces and positions overflow on the way
 LARGEST = 1e12
 MOST_NODES, LONGEST_NAME = 100_000, 120
+
+
+class Numbered(Protocol):
+    """A gesture, by the number that the page gave it."""
+
+    number: int
+
+
+Gesture = TypeVar("Gesture", bound=Numbered)
 
 
 def integer(message: Message, name: str, least: int = 0, most: int = 2**31 - 1) -> int:
@@ -91,6 +100,14 @@ def texts(message: Message, name: str, *, least: int = 1, most: int = 10_000) ->
         if not isinstance(each, str) or not 0 < len(each) <= LONGEST_NAME:
             raise InputError(f"{_called(message, name)} holds {each!r}, but must be ids, as the state has them")
     return value
+
+
+def gesture(message: Message, present: Gesture | None) -> Gesture:
+    """The gesture in the hand, if it is the one that the message is of."""
+    wanted = integer(message, "gesture")
+    if present is None or present.number != wanted:
+        raise InputError(f"gesture {wanted} of {message.get('do')} has ended or never began; begin it again")
+    return present
 
 
 def _listed(message: Message, name: str, least: int, most: int) -> list[Any]:

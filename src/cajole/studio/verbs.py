@@ -40,6 +40,10 @@ def make_mode(name: str, desk: Desk, content: Content, saved: Saved | None = Non
         from cajole.studio.modes.enrich import EnrichMode
 
         return EnrichMode(desk, content, saved)
+    if name == "reroute":
+        from cajole.studio.modes.reroute import RerouteMode
+
+        return RerouteMode(desk, content, saved)
     from cajole.studio.modes.steer import SteerMode
 
     return SteerMode(desk, content, saved)

@@ -149,7 +149,7 @@ class EditMode(ModeUndo[Moment]):
         return {"position": place(starts[0])}
 
     def _move(self, message: Message) -> None:
-        gesture = self._holding(message)
+        gesture = take.gesture(message, self._gesture)
         begin = time.perf_counter()
         goal = gesture.starts + take.vector(message, "delta")
         landing = gesture.hand.move(goal, rough=True)
@@ -166,7 +166,7 @@ class EditMode(ModeUndo[Moment]):
         })  # fmt: skip
 
     def _commit(self, message: Message) -> Mapping[str, Any]:
-        gesture = self._holding(message)
+        gesture = take.gesture(message, self._gesture)
         self._gesture = None
         landing = gesture.hand.drop()
         label = f"move {self.called(self.selected)}"
@@ -177,7 +177,7 @@ class EditMode(ModeUndo[Moment]):
         return {"missed": float(landing.missed), "moved": float(self._way(self.selected[0], gesture.hand.frame))}
 
     def _cancel(self, message: Message) -> None:
-        gesture = self._holding(message)
+        gesture = take.gesture(message, self._gesture)
         self._gesture = None
         gesture.hand.cancel()
         self.changed(None)
@@ -235,13 +235,7 @@ class EditMode(ModeUndo[Moment]):
     def do(self, label: str, act: Callable[[], Any], *, join: bool = False) -> None:
         """One step of undo, or more of the last one; as it was before when it fails on the way."""
         self.settle()
-        before = self.moment()
-        try:
-            act()
-        except BaseException:
-            self.become(before)
-            raise
-        self.history.add(label, before, join=join)
+        self.attempt(label, act, self.become, join=join)
         self.changed(label)
 
     def moment(self) -> Moment:
@@ -260,12 +254,6 @@ class EditMode(ModeUndo[Moment]):
         self.seen.clear()
         self.desk.changed(label)
         self.desk.show(self.now(self.at), frame=self.at)
-
-    def _holding(self, message: Message) -> Gesture:
-        number = take.integer(message, "gesture")
-        if self._gesture is None or self._gesture.number != number:
-            raise InputError(f"gesture {number} of {message.get('do')} has ended or never began; begin it again")
-        return self._gesture
 
     def settle(self) -> None:
         if self._gesture is not None:

@@ -196,14 +196,7 @@ class EnrichMode(ModeUndo[Moment]):
 
     def do(self, label: str, work: Callable[[], None], *, join: bool = False) -> None:
         """One step of undo; as it was before when it fails on the way."""
-        before = self.moment()
-        try:
-            work()
-        except BaseException:
-            self._become(before)
-            raise
-        self.history.add(label, before, join=join)
-        self._changed(before, label)
+        self._changed(self.attempt(label, work, self._become, join=join), label)
 
     def return_to(self, moment: Moment) -> None:
         """Be as in that moment, and tell the tabs."""

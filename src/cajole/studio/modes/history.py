@@ -79,6 +79,19 @@ class ModeUndo(Mode, Generic[Moment]):
     def return_to(self, moment: Moment) -> None:
         """Be as in that moment, and tell the tabs."""
 
+    def attempt(
+        self, label: str, work: Callable[[], object], become: Callable[[Moment], None], *, join: bool = False
+    ) -> Moment:
+        """One step of undo, or more of the last one; the moment before it, to which `become` leads where it fails."""
+        before = self.moment()
+        try:
+            work()
+        except BaseException:
+            become(before)
+            raise
+        self.history.add(label, before, join=join)
+        return before
+
     def settle(self) -> None:
         """End what is in the hand before a step of undo, or raise InputError where the author must."""
 

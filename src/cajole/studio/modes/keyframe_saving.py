@@ -13,10 +13,10 @@ from cajole import checks
 from cajole.direct.keyframing.pulling import Moment as Posed
 from cajole.errors import InputError
 from cajole.studio import take as given
-from cajole.studio.modes import keys as keyed
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.keyframe_keys import GHOSTS, dialled
 from cajole.studio.modes.keys import PoseKey
+from cajole.studio.modes.marked import ordered
 from cajole.studio.modes.posing import packed, unpacked
 from cajole.studio.modes.shooting import Dials, packed_take, unpacked_take
 
@@ -59,7 +59,7 @@ def restore(mode: KeyframeMode, kept: Saved) -> None:
     document = kept.document
     try:
         present, *poses = unpacked(mode.body, document["moments"], kept.arrays)
-        mode.keys = keyed.ordered(_key(key, pose) for key, pose in zip(document["keys"], poses, strict=True))
+        mode.keys = ordered(_key(key, pose) for key, pose in zip(document["keys"], poses, strict=True))
         mode.dials = dialled(mode.dials, document["dials"], most_detail=3 * len(mode.body.free))
         mode.session.return_to(present)
         mode.hands.restore(document.get("hands", []))

@@ -68,7 +68,7 @@ def place(point: Array | Sequence[float]) -> list[float]:
     return [float(x) for x in point]
 
 
-def rounded(values: Array) -> list[float]:
+def rounded(values: NDArray[np.floating[Any]]) -> list[float]:
     """Any array as a flat list of plain numbers, with as many digits as can be seen."""
     found: list[float] = np.round(np.asarray(values, dtype=np.float64).ravel(), DIGITS).tolist()
     return found

@@ -75,6 +75,7 @@ export function last(app: App): void {
 /** Why no optimisation can begin, null when one can. */
 export function idle(app: App): string | null {
   if (app.state?.enrich?.running) return "The shell is being made already.";
+  if (app.state?.reroute?.running) return "It is running already.";
   return app.state?.keyframe?.optimising ? "It is optimising already." : null;
 }
 

@@ -21,6 +21,7 @@ import type {
   State,
   Ui,
 } from "./types";
+import { drags } from "./wanted";
 import { type Message, type Status, Wire, WireError } from "./wire";
 
 /** A toast: what the server may say, or with actions that the page does itself. */
@@ -178,7 +179,9 @@ export class Studio implements App {
   /** The first look at what was opened: its motion plays, and what a first drag would move is in hand. */
   private begin(state: State): void {
     this.fresh = false;
-    if (state.mode === "edit" && this.ui.views === 2 && !still()) this.change({ playing: true });
+    if (drags(state) && this.ui.views === 2 && !still()) this.change({ playing: true });
+    const { reroute } = state;
+    if (reroute && reroute.pilot_frames === null && !reroute.net.own && this.ui.pilot) void this.ask("pilot");
     const hint = this.project?.suggestion;
     if (!hint || !state.edit || state.edit.drags.length > 0 || state.selection.length > 0 || !this.ui.pilot) return;
     void this.ask("frame", { frame: hint.frame }, { quiet: true });

@@ -14,7 +14,7 @@ const TOOLS: Record<ModeName, Ui["tool"]> = {
   keyframe: "pull",
   steer: "push",
   enrich: "select",
-  reroute: "select",
+  reroute: "move",
 };
 
 /** What the page begins with. */

@@ -4,6 +4,7 @@ import type { IconName } from "./icons";
 import { bound, change, clear, first, idle, jump, last, play, possible, step, toggles } from "./acts";
 import { present } from "./playing";
 import { ENRICHING } from "./table-enrich";
+import { REROUTING } from "./table-reroute";
 import type { App, ModeName, Ui } from "./types";
 
 export const GROUPS = ["Look", "Play", "Direct", "Markers", "Modes", "Project"] as const;
@@ -31,7 +32,8 @@ export interface Gesture {
   modes?: readonly ModeName[];
 }
 
-const DIRECTED: readonly ModeName[] = ["edit", "keyframe"];
+const DIRECTED: readonly ModeName[] = ["edit", "keyframe", "reroute"];
+const DRAGGED: readonly ModeName[] = ["edit", "reroute"];
 
 /** A row before its group is known. */
 export type Row = Omit<Command, "group">;
@@ -138,9 +140,9 @@ export const COMMANDS: readonly Command[] = [
   ]),
   ...grouped("Direct", [
     tool("select", "Select", "v", "select", { row: "Select, move, marquee" }),
-    tool("move", "Move with handle", "g", "move", { row: "Select, move, marquee", modes: ["edit"] }),
-    tool("marquee", "Marquee", "b", "marquee", { row: "Select, move, marquee", modes: ["edit"] }),
-    tool("measure", "Measure", "m", "measure", { modes: ["edit"] }),
+    tool("move", "Move with handle", "g", "move", { row: "Select, move, marquee", modes: DRAGGED }),
+    tool("marquee", "Marquee", "b", "marquee", { row: "Select, move, marquee", modes: DRAGGED }),
+    tool("measure", "Measure", "m", "measure", { modes: DRAGGED }),
     {
       name: "escape",
       title: "Cancel, close, clear",
@@ -181,6 +183,7 @@ export const COMMANDS: readonly Command[] = [
     tool("impulse", "Impulse", "i", "impulse", { modes: ["steer"] }),
     tool("pin", "Pin", "p", "pin", { modes: DIRECTED }),
     ...ENRICHING,
+    ...REROUTING,
     mode("edit", "Edit", "1"),
     mode("keyframe", "Keyframe", "2"),
     mode("steer", "Steer", "3"),
@@ -285,11 +288,11 @@ export const GESTURES: readonly Gesture[] = [
   { title: "Pan", group: "Look", keys: ["Right drag"] },
   { title: "Zoom to pointer", group: "Look", keys: ["Wheel"] },
   { title: "Select vertex", group: "Direct", keys: ["Click"], modes: DIRECTED },
-  { title: "Add to selection", group: "Direct", keys: ["⇧", "click"], modes: ["edit"] },
-  { title: "Lock to axis", group: "Direct", keys: ["X", "Y", "Z"], modes: ["edit"] },
-  { title: "Lock to plane", group: "Direct", keys: ["⇧ X", "⇧ Y", "⇧ Z"], modes: ["edit"] },
-  { title: "Type an amount", group: "Direct", keys: ["0 – 9", "⏎"], modes: ["edit"] },
-  { title: "Fine, snap while dragging", group: "Direct", keys: ["⇧", "Ctrl"], modes: ["edit"] },
+  { title: "Add to selection", group: "Direct", keys: ["⇧", "click"], modes: DRAGGED },
+  { title: "Lock to axis", group: "Direct", keys: ["X", "Y", "Z"], modes: DRAGGED },
+  { title: "Lock to plane", group: "Direct", keys: ["⇧ X", "⇧ Y", "⇧ Z"], modes: DRAGGED },
+  { title: "Type an amount", group: "Direct", keys: ["0 – 9", "⏎"], modes: DRAGGED },
+  { title: "Fine, snap while dragging", group: "Direct", keys: ["⇧", "Ctrl"], modes: DRAGGED },
   { title: "Cancel the drag", group: "Direct", keys: ["Esc"] },
   { title: "Pull the body", group: "Direct", keys: ["Drag"], modes: ["keyframe"] },
   { title: "Add to the pulls", group: "Direct", keys: ["⇧", "drag"], modes: ["keyframe"] },

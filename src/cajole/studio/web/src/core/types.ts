@@ -89,7 +89,8 @@ export interface Meter {
 export interface Selected { node: number; name: string; position: Vec3 | null; given: Vec3 | null; fixed: boolean }
 export interface Trail { node: number; given: number[] | null; result: number[]; rev: number } // flat x y z a frame
 
-export interface DragInfo {
+/** A vertex that shall be somewhere at a frame: a drag of Edit, a goal of Reroute. */
+export interface Wanted {
   id: string; // also its marker's
   node: number;
   frame: number;
@@ -97,10 +98,12 @@ export interface DragInfo {
   position: Vec3;
   given: Vec3; // where the node was before [m]
   moved: number; // [m]
+  warn: string | null;
+}
+export interface DragInfo extends Wanted {
   missed: number; // share of the body's size
   pin: boolean;
   directions: string; // "xyz" or some of it
-  warn: string | null;
 }
 export interface EditState {
   drags: DragInfo[];
@@ -198,6 +201,43 @@ export interface EnrichState {
   free: number | null; // how far the shell without its guide goes astray, in sizes, where it is shown
   crossed: { shell: number[]; guide: number[] }; // triangles in which a start passes through itself
 }
+export type RerouteMethod = "pattern" | "least-force" | "paper";
+export interface GoalReport {
+  reached: boolean;
+  error: number; closest: number; closest_frame: number; // [m]
+  why: string; notes: string[];
+  shape: number; stepping: number; turning: number | null; // how like the pilot's path
+  speed: number; pilot_speed: number; // [m/s]
+}
+export interface GoalInfo extends Wanted {
+  window: number | null; // frames, null as far as it is
+  start: number; asked: number; // the frame from which it is led, frames that its window would have
+  report: GoalReport | null;
+  pilot: number[]; led: number[] | null; // paths over the window, flat x y z a frame
+}
+export interface RerouteDials {
+  method: RerouteMethod;
+  alpha: number; reach: number; limit: number | null; within: number; // frames a size, m, N, m
+  stiffness: number; mass: number; damping: number; frames: number; // N/m, kg, N s/m
+}
+export interface RerouteRun {
+  method: RerouteMethod; reached: number; count: number;
+  effort: number; peak: number; error: number; shape: number; // N² s, N, m
+  seconds: number; text: string; report: string; stale: boolean;
+}
+export interface RerouteState {
+  goals: GoalInfo[];
+  pilot_frames: number | null; // null: it was not run yet
+  dials: RerouteDials;
+  net: { vertices: number; springs: number; weight: number; own: boolean; usual_reach: number };
+  held: number[]; // of a net of one's own
+  suggested: boolean; // the scene has goals of its own
+  running: string | null; // job
+  making: "pilot" | "run" | null;
+  result: RerouteRun | null;
+  compared: RerouteRun[]; // the second runs that there are
+  sight: RerouteMethod; // the one that is seen
+}
 export interface State {
   is: "state";
   rev: number;
@@ -218,6 +258,7 @@ export interface State {
   keyframe?: KeyframeState;
   steer?: SteerState;
   enrich?: EnrichState;
+  reroute?: RerouteState;
 }
 
 export interface Moved { is: "moved"; gesture: number; seq: number; position: Vec3; miss: number; ms: number; meter: Meter | null }

@@ -31,7 +31,7 @@ export function goTo(app: App, frame: number): void {
   tell(app, "frame", { frame });
 }
 
-const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it", enrich: "Enrich it" };
+const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it", enrich: "Enrich it", reroute: "Reroute it" };
 
 /** A button that gives the result of this mode to another one. */
 export function handOver(app: App, mode: ModeName): { part: Button; update(ready: string | null): void } {

@@ -8,6 +8,7 @@ import { editPanel } from "./edit-panel";
 import { enrichPanel } from "./enrich-panel";
 import { keyframePanel } from "./keyframe-panel";
 import { goTo, type ModePanel } from "./mode-panel";
+import { reroutePanel } from "./reroute-panel";
 import { steerPanel } from "./steer-panel";
 
 const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
@@ -15,6 +16,7 @@ const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
   keyframe: keyframePanel,
   steer: steerPanel,
   enrich: enrichPanel,
+  reroute: reroutePanel,
 };
 /** Digits that change faster than this [ms] cannot be read. */
 const READABLE = 120;

@@ -24,6 +24,8 @@ export function forceRow(app: App): Row {
         ? "Optimise to see the force it takes."
         : app.state?.mode === "enrich"
           ? "Enrich to see the force that leads the shell."
+          : app.state?.mode === "reroute"
+            ? "Run again to see the force that leads it."
           : "Drag a point of the body to see the force it takes.",
     ticks: () => ticks(scaleOf(app), each()),
     word: (frame) => label(frame, app.state?.fps || 60, app.ui.unit, each()),

@@ -11,9 +11,11 @@ import { RANGE, liveRow, liveShown } from "./live";
 import { Costs } from "./measure";
 import { Ring } from "./ring";
 import type { Row } from "./row";
+import { reportRow } from "./reroute-report";
 
 /** A mode's rows, of which those from `timed` on have the cursors; and what brings them up to date. */
 interface Bench {
+  above: HTMLElement | null; // what stands above them, without time
   rows: Row[];
   timed: number;
   strip: string;
@@ -41,8 +43,10 @@ export function plots(app: App): Part & { dispose(): void } {
     if (element.hidden || document.hidden || !app.state) return;
     if (app.state.mode !== mode) change(app.state.mode);
     const wide = rows.clientWidth - gutter();
-    bench?.update(wide);
-    bench?.cursors(wide).forEach((x, i) => place(lines[i], x, wide));
+    if (!bench) return;
+    bench.update(wide);
+    over.style.top = `${untimed(bench)}px`;
+    bench.cursors(wide).forEach((x, i) => place(lines[i], x, wide));
   }
 
   function gutter(): number {
@@ -54,10 +58,14 @@ export function plots(app: App): Part & { dispose(): void } {
     for (const each of bench?.rows ?? []) each.dispose();
     mode = next;
     bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
-    fill(rows, bench.rows.map((each) => each.element));
+    fill(rows, bench.above, bench.rows.map((each) => each.element));
     write(strip, bench.strip);
-    const above = bench.rows.slice(0, bench.timed).reduce((high, each) => high + each.element.offsetHeight, 0);
-    over.style.top = `${above}px`;
+  }
+
+  /** How high what has no time stands above the rest [px]. */
+  function untimed({ above, rows: all, timed }: Bench): number {
+    const parts = [above, ...all.slice(0, timed).map((each) => each.element)];
+    return parts.reduce((high, each) => high + (each?.offsetHeight ?? 0), 0);
   }
 
   function place(line: HTMLElement, x: number | null, wide: number): void {
@@ -111,7 +119,9 @@ function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
   const force = forceRow(app);
   const cost = app.state?.mode === "keyframe" ? costRow(costs) : null;
   const gap = app.state?.mode === "enrich" ? gapRow() : null;
+  const report = app.state?.mode === "reroute" ? reportRow(app) : null;
   return {
+    above: report?.element ?? null,
     rows: [cost, gap, force].filter((each) => each !== null),
     timed: cost ? 1 : 0,
     strip: "frames",
@@ -119,6 +129,7 @@ function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
       force.show(forceShown(app, wide, curve()));
       cost?.show(costs.shown());
       gap?.show(gapShown(app, wide));
+      report?.update();
     },
     cursors: () => {
       const scale = sharedScale(app);
@@ -135,6 +146,7 @@ function live(app: App, ring: Ring): Bench {
   const error = liveRow("Error", "got", false);
   const effort = liveRow("Effort", "added", true);
   return {
+    above: null,
     rows: [error, effort],
     timed: 0,
     strip: "seconds ago",

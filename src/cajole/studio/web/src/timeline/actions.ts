@@ -1,6 +1,7 @@
 /** What is done to markers, whether by mouse, menu, key or the hidden list. */
 
 import type { App } from "../core/types";
+import { wantedOf } from "../core/wanted";
 import { keyOf, type Model, type Pick } from "./model";
 import { bounds } from "./snap";
 import { CLOSEST, clamp, revealing, xOf, zoomed } from "./scale";
@@ -23,7 +24,7 @@ export function select(model: Model, keys: readonly string[], how: Selecting): v
 
 /** Drags were selected: their points are, too, and the edit frame is where the first is, or where it went. */
 export function follow(model: Model, picks: readonly Pick[], frame = picks[0].marker.frame): void {
-  const drags = model.state?.edit?.drags ?? [];
+  const drags = wantedOf(model.state);
   const by = frame - picks[0].marker.frame;
   const found = picks.flatMap(
     ({ marker }) =>

@@ -36,7 +36,8 @@ export function drawMarkers(ctx: Brush, model: Model, row: Row): void {
 const INVITATIONS: Partial<Record<ModeName, string>> = {
   edit: "Click a point of the body, then drag it.",
   keyframe: "Pull the body into a pose, then press K.",
-  steer: "Press on the body and drag.",
+  steer: "Press and drag.",
+  reroute: "Go to a frame, click a point, and drag it to where it shall be.",
 };
 
 /** An empty lane shows one dotted marker at the cursor's frame, and says what brings one. */

@@ -94,7 +94,8 @@ export class Model {
 
   /** The range that markers may be moved in. */
   get range(): [number, number] {
-    return this.state?.edit?.editable ?? [0, this.last];
+    // nothing can have led a vertex at frame 0
+    return this.state?.edit?.editable ?? [this.state?.reroute ? 1 : 0, this.last];
   }
 
   get picks(): Pick[] {

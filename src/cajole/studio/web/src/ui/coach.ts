@@ -89,6 +89,24 @@ const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
       last: true,
     },
   ],
+  reroute: [
+    {
+      title: "Drag a point",
+      text: "Go to a frame, click a point of the net and drag it: that is where it shall be.",
+      done: (now, then) => now.reroute!.goals.length > then.reroute!.goals.length,
+    },
+    {
+      title: "Run again",
+      text: "Press Enter: it runs as before, with small forces that lead the point there. Green was, red is its path.",
+      done: (now) => now.reroute!.making === "run" || now.reroute!.result !== null,
+    },
+    {
+      title: "Compare",
+      text: "At the right: Pattern moves as before, Least force is gentler and moves as it likes.",
+      done: (now) => now.reroute!.compared.length > 1,
+      last: true,
+    },
+  ],
 };
 
 /** The cards show again from now on. */

@@ -78,6 +78,7 @@ function show(app: Studio, onClose: () => void): void {
       { value: "keyframe", text: "Keyframe" },
       { value: "steer", text: "Steer" },
       { value: "enrich", text: "Enrich" },
+      { value: "reroute", text: "Reroute" },
       { value: "all", text: "All" },
     ],
   });

@@ -11,18 +11,19 @@ import { forgetSteps } from "./coach";
 import type { Studio } from "../core/app";
 import type { Catalogue, CatalogueScene, ModeName, Part } from "../core/types";
 
-const VERBS: readonly { mode: ModeName; text: string; coming?: true }[] = [
+const VERBS: readonly { mode: ModeName; text: string }[] = [
   { mode: "edit", text: "Drag a finished animation where you want it" },
   { mode: "keyframe", text: "Pose a body, get a motion through the poses" },
   { mode: "steer", text: "Push a live body, watch it recover" },
   { mode: "enrich", text: "Give a coarse motion fine folds" },
-  { mode: "reroute", text: "Lead points along new paths", coming: true },
+  { mode: "reroute", text: "Lead points along new paths" },
 ];
 const SCENES: Partial<Record<ModeName, string>> = {
   edit: "Scenes to edit",
   keyframe: "Bodies to pose",
   steer: "Bodies to steer",
   enrich: "Guides to enrich",
+  reroute: "Runs to bend",
 };
 const GROUPS = ["all", "creatures", "plants", "structures", "characters"] as const;
 type Shown = (typeof GROUPS)[number];
@@ -33,7 +34,6 @@ export interface Start extends Part {
 
 export function start(app: Studio): Start {
   let verb = recall<ModeName>("verb", "edit");
-  if (VERBS.find((each) => each.mode === verb)?.coming) verb = "edit";
   let group: Shown = "all";
   let catalogue: Catalogue | null = null;
 
@@ -75,10 +75,9 @@ export function start(app: Studio): Start {
 
   const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(verb));
   const draw = (): void => {
-    VERBS.forEach(({ mode, coming }, at) => {
+    VERBS.forEach(({ mode }, at) => {
       attribute(tiles[at]!, "aria-checked", mode === verb);
       tiles[at]!.tabIndex = mode === verb ? 0 : -1;
-      if (coming) tiles[at]!.tabIndex = -1;
     });
     write(heading, SCENES[verb] ?? "");
     const there = GROUPS.filter((each) => each === "all" || scenes().some((scene) => scene.group === each));
@@ -126,19 +125,11 @@ export function start(app: Studio): Start {
   };
 }
 
-function tile({ mode, text, coming }: (typeof VERBS)[number], choose: () => void): HTMLElement {
-  const why = coming ? "Coming: not in this version yet" : null;
+function tile({ mode, text }: (typeof VERBS)[number], choose: () => void): HTMLElement {
   return h(
     "button",
-    {
-      type: "button",
-      class: "verb",
-      role: "radio",
-      "aria-disabled": coming ? "true" : null,
-      "data-tip": why,
-      onclick: () => coming || choose(),
-    },
-    h("span", { class: "verb-name" }, icon(mode), titled(mode), coming ? h("em", null, "coming") : null),
+    { type: "button", class: "verb", role: "radio", onclick: choose },
+    h("span", { class: "verb-name" }, icon(mode), titled(mode)),
     h("span", { class: "verb-text" }, text),
   );
 }
@@ -151,14 +142,13 @@ function chip(name: Shown, on: boolean, choose: () => void): HTMLElement {
   );
 }
 
-/** Arrows move through the verbs that can be chosen. */
+/** Arrows move through the verbs. */
 function arrows(event: KeyboardEvent, tiles: readonly HTMLElement[], choose: (at: number) => void): void {
   const way = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!way) return;
   event.preventDefault();
-  const able = tiles.filter((each) => each.getAttribute("aria-disabled") !== "true");
-  const now = able.indexOf(document.activeElement as HTMLElement);
-  const next = able[(now + way + able.length) % able.length]!;
-  next.focus();
-  choose(tiles.indexOf(next));
+  const now = tiles.indexOf(document.activeElement as HTMLElement);
+  const next = (now + way + tiles.length) % tiles.length;
+  tiles[next]!.focus();
+  choose(next);
 }

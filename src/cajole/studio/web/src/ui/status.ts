@@ -68,8 +68,16 @@ const ENRICHING: Hints = [
   ["Wheel", "zoom"],
 ];
 
+const REROUTING: Hints = [
+  ["Drag", "a point to where it shall be"],
+  ["⏎", "run again"],
+  ["Space", "play or pause"],
+  ["Wheel", "zoom"],
+];
+
 /** What the hand can do with a tool, in a mode. */
 export function hintsOf(tool: Ui["tool"], mode?: ModeName): Hints {
+  if (mode === "reroute" && (tool === "move" || tool === "select")) return REROUTING;
   return BY_TOOL[tool] ?? (mode === "enrich" ? ENRICHING : LOOKING);
 }
 
@@ -98,7 +106,7 @@ export function status(app: Studio): Part {
     if (state.mode !== shownFor) hint();
     measure(solve, state);
   });
-  app.onMoved.on(({ ms }) => write(solve, `solve ${milliseconds(ms)}`));
+  app.onMoved.on(({ ms }) => ms > 0 && write(solve, `solve ${milliseconds(ms)}`));
   app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
   app.onIterate.on((step) =>
     write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`),

@@ -3,11 +3,13 @@
 import { newtons, number } from "../core/format";
 import { handStiffness } from "../core/settings";
 import type { App, Pulse, State, Trail, Vec3 } from "../core/types";
+import { wantedOf } from "../core/wanted";
 import { arrowOf } from "./force";
 import type { Sight } from "./gesture";
 import type { Hand } from "./hand";
 import { handleShown, hoverPlace, placeOfDrag } from "./hover";
 import { type ArrowMark, type DiscMark, type Marks, noMarks, type TrailMark } from "./marks";
+import { goalBalls, goalPaths } from "./reroute-marks";
 import type { Selection } from "./selection";
 import { length, scale, vertexOf } from "./vec";
 
@@ -35,6 +37,8 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
   if (app.ui.trails && (state.mode !== "keyframe" || app.ui.views === 1)) marks.trails = state.trails.map(trailOf);
   marks.contacts = state.edit?.contacts ? state.edit.contact_points : [];
   marks.faces = crossings(sight, 0);
+  marks.paths = goalPaths(app);
+  marks.balls = goalBalls(sight, hand.gesture === null ? (hand.hover?.drag?.id ?? null) : null);
   marks.halos = halos(sight, state, hand.looked);
   marks.discs = [...dragDiscs(sight, state, hand), ...pinDiscs(state), ...chosenDiscs(selection)];
   marks.arrows = [...loadArrows(app, state), ...pulseArrows(app, state, pulse, hand)];
@@ -46,11 +50,13 @@ export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse
   return marks;
 }
 
-/** Marks of the second view: the paths of a motion that keys have made. */
+/** Marks of the second view: the paths of a motion that keys have made, or that goals have bent. */
 export function composeResult(sight: Sight): Marks {
   const marks = noMarks();
   const { app } = sight;
   marks.faces = crossings(sight, 1);
+  marks.paths = goalPaths(app);
+  if (app.state?.reroute) marks.balls = goalBalls(sight, null);
   if (app.state?.mode === "keyframe" && app.ui.trails) marks.trails = app.state.trails.map(trailOf);
   return marks;
 }
@@ -80,7 +86,7 @@ function halos(sight: Sight, state: State, node: number | null): Vec3[] {
   if (node === null) return [];
   const pin = state.keyframe?.pins.find(({ nodes }) => nodes.includes(node));
   if (pin) return pin.places;
-  const drags = (state.edit?.drags ?? []).filter((drag) => drag.node === node);
+  const drags = wantedOf(state).filter((drag) => drag.node === node);
   const places = drags.length > 0 ? drags.map((drag) => placeOfDrag(sight, drag)) : [sight.placeOf(node)];
   return places.filter((place) => place !== null);
 }
@@ -120,7 +126,7 @@ function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): A
   if (project === null || pulse === null || state.mode !== "steer") return [];
   const added: ArrowMark[] = pulse.arrows.map((arrow) => ({
     at: arrow.slice(0, 3) as Vec3,
-    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, project.size),
+    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, (project.field ? SPARE : 1) * project.size),
     tone: "added",
     pixels: 2.6,
   }));

@@ -1,6 +1,6 @@
 /** What the cameras show at first, and when something is to fill the view. */
 
-import type { App, Vec3 } from "../core/types";
+import type { App, Project, Vec3 } from "../core/types";
 import { corners, type Eye, frameOf, type Lens, rayAt } from "./camera";
 import { onPlane } from "./drag";
 import { type Eyes, FIRST } from "./eyes";
@@ -15,6 +15,7 @@ const SOME = 4000; // vertices are enough to frame a body by
 
 export class Framing {
   private done: string | null = null; // the project whose body was framed
+  private room = ""; // what was seen to be filled by it
   private began: number | null = null; // the frame that was framed at first, until another is shown
   private fit: { eye: Eye; points: () => Vec3[] } | null = null; // what was framed last, and how
 
@@ -46,19 +47,28 @@ export class Framing {
     if (project === null || this.figure === null || this.panes[0].height < 1) return;
     if (this.done === project.id) return this.second(frame);
     this.began = frame;
+    this.room = String(project.bounds);
     const { azimuth, elevation, target, distance: far } = project.camera;
-    const [low, high] = project.bounds;
     this.done = project.id;
     this.eyes.put(0, { ...FIRST, azimuth: azimuth ?? FIRST.azimuth, elevation: elevation ?? FIRST.elevation });
-    const still = distance(low, high) <= WHOLE * project.size;
-    this.whole(still ? () => corners(project.bounds) : () => this.points(), "once");
+    this.whole(this.filling(project), "once");
     const { eye } = this.panes[0];
     if (target || far) this.eyes.put(0, { ...eye, target: target ?? eye.target, distance: far ?? eye.distance });
     this.tell();
   }
 
-  /** The first look leads to another frame than the first: the body may be elsewhere in it. */
+  /** What the first look fills the view with: the whole motion, or the body where that goes far. */
+  private filling({ bounds, size }: Project): () => Vec3[] {
+    return distance(...bounds) <= WHOLE * size ? () => corners(bounds) : () => this.points();
+  }
+
+  /** The first look leads to another frame than the first, or to a motion that takes more room: the body is elsewhere. */
   private second(frame: number): void {
+    const { project } = this.app;
+    if (project !== null && String(project.bounds) !== this.room) {
+      this.room = String(project.bounds);
+      if (this.fit?.eye === this.panes[0].eye) this.whole(this.filling(project), "slowly");
+    }
     if (this.began === null || frame === this.began) return;
     this.began = null;
     if (frame === this.app.project?.suggestion?.frame) this.resized();

@@ -2,6 +2,7 @@
 
 import { onHover, sayHover } from "../core/hover";
 import { go } from "../core/playing";
+import { drags } from "../core/wanted";
 import type { Vec3 } from "../core/types";
 import { Marquee, Measure } from "./area";
 import { BrushInHand } from "./brushing";
@@ -95,7 +96,7 @@ export class Hand {
     if (hover.grip !== null)
       return this.moving(at, this.selection.nodes, this.selection.middle!, hover.grip === "view" ? null : hover.grip);
     if (tool === "measure") return new Measure(this.sight, 0, at, (line) => this.measure(line));
-    if (tool === "marquee" || (touched === null && event.shiftKey && this.sight.app.state?.mode === "edit"))
+    if (tool === "marquee" || (touched === null && event.shiftKey && drags(this.sight.app.state)))
       return this.boxing(event, at);
     if (touched === null || this.sight.app.state?.mode === "enrich") return null;
     if (tool === "pin")
@@ -117,7 +118,7 @@ export class Hand {
     const figure = this.sight.figure()!;
     figure.model.prefer(vertex);
     const select = (): void => this.select(node, event);
-    if (this.sight.app.state?.mode !== "edit")
+    if (!drags(this.sight.app.state))
       return new Look(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), select);
     const { nodes, middle } = this.selection;
     if (nodes.length > 1 && nodes.includes(node)) return this.moving(at, nodes, middle!, null, select);
@@ -176,10 +177,10 @@ export class Hand {
   /** Holds vertices where they are; in a pose, lets go those that are held already. */
   pin(nodes: number[]): void {
     const { app } = this.sight;
-    const held = new Set(app.state?.keyframe?.pins.flatMap((pin) => pin.nodes));
+    const held = new Set([...(app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? []), ...(app.state?.reroute?.held ?? [])]);
     const loose = nodes.filter((node) => !held.has(node));
     if (app.state?.mode === "edit") void app.ask("pin", { nodes, frame: this.sight.frame() });
-    else if (app.state?.mode === "keyframe")
+    else if (app.state?.mode === "keyframe" || app.state?.mode === "reroute")
       void app.ask(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
     this.sight.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }

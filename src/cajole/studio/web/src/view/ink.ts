@@ -27,6 +27,14 @@ export class Ink {
     return seen.depth > 0 ? [seen.x, seen.y] : null;
   }
 
+  /** Points x y z x y z … one after the other; those behind the camera are where the last one was. */
+  path(flat: ArrayLike<number>): Pixel[] {
+    const out: Pixel[] = [];
+    for (let i = 0; i + 2 < flat.length; i += 3)
+      out.push(this.at([flat[i], flat[i + 1], flat[i + 2]]) ?? out[out.length - 1] ?? [0, 0]);
+    return out;
+  }
+
   disc([x, y]: Pixel, diameter: number, fill: string, rim: string, width: number): void {
     const { context } = this;
     context.beginPath();

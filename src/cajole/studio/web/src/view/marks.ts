@@ -6,6 +6,7 @@ import { type Lens, pixelsPerMetre } from "./camera";
 import type { AxisName, Lock } from "./drag";
 import { handleAt, type Grip, type HandleShape, type Pixel } from "./handle";
 import { faint, Ink } from "./ink";
+import { type BallMark, inkBall, inkPath, type PathMark } from "./reroute-marks";
 import { add, AXES, scale } from "./vec";
 
 const APART = 14; // px between dots of a trail
@@ -39,6 +40,8 @@ export interface LineMark {
 }
 export interface Marks {
   trails: TrailMark[];
+  paths: PathMark[]; // of goals, in the pilot and in the second run
+  balls: BallMark[]; // goals
   contacts: { point: Vec3; normal: Vec3 }[];
   arrows: ArrowMark[];
   halos: Vec3[]; // around points that are looked at
@@ -54,6 +57,8 @@ export interface Marks {
 
 export const noMarks = (): Marks => ({
   trails: [],
+  paths: [],
+  balls: [],
   contacts: [],
   arrows: [],
   halos: [],
@@ -78,6 +83,7 @@ export interface Dot {
 export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: Marks, far: number): Dot[] {
   const ink = new Ink(context, lens);
   const dots = marks.trails.flatMap((trail) => inkTrail(ink, trail));
+  for (const path of marks.paths) inkPath(ink, path);
   for (const face of marks.faces) inkFace(ink, face);
   for (const contact of marks.contacts) inkContact(ink, contact, far);
   for (const arrow of marks.arrows) inkArrow(ink, arrow);
@@ -90,8 +96,9 @@ export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: M
   if (hover) ink.disc(hover, 7, token("thumb"), token("view-rim"), 1.5);
   if (marks.handle) inkHandle(ink, handleAt(lens, marks.handle.at), marks.handle);
   for (const disc of marks.discs) if (disc.active) inkDisc(ink, disc);
+  for (const ball of marks.balls) inkBall(ink, ball);
   for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label, at);
-  for (const { at, label } of marks.discs) inkLabel(ink, at, label);
+  for (const { at, label } of [...marks.discs, ...marks.balls]) inkLabel(ink, at, label);
   if (marks.box) inkBox(ink, marks.box);
   if (marks.brush) inkBrush(ink, marks.brush);
   return dots;
@@ -203,20 +210,13 @@ function inkBox(ink: Ink, [left, top, right, bottom]: [number, number, number, n
 }
 
 function inkTrail(ink: Ink, trail: TrailMark): Dot[] {
-  if (trail.given) ink.line(pathOf(ink, trail.given), token("given-swatch"), 2, [5, 4]);
-  const path = pathOf(ink, trail.result);
+  if (trail.given) ink.line(ink.path(trail.given), token("given-swatch"), 2, [5, 4]);
+  const path = ink.path(trail.result);
   ink.line(path, token("casing"), 5);
   ink.line(path, token("got-trail"), 2.5);
   const dots = dotsOf(path);
   for (const dot of dots) ink.disc([dot.x, dot.y], 4.5, token("thumb"), token("view-rim"), 1);
   return dots;
-}
-
-function pathOf(ink: Ink, flat: Float32Array): Pixel[] {
-  const out: Pixel[] = [];
-  for (let i = 0; i + 2 < flat.length; i += 3)
-    out.push(ink.at([flat[i], flat[i + 1], flat[i + 2]]) ?? out[out.length - 1] ?? [0, 0]);
-  return out;
 }
 
 /** Every k-th frame, k of 1, 2, 5, 10 …, so that dots are mostly far enough apart to be clicked. */

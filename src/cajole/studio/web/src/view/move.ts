@@ -1,4 +1,4 @@
-/** Edit: taking hold of vertices and putting them elsewhere. */
+/** Edit and Reroute: taking hold of vertices and putting them elsewhere. */
 
 import { figures } from "../core/format";
 import type { Moved, Vec3 } from "../core/types";
@@ -172,6 +172,8 @@ export class Move implements Gesture {
     marks.hover = null;
     marks.handle = { at: this.place, grip: null, held: true, lock };
     marks.discs = marks.discs.filter((disc) => !disc.active);
+    const within = this.sight.app.state?.reroute?.dials.within;
+    if (within !== undefined) marks.balls.push({ at: this.place, radius: within, now: true, warn: false });
     marks.discs.push({ at: this.place, size: 19, active: true });
     const behind = distance(add(this.from, this.way), this.served);
     if (this.lag > LATE && behind > 0)

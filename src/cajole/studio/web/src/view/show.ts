@@ -7,6 +7,7 @@ import { frames, type Stream } from "../core/frames";
 import { made, present } from "../core/playing";
 import { type App, type BinaryFrame, Kind, type State } from "../core/types";
 import { token } from "../core/theme";
+import { drags } from "../core/wanted";
 import { type Light, modelAfter, type Model } from "./model";
 import { PropStore } from "./props";
 import type { Pane } from "./screen";
@@ -176,7 +177,7 @@ export class Show {
     const frame = alone ? Math.floor(ui.playhead) : present(this.app);
     const led = this.guide !== null;
     const elsewhere = this.now !== null && this.now.frame !== frame;
-    const wanted = alone || ((state.mode === "edit" || led) && elsewhere);
+    const wanted = alone || ((drags(state) || led) && elsewhere);
     const cached = wanted ? this.fetch(led ? "given" : "result", frame) : null;
     this.shownFrame = cached ? frame : (this.now?.frame ?? state.frame);
     return cached ?? this.now?.positions ?? null;

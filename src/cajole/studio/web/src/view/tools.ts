@@ -39,7 +39,14 @@ const COLUMNS: Record<ModeName, Entry[]> = {
     null,
     { command: "regions.shown", icon: "eye", on: () => brush.shown },
   ],
-  reroute: [tool("select", "select")],
+  reroute: [
+    tool("select", "select"),
+    tool("move", "move"),
+    tool("marquee", "marquee"),
+    null,
+    tool("pin", "pin"),
+    tool("measure", "measure"),
+  ],
 };
 
 function press(app: App, entry: NonNullable<Entry>): HTMLButtonElement {

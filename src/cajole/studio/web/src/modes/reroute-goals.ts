@@ -1,0 +1,146 @@
+/** Goals of Reroute: the one in hand with its place, frame and window, and all of them in a list. */
+
+import { h } from "../core/dom";
+import { metres, number } from "../core/format";
+import { onHover, sayHover } from "../core/hover";
+import type { App, GoalInfo, Part, State, Vec3 } from "../core/types";
+import { wantedAt } from "../core/wanted";
+import { button, iconButton } from "../ui/parts/button";
+import { keyed } from "../ui/parts/common";
+import { field, fieldRow } from "../ui/parts/field";
+import { disc, empty, list, listRow, type ListRow } from "../ui/parts/list";
+import { section } from "../ui/parts/section";
+import { goTo, tell } from "./mode-panel";
+
+/** Scrubbing by a pixel moves by this share of the body's size. */
+const SCRUB = 1 / 500;
+
+export interface StatePart extends Part {
+  update(state: State): void;
+}
+
+const remove = (app: App, goal: GoalInfo): void => tell(app, "marker.delete", { lane: "goals", ids: [goal.id] });
+
+/** The point that is selected, and its goal at this frame. */
+export function goalPart(app: App): StatePart {
+  let goal: GoalInfo | null = null;
+  let at: { node: number; frame: number; position: Vec3 } | null = null;
+  const step = (): number => SCRUB * (app.project?.size ?? 1);
+  const axes = (["x", "y", "z"] as const).map((axis, k) =>
+    field({
+      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", after: "", step, text: (value) => number(value, 3),
+      onChange: (value) =>
+        at ? app.ask("place", { node: at.node, frame: at.frame, position: at.position.with(k, value) }) : undefined,
+    }),
+  );
+  const frame = field({
+    name: "Frame of the goal", unit: "f", after: "", whole: true, low: 1, step: () => 0.25, text: String,
+    onChange: async (value) => {
+      if (goal) await app.ask("marker.move", { lane: "goals", ids: [goal.id], frames: [value], final: true });
+      await app.ask("frame", { frame: value });
+    },
+  });
+  const led = field({
+    name: "Window", unit: "f", after: "", whole: true, low: 0, high: 5000, step: () => 0.25,
+    text: (value) => (value === 0 ? "auto" : String(value)),
+    tip: "Frames in which it is led there; 0: as many as it is far",
+    onChange: (value) => (goal ? app.ask("goal.set", { goal: goal.id, window: value === 0 ? null : value }) : undefined),
+  });
+  const drop = iconButton({ name: "Delete this goal", icon: "trash", key: "Del", onPress: () => goal && remove(app, goal) });
+  const none = empty("Go to a frame, click a point, and drag it to where it shall be.");
+  const rows = [fieldRow("Frame", frame), fieldRow("Window", led)];
+  const body = h(
+    "div",
+    null,
+    h("div", { class: "p-label p-block-label" }, "Where it shall be"),
+    h("div", { class: "p-three" }, axes.map(({ element }) => element)),
+    rows.map(({ element }) => element),
+  );
+  const whole = section({ title: "Goal", actions: [drop.element] }, none.element, body);
+  return {
+    element: whole.element,
+    update: (state) => {
+      const [point] = state.selection;
+      at = point?.position ? { node: point.node, frame: state.frame, position: point.position } : null;
+      goal = point ? (wantedAt(state, point.node, state.frame) as GoalInfo | null) : null;
+      none.show(!point);
+      body.hidden = !point;
+      drop.show(goal !== null);
+      whole.note(point?.name ?? "");
+      axes.forEach((axis, k) => axis.set(point?.position?.[k] ?? null));
+      frame.range(1, state.frames - 1);
+      frame.set(state.frame);
+      frame.after(`${number(state.frame / state.fps, 2)} s`);
+      led.set(goal ? (goal.window ?? 0) : null);
+      led.after(goal ? `from f ${goal.start}` : "");
+      led.refuse(goal ? null : "Drag the point first");
+      const why = refusal(state);
+      for (const axis of axes) axis.refuse(why);
+    },
+  };
+}
+
+/** Why the selected point cannot be given a goal at this frame, null when it can. */
+function refusal({ selection, frame, reroute }: State): string | null {
+  if (selection.length > 1) return "Select one point to type its place";
+  if (selection[0]?.fixed) return "This point is held, and nothing leads it";
+  if (reroute?.pilot_frames === null) return "Run the pilot first";
+  return frame === 0 ? "Go to a later frame: nothing can have led it at the first" : null;
+}
+
+type Listed = ListRow & { goal: GoalInfo };
+
+/** All goals, and those of the scene. */
+export function goalsPart(app: App): StatePart & { dispose(): void } {
+  const holder = list("Goals");
+  const suggest = button({
+    text: "Take the scene's goals", icon: "drag", tip: "What this scene was made to show", onPress: () => tell(app, "moves"),
+  });
+  const whole = section({ title: "Goals" }, holder, h("div", { class: "p-buttons" }, suggest.element));
+  let looked: number | null = null;
+  let here: State | null = null;
+  const make = (goal: GoalInfo): Listed => {
+    const gone = iconButton({ name: `Delete ${goal.name}`, icon: "x", size: 24, onPress: () => remove(app, part.goal) });
+    const made = listRow({
+      marker: disc(),
+      onPick: () => {
+        goTo(app, part.goal.frame);
+        tell(app, "select", { nodes: [part.goal.node] });
+      },
+      onHover: (over) => sayHover(over ? part.goal.node : null, "panel"),
+      actions: [gone.element],
+    });
+    const part: Listed = { ...made, goal };
+    return part;
+  };
+  const update = (part: Listed, goal: GoalInfo): void => {
+    part.goal = goal;
+    const { report } = goal;
+    part.set({
+      name: goal.name,
+      value: report === null ? `f ${goal.frame}` : `f ${goal.frame} · ${report.reached ? "reached" : metres(report.error)}`,
+      selected: here !== null && goal.frame === here.frame && here.selection.some(({ node }) => node === goal.node),
+      lit: goal.node === looked,
+      warn: goal.warn,
+      tip: `${metres(goal.moved)} from the pilot, led from frame ${goal.start}`,
+    });
+  };
+  const rows = keyed<GoalInfo, Listed>(holder, (goal) => goal.id, make, update);
+  const draw = (): void => rows(here?.reroute?.goals ?? []);
+  const end = onHover("panel", (node) => {
+    looked = node;
+    draw();
+  });
+  return {
+    element: whole.element,
+    dispose: end,
+    update: (state) => {
+      here = state;
+      draw();
+      const part = state.reroute!;
+      whole.note(part.goals.length ? String(part.goals.length) : "");
+      whole.show(part.goals.length > 0 || part.suggested);
+      suggest.show(part.suggested && part.goals.length === 0);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** The panel of Reroute: the second run and others to compare it with, goals, and how they are met. */
+
+import "../style/reroute.css";
+import { h, write } from "../core/dom";
+import { figures, newtons, seconds } from "../core/format";
+import { still } from "../core/theme";
+import type { App, RerouteMethod, RerouteRun, RerouteState } from "../core/types";
+import { button } from "../ui/parts/button";
+import { segment } from "../ui/parts/choice";
+import { section } from "../ui/parts/section";
+import { handOver, once, tell, type ModePanel } from "./mode-panel";
+import { leadPart, METHODS, netPart, type ReroutePart } from "./reroute-dials";
+import { goalPart, goalsPart } from "./reroute-goals";
+
+export function reroutePanel(app: App): ModePanel {
+  const goal = goalPart(app);
+  const goals = goalsPart(app);
+  const dials = [leadPart(app), netPart(app)];
+  const result = resultPart(app);
+  const action = actionPart(app);
+  const asks = h("div", null, goal.element, goals.element, dials.map(({ element }) => element));
+  return {
+    element: h("div", null, result.element, asks),
+    foot: action.element,
+    update: (state) => {
+      const part = state.reroute;
+      if (!part) return;
+      goal.update(state);
+      goals.update(state);
+      for (const each of [...dials, result, action]) each.update(part);
+      // what is asked for now would only be done after the run
+      asks.inert = part.running !== null;
+      asks.classList.toggle("reroute-waits", part.running !== null);
+    },
+    dispose: () => goals.dispose(),
+  };
+}
+
+const titleOf = (method: RerouteMethod): string => METHODS.find(({ value }) => value === method)?.text ?? method;
+
+/** What came of it, beside what another method makes of the same goals. */
+function resultPart(app: App): ReroutePart {
+  const text = h("p", { class: "panel-text" });
+  const facts = h("p", { class: "p-quiet" });
+  const table = h("table", { class: "reroute-table" });
+  const sight = segment({
+    name: "The second run that is shown", value: "pattern" as RerouteMethod, choices: METHODS,
+    onChange: once(app, "compare", "with"),
+  });
+  const compare = button({
+    text: "Compare with least force", icon: "two", tip: "Lead the same points by both, and tell them apart",
+    onPress: () => tell(app, "compare", { with: other(app.state?.reroute) }),
+  });
+  const plots = button({
+    text: "Report", icon: "plot", tip: "Goal by goal, below the time line", onPress: () => app.set({ plots: true }),
+  });
+  const [edit, enrich] = [handOver(app, "edit"), handOver(app, "enrich")];
+  const line = h("div", { class: "reroute-methods" }, sight.element);
+  const first = h("div", { class: "p-buttons" }, compare.element);
+  const more = [plots.element, edit.part.element, enrich.part.element];
+  const whole = section({ title: "Second run" }, text, facts, table, line, first, h("div", { class: "p-buttons" }, more));
+  return {
+    element: whole.element,
+    update: (part) => {
+      const { result, compared } = part;
+      whole.show(result !== null && part.making !== "pilot");
+      if (result === null) return;
+      const shown = compared.find(({ method }) => method === part.sight) ?? result;
+      write(text, result.stale ? "Changed since. Run again to see what it comes to." : shown.text);
+      write(facts, `effort ${figures(shown.effort)} N² s · ${newtons(shown.peak)} at most · took ${seconds(shown.seconds, 1)}`);
+      table.hidden = compared.length < 2;
+      line.hidden = compared.length < 2;
+      if (compared.length > 1) fillTable(table, compared);
+      sight.set(part.sight);
+      first.hidden = compared.length > 1;
+      compare.say(`Compare with ${titleOf(other(part)).toLowerCase()}`);
+      for (const each of [edit, enrich]) each.update(part.running ? "Wait until it has run" : null);
+    },
+  };
+}
+
+/** What a second run is compared with: least force, and least force with the pattern. */
+function other(part: RerouteState | undefined): RerouteMethod {
+  return (part?.result?.method ?? part?.dials.method) === "least-force" ? "pattern" : "least-force";
+}
+
+function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
+  const head = h("tr", null, h("th"), runs.map(({ method }) => h("th", { scope: "col" }, titleOf(method))));
+  const line = (name: string, value: (run: RerouteRun) => string): HTMLElement =>
+    h("tr", null, h("th", { scope: "row" }, name), runs.map((run) => h("td", null, value(run))));
+  table.replaceChildren(
+    h("thead", null, head),
+    h(
+      "tbody",
+      null,
+      line("Reached", ({ reached, count }) => `${reached} of ${count}`),
+      line("Effort, N² s", ({ effort }) => figures(effort)),
+      line("Most force", ({ peak }) => newtons(peak)),
+      line("Off the pilot's shape", ({ shape }) => figures(shape, 2)),
+    ),
+  );
+}
+
+/** The pilot first, then again and again. */
+function actionPart(app: App): ReroutePart {
+  let known: RerouteState | null = null;
+  const go = button({
+    text: "Run again", icon: "reroute", kind: "primary", main: true, key: "Enter",
+    tip: "The same run, with small forces that lead points to their goals",
+    onPress: () => {
+      tell(app, known?.pilot_frames === null ? "pilot" : "reroute");
+      if (!still()) app.set({ playing: true });
+    },
+  });
+  const cancel = button({
+    text: "Cancel", tip: "Keep what was there before", onPress: () => known?.running && tell(app, "cancel", { job: known.running }),
+  });
+  cancel.element.classList.add("p-main");
+  const element = h("div", { class: "panel-action" }, go.element, cancel.element);
+  return {
+    element,
+    update: (part) => {
+      known = part;
+      const running = part.running !== null;
+      go.busy(running);
+      go.say(running ? (part.making === "pilot" ? "Running the pilot…" : "Running again…") : part.pilot_frames === null ? "Run the pilot" : "Run again");
+      go.refuse(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to where it shall be first" : null);
+      cancel.show(running);
+      element.toggleAttribute("data-running", running);
+    },
+  };
+}
