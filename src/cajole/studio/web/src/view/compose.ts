@@ -126,7 +126,7 @@ function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): A
   if (project === null || pulse === null || state.mode !== "steer") return [];
   const added: ArrowMark[] = pulse.arrows.map((arrow) => ({
     at: arrow.slice(0, 3) as Vec3,
-    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, (project.field ? SPARE : 1) * project.size),
+    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, project.size),
     tone: "added",
     pixels: 2.6,
   }));
