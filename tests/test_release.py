@@ -1,0 +1,120 @@
+"""What is released: wheel and sdist are built, and the wheel works where nothing of the repository is."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cajole.mesh import box_tets, write_mesh
+
+ROOT = Path(__file__).parents[1]
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+STATIC = "cajole/studio/static/"
+
+
+def run(command: list[str | Path], folder: Path, **environment: str) -> str:
+    """What a command said; it must end well."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(
+        [str(word) for word in command], cwd=folder, env=clean | environment, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with wheel and sdist."""
+    pytest.importorskip("hatchling", reason="hatchling builds the package; install cajole[dev]")
+    if not (ROOT / "src" / STATIC / "index.html").is_file():
+        pytest.skip("the studio's page is not built; python hatch_build.py builds it")
+    folder = tmp_path_factory.mktemp("released")
+    run([sys.executable, "-m", "hatchling", "build", "-d", folder], ROOT)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(released: Path) -> Path:
+    (path,) = released.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of an environment that has the wheel, and beside it only what it depends on.
+
+    Packages that it depends on are those of the tests, found by a path that leads nowhere else: of editable installs
+    among them, as the repository itself may be one, nothing is seen.
+    """
+    home = tmp_path_factory.mktemp("empty") / "environment"
+    venv.create(home, with_pip=False)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
+    run(pip, home, PIP_DISABLE_PIP_VERSION_CHECK="1")
+    (packages,) = home.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return python.parent
+
+
+def test_version_is_the_newest_of_the_changelog_identity(wheel: Path) -> None:
+    newest = re.search(r"^## .*?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == VERSION
+    assert wheel.name == f"cajole-{VERSION}-py3-none-any.whl"
+
+
+def test_wheel_holds_what_it_should_identity(wheel: Path) -> None:
+    """Types, licences, the built page and its view; no sources of the page, no tests."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        notices = archive.read(f"{STATIC}THIRD-PARTY.txt").decode()
+        viewer = archive.read(f"{STATIC}viewer.js").decode()
+    assert "cajole/py.typed" in names
+    assert any(re.fullmatch(r"cajole-.*\.dist-info/licenses/LICENSE", name) for name in names)
+    assert {f"{STATIC}{name}" for name in ("index.html", "studio.js", "studio.css", "viewer.js", "viewer.css")} <= names
+    for package in ("three", "uplot"):
+        assert re.search(rf"^{package} \d+\.\d+\.\d+ \(MIT\)$", notices, re.MULTILINE), package
+    assert notices.count("Permission is hereby granted") == 2
+    assert re.search(r"^three \d+\.\d+\.\d+ \(MIT\)$", viewer, re.MULTILINE)  # it travels alone, in HTML files
+    assert "Permission is hereby granted" in viewer
+    assert "cajole/direct/steering/runtime/steer.js" in names
+    assert not [name for name in names if "/web/" in name or name.startswith("tests") or name.endswith(".pyc")]
+
+
+def test_sdist_builds_again_identity(released: Path) -> None:
+    """It holds sources of the page, tests and pages, and the built page, so that no Node is needed for it."""
+    (path,) = released.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert path.name == f"cajole-{VERSION}.tar.gz"
+    assert {"pyproject.toml", "hatch_build.py", "LICENSE", "CHANGELOG.md", "README.md", "docs/index.md"} <= names
+    assert {"src/cajole/studio/web/src/viewer.ts", f"src/{STATIC}index.html", "tests/test_release.py"} <= names
+    assert not [name for name in names if "node_modules" in name]
+
+
+def test_wheel_works_alone_claim(installed: Path, tmp_path: Path) -> None:
+    """In an empty folder: no repository on the path, commands answer, a motion and a page of it are written."""
+    path = run(
+        [installed / "python", "-c", "import cajole, sys; print(cajole.__file__, *sys.path, sep='\\n')"], tmp_path
+    )
+    home, *places = path.splitlines()
+    assert Path(home).is_relative_to(installed.parent)
+    assert not [place for place in places if place and Path(place).is_relative_to(ROOT / "src")]
+    cajole = installed / "cajole"
+    assert run([cajole, "--version"], tmp_path) == f"cajole {VERSION}\n"
+    write_mesh(box_tets(3, 1, 1), tmp_path / "beam.veg")
+    words = ["simulate", "beam.veg", "--fixed", "x<1%", "--gravity", "9.81", "--frames", "4"]
+    run([cajole, *words, "-o", "beam.npz", "-o", "beam.html"], tmp_path, CAJOLE_CACHE=str(tmp_path / "cache"))
+    assert '"frames": 4' in run([cajole, "info", "beam.html", "--json"], tmp_path)
+    assert "format       NPZ" in run([cajole, "info", "beam.npz"], tmp_path)
