@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
 from cajole.cli.steer_flow import flow_rows, is_flow, steer_scene
-from cajole.cli.steered import described, rows
+from cajole.cli.steered import described, described_runs, rows
 from cajole.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cajole.animation import Animation
     from cajole.body import BodySolid
+    from cajole.cli.steer_file import Loaded
     from cajole.direct import Controller, Run
     from cajole.direct.steering.disturbances import Disturbance
     from cajole.progress import Progress
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 # Of the rest shape, held when no motion is given.
 FRAMES, DT = 121, "1/60"
+# Of a body, when nothing is said.
+EFFORT = 1e-2
 
 
 @options.of_body()
@@ -41,7 +44,10 @@ def steer(
         ),
     ] = None,
     tracking: Annotated[float, typer.Option(help="What being off costs all the time.")] = 1.0,
-    final: Annotated[float, typer.Option(help="What being off at the last frame costs.")] = 0.0,
+    final: Annotated[
+        float | None,
+        typer.Option(help="What being off at the last frame costs. When left out, 0, of a flow what suits it."),
+    ] = None,
     effort: Annotated[
         float | None,
         typer.Option(
@@ -79,9 +85,14 @@ def steer(
     dt: Annotated[
         str | None, typer.Option(metavar="SECONDS", help=f'Without --motion: time between frames; "{DT}".')
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Where to keep the controller, an .npz that needs no body.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Where to keep the controller, an .npz that needs no body.", readable=False)
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="A plot of error and added force over time, with and without control (.png).")
+        Path | None,
+        typer.Option(
+            help="A plot of error and added force over time, with and without control (.png).", readable=False
+        ),
     ] = None,
     output: options.Outputs = None,
     as_json: Json = False,
@@ -97,33 +108,60 @@ def steer(
 
     [green]cajole steer dinosaur --motion wag.npz --wind 2 --seed 7 --effort 1e-3 -o windy.webp[/]
 
+    What --save kept runs again from its file, against other pushes, with other dials where they are given:
+
+    [green]cajole steer controller.npz --push "x>90%: 0,0,0.1 weights for 0.1" -o again.glb[/]
+
     Flows are scenes of their own, swirl and leaves, whose particles keep to their paths in gusts and noise:
 
     [green]cajole steer leaves --seed 3 -o letter.webp[/]
     """
+    from cajole.cli.steer_file import is_controller
+
     outputs = output or []
     if is_flow(asked.source):
         given = {"--motion": motion, "--samples": samples, "--cluster": cluster, "--frames": frames, "--dt": dt}
-        _refuse_for_flows(given | {"--save": save, "--plot": plot, "--loops": loops - 1})
-        own = {"tracking": tracking, "final": final} | ({} if effort is None else {"effort": effort})
+        _refuse_for_flows(given | {"--loops": loops - 1})
+        _require_targets([], save, plot)
+        chosen = {"final": final, "effort": effort}
+        own = {"tracking": tracking} | {name: value for name, value in chosen.items() if value is not None}
         with working(asked.source) as progress:
-            told = steer_scene(asked.source, own, push or [], wind, seed, uncontrolled, outputs, progress)
+            told = steer_scene(asked.source, own, push or [], wind, seed, uncontrolled, outputs, progress, save, plot)
         answer(told, facts(f"Steered {asked.source}", flow_rows(told)), as_json=as_json)
         return
     _require_targets(outputs, save, plot)
+    dials = (tracking, final, effort)
     with working(asked.source) as progress:
-        subject = asked.subject(progress)
-        body = subject.body()
-        course = _course(subject, body, motion, frames, dt, progress)
-        beside = _beside(body, course, modes, (samples, seed, cluster), progress)
-        basis, dials = (beside, components), (tracking, final, 1e-2 if effort is None else effort)
-        controller = _controller(body, course, basis, substeps, loops, dials, progress)
+        if is_controller(asked.source):
+            made = {"motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt}
+            file = _from_file(asked, made | {"components": components, "substeps": substeps, "save": save}, dials)
+            subject, body, controller = cast("Subject", file), cast("BodySolid", file), file.controller
+        else:
+            subject = asked.subject(progress)
+            body = subject.body()
+            course = _course(subject, body, motion, frames, dt, progress)
+            beside = _beside(body, course, modes, (samples, seed, cluster), progress)
+            controller = _controller(body, course, (beside, components), substeps, loops, dials, progress)
         runs = _runs(controller, _disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress)
         taken = runs["without control" if uncontrolled else "with control"]
         _write(subject, controller, runs, taken, outputs, save, plot, progress)
-    document = described(subject, body, controller, runs, loops)
+    if is_controller(asked.source):
+        document = file.about() | described_runs(controller, runs, loops)
+    else:
+        document = described(subject, body, controller, runs, loops)
     document["outputs"] = [str(path) for path in (*outputs, save, plot) if path is not None]
     answer(document, facts(f"Steered {subject.name}", rows(document)), as_json=as_json)
+
+
+def _from_file(
+    asked: options.Asked, made: Mapping[str, object], dials: tuple[float, float | None, float | None]
+) -> Loaded:
+    """A controller from its file; dials as they are when left out are the file's own."""
+    from cajole.cli.steer_file import loaded
+
+    tracking, final, effort = dials
+    other = {"tracking": tracking if tracking != 1.0 else None, "final": final or None, "effort": effort}
+    return loaded(asked, made, {name: value for name, value in other.items() if value is not None})
 
 
 def _refuse_for_flows(given: Mapping[str, object]) -> None:
@@ -176,7 +214,7 @@ def _course(
 
 def _controller(
     body: BodySolid, course: Animation, basis: tuple[int | NDArray[np.float64], int | None], substeps: int | None,
-    loops: int, dials: tuple[float, float, float], progress: Progress,
+    loops: int, dials: tuple[float, float | None, float | None], progress: Progress,
 ) -> Controller:  # fmt: skip
     from cajole.direct import reference
     from cajole.direct import steer as steered
@@ -186,7 +224,7 @@ def _controller(
     made = reference(body, course, modes=modes, components=components, loop=loops > 1, substeps=substeps)
     progress(0.0, "finding the gains")
     tracking, final, effort = dials
-    return steered(made, tracking=tracking, final=final, effort=effort)
+    return steered(made, tracking=tracking, final=final or 0.0, effort=EFFORT if effort is None else effort)
 
 
 def _beside(

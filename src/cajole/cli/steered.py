@@ -17,9 +17,16 @@ def described(
     subject: Subject, body: BodySolid, controller: Controller, runs: dict[str, Run], loops: int
 ) -> dict[str, Any]:
     """What was asked and reached, as JSON has it."""
+    return about(subject, body) | described_runs(controller, runs, loops, subject.notes)
+
+
+def described_runs(
+    controller: Controller, runs: dict[str, Run], loops: int, notes: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The same without the body; notes: what was unusual about it."""
     reference, dials = controller.reference, controller.dials
     outside = reference.motion_error
-    return about(subject, body) | {
+    return {
         "basis": controller.model.size,
         "frames": reference.steps // reference.substeps + 1,
         "dt_s": reference.dt * reference.substeps,
@@ -33,7 +40,7 @@ def described(
         "gain_seconds": controller.seconds,
         "controlled": _told(runs.get("with control")),
         "uncontrolled": _told(runs.get("without control")),
-        "notes": [*subject.notes, *_notes(controller, runs.get("with control"), runs.get("without control"))],
+        "notes": [*notes, *_notes(controller, runs.get("with control"), runs.get("without control"))],
     }
 
 
@@ -71,7 +78,7 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
     missed = _percent(d["outside_basis_sizes"])
     finer = f", {d['substeps']} steps to each" if d["substeps"] > 1 else ""
     shown = {
-        **body_rows(d),
+        **(body_rows(d) if "tets" in d else {"body": f"{d['vertices']} vertices in {d['basis']} coordinates"}),
         "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart{finer}; the basis misses it by {missed}",
         "without control": _off(d["uncontrolled"]),
         "with control": _off(d["controlled"]),
