@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+BEGAN  := $(shell date +%s)
 
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
@@ -33,6 +34,7 @@ page: $(READY)
 
 demo: $(READY)
 	$(BIN)/cajole demo --output demo
+	@echo "From make to the first picture: $$(( $$(date +%s) - $(BEGAN) )) s. Open $(CURDIR)/demo/index.html"
 
 docs: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --site-dir site
