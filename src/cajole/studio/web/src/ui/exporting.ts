@@ -17,6 +17,7 @@ const NAMES: Record<string, string> = {
   pc2: "Point Cache 2",
   mdd: "Lightwave MDD",
   obj: "OBJ sequence",
+  html: "Page that plays",
   zip: "OBJ sequence",
   abc: "Alembic",
   json: "JSON",
