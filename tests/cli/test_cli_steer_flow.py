@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import cajole as cj
 from cajole.scenes import flowing
 from cajole.storage import read_arrays
 
@@ -41,6 +42,22 @@ def test_swirl_with_a_push_of_ones_own_agreement(cajole, coarse, tmp_path):
     assert "with control" in cajole(*words).out
 
 
+def test_plot_and_controller_agreement(cajole, coarse, tmp_path):
+    """What --save keeps runs as the scene's own controller does, to the bit."""
+    pytest.importorskip("matplotlib")
+    plot, kept = tmp_path / "swirl.svg", tmp_path / "swirl.npz"
+    told = cajole("steer", "swirl", "--effort", 1e-3, "--plot", plot, "--save", kept, "--json").json
+    assert told["outputs"] == [str(kept), str(plot)]
+    text = plot.read_text(encoding="utf-8")
+    assert "farthest particle, cells" in text or "<svg" in text
+    kicks = coarse["swirl"].kicks()
+    own, again = coarse["swirl"].controller(effort=1e-3).run(kicks), cj.load_flow_controller(kept).run(kicks)
+    assert np.array_equal(own.particles, again.particles)
+    assert told["controlled"]["error_largest_cells"] == own.report.worst_cells
+    with pytest.raises(cj.FileError, match="load_flow_controller"):
+        cj.load_controller(kept)
+
+
 def test_flow_commands_bad_input(cajole, tmp_path):
     for words, said in (
         (("--push", "somewhere: 1,2"), "of a flow write PARTICLE"),
@@ -48,6 +65,8 @@ def test_flow_commands_bad_input(cajole, tmp_path):
         (("--motion", tmp_path / "x.npz"), "--motion: for bodies, not for flows"),
         (("-o", tmp_path / "x.glb"), "a flow is not written as .glb"),
         (("--wind", -1), "--wind is -1"),
+        (("--save", tmp_path / "x.json"), "a controller is an .npz file"),
+        (("--plot", tmp_path / "x.gif"), "a plot is written as one of"),
     ):
         failed = cajole("steer", "swirl", *words)
         assert (failed.code, said in " ".join(failed.err.split())) == (1, True), failed.err

@@ -12,7 +12,7 @@ import cajole as cj
 from bodies import beam_body
 from cajole.direct import Shot
 from cajole.studio.content import Content
-from cajole.studio.modes.base import Saved
+from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.modes.steer import SteerMode
 
 BEAM = beam_body((5, 1, 1), young=3e5, damping=(0.2, 0.005))
@@ -55,7 +55,7 @@ def made(loop: bool = True, kept: Saved | None = None, **more: Any) -> tuple[Ste
     return mode, desk, clock
 
 
-def run(mode: SteerMode, clock: Clock, seconds: float) -> None:
+def run(mode: Mode, clock: Clock, seconds: float) -> None:
     """Let the clock go on, a tick each 60th of a second."""
     for _ in range(round(60 * seconds)):
         clock.now += 1 / 60

@@ -60,7 +60,7 @@ def test_arrows_add_up_to_the_force_identity() -> None:
     mode, _, clock = made()
     do(mode, "impulse", node=TIP, force=PUSH)
     run(mode, clock, 0.1)
-    w, model = mode.drive.live.feedback, mode.drive.reference.model
+    w, model = mode.drive.live.feedback, mode.reference.model
     nodal = (model.mass_basis @ w).reshape(-1, 3)
     np.testing.assert_allclose(model.project_force(nodal), w, atol=1e-9 * np.linalg.norm(w))
     np.testing.assert_allclose(mode.arrows.forces(w).sum(axis=0), nodal.sum(axis=0), atol=1e-9 * BEAM.weight)

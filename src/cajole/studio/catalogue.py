@@ -78,6 +78,8 @@ CARDS = (
     Card("steer", "fish", "Clownfish", "Swims on and on, whatever pushes it", "creatures", ("a loop",)),
     Card("steer", "dinosaur", "Long-neck", "Takes its step in spite of you", "creatures", ("0.7 s",)),
     Card("steer", "rooted", "Long-neck looks round", "Its head must end in its place", "creatures", ("3 s",)),
+    Card("steer", "swirl", "Smoke after a blow", "Three particles must keep to their paths", "flows", ("64 modes",)),
+    Card("steer", "leaves", "Leaves on the wind", "The red one must write an S", "flows", ("64 modes", "a wind")),
     Card("enrich", "box", "Box", "Eight points turn its lid; the walls crease", "structures", ("8 regions",), True),
     Card("enrich", "bag", "Backflip", "A bag of vinyl, silk or cellophane", "characters", ("88 regions",), True),
     Card("enrich", "flag", "Flag on a branch", "Four painted quarters are caught", "structures", ("4 regions",), True),

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.body import Body, BodyAround
 from cajole.direct import Reference, Shot
+from cajole.direct.steering.flow_noise import GustNoise
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.mesh.skin import PLAIN
 from cajole.pictures import Prop
 from cajole.progress import Progress
+from cajole.reduction import FlowShot
 from cajole.scenes.editing import Move
 from cajole.scenes.enriching import EnrichScene
 from cajole.scenes.rerouting import ReroutePlan
@@ -62,12 +64,31 @@ class SteerPlan:
 
 
 @dataclass(frozen=True, eq=False)
+class FlowPlan:
+    """A flow to steer: what its particles follow, the dials that suit it, and what there is to see and to do.
+
+    paths: (frames, N + k, 2) [m] of the N steered particles, then of k that the undisturbed flow carries; owners: the
+    particle of each drawn vertex; smoke: (columns, rows) to start with; kicks: the scene's own, a particle and an
+    acceleration (2,) [m/s²]; noise: the wind of a seed, and of a `strength` [m/s²]; wind: the strength at first.
+    """
+
+    shot: FlowShot
+    dials: Mapping[str, Any]
+    paths: Array
+    owners: Index
+    smoke: Array
+    noise: Callable[..., GustNoise]
+    kicks: tuple[tuple[int, tuple[float, float]], ...] = ()
+    wind: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Content:
     """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
 
     skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys;
     enrich: the shells that a scene plans for its motion; guide: a motion of other triangles, for the first view;
-    reroute: a net whose pilot is still to be run.
+    reroute: a net whose pilot is still to be run; flow: what carries the particles that are drawn.
     """
 
     name: str
@@ -85,6 +106,7 @@ class Content:
     enrich: EnrichScene | None = None
     guide: Animation | None = None
     reroute: ReroutePlan | None = None
+    flow: FlowPlan | None = None
 
     def __post_init__(self) -> None:
         if self.body is None and self.animation is None and self.reroute is None:
@@ -113,6 +135,8 @@ class Content:
     @cached_property
     def nodes(self) -> Index:
         """(k,) the body's vertex that each drawn one stands for: the corner of its tet that carries most of it."""
+        if self.flow is not None:
+            return self.flow.owners
         if self.skin is None or self.skin.embedding is None:
             return np.arange(len(self.surface.vertices))
         inside = self.skin.embedding

@@ -38,11 +38,15 @@ class Start:
 
 
 class Keeper:
-    """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here."""
+    """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here.
 
-    def __init__(self, shelf: Shelf, record: Record):
-        self._shelf, self.record = shelf, record
+    is_saved: whether all that was done is on the shelf.
+    """
+
+    def __init__(self, shelf: Shelf, start: Start):
+        self._shelf, self.record = shelf, start.record
         self.opened: Content | None = None
+        self._is_kept, self.is_saved = start.kept, True
 
     def content(self, mode: str) -> Content:
         """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
@@ -58,6 +62,11 @@ class Keeper:
     def hand(self, mode: str, motion: str) -> None:
         """A mode works on that motion from now on."""
         self.record = replace(self.record, given={**self.record.given, mode: motion})
+
+    def changed(self, label: str | None) -> None:
+        """Something was done, or with None only looked at: what was only opened is not kept."""
+        self._is_kept = self._is_kept or label is not None
+        self.is_saved = not self._is_kept
 
     def rename(self, name: str) -> None:
         self.record = replace(self.record, name=name)

@@ -26,8 +26,10 @@ from cajole.scenes.rerouting import reroute_plan, reroute_scene_names
 from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
 from cajole.scenes.subject import DAMPING
 from cajole.studio.content import Content, EditPlan, Index, KeyPlan
+from cajole.studio.protocol import MODES
 from cajole.studio.steered import STEERED
 
+ONLY_STEERED = "A flow can be steered; the other verbs are for bodies"
 # scene -> the storyboard whose keys it is opened with
 BOARDS: dict[str, Callable[..., Storyboard]] = {
     "flower": flower_eight,
@@ -124,6 +126,8 @@ def of_subject(subject: Subject) -> Content:
 
 def chances(content: Content) -> dict[str, Chance]:
     """Which modes can be entered with what is open, and why the others cannot."""
+    if content.flow is not None:
+        return {mode: Chance(mode == "steer", None if mode == "steer" else ONLY_STEERED) for mode in MODES}
     return {
         "edit": _can_edit(content), "keyframe": _can_keyframe(content), "steer": _can_steer(content),
         "enrich": _can_enrich(content), "reroute": _can_reroute(content),

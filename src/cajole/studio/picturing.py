@@ -9,9 +9,10 @@ from typing import Any
 
 from cajole.errors import CajoleError
 from cajole.pictures import picture
-from cajole.scenes import scene
+from cajole.scenes import flowing, scene
 from cajole.scenes.editing import edit_scene
 from cajole.scenes.enriching import EnrichScene, enrich_picture, enrich_scene, regions_picture
+from cajole.scenes.flowing.pictures import card as flow_card
 from cajole.scenes.rerouting import reroute_scene
 from cajole.storage import atomic_path
 from cajole.studio.catalogue import is_ready, picture_folder
@@ -27,6 +28,8 @@ FOLDED = {"box": 30, "bag": 36, "flag": 12}
 # scenes to reroute whose second run is soon made, and the frame that shows it; of others the pilot is shown
 LED = {"cloth": 44, "skirt": 76}
 BEATING = 30
+# flows, and the frame that shows what they write
+WRITTEN = {"swirl": 45, "leaves": 150}
 # edit scenes that are made within seconds
 QUICK = ("edit-twist", "edit-bird")
 
@@ -40,6 +43,8 @@ def draw(key: str) -> bool:
         pixels = picture(shown.animation, frame=shown.frames_shown[0], **options | FORM)
     elif mode == "enrich":
         pixels = _folds(enrich_scene(name))
+    elif name in WRITTEN:
+        pixels = _written(name, coarse=not is_ready(key))
     elif mode == "reroute":
         pixels = _led(name)
     elif mode == "edit" and key not in BODIES:
@@ -63,6 +68,13 @@ def _led(name: str) -> Any:
     shown = reroute_scene(name)
     motion = shown.result().animation if name in LED else shown.pilot
     return picture(motion, frame=LED.get(name, BEATING), props=shown.props, **{**shown.camera, **FORM})
+
+
+def _written(name: str, *, coarse: bool) -> Any:
+    """A flow in the middle of a take; where its scene was never made, one of fewer cells."""
+    make = getattr(flowing, name)
+    shown = make(64, size=24, runs=6) if coarse else make()
+    return flow_card(shown, WRITTEN[name])
 
 
 FORM: dict[str, Any] = {"size": SIZE, "renderer": "draft"}

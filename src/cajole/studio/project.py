@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,15 @@ from cajole.studio.keeping import Keeper, Start, summary
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.opening import embodied
 from cajole.studio.pipe import Pipe
-from cajole.studio.protocol import MODES, STREAM_KINDS, Kind, encoded, failure, packed, single
+from cajole.studio.protocol import MODES, Kind, encoded, failure, packed, single
 from cajole.studio.shelf import Shelf
 from cajole.studio.solver import Letter, Reply, Solver
 from cajole.studio.tabs import Tabs
-from cajole.studio.telling import meshes, project_message, state_head, zone_messages
+from cajole.studio.telling import frame_message, meshes, now_parts, project_message, state_head, zone_messages
 from cajole.studio.verbs import first_possible, make_mode, require_possible
 
 Array = NDArray[np.float64]
 LOG = logging.getLogger("cajole.studio")
-# newer than any revision
-NEVER_STALE = 2**32 - 1
 
 
 class Project:
@@ -44,12 +43,11 @@ class Project:
         self.id = start.record.id
         self.tabs = Tabs()
         self.jobs = Jobs(self.say, self._meanwhile)
-        self._start, self._shelf, self._keeper = start, shelf, Keeper(shelf, start.record)
+        self._start, self._shelf, self._keeper = start, shelf, Keeper(shelf, start)
         self._content: Content | None = None
         self._mode: Mode | None = None
         self._rev, self._frame = 1, start.record.frame
-        self._is_told = self._is_shown = self._is_saved = True
-        self._is_kept = start.kept
+        self._is_told = self._is_shown = True
         self._failed: BaseException | None = None
         self._known: dict[str, Any] | None = None
         self._clerk = Clerk(self._done, self._save, self.jobs)
@@ -98,8 +96,7 @@ class Project:
 
     def show(self, positions: Array, *, frame: int, ghost: Array | None = None, seq: int = 0) -> None:
         """What the first view shows from now on, and perhaps what is seen beside it."""
-        parts = [single(part) for part in (positions, ghost) if part is not None]
-        extra = len(parts) - 1
+        parts, extra = now_parts(positions, ghost, None if self._mode is None else self._mode.haze)
         rev = self._rev
         self.tabs.show(lambda n: packed(Kind.NOW, *parts, seq=n, frame=frame, rev=rev, extra=extra, flags=seq))
         self._is_shown = True
@@ -110,9 +107,7 @@ class Project:
         """Something was done: the tabs are told, and it is kept."""
         self._rev += 1 if motion else 0
         self._is_told, self._known = False, None
-        # looking is not doing: what was only opened is not kept
-        self._is_kept = self._is_kept or label is not None
-        self._is_saved = not self._is_kept
+        self._keeper.changed(label)
 
     def touched(self) -> None:
         """Frames differ from now on, though nothing is kept yet."""
@@ -162,7 +157,7 @@ class Project:
                 self._start.ready()
         except BaseException as error:
             self._fail(error)
-        self._is_saved = self._failed is not None or not self._start.kept
+        self._keeper.is_saved = self._failed is not None or not self._start.kept
 
     def handle(self, letter: Letter) -> None:
         self._known = None
@@ -182,18 +177,7 @@ class Project:
 
     def serve(self) -> bool:
         """Make one frame that a tab waits for; whether there was one."""
-        mode = self._mode
-        for pipe in self.tabs.listed() if mode is not None else ():
-            wanted = pipe.next_wanted()
-            if wanted is None or mode is None:
-                continue
-            stream, frame = wanted
-            positions = mode.frame(stream, frame) if frame < mode.frames else None
-            if positions is not None:
-                rev = NEVER_STALE if stream in mode.lasting else self._rev
-                pipe.frame(packed(STREAM_KINDS[stream], single(positions), frame=frame, rev=rev))
-            return True
-        return False
+        return self._mode is not None and self.tabs.serve(partial(frame_message, self._mode, self._rev))
 
     def _meanwhile(self) -> bool:
         """Between two steps of a job: what it has changed so far is told, and frames go on."""
@@ -256,7 +240,7 @@ class Project:
     def _export(self, message: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
         what, suffix = asked(message)
         if what == "project":
-            self._is_saved = False
+            self._keeper.is_saved = False
             self._save()
         progress = self.working(f"Writing {self.name}.{suffix}")
         made = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
@@ -287,16 +271,16 @@ class Project:
         if self._known is None:
             self._known = mode.state()
         head = state_head(mode, self._rev, self._frame)
-        return {**head, "unsaved": not self._is_saved, **self._known}
+        return {**head, "unsaved": not self._keeper.is_saved, **self._known}
 
     def _remember(self, mode: Mode) -> None:
         self._keeper.remember(mode.name, mode.saved(), self._frame, summary(self._state(mode)))
 
     def _save(self) -> None:
         """Keep what was done since the last time; where that fails the author is told, and it is tried again later."""
-        if self._is_saved or self._mode is None:
+        if self._keeper.is_saved or self._mode is None:
             return
-        self._is_saved = True
+        self._keeper.is_saved = True
         try:
             self._remember(self._mode)
             self._keeper.save()

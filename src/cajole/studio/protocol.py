@@ -41,9 +41,9 @@ _VALUES = {
     "pose.pin": "nodes", "pose.unpin": "nodes", "gravity": "on", "key.capture": "frame name?",
     "key.set": "key hard? weight? name?", "key.load": "key",
     "dials": "effort? detail? frames? dt? loop? tracking? final?", "optimise": "", "compare": "with",
-    "push.begin": "gesture node", "push.move": "gesture seq force", "push.end": "gesture",
-    "impulse": "node force duration?", "push.repeat": "", "restart": "", "control": "on", "wind": "strength pace?",
-    "run": "play speed", "ghost": "of",
+    "push.begin": "gesture node? at?", "push.move": "gesture seq force", "push.end": "gesture",
+    "impulse": "node? at? force duration?", "push.repeat": "", "restart": "", "control": "on",
+    "wind": "strength pace? seed?", "run": "play speed", "ghost": "of", "kick": "number", "smoke": "on",
     "shell": "levels", "regions": "kind? count? seed?", "paint": "on region nodes both?", "region.remove": "region",
     "cloth": "material? young? poisson? thickness? density? bending? mass? membrane? ripple? curvature? hardening? "
     "shape? amplitude? wavelength? along? gravity? wind? heading? rise? gusts? lumps? pressure? own? hold? "

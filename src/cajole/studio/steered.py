@@ -23,6 +23,7 @@ from cajole.scenes.steering.staging import AMBER, BEE_DRAWN, sphere
 from cajole.scenes.steering.strike import EARLY, RADIUS
 from cajole.scenes.tee import BALL
 from cajole.studio.content import Content, SteerPlan
+from cajole.studio.flowing import FLOWING
 
 Array = NDArray[np.float64]
 
@@ -189,4 +190,5 @@ STEERED: Mapping[str, Callable[[Progress | None], Content]] = {
     "fish": _fish,
     "dinosaur": _dinosaur,
     "rooted": _rooted,
+    **FLOWING,
 }

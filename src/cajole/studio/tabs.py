@@ -85,6 +85,17 @@ class Tabs:
             for pipe in self._pipes:
                 pipe.show(seq, data)
 
+    def serve(self, make: Callable[[str, int], bytes | None]) -> bool:
+        """Send one frame that a tab waits for, as `make` makes it of stream and frame; whether there was one."""
+        for pipe in self.listed():
+            wanted = pipe.next_wanted()
+            if wanted is not None:
+                data = make(*wanted)
+                if data is not None:
+                    pipe.frame(data)
+                return True
+        return False
+
     def colour(self, colours: Sequence[bytes]) -> None:
         """Regions that colour what is drawn; tabs that come later get the newest."""
         with self._lock:

@@ -44,6 +44,10 @@ def make_mode(name: str, desk: Desk, content: Content, saved: Saved | None = Non
         from cajole.studio.modes.reroute import RerouteMode
 
         return RerouteMode(desk, content, saved)
+    if content.flow is not None:
+        from cajole.studio.modes.flow import FlowMode
+
+        return FlowMode(desk, content, saved)
     from cajole.studio.modes.steer import SteerMode
 
     return SteerMode(desk, content, saved)

@@ -49,11 +49,20 @@ class Arrows:
     def told(self, state: Array, reduced: Array) -> list[list[float]]:
         """[x, y, z [m], fx, fy, fz [N]] of each arrow in a state (r,), the largest first."""
         forces = self.forces(reduced)
-        sizes = np.linalg.norm(forces, axis=1)
-        largest = float(sizes.max(initial=0.0))
-        if largest <= self._least:
-            return []
-        order = [k for k in np.argsort(-sizes) if sizes[k] >= FAINT * largest]
-        places = self._rest[order] + self._rows[order] @ state
-        rows: list[list[float]] = np.round(np.hstack([places, forces[order]]), DIGITS).tolist()
-        return rows
+        order = strongest(forces, self._least)
+        return listed(self._rest[order] + self._rows[order] @ state, forces[order])
+
+
+def strongest(forces: Array, least: float) -> list[int]:
+    """Which of some forces (k, 3) are worth an arrow, the largest first; none where all are below `least`."""
+    sizes = np.linalg.norm(forces, axis=1)
+    largest = float(sizes.max(initial=0.0))
+    if largest <= least:
+        return []
+    return [int(k) for k in np.argsort(-sizes)[:MOST_ARROWS] if sizes[k] >= FAINT * largest]
+
+
+def listed(places: Array, forces: Array) -> list[list[float]]:
+    """[x, y, z, fx, fy, fz] of each arrow, with as many digits as can be seen."""
+    rows: list[list[float]] = np.round(np.hstack([places, forces]), DIGITS).tolist()
+    return rows

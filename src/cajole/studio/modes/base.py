@@ -97,6 +97,11 @@ class Mode(ABC):
         return None
 
     @property
+    def haze(self) -> NDArray[np.uint8] | None:
+        """Smoke (rows, columns) around what is drawn, as it is now; None where there is none."""
+        return None
+
+    @property
     @abstractmethod
     def commands(self) -> Mapping[str, Handler]:
         """Handlers by name."""

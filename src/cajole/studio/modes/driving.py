@@ -1,15 +1,15 @@
-"""A live body in real time: how many steps are due, what is seen between them, what a lap leaves behind."""
+"""What is live in real time: how many steps are due, what is seen between them, what a lap leaves behind."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.direct import Controller
-from cajole.direct.steering.live import Live
 from cajole.errors import NotConverged
 
 Array = NDArray[np.float64]
@@ -26,22 +26,49 @@ ENDING = 0.8
 SLOW, TICKS = 0.9, 60
 
 
-class Drive:
-    """A controlled body and, when wanted, its uncontrolled twin; both get the same pushes and winds.
+class Driven(Protocol):
+    """A controller in live use."""
 
-    step: how far into the lap (0..T); lap: counted from 1; path, efforts: states (frames, r) and feedback [body
-    weights] of the present lap, where it has come, and of the one before it elsewhere; other: the twin's states.
+    @property
+    def gentleness(self) -> float: ...
+    def step(self, count: int = 1) -> None: ...
+    def restart(self) -> None: ...
+    def twin(self, *, controlled: bool) -> Self: ...
+
+
+AnyLive = TypeVar("AnyLive", bound=Driven)
+
+
+@dataclass(frozen=True, eq=False)
+class Course(Generic[AnyLive]):
+    """What a lap is: how many steps, how many of them to a frame, whether it goes on and on.
+
+    tick: what a step takes of the clock [s]; states: (frames, m) of an undisturbed lap; state: what is seen of a live
+    one (m,), of which something between two is as good.
     """
 
-    def __init__(self, controller: Controller):
-        self.live = controller.start()
-        self.twin: Live | None = None
-        self.reference = controller.reference
+    steps: int
+    substeps: int
+    loop: bool
+    tick: float
+    states: Array
+    state: Callable[[AnyLive], Array]
+
+
+class Drive(Generic[AnyLive]):
+    """What is controlled and, when wanted, its uncontrolled twin; both get the same pushes and winds.
+
+    step: how far into the lap (0..T); lap: counted from 1; path, efforts: states (frames, m) and feedback of the
+    present lap, where it has come, and of the one before it elsewhere; other: the twin's states.
+    """
+
+    def __init__(self, live: AnyLive, course: Course[AnyLive]):
+        self.live, self.course = live, course
+        self.twin: AnyLive | None = None
         self.lap, self.step = 1, 0
         self.speed, self.running = 1.0, True
-        self.frames = self.reference.steps // self.reference.substeps + (0 if self.reference.loop else 1)
-        self.path = self.reference.states[:: self.reference.substeps][: self.frames].copy()
-        self.other, self.efforts = self.path.copy(), np.zeros(self.frames)
+        self.path = course.states.copy()
+        self.other, self.efforts = self.path.copy(), np.zeros(len(self.path))
         self.whole: Array | None = None
         self._debt, self._rest = 0.0, 0.0
         self._last: float | None = None
@@ -49,9 +76,14 @@ class Drive:
         self._pace = 1.0
 
     @property
+    def frames(self) -> int:
+        """Of a lap."""
+        return len(self.path)
+
+    @property
     def frame(self) -> int:
         """Of the time line."""
-        return min(self.step // self.reference.substeps, self.frames - 1)
+        return min(self.step // self.course.substeps, self.frames - 1)
 
     @property
     def slow(self) -> float | None:
@@ -74,7 +106,7 @@ class Drive:
                 self.restart()
             return 0
         self._debt += elapsed
-        return int(self._debt / self.reference.dt)
+        return int(self._debt / self.course.tick)
 
     def pause(self) -> None:
         """Stand still; the clock begins anew when it goes on."""
@@ -86,26 +118,26 @@ class Drive:
         after: called after each of them.
         Raises NotConverged when the body is pushed too hard; it then stands where it was, and the pushes are over.
         """
-        dt, begin, done = self.reference.dt, time.perf_counter(), 0
+        tick, begin, done = self.course.tick, time.perf_counter(), 0
         while done < count and time.perf_counter() - begin < SPENT:
             self._before = self._states()
-            self._debt -= dt
+            self._debt -= tick
             self._stepped()
             after()
             done += 1
-            if self.step == self.reference.steps:
+            if self.step == self.course.steps:
                 break
-        if done < count and self.step < self.reference.steps:
+        if done < count and self.step < self.course.steps:
             self._debt = 0.0
         if count:
-            share = done / count if self.step < self.reference.steps else 1.0
+            share = done / count if self.step < self.course.steps else 1.0
             self._pace += (share - self._pace) / TICKS
         return done
 
     def end_lap(self) -> None:
         """The last frame was reached: a loop goes on, what is none is looked at for a while, and begins anew."""
         self.whole = self.path.copy()
-        if self.reference.loop:
+        if self.course.loop:
             self.lap, self.step = self.lap + 1, 0
             self._record()
         else:
@@ -114,7 +146,7 @@ class Drive:
     @property
     def ended(self) -> bool:
         """Whether the lap is over."""
-        return self.step == self.reference.steps and self._rest <= 0.0
+        return self.step == self.course.steps and self._rest <= 0.0
 
     def restart(self) -> None:
         """Stand at the start, in a new lap."""
@@ -130,13 +162,18 @@ class Drive:
         self.twin = self.live.twin(controlled=False) if wanted else None
         self._before = self._states()
 
+    @property
+    def share(self) -> float:
+        """How far what is seen has come from the last state to the present one: all the way where steps are short."""
+        if self.course.tick / self.speed <= SMOOTH or self._rest > 0.0:
+            return 1.0
+        return min(max(self._debt / self.course.tick, 0.0), 1.0)
+
     def seen(self) -> tuple[Array, Array | None]:
-        """States (r,) to be drawn, of the body and its twin: between two steps where these are far apart in time."""
-        now = self._states()
-        if self.reference.dt / self.speed <= SMOOTH or self._rest > 0.0:
-            return now
-        share = min(max(self._debt / self.reference.dt, 0.0), 1.0)
-        (a, b), (z, y) = self._before, now
+        """States (m,) to be drawn, of the one and its twin: between two steps where these are far apart in time."""
+        (a, b), (z, y), share = self._before, self._states(), self.share
+        if share == 1.0:
+            return z, y
         blended = None if b is None or y is None else b + share * (y - b)
         return a + share * (z - a), blended
 
@@ -148,7 +185,7 @@ class Drive:
                 self.twin.step()
             except NotConverged:  # nobody steers it: it begins anew where the body is
                 self.twin = self.live.twin(controlled=False)
-        if self.step % self.reference.substeps == 0:
+        if self.step % self.course.substeps == 0:
             self._record()
 
     def _record(self) -> None:
@@ -157,4 +194,5 @@ class Drive:
         self.other[self.frame] = z if y is None else y
 
     def _states(self) -> tuple[Array, Array | None]:
-        return self.live.state[0], None if self.twin is None else self.twin.state[0]
+        state = self.course.state
+        return state(self.live), None if self.twin is None else state(self.twin)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from cajole import checks
 from cajole.direct import Reference
 from cajole.direct import reference as referred
 from cajole.direct.steering.motion import of_shot
@@ -43,8 +46,16 @@ class Settings:
         """As `steer` takes them."""
         return {name: getattr(self, name) for name in DIALS}
 
+    @property
+    def weather(self) -> tuple[float, ...]:
+        """What another wind differs in."""
+        return self.wind, self.pace
 
-def dialled(old: Settings, message: Message) -> Settings:
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+def dialled(old: AnySettings, message: Message) -> AnySettings:
     """`old` with the dials that a message turns. Raises InputError for those of another mode."""
     if unknown := {"detail", "frames", "dt", "loop"} & message.keys():
         raise InputError(f"{min(unknown)} is a dial of Keyframe; Steer has tracking, final and effort")
@@ -53,20 +64,34 @@ def dialled(old: Settings, message: Message) -> Settings:
 
 
 def blown(old: Settings, message: Message) -> Settings:
-    """`old` with the wind that a message asks for."""
+    """`old` with the wind that a message asks for. Raises InputError for winds that only flows have."""
+    if "seed" in message:
+        raise InputError("seed of wind is for flows; a body's wind has a strength and a pace")
     pace = old.pace if message.get("pace") is None else take.number(message, "pace", *LIMITS["pace"])
     return replace(old, wind=take.number(message, "strength", *LIMITS["wind"]), pace=pace)
 
 
-def restored(kept: Saved, nodes: int) -> tuple[Settings, str, list[int], tuple[Made, ...]]:
+def restored(kept: Saved, nodes: int) -> tuple[Settings, str, list[int], tuple[Made[int], ...]]:
     """Settings, ghost, selection and pushes that were saved. Raises InputError for those of another body."""
     document = kept.document
-    try:
-        wanted = document["settings"]
-        numbers: dict[str, Any] = {name: take.number(wanted, name, *limits) for name, limits in LIMITS.items()}
-        settings = Settings(control=take.flag(wanted, "control"), **numbers)
+    with readable():
+        settings = Settings(**read_settings(document["settings"]))
         selected = take.nodes(document, "selected", nodes, least=0)
-        return settings, take.one_of(document, "ghost", GHOSTS), selected, unpacked(document["pushes"], nodes)
+        made = unpacked(document["pushes"], lambda push: checks.count(push["node"], "a node", least=0, most=nodes - 1))
+        return settings, take.one_of(document, "ghost", GHOSTS), selected, made
+
+
+def read_settings(wanted: Message) -> dict[str, Any]:
+    """What every kind of settings has, each value checked."""
+    numbers: dict[str, Any] = {name: take.number(wanted, name, *limits) for name, limits in LIMITS.items()}
+    return {"control": take.flag(wanted, "control"), **numbers}
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Raises InputError for a document that lacks something or has it in another shape."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError) as reason:
         raise InputError(f"what was saved of the steering cannot be read ({reason}); open the scene anew") from None
 

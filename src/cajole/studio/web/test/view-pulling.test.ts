@@ -26,9 +26,8 @@ function pulled(): { pull: Pull; said: [string, Record<string, unknown>][]; begu
       return new Promise((resolve) => what === "pull.begin" && (answer = resolve));
     },
   };
-  const figure = { positions: new Float32Array([0, 0, 0]) };
-  const sight = { app, lens: () => lens, figure: () => figure, ink: () => undefined, announce: () => undefined };
-  const touched = { vertex: 0, node: 7, add: false, use: "pull" as const };
+  const sight = { app, lens: () => lens, ink: () => undefined, announce: () => undefined };
+  const touched = { where: { node: 7 }, place: (): Vec3 => [0, 0, 0], add: false, use: "pull" as const };
   const pull = new Pull(sight as unknown as Sight, 0, start, touched, () => undefined);
   const begun = async (stiffness: number): Promise<void> => {
     answer({ stiffness });

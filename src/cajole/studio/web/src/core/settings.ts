@@ -1,5 +1,6 @@
 /** What the hand is set to: kept in the browser, told to nobody else, in no history. */
 
+import { figures, newtons } from "./format";
 import { keep, recall } from "./store";
 import type { Project } from "./types";
 
@@ -43,6 +44,11 @@ export function handStiffness(project: Project): number {
 /** [N]: force of a push at its usual reach, at this strength. */
 export function handForce(project: Project, strength: number = present.pushStrength): number {
   return SHARE * project.weight * strength;
+}
+
+/** How hard a push is, in words: newtons on a body, an acceleration in a flow. */
+export function pushText(project: Project | null, force: number): string {
+  return project?.field ? `${figures(force, 2)} m/s²` : newtons(force);
 }
 
 function stored(): Partial<Settings> {

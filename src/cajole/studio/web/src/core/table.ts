@@ -5,6 +5,7 @@ import { bound, change, clear, first, idle, jump, last, play, possible, step, to
 import { present } from "./playing";
 import { ENRICHING } from "./table-enrich";
 import { REROUTING } from "./table-reroute";
+import { STEERING } from "./table-steer";
 import type { App, ModeName, Ui } from "./types";
 
 export const GROUPS = ["Look", "Play", "Direct", "Markers", "Modes", "Project"] as const;
@@ -228,22 +229,7 @@ export const COMMANDS: readonly Command[] = [
       when: (app) => (app.state?.edit?.suggested ? null : "This scene suggests none."),
       do: (app) => void app.ask("moves"),
     },
-    {
-      name: "control",
-      title: "Control on or off",
-      keys: ["c"],
-      icon: "steer",
-      modes: ["steer"],
-      do: (app) => void app.ask("control", { on: !app.state?.steer?.control }),
-    },
-    {
-      name: "push.repeat",
-      title: "Repeat last push",
-      keys: ["r"],
-      icon: "push",
-      modes: ["steer"],
-      do: (app) => void app.ask("push.repeat"),
-    },
+    ...STEERING,
   ]),
   ...grouped("Project", [
     {
@@ -296,7 +282,7 @@ export const GESTURES: readonly Gesture[] = [
   { title: "Cancel the drag", group: "Direct", keys: ["Esc"] },
   { title: "Pull the body", group: "Direct", keys: ["Drag"], modes: ["keyframe"] },
   { title: "Add to the pulls", group: "Direct", keys: ["⇧", "drag"], modes: ["keyframe"] },
-  { title: "Push the body", group: "Direct", keys: ["Drag"], modes: ["steer"] },
+  { title: "Push the body, or the flow", group: "Direct", keys: ["Drag"], modes: ["steer"] },
   { title: "Paint a region", group: "Direct", keys: ["Drag"], modes: ["enrich"] },
   { title: "Pick the region under the pointer", group: "Direct", keys: ["Alt", "click"], modes: ["enrich"] },
   { title: "Copy marker", group: "Markers", keys: ["Alt", "drag"], modes: DIRECTED },

@@ -1,5 +1,7 @@
 /** What server and page say to each other (docs/studio-protocol.md), and what the parts of the page offer each other. */
 
+import type { FieldInfo, FlowState } from "./flow-types";
+
 export type Vec3 = [number, number, number];
 export type ModeName = "edit" | "keyframe" | "steer" | "enrich" | "reroute";
 export type Tone = "given" | "asked" | "got" | "added" | "world" | "quiet";
@@ -10,7 +12,7 @@ export interface CatalogueScene {
   name: string;
   title: string;
   text: string;
-  group: "creatures" | "plants" | "structures" | "characters";
+  group: "creatures" | "plants" | "structures" | "characters" | "flows";
   modes: ModeName[];
   picture: string; // url
   facts: string[]; // "240 frames", "17k tets"
@@ -45,7 +47,7 @@ export interface Project {
   nodes: number; // of the body
   size: number; // [m] diagonal at rest
   bounds: [Vec3, Vec3]; // over all frames [m]
-  weight: number; // [N]
+  weight: number; // [N]; of a flow [m/s²], what pushes are measured by
   ground: number | null; // height of the floor [m]
   painted: boolean;
   props: PropInfo[];
@@ -55,6 +57,7 @@ export interface Project {
   formats: { result: string[]; edit: string[]; project: string[] };
   suggestion: { node: number; frame: number } | null; // where a first drag matters
   guide: number | null; // vertices of the first view's own mesh, where it has one
+  field: FieldInfo | null; // the box of a flow
 }
 
 export interface Marker {
@@ -85,6 +88,7 @@ export interface Meter {
   frame: number | null; // where the peak is
   curve: number[] | null; // a frame each
   cure: string | null; // one sentence
+  of?: string; // what it is a share of, where not of the body's weight
 }
 export interface Selected { node: number; name: string; position: Vec3 | null; given: Vec3 | null; fixed: boolean }
 export interface Trail { node: number; given: number[] | null; result: number[]; rev: number } // flat x y z a frame
@@ -146,7 +150,7 @@ export interface KeyframeState {
   result: { cost: number; worst: number; iterations: number; seconds: number; stale: boolean; text: string } | null;
   ghost: "rest" | "spline";
 }
-export interface PushInfo { id: string; time: number; frame: number; node: number; name: string; force: Vec3; strength: number; duration: number }
+export interface PushInfo { id: string; time: number; frame: number; node: number | null; at?: Vec3; name: string; force: Vec3; strength: number; duration: number }
 export interface SteerState {
   control: boolean;
   tracking: number; final: number; effort: number;
@@ -159,6 +163,7 @@ export interface SteerState {
   outcome: { text: string; good: boolean | null } | null; // "the bee finds the bloom"
   model: string; // "24 coordinates"
   notes: string[];
+  flow?: FlowState; // where it is one that is steered
 }
 export interface RegionInfo { id: number; guide: number; shell: number } // vertices of each side
 export type RegionKind = "hats" | "clusters" | "scene" | "paint";

@@ -1,9 +1,9 @@
 /** The panel of Steer: control on or off, what it aims at, what disturbs it, and what it is compared with. */
 
 import { fill, h, write } from "../core/dom";
-import { figures, newtons, number } from "../core/format";
+import { figures, number } from "../core/format";
 import { icon } from "../core/icons";
-import { changeSettings, handForce, onSettings, settings } from "../core/settings";
+import { changeSettings, handForce, onSettings, pushText, settings } from "../core/settings";
 import type { App, SteerState } from "../core/types";
 import { button } from "../ui/parts/button";
 import { segment, switcher } from "../ui/parts/choice";
@@ -12,11 +12,14 @@ import { latest } from "../ui/parts/latest";
 import { linear, log, logZero } from "../ui/parts/scale";
 import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
+import { boxPart, kicksPart, noisePart } from "./flow-panel";
 import { handOver, live, once, refill, tell, type ModePanel } from "./mode-panel";
 
 export function steerPanel(app: App): ModePanel {
   const headline = headlinePart(app);
-  const parts = [controllerPart(app), pushPart(app), windPart(app), comparePart(app), aboutPart(app)];
+  const parts = app.project?.field
+    ? [controllerPart(app, { final: 1, effort: 1e-4 }), kicksPart(app), pushPart(app), noisePart(app), comparePart(app), boxPart(app)]
+    : [controllerPart(app, { final: 0, effort: 1e-2 }), pushPart(app), windPart(app), comparePart(app), aboutPart(app)];
   return {
     element: h(
       "div",
@@ -37,7 +40,7 @@ export function steerPanel(app: App): ModePanel {
   };
 }
 
-interface SteerPart {
+export interface SteerPart {
   element: HTMLElement;
   update(steer: SteerState): void;
   dispose?(): void;
@@ -78,14 +81,20 @@ function headlinePart(app: App) {
     dispose: end,
     update: (steer: SteerState) => {
       write(title, steer.control ? "Control is on" : "Control is off");
-      write(says, steer.control ? "The body is brought back after a push." : "The body swings as it will.");
+      write(says, wordsOf(steer)[steer.control ? 0 : 1]);
       control.set(steer.control);
       judge(steer.outcome);
     },
   };
 }
 
-function controllerPart(app: App): SteerPart {
+/** What control does, and what happens without it. */
+const wordsOf = ({ flow }: SteerState): [string, string] =>
+  flow
+    ? ["The particles are led back to their paths.", "The particles go where the flow takes them."]
+    : ["The body is brought back after a push.", "The body swings as it will."];
+
+function controllerPart(app: App, usual: { final: number; effort: number }): SteerPart {
   const dials = [
     {
       name: "tracking",
@@ -97,15 +106,15 @@ function controllerPart(app: App): SteerPart {
     {
       name: "final",
       title: "Final",
-      usual: 0,
+      usual: usual.final,
       scale: logZero(1e-3, 100),
       tip: "How much it counts to be right at the end",
     },
     {
       name: "effort",
       title: "Effort",
-      usual: 0.01,
-      scale: log(1e-5, 1e3),
+      usual: usual.effort,
+      scale: log(1e-6, 1e3),
       tip: "What added force costs: right is gentler, left is closer",
     },
   ] as const;
@@ -142,10 +151,10 @@ function pushPart(app: App): SteerPart {
     usual: unit,
     scale: log(0.01 * unit, 100 * unit),
     tone: "world",
-    unit: "N",
-    text: newtons,
+    unit: app.project?.field ? "m/s²" : "N",
+    text: (value) => pushText(app.project, value),
     plain: (value) => String(Number(value.toPrecision(3))),
-    tip: "Force of a push as long as a quarter of the body",
+    tip: `Force of a push as long as a quarter of the ${app.project?.field ? "box" : "body"}`,
     onInput: set,
     onChange: set,
   });
@@ -176,7 +185,7 @@ function pushPart(app: App): SteerPart {
   showTool();
   return {
     element: whole.element,
-    update: (steer) => again.refuse(steer.pushes.length ? null : "Press on the body and drag first"),
+    update: (steer) => again.refuse(steer.pushes.length ? null : "Press and drag first"),
     dispose: () => ends.forEach((end) => end()),
   };
 }
@@ -238,7 +247,7 @@ function comparePart(app: App): SteerPart {
     value: "reference" as SteerState["ghost"],
     onChange: once(app, "ghost", "of"),
     choices: [
-      { value: "reference", text: "Reference", tip: "Where the body should be" },
+      { value: "reference", text: "Reference", tip: "Where it should be" },
       { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" },
     ],
   });

@@ -7,10 +7,11 @@ import { present } from "../core/playing";
 import { onScale, sharedScale } from "../timeline/shared";
 import { xOf } from "../timeline/scale";
 import { costRow, forceRow, forceShown, gapRow, gapShown } from "./frames";
-import { RANGE, liveRow, liveShown } from "./live";
+import { liveRow } from "./live";
 import { Costs } from "./measure";
 import { Ring } from "./ring";
 import type { Row } from "./row";
+import { RANGE, liveShown } from "./telling";
 import { reportRow } from "./reroute-report";
 
 /** A mode's rows, of which those from `timed` on have the cursors; and what brings them up to date. */
@@ -153,8 +154,9 @@ function live(app: App, ring: Ring): Bench {
     update: () => {
       const recent = ring.recent();
       const pushes = app.state?.steer?.pushes ?? [];
-      error.show(liveShown(recent, "error", pushes));
-      effort.show({ ...liveShown(recent, "effort", pushes), empty: false }); // one row says what to do
+      const flow = app.state?.steer?.flow !== undefined;
+      error.show(liveShown(recent, "error", pushes, flow));
+      effort.show({ ...liveShown(recent, "effort", pushes, flow), empty: false }); // one row says what to do
     },
     cursors: (wide) => [(wide * -RANGE[0]) / (RANGE[1] - RANGE[0]), null],
   };

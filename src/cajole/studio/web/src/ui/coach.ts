@@ -4,12 +4,13 @@ import { fill, h } from "../core/dom";
 import { provide } from "../core/commands";
 import { keep, recall } from "../core/store";
 import { onSeen } from "../core/seen";
+import { FLOWING } from "./flow-steps";
 import { settle } from "./settling";
 import { perform, performable } from "./showing";
 import type { Studio } from "../core/app";
 import type { ModeName, Part, State } from "../core/types";
 
-interface Step {
+export interface Step {
   title: string;
   text: string;
   done(now: State, then: State): boolean; // then: the state in which the card appeared
@@ -109,6 +110,9 @@ const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
   ],
 };
 
+/** The cards for what is open; none in a mode without. */
+const stepsOf = (state: State): readonly Step[] | undefined => (state.steer?.flow ? FLOWING : STEPS[state.mode]);
+
 /** The cards show again from now on. */
 export function forgetSteps(): void {
   for (const mode of Object.keys(STEPS)) keep(`coach.${mode}`, undefined);
@@ -127,7 +131,7 @@ export function coach(app: Studio): Part {
     element.hidden = true;
   };
   const show = (state: State): void => {
-    const steps = STEPS[state.mode]!;
+    const steps = stepsOf(state)!;
     const step = steps[at]!;
     then = state;
     element.hidden = false;
@@ -174,10 +178,11 @@ export function coach(app: Studio): Part {
       if (STEPS[state.mode] && !recall(`coach.${state.mode}`, false) && app.ui.pilot) begin(state);
       return;
     }
-    const step = STEPS[mode]![at]!;
+    const steps = stepsOf(state)!;
+    const step = steps[at]!;
     if (!step.done(state, then!)) return refresh(state);
     at += 1;
-    if (at < STEPS[mode]!.length) show(state);
+    if (at < steps.length) show(state);
     else end();
   };
   app.onState.on((state) => (hear(state), keepAway()));

@@ -25,7 +25,7 @@ const SCENES: Partial<Record<ModeName, string>> = {
   enrich: "Guides to enrich",
   reroute: "Runs to bend",
 };
-const GROUPS = ["all", "creatures", "plants", "structures", "characters"] as const;
+const GROUPS = ["all", "creatures", "plants", "structures", "characters", "flows"] as const;
 type Shown = (typeof GROUPS)[number];
 
 export interface Start extends Part {

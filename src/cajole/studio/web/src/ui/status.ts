@@ -75,8 +75,17 @@ const REROUTING: Hints = [
   ["Wheel", "zoom"],
 ];
 
+const FLOWING: Hints = [
+  ["Drag", "in the box to push the flow"],
+  ["C", "control on or off"],
+  ["R", "repeat push"],
+  ["S", "smoke"],
+  ["Space", "play or pause"],
+];
+
 /** What the hand can do with a tool, in a mode. */
-export function hintsOf(tool: Ui["tool"], mode?: ModeName): Hints {
+export function hintsOf(tool: Ui["tool"], mode?: ModeName, flow = false): Hints {
+  if (flow && (tool === "push" || tool === "impulse")) return FLOWING;
   if (mode === "reroute" && (tool === "move" || tool === "select")) return REROUTING;
   return BY_TOOL[tool] ?? (mode === "enrich" ? ENRICHING : LOOKING);
 }
@@ -94,7 +103,7 @@ export function status(app: Studio): Part {
   const element = h("footer", { class: "status" }, hints, facts);
   let special: Hints | null = null;
 
-  const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool, app.state?.mode));
+  const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool, app.state?.mode, app.project?.field != null));
   const connection = (): void => {
     link.dataset["at"] = app.ui.connection;
     write(link.lastElementChild!, WORDS[app.ui.connection]);

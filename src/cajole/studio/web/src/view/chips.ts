@@ -62,7 +62,7 @@ const MEANING: Record<string, (app: App) => [Tone | "err", string][]> = {
   ],
   steer: (app) => [
     ["given", app.state?.steer?.ghost === "uncontrolled" ? "No control" : "Reference"],
-    ["got", "Live body"],
+    ["got", app.project?.field ? "Particles" : "Live body"],
     ["world", "Your push"],
     ["added", "Control force"],
   ],

@@ -1,7 +1,7 @@
 /** Puts together what is drawn above the bodies, from the state and from what the hand is doing. */
 
 import { newtons, number } from "../core/format";
-import { handStiffness } from "../core/settings";
+import { handStiffness, pushText } from "../core/settings";
 import type { App, Pulse, State, Trail, Vec3 } from "../core/types";
 import { wantedOf } from "../core/wanted";
 import { arrowOf } from "./force";
@@ -16,6 +16,7 @@ import { length, scale, vertexOf } from "./vec";
 const PLAIN = 13; // px across: a disc, …
 const ACTIVE = 19; // … the one that the handle belongs to, …
 const SMALL = 9; // … one of another frame, or a pin
+const SPARE = 0.45; // a flow's arrows, which are all over it, leave room between them
 
 const flat = new WeakMap<Trail, TrailMark>();
 
@@ -126,12 +127,12 @@ function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): A
   if (project === null || pulse === null || state.mode !== "steer") return [];
   const added: ArrowMark[] = pulse.arrows.map((arrow) => ({
     at: arrow.slice(0, 3) as Vec3,
-    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, project.size),
+    way: arrowOf(arrow.slice(3, 6) as Vec3, project.weight, (project.field ? SPARE : 1) * project.size),
     tone: "added",
     pixels: 2.6,
   }));
   if (pulse.push === null || pulse.at === null || hand.gesture !== null) return added;
-  const label = `your push · ${newtons(length(pulse.push))}`;
+  const label = `your push · ${pushText(project, length(pulse.push))}`;
   return [
     ...added,
     { at: pulse.at, way: scale(pulse.push, 1 / handStiffness(project)), tone: "world", pixels: 4.5, disc: true, label },

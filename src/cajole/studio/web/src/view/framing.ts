@@ -76,7 +76,8 @@ export class Framing {
 
   /** The whole body as it is now. */
   all(): void {
-    this.whole(() => this.points(), "slowly");
+    const { project } = this.app;
+    this.whole(() => (project?.field ? corners(project.bounds) : this.points()), "slowly");
   }
 
   /** The views have another size: what filled them still does, unless the hand has moved the camera since. */

@@ -6,6 +6,7 @@ import { drags } from "../core/wanted";
 import type { Vec3 } from "../core/types";
 import { Marquee, Measure } from "./area";
 import { BrushInHand } from "./brushing";
+import { kickAt } from "./flow-kick";
 import type { Gesture, Sight } from "./gesture";
 import type { Pixel } from "./handle";
 import { cursorOf, discOf, type Hover, hoverAt } from "./hover";
@@ -86,6 +87,8 @@ export class Hand {
   private acting(event: PointerEvent, hover: Hover): Gesture | null {
     const { tool } = this.sight.app.ui;
     const { at, touched } = hover;
+    const kick = kickAt(this.sight, at);
+    if (kick !== null) return kick;
     if (hover.dot !== null)
       return new Look(
         0,
@@ -132,7 +135,8 @@ export class Hand {
   private pulling(event: PointerEvent, { at, touched }: Hover, use: Use): Gesture {
     const { vertex, node } = touched!;
     this.sight.figure()!.model.prefer(vertex);
-    return new Pull(this.sight, 0, at, { vertex, node, add: event.shiftKey, use }, () => this.select(node, event));
+    const place = (): Vec3 | null => this.sight.placeOf(node);
+    return new Pull(this.sight, 0, at, { where: { node }, place, add: event.shiftKey, use }, () => this.select(node, event));
   }
 
   private boxing(event: PointerEvent, at: Pixel): Gesture {

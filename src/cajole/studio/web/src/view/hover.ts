@@ -76,6 +76,7 @@ export function hoverPlace(sight: Sight, hover: Hover | null): Vec3 | null {
 export function cursorOf(app: App, hover: Hover | null): string {
   if (hover !== null && app.ui.tool === "brush") return "crosshair";
   if (hover === null || hover.pane !== 0) return "default";
+  if (app.project?.field && (app.ui.tool === "push" || app.ui.tool === "impulse")) return "crosshair";
   if (app.ui.tool === "marquee" || app.ui.tool === "measure") return "crosshair";
   if (hover.grip !== null) return "grab";
   return hover.dot !== null || hover.touched?.near === true || hover.drag !== null ? "pointer" : "default";

@@ -1,17 +1,25 @@
 /** Keyframe and Steer: pulling and pushing the body at a point, like a spring between it and the hand. */
 
-import { newtons } from "../core/format";
-import { handStiffness } from "../core/settings";
+import { handStiffness, pushText } from "../core/settings";
 import type { Pulse, Tone, Vec3 } from "../core/types";
 import { frameOf, rayAt } from "./camera";
 import { onPlane } from "./drag";
 import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
 import type { Pixel } from "./handle";
 import type { Marks } from "./marks";
-import { length, scale, sub, vertexOf } from "./vec";
+import { length, scale, sub } from "./vec";
 
 /** What a force at a point is for. */
 export type Use = "pull" | "push" | "impulse";
+
+/** What is in the hand: a vertex of the body, or a place in a flow. */
+export interface Touched {
+  where: { node: number } | { at: Vec3 }; // as the server is told
+  place(): Vec3 | null; // where that is now
+  plane?: Vec3; // what the hand moves in, where not in that of the view: its normal
+  add: boolean; // beside other pulls
+  use: Use;
+}
 
 interface Words {
   tone: Tone;
@@ -48,23 +56,22 @@ export class Pull implements Gesture {
   private seq = 0;
   private stiffness: number | null = null; // [N/m] of a pull: the server knows how the body answers
 
-  /** vertex: drawn, node: the body's; add: beside other pulls; click: what a press that never moved means. */
+  /** click: what a press that never moved means. */
   constructor(
     private readonly sight: Sight,
     readonly pane: number,
     private readonly start: Pixel,
-    private readonly touched: { vertex: number; node: number; add: boolean; use: Use },
+    private readonly touched: Touched,
     private readonly click: () => void,
   ) {
     const lens = sight.lens(pane);
-    this.begin = vertexOf(sight.figure()!.positions, touched.vertex);
-    this.forward = frameOf(lens.eye).forward;
+    this.begin = touched.place() ?? lens.eye.target;
+    this.forward = touched.plane ?? frameOf(lens.eye).forward;
     this.hand = this.begin;
   }
 
   private get vertex(): Vec3 {
-    const figure = this.sight.figure();
-    return figure === null ? this.begin : vertexOf(figure.positions, this.touched.vertex);
+    return this.touched.place() ?? this.begin;
   }
 
   /** Whether it is known how strong the hand is. */
@@ -89,14 +96,14 @@ export class Pull implements Gesture {
   }
 
   private take(): void {
-    const { node, add: also, use } = this.touched;
+    const { where, add: also, use } = this.touched;
     const { app } = this.sight;
     this.begun = true;
     app.hint(WORDS[use].hints);
     if (use === "impulse") return;
     const values = use === "pull" ? { add: also } : {};
     app
-      .ask(`${use}.begin`, { gesture: this.number, node, ...values })
+      .ask(`${use}.begin`, { gesture: this.number, ...where, ...values })
       .then((answer) => this.taken(answer))
       .catch(() => this.end());
   }
@@ -138,12 +145,12 @@ export class Pull implements Gesture {
   }
 
   private drop(): void {
-    const { use, node } = this.touched;
+    const { use, where } = this.touched;
     const { app } = this.sight;
     const force = this.force;
-    if (use === "impulse") void app.ask("impulse", { node, force });
+    if (use === "impulse") void app.ask("impulse", { ...where, force });
     else void app.ask(use === "pull" ? "pull.commit" : "push.end", { gesture: this.number });
-    this.sight.announce(`${WORDS[use].done} ${newtons(length(force))}`);
+    this.sight.announce(`${WORDS[use].done} ${pushText(app.project, length(force))}`);
   }
 
   cancel(): void {
@@ -174,7 +181,7 @@ export class Pull implements Gesture {
       tone: WORDS[use].tone,
       pixels: 4.5,
       disc: true,
-      label: this.strong ? WORDS[use].tag(newtons(length(this.force))) : null,
+      label: this.strong ? WORDS[use].tag(pushText(this.sight.app.project, length(this.force))) : null,
     });
   }
 }

@@ -2,7 +2,7 @@
 
 import { Color, type Texture } from "three";
 import { brush, hueOf } from "../core/brush";
-import { positions as read } from "../core/binary";
+import { ghost as ghostIn, positions as read, smoke as smokeIn } from "../core/binary";
 import { frames, type Stream } from "../core/frames";
 import { made, present } from "../core/playing";
 import { type App, type BinaryFrame, Kind, type State } from "../core/types";
@@ -17,13 +17,7 @@ interface Now {
   positions: Float32Array;
   frame: number;
   ghost: Float32Array | null;
-}
-
-/** The ghost that came with a body: as many vertices of another at the same moment; null when none did. */
-function ghostIn({ extra, count, data, offset }: BinaryFrame): Float32Array | null {
-  return extra === 1 && data.byteLength >= offset + 24 * count
-    ? new Float32Array(data, offset + 12 * count, 3 * count)
-    : null;
+  smoke: Uint8Array<ArrayBuffer> | null;
 }
 
 export class Show {
@@ -100,7 +94,7 @@ export class Show {
   private apply(message: BinaryFrame): void {
     const positions = read(message);
     if (positions === null) return;
-    this.now = { positions, frame: message.frame, ghost: ghostIn(message) };
+    this.now = { positions, frame: message.frame, ghost: ghostIn(message), smoke: smokeIn(message) };
     this.applied = message.seq;
   }
 
@@ -114,6 +108,7 @@ export class Show {
     this.lacking = false;
     if (changed && first.stage && this.app.project) this.colour(state);
     this.fill(first, this.firstOf(state), this.shownFrame);
+    if (first.stage?.field?.fill(this.now?.smoke ?? null)) first.dirty = true;
     const led = this.guide !== null;
     this.ghost(first, changed, led ? null : this.shownFrame);
     if (ui.views !== 2) return;

@@ -5,6 +5,7 @@ import { token } from "../core/theme";
 import type { Project, Vec3 } from "../core/types";
 import { FOV, type Lens, middleOf, placeOf } from "./camera";
 import { Figure } from "./figure";
+import { Field } from "./flow-field";
 import { Ground } from "./ground";
 import { Lights } from "./lights";
 import { bodyMaterial, ghostMaterials, guideMaterial, plainMaterial, screenColor, wireMaterial } from "./materials";
@@ -28,6 +29,7 @@ export class Stage {
   readonly figure: Figure;
   readonly ghost: Figure;
   readonly radius: number;
+  readonly field: Field | null; // the box of a flow
   private readonly lights: Lights;
   private readonly ground: Ground;
   private readonly props: Props;
@@ -56,6 +58,8 @@ export class Stage {
     this.wires = this.figure.dress(this.wire, 5);
     if (wired) this.ghost.dress(this.guide, 10);
     else this.ghosts.forEach((material, i) => this.ghost.dress(material, 10 + i));
+    this.field = project.field ? new Field(project.field) : null;
+    if (this.field) this.scene.add(this.field.group);
     this.camera.up.set(0, 0, 1);
     this.scene.environment = room;
     this.scene.add(this.lights.group, this.ground.group, this.props.group, this.figure.group, this.ghost.group);
@@ -68,6 +72,7 @@ export class Stage {
     this.scene.environmentIntensity = light ? 0.45 : 0.4;
     this.lights.theme();
     this.ground.theme();
+    this.field?.theme();
     this.wire.color.setStyle(token("view-shade"));
     for (const material of this.ghosts) {
       if ("uniforms" in material) material.uniforms["color"].value = screenColor("given-swatch");
@@ -148,6 +153,7 @@ export class Stage {
     this.figure.dispose();
     this.ghost.dispose();
     this.lights.dispose();
+    this.field?.dispose();
     for (const material of [this.rich, this.plain, this.wire, this.guide, ...this.ghosts]) material.dispose();
   }
 }

@@ -8,6 +8,9 @@ export const WORDS: readonly Word[] = ["Feather", "Gentle", "Firm", "Forced"];
 /** Where a word ends and the next one begins; each takes a quarter of the bar, the last ends at the body's weight. */
 export const BOUNDS: readonly number[] = [0.03, 0.15, 0.5, 1];
 
+/** What it is a share of, unless the server says otherwise. */
+export const WEIGHT = "of body weight";
+
 /** Below this nothing was added: what rounding leaves. */
 const NOTHING = 5e-7;
 
@@ -37,10 +40,10 @@ export function percent(share: number): string {
 export const nothing = (share: number): boolean => share < NOTHING;
 
 /** What is read aloud. */
-export function spoken(share: number): string {
+export function spoken(share: number, whole = WEIGHT): string {
   if (nothing(share)) return "nothing added";
   const amount = percent(share).replace(" %", " percent").replace("<", "less than");
-  return `${amount} of body weight, ${word(share).toLowerCase()}`;
+  return `${amount} ${whole}, ${word(share).toLowerCase()}`;
 }
 
 /** Peak, frame, and the cheapest cure, in one or two sentences; null when there is nothing to say. */

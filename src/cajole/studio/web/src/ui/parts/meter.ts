@@ -3,7 +3,7 @@
 import { attribute, h, write } from "../../core/dom";
 import { icon } from "../../core/icons";
 import type { Meter, Part } from "../../core/types";
-import { filled, nothing, percent, sentence, spoken, word, WORDS } from "./gentleness";
+import { filled, nothing, percent, sentence, spoken, WEIGHT, word, WORDS } from "./gentleness";
 
 export interface MeterPart extends Part {
   set(meter: Meter): void;
@@ -35,6 +35,7 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
     says,
   );
   let peak: number | null = null;
+  let whole = WEIGHT;
   element.addEventListener("click", () => {
     if (peak !== null) onPeak(peak);
   });
@@ -42,7 +43,7 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
   const live = (share: number): void => {
     const none = nothing(share);
     write(big, percent(share));
-    write(of, none ? "nothing added" : "of body weight");
+    write(of, none ? "nothing added" : whole);
     const found = none ? null : word(share);
     write(verdict, found ?? "");
     feather.hidden = none;
@@ -51,19 +52,20 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
     words.forEach((each) => each.toggleAttribute("data-on", each.textContent === found));
     element.setAttribute(
       "aria-label",
-      `Added force: ${spoken(share)}${peak === null ? "" : `. Go to its peak at frame ${peak}`}`,
+      `Added force: ${spoken(share, whole)}${peak === null ? "" : `. Go to its peak at frame ${peak}`}`,
     );
   };
   return {
     element,
     live,
     set: (meter) => {
+      whole = meter.of ?? WEIGHT;
       peak = nothing(meter.peak) ? null : meter.frame;
       attribute(element, "aria-disabled", peak === null ? "true" : null);
       attribute(
         element,
         "data-tip",
-        peak === null ? "Force that was added, as a share of the body's weight" : `Go to the peak at frame ${peak}`,
+        peak === null ? `Force that was added, as a share ${whole}` : `Go to the peak at frame ${peak}`,
       );
       write(says, sentence(meter) ?? "");
       says.hidden = says.textContent === "";

@@ -1,0 +1,8 @@
+/** What the server says of a flow that is steered, beside what it says of all that is. */
+
+export interface FieldInfo { size: [number, number]; cells: [number, number] } // [m]: x and z from the origin; columns and rows
+export interface FlowState {
+  kicks: { name: string; text: string }[]; // the scene's own
+  smoke: boolean;
+  seed: number; // which of the winds
+}

@@ -1,0 +1,111 @@
+/** The panel of Steer where a flow is steered: what is shared with bodies, the scene's kicks, the wind, and smoke. */
+
+import { keyOf } from "../core/commands";
+import { fill, h } from "../core/dom";
+import { figures } from "../core/format";
+import type { FlowState } from "../core/flow-types";
+import type { App, SteerState } from "../core/types";
+import { button } from "../ui/parts/button";
+import { switcher } from "../ui/parts/choice";
+import { row } from "../ui/parts/common";
+import { latest } from "../ui/parts/latest";
+import { linear } from "../ui/parts/scale";
+import { section } from "../ui/parts/section";
+import { slider } from "../ui/parts/slider";
+import { once, refill, tell } from "./mode-panel";
+import type { SteerPart } from "./steer-panel";
+
+const SEEDS = 10_000; // winds that there are
+
+/** The scene's own kicks, a button each; nothing where it has none. */
+export function kicksPart(app: App): SteerPart {
+  const buttons = h("div", { class: "p-buttons" });
+  const whole = section({ title: "Kicks of the scene" }, buttons);
+  let shown = "";
+  const show = ({ kicks }: FlowState): void => {
+    whole.element.hidden = kicks.length === 0;
+    const mark = JSON.stringify(kicks);
+    if (mark === shown) return;
+    shown = mark;
+    fill(
+      buttons,
+      kicks.map(({ name, text }, i) => {
+        const made = button({ text: name, key: keyOf(`kick.${i + 1}`), tip: text, onPress: () => app.run(`kick.${i + 1}`) });
+        return made.element;
+      }),
+    );
+  };
+  return { element: whole.element, update: (steer) => steer.flow && show(steer.flow) };
+}
+
+/** Noise that blows everywhere, and another one. */
+export function noisePart(app: App): SteerPart {
+  let now = { strength: 0, seed: 0 };
+  const say = latest((change: Partial<typeof now>) => app.ask("wind", (now = { ...now, ...change })));
+  const blow = (strength: number): Promise<unknown> => say({ strength });
+  const strength = slider({
+    name: "Strength of the wind",
+    value: 0,
+    usual: 0.01,
+    scale: linear(0, 0.05, 0.001),
+    tone: "world",
+    unit: "m/s²",
+    text: (value) => (value === 0 ? "off" : `${figures(value, 2)} m/s²`),
+    tip: "Gusts everywhere in the flow, root mean square",
+    onInput: blow,
+    onChange: blow,
+  });
+  const other = button({
+    text: "Another wind",
+    icon: "refresh",
+    tip: "Gusts of the same strength that come and go otherwise",
+    onPress: () => void say({ seed: (now.seed + 1) % SEEDS }).catch(() => undefined),
+  });
+  other.element.classList.add("p-wide");
+  const whole = section(
+    { title: "Wind" },
+    row("Strength", strength.element).element,
+    h("div", { class: "p-buttons" }, other.element),
+  );
+  return {
+    element: whole.element,
+    update: (steer) => {
+      if (!steer.flow) return;
+      now = { strength: steer.wind.strength, seed: steer.flow.seed };
+      strength.set(now.strength);
+      other.refuse(now.strength === 0 ? "There is no wind" : null);
+    },
+  };
+}
+
+/** Smoke, the model, and a fresh start. */
+export function boxPart(app: App): SteerPart {
+  const notes = h("ul", { class: "panel-notes" });
+  const smoke = switcher({
+    name: "Smoke",
+    value: true,
+    key: "S",
+    tip: "Smoke that the flow takes along",
+    onChange: once(app, "smoke", "on"),
+  });
+  const restart = button({
+    text: "Start over",
+    icon: "refresh",
+    tip: "From the first frame, with fresh smoke",
+    onPress: () => tell(app, "restart"),
+  });
+  const whole = section(
+    { title: "Flow" },
+    row("Smoke", smoke.element).element,
+    notes,
+    h("div", { class: "p-buttons" }, restart.element),
+  );
+  return {
+    element: whole.element,
+    update: (steer: SteerState) => {
+      whole.note(steer.model);
+      refill(notes, steer.notes, (text) => h("li", null, text));
+      if (steer.flow) smoke.set(steer.flow.smoke);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** The box of a flow: an upright pane with a rim, and the smoke in it as one texture. */
+
+import {
+  BufferGeometry,
+  Color,
+  DataTexture,
+  DoubleSide,
+  Float32BufferAttribute,
+  Group,
+  LinearFilter,
+  LineBasicMaterial,
+  LineLoop,
+  Mesh,
+  PlaneGeometry,
+  RedFormat,
+  ShaderMaterial,
+} from "three";
+import type { FieldInfo } from "../core/flow-types";
+import { token } from "../core/theme";
+import { screenColor } from "./materials";
+
+const VERTEX = `
+varying vec2 vAt;
+void main() {
+  vAt = uv;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+const FRAGMENT = `
+uniform sampler2D smoke;
+uniform float there;
+uniform vec3 paneColor;
+uniform vec3 smokeColor;
+uniform float paneStrength;
+varying vec2 vAt;
+void main() {
+  float thick = there * texture2D(smoke, vAt).r;
+  float cover = mix(paneStrength, 1.0, 0.85 * thick);
+  gl_FragColor = vec4(mix(paneColor, smokeColor, thick), cover);
+}`;
+
+export class Field {
+  readonly group = new Group();
+  private readonly smoke: DataTexture;
+  private readonly pane: ShaderMaterial;
+  private readonly rim = new LineBasicMaterial({ transparent: true, toneMapped: false });
+  private shown: Uint8Array | null = null;
+
+  constructor(info: FieldInfo) {
+    const [width, height] = info.size;
+    const [columns, rows] = info.cells;
+    this.smoke = new DataTexture(new Uint8Array(columns * rows), columns, rows, RedFormat);
+    this.smoke.magFilter = this.smoke.minFilter = LinearFilter;
+    this.smoke.unpackAlignment = 1; // rows of any length
+    this.pane = new ShaderMaterial({
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      transparent: true,
+      depthWrite: false,
+      side: DoubleSide,
+      toneMapped: false,
+      uniforms: {
+        smoke: { value: this.smoke },
+        there: { value: 0 },
+        paneColor: { value: new Color() },
+        smokeColor: { value: new Color() },
+        paneStrength: { value: 0 },
+      },
+    });
+    const mesh = new Mesh(new PlaneGeometry(width, height).rotateX(Math.PI / 2).translate(width / 2, 0, height / 2), this.pane);
+    const corners = [0, 0, 0, width, 0, 0, width, 0, height, 0, 0, height];
+    const outline = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(corners, 3));
+    const rim = new LineLoop(outline, this.rim);
+    [mesh.renderOrder, rim.renderOrder] = [1, 2]; // before ghosts, after the floor
+    this.group.add(mesh, rim);
+    this.theme();
+  }
+
+  theme(): void {
+    this.pane.uniforms["paneColor"].value = screenColor("flow-pane");
+    this.pane.uniforms["paneStrength"].value = Number(token("flow-pane-strength"));
+    this.pane.uniforms["smokeColor"].value = screenColor("flow-smoke");
+    this.rim.color.setStyle(token("grid"));
+    this.rim.opacity = 0.6;
+  }
+
+  /** New smoke, a byte a cell from the lowest row on; null for none. Says whether it differs. */
+  fill(bytes: Uint8Array | null): boolean {
+    if (bytes === this.shown) return false;
+    this.shown = bytes;
+    this.pane.uniforms["there"].value = bytes === null ? 0 : 1;
+    if (bytes === null || bytes.length !== this.smoke.image.data!.length) return true;
+    this.smoke.image.data = bytes;
+    this.smoke.needsUpdate = true;
+    return true;
+  }
+
+  dispose(): void {
+    this.smoke.dispose();
+    this.pane.dispose();
+    this.rim.dispose();
+  }
+}

@@ -1,0 +1,98 @@
+/** Flows in the page: where a press meets the box, what a frame brings along, how curves and kicks are told. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { ghost, parse, positions, smoke } from "../src/core/binary";
+import { command } from "../src/core/commands";
+import { type App, Kind, MAGIC, type Project, type Vec3 } from "../src/core/types";
+import { pushText } from "../src/core/settings";
+import { liveShown } from "../src/plots/telling";
+import { hintsOf } from "../src/ui/status";
+import { type Lens, project, rayAt } from "../src/view/camera";
+import { kickAt, placeIn } from "../src/view/flow-kick";
+import type { Sight } from "../src/view/gesture";
+import type { Pixel } from "../src/view/handle";
+
+const FIELD = { size: [256, 128] as [number, number], cells: [4, 2] as [number, number] };
+const lens: Lens = {
+  eye: { azimuth: -80, elevation: 12, target: [128, 0, 64], distance: 500 },
+  width: 800,
+  height: 600,
+};
+
+/** A NOW frame of one vertex, with a ghost and smoke as asked. */
+function now(extra: number, bytes: number): ReturnType<typeof parse> {
+  const floats = extra & 1 ? 6 : 3;
+  const data = new ArrayBuffer(32 + 4 * floats + bytes);
+  new Uint32Array(data, 0, 8).set([MAGIC, Kind.Now, 1, 0, 1, 0, 1, extra]);
+  new Float32Array(data, 32, floats).set([1, 2, 3, 4, 5, 6].slice(0, floats));
+  new Uint8Array(data, 32 + 4 * floats).fill(7);
+  return parse(data);
+}
+
+test("a frame brings a ghost, smoke, both or neither", () => {
+  for (const [extra, bytes] of [[0, 0], [1, 0], [2, 8], [3, 8]] as const) {
+    const frame = now(extra, bytes)!;
+    assert.deepEqual([...positions(frame)!], [1, 2, 3]);
+    assert.deepEqual(ghost(frame) && [...ghost(frame)!], extra & 1 ? [4, 5, 6] : null);
+    assert.deepEqual(smoke(frame) && [...smoke(frame)!], extra & 2 ? Array(8).fill(7) : null);
+  }
+  assert.equal(smoke(now(2, 0)!), null);
+});
+
+test("a press meets the box where it is seen, and not beside it", () => {
+  for (const place of [[1, 0, 1], [200, 0, 100], [255, 0, 127]] as Vec3[]) {
+    const { x, y } = project(lens, place);
+    const met = placeIn(FIELD, rayAt(lens, x, y))!;
+    place.forEach((value, i) => assert.ok(Math.abs(met[i]! - value) < 1e-6));
+  }
+  for (const place of [[-1, 0, 64], [128, 0, 129]] as Vec3[]) {
+    const { x, y } = project(lens, place);
+    assert.equal(placeIn(FIELD, rayAt(lens, x, y)), null);
+  }
+});
+
+test("a drag in the box pushes there, in its plane", () => {
+  const said: [string, Record<string, unknown>][] = [];
+  const app = {
+    project: { weight: 0.4, size: 286, field: FIELD },
+    ui: { connection: "connected", tool: "push" },
+    hint: () => undefined,
+    stream: (what: string, values: Record<string, unknown>) => void said.push([what, values]),
+    ask: (what: string, values: Record<string, unknown>) => (said.push([what, values]), Promise.resolve({})),
+  };
+  const sight = { app, lens: () => lens, ink: () => undefined, announce: () => undefined } as unknown as Sight;
+  const pixel = (place: Vec3): Pixel => [project(lens, place).x, project(lens, place).y];
+  const push = kickAt(sight, pixel([100, 0, 60]))!;
+  push.move(pixel([120, 0, 60]), {} as PointerEvent);
+  push.release();
+  assert.deepEqual(said.map(([what]) => what), ["push.begin", "push.move", "push.end"]);
+  (said[0]![1]["at"] as Vec3).forEach((value, i) => assert.ok(Math.abs(value - [100, 0, 60][i]!) < 1e-6));
+  const [fx, fy, fz] = said[1]![1]["force"] as Vec3;
+  assert.ok(fx > 0 && Math.abs(fy) < 1e-9 && Math.abs(fz) < 1e-9);
+  assert.equal(kickAt(sight, pixel([300, 0, 60])), null);
+  app.ui.tool = "select";
+  assert.equal(kickAt(sight, pixel([100, 0, 60])), null);
+});
+
+test("errors of flows are told in cells, and need no push to be seen", () => {
+  const recent = { now: 1, times: [-1, 0], error: [0.2, 3.4], effort: [0, 0.02], pushes: [] };
+  const shown = liveShown(recent, "error", [], true);
+  assert.deepEqual([shown.value, shown.unit, shown.empty], ["3.4", "cells off at worst", false]);
+  assert.deepEqual([shown.y[0], shown.y[1]], [0, 4]);
+  assert.equal(liveShown(recent, "effort", [], true).value, "2.0 %");
+  assert.equal(liveShown(recent, "error", []).empty, true);
+});
+
+test("forces are newtons on bodies and accelerations in flows", () => {
+  assert.equal(pushText({ field: FIELD } as Project, 0.123), "0.12 m/s²");
+  assert.equal(pushText({ field: null } as Project, 12), "12 N");
+});
+
+test("kicks can be given where the scene has them", () => {
+  const app = (kicks: number): App =>
+    ({ state: { mode: "steer", steer: { flow: { kicks: Array(kicks).fill({ name: "F", text: "" }) } } } }) as unknown as App;
+  assert.equal(command("kick.3")!.when!(app(3)), null);
+  assert.match(command("kick.3")!.when!(app(0))!, /no such kick/);
+  assert.match(hintsOf("push", "steer", true)[0]![1], /push the flow/);
+});

@@ -1,0 +1,102 @@
+"""A flow steered by hand: particles keep to their paths, a real drag throws them off, control leads them back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from studio_page import StudioPage
+from studio_process import StudioProcess
+
+from cajole.scenes.flowing import swirl
+from cajole.scenes.flowing.building import KIND
+from cajole.storage import cache_folder
+
+# cells: nearer than this is on its path
+ON_PATH = 1.0
+# frames of a lap, by the end of which a push early in it is long over
+LAST = 85
+
+
+@pytest.fixture(scope="module")
+def made(cache: Path) -> None:
+    """The scene in the studio's cache: simulating it takes half a minute, once in a run of the tests."""
+    swirl()
+    shutil.copytree(cache_folder() / KIND, cache / KIND, dirs_exist_ok=True)
+
+
+@pytest.fixture
+def flowing(page: StudioPage, studio: StudioProcess, made: None) -> StudioPage:
+    """The swirl, live."""
+    page.open(studio.address)
+    page.home()
+    page.ask("() => void cajole.app.ask('open', { scene: 'swirl', mode: 'steer' })")
+    page.wait("() => cajole.app.state?.steer?.flow && seen.pulses.length > 10")
+    if page.page.locator(".coach").is_visible():
+        page.chosen("button", "Skip tour")
+    return page
+
+
+def kicked_end(page: StudioPage) -> float:
+    """The largest error at the end of a lap in which the scene's first kick is given at its start [cells]."""
+    page.key("Shift+ArrowLeft")
+    page.wait("() => seen.pulses.at(-1).frame < 10")
+    page.ask("() => void (seen.pulses.length = 0)")
+    page.key("7")
+    page.wait("() => seen.pulses.some((pulse) => pulse.push !== null)")
+    page.wait("(last) => seen.pulses.some((pulse) => pulse.frame >= last)", LAST)
+    return float(page.ask("(last) => seen.pulses.find((pulse) => pulse.frame >= last).error", LAST))
+
+
+def test_flow_is_kicked_and_led_back(
+    flowing: StudioPage, tabs: Callable[[], StudioPage], studio: StudioProcess
+) -> None:
+    page = flowing
+    assert page.project["field"]["cells"] == [256, 256]
+    # red balls follow, and they move
+    before = page.vertex(0)
+    page.wait("(x) => Math.hypot(...cajole.view.vertex(0).map((v, i) => v - x[i])) > 2", before.tolist())
+    page.wait("(near) => seen.pulses.length > 60 && seen.pulses.slice(-30).every((p) => p.error < near)", ON_PATH)
+    assert page.page.get_by_text("Holds: every particle").is_visible()
+    page.shot("following")
+
+    # a drag with the mouse beside a particle, held until it has left its path
+    at = page.pixel(0)
+    page.press((at[0] - 20, at[1] + 6))
+    page.move((at[0] + 120, at[1] + 20), 6)
+    page.wait("(near) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > near", ON_PATH)
+    page.shot("pushing")
+    page.release()
+    page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
+
+    # one of the scene's own kicks, once with control and once with nothing to lead them back
+    led = kicked_end(page)
+    page.key("c")
+    page.wait("() => !cajole.app.state.steer.control")
+    assert page.page.get_by_role("heading", name="Control is off").is_visible()
+    free = kicked_end(page)
+    page.shot("uncontrolled")
+    assert led < ON_PATH
+    assert free > 5 * ON_PATH
+    page.key("c")
+    page.wait("() => cajole.app.state.steer.control")
+
+    # the last push again, and the smoke away and back
+    count = len(page.part()["pushes"])
+    page.key("r")
+    page.wait("(count) => cajole.app.state.steer.pushes.length > count", count)
+    page.key("s")
+    page.wait("() => !cajole.app.state.steer.flow.smoke")
+    page.key("s")
+    page.wait("() => cajole.app.state.steer.flow.smoke")
+    page.shot("smoke")
+
+    # a second tab looks on
+    other = tabs()
+    other.open(studio.address)
+    other.wait("() => cajole.app.state?.steer?.flow && seen.pulses.length > 10")
+    assert other.ui["pilot"] is False
+    page.key("c")
+    other.wait("() => !cajole.app.state.steer.control")
