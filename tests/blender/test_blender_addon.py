@@ -93,6 +93,24 @@ def test_what_cannot_be_done_is_reported_bad_input(blender, packed, tmp_path):
     assert "cannot be written" in said["no folder"]
 
 
+def test_operators_wait_beside_the_window_identity(blender, packed):
+    told = blender("inside_waiting", addon=packed)
+    for name, end in (
+        ("well", "FINISHED"),
+        ("refused", "CANCELLED"),
+        ("unexpected", "CANCELLED"),
+        ("gone", "CANCELLED"),
+    ):
+        one = told[name]
+        assert (one["states"][0], one["states"][-1]) == ("RUNNING_MODAL", end), one
+        assert (one["timers"], one["handlers"], one["texts"][-1]) == (0, 1, None)
+    assert "PASS_THROUGH" in told["well"]["states"]
+    assert told["well"]["beside"]
+    assert told["refused"]["said"] == ["the studio is out"]
+    assert "something unexpected" in told["unexpected"]["said"][0]
+    assert "removed meanwhile" in told["gone"]["said"][0]
+
+
 def test_results_with_other_vertices_become_an_object_of_their_own_identity(blender, packed, tmp_path):
     told = blender("inside_attaching", addon=packed, folder=tmp_path)
     given = np.load(tmp_path / "given.npz")

@@ -39,6 +39,8 @@ class _Beside:
     _timer: Any = None
 
     def invoke(self, context: Any, event: Any) -> set[str]:
+        if context.window is None:  # nothing that a wait could freeze
+            return self.execute(context)
         try:
             talk = self.begin(context)
         except _TROUBLE as trouble:
@@ -54,9 +56,13 @@ class _Beside:
     def modal(self, context: Any, event: Any) -> set[str]:
         if self._thread is not None and self._thread.is_alive():
             return {"PASS_THROUGH"}
+        self.cancel(context)
+        return self._ended(context, self._result)
+
+    def cancel(self, context: Any) -> None:
+        """Blender calls this when it loads another file meanwhile."""
         context.window_manager.event_timer_remove(self._timer)
         context.workspace.status_text_set(None)
-        return self._ended(context, self._result)
 
     def execute(self, context: Any) -> set[str]:
         try:
@@ -77,6 +83,8 @@ class _Beside:
             return self._refused(result)
         try:
             self.finish(context, result)
+        except ReferenceError:
+            return self._refused(StudioError("the mesh was removed meanwhile; open it again"))
         except _TROUBLE as trouble:
             return self._refused(trouble)
         return {"FINISHED"}

@@ -69,6 +69,8 @@ class _Child:
 
 
 _child: _Child | None = None
+# two operators at once find one studio
+_lock = threading.Lock()
 
 
 def studio(command: str, address: str) -> Studio:
@@ -76,9 +78,10 @@ def studio(command: str, address: str) -> Studio:
     global _child
     if address.strip():
         return Studio(Address.of(address))
-    if _child is None or not _child.is_running:
-        _child = _Child(_found(command))
-    return Studio(_child.address)
+    with _lock:
+        if _child is None or not _child.is_running:
+            _child = _Child(_found(command))
+        return Studio(_child.address)
 
 
 def stop() -> None:
