@@ -32,7 +32,7 @@ from cajole.scenes.steering.staging import takes, with_bee
 
 HERE = Path(__file__).parent
 # [pixels]; frames of a loop at most, so that it stays small
-STILL, LOOP, FRAMES = (480, 320), (360, 240), 24
+STILL, LOOP, FRAMES = (480, 320), (360, 240), 20
 # a push that is seen to spoil the motion
 PUSHED = 10
 
@@ -93,8 +93,11 @@ def strike(name: str) -> None:
 def bee(name: str) -> None:
     stage = steering.bee_landing()
     run = stage.controller().run(force=stage.random_push(PUSHED))
-    staged, motion = with_bee(stage, run, every=-(-stage.reference.steps // (2 * FRAMES)))
-    draw(name, motion, motion.frames - 1, staged.camera)
+    every = -(-stage.reference.steps // (2 * FRAMES))
+    staged, motion = with_bee(stage, run, every=every)
+    lap = len(stage.flight)
+    landed = int(np.linalg.norm(stage.spot_of(run)[:lap] - stage.flight, axis=1).argmin())
+    draw(name, motion, min(landed // every, motion.frames - 1), staged.camera)
 
 
 def rooted(name: str) -> None:
