@@ -69,7 +69,7 @@ def test_keys_say_more_identity(text, place, where, weight, hard):
 def test_partial_keys_are_met_where_they_count_agreement(cajole, beam, body, bent, tmp_path):
     np.savez(tmp_path / "up.npz", displacement=bent)
     subject = load_subject(str(beam)).held(["x<1%"])
-    (key,) = keys_from([f"8={tmp_path / 'up.npz'} on x>90% weight 3 hard"], subject, body).values()
+    (key,) = keys_from([parsed(f"8={tmp_path / 'up.npz'} on x>90% weight 3 hard")], subject, body).values()
     np.testing.assert_array_equal(key.vertices, np.flatnonzero(body.vertices[:, 0] > 0.9))
     assert (key.weight, key.hard) == (3.0, True)
     words = ("keyframe", beam, "--fixed", "x<1%", "--modes", 3, "--json", "--key")

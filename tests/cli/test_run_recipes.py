@@ -181,13 +181,36 @@ def test_check_does_nothing_but_look_identity(cajole, simple, tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [('output = "moved.xyz"', "cannot write .xyz"), ("dt = 0.1\nfps = 10", "--dt and --fps say the same thing")],
+    [
+        ('output = "moved.xyz"', "cannot write .xyz"),
+        ("dt = 0.1\nfps = 10", "--dt and --fps say the same thing"),
+    ],
 )
 def test_check_asks_the_command_itself_bad_input(cajole, beam, tmp_path, line, message):
     path = recipe(tmp_path, "odd.toml", f'verb = "simulate"\nsource = "{beam.name}"\n{line}\n')
     run = cajole("run", path, "--check")
     assert run.code == 1
     assert message in run.err
+
+
+def test_names_of_scenes_are_known_bad_input(tmp_path):
+    text = """
+    [[step]]
+    verb = "simulate"
+    source = "dinosaurr"
+    [[step]]
+    verb = "reroute"
+    source = "cloth"
+    [[step]]
+    verb = "edit"
+    source = "twist"
+    body = "solid"
+    [[step]]
+    verb = "steer"
+    source = "leafs"
+    """
+    found = read_recipe(recipe(tmp_path, "names.toml", text)).problems
+    assert [(problem.given, problem.nearest) for problem in found] == [("dinosaurr", "dinosaur"), ("leafs", "leaves")]
 
 
 def test_a_step_reads_what_one_before_wrote_identity(beam, tmp_path):

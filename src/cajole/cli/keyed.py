@@ -44,17 +44,16 @@ class KeyText:
     hard: bool
 
 
-def keys_from(texts: list[str], subject: Subject, body: BodySolid) -> dict[int, Key]:
+def keys_from(texts: list[KeyText], subject: Subject, body: BodySolid) -> dict[int, Key]:
     """Keys by frame. Raises InputError for a frame given twice, FileError for bad files."""
     keys: dict[int, Key] = {}
-    for text in texts:
-        asked = parsed(text)
+    for asked in texts:
         if asked.frame in keys:
-            raise InputError(f"--key {text}: frame {asked.frame} has a key already")
+            raise InputError(f"--key {asked.frame}={asked.file}: frame {asked.frame} has a key already")
         pose = _displacement(asked.file, asked.place, subject, body)
         vertices = None if asked.where is None else subject.selected(asked.where)
         if vertices is not None and len(vertices) == 0:
-            raise InputError(f"--key {text}: {asked.where!r} selects no vertex")
+            raise InputError(f"the key at frame {asked.frame}: {asked.where!r} selects no vertex")
         keys[asked.frame] = Key(pose, vertices, asked.weight, asked.hard)
     return keys
 

@@ -17,6 +17,7 @@ from cajole.cli.output import Json, answer, facts, working, written
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
+    from cajole.cli.keyed import KeyText
     from cajole.direct import Shot
     from cajole.progress import Progress
     from cajole.scenes import Subject
@@ -72,14 +73,16 @@ def keyframe(
 
     [green]cajole keyframe dinosaur --key "60=left.npz on head hard" --frames 121 -o look.html[/]
     """
+    from cajole.cli.keyed import parsed
     from cajole.cli.saving import require_writable, save
 
     outputs = output or []
     require_writable(outputs)
+    wanted = [parsed(text) for text in key]
     with working(asked.source) as progress, interruptible() as stopped:
         subject = asked.subject(progress)
         body = subject.body()
-        shot = _shot(subject, body, key, frames, dt, progress, stopped, effort=effort, modes=modes, loop=loop)
+        shot = _shot(subject, body, wanted, frames, dt, progress, stopped, effort=effort, modes=modes, loop=loop)
         for path in outputs:
             save(subject.dressed(shot.animation), path, camera=subject.camera, progress=progress)
     document = _document(subject, body, shot) | {"outputs": [str(path) for path in outputs]}
@@ -87,7 +90,7 @@ def keyframe(
 
 
 def _shot(
-    subject: Subject, body: BodySolid, keys: list[str], frames: int | None, dt: str | None, progress: Progress,
+    subject: Subject, body: BodySolid, asked: list[KeyText], frames: int | None, dt: str | None, progress: Progress,
     stopped: Callable[[], bool], **dials: Any,
 ) -> Shot:  # fmt: skip
     from cajole.cli.keyed import keys_from
@@ -104,8 +107,8 @@ def _shot(
         progress(min(share, 1.0), f"iteration {iterate.iteration}, cost {iterate.cost:.4g}")
         return not stopped()
 
-    wanted = keys_from(keys, subject, body)
-    return keyframed(body, wanted, frames, step, **dials, tolerance=TOLERANCE, watch=watch)
+    keys = keys_from(asked, subject, body)
+    return keyframed(body, keys, frames, step, **dials, tolerance=TOLERANCE, watch=watch)
 
 
 @contextlib.contextmanager

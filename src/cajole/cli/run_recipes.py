@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -138,7 +139,7 @@ def _step(place: str, table: dict[str, Any], recipe: Recipe) -> Step | None:
         if key.required and not texts.get(name) and name not in table:
             recipe.problems.append(Problem(here, name, None, f"is missing; it is {key.takes}"))
     step = _made(verb, keys, texts)
-    recipe.problems += _missing(here, step, recipe)
+    recipe.problems += _missing(here, step, recipe) + _unknown(here, keys, texts, recipe.folder)
     return step if len(recipe.problems) == before else None
 
 
@@ -191,6 +192,26 @@ def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
             near = _nearest(path.name, [each.name for each in path.parent.glob("*")])
             missing.append(Problem(place, name, text, f"is not there; paths are relative to {recipe.folder}", near))
     return missing
+
+
+def _unknown(place: str, keys: dict[str, Key], texts: dict[str, list[str]], folder: Path) -> list[Problem]:
+    """Names of scenes, where such may stand, that no verb knows."""
+    found = []
+    for name, text in [(name, text) for name, some in texts.items() if "SCENE" in keys[name].metavar for text in some]:
+        known = [*_scenes(), *(word for word in keys[name].metavar.split("|") if word.islower())]
+        if not Path(text).suffix and text not in known and not (folder / text).exists():
+            found.append(Problem(place, name, text, "is no scene, and files have a suffix", _nearest(text, known)))
+    return found
+
+
+@functools.cache
+def _scenes() -> tuple[str, ...]:
+    from cajole.scenes import flowing, scene_names
+    from cajole.scenes.editing import edit_scene_names
+    from cajole.scenes.enriching import enrich_scene_names
+    from cajole.scenes.rerouting import reroute_scene_names
+
+    return (*scene_names(), *flowing.PURPOSES, *edit_scene_names(), *enrich_scene_names(), *reroute_scene_names())
 
 
 def _nearest(name: Any, known: list[str]) -> str | None:
