@@ -39,13 +39,19 @@ def flowing(page: StudioPage, studio: StudioProcess, made: None) -> StudioPage:
     return page
 
 
+def another(page: StudioPage, key: str) -> None:
+    """Press a key that pushes, and wait until the push is listed: it may be over before a pulse tells of it."""
+    count = len(page.part()["pushes"])
+    page.key(key)
+    page.wait("(count) => cajole.app.state.steer.pushes.length > count", count)
+
+
 def kicked_end(page: StudioPage) -> float:
     """The largest error at the end of a lap in which the scene's first kick is given at its start [cells]."""
     page.key("Shift+ArrowLeft")
     page.wait("() => seen.pulses.at(-1).frame < 10")
     page.ask("() => void (seen.pulses.length = 0)")
-    page.key("7")
-    page.wait("() => seen.pulses.some((pulse) => pulse.push !== null)")
+    another(page, "7")
     page.wait("(last) => seen.pulses.some((pulse) => pulse.frame >= last)", LAST)
     return float(page.ask("(last) => seen.pulses.find((pulse) => pulse.frame >= last).error", LAST))
 
@@ -84,9 +90,7 @@ def test_flow_is_kicked_and_led_back(
     page.wait("() => cajole.app.state.steer.control")
 
     # the last push again, and the smoke away and back
-    count = len(page.part()["pushes"])
-    page.key("r")
-    page.wait("(count) => cajole.app.state.steer.pushes.length > count", count)
+    another(page, "r")
     page.key("s")
     page.wait("() => !cajole.app.state.steer.flow.smoke")
     page.key("s")

@@ -34,3 +34,12 @@ def test_energy_of_the_whole_scene_is_kept_identity(whole: Swirl) -> None:
     assert np.abs(energies / energies[0] - 1.0).max() <= 1e-12
     # and it is no standstill: the flow goes on changing
     assert np.linalg.norm(made.states[-1] - made.states[0]) > 0.1 * np.linalg.norm(made.states[0])
+
+
+def test_the_regulator_is_almost_exact_at_the_end_claim(whole: Swirl) -> None:
+    """Figure 7: kicked or not, with the scene's own dials; without the end among them it is not."""
+    for force in (None, whole.kicks()):
+        assert whole.controller().run(force).report.final_cells < 0.1
+        assert whole.controller(final=0.0).run(force).report.final_cells > 0.1
+    led, free = whole.controller(), whole.controller(final=0.0)
+    assert led.run(whole.kicks()).report.effort < 1.1 * free.run(whole.kicks()).report.effort

@@ -25,7 +25,7 @@ from cajole.studio.keeping import Keeper, Start, summary
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.opening import embodied
 from cajole.studio.pipe import Pipe
-from cajole.studio.protocol import MODES, Kind, encoded, failure, packed, single
+from cajole.studio.protocol import MODES, Kind, encoded, failure, packed
 from cajole.studio.shelf import Shelf
 from cajole.studio.solver import Letter, Reply, Solver
 from cajole.studio.tabs import Tabs

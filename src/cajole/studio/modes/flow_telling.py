@@ -84,9 +84,8 @@ def selected_told(mode: FlowMode, particle: int) -> dict[str, Any]:
 def trails_told(mode: FlowMode) -> list[dict[str, Any]]:
     """The paths of steered particles; what became of them is seen in the smoke, and would hide these."""
     given = upright(mode.plan.shot.particles)
-    return [
-        {"node": k, "given": rounded(given[:, k]), "result": [], "rev": 0} for k in range(min(mode.steered, MOST_TRAILS))
-    ]
+    shown = range(min(mode.steered, MOST_TRAILS))
+    return [{"node": k, "given": rounded(given[:, k]), "result": [], "rev": 0} for k in shown]
 
 
 def facts_told(mode: FlowMode) -> dict[str, Any]:
