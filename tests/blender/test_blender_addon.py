@@ -93,6 +93,20 @@ def test_what_cannot_be_done_is_reported_bad_input(blender, packed, tmp_path):
     assert "cannot be written" in said["no folder"]
 
 
+def test_a_shell_comes_back_as_an_object_of_its_own_claim(blender, packed, tmp_path, monkeypatch):
+    monkeypatch.setenv("CAJOLE_STUDIO", str(tmp_path / "shelf"))
+    told = blender("inside_enriching", addon=packed, command=COMMAND, folder=tmp_path, frames=6)
+    assert told["guide"] == []
+    seen = np.load(tmp_path / "seen.npz")
+    frames, n = seen["guide"].shape[:2]
+    assert seen["shell"].shape[0] == frames
+    assert seen["shell"].shape[1] > 2 * n
+    # it follows its guide on average, and moves
+    size = np.ptp(seen["guide"][0], axis=0).max()
+    assert np.abs(seen["shell"].mean(axis=1) - seen["guide"].mean(axis=1)).max() < 0.05 * size
+    assert np.abs(seen["shell"][-1] - seen["shell"][0]).max() > 0.01 * size
+
+
 def test_operators_wait_beside_the_window_identity(blender, packed):
     told = blender("inside_waiting", addon=packed)
     for name, end in (

@@ -27,10 +27,10 @@ class _Child:
     def __init__(self, command: str):
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- open as long as the child runs
         environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-        flags = {"creationflags": subprocess.CREATE_NO_WINDOW} if os.name == "nt" else {}
         self._process = subprocess.Popen(
             [command, "studio", "--no-browser"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, env=environment, **flags,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log, env=environment,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # of Windows alone
         )  # fmt: skip
         self.address = self._announced()
 
