@@ -140,7 +140,8 @@ def test_everything_wrong_is_said_at_once_bad_input(cajole, beam, tmp_path):
     assert found[first, "fps"]["allowed"] == "must be a number"
     assert found["step 2", "verb"]["nearest"] == "keyframe"
     assert found[third, "source"]["nearest"] == "beam.veg"
-    assert "missing" in found[third, "key"]["allowed"]
+    assert found[third, "key"]["wrong"] == "is missing"
+    assert "FRAME=FILE" in found[third, "key"]["allowed"]
     assert run.json["error"] == entry["error"]
     assert all(problem["message"] in run.err for problem in entry["problems"])
     assert not (tmp_path / "out.npz").exists()
@@ -150,12 +151,12 @@ def test_everything_wrong_is_said_at_once_bad_input(cajole, beam, tmp_path):
     ("text", "message"),
     [
         ("verb = ", "it is no TOML"),
-        ("verb = 3", "must be one of"),
-        ("", "verb: must be one of"),
+        ("verb = 3", "verb = 3: no such verb; there are simulate"),
+        ("", "verb: is missing; there are simulate"),
         ('title = "x"\n[[step]]\nverb = "pose"\nsource = "beam"', "beside [[step]] there is nothing else"),
         ("step = []", "steps are written [[step]]"),
         ('verb = "pose"\nsource = "beam"\nload = [{a = 1}]', "must be text"),
-        ('verb = "run"\nrecipes = ["a.toml"]', "must be one of"),
+        ('verb = "run"\nrecipes = ["a.toml"]', "no such verb; there are"),
     ],
 )
 def test_files_that_are_no_recipes_bad_input(cajole, tmp_path, text, message):
@@ -222,10 +223,12 @@ def test_a_step_reads_what_one_before_wrote_identity(beam, tmp_path):
     [[step]]
     verb = "keyframe"
     source = "beam.veg"
-    key = ["5=bent.npz#0 hard", "9=other.npz"]
+    key = ["5=bent.npz#0 hard", "9=bend.npz"]
     """
     (problem,) = read_recipe(recipe(tmp_path, "two.toml", text)).problems
-    assert (problem.key, problem.given) == ("key", "other.npz")
+    assert (problem.key, problem.given, problem.nearest) == ("key", "bend.npz", "bent.npz")
+    found = read_recipe(recipe(tmp_path, "three.toml", text.replace('"pose"', '"pose"\nlod = 1'))).problems
+    assert [problem.key for problem in found] == ["lod", "key"]  # what a wrong step would write is known all the same
 
 
 @pytest.mark.parametrize("cluster", [(), ("--cluster", "processes:2")], ids=["here", "processes"])

@@ -22,19 +22,22 @@ NAMING = ("FILE", "GUIDE")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where, which key, what was given, what is allowed, and the nearest name."""
+    """One thing that is wrong: where, which key, what was given, what is allowed; of a name, what it is not, and the
+    nearest that there is.
+    """
 
     place: str
     key: str
     given: Any
     allowed: str
+    wrong: str = ""
     nearest: str | None = None
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""
         given = "" if self.given is None else f" = {_shortly(self.given)}"
-        meant = "" if self.nearest is None else f'did you mean "{self.nearest}"? '
-        return f"{where}{self.key}{given}: {meant}{self.allowed}"
+        meant = "" if self.nearest is None else f' (did you mean "{self.nearest}"?)'
+        return f"{where}{self.key}{given}: {self.wrong}{meant}{'; ' if self.wrong else ''}{self.allowed}"
 
     def told(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -87,8 +90,7 @@ def read_recipe(file: Path) -> Recipe:
         return recipe
     for place, step in _steps(table, recipe.problems):
         made = _step(place, step, recipe)
-        if made is not None:
-            recipe.steps.append(made)
+        recipe.steps += [] if made is None else [made]
     return recipe
 
 
@@ -120,16 +122,15 @@ def _steps(table: dict[str, Any], problems: list[Problem]) -> list[tuple[str, di
 
 
 def _step(place: str, table: dict[str, Any], recipe: Recipe) -> Step | None:
-    """A step, or None where its problems, which are added to those of the recipe, leave nothing to run."""
+    """A step, or None where it has no verb; what is wrong with it is added to the problems of the recipe."""
     verb = table.get(VERB)
     known = list(verbs())
     if not isinstance(verb, str) or verb not in known:
-        allowed = f"must be one of {', '.join(known)}"
-        recipe.problems.append(Problem(place, VERB, verb, allowed, _nearest(verb, known)))
+        wrong = "is missing" if verb is None else "no such verb"
+        recipe.problems.append(Problem(place, VERB, verb, _listed(known), wrong, _nearest(verb, known)))
         return None
     here, keys = f"{place} ({verb})" if place else verb, keys_of(verb)
     texts: dict[str, list[str]] = {}
-    before = len(recipe.problems)
     for name, value in table.items():
         if name == VERB:
             continue
@@ -137,16 +138,16 @@ def _step(place: str, table: dict[str, Any], recipe: Recipe) -> Step | None:
         recipe.problems += [] if problem is None else [problem]
     for name, key in keys.items():
         if key.required and not texts.get(name) and name not in table:
-            recipe.problems.append(Problem(here, name, None, f"is missing; it is {key.takes}"))
+            recipe.problems.append(Problem(here, name, None, f"it is {key.takes}", "is missing"))
     step = _made(verb, keys, texts)
     recipe.problems += _missing(here, step, recipe) + _unknown(here, keys, texts, recipe.folder)
-    return step if len(recipe.problems) == before else None
+    return step
 
 
 def _read_key(place: str, name: str, value: Any, keys: dict[str, Key], texts: dict[str, list[str]]) -> Problem | None:
     """What is wrong with a key; where nothing is, its words are put into `texts`."""
     if name not in keys:
-        return Problem(place, name, value, f"is no key here; there are {', '.join(keys)}", _nearest(name, list(keys)))
+        return Problem(place, name, value, _listed(list(keys)), "no such key", _nearest(name, list(keys)))
     try:
         texts[name] = keys[name].texts(value)
     except WrongValue as allowed:
@@ -189,8 +190,9 @@ def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
         path = recipe.folder / text
         pattern = "#" in text or "%" in text or (path.suffix.lower() == ".obj" and sequences)
         if not (pattern or path.exists() or path in made):
-            near = _nearest(path.name, [each.name for each in path.parent.glob("*")])
-            missing.append(Problem(place, name, text, f"is not there; paths are relative to {recipe.folder}", near))
+            near = _nearest(path.name, [each.name for each in (*path.parent.glob("*"), *made)])
+            allowed = f"paths are relative to {recipe.folder}"
+            missing.append(Problem(place, name, text, allowed, "no such file", near))
     return missing
 
 
@@ -200,7 +202,7 @@ def _unknown(place: str, keys: dict[str, Key], texts: dict[str, list[str]], fold
     for name, text in [(name, text) for name, some in texts.items() if "SCENE" in keys[name].metavar for text in some]:
         known = [*_scenes(), *(word for word in keys[name].metavar.split("|") if word.islower())]
         if not Path(text).suffix and text not in known and not (folder / text).exists():
-            found.append(Problem(place, name, text, "is no scene, and files have a suffix", _nearest(text, known)))
+            found.append(Problem(place, name, text, "files have a suffix", "no such scene", _nearest(text, known)))
     return found
 
 
@@ -216,6 +218,10 @@ def _scenes() -> tuple[str, ...]:
 
 def _nearest(name: Any, known: list[str]) -> str | None:
     return next(iter(get_close_matches(name, known, 1)), None) if isinstance(name, str) else None
+
+
+def _listed(names: list[str]) -> str:
+    return f"there are {', '.join(names)}"
 
 
 def _shortly(value: Any) -> str:
