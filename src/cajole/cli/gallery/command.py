@@ -48,7 +48,8 @@ def demo(
         entries = [made[name] for name in names]
         seconds = time.perf_counter() - started
         (folder / "index.html").write_text(page(entries, folder, seconds), encoding="utf-8")
-    document = {"page": str(output / "index.html"), "seconds": seconds, "items": entries}
+    outputs = [output / "index.html", *(output / entry[kind] for entry in entries for kind in ("glb", "still", "loop"))]
+    document = {"page": outputs[0], "seconds": seconds, "items": entries, "outputs": outputs}
     title = f"{len(entries)} items in {seconds:.0f} s. Open {output / 'index.html'}"
     answer(document, titled(title, _report(entries)), as_json=as_json)
     if not as_json:
