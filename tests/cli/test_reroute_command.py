@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.mesh import grid_triangles, write_mesh
+from cajole.direct.rerouting import Section, goals_from_images
+from cajole.mesh import box_tets, grid_triangles, write_mesh
 from cajole.scenes.rerouting import RerouteScene
 
 CELLS = 6
@@ -121,3 +122,92 @@ def test_cloth_scene_identity(cajole):
     assert (told["vertices"], told["reached"], told["limit_N"]) == (400, 2, 0.6)
     assert told["peak_N"] <= 0.6
     assert [goal["vertex"] for goal in told["goals"]] == [380, 399]
+
+
+MIDDLE = (0.15, -0.05, 0.35)
+SECTION = f"{','.join(map(str, MIDDLE))}:0,1,0:0,0,1:0.005"
+
+
+@pytest.fixture
+def block(tmp_path):
+    """A block of tets, which is to grow from 0.30 x 0.30 to 0.30 x 0.33 m across."""
+    path = tmp_path / "block.vtk"
+    write_mesh(box_tets(6, 6, 6, size=(0.3, 0.3, 0.3)), path)
+    return path
+
+
+def scanned(half):
+    rows, columns = np.indices((80, 80))
+    return 255.0 * ((abs(rows - 40) < 30) & (abs(columns - 40) < half))
+
+
+@pytest.fixture
+def scans(tmp_path):
+    folder = tmp_path / "scan"
+    folder.mkdir()
+    np.save(folder / "scan2.npy", scanned(33))
+    pil = pytest.importorskip("PIL.Image")
+    pil.fromarray(scanned(33).astype(np.uint8)).save(folder / "scan10.png")
+    return folder
+
+
+STILL = ("--fixed", "x<1%", "--mass", 0.3, "--damping", 0.2, "--frames", 30, "--gravity", 0)
+LIES = ("--section", SECTION, "--align", "none")
+
+
+def test_images_agreement(cajole, block, scans, tmp_path):
+    """Files of a folder, in the order of their numbers, ask for what the library asks for from the same arrays."""
+    pytest.importorskip("skimage")
+    target = tmp_path / "grown.npz"
+    words = ("--images", scans, "--at", "14,28", *LIES, "--within", 1e-3)
+    told = cajole("reroute", block, *STILL, *words, "-o", target, "--json").json
+    assert told["reached"] == len(told["goals"]) > 10
+    assert {goal["frame"] for goal in told["goals"]} == {14, 28}
+    grown = cj.read_animation(target)
+    assert 0.31 < np.ptp(grown.positions[28, :, 1]) < 0.34
+    mesh = box_tets(6, 6, 6, size=(0.3, 0.3, 0.3))
+    still = cj.Animation(mesh, np.repeat(mesh.vertices[None], 30, axis=0), fps=60)
+    section = Section(MIDDLE, (0, 1, 0), (0, 0, 1), 0.005)
+    asked = goals_from_images(still, [scanned(33)] * 2, [14, 28], section, align="none").goals
+    assert [goal["vertex"] for goal in told["goals"]] == [goal.vertex for goal in asked]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--images", "nowhere/*.png", "--at", "3", *LIES), "no .png or .npy file is there"),
+        (("--images", "SCANS", "--at", "14", *LIES), "--at has 1 frames, but there are 2 images"),
+        (("--images", "SCANS", *LIES), "--at must be the frame of each"),
+        (("--images", "SCANS", "--at", "14,28"), "--section is None"),
+        (("--images", "SCANS", "--at", "14,28", "--section", "0,0,0:1,0,0:0,0,1"), "ORIGIN:RIGHT:UP:PIXEL"),
+        (("--at", "14,28"), "--at is about images"),
+    ],
+)
+def test_images_bad_input(cajole, block, scans, words, message):
+    given = [scans if word == "SCANS" else word for word in words]
+    ran = cajole("reroute", block, *STILL, *given)
+    assert ran.code == 1
+    assert message in " ".join(ran.err.split())
+
+
+def test_spoilt_images_bad_input(cajole, block, scans):
+    """What is wrong is told with the name of the file: another size, no contour, colours, no image at all."""
+    pil = pytest.importorskip("PIL.Image")
+    pytest.importorskip("skimage")
+
+    def told():
+        ran = cajole("reroute", block, *STILL, "--images", scans, "--at", "14,28", *LIES)
+        assert ran.code == 1
+        return " ".join(ran.err.split())
+
+    np.save(scans / "scan2.npy", scanned(33)[:70])
+    assert "scan10.png has 80 x 80 pixels, but scan2.npy 70 x 80" in told()
+    np.save(scans / "scan2.npy", np.zeros((80, 80)))
+    assert "scan2.npy has no contour" in told()
+    np.save(scans / "scan2.npy", scanned(33))
+    pil.fromarray(np.zeros((80, 80, 3), dtype=np.uint8)).save(scans / "scan10.png")
+    assert "scan10.png has colours (RGB)" in told()
+    (scans / "scan10.png").write_bytes(b"no picture")
+    assert "scan10.png cannot be read as an image" in told()
+    np.save(scans / "scan2.npy", np.array([{}], dtype=object), allow_pickle=True)
+    assert "scan2.npy cannot be read as an image" in told()

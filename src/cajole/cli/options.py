@@ -42,6 +42,9 @@ Gravity = Annotated[
     str | None,
     typer.Option(metavar="G|X,Y,Z", help='Acceleration: "9.81" is down (-z), or a vector, m/s².', rich_help_panel=BODY),
 ]
+Dt = Annotated[
+    str | None, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60", which is usual.')
+]
 Young = Annotated[float | None, typer.Option(help="Young's modulus in Pa.", rich_help_panel=MATERIAL)]
 Poisson = Annotated[float | None, typer.Option(help="Poisson's ratio, below 0.5.", rich_help_panel=MATERIAL)]
 Density = Annotated[float | None, typer.Option(help="Density in kg/m³.", rich_help_panel=MATERIAL)]

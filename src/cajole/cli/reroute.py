@@ -10,7 +10,7 @@ import typer
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
 
-SPRINGS, PILOT = "Springs of a file", "The pilot of a mesh"
+SPRINGS, PILOT, IMAGES = "Springs of a file", "The pilot of a mesh", "Goals from sectional images"
 
 
 def reroute(
@@ -57,12 +57,36 @@ def reroute(
         typer.Option(metavar="WHERE", help='Vertices held: "0,19", "x<5%". May be repeated.', rich_help_panel=SPRINGS),
     ] = None,
     frames: Annotated[int | None, typer.Option(help="How many; 120.", rich_help_panel=PILOT)] = None,
-    dt: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help='Time between frames; "1/60".', rich_help_panel=PILOT)
+    dt: options.Dt = None,
+    gravity: options.Gravity = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER|PATTERN",
+            help="Grey .png or .npy files of one stream: the body's section shall look as they do.",
+            rich_help_panel=IMAGES,
+        ),
     ] = None,
-    gravity: Annotated[
-        str | None, typer.Option(metavar="G|X,Y,Z", help="Acceleration, m/s²; 9.81 down.", rich_help_panel=PILOT)
+    at: Annotated[
+        str | None, typer.Option(metavar="FRAME,FRAME,...", help="The frame of each image.", rich_help_panel=IMAGES)
     ] = None,
+    section: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORIGIN:RIGHT:UP:PIXEL",
+            help="Where they lie: the upper left pixel, the ways of rows and against columns, a pixel in metres: "
+            '"-0.06,0,0.06:1,0,0:0,0,1:0.001".',
+            rich_help_panel=IMAGES,
+        ),
+    ] = None,
+    align: Annotated[
+        str,
+        typer.Option(help="Lay contours over the body first: rigid, shift or none.", rich_help_panel=IMAGES),
+    ] = "rigid",
+    level: Annotated[float | None, typer.Option(help="The grey of the contour.", rich_help_panel=IMAGES)] = None,
+    every: Annotated[
+        int, typer.Option(help="Which of the vertices around the section are led.", rich_help_panel=IMAGES)
+    ] = 2,
     pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.", readable=False)] = None,
     output: options.Outputs = None,
     as_json: Json = False,
@@ -75,9 +99,12 @@ def reroute(
 
     [green]cajole reroute cloth --goal "399:50:+-0.1,0,0.1" --method least-force --limit 0.1 -o corner.npz[/]
 
+    [green]cajole reroute heart --images "scan/*.png" --at 16,28 --section "-0.06,0,0.06:1,0,0:0,0,1:0.001" -o a.glb[/]
+
     [green]cajole reroute towel.obj --fixed "y>99%" --mass 0.2 --goal "@0,0,0:60:+0.1,0,0.1" -o towel.glb[/]
     """
     from cajole.cli.rerouted import Asked, described, goals_of, rows
+    from cajole.cli.rerouted_images import Stream
     from cajole.cli.saving import require_writable, save
     from cajole.direct.rerouting import reroute as rerouted
 
@@ -87,7 +114,8 @@ def reroute(
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
     with working(source) as progress:
         stage = asked.staged(progress)
-        goals = goals_of(goal or [], stage.pilot, stage.goals, window)
+        seen = Stream(images, at, section, align, level, every).goals(stage.pilot, window)
+        goals = goals_of(goal or [], stage.pilot, stage.goals, window, seen)
         said = {"within": within, "limit": limit, "reach": reach}
         chosen = {name: value for name, value in said.items() if value is not None}
         result = rerouted(

@@ -79,12 +79,14 @@ def _scene(path: Path, net: BodySprings, pilot: Animation) -> RerouteScene:
     return RerouteScene(path.stem, path.name, "", net, pilot, ())
 
 
-def goals_of(texts: list[str], pilot: Animation, own: Sequence[Goal], window: int | None) -> list[Goal]:
-    """Goals from their texts, or those of a scene; each with `window` where it is given."""
-    if not texts and not own:
-        raise InputError(f"nothing is led: say where a vertex shall be with --goal {FORM}")
+def goals_of(
+    texts: list[str], pilot: Animation, own: Sequence[Goal], window: int | None, seen: Sequence[Goal] = ()
+) -> list[Goal]:
+    """Goals from their texts and those `seen` in images, or a scene's own; each with `window` where it is given."""
+    if not (texts or own or seen):
+        raise InputError(f"nothing is led: say where a vertex shall be with --goal {FORM}, or show it with --images")
     reader = Reader(pilot, {})
-    read = [goal for text in texts for goal in _goals(text, reader)] if texts else list(own)
+    read = [*(goal for text in texts for goal in _goals(text, reader)), *seen] or list(own)
     return [replace(goal, window=window or goal.window) for goal in read]
 
 

@@ -23,9 +23,7 @@ def simulate(
     frames: Annotated[
         int | None, typer.Option(help="How many, the start included: 120 unless --duration says it.")
     ] = None,
-    dt: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60", which is usual.')
-    ] = None,
+    dt: options.Dt = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second, instead of --dt.")] = None,
     duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Instead of --frames.")] = None,
     push: Annotated[
@@ -34,6 +32,16 @@ def simulate(
             metavar='"WHERE: FX,FY,FZ ..."',
             help='A force on part of the body: "head: 0,300,0 for 0.2" is 300 N along y for 0.2 s, "x>90%: 0,0,-0.5 '
             "weights from 1\" half the body's weight downward from 1 s on. WHERE as for --fixed. May be repeated.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="FILE[#FRAME]", help="A pose to let go from, in any file that --key of keyframe takes."),
+    ] = None,
+    obstacle: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ground|FILE", help="What it bumps into: the plane z = 0, or a closed mesh. May be repeated."
         ),
     ] = None,
     output: options.Outputs = None,
@@ -50,18 +58,24 @@ def simulate(
 
     [green]cajole simulate beam.veg --fixed "x<1%" --gravity 9.81 -o sag.usdc -o sag.webp[/]
 
+    [green]cajole simulate jelly.obj --fixed none --gravity 9.81 --obstacle ground --obstacle step.obj -o fall.html[/]
+
     [green]cajole simulate bunny.obj --fixed "z<5%" --young 5e4 --push "z>90%: 40,0,0 for 0.3" -o bunny.npz[/]
     """
+    from cajole.cli.obstacles import obstacles_of, require_obstacles, start_of
     from cajole.cli.saving import require_writable, save
 
     outputs = output or []
     require_writable(outputs)
     step = _step(dt, fps)
     count = _count(frames, duration, step)
+    require_obstacles(obstacle or [])
     with working(asked.source) as progress:
         subject = asked.subject(progress)
         body, started = subject.body(), time.perf_counter()
-        moved = _moved(subject, body, count, step, push or [], gravity, integrator, substeps, progress)
+        around = {"start": start_of(start, subject, body), "obstacles": obstacles_of(obstacle or []) or None}
+        how = {"integrator": integrator, "substeps": substeps, "progress": progress}
+        moved = _moved(subject, body, count, step, push or [], gravity, **around, **how)
         seconds = time.perf_counter() - started
         for path in outputs:
             save(moved, path, camera=subject.camera, progress=progress)
@@ -70,18 +84,14 @@ def simulate(
 
 
 def _moved(
-    subject: Subject, body: BodySolid, frames: int, step: float, pushes: list[str],
-    gravity: str | None, integrator: str, substeps: int, progress: Any,
-) -> Animation:  # fmt: skip
+    subject: Subject, body: BodySolid, frames: int, step: float, pushes: list[str], gravity: str | None, **options: Any
+) -> Animation:
     from cajole.cli import pushes as parsed
     from cajole.dynamics import simulate as simulated
 
     forces = parsed.forces([parsed.push(text, subject, body) for text in pushes], body.count)
     pull = parsed.gravity(gravity)
-    motion = simulated(
-        body, frames, step, force=forces, gravity=pull, integrator=integrator, substeps=substeps, progress=progress
-    )
-    return subject.dressed(motion)
+    return subject.dressed(simulated(body, frames, step, force=forces, gravity=pull, **options))
 
 
 def _step(dt: str | None, fps: float | None) -> float:

@@ -181,7 +181,7 @@ def _goal(goal: GoalReport, name: str) -> dict[str, Any]:
 
 def _text(report: RerouteReport) -> str:
     count, force = len(report.goals), percent(float(report.gentleness.max()))
-    goals = "The goal is" if count == 1 else f"All {count} goals are"
+    goals = {1: "The goal is", 2: "Both goals are"}.get(count, f"All {count} goals are")
     if report.reached < count:
         goals = "The goal is not" if count == 1 else f"{report.reached} of {count} goals are"
     return f"{goals} reached within {report.within:.3g} m, with {force} of the net's weight at most."

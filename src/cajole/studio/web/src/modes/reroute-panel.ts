@@ -57,8 +57,10 @@ function resultPart(app: App): ReroutePart {
   const [edit, enrich] = [handOver(app, "edit"), handOver(app, "enrich")];
   const line = h("div", { class: "reroute-methods" }, sight.element);
   const first = h("div", { class: "p-buttons" }, compare.element);
-  const more = [plots.element, edit.part.element, enrich.part.element];
-  const whole = section({ title: "Second run" }, text, facts, table, line, first, h("div", { class: "p-buttons" }, more));
+  const rows = [[plots], [edit.part, enrich.part]].map((parts) =>
+    h("div", { class: "p-buttons" }, parts.map(({ element }) => element)),
+  );
+  const whole = section({ title: "Second run" }, text, facts, table, line, first, rows);
   return {
     element: whole.element,
     update: (part) => {
