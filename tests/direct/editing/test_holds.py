@@ -160,6 +160,21 @@ def test_whole_claim() -> None:
     assert cost(moved) < 0.5 * cost(made)
 
 
+@pytest.mark.parametrize("rough", [False, True])
+def test_a_hand_sees_what_the_editor_has_identity(rough: bool) -> None:
+    """While it moves, with other vertices held in this and in other frames, and after it has let go."""
+    body, motion = case()
+    made, v, other = opened(), tip(body), int(body.free[len(body.free) // 2])
+    made.pin(other, 20)
+    made.drag(v, 12, motion.positions[12][v] + [0.0, 0.05, 0.0])
+    hand = made.grab(v, 20)
+    for share in (0.3, 0.6, 1.0):
+        hand.move(motion.positions[20][v] + share * np.array([0.0, 0.2, 0.1]), rough=rough)
+        np.testing.assert_allclose(hand.positions(), made.positions(20), atol=1e-9)
+    hand.drop()
+    np.testing.assert_allclose(hand.positions(), made.positions(20), atol=1e-12)
+
+
 def test_hand_identity() -> None:
     """Many moves of one hand are one step of undo, and end where one drag ends; a cancelled hand changed nothing."""
     body, motion = case()

@@ -69,7 +69,11 @@ class Hand:
 
     def positions(self) -> Array:
         """(n, 3) [m] where all vertices of the frame are now."""
-        return self._editor.positions(self.frame)
+        if not self.open:
+            return self._editor.positions(self.frame)
+        # as the editor has it, without a sum over all modes
+        with blas_threads():
+            return self._grip.subject.edited(self.frame, self.change())
 
     def drop(self) -> Landing:
         """Let go: all other held vertices land again, and the whole drag is one step of undo."""

@@ -81,13 +81,16 @@ def scales(subject: Subject, holds: Sequence[Hold]) -> Array:
     return np.maximum(far, max(FAINT * far.max(initial=0.0), LEAST * subject.size))
 
 
-def misses(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
-    """How far the rows of holds of one frame are from what they ask for, under a linear change (n, 3) of it."""
-    frame = holds[0].frame
+def looked(subject: Subject, holds: Sequence[Hold], change: Array) -> Array:
+    """How far the vertices of holds of one frame, then those they are tied to, move under a linear change (n, 3)."""
     vertices = [hold.vertex for hold in holds] + [hold.other for hold in holds if hold.other >= 0]
-    seen = subject.seen(frame, change, vertices)
+    return subject.seen(holds[0].frame, change, vertices)
+
+
+def misses(subject: Subject, holds: Sequence[Hold], seen: Array) -> Array:
+    """How far the rows of holds of one frame are from what they ask for, their vertices moved as `looked` says."""
     others = iter(seen[len(holds) :])
-    turn, out = subject.turn(frame), list[Array]()
+    turn, out = subject.turn(holds[0].frame), list[Array]()
     for hold, moved in zip(holds, seen):
         there = moved - next(others) if hold.other >= 0 else moved
         out.append(hold.directions @ (turn @ there - asked(subject, hold)))
@@ -101,7 +104,8 @@ def missed(subject: Subject, rows: Rows, multipliers: Array, holds: Sequence[Hol
     z = np.stack([rows.change(frame, multipliers) for frame in frames], axis=1)
     for frame, change in zip(frames, subject.fields(z)):
         at = [k for k, hold in enumerate(holds) if hold.frame == frame]
-        found = misses(subject, [holds[k] for k in at], change)
+        here = [holds[k] for k in at]
+        found = misses(subject, here, looked(subject, here, change))
         ends = np.cumsum([len(holds[k].directions) for k in at])
         for k, part in zip(at, np.split(found, ends[:-1])):
             out[k] = part
@@ -129,6 +133,8 @@ class Grip:
         self._lengths, self._bound = rows.factor(mine), np.inf
         self._jacobian: Array | None = None
         self._moves = 0
+        # targets of the last look, what it saw, and how large the linear change was
+        self._seen_y, self._seen, self._largest = np.empty(0), np.empty((0, 3)), 0.0
 
     @property
     def linear(self) -> Array:
@@ -142,16 +148,25 @@ class Grip:
 
     def miss(self, y: Array) -> Array:
         """How far the rows are from what their holds ask for [m]; endlessly, where the linear change leaves bounds."""
-        change = self.change(y)
-        if np.abs(change).max() > self._bound:
+        # a move begins where the last one has looked
+        if not np.array_equal(y, self._seen_y):
+            self._look_at(y)
+        if self._largest > self._bound:
             return np.full(sum(len(hold.directions) for hold in self.holds), np.inf)
-        return misses(self.subject, self.holds, change)
+        return misses(self.subject, self.holds, self._seen)
+
+    def _look_at(self, y: Array) -> None:
+        """Keep how far the vertices move with the targets y, and how large the linear change is."""
+        change = self.change(y)
+        self._seen_y, self._largest = y.copy(), float(np.abs(change).max())
+        self._seen = looked(self.subject, self.holds, change)
 
     def slopes(self, y: Array) -> Array:
         """∂miss/∂y, by differences that move no vertex by more than a nudge."""
         farthest = np.abs(self._units).max(axis=1, initial=0.0)
         nudges = np.where(farthest > 0.0, NUDGE * self.subject.size / np.maximum(farthest, 1e-300), 1.0)
-        looks = [misses(self.subject, self.holds, self.change(y + step)) for step in (0.0 * y, *np.diag(nudges))]
+        changes = [self.change(y + step) for step in (0.0 * y, *np.diag(nudges))]
+        looks = [misses(self.subject, self.holds, looked(self.subject, self.holds, change)) for change in changes]
         return np.stack([(look - looks[0]) / nudge for look, nudge in zip(looks[1:], nudges)], axis=1)
 
     def meet(self, holds: Sequence[Hold], *, rough: bool = False) -> Aim:
@@ -159,8 +174,9 @@ class Grip:
         self.holds = list(holds)
         asked_for = float(scales(self.subject, holds).max())
         tolerance = LANDED * asked_for
-        self._bound = max(BOUND * asked_for, GROWN * float(np.abs(self.change(self.y)).max()))
+        self._bound = np.inf
         here = self.miss(self.y)
+        self._bound = max(BOUND * asked_for, GROWN * self._largest)
         far = float(np.abs(here).max()) > FAR * self.subject.size
         if self._jacobian is None:
             self._jacobian = self.slopes(self.y)
