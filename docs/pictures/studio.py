@@ -81,6 +81,18 @@ def steer(page: Page) -> None:
     settled(page)
 
 
+def flow(page: Page) -> None:
+    page.wait_for_function("() => window.cajole?.app.state?.steer?.flow", timeout=PATIENCE)
+    skip_tour(page)
+    ask(page, "restart")
+    page.wait_for_function("() => window.cajole.app.ui.playhead > 130", timeout=PATIENCE)
+    ask(page, "push.begin", gesture=1, at=[190.0, 0.0, 110.0])
+    ask(page, "push.move", gesture=1, seq=1, force=[0.05, 0.0, 0.06])
+    page.wait_for_function("() => window.cajole.app.ui.playhead > 140", timeout=PATIENCE)
+    ask(page, "run", play=False, speed=1)
+    settled(page)
+
+
 def enrich(page: Page) -> None:
     page.wait_for_function("() => window.cajole?.app.state?.enrich", timeout=PATIENCE)
     ask(page, "cloth", material="cloth", frames=32)
@@ -123,6 +135,7 @@ SHOTS: dict[str, tuple[tuple[str, ...], Callable[[Page], None]]] = {
     "edit": (("bridge", "--mode", "edit"), edit),
     "keyframe": (("flower", "--mode", "keyframe"), keyframe),
     "steer": (("bee", "--mode", "steer"), steer),
+    "flow": (("leaves", "--mode", "steer"), flow),
     "enrich": (("box", "--mode", "enrich"), enrich),
     "reroute": (("cloth", "--mode", "reroute"), reroute),
 }
@@ -138,7 +151,7 @@ def main() -> None:
                 context = browser.new_context(viewport=SIZE, color_scheme="dark", bypass_csp=True)
                 context.add_init_script("localStorage.setItem('cajole.quality', '\"full\"')")
                 page = context.new_page()
-                page.goto(address)
+                page.goto(address, timeout=PATIENCE)
                 act(page)
                 shot = Image.open(io.BytesIO(page.screenshot(timeout=PATIENCE)))
                 shot.convert("RGB").save(HERE / f"studio_{name}.webp", quality=86, method=6)
