@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 from inside import answered, points
-from inside_scene import FIRST, FPS, LAST, banner, travelling
+from inside_scene import FIRST, FPS, LAST, banner, rigged, travelling
 
 USD = {"z_up": {}, "y_up": {"convert_orientation": True}, "centimetres": {"convert_scene_units": "CENTIMETERS"}}
 
@@ -30,6 +30,8 @@ def main(folder: str) -> dict[str, Any]:
     arrays["travelling"] = seen(thing)
     for name, options in USD.items():
         bpy.ops.wm.usd_export(filepath=str(place / f"{name}.usdc"), export_animation=True, **options)
+    arrays["bones"] = seen(rigged())
+    bpy.ops.wm.usd_export(filepath=str(place / "bones.usdc"), export_animation=True)
     np.savez(place / "truth.npz", **arrays)
     return {"fps": FPS, "first": FIRST, "last": LAST}
 

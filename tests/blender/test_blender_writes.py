@@ -48,6 +48,12 @@ def test_usd_is_read_with_its_axes_units_and_frames_reference(name, written):
     require_same(read_animation(folder / name), truth["travelling"], told)
 
 
+def test_bones_of_usd_move_their_vertices_reference(written):
+    folder, told, truth = written
+    require_same(read_animation(folder / "bones.usdc"), truth["bones"], told)
+    assert np.ptp(truth["bones"], axis=0).max() > 0.5
+
+
 def test_a_motion_that_comes_to_rest_is_not_cut_there_reference(written):
     folder, told, truth = written
     resting = truth["travelling"][-5:]
