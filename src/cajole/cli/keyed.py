@@ -50,7 +50,7 @@ def keys_from(texts: list[KeyText], subject: Subject, body: BodySolid) -> dict[i
     for asked in texts:
         if asked.frame in keys:
             raise InputError(f"--key {asked.frame}={asked.file}: frame {asked.frame} has a key already")
-        pose = _displacement(asked.file, asked.place, subject, body)
+        pose = pose_in(asked.file, asked.place, subject, body)
         vertices = None if asked.where is None else subject.selected(asked.where)
         if vertices is not None and len(vertices) == 0:
             raise InputError(f"the key at frame {asked.frame}: {asked.where!r} selects no vertex")
@@ -70,7 +70,11 @@ def parsed(text: str) -> KeyText:
     return KeyText(int(found["frame"]), Path(found["file"]), place, found["where"], weight, bool(found["hard"]))
 
 
-def _displacement(path: Path, place: int | None, subject: Subject, body: BodySolid) -> Array:
+def pose_in(path: Path, place: int | None, subject: Subject, body: BodySolid) -> Array:
+    """The displacement (n, 3) [m] in a file, of an animation its frame `place`, the last when None.
+
+    Raises FileError for what cannot be read, InputError for vertices that are not those of the body or of its skin.
+    """
     stored = _array(path) if path.suffix.lower() == ".npz" else None
     if stored is not None:
         return stored

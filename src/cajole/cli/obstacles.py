@@ -1,0 +1,39 @@
+"""What `cajole simulate` lets a body bump into, and the pose that it is let go from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.body import BodySolid
+from cajole.cli.keyed import pose_in
+from cajole.dynamics import Ground, Obstacle, ObstacleMesh
+from cajole.errors import InputError
+from cajole.mesh import read_mesh
+from cajole.mesh.files import READERS
+from cajole.scenes import Subject
+
+GROUND = "ground"
+
+
+def require_obstacles(texts: list[str]) -> None:
+    """Raise InputError for what is neither the ground nor a mesh file."""
+    for text in texts:
+        if text != GROUND and Path(text).suffix.lower() not in READERS:
+            raise InputError(f'--obstacle {text!r} must be "{GROUND}" or a mesh file ({" ".join(READERS)})')
+
+
+def obstacles_of(texts: list[str]) -> list[Obstacle]:
+    """The plane z = 0, and closed meshes in files."""
+    return [Ground() if text == GROUND else ObstacleMesh(read_mesh(text)) for text in texts]
+
+
+def start_of(text: str | None, subject: Subject, body: BodySolid) -> NDArray[np.float64] | None:
+    """The displacement (n, 3) [m] of "FILE" or "FILE#FRAME"; None when nothing is said."""
+    if text is None:
+        return None
+    file, mark, place = text.rpartition("#")
+    framed = bool(mark) and place.isdecimal()
+    return pose_in(Path(file if framed else text), int(place) if framed else None, subject, body)
