@@ -89,7 +89,7 @@ def _controller(file: Path) -> Told:
         "body": f"{d['vertices']} vertices in {d['basis']} coordinates",
         "skin": "yes" if skin else "no",
         "dials": ", ".join(f"{name} {d[name]}" for name in ("tracking", "final", "effort")),
-        "open it": "cajole.load_controller(file)",
+        "open it": "cajole steer FILE, or cajole.load_controller(file)",
     }
 
 
