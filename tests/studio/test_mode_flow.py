@@ -17,7 +17,8 @@ from cajole.studio.flowing import RATE, upright
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.flow import FlowMode
 from cajole.studio.opening import chances
-from cajole.studio.telling import project_message
+from cajole.studio.protocol import HEADER, Kind, packed
+from cajole.studio.telling import now_parts, project_message
 
 MIDDLE = [128.0, 0.0, 128.0]
 HARD = [0.4, 0.0, 0.1]
@@ -271,3 +272,19 @@ def test_what_is_told_of_a_flow_identity() -> None:
     )
     assert state["steer"]["flow"]["kicks"] == []
     assert [kick["name"] for kick in plain(made()[0])["steer"]["flow"]["kicks"]] == ["F1", "F2", "F3"]
+
+
+@pytest.mark.parametrize(
+    ("ghostly", "smoky", "extra"), [(False, False, 0), (True, False, 1), (False, True, 2), (True, True, 3)]
+)
+def test_smoke_goes_with_the_vertices_of_its_moment_identity(ghostly: bool, smoky: bool, extra: int) -> None:
+    mode, desk, clock = made()
+    run(mode, clock, 0.3)
+    positions, haze = desk.shown[-1][1], mode.haze
+    parts, told = now_parts(positions, desk.ghosts[-1] if ghostly else None, haze if smoky else None)
+    assert told == extra
+    data = packed(Kind.NOW, *parts, extra=told)
+    size = 12 * len(positions) * (2 if ghostly else 1)
+    assert len(data) == HEADER.size + size + (CELLS**2 if smoky else 0)
+    if smoky:
+        assert data[HEADER.size + size :] == haze.tobytes()
