@@ -22,8 +22,9 @@ NAMING = ("FILE", "GUIDE")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where, which key, what was given, what is allowed; of a name, what it is not, and the
-    nearest that there is.
+    """One thing that is wrong: where, which key, what was given, what is allowed.
+
+    wrong: of a name, what there is not; nearest: the name that was likely meant.
     """
 
     place: str
