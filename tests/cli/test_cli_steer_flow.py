@@ -56,6 +56,13 @@ def test_plot_and_controller_agreement(cajole, coarse, tmp_path):
     assert told["controlled"]["error_largest_cells"] == own.report.worst_cells
     with pytest.raises(cj.FileError, match="load_flow_controller"):
         cj.load_controller(kept)
+    push = ("--push", "1: 0.2,0.1 for 2 from 20")
+    file, scene = (
+        cajole("steer", source, *push, *more, "--json").json
+        for source, more in ((kept, ("-o", tmp_path / "again.png")), ("swirl", ("--effort", 1e-3)))
+    )
+    assert file["controlled"]["error_largest_cells"] == scene["controlled"]["error_largest_cells"]
+    assert cajole("steer", kept, *push, "--effort", 1e-2, "--json").json["effort"] == 1e-2
 
 
 def test_flow_commands_bad_input(cajole, tmp_path):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cajole.direct.steering.flow_runs import FlowReport, FlowRun
     from cajole.flow import FlowForce
     from cajole.progress import Progress
-    from cajole.scenes.flowing import Leaves, Swirl
+    from cajole.scenes.flowing.building import FlowScene
 
 _KICK = re.compile(
     r"(?P<which>\d+):\s*(?P<force>[^:]+?)(?:\s+for\s+(?P<length>\S+))?(?:\s+from\s+(?P<start>\S+))?(?:\s+within\s+(?P<radius>\S+))?"
@@ -24,10 +24,11 @@ RADIUS = 20.0
 
 
 def is_flow(source: str) -> bool:
-    """Whether a source names a flowing scene."""
+    """Whether a source names a flowing scene, or is a file with the controller of a flow."""
+    from cajole.direct.steering.flow_files import holds_flow_controller
     from cajole.scenes.flowing import PURPOSES
 
-    return source in PURPOSES
+    return source in PURPOSES or (Path(source).suffix.lower() == ".npz" and holds_flow_controller(source))
 
 
 def require_flow_targets(outputs: list[Path]) -> None:
@@ -46,19 +47,19 @@ def steer_scene(
     source: str, dials: dict[str, float], pushes: list[str], wind: float | None, seed: int, uncontrolled: bool,
     outputs: list[Path], progress: Progress, save: Path | None = None, plot: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Disturb a flowing scene, write what was asked for, and say what it came to."""
+    """Disturb a flowing scene or the flow of a file, write what was asked for, and say what it came to."""
     from cajole.direct.steering.plots import plot_runs
-    from cajole.scenes import flowing
 
     require_flow_targets(outputs)
-    scene: Swirl | Leaves = getattr(flowing, source)(progress=progress)
-    controller = scene.controller(**dials)
+    scene, controller = _opened(source, dials, progress)
     force = [_kick(text, controller) for text in pushes] + _noise(scene, wind, seed, bool(pushes))
     runs = {name: controller.run(force, controlled=name == "controlled") for name in ("controlled", "uncontrolled")}
     for path in outputs:
         _write(scene, runs["uncontrolled" if uncontrolled else "controlled"], path)
     if plot is not None:
-        plot_runs({"without control": runs["uncontrolled"], "with control": runs["controlled"]}, plot, title=source)
+        plot_runs(
+            {"without control": runs["uncontrolled"], "with control": runs["controlled"]}, plot, title=Path(source).stem
+        )
     if save is not None:
         controller.save(save)
     return {
@@ -73,7 +74,21 @@ def steer_scene(
     }
 
 
-def _noise(scene: Swirl | Leaves, wind: float | None, seed: int, kicked: bool) -> list[FlowForce]:
+def _opened(source: str, dials: dict[str, float], progress: Progress) -> tuple[FlowScene, FlowController]:
+    """A scene with its controller; what a file holds keeps the dials that are as they are when left out."""
+    from cajole.direct.steering.flow_files import load_flow_controller
+    from cajole.scenes import flowing
+    from cajole.scenes.flowing.building import FlowScene
+
+    if source in flowing.PURPOSES:
+        scene: FlowScene = getattr(flowing, source)(progress=progress)
+        return scene, scene.controller(**dials)
+    kept = load_flow_controller(source)
+    other = {name: value for name, value in dials.items() if (name, value) != ("tracking", 1.0)}
+    return FlowScene(kept.model.flow, kept.reference), kept.retuned(**other) if other else kept
+
+
+def _noise(scene: FlowScene, wind: float | None, seed: int, kicked: bool) -> list[FlowForce]:
     """Noise of the asked strength; the scene's own disturbance when nothing is asked for."""
     from cajole import checks
 
@@ -139,7 +154,7 @@ def _off(told: dict[str, Any]) -> str:
     return f"off by {mean:.3g} cells (rms), {most:.3g} at worst, {end:.3g} at the end"
 
 
-def _write(scene: Swirl | Leaves, run: FlowRun, path: Path) -> None:
+def _write(scene: FlowScene, run: FlowRun, path: Path) -> None:
     from cajole.scenes.flowing.pictures import write_take
 
     write_take(scene, run, path)

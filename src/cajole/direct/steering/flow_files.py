@@ -34,6 +34,14 @@ def save_flow_controller(controller: FlowController, path: str | os.PathLike[str
         np.savez(stream, allow_pickle=False, **arrays)
 
 
+def holds_flow_controller(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says that it holds one; what cannot be read does not."""
+    try:
+        return str(read_arrays(path, lambda name: name == "format").get("format")) == FORMAT
+    except FileError:
+        return False
+
+
 def load_flow_controller(path: str | os.PathLike[str]) -> FlowController:
     """The controller in a file that `FlowController.save` wrote: it runs to the same bit, and can be retuned.
 

@@ -14,7 +14,7 @@ from cajole.direct import steer
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_noise import GustNoise
 from cajole.direct.steering.flow_sampling import sampled_flow
-from cajole.flow import Flow, FlowMotion
+from cajole.flow import Flow, FlowForce, FlowMotion
 from cajole.progress import Progress, portion
 from cajole.reduction import FlowShot
 from cajole.reduction.flow import reduced_flow
@@ -49,6 +49,10 @@ class FlowScene:
     def controller(self, **dials: Any) -> FlowController:
         """`steer` with the dials that suit this scene; others override them."""
         return steer(self.shot, **{**self.dials, **dials})
+
+    def disturbance(self, seed: int = 0) -> list[FlowForce]:
+        """What a take is disturbed by when nothing else is said: nothing, where a scene has none of its own."""
+        return []
 
     def noise(self, seed: int, *, strength: float = NOISE) -> GustNoise:
         """The wind of a take; strength [m/s²]."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cajole.direct.steering.flow_runs import FlowRun
 from cajole.pictures.loops import STILLS, write_loop, write_still
+from cajole.scenes.flowing.building import FlowScene
 from cajole.scenes.flowing.leaves import Leaves
 from cajole.scenes.flowing.swirl import Swirl
 from cajole.storage import atomic_path
@@ -25,7 +26,7 @@ PATH, STEERED, FREE = (np.array(c, dtype=float) for c in ((160, 158, 150), (196,
 DOT, LINE = 0.011, 0.0022
 
 
-def write_take(scene: Swirl | Leaves, run: FlowRun, path: str | os.PathLike[str]) -> None:
+def write_take(scene: FlowScene, run: FlowRun, path: str | os.PathLike[str]) -> None:
     """Write a take: .npz with states, particles, companions and paths; a loop, or a still of its last frame.
 
     Raises FileError when it cannot be written, MissingExtra without Pillow.
@@ -39,7 +40,7 @@ def write_take(scene: Swirl | Leaves, run: FlowRun, path: str | os.PathLike[str]
         write_loop(path, frames_of(scene, run, every=EVERY), FPS)
 
 
-def frames_of(scene: Swirl | Leaves, run: FlowRun, *, every: int) -> Pixels:
+def frames_of(scene: FlowScene, run: FlowRun, *, every: int) -> Pixels:
     """Pictures (k, height, width, 3) of each `every`-th frame: smoke or speed, the paths, the particles on them."""
     others, paths = run.follow(_companions(scene)), run.controller.reference.particles
     shown = []
@@ -53,14 +54,14 @@ def frames_of(scene: Swirl | Leaves, run: FlowRun, *, every: int) -> Pixels:
     return np.array(shown)
 
 
-def card(scene: Swirl | Leaves, frame: int) -> Pixels:
+def card(scene: FlowScene, frame: int) -> Pixels:
     """A picture (height, 3/2 height, 3) of a disturbed, controlled take at a frame, with room at its sides."""
     shown = frames_of(scene, scene.controller().run(scene.disturbance(3)), every=frame)[1]
     side = len(shown) // 4
     return np.pad(shown, ((0, 0), (side, side), (0, 0)), mode="edge")
 
 
-def _shades(scene: Swirl | Leaves, run: FlowRun, every: int) -> Floats:
+def _shades(scene: FlowScene, run: FlowRun, every: int) -> Floats:
     """How dark each cell is (k, columns, rows), 0 to 1: smoke where the scene has some, else the speed."""
     if isinstance(scene, Swirl):
         return run.motion.smoke(scene.smoke(), every).astype(np.float64)
@@ -91,11 +92,11 @@ def _dots(image: Floats, points: Floats, size: tuple[float, float], radius: floa
         part[:] = part + cover * (colour - part)
 
 
-def _companions(scene: Swirl | Leaves) -> Floats:
+def _companions(scene: FlowScene) -> Floats:
     return scene.companions if isinstance(scene, Leaves) else np.zeros((0, 2))
 
 
-def _write_arrays(scene: Swirl | Leaves, run: FlowRun, path: str | os.PathLike[str]) -> None:
+def _write_arrays(scene: FlowScene, run: FlowRun, path: str | os.PathLike[str]) -> None:
     arrays = {
         "dt": np.array(run.controller.reference.dt), "states": run.states, "particles": run.particles,
         "companions": run.follow(_companions(scene)), "paths": run.controller.reference.particles,
