@@ -39,15 +39,15 @@ ITEMS = {
     ),
     "bag": Shown(
         "enrich", "Backflip", "A bag of 88 vertices, in silk.",
-        "cajole enrich bag --material silk --collisions fast --frames 60 --output bag.webp",
+        "cajole enrich bag --material silk --frames 60 --output bag.webp",
     ),
     "flag": Shown(
         "enrich", "Flag", "Caught by a branch as its preview was: four quarters lead.",
         "cajole enrich flag --collisions fast --frames 45 --output flag.webp",
     ),
     "walker": Shown(
-        "enrich", "Walker", "280 patches found from the motion; felt in a headwind.",
-        "cajole enrich walker --collisions fast --dt 1/60 --frames 120 --output walker.webp",
+        "enrich", "Walker", "280 patches, found from the motion, lead a suit of felt.",
+        "cajole enrich walker --dt 1/60 --frames 64 --output walker.webp",
     ),
     "strike": Shown(
         "steer", "Two balls", "Undisturbed; pushed; pushed and steered: it strikes again.",
