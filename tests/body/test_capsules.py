@@ -85,6 +85,14 @@ def test_step_slopes_derivative(random: np.random.Generator) -> None:
     check_derivative(felt, float((slopes[0] * d).sum()), u, d)
 
 
+def test_pull_of_the_clamped_matrix_agreement(random: np.random.Generator) -> None:
+    body, u = crowded(), moved(random)
+    step = moved(random, 0.01)
+    assembled = body.stiffness(u, clamped=True) @ step.ravel()
+    assert BARS.touches(body.vertices + u)
+    np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())
+
+
 def test_far_limbs_do_nothing_identity(random: np.random.Generator) -> None:
     body, u = cloth(), moved(random)
     apart = among(body, Capsules([(0.0, 0.0, 9.0)], [(1.0, 0.0, 9.0)], 0.5))

@@ -130,3 +130,12 @@ def test_other_rest_lengths_identity() -> None:
     assert short.energy(u) == pytest.approx(energy, rel=1e-12)
     assert short.content() != body.content()
     assert body.rested(body.rest_lengths).content() == body.content()
+
+
+@pytest.mark.parametrize("clamp", [0.0, 0.05])
+def test_pull_of_the_clamped_matrix_agreement(clamp: float, random: np.random.Generator) -> None:
+    """Spring by spring, the product is that of the assembled matrix."""
+    body = springs_many(clamp)
+    u, step = random.normal(size=(2, body.count, 3)) * 0.03
+    assembled = body.stiffness(u, clamped=True) @ step.ravel()
+    np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())

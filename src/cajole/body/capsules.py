@@ -140,6 +140,13 @@ class BodySpringsAmong(BodySprings):
             0.5 * touch.stiffness * float(((touch.lengths - touch.radius) ** 2).sum()) for touch in touches
         )
 
+    def clamped_pull(self, u: Array, step: Array) -> Array:
+        out = super().clamped_pull(u, step)
+        for touch in self._touches(u):
+            n = touch.normals
+            out[touch.vertices] += touch.stiffness * _along(n, step[touch.vertices])[:, None] * n
+        return out
+
     def step_slopes(
         self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
     ) -> tuple[Array, Array, Array]:

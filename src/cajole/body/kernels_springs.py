@@ -111,6 +111,24 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
 
 
 @njit(cache=True)
+def clamped_pull(q, step, edges, k, rest, clamp, out):
+    """out += K̃ step, K̃ the matrix CLAMPED, spring by spring: k (g̃ z + (1 - g̃) (n·z) n), z the spring's step."""
+    n = np.empty(3)
+    for s in range(len(edges)):
+        i, j = edges[s, 0], edges[s, 1]
+        length = _spring(q, edges, s, n)
+        g = 1.0 - rest[s] / length
+        g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+        along = 0.0
+        for a in range(3):
+            along += n[a] * (step[i, a] - step[j, a])
+        for a in range(3):
+            value = k[s] * (g * (step[i, a] - step[j, a]) + (1.0 - g) * along * n[a])
+            out[i, a] += value
+            out[j, a] -= value
+
+
+@njit(cache=True)
 def step_slopes(q, step, v, edges, k, rest, c, clamp, rows, slopes, drags):
     """slopes += Tᵀ rows and drags += D rows, T the slope of k (l - r) n + k (g̃ P + nnᵀ) z + c (n·w) n by x.
 

@@ -124,6 +124,12 @@ class BodySprings(Body):
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
 
+    def clamped_pull(self, u: Array, step: Array) -> Array:
+        """K̃(u) step (n, 3) [N], without the matrix."""
+        out = np.zeros((self.count, 3))
+        kernels.clamped_pull(self._apart(u), step, *self._elastic, self.clamp, out)
+        return out
+
     def step_slopes(
         self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
     ) -> tuple[Array, Array, Array]:

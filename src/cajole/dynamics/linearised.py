@@ -79,13 +79,13 @@ class LinearStep:
         body.step_system(past.u, ahead(past), plan.inertia, plan.drag, values)
         return body.step_force(past.u, ahead(past), plan.v_offset)
 
-    def pushed(self, past: Past, after: Past, force: Array) -> Past:
-        """What the step from `past` to `after` becomes under more force (n, 3) [N], in which it is linear.
+    def pushed(self, past: Past, after: Past, moved: Array) -> Past:
+        """What the step from `past` to `after` becomes where more force moves it by `moved` (n, 3) [m] as well.
 
-        `system` must still hold the factors of this step.
+        A step is linear in the force: what a force moves is `system.solve(force)`, with the factors of this step.
         """
         plan = scheme("bdf2", self.h, past)
-        step = after.u - past.u + self.system.solve(force)
+        step = after.u - past.u + moved
         return Past(past.u + step, plan.velocity(step), plan.acceleration(step), past.u, past.v)
 
     def load_between(self, past: Past, after: Past) -> Array:
@@ -94,9 +94,8 @@ class LinearStep:
         plan = scheme("bdf2", self.h, past)
         body = self.body
         assert isinstance(body, BodySprings)
-        stiff = (body.stiffness(past.u, clamped=True) @ step.ravel()).reshape(-1, 3)
-        internal = body.step_force(past.u, ahead(past), plan.velocity(step))
-        return self._inertial(plan.acceleration(step)) + internal + stiff
+        internal = body.step_force(past.u, ahead(past), plan.velocity(step)) + body.clamped_pull(past.u, step)
+        return body.masses[:, None] * plan.acceleration(step) + internal
 
     def pulled(self, past: Past, after: Past, rows: Rows) -> tuple[Rows, Array]:
         """Derivatives by `past` of what has derivatives `rows` by `after`, and those by the load, (k, n, 3).

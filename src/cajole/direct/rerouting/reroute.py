@@ -112,7 +112,7 @@ class _Run:
     def __init__(self, stage: Stage, aims: Aims, spread: Spread, lead: Lead, progress: Progress | None):
         self._stage, self._aims = stage, aims
         self.positions = stage.positions.copy()
-        self._velocities = np.array([stage.past(frame).v for frame in range(stage.frames)])
+        self._velocities = stage.velocities.copy()
         self.forces = np.zeros_like(self.positions)
         self._frame, self._past = aims.first, stage.past(aims.first)
         groups = aims.groups()

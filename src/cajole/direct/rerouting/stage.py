@@ -53,14 +53,16 @@ class Stage:
         self._room = False
         # the state that the factors of each were made at
         self._factored: dict[LinearStep, Past] = {}
+        self._u = self.positions - body.vertices
         self._begin = self._first()
+        self.velocities = self._speeds()
 
     def past(self, frame: int) -> Past:
         """The pilot's state at `frame`."""
         if frame == 0:
             return self._begin
-        u = self._shift(frame)
-        return Past(u, self._speed(frame), np.zeros_like(u), self._shift(frame - 1), self._speed(frame - 1))
+        u, v = self._u, self.velocities
+        return Past(u[frame], v[frame], np.zeros_like(u[frame]), u[frame - 1], v[frame - 1])
 
     def load(self, frame: int) -> Array:
         """The outside force (n, 3) [N] in the pilot's step into `frame`."""
@@ -114,9 +116,6 @@ class Stage:
     def _body(self, frame: int) -> BodySprings:
         return self.body if self._bodies is None else self._bodies[frame]
 
-    def _shift(self, frame: int) -> Array:
-        return np.asarray(self.positions[frame] - self.body.vertices)
-
     def _moved(self, frame: int) -> Array | None:
         fixed = self.body.fixed
         step = self.positions[frame, fixed] - self.positions[frame - 1, fixed]
@@ -126,16 +125,15 @@ class Stage:
         moved[fixed] = step
         return moved
 
-    def _speed(self, frame: int) -> Array:
-        """The velocity that BDF2 gives to the pilot at `frame`, eq. (3)."""
-        if frame == 0:
-            return self._begin.v
-        before = self._begin.u_before if frame == 1 else self._shift(frame - 2)
-        return (1.5 * self._shift(frame) - 2.0 * self._shift(frame - 1) + 0.5 * before) / self.h
+    def _speeds(self) -> Array:
+        """(frames, n, 3) [m/s] the velocities that BDF2 gives to the pilot, eq. (3)."""
+        u = np.concatenate([self._begin.u_before[None], self._u])
+        later = (1.5 * u[2:] - 2.0 * u[1:-1] + 0.5 * u[:-2]) / self.h
+        return np.concatenate([self._begin.v[None], later])
 
     def _first(self) -> Past:
         """The state at frame 0 with a step before it that agrees with the velocities, where the pilot has them."""
-        u, after, h, known = self._shift(0), self._shift(1), self.h, self.pilot.velocities
+        u, after, h, known = self._u[0], self._u[1], self.h, self.pilot.velocities
         if known is None:
             v = (after - u) / h
             return Past(u, v, np.zeros_like(u), u - h * v, v)

@@ -78,8 +78,8 @@ def track(stage: Stage, aims: Aims, weights: Array, past: Past, rule: Rule, limi
         after = stage.step(states[-1], frame)
         which = aims.open_at(frame)
         if len(which):
-            forces[k] = _force(stage, aims, weights[which], which, states[-1], after, frame, rule, limit)
-            after = stage.present.pushed(states[-1], after, forces[k])
+            forces[k], moved = _force(stage, aims, weights[which], which, states[-1], after, frame, rule, limit)
+            after = stage.present.pushed(states[-1], after, moved)
         states.append(after)
     return Led(states, forces)
 
@@ -87,9 +87,11 @@ def track(stage: Stage, aims: Aims, weights: Array, past: Past, rule: Rule, limi
 def _force(
     stage: Stage, aims: Aims, spread: Array, which: Index, past: Past, after: Past, frame: int, rule: Rule,
     limit: float | None,
-) -> Array:  # fmt: skip
+) -> tuple[Array, Array]:  # fmt: skip
+    """The force (n, 3) [N] of a step, and what it moves (n, 3) [m]."""
     vertices = aims.vertices[which]
-    C = compliance(stage, spread, vertices)
+    ways = responses(stage, spread)
+    C = ways[:, vertices].reshape(len(ways), -1).T
     k = len(which)
     blocks = C.reshape(k, 3, k, 3)[np.arange(k), :, np.arange(k)]
     rest = stage.body.vertices[vertices]
@@ -98,11 +100,14 @@ def _force(
     square = C.T @ C
     square[np.diag_indices(3 * k)] += DAMPING * np.trace(square) / (3 * k)
     control = np.linalg.solve(square, C.T @ gap).reshape(k, 3)
-    return limited(np.einsum("gn,ga->na", spread, control), limit)
+    asked = np.einsum("gn,ga->na", spread, control)
+    force = limited(asked, limit)
+    if np.array_equal(force, asked):
+        return force, np.tensordot(control.ravel(), ways, axes=1)
+    return force, stage.present.system.solve(force)
 
 
-def compliance(stage: Stage, spread: Array, vertices: Index) -> Array:
-    """(3k, 3k) [m/N] how 1 N of each control, spread by rows of `spread` (k, n), moves each vertex in this step."""
+def responses(stage: Stage, spread: Array) -> Array:
+    """(3k, n, 3) [m/N] what 1 N of each control, spread by rows of `spread` (k, n), moves in this step."""
     right = np.einsum("gn,ab->ganb", spread, np.eye(3)).reshape(-1, spread.shape[1], 3)
-    moved = stage.present.system.solve_all(right)
-    return moved[:, vertices].reshape(len(right), -1).T
+    return stage.present.system.solve_all(right)
