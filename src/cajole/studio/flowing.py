@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -37,10 +38,16 @@ def upright(points: Array) -> Array:
     return np.stack([x, np.zeros_like(x), y], axis=-1)
 
 
+@cache
+def _ball(radius: float) -> tuple[Array, Index]:
+    """Points (b, 3) [m] around the origin, and triangles."""
+    points, faces = sphere(radius)
+    return points[:-1], faces
+
+
 def balls(points: Array, radius: float) -> Array:
     """Vertices (..., N b, 3) [m] of balls around points (..., N, 2) [m]."""
-    shape = sphere(radius)[0][:-1]
-    around = upright(points)[..., None, :] + shape
+    around = upright(points)[..., None, :] + _ball(radius)[0]
     return around.reshape(*points.shape[:-2], -1, 3)
 
 
@@ -90,8 +97,8 @@ def _carried(shot: FlowShot, companions: Array) -> Array:
 
 def _ball_mesh(points: Array, radius: float) -> tuple[MeshTri, Index]:
     """Balls around points (N, 2) [m], and the ball of each vertex."""
-    shape, faces = sphere(radius)
-    size = len(shape) - 1
+    shape, faces = _ball(radius)
+    size = len(shape)
     triangles = np.concatenate([faces + size * k for k in range(len(points))])
     return MeshTri(balls(points, radius), triangles), np.repeat(np.arange(len(points)), size)
 

@@ -143,6 +143,38 @@ def test_lost_particles_are_told_claim():
     assert run.cells[run.report.lost[run.lost[0]] - 1, run.lost[0]] < run.cells[-1, run.lost[0]]
 
 
+def test_hand_that_holds_is_a_kick_of_as_many_steps_agreement():
+    """Let go, nothing acts any more; a twin is held by the same hand."""
+    place, push = kick().position, kick().acceleration
+    with controller().start() as held, controller().start() as kicked:
+        held.hold(place, push, 2.0)
+        kicked.kick(place, push, 2.0, duration=4 * controller().reference.dt)
+        held.step(2)
+        twin = held.twin(controlled=True)
+        for live in (held, twin):
+            live.step(2)
+            live.hold(None)
+            live.step(6)
+        kicked.step(10)
+        assert np.allclose(held.particles, kicked.particles, atol=1e-12)
+        assert np.array_equal(twin.particles, held.particles)
+        with pytest.raises(cj.InputError, match="outside the box"):
+            held.hold((-1.0, 2.0), push, 2.0)
+
+
+def test_smoke_that_a_gust_would_tear_out_of_the_box_begins_anew_bad_input():
+    """What overflows is told as one kind of error, and the flow stands at its start."""
+    with controller().start() as live:
+        live.fill(np.ones((28, 20)))
+        live.step(3)
+        live.hold(kick().position, (1e6, 1e6), 2.0)
+        with pytest.raises(cj.NotConverged, match=r"too long|overflows"):
+            live.step(20)
+        assert live.frame == 0
+        live.step(3)
+        assert np.isfinite(live.particles).all()
+
+
 def test_live_agreement_with_a_run():
     """Stepped live with the same noise and kick, it goes the way of a run."""
     noise = cj.GustNoise(0.2, 4.0, 0.5, seed=3)
