@@ -22,6 +22,7 @@ from cajole.direct.rerouting.spread import Spread, usual_reach
 from cajole.direct.rerouting.stage import Stage
 from cajole.dynamics.stepping import State, Stepper
 from cajole.linalg import blas_threads
+from cajole.scenes.rerouting import RerouteScene, reroute_scene
 from cajole.scenes.rerouting.cloth import DT, LIMIT, cloth_net, cloth_pilot, random_goals
 
 STEPS = 20
@@ -81,6 +82,32 @@ def gradient_rows(table: Table, pilot: cj.Animation) -> None:
     )
 
 
+def driven_step(scene: RerouteScene) -> float:
+    """CPU seconds of one step of a scene's pilot, with its limbs and contractions, at its most crowded frame."""
+    stage = Stage(scene.net, scene.pilot, scene.settings.get("rest_lengths"), scene.settings.get("capsules"))
+    first = scene.frames_shown[len(scene.frames_shown) // 2]
+    frames = range(first, min(first + STEPS, stage.frames - 1))
+    for frame in frames:
+        stage.load(frame + 1)  # what acts in a step is known to a simulation
+
+    def run() -> None:
+        for frame in frames:
+            stage.step(stage.past(frame), frame + 1)
+
+    return cpu_seconds(run) / len(frames)
+
+
+def scene_rows(table: Table, name: str) -> None:
+    """A whole scene: a step of it, and all its goals by the pattern."""
+    scene = reroute_scene(name)
+    net, goals = scene.net, len(scene.goals)
+    table.add(f"a step, {name} as it runs: {net.count} nodes, {len(net.edges)} springs", driven_step(scene))
+    report = scene.result().report
+    most = f"{report.peak:.2g} of {report.limit:.2g} N"
+    what = f"{goals} goals of the {name} by pattern: {report.reached} reached, {most}, effort {report.effort:.3g} N² s"
+    table.add(what, cpu_seconds(scene.result, repeats=1, warm=False))
+
+
 def told(name: str, values: list[float], form: str) -> str:
     return f"{name} {form.format(float(np.median(values)))} (median), {form.format(max(values))} (most)"
 
@@ -126,6 +153,8 @@ def main() -> None:
             table.add(f"a step, {name}: {net.count} nodes, {len(net.edges)} springs", step_time(net))
         pilot = cloth_pilot()
         gradient_rows(table, pilot)
+    for name in ("skirt", "heart"):
+        scene_rows(table, name)
     for name in METHODS:
         run = partial(cj.reroute, cloth_net(), pilot, CORNER, name, limit=LIMIT)
         report = run().report
