@@ -18,7 +18,6 @@ from cajole.mesh import Skin, grid_triangles
 from cajole.pictures.loops import write_still
 from cajole.pictures.subject import INPUT, OUTPUT
 from cajole.scenes.enriching import EnrichScene, enrich_scene
-from cajole.scenes.enriching.flag import flag_of
 from cajole.scenes.enriching.pictures import region_colors
 
 HERE = Path(__file__).parent
@@ -109,15 +108,16 @@ def walker(kept: Path | None) -> None:
 
 def flag(kept: Path | None) -> None:
     """Figure 2: the preview, the cloth with the same settings, and the cloth that is told."""
-    scene, size, frames = flag_of((12, 8)), (220, 260), (0, 12, 18, 26, 36, 44)
+    scene, size, frames = enrich_scene("flag"), (220, 260), (0, 12, 16, 20, 24, 27)
     shown = [
-        run(scene, "cotton", kept, name, collisions="fast", tracked=name == "tracked") for name in ("free", "tracked")
+        run(scene, "cotton", kept, name, collisions="fast", tracked=name == "tracked", frames=frames[-1] + 1)
+        for name in ("free", "tracked")
     ]
     rows = []
     for motion in (painted(scene.guide, INPUT), *shown):
         last = motion.frames - 1
         rows.append(
-            [tile(scene, motion, min(f, last), size, in_view=[0, 12, 22, 26, 30], smooth=motion.n > 50) for f in frames]
+            [tile(scene, motion, min(f, last), size, in_view=[0, 12, 22, 26], smooth=motion.n > 50) for f in frames]
         )
     write_still(HERE / "enrich_flag.jpg", grid(rows))
 

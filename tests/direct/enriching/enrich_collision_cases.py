@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from enrich_cases import CLOTH, box
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cajole import Animation, BodyShell, MeshTri
+from cajole.body import EARTH_GRAVITY
 from cajole.direct.enriching import regions_subdivided
 from cajole.direct.enriching.collisions import Colliding, CollisionReport
 from cajole.direct.enriching.collisions.colliders import Colliders
@@ -56,26 +57,52 @@ def world_of(mesh: MeshTri, colliders: Any = (), **settings: Any) -> World:
 
 @dataclass(frozen=True)
 class Fall:
-    """positions (steps + 1, n, 3), velocities at the end, and what collisions report."""
+    """positions, velocities (steps + 1, n, 3), and what collisions report."""
 
     positions: Array
     velocities: Array
     report: CollisionReport
 
 
-def fall(body: BodyShell, kind: str, colliders: Any, steps: int, *, h: float = 1 / 60, friction: float = 0.3) -> Fall:
-    """A shell that no guide leads, under gravity."""
+def fall(
+    body: BodyShell,
+    kind: str,
+    colliders: Any,
+    steps: int,
+    *,
+    h: float = 1 / 60,
+    friction: float = 0.3,
+    thrown: ArrayLike = (0.0, 0.0, 0.0),
+) -> Fall:
+    """A shell that no guide leads, under gravity; thrown: its velocity at first, (3,) or (n, 3) [m/s]."""
     tracker = Tracker(body, None, h)
     bounds = np.array([body.vertices.min(axis=0), body.vertices.max(axis=0)])
     contact = Colliding(kind, tracker, Colliders(colliders, bounds), friction, None)
     contact.require_start(body.vertices)
-    now = Moment(body.vertices, np.zeros_like(body.vertices), np.zeros_like(body.vertices))
-    load, seen = body.gravity(), [body.vertices]
+    speed = np.zeros_like(body.vertices) + np.asarray(thrown, dtype=float)
+    now = Moment(body.vertices, speed, np.zeros_like(speed))
+    load, seen = body.gravity(), [now]
     for step in range(1, steps + 1):
         now = contact.step(now, np.empty((0, 3)), load, step * h)
         contact.look(now.positions, step * h)
-        seen.append(now.positions)
-    return Fall(np.stack(seen), now.velocities, contact.account())
+        seen.append(now)
+    positions, velocities = (np.stack(each) for each in zip(*((one.positions, one.velocities) for one in seen)))
+    return Fall(positions, velocities, contact.account())
+
+
+def energies(body: BodyShell, ended: Fall) -> Array:
+    """(steps + 1,) [J] of motion, height and deformation."""
+    masses = body.vertex_masses
+    moving = 0.5 * (masses[:, None] * ended.velocities**2).sum(axis=(1, 2))
+    stored = np.array([body.energy(x - body.vertices) for x in ended.positions])
+    return np.asarray(moving + EARTH_GRAVITY * ended.positions[..., 2] @ masses + stored)
+
+
+def stretches(body: BodyShell, positions: Array) -> Array:
+    """(frames, edges) how long edges are, as shares of their lengths at rest."""
+    i, j = body.mesh.edges.T
+    rest = np.linalg.norm(body.vertices[j] - body.vertices[i], axis=1)
+    return np.asarray(np.linalg.norm(positions[:, j] - positions[:, i], axis=2) / rest)
 
 
 def rising(mesh: MeshTri, by: float, frames: int = 13, fps: float = 60.0) -> Animation:

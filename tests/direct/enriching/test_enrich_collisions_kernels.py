@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from enrich_cases import CLOTH
 from enrich_collision_cases import ball, sheet, two_sheets, world_of
 from scipy import sparse as sp
 
+from cajole import BodyShell
 from cajole.direct.enriching.collisions import kernels_contacts as kernels
-from cajole.direct.enriching.collisions.fast import Averages, FastResponse, merged, moved_as_one
+from cajole.direct.enriching.collisions.averages import Averages, membrane_laplacian
+from cajole.direct.enriching.collisions.fast import FastResponse
+from cajole.direct.enriching.collisions.zones import merged, moved_as_one
 
 ipctk = pytest.importorskip("ipctk")
 
-NOTHING = sp.csr_array((0, 0))
+H = 1 / 60
 
 
 def _stencils(count, random, flat=False):
@@ -98,8 +102,8 @@ def test_impulses_keep_momentum_identity():
     x = world.cloth.vertices
     y = x.copy()
     y[36:] += (0.05, 0.02, -0.15)  # the upper sheet would pass through the lower
-    response = FastResponse(world, 0.3, sp.csr_array((0, len(x))))
-    out = response(x, y)
+    response = FastResponse(world, 0.3, sp.csr_array((0, len(x))), H)
+    out, _ = response(x, y)
     masses = world.cloth.vertex_masses[:, None]
     assert response.tally.contacts > 0
     assert np.abs(out - y).max() > 0.01
@@ -116,7 +120,7 @@ def test_friction_takes_no_more_than_coulomb_allows_identity():
     y[36:] += (0.1, 0.0, -0.12)
     masses = world.cloth.vertex_masses
     for friction in (0.0, 0.2, 0.7):
-        out = FastResponse(world, friction, sp.csr_array((0, len(x))))(x, y)
+        out, _ = FastResponse(world, friction, sp.csr_array((0, len(x))), H)(x, y)
         change = (masses[36:, None] * (out - y)[36:]).sum(axis=0)
         assert change[2] > 0
         assert 0.99 * friction * change[2] - 1e-15 <= -change[0] <= friction * change[2] + 1e-15
@@ -129,12 +133,12 @@ def test_whatever_a_step_asks_for_nothing_passes_through(passes, seed):
     world = world_of(two_sheets(4, 0.2), ball(0.3, (0.0, 0.0, -0.6)))
     random = np.random.default_rng(seed)
     x = world.positions(world.cloth.vertices, 0.0)
-    response = FastResponse(world, 0.3, sp.csr_array((0, world.shell)), passes=passes)
+    response = FastResponse(world, 0.3, sp.csr_array((0, world.shell)), H, passes=passes)
     for _ in range(2):
         y = x.copy()
         y[: world.shell] += 0.15 * random.normal(size=(world.shell, 3))
         assert world.free_share(x, y) < 1.0
-        z = response(x, y)
+        z, _ = response(x, y)
         assert not world.intersects(z)
         assert np.array_equal(z[world.shell :], x[world.shell :])
         x = z
@@ -170,13 +174,25 @@ def test_a_zone_with_a_collider_goes_where_that_goes():
     assert np.array_equal(out[3:], y[3:])
 
 
-def test_averages_are_met_by_the_smallest_momentum_agreement():
-    """The same by one dense least squares."""
+def test_averages_are_met_by_the_least_move_agreement():
+    """The same by one dense least squares in the metric of masses and stiffness; fixed vertices stay."""
     random = np.random.default_rng(10)
-    rows = sp.csr_array(random.uniform(size=(3, 12)))
-    inverse, x, target = random.uniform(1.0, 2.0, 12), random.normal(size=(12, 3)), random.normal(size=(3, 3))
-    out = Averages(rows, inverse).met(x, target)
+    body = BodyShell(sheet(3), CLOTH, fixed=[0, 1])
+    rows = sp.csr_array(random.uniform(size=(3, body.count)))
+    x, target = random.normal(size=(body.count, 3)), random.normal(size=(3, 3))
+    out = Averages(rows, body, H).met(x, target)
     assert rows @ out == pytest.approx(target)
-    root = np.sqrt(inverse)[:, None]
-    dense = x + root * np.linalg.lstsq(rows.toarray() * root.T, target - rows @ x, rcond=None)[0]
-    assert out == pytest.approx(dense)
+    assert np.array_equal(out[:2], x[:2])
+    metric = np.diag(body.vertex_masses) + H**2 * membrane_laplacian(body).toarray()
+    root = np.linalg.inv(np.linalg.cholesky(metric[2:, 2:])).T
+    dense = x[2:] + root @ np.linalg.lstsq(rows.toarray()[:, 2:] @ root, target - rows @ x, rcond=None)[0]
+    assert out[2:] == pytest.approx(dense)
+
+
+def test_stiffness_of_moves_is_the_membranes_identity():
+    """A sheet stretched evenly and held at the sides stores as much; one that is only moved stores nothing."""
+    body = BodyShell(sheet(4), CLOTH)
+    L = membrane_laplacian(body).toarray()
+    assert L.sum(axis=1) == pytest.approx(np.zeros(body.count), abs=1e-12 * np.abs(L).max())
+    stretch = 1e-4 * body.vertices * (1.0, 0.0, 0.0)
+    assert 0.5 * (stretch * (L @ stretch)).sum() == pytest.approx(body.energy(stretch), rel=1e-3)

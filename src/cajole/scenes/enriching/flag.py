@@ -59,5 +59,6 @@ def _flown(mesh: MeshTri, progress: Progress | None) -> Floats:
         flight.FPS, flight.FRAMES, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW, flight.WAVES, flight.SETTINGS
     )  # fmt: skip
     return kept_positions(
-        lambda: flight.previewed(mesh, progress), flight.cotton(mesh).content(), tree_mesh().content, repr(values)
-    )
+        lambda: flight.previewed(mesh, progress), flight.cotton(mesh).content(), tree_mesh().content, repr(values),
+        flight.VERSION,
+    )  # fmt: skip

@@ -15,6 +15,8 @@ from cajole.progress import Progress
 from cajole.scenes.enriching.tree import tree_mesh
 from cajole.scenes.sdf import Floats, Ints
 
+# goes up when collisions answer otherwise: previews kept before are made anew
+VERSION = 2
 # cells along and across: 35 vertices for the preview, 1625 for the cloth, as in §5.1 of Bergou 2007
 COARSE, FINE = (6, 4), (64, 24)
 LENGTH, WIDTH = 1.5, 0.75

@@ -54,7 +54,7 @@ class Colliding:
     def __init__(self, kind: str, tracker: Tracker, colliders: Colliders, friction: float, distance: float | None):
         self._kind, self._tracker = kind, tracker
         self._world = World(tracker.body, colliders, distance)
-        self._fast = FastResponse(self._world, friction, tracker.rows)
+        self._fast = FastResponse(self._world, friction, tracker.rows, tracker.h)
         self._exact = ExactStep(tracker, self._fast, friction) if kind == "exact" else None
         self._crossed = 0
 
@@ -69,8 +69,11 @@ class Colliding:
         world, h = self._world, self._tracker.h
         after = self._tracker.step(now, target, load)
         before = world.positions(now.positions, at - h)
-        x = self._fast(before, world.positions(after.positions, at), target)[: world.shell]
-        return Moment(x, (x - now.positions) / h, after.pull, after.iterations)
+        reached, apart = self._fast(before, world.positions(after.positions, at), target)
+        x = reached[: world.shell]
+        # what only went apart shall not fly on
+        moved = x - apart[: world.shell] - now.positions
+        return Moment(x, moved / h, after.pull, after.iterations)
 
     def look(self, positions: Array, at: float) -> None:
         """Count the frame at a time [s] if surfaces pass through each other in it."""

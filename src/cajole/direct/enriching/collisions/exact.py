@@ -62,7 +62,8 @@ class ExactStep:
         world, tracker = self._world, self._tracker
         guess = tracker.step(now, target, load)
         before = world.positions(now.positions, at - tracker.h)
-        x = self._met(self._fast(before, world.positions(guess.positions, at), target), target)
+        begun, _ = self._fast(before, world.positions(guess.positions, at), target)
+        x = self._met(begun, target)
         problem = Increment(tracker.body, tracker.h, now, load)
         self._barrier.begin(before, problem.stiffness())
         x, pull, count = self._solved(problem, x, target)

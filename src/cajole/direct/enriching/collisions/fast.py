@@ -8,20 +8,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from cajole.direct.enriching.collisions import kernels_contacts as kernels
+from cajole.direct.enriching.collisions.averages import Averages
+from cajole.direct.enriching.collisions.contacts import Contacts
+from cajole.direct.enriching.collisions.strain import Strain
 from cajole.direct.enriching.collisions.world import World
+from cajole.direct.enriching.collisions.zones import merged, moved_as_one
 from cajole.errors import SolveError
-from cajole.linalg import Factor
 
 Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
-# looks at all pairs, each followed by sweeps of impulses over what was found; then the averages are met again
-PASSES, SWEEPS = 8, 4
+# looks at all pairs, each followed by sweeps of impulses over what was found, and each of these by sweeps over the
+# edges; then the averages are met again
+PASSES, SWEEPS, EDGE_SWEEPS = 8, 4, 8
 # groups of vertices that keep colliding move as one, and grow this often at most
 MOST_ZONES = 20
 # how often a truncated step is taken up again where it ended, before it is left there
 MOST_ROUNDS = 6
+# a share of the width below which what tight inclusion finds is looked at again, and no truncated step goes on
+TIGHT = 1e-2
+# what is nearer than the width goes apart with this time constant [s], whatever the step
+RECOVERY = 0.03
 
 
 @dataclass
@@ -33,65 +39,92 @@ class Tally:
     zones: int = 0
 
 
-class Averages:
-    """Moves by M⁻¹Cᵀ that put `rows` (m, n) @ x at their targets, with lumped masses: the least momentum that does."""
-
-    def __init__(self, rows: sp.csr_array, inverse: Array):
-        self._rows = rows
-        self._spread = sp.csr_array(sp.diags_array(inverse) @ rows.T)
-        self._factor = Factor(sp.csr_array(rows @ self._spread)) if rows.shape[0] else None
-
-    def met(self, x: Array, target: Array) -> Array:
-        """x (n, 3) moved so that rows @ x = target (m, 3)."""
-        if self._factor is None:
-            return x
-        return np.asarray(x + self._spread @ self._factor.solve(target - self._rows @ x))
-
-
 class FastResponse:
-    """Positions after a step become such that nothing meets on the way: Bridson et al. 2002, certified.
+    """Positions after a step of h [s] become such that nothing meets on the way: Bridson et al. 2002, certified.
 
-    friction: Coulomb's. rows (m, n): averages to be met as far as contacts let them.
+    Impulses take speed and never give any, at contacts and along edges: what collides loses energy. friction:
+    Coulomb's. rows (m, n): averages to be met as far as contacts let them.
     """
 
-    def __init__(self, world: World, friction: float, rows: sp.csr_array, *, passes: int = PASSES):
+    def __init__(self, world: World, friction: float, rows: sp.csr_array, h: float, *, passes: int = PASSES):
         self.world, self.friction, self.passes = world, friction, passes
         self.tally = Tally()
-        self.averages = Averages(rows, world.inverse[: world.shell])
+        self.averages = Averages(rows, world.cloth, h)
+        self._strain = Strain(world, led=rows.shape[0] > 0)
+        self._recovered = -np.expm1(-h / RECOVERY)
 
-    def __call__(self, before: Array, after: Array, target: Array | None = None) -> Array:
-        """(n, 3) of shell and colliders instead of `after`, reached from `before`; nothing meets on the way there."""
+    def __call__(self, before: Array, after: Array, target: Array | None = None) -> tuple[Array, Array]:
+        """(n, 3) of shell and colliders instead of `after`, reached from `before`; nothing meets on the way there.
+
+        And (n, 3) [m], which part of that way only puts surfaces apart, and is no motion that goes on.
+        """
         x, wish, world = before, after, self.world
-        for _ in range(MOST_ROUNDS):
-            responded = self._responded(x, wish, target)
-            share = world.free_share(x, responded)
+        apart = np.zeros_like(before)
+        for turn in range(MOST_ROUNDS):
+            contacts = Contacts(world, x, wish)
+            if turn and contacts.nearest < TIGHT * world.width:
+                break
+            stopped = self._stopped(contacts, wish, target)
+            parted = self._parted(contacts, stopped, target)
+            share = self._share(contacts, parted)
+            apart += share * (parted - stopped)
             if share >= 1.0:
-                return responded
+                return parted, apart
             self.tally.truncations += 1
-            x = x + share * (responded - x)
-            wish = np.concatenate([responded[: world.shell], after[world.shell :]])
+            x = x + share * (parted - x)
+            # what is left of the way
+            wish = stopped + share * (parted - stopped)
+            wish[world.shell :] = after[world.shell :]
         if np.array_equal(x[world.shell :], after[world.shell :]):
-            return x
+            return x, apart
         raise SolveError("a collider moves on where the shell cannot give way; slow it down, or free fixed vertices")
 
-    def _responded(self, before: Array, after: Array, target: Array | None) -> Array:
+    def _share(self, contacts: Contacts, x: Array) -> float:
+        """The share of the ways to x (n, 3) on which nothing meets."""
+        share = self.world.free_share(contacts.before, x)
+        # tight inclusion runs out of digits between parts that nearly touch, and then may find nothing
+        tight = contacts.nearest < TIGHT * self.world.width
+        return 0.0 if tight and self.world.intersects(contacts.before + share * (x - contacts.before)) else share
+
+    def _stopped(self, contacts: Contacts, after: Array, target: Array | None) -> Array:
         """After impulses (n, 3); where they do not suffice vertices move as one."""
-        world = self.world
-        # a vertex moves again in each pass, by no more than it was off
-        contacts = Contacts(world, before, after)
         x = after.copy()
-        for turn in range(self.passes):
-            found = contacts.found(x, only_hits=False)
+        if self._strain.begin(contacts.before, after):
+            self._strain.keep(x, SWEEPS * EDGE_SWEEPS)
+        for turn in range(1, self.passes + 1):
+            found = contacts.found(x)
             self.tally.contacts = max(self.tally.contacts, found.count)
             if not found.count:
                 return x
-            found.push(before, x, world.inverse, self.friction)
-            if target is not None and turn < self.passes - 1:
-                x[: world.shell] = self.averages.met(x[: world.shell], target)
+            for _ in range(SWEEPS):
+                found.push(x, self.world.inverse, self.friction)
+                # contacts have the last word
+                if turn < self.passes:
+                    self._strain.keep(x, EDGE_SWEEPS)
+            if turn < self.passes:
+                self._meet(x, target)
             contacts.widen(x)
-        return self._as_zones(contacts, before, x)
+        return self._as_zones(contacts, x)
 
-    def _as_zones(self, contacts: Contacts, before: Array, x: Array) -> Array:
+    def _parted(self, contacts: Contacts, stopped: Array, target: Array | None) -> Array:
+        """What has stopped too near goes apart a little, without rubbing."""
+        found = contacts.found(stopped, recovered=self._recovered)
+        if not found.count:
+            return stopped
+        x = stopped.copy()
+        found.push(x, self.world.inverse, 0.0, SWEEPS)
+        self._strain.keep(x, EDGE_SWEEPS)
+        self._meet(x, target)
+        # or what leaves no room would come nearer in every step
+        found.push(x, self.world.inverse, 0.0, SWEEPS)
+        return x
+
+    def _meet(self, x: Array, target: Array | None) -> None:
+        """Move the shell in x (n, 3) so that its averages are at the target, where there is one."""
+        if target is not None:
+            x[: self.world.shell] = self.averages.met(x[: self.world.shell], target)
+
+    def _as_zones(self, contacts: Contacts, x: Array) -> Array:
         """Groups of vertices that still collide get their common mean motion, and grow until nothing collides."""
         zone = np.arange(len(x))
         masses = np.where(self.world.inverse > 0, 1.0, 0.0)
@@ -102,80 +135,6 @@ class FastResponse:
                 break
             self.tally.zones += 1
             zone = merged(zone, hits.stencils)
-            x = moved_as_one(zone, masses, before, x)
+            x = moved_as_one(zone, masses, contacts.before, x)
             contacts.widen(x)
         return x
-
-
-class Found:
-    """Contacts of vertices with triangles and of edges with edges."""
-
-    def __init__(self, parts: list[tuple[Index, Array, Array, Array]], hits: int):
-        self.stencils, self.weights, self.normals, self.wanted = (np.concatenate(part) for part in zip(*parts))
-        self.count, self.hits = len(self.stencils), hits
-
-    def push(self, before: Array, x: Array, inverse: Array, friction: float) -> None:
-        """Change x (n, 3) in place by impulses."""
-        kernels.push_apart(before, x, self.stencils, self.weights, self.normals, self.wanted, inverse, friction, SWEEPS)
-
-
-class Contacts:
-    """The pairs that may meet on the ways of a step, searched again when something leaves the room they cover."""
-
-    def __init__(self, world: World, before: Array, after: Array):
-        self._world, self._before = world, before
-        self._search(after)
-
-    def _search(self, after: Array) -> None:
-        world = self._world
-        self._after = after.copy()
-        # what is pushed may leave its box by half a width before the search is made anew
-        self._room = 0.5 * world.width
-        self._pairs = world.stencils(self._before, after, 0.5 * world.width + self._room)
-        self._starts = tuple(
-            kernels.distances(self._before, stencils, edges) for stencils, edges in zip(self._pairs, (False, True))
-        )
-
-    def widen(self, x: Array) -> None:
-        """Search again if a vertex of x (n, 3) is farther from where it was than the room around its box."""
-        if float(np.abs(x - self._after).max(initial=0.0)) > self._room:
-            self._search(x)
-
-    def found(self, x: Array, *, only_hits: bool) -> Found:
-        """The contacts on the ways to x (n, 3)."""
-        parts, hits = [], 0
-        for stencils, edges, start in zip(self._pairs, (False, True), self._starts):
-            k = len(stencils)
-            which, weights, normals, wanted = np.empty(k, np.int64), np.empty((k, 4)), np.empty((k, 3)), np.empty(k)
-            count, hit = kernels.find_contacts(
-                self._before, x, stencils, edges, start, self._world.width, only_hits, which, weights, normals, wanted
-            )
-            parts.append((stencils[which[:count]], weights[:count], normals[:count], wanted[:count]))
-            hits += hit
-        return Found(parts, hits)
-
-
-def merged(zone: Index, stencils: Index) -> Index:
-    """Zones (n,) after the vertices of each stencil (k, 4) have been put into one."""
-    n = len(zone)
-    ones = np.ones(3 * len(stencils) + n)
-    rows = np.concatenate([np.repeat(zone[stencils[:, 0]], 3), np.arange(n)])
-    columns = np.concatenate([zone[stencils[:, 1:]].ravel(), zone])
-    graph = sp.csr_array((ones, (rows, columns)), shape=(n, n))
-    return sp.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
-
-
-def moved_as_one(zone: Index, masses: Array, before: Array, x: Array) -> Array:
-    """x (n, 3) where each zone of several vertices moves by its mean, as its momentum or its immovable part says."""
-    count = int(zone.max()) + 1
-    sizes = np.bincount(zone, minlength=count)
-    held = np.bincount(zone, weights=masses == 0, minlength=count) > 0
-    weights = np.where(held[zone], (masses == 0).astype(float), masses)
-    total = np.bincount(zone, weights=weights, minlength=count)
-    mean = np.stack([np.bincount(zone, weights=weights * part, minlength=count) for part in (x - before).T], axis=1)
-    several = sizes[zone] > 1
-    out = x.copy()
-    out[several] = before[several] + (mean / total[:, None])[zone[several]]
-    # colliders go where they go
-    out[masses == 0] = x[masses == 0]
-    return out

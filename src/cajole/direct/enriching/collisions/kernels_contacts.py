@@ -19,8 +19,8 @@ I = NDArray[np.int64]
 LEFT = 0.1
 # steps after which what creeps towards a contact counts as one
 MOST_ADVANCES = 100
-# the share of what is missing of the distance that a step gives back to parts that are already nearer
-REPULSION = 0.25
+# the share of the wanted distance that may be missing: impulses of many contacts end somewhere
+SLACK = 0.02
 # weights beyond which the nearest point of an edge is its end
 INNER = 1.0 - 1e-9
 NEVER = 2.0
@@ -146,18 +146,20 @@ def impact(x: F, p: F, edges: bool, start: float, near: float, reach: float, at:
 
 @njit(cache=True)
 def find_contacts(
-    before: F, after: F, stencils: I, edges: bool, start: F, width: float, only_hits: bool,
+    before: F, after: F, stencils: I, edges: bool, start: F, width: float, recovered: float, only_hits: bool,
     which: I, weights: F, normals: F, wanted: F,
-) -> tuple[int, int]:  # fmt: skip
-    """Contacts on the ways from `before` to `after` (n, 3): how many, and how many of them are hits.
+) -> int:  # fmt: skip
+    """How many contacts there are on the ways from `before` to `after` (n, 3).
 
     A hit would come nearer than LEFT of the width, or of its distance at the start (k,); other contacts end nearer than
-    they ought to: than `width`, or where they started nearer than by REPULSION towards it. Fills for each contact its
-    stencil, its weights (4,) and normal (3,) there, and the distance wanted at the end.
+    they ought to: than `width`, or where they started nearer than there, or by the share `recovered` of what misses
+    farther. Without such a share none asks for more than that its parts stop nearing each other. Fills for each
+    contact its stencil, its weights (4,) and normal (3,) there, and the distance wanted at the end.
     """
     x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
     w, way = np.empty(4), np.empty(3)
-    count, hits = 0, 0
+    enough = 1.0 - SLACK if recovered == 0.0 else 1.0
+    count = 0
     for k in range(len(stencils)):
         for c in range(4):
             v = stencils[k, c]
@@ -165,7 +167,7 @@ def find_contacts(
                 x[c, a] = before[v, a]
                 p[c, a] = after[v, a] - before[v, a]
         reach = reach_of(p, edges)
-        want = width if start[k] >= width else start[k] + REPULSION * (width - start[k])
+        want = width if start[k] >= width else start[k] + recovered * (width - start[k])
         if start[k] - reach >= want:
             continue
         hit = False
@@ -178,21 +180,27 @@ def find_contacts(
             for c in range(4):
                 for a in range(3):
                     at[c, a] = x[c, a] + p[c, a]
-            if gap(at, edges, w, way) >= want:
+            if gap(at, edges, w, way) >= enough * want:
                 continue
         length = np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2)
         # edges that are nearest at an end, as parallel ones are, meet as a vertex and a triangle do, and less squarely
         at_end = edges and (max(abs(w[0]), abs(w[1])) > INNER or max(abs(w[2]), abs(w[3])) > INNER)
         if length == 0.0 or (at_end and not only_hits):
             continue
+        if recovered == 0.0:
+            began = 0.0
+            for c in range(4):
+                began += w[c] * (x[c, 0] * way[0] + x[c, 1] * way[1] + x[c, 2] * way[2]) / length
+            want = min(want, began)
+            if not hit and length >= enough * want:
+                continue
         which[count], wanted[count] = k, want
         for c in range(4):
             weights[count, c] = w[c]
         for a in range(3):
             normals[count, a] = way[a] / length
         count += 1
-        hits += 1 if hit else 0
-    return count, hits
+    return count
 
 
 @njit(cache=True)

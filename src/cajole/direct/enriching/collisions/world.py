@@ -70,10 +70,15 @@ class World:
         self.mesh.can_collide = self.toolkit.make_static_obstacle_filter(self.shell)
 
     @cached_property
+    def lengths(self) -> Array:
+        """(k,) [m] of the shell's edges at rest."""
+        a, b = self.cloth.vertices[self.cloth.mesh.edges].transpose(1, 0, 2)
+        return np.asarray(np.linalg.norm(b - a, axis=1))
+
+    @property
     def mean_edge(self) -> float:
         """[m] of the shell at rest."""
-        a, b = self.cloth.vertices[self.cloth.mesh.edges].transpose(1, 0, 2)
-        return float(np.linalg.norm(b - a, axis=1).mean())
+        return float(self.lengths.mean())
 
     def positions(self, shell: Array, time: float) -> Array:
         """(n, 3) of the shell and of the colliders at a time [s]."""
