@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from flow_mode_cases import CELLS, content, made
 from mode_cases import do, plain
 from steer_mode_cases import run
 
+from cajole.animation import read_animation
 from cajole.errors import InputError
+from cajole.studio.exporting import handed
 from cajole.studio.flowing import RATE, upright
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.flow import FlowMode
@@ -150,6 +153,17 @@ def test_lap_ends_rests_and_begins_anew_with_fresh_smoke_identity() -> None:
     paths = lap.positions.reshape(91, 3, -1, 3).mean(axis=2)
     assert np.linalg.norm(paths - upright(mode.plan.shot.particles), axis=2).max() < 16.0
     assert {pulse["lap"] for pulse in desk.of("pulse")} == {1, 2}
+
+
+def test_balls_of_the_last_lap_are_written_identity(tmp_path: Path) -> None:
+    mode, _, _ = made("leaves")
+    motion = mode.animation()
+    for suffix in (".npz", ".glb"):
+        motion.write(tmp_path / f"lap{suffix}")
+        again = read_animation(tmp_path / f"lap{suffix}")
+        assert (again.frames, again.n) == (201, motion.n)
+    with pytest.raises(InputError, match="nothing to hand over"):
+        handed(mode)
 
 
 def test_wind_of_a_seed_identity() -> None:
