@@ -41,10 +41,6 @@ ITEMS = {
         "enrich", "Backflip", "A bag of 88 vertices, in silk.",
         "cajole enrich bag --material silk --frames 60 --output bag.webp",
     ),
-    "flag": Shown(
-        "enrich", "Flag", "Caught by a branch as its preview was: four quarters lead.",
-        "cajole enrich flag --collisions fast --frames 45 --output flag.webp",
-    ),
     "walker": Shown(
         "enrich", "Walker", "280 patches, found from the motion, lead a suit of felt.",
         "cajole enrich walker --dt 1/60 --frames 64 --output walker.webp",
@@ -79,7 +75,8 @@ ITEMS = {
 VERBS = {
     "keyframe": "A few poses become a physical motion. Ghosts are the keys.",
     "edit": "A finished motion, with dragged vertices where they belong. Yellow came in, red came out.",
-    "enrich": "A coarse motion becomes a shell with folds. Yellow is the guide, beside it what it becomes.",
+    "enrich": "A coarse motion becomes a shell with folds. Yellow is the guide, beside it what it becomes. The flag "
+    "that a branch catches stands in [a preview](enrich.md#a-preview).",
     "steer": "A disturbed body comes back to its motion. Ghosts, and green dots in flows, are left alone.",
     "reroute": "A mass-spring run, led elsewhere. Yellow is the pilot, red the second run.",
 }
