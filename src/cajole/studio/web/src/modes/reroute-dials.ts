@@ -2,7 +2,8 @@
 
 import { h } from "../core/dom";
 import { figures, metres, newtons, number, seconds } from "../core/format";
-import type { App, Part, RerouteDials, RerouteMethod, RerouteState } from "../core/types";
+import type { RerouteDials, RerouteMethod, RerouteState } from "../core/reroute-types";
+import type { App, Part } from "../core/types";
 import { type Choice, segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { field, fieldRow } from "../ui/parts/field";

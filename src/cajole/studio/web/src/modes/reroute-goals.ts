@@ -3,7 +3,8 @@
 import { h } from "../core/dom";
 import { metres, number } from "../core/format";
 import { onHover, sayHover } from "../core/hover";
-import type { App, GoalInfo, Part, State, Vec3 } from "../core/types";
+import type { GoalInfo } from "../core/reroute-types";
+import type { App, Part, State, Vec3 } from "../core/types";
 import { wantedAt } from "../core/wanted";
 import { button, iconButton } from "../ui/parts/button";
 import { keyed } from "../ui/parts/common";

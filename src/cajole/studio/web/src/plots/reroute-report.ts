@@ -3,7 +3,8 @@
 import "../style/reroute.css";
 import { h, write } from "../core/dom";
 import { figures, metres, number } from "../core/format";
-import type { App, GoalInfo, RerouteState } from "../core/types";
+import type { GoalInfo, RerouteState } from "../core/reroute-types";
+import type { App } from "../core/types";
 
 const HEADS = ["Goal", "Frame", "Reached", "Shape", "Steps", "Turning", "On arrival", "In the way"] as const;
 const TIPS: Partial<Record<(typeof HEADS)[number], string>> = {

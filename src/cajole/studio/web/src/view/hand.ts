@@ -181,8 +181,8 @@ export class Hand {
   /** Holds vertices where they are; in a pose, lets go those that are held already. */
   pin(nodes: number[]): void {
     const { app } = this.sight;
-    const held = new Set([...(app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? []), ...(app.state?.reroute?.held ?? [])]);
-    const loose = nodes.filter((node) => !held.has(node));
+    const held = app.state?.reroute?.held ?? app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? [];
+    const loose = nodes.filter((node) => !held.includes(node));
     if (app.state?.mode === "edit") void app.ask("pin", { nodes, frame: this.sight.frame() });
     else if (app.state?.mode === "keyframe" || app.state?.mode === "reroute")
       void app.ask(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
