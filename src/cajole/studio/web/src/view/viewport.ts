@@ -8,6 +8,7 @@ import { frames } from "../core/frames";
 import { go, onGo } from "../core/playing";
 import { onSeen, type Spot, tellsSeen } from "../core/seen";
 import type { App, Part, Pulse, Vec3 } from "../core/types";
+import { drags } from "../core/wanted";
 import { Again } from "./again";
 import type { Lens } from "./camera";
 import { composeNow, composeResult } from "./compose";
@@ -136,7 +137,7 @@ class Viewport implements Sight {
   private changed(names: string[]): void {
     if (names.includes("pilot") && !this.app.ui.pilot) this.hand.drop();
     // one view has one time: where playing stopped is where the hand acts
-    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && this.app.state?.mode === "edit")
+    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && drags(this.app.state))
       go(this.app, this.app.ui.playhead);
     if (names.includes("wireframe")) for (const pane of this.panes) pane.stage?.mesh(this.app.ui.wireframe);
     if (names.includes("views")) {
