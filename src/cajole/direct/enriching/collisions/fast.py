@@ -26,6 +26,8 @@ MOST_ZONES = 20
 MOST_ROUNDS = 6
 # a share of the width below which what tight inclusion finds is looked at again, and no truncated step goes on
 TIGHT = 1e-2
+# and below which going apart matters more than averages
+NARROW = 0.2
 # what is nearer than the width goes apart with this time constant [s], whatever the step
 RECOVERY = 0.03
 
@@ -91,6 +93,7 @@ class FastResponse:
         x = after.copy()
         if self._strain.begin(contacts.before, after):
             self._strain.keep(x, SWEEPS * EDGE_SWEEPS)
+            self._meet(x, target)
         for turn in range(1, self.passes + 1):
             found = contacts.found(x)
             self.tally.contacts = max(self.tally.contacts, found.count)
@@ -115,8 +118,9 @@ class FastResponse:
         found.push(x, self.world.inverse, 0.0, SWEEPS)
         self._strain.keep(x, EDGE_SWEEPS)
         self._meet(x, target)
-        # or what leaves no room would come nearer in every step
-        found.push(x, self.world.inverse, 0.0, SWEEPS)
+        # averages have the last word but where there is no room: there surfaces would come nearer in every step
+        if contacts.nearest < NARROW * self.world.width:
+            found.push(x, self.world.inverse, 0.0, SWEEPS)
         return x
 
     def _meet(self, x: Array, target: Array | None) -> None:
