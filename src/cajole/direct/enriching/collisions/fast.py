@@ -67,8 +67,7 @@ class FastResponse:
             if turn and contacts.nearest < TIGHT * world.width:
                 break
             stopped = self._stopped(contacts, wish, target)
-            parted = self._parted(contacts, stopped, target)
-            share = self._share(contacts, parted)
+            parted, share = self._farther(contacts, stopped, self._parted(contacts, stopped, target))
             apart += share * (parted - stopped)
             if share >= 1.0:
                 return parted, apart
@@ -80,6 +79,17 @@ class FastResponse:
         if np.array_equal(x[world.shell :], after[world.shell :]):
             return x, apart
         raise SolveError("a collider moves on where the shell cannot give way; slow it down, or free fixed vertices")
+
+    def _farther(self, contacts: Contacts, stopped: Array, parted: Array) -> tuple[Array, float]:
+        """Of two ends of a step (n, 3) the one that it gets nearer to, and the share of the way on which nothing meets.
+
+        Edges and averages have changed `parted` last, and contacts `stopped`: where that is in the way, those give way.
+        """
+        share = self._share(contacts, parted)
+        if share >= 1.0:
+            return parted, share
+        other = self._share(contacts, stopped)
+        return (parted, share) if share >= other else (stopped, other)
 
     def _share(self, contacts: Contacts, x: Array) -> float:
         """The share of the ways to x (n, 3) on which nothing meets."""
