@@ -25,7 +25,7 @@ LIMP, USUAL, STIFF, CARTON = (1.0e6, 4.0e-4), (1.0e5, 3.0e-3), (4.0e4, 3.5e-2), 
 LIGHT, HEAVY = 0.3, 1.2
 SOME, CALM, STILL = Damping(0.2, 0.004, 0.004), Damping(1.5, 0.02, 0.02), Damping(3.0, 0.02, 0.02)
 # folds stay beyond this curvature [1/m], and get stiffer by this much [m]
-PAPER, FOIL = Plasticity(2.0, 0.0), Plasticity(0.4, 0.10)
+PAPER, FOIL = Plasticity(2.0, 0.0), Plasticity(0.4, 0.02)
 TEALS = ((0.45, 0.78, 0.76), (0.18, 0.60, 0.62), (0.08, 0.38, 0.46))
 CORALS = ((0.95, 0.62, 0.50), (0.88, 0.42, 0.32), (0.66, 0.24, 0.22))
 VIOLETS = ((0.72, 0.66, 0.90), (0.52, 0.44, 0.76), (0.34, 0.28, 0.56))
