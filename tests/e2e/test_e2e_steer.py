@@ -99,7 +99,8 @@ def test_control_brings_the_body_back(steering: StudioPage, sway: Animation) -> 
     loose = recovery(page)
     page.shot("uncontrolled")
     assert held < ON_THE_WAY
-    assert loose > 2 * ON_THE_WAY
+    # by how much depends on where in the lap the push was
+    assert loose > 1.5 * ON_THE_WAY
     page.key("c")
     page.wait("() => cajole.app.state.steer.control")
     calm(page)

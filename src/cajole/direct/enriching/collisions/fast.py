@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 # looks at all pairs, each followed by sweeps of impulses over what was found, and each of these by sweeps over the
 # edges; then the averages are met again
 PASSES, SWEEPS, EDGE_SWEEPS = 8, 4, 8
+# of the passes those that keep edges: a guide that strains its shell would otherwise be left by it
+EDGE_PASSES = 4
 # groups of vertices that keep colliding move as one, and grow this often at most
 MOST_ZONES = 20
 # how often a truncated step is taken up again where it ended, before it is left there
@@ -64,10 +66,13 @@ class FastResponse:
         apart = np.zeros_like(before)
         for turn in range(MOST_ROUNDS):
             contacts = Contacts(world, x, wish)
-            if turn and contacts.nearest < TIGHT * world.width:
+            tight = turn > 0 and contacts.nearest < TIGHT * world.width
+            if tight and self._is_there(x, after):
                 break
-            stopped = self._stopped(contacts, wish, target)
-            parted, share = self._farther(contacts, stopped, self._parted(contacts, stopped, target))
+            # colliders that have to move on matter more than averages
+            stopped = self._stopped(contacts, wish, None if tight else target)
+            parted = stopped if tight else self._parted(contacts, stopped, target)
+            share = self._share(contacts, parted)
             apart += share * (parted - stopped)
             if share >= 1.0:
                 return parted, apart
@@ -76,20 +81,13 @@ class FastResponse:
             # what is left of the way
             wish = stopped + share * (parted - stopped)
             wish[world.shell :] = after[world.shell :]
-        if np.array_equal(x[world.shell :], after[world.shell :]):
+        if self._is_there(x, after):
             return x, apart
         raise SolveError("a collider moves on where the shell cannot give way; slow it down, or free fixed vertices")
 
-    def _farther(self, contacts: Contacts, stopped: Array, parted: Array) -> tuple[Array, float]:
-        """Of two ends of a step (n, 3) the one that it gets nearer to, and the share of the way on which nothing meets.
-
-        Edges and averages have changed `parted` last, and contacts `stopped`: where that is in the way, those give way.
-        """
-        share = self._share(contacts, parted)
-        if share >= 1.0:
-            return parted, share
-        other = self._share(contacts, stopped)
-        return (parted, share) if share >= other else (stopped, other)
+    def _is_there(self, x: Array, after: Array) -> bool:
+        """Whether the colliders in x (n, 3) are where they go."""
+        return bool(np.array_equal(x[self.world.shell :], after[self.world.shell :]))
 
     def _share(self, contacts: Contacts, x: Array) -> float:
         """The share of the ways to x (n, 3) on which nothing meets."""
@@ -111,9 +109,9 @@ class FastResponse:
                 return x
             for _ in range(SWEEPS):
                 found.push(x, self.world.inverse, self.friction)
-                # contacts have the last word
-                if turn < self.passes:
+                if turn <= EDGE_PASSES:
                     self._strain.keep(x, EDGE_SWEEPS)
+            # contacts have the last word
             if turn < self.passes:
                 self._meet(x, target)
             contacts.widen(x)
