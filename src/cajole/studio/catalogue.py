@@ -92,6 +92,13 @@ CARDS = (
     Card("reroute", "heart_dragged", "Heart, dragged", "Its wall is pulled out", "creatures", ("3,372 nodes",), True),
 )
 
+PICTURING = """
+import os, sys
+hasattr(os, "nice") and os.nice(19)
+from cajole.studio.picturing import main
+main(sys.argv[1:])
+"""
+
 
 class Catalogue:
     """What can be opened. Pictures and what was opened before are kept in the cache."""
@@ -103,9 +110,9 @@ class Catalogue:
         self._drawing: subprocess.Popen[bytes] | None = None
         self._tried: set[str] = set()
 
-    def told(self) -> dict[str, Any]:
-        """`Catalogue` of the page."""
-        if self.draws:
+    def told(self, *, alone: bool = True) -> dict[str, Any]:
+        """`Catalogue` of the page; alone: nobody works on a project, whom drawing would slow down."""
+        if self.draws and alone:
             self.draw()
         return {
             "scenes": [self._scene(card) for card in CARDS],
@@ -147,7 +154,8 @@ class Catalogue:
         if not missing or at_work or importlib.util.find_spec("PIL") is None:
             return
         self._tried.update(missing)
-        command = [sys.executable, "-m", "cajole.studio.picturing", *missing]
+        # behind everything else from its imports on
+        command = [sys.executable, "-c", PICTURING, *missing]
         # one thread: whoever works in the studio shall not notice
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self._drawing = subprocess.Popen(

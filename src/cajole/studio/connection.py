@@ -113,7 +113,7 @@ class Connection:
         if name not in QUIET:
             return self._posted(message)
         if name == "catalogue":
-            return {"catalogue": await asyncio.to_thread(self._hub.catalogue.told)}
+            return {"catalogue": await asyncio.to_thread(self._hub.told)}
         if name == "open":
             await self._open(message)
             return None

@@ -58,6 +58,10 @@ class Hub:
         # the project that a new tab is shown
         self.current: str | None = None
 
+    def told(self) -> dict[str, Any]:
+        """The catalogue, as the page takes it."""
+        return self.catalogue.told(alone=not self._projects)
+
     # --- opening
 
     def open(self, message: Mapping[str, Any]) -> Project:

@@ -1,10 +1,9 @@
-"""Draws the pictures of the start page: `python -m cajole.studio.picturing edit-twist …`, one after the other."""
+"""Draws the pictures of the start page, one after the other, in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from typing import Any
 
 from cajole.errors import CajoleError
@@ -88,16 +87,10 @@ def _keep(key: str, pixels: Any) -> None:
 
 
 def main(keys: list[str]) -> None:
-    """Draw cards behind everything else, as long as who asked for them is there; one that fails has no picture."""
+    """Draw cards as long as who asked for them is there; one that fails has no picture."""
     asked = os.getppid()
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(19)
     for key in keys:
         if os.getppid() != asked:
             return
         with contextlib.suppress(CajoleError):
             draw(key)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
