@@ -20,7 +20,7 @@ from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, box_tets, grid_triangles, write_mesh
 from cajole.scenes import scene_names
 from cajole.scenes.editing import edit_scene_names
-from cajole.studio.catalogue import CARDS, Catalogue, is_ready, picture_folder
+from cajole.studio.catalogue import CARDS, PICTURING, Catalogue, is_ready, picture_folder
 from cajole.studio.content import Content
 from cajole.studio.guard import Guard
 from cajole.studio.hub import Hub
@@ -276,3 +276,24 @@ def test_pictures_are_drawn_three_by_two_and_kept_identity(own_cache):
         assert (found.format, 2 * found.width) == ("WEBP", 3 * found.height)
     # a scene that takes minutes to make is not made for its picture
     assert not draw("edit-curtain")
+
+
+def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cache, monkeypatch):
+    drawn = list[bool]()
+    monkeypatch.setattr(Catalogue, "draw", lambda self: drawn.append(True))
+    hub = Hub(Shelf(tmp_path))
+    hub.catalogue.draws = True
+    try:
+        hub.told()
+        assert drawn == [True]
+        hub.open_path(sway_file(tmp_path), "edit")
+        hub.told()
+        assert drawn == [True]
+    finally:
+        hub.close()
+
+
+def test_the_process_that_draws_begins_identity(own_cache):
+    """It imports all that it needs, and is done where there is nothing to draw."""
+    done = subprocess.run([sys.executable, "-c", PICTURING], capture_output=True, text=True, timeout=5 * PATIENCE)
+    assert (done.returncode, done.stderr) == (0, "")
