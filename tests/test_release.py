@@ -118,3 +118,9 @@ def test_wheel_works_alone_claim(installed: Path, tmp_path: Path) -> None:
     run([cajole, *words, "-o", "beam.npz", "-o", "beam.html"], tmp_path, CAJOLE_CACHE=str(tmp_path / "cache"))
     assert '"frames": 4' in run([cajole, "info", "beam.html", "--json"], tmp_path)
     assert "format       NPZ" in run([cajole, "info", "beam.npz"], tmp_path)
+    run(
+        [cajole, "demo", "--scene", "twist", "--workers", "1", "-o", "shown"],
+        tmp_path,
+        CAJOLE_CACHE=str(tmp_path / "cache"),
+    )
+    assert "twist.glb" in (tmp_path / "shown" / "index.html").read_text(encoding="utf-8")
