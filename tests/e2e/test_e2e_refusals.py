@@ -107,7 +107,8 @@ def test_nonsense_leaves_the_page_alone(page: StudioPage, studio: StudioProcess,
         say(client, do="hello", proto=1, token=studio.token)
         with suppress(ConnectionClosed):  # it may hang up before all is sent
             client.send(json.dumps({"v": 1, "do": "rename", "name": "x" * 20_000_000}))
-        assert closed(client) == 1009  # of the WebSocket protocol: too large
+        # of the WebSocket protocol: too large, or a line that broke under what was still being sent
+        assert closed(client) in (1009, 1006)
 
     # the page takes its seat again, and nothing has changed under it
     page.wait("() => cajole.app.ui.connection === 'connected'")
