@@ -14,7 +14,7 @@ from cajole.studio.modes.history import ModeUndo
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class Marked(ABC):
     """Something at a frame. Its number stays while it moves in time, and names it on the time line."""
 
     noun: ClassVar[str]
@@ -27,9 +27,9 @@ class Marked:
         return f"{self.noun}-{self.number}"
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """What it is called."""
-        raise NotImplementedError
 
 
 Item = TypeVar("Item", bound=Marked)
