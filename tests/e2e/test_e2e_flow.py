@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from steered_pages import with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
@@ -78,16 +79,9 @@ def test_flow_is_kicked_and_led_back(
     page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
 
     # one of the scene's own kicks, once with control and once with nothing to lead them back
-    led = kicked_end(page)
-    page.key("c")
-    page.wait("() => !cajole.app.state.steer.control")
-    assert page.page.get_by_role("heading", name="Control is off").is_visible()
-    free = kicked_end(page)
-    page.shot("uncontrolled")
+    led, free = with_and_without_control(page, kicked_end)
     assert led < ON_PATH
     assert free > 5 * ON_PATH
-    page.key("c")
-    page.wait("() => cajole.app.state.steer.control")
 
     # the last push again, and the smoke away and back
     another(page, "r")

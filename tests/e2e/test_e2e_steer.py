@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from steered_pages import with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
@@ -92,17 +93,10 @@ def test_control_brings_the_body_back(steering: StudioPage, sway: Animation) -> 
     page.shot("recovered")
 
     # the same push again, once with control and once with nothing to bring the body back
-    held = recovery(page)
-    page.key("c")
-    page.wait("() => !cajole.app.state.steer.control")
-    assert page.page.get_by_role("heading", name="Control is off").is_visible()
-    loose = recovery(page)
-    page.shot("uncontrolled")
+    held, loose = with_and_without_control(page, recovery)
     assert held < ON_THE_WAY
     # by how much depends on where in the lap the push was
     assert loose > 1.5 * ON_THE_WAY
-    page.key("c")
-    page.wait("() => cajole.app.state.steer.control")
     calm(page)
 
 

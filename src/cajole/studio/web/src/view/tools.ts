@@ -14,15 +14,18 @@ const tool = (name: Ui["tool"], icon: IconName): Entry => ({
   on: (app) => app.ui.tool === name,
 });
 
+// for verbs that move points of a motion
+const POINTS: Entry[] = [
+  tool("select", "select"),
+  tool("move", "move"),
+  tool("marquee", "marquee"),
+  null,
+  tool("pin", "pin"),
+  tool("measure", "measure"),
+];
+
 const COLUMNS: Record<ModeName, Entry[]> = {
-  edit: [
-    tool("select", "select"),
-    tool("move", "move"),
-    tool("marquee", "marquee"),
-    null,
-    tool("pin", "pin"),
-    tool("measure", "measure"),
-  ],
+  edit: POINTS,
   keyframe: [
     tool("select", "select"),
     tool("pull", "pull"),
@@ -39,14 +42,7 @@ const COLUMNS: Record<ModeName, Entry[]> = {
     null,
     { command: "regions.shown", icon: "eye", on: () => brush.shown },
   ],
-  reroute: [
-    tool("select", "select"),
-    tool("move", "move"),
-    tool("marquee", "marquee"),
-    null,
-    tool("pin", "pin"),
-    tool("measure", "measure"),
-  ],
+  reroute: POINTS,
 };
 
 function press(app: App, entry: NonNullable<Entry>): HTMLButtonElement {
