@@ -7,28 +7,32 @@ import re
 import numpy as np
 import pytest
 
+from cajole.animation import read_animation
 from cajole.animation.glb_size import glb_options
-from cajole.cli.gallery import command, files, items, pool
+from cajole.cli.gallery import command, files, films, guided, items, pool, solids
 from cajole.cli.gallery.page import page
 from cajole.errors import SolveError
-from cajole.scenes import scene_names
+from cajole.scenes import flowing, scene_names
 from cajole.scenes.editing import edit_scene_names
+from cajole.scenes.enriching import enrich_scene_names
+from cajole.scenes.rerouting import reroute_scene_names
 
 
 def entry(name, folder, **changes):
     (folder / f"{name}.jpg").write_bytes(b"still")
     (folder / f"{name}.webp").write_bytes(b"loop")
     return {
-        "name": name, "title": name.title(), "verb": "simulate", "story": "It <moves> & rests.", "vertices": 8,
-        "tets": 5, "frames": 3, "fps": 2.0, "seconds": 0.5, "frequencies_Hz": [1.0, 2.0],
-        "largest_displacement_m": 0.2, "largest_displacement_sizes": 0.1, "largest_energy_J": 3.0,
-        "reach_m": [0.0, 0.2, 0.1], "background": [0.5, 0.5, 0.5], "glb": f"{name}.glb", "still": f"{name}.jpg",
-        "loop": f"{name}.webp", "glb_bytes": 1234567, **changes,
+        "name": name, "title": name.title(), "verb": "simulate", "story": "It <moves> & rests.",
+        "command": f"cajole demo --scene {name}", "frames": 3, "fps": 2.0, "seconds": 0.5, "numbers": {"tets": 5},
+        "facts": {"body": "8 vertices, 5 tets", "moves up to": "0.20 m"}, "curves": [[0.0, 0.2, 0.1]],
+        "told": "how far it is", "background": [0.5, 0.5, 0.5], "file": f"{name}.glb", "still": f"{name}.jpg",
+        "loop": f"{name}.webp", "file_bytes": 1234567, **changes,
     }  # fmt: skip
 
 
 def test_every_item_is_a_scene_or_a_shot_identity():
-    assert set(items.ITEMS) - {"flower-eight"} <= {*scene_names(), *edit_scene_names()}
+    led = {*edit_scene_names(), *enrich_scene_names(), *reroute_scene_names(), *flowing.PURPOSES}
+    assert set(items.ITEMS) - {"flower-eight"} <= {*scene_names(), *led}
     assert set(command.SLOWEST_FIRST) == set(items.ITEMS)
 
 
@@ -40,10 +44,17 @@ def test_page_is_self_contained_identity(tmp_path):
     assert "It &lt;moves&gt; &amp; rests." in text
     assert "prefers-color-scheme: dark" in text
     assert text.count("<article") == 2
+    assert "<code>cajole demo --scene one</code>" in text
+
+
+def test_two_curves_have_one_scale_identity(tmp_path):
+    text = page([entry("one", tmp_path, curves=[[0.0, 4.0], [0.0, 1.0]])], tmp_path, 1.0)
+    free, led = re.findall(r'<path d="M0.0 42.0 L240.0 ([0-9.]+)"/>', text)
+    assert (float(free), float(led)) == (2.0, 32.0)
 
 
 def test_force_fades_in_and_out_identity():
-    force = items._during(0.4, np.ones((2, 3)))
+    force = solids._during(0.4, np.ones((2, 3)))
     assert force(0.0).max() == 0.0
     assert force(0.2) == pytest.approx(1.0)
     assert force(0.4).max() == pytest.approx(0.0, abs=1e-12)
@@ -54,43 +65,90 @@ def test_force_fades_in_and_out_identity():
 def fish():
     """The fish of the demo, coarse and short."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(items, "FRAMES", 9)
-        made = items.scene
-        patch.setattr(items, "scene", lambda name, progress=None: made(name, tets=900))
+        patch.setattr(solids, "FRAMES", 9)
+        made = solids.scene
+        patch.setattr(solids, "scene", lambda name, progress=None: made(name, tets=900))
         yield items.ITEMS["fish"](None)
 
 
 def test_item_swings_at_the_frequency_asked_identity(fish):
     from cajole.dynamics import modes
 
-    assert fish.frequencies == pytest.approx(modes(fish.body, 3).frequencies, rel=1e-6)
-    assert fish.frequencies[0] == pytest.approx(1.0)
+    stage = solids._Stage.of("fish", 1.0, None)
+    assert stage.frequencies == pytest.approx(modes(stage.body, 3).frequencies, rel=1e-6)
+    assert fish.numbers["frequencies_Hz"][0] == pytest.approx(1.0)
 
 
 def test_kick_leaves_the_fish_in_the_picture_identity(fish):
-    masses = fish.body.vertex_masses[:, None]
-    centre = (masses * fish.animation.positions).sum(axis=1) / fish.body.total_mass
-    assert np.ptp(centre, axis=0).max() < 1e-6 * fish.body.size
-    assert fish.animation.largest_displacement > 0.02 * fish.body.size
+    body, moved = solids._Stage.of("fish", 1.0, None).body, fish.film.animation
+    centre = (body.vertex_masses[:, None] * moved.positions).sum(axis=1) / body.total_mass
+    assert np.ptp(centre, axis=0).max() < 1e-6 * body.size
+    assert moved.largest_displacement > 0.02 * body.size
 
 
-def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "STILL", (48, 32))
-    monkeypatch.setattr(files, "LOOP", (48, 32))
-    monkeypatch.setattr(files, "SAMPLES", 1)
+@pytest.fixture
+def small(monkeypatch):
+    """Pictures of a few pixels."""
+    monkeypatch.setattr(films, "STILL", (48, 32))
+    monkeypatch.setattr(films, "LOOP", (48, 32))
+    monkeypatch.setattr(films, "SAMPLES", 1)
+
+
+def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch, small):
     monkeypatch.setitem(items.ITEMS, "fish", lambda progress: fish)
     told = files.produce("fish", tmp_path, lambda fraction, text: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fish.glb", "fish.jpg", "fish.webp"]
-    assert told["glb_bytes"] == (tmp_path / "fish.glb").stat().st_size < 15_000_000
-    assert told["largest_displacement_m"] == pytest.approx(fish.animation.largest_displacement)
-    assert len(told["reach_m"]) == told["frames"] == 9
+    assert told["file_bytes"] == (tmp_path / "fish.glb").stat().st_size < 15_000_000
+    assert told["numbers"]["largest_displacement_m"] == pytest.approx(fish.film.animation.largest_displacement)
+    assert len(told["curves"][0]) == told["frames"] == 9
+
+
+def test_box_follows_its_guide_claim(tmp_path, monkeypatch, small):
+    """A shell beside its guide: as wide as two, the means met to rounding, and folds that the guide has not."""
+    monkeypatch.setattr(guided, "BOX_FRAMES", 9)
+    monkeypatch.setattr(guided, "BOX_SHOWN", 8)
+    told = files.produce("box", tmp_path, lambda fraction, text: None)
+    assert told["numbers"]["off_guide_sizes"] < 1e-12
+    (depth,) = told["curves"]
+    assert depth[0] < 1e-12
+    assert told["numbers"]["deepest_fold_m"] == max(depth) > 1e-6
+    assert "8 vertices turn a lid" in told["story"]
+    assert read_animation(tmp_path / "box.glb").n == told["numbers"]["vertices"]
+    assert _hues(tmp_path / "box.jpg") == ["yellow", "other"]
+
+
+def test_cloth_reaches_its_goals_claim(small):
+    card = guided.cloth(None)
+    assert card.numbers["reached"] == card.numbers["goals"] == 2
+    (away,) = card.curves
+    assert away[0] == 0.0
+    assert away[card.numbers["last_frame"]] >= 0.99 * card.numbers["farthest_m"]
+
+
+def test_smoke_keeps_to_its_paths_claim(tmp_path, monkeypatch, small):
+    monkeypatch.setattr(guided, "SWIRL", {"cells": 32, "size": 16, "runs": 4})
+    told = files.produce("swirl", tmp_path, lambda fraction, text: None)
+    free, led = told["curves"]
+    assert max(led) < 0.5 * max(free)
+    with np.load(tmp_path / "swirl.npz", allow_pickle=False) as take:
+        assert take["particles"].shape == (told["frames"], 3, 2)
+
+
+def _hues(path):
+    """Of each half of a picture, what its strongest colours are."""
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(path), dtype=float)
+    halves = np.array_split(pixels, 2, axis=1)
+    strong = [half[np.ptp(half, axis=2) > 80].mean(axis=0) for half in halves]
+    return ["yellow" if red > blue + 80 and green > blue + 80 else "other" for red, green, blue in strong]
 
 
 def test_glb_gives_up_normals_before_keys_identity(fish):
-    n = len(fish.animation.skin.mesh.vertices)
-    small, large = (glb_options(fish.animation, size) for size in (5 * 24 * n, 20 * 24 * n))
-    assert small == {"normals": False, "max_targets": 8}
-    assert large == {"normals": True, "max_targets": 18}
+    n = len(fish.film.animation.skin.mesh.vertices)
+    few, many = (glb_options(fish.film.animation, size) for size in (5 * 24 * n, 20 * 24 * n))
+    assert few == {"normals": False, "max_targets": 8}
+    assert many == {"normals": True, "max_targets": 18}
 
 
 def test_unknown_scene_bad_input(cajole, tmp_path):

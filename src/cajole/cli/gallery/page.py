@@ -39,20 +39,22 @@ dl { display: grid; grid-template-columns: auto 1fr; gap: .15rem .9rem; font-siz
 dt { color: var(--soft); }
 dd { text-align: right; font-variant-numeric: tabular-nums; }
 svg { width: 100%; height: 44px; display: block; }
-svg path { fill: none; stroke: var(--mark); stroke-width: 1.6; vector-effect: non-scaling-stroke; }
+svg path { fill: none; stroke: var(--soft); stroke-width: 1.6; vector-effect: non-scaling-stroke; }
+svg path:last-child { stroke: var(--mark); }
 svg line { stroke: var(--line); vector-effect: non-scaling-stroke; }
 figcaption, footer { color: var(--soft); font-size: .82rem; }
 a { color: inherit; text-decoration-color: var(--mark); text-underline-offset: 3px; }
 .links { display: flex; gap: 1.1rem; font-size: .9rem; }
 footer { margin-top: 2.5rem; }
 code { font-family: ui-monospace, monospace; }
+.command { font-size: .82rem; overflow-wrap: anywhere; }
+.command::before { content: "$ "; color: var(--mark); font-family: ui-monospace, monospace; }
 """
 
 
 def page(entries: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> str:
     """HTML of all entries; stills and loops are read from `folder` and embedded, models are linked beside the page."""
     cards = "\n".join(_card(entry, folder) for entry in entries)
-    tets = sum(entry["tets"] for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -64,8 +66,8 @@ def page(entries: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> 
 <body>
 <header>
 <h1>Cajole</h1>
-<p>Deformable bodies in motion. {len(entries)} scenes made by code, {tets:,} tetrahedra in all, simulated and pictured
-in {seconds:.0f} seconds on this computer.</p>
+<p>Simulations that do as they are told. {len(entries)} scenes made by code, simulated and pictured in {seconds:.0f}
+seconds on this computer; below each stands the command that makes or opens it.</p>
 </header>
 <main>
 {cards}
@@ -80,7 +82,7 @@ bodies with your own hand in the browser: <code>cajole studio</code>.</p>
 
 
 def _card(entry: Mapping[str, Any], folder: Path) -> str:
-    title, name = escape(entry["title"]), escape(entry["name"])
+    title, name, file = (escape(entry[key]) for key in ("title", "name", "file"))
     red, green, blue = (round(255 * c) for c in entry["background"])
     rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in _numbers(entry).items())
     return f"""<article id="{name}">
@@ -91,36 +93,35 @@ def _card(entry: Mapping[str, Any], folder: Path) -> str:
 <div class="text">
 <h2>{title} <span class="verb">{escape(entry["verb"])}</span></h2>
 <p class="story">{escape(entry["story"])}</p>
-<figure>{_plot(entry["reach_m"])}<figcaption>how far its farthest vertex is from rest, over
+<figure>{_plot(entry["curves"])}<figcaption>{escape(entry["told"])}, over
 {(entry["frames"] - 1) / entry["fps"]:.1f} s</figcaption></figure>
 <dl>{rows}</dl>
-<p class="links"><a href="{escape(entry["glb"])}" download>{name}.glb, {entry["glb_bytes"] / 1e6:.1f} MB</a>
+<p class="command"><code>{escape(entry["command"])}</code></p>
+<p class="links"><a href="{file}" download>{file}, {entry["file_bytes"] / 1e6:.1f} MB</a>
 <a href="{escape(entry["still"])}">still</a></p>
 </div>
 </article>"""
 
 
 def _numbers(entry: Mapping[str, Any]) -> dict[str, str]:
-    reach, share = entry["largest_displacement_m"], entry["largest_displacement_sizes"]
-    return {
-        "body": f"{entry['vertices']:,} vertices, {entry['tets']:,} tets",
-        "motion": f"{entry['frames']} steps in {entry['seconds']:.1f} s",
-        "first frequencies": " · ".join(f"{f:.2f}" for f in entry["frequencies_Hz"]) + " Hz",
-        "moves up to": f"{reach:.2f} m, {share:.0%} of its size",
-        "strain energy": f"up to {entry['largest_energy_J']:,.0f} J",
-    }
+    body, *others = entry["facts"].items()
+    return dict([body, ("motion", f"{entry['frames']} frames in {entry['seconds']:.1f} s"), *others])
 
 
-def _plot(values: Sequence[float]) -> str:
-    """A line over time, from rest at the bottom to the largest value at the top."""
-    top = max(values) or 1.0
+def _plot(curves: Sequence[Sequence[float]]) -> str:
+    """Lines over time, from 0 at the bottom to the largest value at the top; the last one is in the page's colour."""
+    top = max(max(values) for values in curves) or 1.0
+    lines = "".join(f'<path d="{_line(values, top)}"/>' for values in curves)
+    ground = f'<line x1="0" x2="{PLOT_WIDTH}" y1="{PLOT_HEIGHT - 2}" y2="{PLOT_HEIGHT - 2}"/>'
+    box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none"'
+    return f'<svg {box} role="img" aria-label="over time">{ground}{lines}</svg>'
+
+
+def _line(values: Sequence[float], top: float) -> str:
     points = [
         (PLOT_WIDTH * i / max(len(values) - 1, 1), (PLOT_HEIGHT - 4) * (1 - v / top) + 2) for i, v in enumerate(values)
     ]
-    line = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    ground = f'<line x1="0" x2="{PLOT_WIDTH}" y1="{PLOT_HEIGHT - 2}" y2="{PLOT_HEIGHT - 2}"/>'
-    box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none"'
-    return f'<svg {box} role="img" aria-label="displacement over time">{ground}<path d="{line}"/></svg>'
+    return "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
 def _embedded(path: Path) -> str:

@@ -49,7 +49,7 @@ def frames_of(scene: FlowScene, run: FlowRun, *, every: int) -> Pixels:
         for k in range(paths.shape[1]):
             _dots(image, paths[:, k], scene.flow.size, LINE, PATH)
         _dots(image, others[frame], scene.flow.size, DOT, FREE)
-        _dots(image, run.particles[frame], scene.flow.size, DOT, STEERED)
+        _dots(image, run.particles[frame], scene.flow.size, DOT, STEERED if run.controlled else FREE)
         shown.append(np.clip(image, 0, 255).astype(np.uint8))
     return np.array(shown)
 
