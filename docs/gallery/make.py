@@ -20,7 +20,7 @@ from items import ITEMS, page
 import cajole as cj
 from cajole.direct import Run
 from cajole.mesh import Skin
-from cajole.pictures.loops import write_loop, write_still
+from cajole.pictures.loops import resized, write_loop, write_still
 from cajole.pictures.subject import INPUT, OUTPUT
 from cajole.scenes import flowing, shots, steering
 from cajole.scenes.editing import edit_loop, edit_picture, edit_scene
@@ -120,10 +120,8 @@ def flowed(name: str, scene: Any, force: Sequence[Any]) -> None:
 
 def cropped(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """A square picture in the middle of one of another shape, on its own paper."""
-    from PIL import Image
-
     width, height = size
-    small = np.asarray(Image.fromarray(pixels).resize((height, height), Image.Resampling.LANCZOS))
+    small = resized(pixels, (height, height))
     out = np.full((height, width, 3), (250, 248, 244), dtype=np.uint8)
     left = (width - height) // 2
     out[:, left : left + height] = small

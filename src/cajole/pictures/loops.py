@@ -102,6 +102,12 @@ def _write_video(path: str | os.PathLike[str], frames: Pixels, fps: float) -> No
             raise FileError(f"cannot write {os.fspath(path)}: the video encoder says {' '.join(reason[:2])!r}")
 
 
+def resized(pixels: Pixels, size: tuple[int, int]) -> Pixels:
+    """A picture (height, width, 3) in another size (width, height) [pixels]. Raises MissingExtra without Pillow."""
+    image = _pillow()
+    return np.asarray(image.fromarray(pixels).resize(size, image.Resampling.LANCZOS))
+
+
 def _pillow() -> Any:
     try:
         from PIL import Image

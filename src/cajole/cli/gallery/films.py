@@ -14,7 +14,7 @@ from cajole.animation import Animation
 from cajole.animation.glb_size import glb_options
 from cajole.direct.steering.flow_runs import FlowRun
 from cajole.pictures import picture
-from cajole.pictures.loops import write_loop, write_still
+from cajole.pictures.loops import resized, write_loop, write_still
 from cajole.progress import Progress
 from cajole.scenes.flowing.building import FlowScene
 from cajole.scenes.flowing.pictures import PAPER, frames_of, write_take
@@ -129,12 +129,10 @@ class FilmFlow:
 
     def _pictures(self, every: int, size: tuple[int, int]) -> NDArray[np.uint8]:
         """(k, height, width, 3): of both takes what is around the paths, side by side."""
-        from PIL import Image
-
         rows, columns = self._window()
         takes = [frames_of(self.scene, run, every=every)[:, rows, columns] for run in (self.free, self.led)]
         both = np.concatenate(takes, axis=2)
-        return np.array([Image.fromarray(one).resize(size, Image.Resampling.LANCZOS) for one in both])
+        return np.array([resized(one, size) for one in both])
 
     def _window(self) -> tuple[slice, slice]:
         """Rows and columns of a picture around the paths: two of it are as wide, for their height, as a card."""
