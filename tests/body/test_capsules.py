@@ -93,6 +93,18 @@ def test_pull_of_the_clamped_matrix_agreement(random: np.random.Generator) -> No
     np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())
 
 
+def test_step_matrix_agreement(random: np.random.Generator) -> None:
+    """What a step takes in one pass is what matrices and forces give one by one, limbs among them."""
+    body, u = crowded(), moved(random)
+    assert BARS.touches(body.vertices + u)
+    ahead, v, values = moved(random), moved(random, 1.0), np.empty(body.pattern.entries)
+    forces = body.step_system(u, ahead, v, 7.0, 3.0, values)
+    want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
+    got = body.pattern.matrix(values).toarray()
+    np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
+    np.testing.assert_allclose(forces, body.step_force(u, ahead, v), rtol=0, atol=1e-13 * abs(forces).max())
+
+
 def test_far_limbs_do_nothing_identity(random: np.random.Generator) -> None:
     body, u = cloth(), moved(random)
     apart = among(body, Capsules([(0.0, 0.0, 9.0)], [(1.0, 0.0, 9.0)], 0.5))

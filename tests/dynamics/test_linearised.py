@@ -9,7 +9,7 @@ import cajole as cj
 from bodies import Array, springs_many
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep, Rows
-from cajole.dynamics.restricted import Restricted
+from cajole.errors import NotConverged, SolveError
 from derivatives import check_derivative
 
 H = 1 / 60
@@ -17,7 +17,7 @@ STEPS = 8
 
 
 def stepping(body: cj.BodySprings) -> LinearStep:
-    return LinearStep(body, H, Restricted(body, body.free_dofs))
+    return LinearStep.of(body, H)
 
 
 def begun(body: cj.BodySprings, random: np.random.Generator) -> Past:
@@ -139,3 +139,50 @@ def test_pull_of_the_clamped_matrix_agreement(clamp: float, random: np.random.Ge
     u, step = random.normal(size=(2, body.count, 3)) * 0.03
     assembled = body.stiffness(u, clamped=True) @ step.ravel()
     np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())
+
+
+@pytest.mark.parametrize("clamp", [0.0, 0.05])
+def test_step_matrix_agreement(clamp: float, random: np.random.Generator) -> None:
+    """In one pass over springs, what matrices and forces give one by one."""
+    body = springs_many(clamp)
+    u, ahead, v = random.normal(size=(3, body.count, 3)) * 0.03
+    values = np.full(body.pattern.entries, np.nan)
+    forces = body.step_system(u, ahead, v, 7.0, 3.0, values)
+    want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
+    got = body.pattern.matrix(values).toarray()
+    np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
+    np.testing.assert_allclose(forces, body.step_force(u, ahead, v), rtol=0, atol=1e-13 * abs(forces).max())
+
+
+def test_steps_by_another_factorisation_agreement(random: np.random.Generator) -> None:
+    body = springs_many(0.02)
+    past, loads = begun(body, random), random.normal(size=(STEPS, body.count, 3)) * 0.1
+    other, state = LinearStep.of(body, H, "superlu"), past
+    for load in loads:
+        state = other.take(state, load)
+    ours = walked(body, past, loads)[-1]
+    np.testing.assert_allclose(ours.u, state.u, rtol=0, atol=1e-11 * abs(state.u).max())
+    np.testing.assert_allclose(ours.v, state.v, rtol=0, atol=1e-10 * abs(state.v).max())
+
+
+def test_vertices_at_one_place_bad_input(random: np.random.Generator) -> None:
+    """A spring without direction has no step: it is named, now and where the step would lead."""
+    body = springs_many(0.02)
+    past, ends = begun(body, random), body.edges[5]
+    at = past.u.copy()
+    past.u[ends] = -body.vertices[ends]
+    with pytest.raises(SolveError, match="spring 5 has length zero"):
+        stepping(body).take(past, np.zeros_like(at))
+    past.u[:] = at
+    past.u[ends] = 0.0
+    past.u_before[ends] = body.vertices[ends]
+    with pytest.raises(SolveError, match="spring 5 has length zero"):
+        stepping(body).take(past, np.zeros_like(at))
+
+
+def test_overflow_bad_input(random: np.random.Generator) -> None:
+    body = springs_many(0.02)
+    past = begun(body, random)
+    past.v[:] = 1e200
+    with pytest.raises(NotConverged, match="overflow"):
+        stepping(body).take(past, np.full_like(past.u, 1e308))

@@ -147,6 +147,13 @@ class BodySpringsAmong(BodySprings):
             out[touch.vertices] += touch.stiffness * _along(n, step[touch.vertices])[:, None] * n
         return out
 
+    def step_system(self, u: Array, ahead: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+        forces = super().step_system(u, ahead, v, inertia, drag, out)
+        for touch in self._touches(u):
+            forces[touch.vertices] += touch.forces
+            out[self._blocks[touch.vertices]] += touch.blocks(kernels.CLAMPED, touch.normals)
+        return forces
+
     def step_slopes(
         self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
     ) -> tuple[Array, Array, Array]:
@@ -172,19 +179,14 @@ class BodySpringsAmong(BodySprings):
         super()._fill(kind, u, v, scale, data)
         if kind not in (kernels.STIFFNESS, kernels.CLAMPED, kernels.CHANGE):
             return
-        entry = np.arange(3)
         for touch in self._touches(u):
-            first, stride = self._corners[touch.vertices], self.pattern.stride[touch.vertices]
-            places = first[:, None, None] + stride[:, None, None] * entry[:, None] + entry
-            data[places] += scale * touch.blocks(kind, v[touch.vertices])
+            data[self._blocks[touch.vertices]] += scale * touch.blocks(kind, v[touch.vertices])
 
     @cached_property
-    def _corners(self) -> Index:
-        """(n,) where the block of each vertex with itself begins."""
-        corners = np.empty(self.count, dtype=np.int64)
-        for side in range(2):
-            corners[self.edges[:, side]] = self.pattern.slots[:, side, side]
-        return corners
+    def _blocks(self) -> Index:
+        """(n, 3, 3) where the block of each vertex with itself stands in values on `pattern`."""
+        entry, stride = np.arange(3), self.pattern.stride[:, None, None]
+        return self._corners[:, None, None] + stride * entry[:, None] + entry
 
 
 def among(body: BodySprings, capsules: Capsules) -> BodySprings:

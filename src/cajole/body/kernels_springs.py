@@ -111,6 +111,42 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
 
 
 @njit(cache=True)
+def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forces, data):
+    """data += K̃(q) + drag D(ahead) and forces += f(q) + d(ahead, v): all that a step needs, in one pass over springs.
+
+    Returns the spring that has no direction at q or `ahead`, -1 where all have one.
+    """
+    n, m = np.empty(3), np.empty(3)
+    block = np.empty((3, 3))
+    for s in range(len(edges)):
+        i, j = edges[s, 0], edges[s, 1]
+        length = _spring(q, edges, s, n)
+        if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
+            return s
+        g = 1.0 - rest[s] / length
+        g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+        stretch = k[s] * (length - rest[s])
+        rate = c[s] * (m[0] * (v[i, 0] - v[j, 0]) + m[1] * (v[i, 1] - v[j, 1]) + m[2] * (v[i, 2] - v[j, 2]))
+        plane, along, thick = k[s] * g, k[s] * (1.0 - g), drag * c[s]
+        for a in range(3):
+            value = stretch * n[a] + rate * m[a]
+            forces[i, a] += value
+            forces[j, a] -= value
+            for b in range(3):
+                block[a, b] = along * n[a] * n[b] + thick * m[a] * m[b]
+            block[a, a] += plane
+        ii, ij, ji, jj = slots[s, 0, 0], slots[s, 0, 1], slots[s, 1, 0], slots[s, 1, 1]
+        for a in range(3):
+            near, far = a * stride[i], a * stride[j]
+            for b in range(3):
+                data[ii + near + b] += block[a, b]
+                data[ij + near + b] -= block[a, b]
+                data[ji + far + b] -= block[a, b]
+                data[jj + far + b] += block[a, b]
+    return -1
+
+
+@njit(cache=True)
 def clamped_pull(q, step, edges, k, rest, clamp, out):
     """out += K̃ step, K̃ the matrix CLAMPED, spring by spring: k (g̃ z + (1 - g̃) (n·z) n), z the spring's step."""
     n = np.empty(3)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.body import kernels_springs as kernels
 from cajole.body.base import Array, Body, Index
+from cajole.body.nets import closed_triangles, cloth_springs
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTet, MeshTri, grid_triangles
 from cajole.storage import content_hash
@@ -95,9 +96,21 @@ class BodySprings(Body):
     def mass_values(self) -> Array:
         """Values of the diagonal mass matrix on `pattern` [kg]."""
         data = np.zeros(self.pattern.entries)
-        rows = np.repeat(np.arange(3 * self.count), np.diff(self.pattern.indptr))
-        data[rows == self.pattern.indices] = np.repeat(self.masses, 3)
+        data[self._diagonal] = self.masses[:, None]
         return data
+
+    @cached_property
+    def _corners(self) -> Index:
+        """(n,) where the block of each vertex with itself begins in values on `pattern`."""
+        corners = np.empty(self.count, dtype=np.int64)
+        for side in range(2):
+            corners[self.edges[:, side]] = self.pattern.slots[:, side, side]
+        return corners
+
+    @cached_property
+    def _diagonal(self) -> Index:
+        """(n, 3) where the diagonal stands in values on `pattern`."""
+        return self._corners[:, None] + (self.pattern.stride[:, None] + 1) * np.arange(3)
 
     def energy(self, displacement: ArrayLike) -> float:
         total = kernels.energy(self._placed(self.checked(displacement)), *self._elastic)
@@ -166,12 +179,19 @@ class BodySprings(Body):
     def symmetric(self) -> bool:
         return not self.spring_damping.any()
 
-    def step_system(self, u: Array, ahead: Array, inertia: float, drag: float, out: Array) -> None:
-        """Fill `out` with inertia M + K̃(u) + drag D(ahead) on `pattern`: symmetric and positive definite."""
-        np.multiply(self.mass_values, inertia, out=out)
-        self._fill(kernels.CLAMPED, u, self._still, 1.0, out)
-        if not self.symmetric:
-            self._fill(kernels.DRAG, ahead, self._still, drag, out)
+    def step_system(self, u: Array, ahead: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
+        """Fill `out` with inertia M + K̃(u) + drag D(ahead) on `pattern`: symmetric and positive definite.
+
+        Returns f(u) + d(ahead, v) (n, 3) [N], as `step_force`.
+        """
+        out.fill(0.0)
+        out[self._diagonal] = inertia * self.masses[:, None]
+        forces, places = np.zeros((self.count, 3)), (self.pattern.slots, self.pattern.stride)
+        at = self._placed(u), self._placed(ahead), v
+        lost = kernels.step_matrix(*at, *self._elastic, self.spring_damping, self.clamp, *places, drag, forces, out)
+        if lost >= 0:
+            raise _collapsed(lost)
+        return forces
 
     def system(
         self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
@@ -193,7 +213,7 @@ class BodySprings(Body):
         """The mesh given, or the triangles that springs close. Raises InputError when there is neither."""
         if self.mesh is not None:
             return self.mesh
-        triangles = _closed_triangles(self.edges, self.count)
+        triangles = closed_triangles(self.edges, self.count)
         if len(triangles) == 0:
             raise InputError("these springs close no triangle, so there is nothing to draw; give mesh= to BodySprings")
         return MeshTri(self.vertices, triangles)
@@ -212,7 +232,7 @@ class BodySprings(Body):
         q = self._placed(u)
         where, least = kernels.shortest(q, self._springs)
         if least == 0.0:
-            raise SolveError(f"spring {where} has length zero, so its direction is undefined; move its vertices apart")
+            raise _collapsed(where)
         return q
 
     def _forces(self, u: Array, v: Array, elastic: float, drag: float) -> Array:
@@ -229,24 +249,6 @@ class BodySprings(Body):
         q = self._apart(u)
         places = (self.pattern.slots, self.pattern.stride)
         kernels.matrix(kind, q, v, *self._elastic, self.spring_damping, self.clamp, *places, scale, data)
-
-
-# Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
-CLOTH_STEPS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
-
-
-def cloth_springs(nx: int, ny: int) -> tuple[Index, Index]:
-    """Springs (m, 2) of a grid of nx x ny cells and the kind (0..3) of each."""
-    number = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
-    pairs, kinds = [], []
-    for kind, steps in enumerate(CLOTH_STEPS):
-        for di, dj in steps:
-            near = number[: max(nx + 1 - di, 0), max(-dj, 0) : max(ny + 1 - max(dj, 0), 0)]
-            far = number[di:, max(dj, 0) : ny + 1 + min(dj, 0)]
-            if near.size and near.shape == far.shape:
-                pairs.append(np.stack([near.ravel(), far.ravel()], axis=1))
-                kinds.append(np.full(near.size, kind))
-    return np.concatenate(pairs), np.concatenate(kinds)
 
 
 def _checked_edges(edges: ArrayLike, count: int) -> Index:
@@ -270,17 +272,8 @@ def _refuse_collapsed(springs: Index, lengths: Array) -> None:
         )
 
 
-def _closed_triangles(edges: Index, count: int) -> Index:
-    """Every three vertices joined pairwise by springs, once."""
-    ends = np.sort(edges, axis=1)
-    graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    found: list[tuple[int, int, int]] = []
-    for i, j in np.unique(ends, axis=0):
-        shared = np.intersect1d(
-            graph.indices[graph.indptr[i] : graph.indptr[i + 1]], graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
-        )
-        found.extend((i, j, k) for k in shared)
-    return np.array(found, dtype=np.int64).reshape(-1, 3)
+def _collapsed(spring: int) -> SolveError:
+    return SolveError(f"spring {spring} has length zero, so its direction is undefined; move its vertices apart")
 
 
 def per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:

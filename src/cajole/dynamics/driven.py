@@ -11,7 +11,6 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import BodySprings, Capsules, among
 from cajole.dynamics.linearised import LinearStep
-from cajole.dynamics.restricted import Restricted
 from cajole.dynamics.stepping import State, Stepper
 from cajole.errors import InputError, SolveError
 from cajole.linalg import blas_threads
@@ -46,7 +45,7 @@ def simulate_driven(
     bodies = bodies_in_time(body, frames, rest_lengths, capsules)
     ways = _ways(body, held, frames)
     load = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
-    steps = LinearStep(body, h, Restricted(body, body.free_dofs))
+    steps = LinearStep.of(body, h)
     past = Stepper(body, h, "bdf2").start(State(), load)
     positions, velocities = np.empty((2, frames, body.count, 3))
     positions[0], velocities[0] = body.vertices, 0.0

@@ -50,6 +50,12 @@ class LinearStep:
     def __init__(self, body: Body, h: float, system: Restricted):
         self.body, self.h, self.system = body, h, system
 
+    @classmethod
+    def of(cls, body: Body, h: float, backend: str | None = None) -> LinearStep:
+        """Steps with a matrix of their own; of springs, where little but factors takes time, by those made fastest."""
+        chosen = backend or ("cholesky" if isinstance(body, BodySprings) else None)
+        return cls(body, h, Restricted(body, body.free_dofs, backend=chosen))
+
     def take(self, past: Past, load: Array, moved: Array | None = None) -> Past:
         """The state one step later under the external force `load` (n, 3) [N] at its end.
 
@@ -76,8 +82,7 @@ class LinearStep:
         if not isinstance(body, BodySprings):
             body.system(past.u, past.v, plan.inertia, plan.drag, values, tangent="clamped")
             return body.total_force(past.u, plan.v_offset)
-        body.step_system(past.u, ahead(past), plan.inertia, plan.drag, values)
-        return body.step_force(past.u, ahead(past), plan.v_offset)
+        return body.step_system(past.u, ahead(past), plan.v_offset, plan.inertia, plan.drag, values)
 
     def pushed(self, past: Past, after: Past, moved: Array) -> Past:
         """What the step from `past` to `after` becomes where more force moves it by `moved` (n, 3) [m] as well.

@@ -100,10 +100,10 @@ class Restricted:
         return x
 
     def twin(self) -> Restricted:
-        """The same coordinates, with values and factors of its own."""
+        """The same coordinates, with values and factors of its own; what is known of their pattern is shared."""
         other = copy(self)
         other.values = np.empty_like(self.values)
-        other._factors, other._factor = {}, None
+        other._factors, other._factor = {kind: factor.twin() for kind, factor in self._factors.items()}, None
         return other
 
     def norm(self, vector: Array) -> float:

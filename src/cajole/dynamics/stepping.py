@@ -57,9 +57,9 @@ class Stepper:
         self.body, self.h, self.integrator = body, h, integrator
         self.touches = touches(body, obstacles, surface)
         # linearised, an obstacle would not push before the step in which it is met, and then pull as well
-        self._is_linear = integrator == "bdf2" and not self.touches
-        self._system = Restricted(body, body.free_dofs, backend=backend)
-        self._linear = LinearStep(body, h, self._system)
+        is_linear = integrator == "bdf2" and not self.touches
+        self._linear = LinearStep.of(body, h, backend) if is_linear else None
+        self._system = self._linear.system if self._linear else Restricted(body, body.free_dofs, backend=backend)
         self.iterations = 0
         # hears of what takes long within a step
         self.told: Callable[[str], None] = lambda text: None
@@ -85,7 +85,7 @@ class Stepper:
 
     def step(self, past: Past, load: Array) -> Past:
         """The state one step later under the external force `load` (n, 3) at its end."""
-        if self._is_linear:
+        if self._linear is not None:
             self.iterations += 1
             return self._linear.take(past, load)
         try:

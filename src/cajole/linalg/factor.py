@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.errors import InputError, SolveError
 from cajole.linalg import pardiso
+from cajole.linalg.cholesky import Cholesky
 from cajole.linalg.ordering import bordered_dissection
 from cajole.linalg.superlu import SuperLU
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
+# those that know one kind only
+SPD_BACKENDS = (*BACKENDS, "cholesky")
 # |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding.
 SINGULAR = 1e14
 
@@ -31,7 +35,8 @@ class Factor:
     matrix: square, its pattern is kept and every later matrix must have it.
     kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
         zero block: matched and scaled), "general". Of the symmetric kinds only one triangle is read.
-    backend: "pardiso", "superlu", or None for the fastest that is installed.
+    backend: "pardiso", "superlu", or None for the fastest of these that is installed; of "spd" also "cholesky", the
+        fastest on one thread where matrices of one pattern follow each other.
     border: of "spd" and "kkt", how many of the last rows are constraints, [[A, Cᵀ], [C, 0]] with A positive definite.
         The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
         some, `perturbed` is not zero.
@@ -59,7 +64,8 @@ class Factor:
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.kind = checks.one_of(kind, "kind", KINDS)
-        self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", BACKENDS)
+        known = SPD_BACKENDS if kind == "spd" else BACKENDS
+        self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", known)
         csr = sp.csr_array(matrix)
         if csr.dtype.kind not in "fiu":
             raise InputError(f"a matrix to factorise must hold real numbers, not {csr.dtype}")
@@ -76,17 +82,28 @@ class Factor:
         # Where each entry of the backend's pattern stands in the caller's data; missing diagonals read a zero past it.
         self._take = np.where(pattern.data > 0, pattern.data - 1, self._entries)
         self._complete = bool((self._take < self._entries).all())
-        self._values = np.empty(len(self._take))
+        # the others keep what they are given, which therefore must be a copy
+        self._whole = self.backend == "cholesky" and np.array_equal(self._take, np.arange(self._entries))
+        self._values = np.empty(0 if self._whole else len(self._take))
         self._pattern = pattern
         self._ready = False
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
         order = None if border is None or self.backend != "pardiso" else bordered_dissection(pattern, border)
-        self._solver: pardiso.Pardiso | SuperLU = (
-            pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values), order)
-            if self.backend == "pardiso"
-            else SuperLU(pattern.indptr, pattern.indices, kind)
-        )
+        self._solver: pardiso.Pardiso | SuperLU | Cholesky
+        if self.backend == "pardiso":
+            self._solver = pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values), order)
+        elif self.backend == "superlu":
+            self._solver = SuperLU(pattern.indptr, pattern.indices, kind)
+        else:
+            self._solver = Cholesky(pattern.indptr, pattern.indices)
         return values
+
+    def twin(self) -> Factor:
+        """The same pattern, to be given values of its own by `refactor`; what is known of the pattern is shared."""
+        other = copy(self)
+        other._values, other._ready = np.empty_like(self._values), False
+        other._solver = self._solver.twin()
+        return other
 
     def refactor(self, data: NDArray[np.float64]) -> None:
         """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
@@ -148,6 +165,8 @@ class Factor:
             raise SolveError(
                 f"{bad} of {data.size} entries of the matrix are not finite; reduce the displacements or the loads"
             )
+        if self._whole:
+            return np.ascontiguousarray(data, dtype=np.float64)
         if self._complete:
             return np.take(data, self._take, out=self._values)
         return np.take(np.append(data, 0.0), self._take, out=self._values)

@@ -15,8 +15,8 @@ BEFORE = 0.25
 
 def nested_dissection(pattern: sp.csr_array) -> Index:
     """METIS order of a square pattern; vertices with three dofs each are ordered as one."""
-    block = 3 if _has_blocks_of_three(pattern) else 1
-    return _spread(_dissected(_graph(pattern, block)), block)
+    block = blocks_of(pattern)
+    return spread(dissected(graph_of(pattern, block)), block)
 
 
 def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
@@ -27,9 +27,9 @@ def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
     """
     size = pattern.shape[0]
     block = 1 if size % 3 or border % 3 else 3
-    graph = _graph(pattern, block)
+    graph = graph_of(pattern, block)
     first = (size - border) // block
-    order = _dissected(graph)
+    order = dissected(graph)
     places = np.empty(len(order))
     places[order] = np.arange(len(order))
     for row in range(first, len(order)):
@@ -37,10 +37,10 @@ def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
         before = np.sort(places[held[held < first]])
         if len(before):
             places[row] = max(places[row], before[int(BEFORE * (len(before) - 1))] + 0.5)
-    return _spread(np.argsort(places, kind="stable"), block)
+    return spread(np.argsort(places, kind="stable"), block)
 
 
-def _graph(pattern: sp.csr_array, block: int) -> sp.csr_array:
+def graph_of(pattern: sp.csr_array, block: int) -> sp.csr_array:
     """Which blocks of a square pattern, or of one triangle of it, touch each other."""
     rows, columns = pattern.tocoo().coords
     count = pattern.shape[0] // block
@@ -51,15 +51,22 @@ def _graph(pattern: sp.csr_array, block: int) -> sp.csr_array:
     return graph
 
 
-def _dissected(graph: sp.csr_array) -> Index:
+def dissected(graph: sp.csr_array) -> Index:
+    """METIS order of the nodes of a graph."""
     import pymetis
 
     neighbours = pymetis.CSRAdjacency(graph.indptr, graph.indices)
     return np.asarray(pymetis.nested_dissection(adjacency=neighbours)[0], dtype=np.int64)
 
 
-def _spread(order: Index, block: int) -> Index:
+def spread(order: Index, block: int) -> Index:
+    """Coordinates of nodes that have `block` of them each."""
     return (block * order[:, None] + np.arange(block)).ravel()
+
+
+def blocks_of(pattern: sp.csr_array) -> int:
+    """3 where vertices have three coordinates each that always come together, else 1."""
+    return 3 if _has_blocks_of_three(pattern) else 1
 
 
 def _has_blocks_of_three(pattern: sp.csr_array) -> bool:

@@ -63,7 +63,7 @@ class Pardiso:
         indices: NDArray[Any],
         kind: str,
         data: NDArray[np.float64],
-        order: NDArray[np.int64] | None = None,
+        order: NDArray[Any] | None = None,
     ):
         self.kind = kind
         self.size = len(indptr) - 1
@@ -77,6 +77,10 @@ class Pardiso:
         self._data = data
         weakref.finalize(self, _release, self._handle, self._options, self.size, MATRIX_TYPES[kind], self._threads)
         self._call(ANALYSE)
+
+    def twin(self) -> Pardiso:
+        """The same pattern with factors of its own, analysed again: MKL shares nothing."""
+        return Pardiso(self._indptr, self._indices, self.kind, self._data.copy(), self._order)
 
     def factorise(self, data: NDArray[np.float64]) -> None:
         """Numeric factorisation of the values `data` on the analysed pattern."""

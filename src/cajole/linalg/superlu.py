@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ class SuperLU:
         )
         self.negative: int | None = None
         self.perturbed = 0
+
+    def twin(self) -> SuperLU:
+        """The same pattern with factors of its own."""
+        other = copy(self)
+        other._matrix = self._matrix.copy()
+        return other
 
     def factorise(self, data: NDArray[np.float64]) -> None:
         """Numeric factorisation of the values `data` on the known pattern."""

@@ -13,7 +13,6 @@ from cajole.body import BodySprings, Capsules
 from cajole.dynamics.driven import bodies_in_time
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep
-from cajole.dynamics.restricted import Restricted
 from cajole.errors import InputError, SolveError
 
 Array = NDArray[np.float64]
@@ -46,8 +45,7 @@ class Stage:
         self.pilot, self.body, self.h, self.frames = motion, body, motion.dt, motion.frames
         self.positions = np.asarray(motion.positions, dtype=np.float64)
         self._bodies = bodies_in_time(body, motion.frames, rest_lengths, capsules)
-        self._system = Restricted(body, body.free_dofs)
-        self._steps = LinearStep(body, self.h, self._system)
+        self._steps = LinearStep.of(body, self.h)
         self._loads: dict[int, Array] = {}
         self._kept: dict[int, LinearStep] = {}
         self._room = False
@@ -106,7 +104,7 @@ class Stage:
         if not keep or not self._room:
             return self._steps
         if frame not in self._kept:
-            self._kept[frame] = LinearStep(self.body, self.h, self._system.twin())
+            self._kept[frame] = LinearStep(self.body, self.h, self._steps.system.twin())
         return self._kept[frame]
 
     def _at(self, frame: int, steps: LinearStep) -> LinearStep:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, BodyShell, BodySprings, MaterialShell
-from cajole.body.springs import cloth_springs
+from cajole.body.nets import cloth_springs
 from cajole.dynamics import simulate
 from cajole.mesh import MeshTri, Skin, grid_triangles
 from cajole.pictures import Prop

@@ -9,7 +9,7 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
-from cajole.body.springs import CLOTH_STEPS
+from cajole.body.nets import CLOTH_STEPS
 from cajole.direct.rerouting import Goal, pose_goals
 from cajole.dynamics.driven import Watch, simulate_driven
 from cajole.mesh import MeshTri

@@ -1,0 +1,38 @@
+"""Which vertices springs join: those of a cloth grid, and the triangles that springs close."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from cajole.body.base import Index
+
+# Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
+CLOTH_STEPS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
+
+
+def cloth_springs(nx: int, ny: int) -> tuple[Index, Index]:
+    """Springs (m, 2) of a grid of nx x ny cells and the kind (0..3) of each."""
+    number = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
+    pairs, kinds = [], []
+    for kind, steps in enumerate(CLOTH_STEPS):
+        for di, dj in steps:
+            near = number[: max(nx + 1 - di, 0), max(-dj, 0) : max(ny + 1 - max(dj, 0), 0)]
+            far = number[di:, max(dj, 0) : ny + 1 + min(dj, 0)]
+            if near.size and near.shape == far.shape:
+                pairs.append(np.stack([near.ravel(), far.ravel()], axis=1))
+                kinds.append(np.full(near.size, kind))
+    return np.concatenate(pairs), np.concatenate(kinds)
+
+
+def closed_triangles(edges: Index, count: int) -> Index:
+    """Every three vertices joined pairwise by springs, once."""
+    ends = np.sort(edges, axis=1)
+    graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    found: list[tuple[int, int, int]] = []
+    for i, j in np.unique(ends, axis=0):
+        shared = np.intersect1d(
+            graph.indices[graph.indptr[i] : graph.indptr[i + 1]], graph.indices[graph.indptr[j] : graph.indptr[j + 1]]
+        )
+        found.extend((i, j, k) for k in shared)
+    return np.array(found, dtype=np.int64).reshape(-1, 3)

@@ -1,0 +1,74 @@
+"""Compiled loops of a multifrontal Cholesky factorisation (Duff and Reid 1983): dense panels, one after the other.
+
+A panel has the columns of a supernode and all rows in which they are not zero. What it does to later rows, its update,
+is a square of those rows that is added to the panel, or to the update, of its parent.
+"""
+
+from __future__ import annotations
+
+from cajole.compiled import njit
+from cajole.linalg.kernels_blas import below_times, divided, factorised, less_below, less_square, solved
+
+
+@njit(cache=True)
+def factorise(
+    data, starts, taken, put, first, rows_from, local, panels, updates, children_from, children, L, updated, sizes
+):  # fmt: skip
+    """Fill the panels L with the factor of the matrix whose values are `data`; false where it is not positive definite.
+
+    starts, taken, put: the entries of each panel, data[taken] go to L[put]; the rest are those of a `Plan`.
+    """
+    for s in range(len(first) - 1):
+        width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
+        at, to, height = panels[s], updates[s], width + below
+        L[at : at + width * height] = 0.0
+        updated[to : to + below * below] = 0.0
+        for e in range(starts[s], starts[s + 1]):
+            L[put[e]] = data[taken[e]]
+        for child in children[children_from[s] : children_from[s + 1]]:
+            places = local[rows_from[child] : rows_from[child + 1]]
+            _extend(updated, updates[child], places, L, at, width, height, to)
+        if factorised(L, at, width, height, sizes) != 0:
+            return False
+        if below > 0:
+            divided(L, at, width, height, sizes)
+            less_square(L, at, width, height, updated, to, sizes)
+    return True
+
+
+@njit(cache=True)
+def _extend(updated, child, places, L, at, width, height, to):
+    """Add a child's update, of rows that are at `places` of its parent, to the parent's panel and update."""
+    count, below = len(places), height - width
+    for j in range(count):
+        column = child + j * count
+        if places[j] < width:
+            start = at + places[j] * height
+            for i in range(j, count):
+                L[start + places[i]] += updated[column + i]
+        else:
+            start = to + (places[j] - width) * below - width
+            for i in range(j, count):
+                updated[start + places[i]] += updated[column + i]
+
+
+@njit(cache=True)
+def solve(X, n, count, first, rows_from, rows, panels, L, held, sizes):
+    """Solve in place: X, n `count` values, columns of right-hand sides in the order of elimination; `held` is room."""
+    last = len(first) - 1
+    for s in range(last):
+        width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
+        solved(L, panels[s], width, width + below, False, X, first[s], n, count, sizes)
+        if below > 0:
+            below_times(L, panels[s], width, width + below, X, first[s], n, count, held, sizes)
+            for c in range(count):
+                for i in range(below):
+                    X[c * n + rows[rows_from[s] + i]] -= held[c * below + i]
+    for s in range(last - 1, -1, -1):
+        width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
+        if below > 0:
+            for c in range(count):
+                for i in range(below):
+                    held[c * below + i] = X[c * n + rows[rows_from[s] + i]]
+            less_below(L, panels[s], width, width + below, held, X, first[s], n, count, sizes)
+        solved(L, panels[s], width, width + below, True, X, first[s], n, count, sizes)

@@ -1,0 +1,111 @@
+"""What is known of a Cholesky factorisation before any value is: order, panels, and where everything goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from cajole.linalg import kernels_symbolic as kernels
+from cajole.linalg.ordering import Index, blocks_of, dissected, graph_of, spread
+
+# Panels with fewer vertices than this are one with their parent, whatever zeros that lets in, and larger ones while
+# zeros are a tenth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
+FEW, ZEROS = 8, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Panels of the factor of a pattern; s of them, each below those that depend on it.
+
+    order (n,): the rows in the order of elimination, in which all else is numbered. first (s + 1,): the first column of
+    each panel. rows_from (s + 1,), rows: those below its columns; local: where these are in the panel of the parent,
+    whose columns come first. panels (s + 1,), updates (s,): where the values of each begin; room: of all updates that
+    wait at a time. children_from (s + 1,), children: whose updates a panel takes. entries: (starts, taken, put) of the
+    matrix, where starts (s + 1,) tells panels apart.
+    """
+
+    order: Index
+    first: Index
+    rows_from: Index
+    rows: Index
+    local: NDArray[np.int32]
+    panels: Index
+    updates: Index
+    room: int
+    children_from: Index
+    children: Index
+    entries: tuple[Index, Index, Index]
+
+    @property
+    def tallest(self) -> int:
+        """The most rows below a panel's columns."""
+        return int(np.diff(self.rows_from).max(initial=0))
+
+
+def planned(pattern: sp.csr_array) -> Plan:
+    """The plan for matrices with the pattern, of which the upper triangle will be read."""
+    block = blocks_of(pattern)
+    order, first, below = _supernodes(graph_of(pattern, block))
+    parent = _parents(first, below)
+    order, first, rows = spread(order, block), block * first, [spread(each, block) for each in below]
+    widths, heights = np.diff(first), np.array([len(each) for each in rows])
+    rows_from, panels = _offsets(heights), _offsets(widths * (widths + heights))
+    flat = np.concatenate(rows)
+    children = np.argsort(parent, kind="stable")[int((parent < 0).sum()) :]
+    children_from = _offsets(np.bincount(parent[parent >= 0], minlength=len(parent)))
+    updates, room = _allotted(heights**2, children_from, children)
+    places = kernels.inverse(order)
+    index = pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64)
+    entries = kernels.entries(*index, places, first, rows_from, flat, panels)
+    local = _local(first, rows, parent)
+    return Plan(order, first, rows_from, flat, local, panels, updates, room, children_from, children, entries)
+
+
+def _supernodes(graph: sp.csr_array) -> tuple[Index, Index, list[Index]]:
+    """Order of the graph's nodes, the first column of each panel, and rows below it."""
+    index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    order = dissected(graph)
+    parent = kernels.elimination_tree(*index, order)
+    starts, _ = kernels.structures(*index, order, parent)
+    order = order[kernels.postorder(parent, np.diff(starts))]
+    parent = kernels.elimination_tree(*index, order)
+    starts, rows = kernels.structures(*index, order, parent)
+    first = kernels.supernodes(parent, np.diff(starts), FEW, ZEROS)
+    return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
+
+
+def _parents(first: Index, below: list[Index]) -> Index:
+    """(s,) the panel that has the first row below each, -1 where there is none."""
+    rows = np.array([each[0] if len(each) else -1 for each in below], dtype=np.int64)
+    return np.where(rows < 0, -1, np.searchsorted(first, rows, side="right") - 1)
+
+
+def _local(first: Index, rows: list[Index], parent: Index) -> NDArray[np.int32]:
+    found = []
+    for below, up in zip(rows, parent):
+        begin, end = first[up], first[up + 1]
+        found.append(np.where(below < end, below - begin, end - begin + np.searchsorted(rows[up], below)))
+    return np.concatenate(found).astype(np.int32)
+
+
+def _offsets(sizes: NDArray[np.int64]) -> Index:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _allotted(sizes: Index, children_from: Index, children: Index) -> tuple[Index, int]:
+    """Where each update begins in the room that those already taken leave free, and how much room that is."""
+    places, room = np.zeros(len(sizes), dtype=np.int64), 1
+    live: list[tuple[int, int, int]] = []
+    for s, size in enumerate(sizes.tolist()):
+        at = 0
+        for begin, end, _ in live:
+            if begin - at >= size:
+                break
+            at = end
+        places[s], room = at, max(room, at + size)
+        taken = set(children[children_from[s] : children_from[s + 1]].tolist())
+        live = sorted([(at, at + size, s), *(each for each in live if each[2] not in taken)])
+    return places, room

@@ -1,0 +1,178 @@
+"""Cholesky factors by panels, against dense algebra: any pattern, any values, and what is kept between matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bodies import beam_body, springs_many
+from cajole.errors import InputError, NotPositiveDefinite, SolveError
+from cajole.linalg import Factor, kernels_symbolic, pardiso_available, symbolic
+from cajole.linalg.ordering import dissected, graph_of
+
+
+def definite(size: int, density: float, seed: int) -> sp.csr_array:
+    """A positive definite matrix of any pattern, in canonical order."""
+    A = sp.random_array((size, size), density=density, rng=np.random.default_rng(seed))
+    matrix = sp.csr_array(A @ A.T + sp.eye_array(size))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def solid(divisions: tuple[int, int, int]) -> sp.csr_array:
+    """What a held solid is solved with."""
+    body = beam_body(divisions)
+    matrix = sp.csr_array(body.stiffness()[body.free_dofs][:, body.free_dofs])
+    matrix.sum_duplicates()
+    return matrix
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 80), st.floats(0.0, 0.3), st.integers(0, 10_000), st.integers(1, 5))
+def test_solve_agreement(size: int, density: float, seed: int, count: int) -> None:
+    A = definite(size, density, seed)
+    b = np.random.default_rng(seed).normal(size=(size, count))
+    factor = Factor(A, backend="cholesky")
+    want = np.linalg.solve(A.toarray(), b)
+    np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-9 * abs(want).max())
+    np.testing.assert_allclose(factor.solve(b[:, 0]), want[:, 0], rtol=0, atol=1e-9 * abs(want).max())
+
+
+@pytest.mark.parametrize("divisions", [(1, 1, 1), (6, 3, 3), (14, 4, 4)])
+def test_solid_agreement(divisions: tuple[int, int, int], random: np.random.Generator) -> None:
+    """Vertices of three coordinates each, many panels deep, beside a backend of another make."""
+    A = solid(divisions)
+    b = random.normal(size=(A.shape[0], 2))
+    want = Factor(A, backend="superlu").solve(b)
+    np.testing.assert_allclose(Factor(A, backend="cholesky").solve(b), want, rtol=0, atol=1e-8 * abs(want).max())
+
+
+def test_one_triangle_is_read_agreement(random: np.random.Generator) -> None:
+    A = definite(50, 0.1, 3)
+    b = random.normal(size=50)
+    np.testing.assert_allclose(A @ Factor(sp.triu(A), backend="cholesky").solve(b), b, rtol=0, atol=1e-9)
+
+
+def test_new_values_and_twins_agreement(random: np.random.Generator) -> None:
+    """Of two matrices of one pattern each keeps its factors, whichever came last."""
+    A = solid((5, 2, 2))
+    B = A.copy()
+    B.setdiag(2.0 * A.diagonal())
+    first = Factor(A, backend="cholesky")
+    second = first.twin()
+    second.refactor(B.data)
+    b = random.normal(size=A.shape[0])
+    for matrix, factor in ((A, first), (B, second)):
+        np.testing.assert_allclose(matrix @ factor.solve(b), b, rtol=0, atol=1e-8 * abs(b).max())
+    second.refactor(A.data)
+    np.testing.assert_array_equal(second.solve(b), first.solve(b))
+
+
+@pytest.mark.parametrize("backend", ["superlu", "pardiso"])
+def test_twins_of_the_others_agreement(backend: str, random: np.random.Generator) -> None:
+    if backend == "pardiso" and not pardiso_available():
+        pytest.skip("mkl is not installed")
+    A = definite(40, 0.1, 1)
+    first = Factor(A, backend=backend)
+    second = first.twin()
+    second.refactor(2.0 * A.data)
+    b = random.normal(size=40)
+    np.testing.assert_allclose(second.solve(b), 0.5 * first.solve(b), rtol=0, atol=1e-10)
+
+
+def test_a_twin_has_no_factors_bad_input() -> None:
+    with pytest.raises(SolveError, match="no factors"):
+        Factor(definite(10, 0.2, 0), backend="cholesky").twin().solve(np.ones(10))
+
+
+@pytest.mark.parametrize("where", [0, 17, 39])
+def test_indefinite_matrix_bad_input(where: int, random: np.random.Generator) -> None:
+    A = definite(40, 0.1, 2)
+    factor = Factor(A, backend="cholesky")
+    spoilt = A.copy()
+    diagonal = spoilt.diagonal()
+    diagonal[where] = -1.0
+    spoilt.setdiag(diagonal)
+    with pytest.raises(NotPositiveDefinite):
+        factor.refactor(spoilt.data)
+    with pytest.raises(SolveError, match="no factors"):
+        factor.solve(np.ones(40))
+    factor.refactor(A.data)
+    b = random.normal(size=40)
+    np.testing.assert_allclose(A @ factor.solve(b), b, rtol=0, atol=1e-9)
+
+
+def test_singular_matrix_bad_input() -> None:
+    """An unheld net: rigid motions cost nothing, so no pivot is left for the last of it."""
+    body = springs_many(0.0)
+    free = sp.csr_array(body.stiffness())
+    free.sum_duplicates()
+    with pytest.raises(SolveError):
+        Factor(free, backend="cholesky").solve(np.ones(free.shape[0]))
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "kkt", "general"])
+def test_other_kinds_bad_input(kind: str) -> None:
+    with pytest.raises(InputError, match="backend"):
+        Factor(definite(6, 0.2, 0), kind=kind, backend="cholesky")
+
+
+def dense_structure(A: sp.csr_array, order: np.ndarray) -> np.ndarray:
+    """The twin: eliminate one column after the other, and note what fills."""
+    filled = (A.toarray() != 0)[np.ix_(order, order)]
+    for j in range(len(filled)):
+        below = j + 1 + np.flatnonzero(filled[j + 1 :, j])
+        filled[np.ix_(below, below)] = True
+    return np.tril(filled, -1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_structures_agreement(seed: int) -> None:
+    A = definite(45, 0.04, seed)
+    graph = graph_of(A, 1)
+    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.elimination_tree(*index, order)
+    starts, rows = kernels_symbolic.structures(*index, order, parent)
+    want = dense_structure(A, order)
+    for j in range(45):
+        np.testing.assert_array_equal(rows[starts[j] : starts[j + 1]], np.flatnonzero(want[:, j]))
+        assert parent[j] == (np.flatnonzero(want[:, j])[0] if want[:, j].any() else -1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_postorder_identity(seed: int) -> None:
+    """Every column once, its whole subtree right before it, the largest child last."""
+    A = definite(60, 0.03, seed)
+    graph = graph_of(A, 1)
+    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.elimination_tree(*index, order)
+    sizes = np.diff(kernels_symbolic.structures(*index, order, parent)[0])
+    after = kernels_symbolic.postorder(parent, sizes)
+    np.testing.assert_array_equal(np.sort(after), np.arange(60))
+    places = kernels_symbolic.inverse(after)
+    for j in np.flatnonzero(parent >= 0):
+        assert places[j] < places[parent[j]]
+    for j in range(60):
+        children = np.flatnonzero(parent == j)
+        if len(children):
+            assert sizes[after[places[j] - 1]] == sizes[children].max()
+
+
+def test_updates_do_not_overlap_identity() -> None:
+    """What a panel has left for its parent stays until the parent has taken it."""
+    plan = symbolic.planned(solid((14, 4, 4)))
+    sizes = np.diff(plan.rows_from) ** 2
+    assert len(sizes) > 10
+    waiting: set[int] = set()
+    for s, size in enumerate(sizes):
+        for other in waiting:
+            assert (
+                plan.updates[s] >= plan.updates[other] + sizes[other] or plan.updates[other] >= plan.updates[s] + size
+            )
+        children = plan.children[plan.children_from[s] : plan.children_from[s + 1]]
+        assert waiting.issuperset(children.tolist())
+        waiting = {other for other in waiting if other not in children} | {s}
+    assert plan.room >= (plan.updates + sizes).max()
