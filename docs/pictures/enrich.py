@@ -68,11 +68,26 @@ def cut(scene: EnrichScene, first: int) -> EnrichScene:
     return replace(scene, guide=later, frames_shown=(0,))
 
 
+def folded(motion: cj.Animation, frame: int) -> float:
+    """Angle [degrees] between neighbouring triangles of one flat side, root mean square."""
+    i, j, k, m = motion.mesh.hinges.T
+
+    def angles(x: np.ndarray) -> np.ndarray:
+        left, right = (np.cross(x[j] - x[i], x[v] - x[i]) for v in (k, m))
+        cosine = -(left * right).sum(axis=1) / (np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1))
+        return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+    flat = angles(motion.mesh.vertices) < 1.0
+    return float(np.sqrt((angles(motion.positions[frame])[flat] ** 2).mean()))
+
+
 def box(kept: Path | None) -> None:
     """Figure 8: stiffness in a twist, plasticity after it, damping after a sudden stop; the guide at the left."""
     scene, size, rows = enrich_scene("box"), (220, 240), []
     for names, frame in ((("limp", "cloth", "card"), 20), (("elastic", "paper", "foil"), 55)):
         shown = [run(scene, name, kept, frames=BOX[name], collisions="fast") for name in names]
+        for name, motion in zip(names, shown):
+            print(f"{name}: {folded(motion, frame):.1f} degrees rms between triangles of one side, frame {frame}")
         guide = tile(scene, painted(scene.guide, INPUT), frame, size, smooth=False)
         rows.append([guide, *(tile(scene, motion, frame, size, smooth=True) for motion in shown)])
     late = cut(scene, UPRIGHT)
