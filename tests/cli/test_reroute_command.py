@@ -111,6 +111,20 @@ def test_command_bad_input(cajole, fallen, case):
     assert message in " ".join(ran.err.split())
 
 
+def test_notes_stand_beside_those_of_other_commands_identity(cajole, fallen):
+    """A goal so early that its window is cut: the note is the run's, in the frame that all documents share."""
+    words = ("reroute", fallen, *SAID, "--goal", "@1,1,0:5:+0.005,0,0")
+    told = cajole(*words, "--json").json
+    (goal,) = told["goals"]
+    assert "notes" not in goal
+    (note,) = told["notes"]
+    assert (
+        note
+        == f"vertex {goal['vertex']} at frame 5: its window would begin before frame 0 and is cut from 16 to 5 frames"
+    )
+    assert "window would begin before frame 0" in " ".join(cajole(*words).out.split())
+
+
 def test_scene_bad_input(cajole):
     assert "is no scene to reroute (cloth" in " ".join(cajole("reroute", "clotj").err.split())
     assert "--mass is the scene's own" in cajole("reroute", "cloth", "--mass", 3).err

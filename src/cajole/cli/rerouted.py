@@ -11,11 +11,12 @@ import numpy as np
 
 from cajole.animation import Animation, read_animation
 from cajole.body import BodySprings
+from cajole.cli.about import note_rows
 from cajole.cli.moves import Reader
 from cajole.cli.numbers import seconds, vector
 from cajole.cli.output import written
 from cajole.cli.pushes import gravity as acceleration
-from cajole.direct.rerouting import Goal, RerouteResult
+from cajole.direct.rerouting import Goal, GoalReport, RerouteResult
 from cajole.dynamics import simulate
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
@@ -126,10 +127,20 @@ def described(source: str, net: BodySprings, result: RerouteResult) -> dict[str,
         "peak_N": report.peak,
         "gentleness_rms_weights": report.mean_gentleness,
         "gentleness_largest_weights": float(report.gentleness.max()),
-        "goals": [asdict(goal) | {"reached": goal.reached, "told": str(goal)} for goal in report.goals],
+        "goals": [_told(goal) for goal in report.goals],
         "compared": {name: asdict(other) for name, other in report.compared.items()},
         "seconds": report.seconds,
+        "notes": [
+            f"vertex {goal.vertex} at frame {goal.frame}: {note}" for goal in report.goals for note in goal.notes
+        ],
     }
+
+
+def _told(goal: GoalReport) -> dict[str, Any]:
+    """A goal without its notes, which stand with those of the run."""
+    told = asdict(goal) | {"reached": goal.reached, "told": str(goal)}
+    del told["notes"]
+    return told
 
 
 def rows(document: dict[str, Any]) -> dict[str, str]:
@@ -149,7 +160,5 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
             f"{other['reached']} reached, effort {other['effort']:.3g} N² s, peak {other['peak']:.3g} N, shape off by "
             f"{other['shape']:.2g}"
         )
-    notes = [note for goal in d["goals"] for note in goal["notes"]]
-    if notes:
-        shown["note"] = "\n".join(notes)
+    shown |= note_rows(d["notes"])
     return shown | {"took": f"{d['seconds']:.2f} s", "written": written(d["outputs"])}
