@@ -1,8 +1,9 @@
 /** What acts on the shell of Enrich: weight, air, contact; and how time is cut into steps. */
 
 import { h, write } from "../core/dom";
+import type { EnrichDials } from "../core/enrich-types";
 import { figures, number, seconds } from "../core/format";
-import type { App, EnrichDials } from "../core/types";
+import type { App } from "../core/types";
 import type { Choice } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { field, fieldRow } from "../ui/parts/field";

@@ -1,9 +1,10 @@
 /** What the shell of Enrich is made of: a material to begin with, its numbers, and the shape that it has by itself. */
 
 import { attribute, h, write } from "../core/dom";
+import type { EnrichDials, EnrichState } from "../core/enrich-types";
 import { figures, number } from "../core/format";
 import { icon } from "../core/icons";
-import type { App, EnrichDials, EnrichState } from "../core/types";
+import type { App } from "../core/types";
 import { openMenu } from "../ui/menu";
 import type { Choice } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";

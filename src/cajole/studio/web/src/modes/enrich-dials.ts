@@ -1,6 +1,7 @@
 /** Rows of Enrich: each sets one number or word of the shell, and all of them in one message of the server. */
 
-import type { App, EnrichDials, EnrichState, Part } from "../core/types";
+import type { EnrichDials, EnrichState } from "../core/enrich-types";
+import type { App, Part } from "../core/types";
 import { type Choice, type Segment, segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import type { Scale } from "../ui/parts/scale";

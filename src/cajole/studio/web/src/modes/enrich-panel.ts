@@ -2,9 +2,10 @@
 
 import "../style/enrich.css";
 import { h, write } from "../core/dom";
+import type { EnrichState } from "../core/enrich-types";
 import { number, percent, seconds } from "../core/format";
 import { still } from "../core/theme";
-import type { App, EnrichState } from "../core/types";
+import type { App } from "../core/types";
 import { segment } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { section } from "../ui/parts/section";

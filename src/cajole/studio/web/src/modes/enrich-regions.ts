@@ -2,9 +2,10 @@
 
 import { brush, type BrushUse, changeBrush, hueOf, onBrush, RADII, takeBrush } from "../core/brush";
 import { fill, h, write } from "../core/dom";
+import type { EnrichState, RegionInfo, RegionKind } from "../core/enrich-types";
 import { number, percent } from "../core/format";
 import { icon } from "../core/icons";
-import type { App, EnrichState, RegionInfo, RegionKind } from "../core/types";
+import type { App } from "../core/types";
 import { iconButton } from "../ui/parts/button";
 import { type Segment, segment, switcher } from "../ui/parts/choice";
 import { keyed, row } from "../ui/parts/common";

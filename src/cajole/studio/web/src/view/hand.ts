@@ -9,7 +9,7 @@ import { BrushInHand } from "./brushing";
 import { kickAt } from "./flow-kick";
 import type { Gesture, Sight } from "./gesture";
 import type { Pixel } from "./handle";
-import { cursorOf, discOf, type Hover, hoverAt } from "./hover";
+import { cursorOf, differs, discOf, type Hover, hoverAt } from "./hover";
 import { Look } from "./looking";
 import type { Dot, LineMark, Marks } from "./marks";
 import { Move } from "./move";
@@ -290,12 +290,4 @@ export class Hand {
     this.deaf();
     this.drop();
   }
-}
-
-function differs(one: Hover | null, other: Hover | null): boolean {
-  const key = (hover: Hover | null): string =>
-    hover === null
-      ? ""
-      : [hover.grip, hover.dot?.frame, hover.drag?.id, hover.touched?.near ? hover.touched.vertex : -1].join();
-  return key(one) !== key(other);
 }

@@ -81,3 +81,12 @@ export function cursorOf(app: App, hover: Hover | null): string {
   if (hover.grip !== null) return "grab";
   return hover.dot !== null || hover.touched?.near === true || hover.drag !== null ? "pointer" : "default";
 }
+
+/** Whether two looks are at different things. */
+export function differs(one: Hover | null, other: Hover | null): boolean {
+  const key = (hover: Hover | null): string =>
+    hover === null
+      ? ""
+      : [hover.grip, hover.dot?.frame, hover.drag?.id, hover.touched?.near ? hover.touched.vertex : -1].join();
+  return key(one) !== key(other);
+}
