@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -157,9 +158,25 @@ def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
 
 def one_of(value: str, name: str, choices: tuple[str, ...]) -> str:
     """`value` if it is among `choices`."""
-    if value not in choices:
+    # an array would be compared entry by entry
+    if not isinstance(value, str) or value not in choices:
         raise InputError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, choices))}")
     return value
+
+
+def flag(value: bool, name: str) -> bool:
+    """`value` as True or False; what merely counts as true, such as text or a path, was meant for something else."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def several(value: Iterable[Any], name: str, of: str) -> tuple[Any, ...]:
+    """The entries of `value`, which is a list `of` something."""
+    try:
+        return tuple(value)
+    except TypeError:
+        raise InputError(f"{name} must be {of}, not {value!r}") from None
 
 
 def _shape(shape: tuple[int | None, ...]) -> str:

@@ -149,3 +149,15 @@ def test_a_step_too_long_bad_input():
     flow = Flow(16, 16)
     with pytest.raises(cj.SolveError, match=r"dt of 40 s is too long: .* cells outside the box; use a smaller dt"):
         flow.simulate(3, 40.0, start=taylor_green(Flow(16, 16, cell=1 / 16)))
+    # faster than cells can be counted
+    with pytest.raises(cj.SolveError, match=r"dt of 0.5 s is too long: the fluid goes .*e\+199 cells a step"):
+        flow.simulate(4, 0.5, force=Gust((8.0, 8.0), (1e200, 0.0), 3.0, duration=2.0))
+    with pytest.raises(cj.SolveError, match="overflows"):
+        flow.simulate(3, 1e300, force=Gust((8.0, 8.0), (1.0, 0.0), 3.0))
+
+
+def test_gusts_bad_input():
+    """Said where the gust is made, since one that does not blow is never looked at."""
+    for when in ({"time": -1.0}, {"duration": -1.0}, {"duration": np.inf}, {"time": np.nan}):
+        with pytest.raises(cj.InputError, match=f"the {next(iter(when))} of a gust"):
+            Gust((8.0, 8.0), (1.0, 0.0), 3.0, **when)

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 # Cells beyond a wall from which a back-trace may still come: there the edge next to the wall speaks for it.
 BEYOND = 0.5
+# Of a step: from farther away no cell has a number, and a back-trace says nothing.
+MOST_CELLS = 1e9
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class Flow:
         a, b = self.faces(out)
         self._refuse(kernels.advect(u, v, a, b), u, v, dt)
         if force is not None:
-            out += (dt**2 / self.cell) * force
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                out += (dt * dt / self.cell) * force
         if self.viscosity > 0:
             diffuse(a, b, self.viscosity * dt / self.cell**2)
         self.pressure.project(a, b)
@@ -178,8 +181,10 @@ class Flow:
 
     def _refuse(self, beyond: float, u: Array, v: Array, dt: float) -> None:
         """Raise when a back-trace began too far outside, in cells."""
+        cells = float(kernels.fastest(u, v))
+        if cells > MOST_CELLS:
+            beyond = cells
         if beyond > BEYOND:
-            cells = float(kernels.fastest(u, v))
             raise SolveError(
                 f"dt of {dt:.4g} s is too long: the fluid goes {cells:.3g} cells a step, and some of it would come from"
                 f" {beyond:.2g} cells outside the box; {CUT}"

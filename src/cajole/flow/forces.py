@@ -39,6 +39,10 @@ class Gust:
     time: float = 0.0
     duration: float = 0.0
 
+    def __post_init__(self) -> None:
+        checks.positive(self.time, "the time of a gust (s)", zero=True)
+        checks.positive(self.duration, "the duration of a gust (s)", zero=True)
+
     def field(self, flow: Flow, step: int, dt: float) -> Array:
         """Its acceleration (n,) [m/s²] in the step after frame `step`; zero while it does not blow."""
         out = np.zeros(flow.count)
@@ -67,8 +71,6 @@ class Gust:
         return rows, out[rows]
 
     def _placed(self, flow: Flow) -> tuple[float, float, float]:
-        checks.positive(self.time, "the time of a gust (s)", zero=True)
-        checks.positive(self.duration, "the duration of a gust (s)", zero=True)
         x, y = flow.points([self.position], "the position of a gust (m)")[0] / flow.cell
         return x, y, checks.positive(self.radius, "the radius of a gust (m)") / flow.cell
 

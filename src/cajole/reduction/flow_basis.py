@@ -61,6 +61,8 @@ def _modes(flow: Flow, rows: NDArray[np.float32] | Array, size: int) -> FlowMode
 def snapshot_rows(flow: Flow, snapshots: Snapshots) -> NDArray[np.float32] | Array:
     """Snapshots (k, n) in one array, single precision when all are. Raises InputError for those of another grid."""
     several = snapshots if isinstance(snapshots, list | tuple) else [snapshots]
+    if not several:
+        raise InputError("snapshots is empty: give states of the flow, (k, n), or a list of such")
     rows = np.concatenate([_rows(flow, part, f"snapshots[{k}]") for k, part in enumerate(several)])
     if not np.isfinite(rows).all():
         raise InputError("snapshots must be finite numbers; a run among them has blown up")

@@ -73,7 +73,7 @@ def shot_of(model: ReducedFlow, motion: FlowMotion, start: Array, reduced: bool,
     if motion.flow != model.flow:
         raise InputError(f"motion is one of {motion.flow}, but the model is of {model.flow}")
     driven = reduced_forces(model, motion.force, motion.dt, 0, motion.frames - 1)
-    if reduced:
+    if checks.flag(reduced, "reduced"):
         made = model.rollout(driven, motion.dt, model.project(motion.states[0]), start)
         return made if feed_forward != "zero" else replace(made, feed_forward=np.zeros_like(driven))
     Z = model.project(motion.states)

@@ -229,12 +229,28 @@ def test_enrich_bad_input() -> None:
         ((guide, cloth, regions), {"forces": [3.0]}, r"forces\[0\] must be a function of \(t, positions, velocities\)"),
         ((guide, cloth, regions), {"forces": lambda t, x, v: x[:2]}, r"forces\[0\] at 0.00416667 s has shape \(2, 3\)"),
         ((guide, cloth, regions), {"collisions": lambda a, b, h: np.nan * a}, r"collisions\[0, 0\] is nan"),
+        ((guide, cloth, regions), {"dt": 1e-9}, r"dt is 1e-09 s, .* steps for each frame .*; at most 10000 make sense"),
+        ((guide, cloth, regions), {"forces": None}, "forces must be a function, or a list of them, not None"),
+        ((guide, cloth, regions), {"tracked": "yes"}, "tracked must be True or False, not 'yes'"),
+        ((guide, cloth, regions), {"collisions": np.zeros(3)}, "collisions is .* but must be one of 'fast', 'exact'"),
         ((guide, cloth, regions), {"start": np.zeros((3, 3))}, r"start displacement has shape \(3, 3\)"),
     ):
         with pytest.raises(InputError, match=message):
             enrich(*arguments, **options)  # type: ignore[arg-type]
     with pytest.raises(Cancelled, match="frame 1 of 3"):
         enrich(guide, cloth, regions, progress=lambda share, text: False)
+
+
+def test_forces_cannot_write_into_the_shell_bad_input() -> None:
+    """They are shown the shell itself; one that writes is stopped there, and the guide is not blamed for it."""
+    cloth, regions = enriched_box(1)
+
+    def writing(t: float, positions: np.ndarray, velocities: np.ndarray) -> np.ndarray:
+        positions[:] = 0.0
+        return positions
+
+    with pytest.raises(ValueError, match="read-only"):
+        enrich(twisted_box(3), cloth, regions, forces=writing)
 
 
 def test_impossible_guides_bad_input() -> None:

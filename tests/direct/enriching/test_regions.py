@@ -212,6 +212,8 @@ def test_regions_bad_input() -> None:
         Regions(square, square, bad, C)
     with pytest.raises(InputError, match="made for another guide"):
         regions_subdivided(square, 1)[1].require_fit(box(), square)
+    with pytest.raises(InputError, match="names must be a name, or a list of them, not 3"):
+        regions_subdivided(square, 1)[1].without(3)  # type: ignore[arg-type]
 
 
 def test_triangles_each_a_region_bad_input() -> None:

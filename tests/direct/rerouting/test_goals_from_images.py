@@ -181,6 +181,10 @@ def test_images_bad_input() -> None:
         asked([np.repeat(good[:, :, None], 3, axis=2)])
     with pytest.raises(cj.InputError, match="images is empty"):
         asked([], ())
+    with pytest.raises(cj.InputError, match=r"images\[1\] has no pixels \(shape \(0, 96\)\); leave it out"):
+        asked([good, good[:0]], (3, 4))
+    with pytest.raises(cj.InputError, match="images must be a list of grey images, not 3"):
+        asked(3)
     hole = good.copy()
     hole[3, 5] = np.nan
     with pytest.raises(cj.InputError, match=r"images\[0\]\[3, 5\] is nan"):
@@ -201,6 +205,9 @@ def test_sections_and_frames_bad_input() -> None:
         asked([good, good], (3, 3))
     with pytest.raises(cj.InputError, match="frames"):
         asked([good], (FRAMES,))
+    for window in (0, -1, 2.5, "x"):
+        with pytest.raises(cj.InputError, match="window"):
+            asked([good], window=window)
     with pytest.raises(cj.InputError, match="right and up of the section are not at right angles"):
         Section((0, 0, 0), (1, 0, 0), (1, 1, 0), 0.1)
     with pytest.raises(cj.InputError, match=r"pixel \(m\)"):

@@ -241,7 +241,9 @@ BAD = {
         r"goals\[0\] and goals\[2\] both ask for vertex 60 at frame 30, 0.1 m apart; keep one",
     ),
     "nan": ([cj.Goal(EDGE, 30, (0, float("nan"), 0))], {}, r"the position of goals\[0\]\[1\] is nan"),
+    "far": ([cj.Goal(EDGE, 30, (0, 1e200, 0))], {}, r"the position of goals\[0\] is .*1e\+200.*; give metres below"),
     "none": ([], {}, "goals is empty"),
+    "no list": (None, {}, "goals must be a Goal, or a list of them, not None"),
     "kind": ([(EDGE, 30)], {}, r"goals\[0\] must be a Goal, not tuple"),
     "window": ([cj.Goal(EDGE, 30, (0, 0, 0), window=0)], {}, r"the window of goals\[0\] is 0"),
     "method": ([goal(EDGE, 30, (0, 0, 0))], {"method": "best"}, "method is 'best', but must be one of 'pattern'"),
@@ -257,6 +259,17 @@ def test_goals_bad_input(case: str) -> None:
     goals, options, message = BAD[case]
     with pytest.raises(cj.InputError, match=message):
         cj.reroute(cloth(), pilot(), goals, **options)
+
+
+@pytest.mark.parametrize(("window", "options"), [(10**30, {}), (None, {"alpha": 1e300})])
+def test_windows_longer_than_any_motion_identity(window: int | None, options: dict[str, float]) -> None:
+    """All of them begin at frame 0."""
+    place = pilot().positions[30, EDGE] + (0.02, 0, 0)
+    whole, longer = (
+        cj.reroute(cloth(), pilot(), cj.Goal(EDGE, 30, place, window=w), **o)  # type: ignore[arg-type]
+        for w, o in ((30, {}), (window, options))
+    )
+    np.testing.assert_array_equal(longer.animation.positions, whole.animation.positions)
 
 
 def test_pilot_bad_input() -> None:

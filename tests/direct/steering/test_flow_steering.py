@@ -299,5 +299,23 @@ def test_steering_flows_bad_input():
         controller().run(np.full((29, 16), 1e200))
     with pytest.raises(cj.InputError, match="the scale of noise"):
         controller().run(cj.GustNoise(1.0, 0.0))
+    with pytest.raises(cj.InputError, match=r"the scale of noise is 1e-300 m, but cells are 0.5 m wide"):
+        controller().run(cj.GustNoise(1.0, 1e-300))
+    with pytest.raises(cj.InputError, match="a Push acts on a body; a flow is blown by a Gust or a GustNoise"):
+        controller().run(cj.Push(0, (1.0, 0.0, 0.0)))
+    with pytest.raises(cj.InputError, match="a Wind acts on a body"):
+        controller().start().blow(cj.Wind(1.0))
+    with pytest.raises(cj.InputError, match="controlled must be True or False, not 'no'"):
+        controller().run(controlled="no")
+    with pytest.raises(cj.InputError, match="controlled must be True or False"):
+        controller().start(controlled=np.zeros(2))
+    with pytest.raises(cj.InputError, match=r"frames must say which count more, \{frame: factor\}, not 3"):
+        cj.steer(shot(), frames=3)
+    with pytest.raises(cj.InputError, match="the motion stands still"):
+        cj.steer(small_model().shot(small_model().flow.simulate(4, 0.5)))
+    with pytest.raises(cj.InputError, match="reduced must be True or False"):
+        small_model().shot(small_motions()[0], reduced="yes")
+    with pytest.raises(cj.InputError, match="snapshots is empty"):
+        cj.reduce(small_model().flow, [], size=3)
     with pytest.raises(cj.InputError, match="no particles"):
         tuned_flow_pd(cj.steer(small_model().shot(small_motions()[0])), kick())

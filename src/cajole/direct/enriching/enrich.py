@@ -34,6 +34,8 @@ Shape = ArrayLike | MeshTri
 
 # a frame of the guide that dt divides but for rounding gets no extra step
 ROUNDING = 1e-9
+# of a frame; more would go on for days, and are a dt in other units
+MOST_STEPS = 10_000
 REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
 
 
@@ -78,10 +80,10 @@ def enrich(
     motion = animation_of(guide, "guide")
     _require_parts(motion, cloth, regions)
     count = motion.frames if frames is None else checks.count(frames, "frames")
-    substeps = max(1, int(np.ceil(motion.dt / checks.positive(dt, "dt (s)") - ROUNDING)))
+    substeps = _substeps(motion, dt)
     h, newton = motion.dt / substeps, checks.count(newton, "newton")
     leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
-    tracker = leader if tracked else Tracker(cloth, None, h, newton=newton)
+    tracker = leader if checks.flag(tracked, "tracked") else Tracker(cloth, None, h, newton=newton)
     course, load = Course(motion, regions.guide, count), _load(cloth, gravity, forces)
     mover = mover_of(collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance)
     shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
@@ -94,6 +96,16 @@ def enrich(
             run.go_on(frame)
             report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
     return run.result(motion, notes, time.perf_counter() - began)
+
+
+def _substeps(motion: Animation, dt: float) -> int:
+    """Into how many steps each frame of the guide is divided."""
+    steps = motion.dt / checks.positive(dt, "dt (s)") - ROUNDING
+    if steps > MOST_STEPS:
+        raise InputError(
+            f"dt is {dt:.4g} s, {steps:.3g} steps for each frame of {motion.dt:.4g} s; at most {MOST_STEPS} make sense"
+        )
+    return max(1, int(np.ceil(steps)))
 
 
 def _require_parts(motion: Animation, cloth: BodyShell, regions: Regions) -> None:
@@ -213,15 +225,23 @@ def weights_of(body: Body, force: Array) -> float:
 def _load(body: Body, gravity: ArrayLike | None, forces: Force | Sequence[Force]) -> Callable[[float, Moment], Array]:
     """External force (n, 3) [N] at a time, on a moment."""
     weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
-    acting = (forces,) if callable(forces) else tuple(forces)
+    acting = (forces,) if callable(forces) else checks.several(forces, "forces", "a function, or a list of them")
     for place, force in enumerate(acting):
         if not callable(force):
             raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {force!r}")
 
     def load(at: float, now: Moment) -> Array:
         total = weight.copy()
+        seen = _read_only(now.positions), _read_only(now.velocities)
         for place, force in enumerate(acting):
-            total += body.checked(force(at, now.positions, now.velocities), f"forces[{place}] at {at:.6g} s")
+            total += body.checked(force(at, *seen), f"forces[{place}] at {at:.6g} s")
         return total
 
     return load
+
+
+def _read_only(array: Array) -> Array:
+    """A view that a function of the user's cannot write into: it is the shell itself."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

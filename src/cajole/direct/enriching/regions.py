@@ -119,7 +119,7 @@ class Regions:
 
     def without(self, names: str | Iterable[str]) -> Regions:
         """All regions but those of these names."""
-        gone = {names} if isinstance(names, str) else set(names)
+        gone = {names} if isinstance(names, str) else set(checks.several(names, "names", "a name, or a list of them"))
         unknown = sorted(gone - set(self.names))
         if unknown:
             raise InputError(f"there is no region {unknown[0]!r}; there are {_listed(self.names)}")

@@ -25,7 +25,8 @@ BESIDE = 3.0
 
 def checked_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
     """Images as (k, height, width). Raises InputError where their sizes differ or one is no grey image."""
-    listed = [_grey(image, f"images[{i}]") for i, image in enumerate(images)]  # type: ignore[arg-type]
+    given = checks.several(images, "images", "a list of grey images")  # type: ignore[arg-type]
+    listed = [_grey(image, f"images[{i}]") for i, image in enumerate(given)]
     if not listed:
         raise InputError("images is empty: give at least one section")
     for i, image in enumerate(listed):
@@ -87,7 +88,10 @@ def _half_height(image: Array, line: Array) -> float:
 def _grey(image: Any, name: str) -> Array:
     if np.ndim(image) == 3:
         raise InputError(f"{name} has colours (shape {np.shape(image)}); give grey values (height, width)")
-    return checks.real_array(image, name, (None, None))
+    grey = checks.real_array(image, name, (None, None))
+    if grey.size == 0:
+        raise InputError(f"{name} has no pixels (shape {grey.shape}); leave it out, or write it anew")
+    return grey
 
 
 def _skimage() -> tuple[Any, Any]:

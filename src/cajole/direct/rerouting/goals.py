@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import BodySprings
 from cajole.errors import InputError
+from cajole.mesh.base import LARGEST_COORDINATE
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -20,6 +21,8 @@ Index = NDArray[np.int64]
 ALPHA = 150.0
 # shorter windows jerk
 LEAST_WINDOW = 16
+# a window begins at frame 0 at the earliest, so that longer ones are all the same
+LONGEST_WINDOW = 2**31
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,8 @@ def aims_of(goals: Goal | Sequence[Goal], body: BodySprings, pilot: Array, alpha
     vertices, ends = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
     targets = np.array([row[2] for row in rows])
     far = np.linalg.norm(targets - pilot[ends, vertices], axis=1)
-    usual = np.maximum(np.ceil(alpha * far / body.size), LEAST_WINDOW).astype(np.int64)
-    asked = np.array([goal.window or 0 for goal in listed], dtype=np.int64)
+    usual = np.clip(np.ceil(alpha * far / body.size), LEAST_WINDOW, LONGEST_WINDOW).astype(np.int64)
+    asked = np.array([min(goal.window or 0, LONGEST_WINDOW) for goal in listed], dtype=np.int64)
     lengths = np.where(asked > 0, asked, usual)
     # a window cannot begin before the motion does, nor before the node has been where it was asked for last
     starts = np.maximum(ends - lengths, [_last_asked(vertices, ends, g) for g in range(len(rows))])
@@ -116,7 +119,7 @@ def _last_asked(vertices: Index, ends: Index, g: int) -> int:
 
 
 def _listed(goals: Any) -> list[Goal]:
-    listed = [goals] if isinstance(goals, Goal) else list(goals)
+    listed = [goals] if isinstance(goals, Goal) else list(checks.several(goals, "goals", "a Goal, or a list of them"))
     if not listed:
         raise InputError("goals is empty: say which vertex shall be where, cj.Goal(vertex=7, frame=60, position=...)")
     for number, goal in enumerate(listed):
@@ -130,6 +133,8 @@ def _checked(goal: Goal, number: int, fixed: set[int], pilot: Array) -> tuple[in
     vertex = checks.count(goal.vertex, f"the vertex of {name}", least=0, most=n - 1)
     frame = checks.count(goal.frame, f"the frame of {name}", least=0, most=frames - 1)
     target = checks.real_array(goal.position, f"the position of {name}", (3,))
+    if np.abs(target).max() >= LARGEST_COORDINATE:
+        raise InputError(f"the position of {name} is {target.tolist()}; give metres below {LARGEST_COORDINATE:g}")
     if goal.window is not None:
         checks.count(goal.window, f"the window of {name}")
     if frame == 0:

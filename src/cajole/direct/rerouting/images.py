@@ -79,6 +79,7 @@ def goals_from_images(
     stack, at = checked_images(images), _checked_frames(frames, motion.frames)
     if len(stack) != len(at):
         raise InputError(f"there are {len(stack)} images for {len(at)} frames; give one image a frame")
+    length = None if window is None else checks.count(window, "window")
     at_level = None if level is None else checks.real_number(level, "level")
     raw = [section.from_pixels(contour(image, f"images[{i}]", at_level)) for i, image in enumerate(stack)]
     lines = [line if area(line) > 0.0 else line[::-1] for line in raw]
@@ -93,8 +94,8 @@ def goals_from_images(
         positions = motion.frame(frame)[ring]
         out, normals = _outward(section.flat(positions), cuts[i], laid[i], f"images[{i}]")
         targets = positions + section.lifted(out[:, None] * normals)
-        length = window or (int(frame - at[i - 1]) if i else None)
-        goals += [Goal(int(ring[k]), int(frame), targets[k], length) for k in chosen]
+        since = int(frame - at[i - 1]) if i else None
+        goals += [Goal(int(ring[k]), int(frame), targets[k], length or since) for k in chosen]
         far.append(out[chosen])
     world = tuple(section.origin + section.lifted(line) for line in laid)
     return ImageGoals(tuple(goals), ring[chosen], world, alignment, np.array(far))

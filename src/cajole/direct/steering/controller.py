@@ -106,7 +106,7 @@ class Controller:
         loops = checks.count(loops, "loops")
         steps = loops * self.reference.steps
         external = reduced_disturbance(self.model, force, self.reference.dt, steps)
-        walker = Walker(self.reference, self.regulator if controlled else None)
+        walker = Walker(self.reference, self.regulator if checks.flag(controlled, "controlled") else None)
         begin, parts = time.process_time(), []
         first = walker.now[3:].copy()
         for at in range(0, steps, CHUNK):

@@ -13,7 +13,7 @@ from cajole import checks
 from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
 from cajole.direct.steering.motion import Force, projected_force
 from cajole.errors import InputError
-from cajole.reduction import ReducedModel
+from cajole.reduction import ReducedFlow, ReducedModel
 
 Array = NDArray[np.float64]
 
@@ -45,9 +45,15 @@ class Push:
 
 def push_force(model: ReducedModel, vertex: int, force: ArrayLike, duration: float) -> Array:
     """Uᵀf (r,) of a force (3,) [N] on one vertex; InputError names what is wrong with the push."""
+    _require_body(model, "a Push")
     checks.positive(duration, "the duration of a push (s)")
     pushed = int(checks.index_array([vertex], "the pushed vertex", (1,), model.body.count)[0])
     return checks.real_array(force, "the force of a push (N)", (3,)) @ model.basis[3 * pushed : 3 * pushed + 3]
+
+
+def _require_body(model: object, what: str) -> None:
+    if isinstance(model, ReducedFlow):
+        raise InputError(f"{what} acts on a body; a flow is blown by a Gust or a GustNoise")
 
 
 def steps_of(duration: float, dt: float) -> int:
@@ -97,6 +103,7 @@ class Wind:
         return made
 
     def _new_patches(self, model: ReducedModel) -> tuple[Array, Array]:
+        _require_body(model, "a Wind")
         strength = checks.positive(self.strength, "the wind's strength (m/s²)", zero=True)
         scale = checks.positive(self.scale, "the wind's scale (body sizes)") * model.body.size
         checks.positive(self.pace, "the wind's pace (1/s)", zero=True)

@@ -74,7 +74,7 @@ class FlowController:
             (T, r). What made the motion is in the reference already.
         Raises NotConverged, naming the step, when the numbers overflow.
         """
-        shot = self.reference
+        shot, controlled = self.reference, checks.flag(controlled, "controlled")
         external = reduced_forces(self.model, force, shot.dt, 0, shot.steps)
         points, z = shot.particles[0].copy(), shot.states[0].copy()
         begin, parts = time.process_time(), []

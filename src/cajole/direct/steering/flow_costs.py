@@ -50,10 +50,14 @@ def flow_costs(shot: FlowShot, dials: FlowDials) -> FlowCosts:
         checks.positive(getattr(dials, name), name, zero=True) for name in ("tracking", "final", "currents")
     )
     effort = checks.positive(dials.effort, "effort")
+    if shot.speed == 0:
+        raise InputError("the motion stands still, so that no speed measures its errors; steer one that moves")
     each = _each(shot, currents, dials.particles)
     if not tracking * each.sum() + final * each.sum() > 0:
         raise InputError("tracking and final are both zero: there is nothing to come back to; raise one of them")
     emphasis = np.full(shot.steps, tracking)
+    if not isinstance(dials.frames, Mapping | None):
+        raise InputError(f"frames must say which count more, {{frame: factor}}, not {dials.frames!r}")
     for frame, factor in (dials.frames or {}).items():
         at = checks.count(frame, "a frame of frames", most=shot.steps)
         emphasis[at - 1] *= checks.positive(factor, f"the factor of frame {at}", zero=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
+from cajole.errors import InputError
 from cajole.flow import Flow
 from cajole.reduction import ReducedFlow
 
@@ -16,6 +17,8 @@ Array = NDArray[np.float64]
 
 # Points at which noise is sampled to one of its lumps, along each direction; between them it is bilinear.
 FINENESS = 4
+# Of a cell: edges do not see finer lumps, however many points are taken.
+FINEST = 0.1
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class GustNoise:
 
     def reduced(self, model: ReducedFlow, dt: float, first: int, steps: int) -> Array:
         """w (steps, r) in the steps after frames first, first + 1, ..."""
+        if not isinstance(model, ReducedFlow):
+            raise InputError("a GustNoise blows through a flow; a body is moved by a Push or a Wind")
         at, _ = self._lattice(model.flow)
         loads = self._loads(model)
         values = np.array([self._values(at, step, dt).ravel() for step in range(first, first + steps)])
@@ -49,6 +54,10 @@ class GustNoise:
     def _lattice(self, flow: Flow) -> tuple[Array, tuple[int, int]]:
         """Where noise is sampled (k, 2) [m], and how many points along each direction."""
         spacing = checks.positive(self.scale, "the scale of noise (m)") / FINENESS
+        if self.scale < FINEST * flow.cell:
+            raise InputError(
+                f"the scale of noise is {self.scale:g} m, but cells are {flow.cell:g} m wide; give a cell at least"
+            )
         wide, high = (int(np.ceil(side / spacing)) + 2 for side in flow.size)
         x, y = np.meshgrid(spacing * np.arange(wide), spacing * np.arange(high), indexing="ij")
         return np.stack([x.ravel(), y.ravel()], axis=1), (wide, high)

@@ -10,6 +10,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole import checks
+
 Array = NDArray[np.float64]
 
 # Steps for which a wind is made ahead.
@@ -52,7 +54,7 @@ class Living(ABC, Generic[AnyController]):
     """controlled: whether feedback acts; it may be changed at any time."""
 
     def __init__(self, controller: AnyController, controlled: bool):
-        self._controller, self.controlled = controller, controlled
+        self._controller, self.controlled = controller, checks.flag(controlled, "controlled")
         self._acting: list[Acting] = []
         self._held: Array | None = None
         self._winds: tuple[Any, ...] = ()
