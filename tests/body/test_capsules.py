@@ -85,12 +85,13 @@ def test_step_slopes_derivative(random: np.random.Generator) -> None:
     check_derivative(felt, float((slopes[0] * d).sum()), u, d)
 
 
-def test_pull_of_the_clamped_matrix_agreement(random: np.random.Generator) -> None:
+def test_step_force_agreement(random: np.random.Generator) -> None:
     body, u = crowded(), moved(random)
-    step = moved(random, 0.01)
-    assembled = body.stiffness(u, clamped=True) @ step.ravel()
+    ahead, v, step = moved(random), moved(random, 1.0), moved(random, 0.01)
     assert BARS.touches(body.vertices + u)
-    np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())
+    stiff = (body.stiffness(u, clamped=True) @ step.ravel()).reshape(-1, 3)
+    want = body.force(u) + stiff + body.damping_force(ahead, v)
+    np.testing.assert_allclose(body.step_force(u, ahead, v, step), want, rtol=0, atol=1e-12 * abs(want).max())
 
 
 def test_step_matrix_agreement(random: np.random.Generator) -> None:
@@ -102,7 +103,8 @@ def test_step_matrix_agreement(random: np.random.Generator) -> None:
     want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
     got = body.pattern.matrix(values).toarray()
     np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
-    np.testing.assert_allclose(forces, body.step_force(u, ahead, v), rtol=0, atol=1e-13 * abs(forces).max())
+    felt = body.force(u) + body.damping_force(ahead, v)
+    np.testing.assert_allclose(forces, felt, rtol=0, atol=1e-13 * abs(forces).max())
 
 
 def test_far_limbs_do_nothing_identity(random: np.random.Generator) -> None:

@@ -133,12 +133,13 @@ def test_other_rest_lengths_identity() -> None:
 
 
 @pytest.mark.parametrize("clamp", [0.0, 0.05])
-def test_pull_of_the_clamped_matrix_agreement(clamp: float, random: np.random.Generator) -> None:
-    """Spring by spring, the product is that of the assembled matrix."""
+def test_step_force_agreement(clamp: float, random: np.random.Generator) -> None:
+    """Spring by spring, what forces and the product of the assembled matrix give one by one."""
     body = springs_many(clamp)
-    u, step = random.normal(size=(2, body.count, 3)) * 0.03
-    assembled = body.stiffness(u, clamped=True) @ step.ravel()
-    np.testing.assert_allclose(body.clamped_pull(u, step).ravel(), assembled, atol=1e-12 * abs(assembled).max())
+    u, ahead, v, step = random.normal(size=(4, body.count, 3)) * 0.03
+    stiff = (body.stiffness(u, clamped=True) @ step.ravel()).reshape(-1, 3)
+    want = body.force(u) + stiff + body.damping_force(ahead, v)
+    np.testing.assert_allclose(body.step_force(u, ahead, v, step), want, rtol=0, atol=1e-12 * abs(want).max())
 
 
 @pytest.mark.parametrize("clamp", [0.0, 0.05])
@@ -151,7 +152,8 @@ def test_step_matrix_agreement(clamp: float, random: np.random.Generator) -> Non
     want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
     got = body.pattern.matrix(values).toarray()
     np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
-    np.testing.assert_allclose(forces, body.step_force(u, ahead, v), rtol=0, atol=1e-13 * abs(forces).max())
+    felt = body.force(u) + body.damping_force(ahead, v)
+    np.testing.assert_allclose(forces, felt, rtol=0, atol=1e-13 * abs(forces).max())
 
 
 def test_steps_by_another_factorisation_agreement(random: np.random.Generator) -> None:

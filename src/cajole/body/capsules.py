@@ -140,11 +140,11 @@ class BodySpringsAmong(BodySprings):
             0.5 * touch.stiffness * float(((touch.lengths - touch.radius) ** 2).sum()) for touch in touches
         )
 
-    def clamped_pull(self, u: Array, step: Array) -> Array:
-        out = super().clamped_pull(u, step)
+    def step_force(self, u: Array, ahead: Array, v: Array, step: Array) -> Array:
+        out = super().step_force(u, ahead, v, step)
         for touch in self._touches(u):
-            n = touch.normals
-            out[touch.vertices] += touch.stiffness * _along(n, step[touch.vertices])[:, None] * n
+            n, along = touch.normals, _along(touch.normals, step[touch.vertices])
+            out[touch.vertices] += touch.forces + touch.stiffness * along[:, None] * n
         return out
 
     def step_system(self, u: Array, ahead: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:

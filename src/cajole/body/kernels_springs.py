@@ -147,21 +147,29 @@ def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forc
 
 
 @njit(cache=True)
-def clamped_pull(q, step, edges, k, rest, clamp, out):
-    """out += K̃ step, K̃ the matrix CLAMPED, spring by spring: k (g̃ z + (1 - g̃) (n·z) n), z the spring's step."""
-    n = np.empty(3)
+def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
+    """out += f(q) + K̃(q) step + d(ahead, v), without the matrix.
+
+    Returns the spring that has no direction at q or `ahead`, -1 where all have one.
+    """
+    n, m = np.empty(3), np.empty(3)
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
         length = _spring(q, edges, s, n)
+        if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
+            return s
         g = 1.0 - rest[s] / length
         g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
-        along = 0.0
+        along, rate = 0.0, 0.0
         for a in range(3):
             along += n[a] * (step[i, a] - step[j, a])
+            rate += m[a] * (v[i, a] - v[j, a])
         for a in range(3):
-            value = k[s] * (g * (step[i, a] - step[j, a]) + (1.0 - g) * along * n[a])
+            pull = (length - rest[s] + (1.0 - g) * along) * n[a] + g * (step[i, a] - step[j, a])
+            value = k[s] * pull + c[s] * rate * m[a]
             out[i, a] += value
             out[j, a] -= value
+    return -1
 
 
 @njit(cache=True)

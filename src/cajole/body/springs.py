@@ -137,12 +137,6 @@ class BodySprings(Body):
     def damping_slope(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
         return self._matrix(kernels.DRAG_SLOPE, self.checked(displacement), self.checked(velocity, "velocity"))
 
-    def clamped_pull(self, u: Array, step: Array) -> Array:
-        """K̃(u) step (n, 3) [N], without the matrix."""
-        out = np.zeros((self.count, 3))
-        kernels.clamped_pull(self._apart(u), step, *self._elastic, self.clamp, out)
-        return out
-
     def step_slopes(
         self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
     ) -> tuple[Array, Array, Array]:
@@ -170,10 +164,14 @@ class BodySprings(Body):
     def total_force(self, u: Array, v: Array) -> Array:
         return self._forces(u, v, 1.0, 1.0)
 
-    def step_force(self, u: Array, ahead: Array, v: Array) -> Array:
-        """f(u) + d(ahead, v) (n, 3) [N]: drag along springs as they lie elsewhere."""
-        elastic = self._forces(u, v, 1.0, 0.0)
-        return elastic if self.symmetric else elastic + self._forces(ahead, v, 0.0, 1.0)
+    def step_force(self, u: Array, ahead: Array, v: Array, step: Array) -> Array:
+        """f(u) + K̃(u) step + d(ahead, v) (n, 3) [N], without the matrix: drag along springs as they lie elsewhere."""
+        out = np.zeros((self.count, 3))
+        at = self._placed(u), self._placed(ahead), v, step
+        lost = kernels.step_force(*at, *self._elastic, self.spring_damping, self.clamp, out)
+        if lost >= 0:
+            raise _collapsed(lost)
+        return out
 
     @property
     def symmetric(self) -> bool:
@@ -182,7 +180,7 @@ class BodySprings(Body):
     def step_system(self, u: Array, ahead: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
         """Fill `out` with inertia M + K̃(u) + drag D(ahead) on `pattern`: symmetric and positive definite.
 
-        Returns f(u) + d(ahead, v) (n, 3) [N], as `step_force`.
+        Returns f(u) + d(ahead, v) (n, 3) [N]: `step_force` of no step.
         """
         out.fill(0.0)
         out[self._diagonal] = inertia * self.masses[:, None]

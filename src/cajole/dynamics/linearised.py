@@ -99,7 +99,7 @@ class LinearStep:
         plan = scheme("bdf2", self.h, past)
         body = self.body
         assert isinstance(body, BodySprings)
-        internal = body.step_force(past.u, ahead(past), plan.velocity(step)) + body.clamped_pull(past.u, step)
+        internal = body.step_force(past.u, ahead(past), plan.velocity(step), step)
         return body.masses[:, None] * plan.acceleration(step) + internal
 
     def pulled(self, past: Past, after: Past, rows: Rows) -> tuple[Rows, Array]:
