@@ -50,6 +50,19 @@ def wheel(released: Path) -> Path:
     return path
 
 
+def environment(folder: Path, package: Path, *options: str) -> Path:
+    """The scripts of a new environment in `folder` into which pip has put `package`, a wheel or an sdist."""
+    home = folder / "environment"
+    venv.create(home, with_pip=False)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    (packages,) = home.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index"]
+    # its own version, whatever the path above has of that name
+    run([*pip, "--ignore-installed", *options, package], folder, PIP_DISABLE_PIP_VERSION_CHECK="1")
+    return python.parent
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The scripts of an environment that has the wheel, and beside it only what it depends on.
@@ -57,14 +70,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     Packages that it depends on are those of the tests, found by a path that leads nowhere else: of editable installs
     among them, as the repository itself may be one, nothing is seen.
     """
-    home = tmp_path_factory.mktemp("empty") / "environment"
-    venv.create(home, with_pip=False)
-    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    run(pip, home, PIP_DISABLE_PIP_VERSION_CHECK="1")
-    (packages,) = home.glob("Lib/site-packages" if os.name == "nt" else "lib/python*/site-packages")
-    (packages / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    return python.parent
+    return environment(tmp_path_factory.mktemp("empty"), wheel)
 
 
 def test_version_is_the_newest_of_the_changelog_identity(wheel: Path) -> None:
@@ -92,7 +98,24 @@ def test_wheel_holds_what_it_should_identity(wheel: Path) -> None:
     assert not [name for name in names if "/web/" in name or name.startswith("tests") or name.endswith(".pyc")]
 
 
-def test_sdist_builds_again_identity(released: Path) -> None:
+def test_sdist_installs_the_same_identity(released: Path, wheel: Path, tmp_path: Path) -> None:
+    """pip builds it in an empty environment, without Node and the network, and what it installs is the wheel's."""
+    (path,) = released.glob("*.tar.gz")
+    scripts = environment(tmp_path, path, "--no-build-isolation")
+    assert run([scripts / "cajole", "--version"], tmp_path) == f"cajole {VERSION}\n"
+    (package,) = scripts.parent.rglob("site-packages/cajole")
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if name.startswith("cajole/")}
+        assert names == {
+            file.relative_to(package.parent).as_posix()
+            for file in package.rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts
+        }
+        changed = [name for name in names if archive.read(name) != (package.parent / name).read_bytes()]
+    assert not changed
+
+
+def test_sdist_holds_what_it_should_identity(released: Path) -> None:
     """It holds sources of the page, tests and pages, and the built page, so that no Node is needed for it."""
     (path,) = released.glob("*.tar.gz")
     with tarfile.open(path) as archive:
