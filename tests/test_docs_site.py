@@ -142,5 +142,4 @@ def test_gallery_shows_every_scene_identity() -> None:
 
     shown = set(gallery()["ITEMS"])
     known = {*edit_scene_names(), *enrich_scene_names(), *reroute_scene_names(), *flowing.PURPOSES}
-    # the flag takes minutes with collisions, and docs/enrich.md has its pictures
-    assert known - shown == {"flag"}
+    assert known <= shown

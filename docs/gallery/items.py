@@ -45,6 +45,10 @@ ITEMS = {
         "enrich", "Walker", "280 patches, found from the motion, lead a suit of felt.",
         "cajole enrich walker --dt 1/60 --frames 64 --output walker.webp",
     ),
+    "flag": Shown(
+        "enrich", "Flag", "A preview is caught; its cloth left alone, and told in four quarters.",
+        "cajole enrich flag --collisions fast --frames 28 --output flag.webp",
+    ),
     "strike": Shown(
         "steer", "Two balls", "Undisturbed; pushed; pushed and steered: it strikes again.",
         "python examples/12_hit_two_balls.py",
@@ -75,8 +79,7 @@ ITEMS = {
 VERBS = {
     "keyframe": "A few poses become a physical motion. Ghosts are the keys.",
     "edit": "A finished motion, with dragged vertices where they belong. Yellow came in, red came out.",
-    "enrich": "A coarse motion becomes a shell with folds. Yellow is the guide, beside it what it becomes. The flag "
-    "that a branch catches stands in [a preview](enrich.md#a-preview).",
+    "enrich": "A coarse motion becomes a shell with folds. Yellow is the guide, beside it what it becomes.",
     "steer": "A disturbed body comes back to its motion. Ghosts, and green dots in flows, are left alone.",
     "reroute": "A mass-spring run, led elsewhere. Yellow is the pilot, red the second run.",
 }

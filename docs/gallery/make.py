@@ -32,6 +32,8 @@ from cajole.scenes.steering.staging import takes, with_bee
 HERE = Path(__file__).parent
 # [pixels]; frames of a loop at most, so that it stays small
 STILL, LOOP, FRAMES = (480, 320), (360, 240), 20
+# of the flag: frames until it hangs, from which one on it is near the tree, and those that the camera takes in
+CAUGHT, NEAR, IN_VIEW = 28, 6, (10, 14, 18, 22, 26)
 # a push that is seen to spoil the motion
 PUSHED = 10
 
@@ -79,6 +81,21 @@ def enriched(name: str, scene: EnrichScene, material: str, frames: int, frame: i
     result = scene.enriched(material, frames=frames, **settings)
     enrich_picture(scene, result, frame, place(name, ".jpg"), material=material, size=STILL, in_view=[frame])
     enrich_loop(scene, result, place(name, ".webp"), material=material, size=LOOP, frames=spread(frames))
+
+
+def flag(name: str) -> None:
+    """Three pictures side by side, each with its tree: the preview, the cloth left alone, the cloth that is told."""
+    scene, color = enrich_scene("flag"), enrich_scene("flag").material().color
+    runs = [scene.enriched(frames=CAUGHT, collisions="fast", tracked=told).animation for told in (False, True)]
+    shown = [painted(scene.guide, INPUT), *(painted(run, color) for run in runs)]
+
+    def beside(size: tuple[int, int], frames: Sequence[int]) -> np.ndarray:
+        """(frames, height, width, 3) of all three."""
+        own = {"props": scene.props, **scene.camera, "in_view": IN_VIEW, "size": (size[0] // 3, size[1])}
+        return np.concatenate([cj.picture(each, frames=frames, **own) for each in shown], axis=2)
+
+    write_still(place(name, ".jpg"), beside(STILL, [CAUGHT - 4])[0])
+    write_loop(place(name, ".webp"), beside(LOOP, range(NEAR, CAUGHT)), 0.5 * scene.guide.fps)
 
 
 def strike(name: str) -> None:
@@ -160,6 +177,7 @@ def makers() -> dict[str, Callable[[str], None]]:
         "box": lambda name: enriched(name, enrich_scene("box"), "cloth", 30, 21),
         "bag": lambda name: enriched(name, enrich_scene("bag"), "silk", 60, 36),
         "walker": lambda name: enriched(name, enrich_scene("walker"), "story", 64, 60, dt=1 / 60),
+        "flag": flag,
         "strike": strike,
         "bee": bee,
         "rooted": rooted,
