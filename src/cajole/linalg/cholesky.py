@@ -36,7 +36,7 @@ class Cholesky:
         """Numeric factorisation of the values `data` on the known pattern."""
         p = self._plan
         done = kernels.factorise(
-            data, *p.entries, p.first, p.rows_from, p.local, p.panels, p.updates, p.children_from, p.children,
+            data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from, p.children,
             self._factors, self._updated, _sizes(),
         )  # fmt: skip
         if not done:

@@ -12,7 +12,7 @@ from cajole.linalg.kernels_blas import below_times, divided, factorised, less_be
 
 @njit(cache=True)
 def factorise(
-    data, starts, taken, put, first, rows_from, local, panels, updates, children_from, children, L, updated, sizes
+    data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, L, updated, sizes
 ):  # fmt: skip
     """Fill the panels L with the factor of the matrix whose values are `data`; false where it is not positive definite.
 
@@ -21,13 +21,16 @@ def factorise(
     for s in range(len(first) - 1):
         width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
         at, to, height = panels[s], updates[s], width + below
-        L[at : at + width * height] = 0.0
-        updated[to : to + below * below] = 0.0
+        # of squares only the lower triangle is ever read
+        for j in range(width):
+            L[at + j * height + j : at + (j + 1) * height] = 0.0
+        for j in range(below):
+            updated[to + j * below + j : to + (j + 1) * below] = 0.0
         for e in range(starts[s], starts[s + 1]):
             L[put[e]] = data[taken[e]]
         for child in children[children_from[s] : children_from[s + 1]]:
-            places = local[rows_from[child] : rows_from[child + 1]]
-            _extend(updated, updates[child], places, L, at, width, height, to)
+            rows = slice(rows_from[child], rows_from[child + 1])
+            _extend(updated, updates[child], local[rows], runs[rows], L, at, width, height, to)
         if factorised(L, at, width, height, sizes) != 0:
             return False
         if below > 0:
@@ -37,19 +40,28 @@ def factorise(
 
 
 @njit(cache=True)
-def _extend(updated, child, places, L, at, width, height, to):
-    """Add a child's update, of rows that are at `places` of its parent, to the parent's panel and update."""
+def _extend(updated, child, places, runs, L, at, width, height, to):
+    """Add a child's update, of rows that are at `places` of its parent, to the parent's panel and update.
+
+    runs: how many rows from each on follow each other there, too.
+    """
     count, below = len(places), height - width
     for j in range(count):
         column = child + j * count
         if places[j] < width:
-            start = at + places[j] * height
-            for i in range(j, count):
-                L[start + places[i]] += updated[column + i]
+            _add(L, at + places[j] * height, updated, column, j, places, runs)
         else:
-            start = to + (places[j] - width) * below - width
-            for i in range(j, count):
-                updated[start + places[i]] += updated[column + i]
+            _add(updated, to + (places[j] - width) * below - width, updated, column, j, places, runs)
+
+
+@njit(cache=True)
+def _add(out, start, updated, column, first, places, runs):
+    i = first
+    while i < len(places):
+        here, there = column + i, start + places[i]
+        for k in range(runs[i]):
+            out[there + k] += updated[here + k]
+        i += runs[i]
 
 
 @njit(cache=True)

@@ -22,9 +22,9 @@ class Plan:
 
     order (n,): the rows in the order of elimination, in which all else is numbered. first (s + 1,): the first column of
     each panel. rows_from (s + 1,), rows: those below its columns; local: where these are in the panel of the parent,
-    whose columns come first. panels (s + 1,), updates (s,): where the values of each begin; room: of all updates that
-    wait at a time. children_from (s + 1,), children: whose updates a panel takes. entries: (starts, taken, put) of the
-    matrix, where starts (s + 1,) tells panels apart.
+    whose columns come first, and runs: how many from each on follow each other there, too. panels (s + 1,), updates
+    (s,): where the values of each begin; room: of all updates that wait at a time. children_from (s + 1,), children:
+    whose updates a panel takes. entries: (starts, taken, put) of the matrix, where starts (s + 1,) tells panels apart.
     """
 
     order: Index
@@ -32,6 +32,7 @@ class Plan:
     rows_from: Index
     rows: Index
     local: NDArray[np.int32]
+    runs: NDArray[np.int32]
     panels: Index
     updates: Index
     room: int
@@ -61,7 +62,8 @@ def planned(pattern: sp.csr_array) -> Plan:
     index = pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64)
     entries = kernels.entries(*index, places, first, rows_from, flat, panels)
     local = _local(first, rows, parent)
-    return Plan(order, first, rows_from, flat, local, panels, updates, room, children_from, children, entries)
+    runs = _runs(local, rows_from)
+    return Plan(order, first, rows_from, flat, local, runs, panels, updates, room, children_from, children, entries)
 
 
 def _supernodes(graph: sp.csr_array) -> tuple[Index, Index, list[Index]]:
@@ -89,6 +91,14 @@ def _local(first: Index, rows: list[Index], parent: Index) -> NDArray[np.int32]:
         begin, end = first[up], first[up + 1]
         found.append(np.where(below < end, below - begin, end - begin + np.searchsorted(rows[up], below)))
     return np.concatenate(found).astype(np.int32)
+
+
+def _runs(local: NDArray[np.int32], rows_from: Index) -> NDArray[np.int32]:
+    """How many of `local` from each on count up by one, within one panel."""
+    breaks = np.flatnonzero(np.diff(local) != 1) + 1
+    ends = np.union1d(breaks, rows_from[1:])
+    here = np.arange(len(local))
+    return (ends[np.searchsorted(ends, here, side="right")] - here).astype(np.int32)
 
 
 def _offsets(sizes: NDArray[np.int64]) -> Index:
