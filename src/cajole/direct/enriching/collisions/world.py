@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -84,17 +85,24 @@ class World:
         """(n, 3) of the shell and of the colliders at a time [s]."""
         return np.concatenate([shell, self.colliders.at(time)])
 
-    def stencils(self, before: Array, after: Array, pad: float) -> tuple[Index, Index]:
-        """Vertices (k, 4) of all vertices and triangles, and of all pairs of edges, that may come within 2 pad."""
-        axis = int(np.ptp(before[: self.shell], axis=0).argmax())
+    def stencils(self, before: Array, after: Array, pad: float, of: Index | None = None) -> tuple[Index, Index]:
+        """Vertices (k, 4) of all vertices and triangles, and of all pairs of edges, that may come within 2 pad.
+
+        of: only those that hold any of these vertices, a few.
+        """
         points, edges, faces = (
             kernels_pairs.swept_boxes(before, after, parts, pad)
             for parts in (self.vertices, self.edges, self.triangles)
         )
-        found = kernels_pairs.overlapping(np.concatenate([points, faces]), len(points), axis)
-        found[:, 1] -= len(points)
+        if of is None:
+            axes = np.argsort(np.ptp(before[: self.shell], axis=0))
+            found, crossing = _all_pairs(points, edges, faces, int(axes[2]), int(axes[1]))
+        else:
+            held = np.zeros(len(points), dtype=bool)
+            held[of] = True
+            with_edges, with_faces = (np.flatnonzero(held[parts].any(axis=1)) for parts in (self.edges, self.triangles))
+            found, crossing = _some_pairs(points, edges, faces, of, with_edges, with_faces)
         touching = kernels_pairs.joined(self.vertices, self.triangles, found, self.shell)
-        crossing = kernels_pairs.overlapping(edges, 0, axis)
         return touching, kernels_pairs.joined(self.edges, self.edges, crossing, self.shell)
 
     def free_share(self, before: Array, after: Array) -> float:
@@ -104,6 +112,15 @@ class World:
                 self.mesh, columns(before), columns(after), broad_phase=self.toolkit.LBVH(), narrow_phase_ccd=self._ccd
             )
         )
+
+    def free_share_of(self, before: Array, after: Array, stencils: Sequence[Index]) -> float:
+        """As `free_share`, of some vertices and triangles (k, 4) and of some pairs of edges (j, 4)."""
+        share = 1.0
+        for rows, query in zip(stencils, (self._ccd.point_triangle_ccd, self._ccd.edge_edge_ccd)):
+            for four in rows:
+                meets, when = query(*before[four], *after[four], tmax=share)
+                share = when if meets else share
+        return float(share)
 
     def intersects(self, x: Array) -> bool:
         """Whether any two surfaces pass through each other at x (n, 3)."""
@@ -157,6 +174,31 @@ class World:
             own = stencils[(stencils < self.shell).all(axis=1)]
             apart.append(float(kernels_contacts.distances(x, own, edges).min(initial=np.inf)) * REST_SHARE)
         return min(apart)
+
+
+def _all_pairs(points: Array, edges: Array, faces: Array, first: int, second: int) -> tuple[Index, Index]:
+    """Pairs (k, 2) of boxes of points and of faces that overlap, and of edges; first, second: axes of the sweeps."""
+
+    def overlapping(boxes: Array, split: int) -> Index:
+        # numpy sorts faster than compiled code does
+        order = np.argsort(boxes[:, first])
+        return np.asarray(kernels_pairs.overlapping(boxes, order, split, first, second))
+
+    found = overlapping(np.concatenate([points, faces]), len(points))
+    found[:, 1] -= len(points)
+    return found, overlapping(edges, 0)
+
+
+def _some_pairs(
+    points: Array, edges: Array, faces: Array, some_points: Index, some_edges: Index, some_faces: Index
+) -> tuple[Index, Index]:
+    """As `_all_pairs`, with one of some points, edges and faces in each."""
+    found = kernels_pairs.some_overlapping(some_points, points, faces)
+    turned = kernels_pairs.some_overlapping(some_faces, faces, points)[:, ::-1]
+    crossing = kernels_pairs.some_overlapping(some_edges, edges, edges)
+    # those of which both are among some have been found twice
+    again = np.isin(crossing[:, 1], some_edges) & (crossing[:, 0] > crossing[:, 1])
+    return np.concatenate([found, turned[~np.isin(turned[:, 0], some_points)]]), crossing[~again]
 
 
 def columns(array: NDArray[Any], kind: Any = np.float64) -> NDArray[Any]:
