@@ -63,6 +63,22 @@ def test_plot_and_controller_agreement(cajole, coarse, tmp_path):
     )
     assert file["controlled"]["error_largest_cells"] == scene["controlled"]["error_largest_cells"]
     assert cajole("steer", kept, *push, "--effort", 1e-2, "--json").json["effort"] == 1e-2
+    about = cajole("info", kept, "--json").json
+    assert (about["format"], about["particles"], about["effort"]) == ("controller of a flow", 3, 1e-3)
+    assert (about["columns"], about["rows"], about["basis"]) == (32, 32, 24)
+    assert "32 × 32 cells" in cajole("info", kept).out
+    over = cajole("steer", kept, "-o", kept)
+    assert "is what is read, and would be lost" in " ".join(over.err.split())
+
+
+def test_what_is_lost_is_a_note_claim(cajole):
+    """Blown out of their currents in spite of control: the document says so where all notes are."""
+    told = cajole("steer", "swirl", "--push", "1: 300,100 for 2 from 20", "--json").json
+    lost = told["controlled"]["lost"]
+    (note,) = told["notes"]
+    assert lost
+    assert all(f"particle {which} from frame {frame} on" in note for which, frame in lost.items())
+    assert cajole("steer", "swirl", "--push", "1: 0.02,0.01 for 2 from 20", "--json").json["notes"] == []
 
 
 def test_flow_commands_bad_input(cajole, tmp_path):
@@ -74,6 +90,11 @@ def test_flow_commands_bad_input(cajole, tmp_path):
         (("--wind", -1), "--wind is -1"),
         (("--save", tmp_path / "x.json"), "a controller is an .npz file"),
         (("--plot", tmp_path / "x.gif"), "a plot is written as one of"),
+        (("--modes", 5), "--modes: for bodies, not for flows; leave it out"),
+        (("--substeps", 2, "--components", 3), "--components, --substeps: for bodies, not for flows; leave them out"),
+        (("--tets", 5, "--young", 3), "--tets, --young: for bodies, not for flows"),
+        (("--up", "y"), "--up: for bodies, not for flows"),
+        (("--save", tmp_path / "x.npz", "-o", tmp_path / "x.npz"), "x.npz would be written twice"),
     ):
         failed = cajole("steer", "swirl", *words)
         assert (failed.code, said in " ".join(failed.err.split())) == (1, True), failed.err

@@ -292,6 +292,9 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--collisions", "fast", "--friction", -1), "--friction is -1"),
         ((*SUB, "--collisions", "fast", "--distance", 0), "--distance (m) is 0"),
         ((*SUB, "-o", "a.xyz"), "cannot write .xyz"),
+        ((*SUB, "-o", "a.npz", "-o", "a.npz"), "a.npz would be written twice"),
+        ((*SUB, "-o", "rough.npz"), "rough.npz is what is read, and would be lost"),
+        ((*SUB, "--dt", "1e-9"), "steps for each frame"),
     ],
 )
 def test_messages_bad_input(cajole, rough, guide, tmp_path, monkeypatch, words, message):

@@ -146,6 +146,7 @@ def test_info_of_other_files_agreement(cajole, beam, wave, tmp_path):
         ("none.json", "there is no such file"),
         ("none.bou", "none.bou"),
         ("none.npz", "none.npz does not exist"),
+        ("none", "none does not exist; check the name"),
         ("other.json", "the file is no edit"),
         ("other.npz", "has no array 'positions'; it holds format"),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +137,18 @@ def test_faults_are_documents_identity(monkeypatch, swing):
     result = CliRunner().invoke(app, ["info", str(swing), "--json"])
     assert isinstance(result.exception, ZeroDivisionError)
     assert json.loads(result.stdout)["error"] == {"code": 1, "kind": "ZeroDivisionError", "message": "of all things"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("words", [("scenes",), ("scenes", "--json")])
+def test_an_answer_that_finds_no_room_bad_input(words):
+    """One line and an exit code, and nothing more when Python ends."""
+    command = [sys.executable, "-c", "from cajole.cli import main; main()", *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    said = "the answer cannot be written: No space left on device; free some space, or write it elsewhere"
+    assert " ".join(done.stderr.split()) == said
 
 
 def test_plain_values_identity():

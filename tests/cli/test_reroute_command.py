@@ -100,6 +100,10 @@ BAD = {
     "fixed": (("--goal", "1:9:+0,0,1"), "which is fixed"),
     "run": (("--goal", "8:9:+0,0,1", "--frames", "9"), "--frames is for a mesh"),
     "method": (("--goal", "8:9:+0,0,1", "--method", "best"), "method is 'best'"),
+    "window": (("--goal", "8:9:+0,0,1", "--window", "0"), "the window of goals[0] is 0, but must be at least 1"),
+    "every": (("--goal", "8:9:+0,0,1", "--every", "3"), "--every is about images"),
+    "align": (("--goal", "8:9:+0,0,1", "--align", "none"), "--align is about images"),
+    "twice": (("--goal", "8:9:+0,0,1", "--pilot", "a.npz", "-o", "./a.npz"), "a.npz would be written twice"),
 }
 
 
@@ -123,6 +127,18 @@ def test_notes_stand_beside_those_of_other_commands_identity(cajole, fallen):
         == f"vertex {goal['vertex']} at frame 5: its window would begin before frame 0 and is cut from 16 to 5 frames"
     )
     assert "window would begin before frame 0" in " ".join(cajole(*words).out.split())
+
+
+def test_what_is_read_is_never_replaced_bad_input(cajole, fallen):
+    kept = fallen.read_bytes()
+    ran = cajole("reroute", fallen, *SAID, "--goal", "8:9:+0,0,1", "-o", fallen)
+    assert (ran.code, "is what is read, and would be lost" in " ".join(ran.err.split())) == (1, True)
+    assert fallen.read_bytes() == kept
+
+
+def test_no_frames_at_all_bad_input(cajole, towel):
+    ran = cajole("reroute", towel, "--goal", "8:9:+0,0,1", "--frames", 0)
+    assert (ran.code, "frames is 0, but must be at least 1" in ran.err) == (1, True)
 
 
 def test_scene_bad_input(cajole):
@@ -192,7 +208,7 @@ def test_images_agreement(cajole, block, scans, tmp_path):
         (("--images", "nowhere/*.png", "--at", "3", *LIES), "no .png or .npy file is there"),
         (("--images", "SCANS", "--at", "14", *LIES), "--at has 1 frames, but there are 2 images"),
         (("--images", "SCANS", *LIES), "--at must be the frame of each"),
-        (("--images", "SCANS", "--at", "14,28"), "--section is None"),
+        (("--images", "SCANS", "--at", "14,28"), "--section is missing: say where the images lie"),
         (("--images", "SCANS", "--at", "14,28", "--section", "0,0,0:1,0,0:0,0,1"), "ORIGIN:RIGHT:UP:PIXEL"),
         (("--at", "14,28"), "--at is about images"),
     ],

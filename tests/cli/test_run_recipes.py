@@ -253,6 +253,14 @@ def test_one_failure_does_not_stop_the_others_identity(cajole, beam, simple, tmp
     assert told.json["failed"] == 3
 
 
+def test_outputs_are_named_where_they_are_identity(cajole, simple, monkeypatch, tmp_path):
+    """Also of a recipe that is named from outside its folder, by a relative path."""
+    monkeypatch.chdir(tmp_path.parent)
+    (output,) = cajole("run", simple.relative_to(tmp_path.parent), "--json").json["outputs"]
+    assert Path(output) == tmp_path / "moved.npz"
+    assert Path(output).is_file()
+
+
 def test_the_folder_is_left_as_it_was_identity(cajole, simple, monkeypatch, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

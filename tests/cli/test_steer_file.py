@@ -38,7 +38,19 @@ def test_dials_that_are_given_are_turned_identity(cajole, kept):
     assert stiff["controlled"]["error_rms_sizes"] < soft["controlled"]["error_rms_sizes"]
 
 
-@pytest.mark.parametrize("words", [("--young", 5e4), ("--fixed", "0"), ("--frames", 9), ("--samples", 3)])
+def test_final_may_be_turned_off_identity(cajole, kept, tmp_path):
+    """Zero is a value that is given, not one that is left out."""
+    controller = cj.load_controller(kept).retuned(final=5.0)
+    controller.save(tmp_path / "ends.npz")
+    own, none = (cajole("steer", tmp_path / "ends.npz", *PUSH, *words, "--json").json for words in ((), ("--final", 0)))
+    plain = cajole("steer", kept, *PUSH, "--json").json
+    assert none["controlled"]["error_rms_sizes"] == plain["controlled"]["error_rms_sizes"]
+    assert own["controlled"]["error_rms_sizes"] != plain["controlled"]["error_rms_sizes"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--young", 5e4), ("--fixed", "0"), ("--frames", 9), ("--samples", 3), ("--modes", 4)]
+)
 def test_what_is_made_already_bad_input(cajole, kept, words):
     run = cajole("steer", kept, *words)
     assert run.code == 1

@@ -231,6 +231,8 @@ def _require_even(numbers: list[int], path: Path) -> None:
 
 
 def _only_prefix(folder: Path) -> str:
+    if not folder.exists():
+        raise FileError(f"{folder} does not exist; check the name and the folder")
     names = (_NUMBERED.fullmatch(path.name) for path in folder.iterdir()) if folder.is_dir() else ()
     prefixes = sorted({match[1] for match in names if match})
     if len(prefixes) != 1:

@@ -235,7 +235,9 @@ def _stored(path: Path) -> Labels:
         with path.open("rb") as stream:
             found = np.load(stream, allow_pickle=False)
     except READ_ERRORS as reason:
-        said = f"{reason.strerror}; check the path" if isinstance(reason, OSError) and reason.strerror else reason
+        said = f"{reason}; whole numbers go into an .npy, words into a .txt"
+        if isinstance(reason, OSError) and reason.strerror:
+            said = f"{reason.strerror}; check the path"
         raise FileError(f"cannot read labels from {path}: {said}") from None
     if not isinstance(found, np.ndarray) or found.ndim != 1 or found.dtype.kind not in "iuU":
         what = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else "several arrays"

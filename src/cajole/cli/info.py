@@ -54,6 +54,7 @@ def _special(file: Path) -> Told | None:
     if suffix != ".npz" or not file.is_file():
         return None
     from cajole.direct.steering.files import FORMAT
+    from cajole.direct.steering.flow_files import FORMAT as FLOW_FORMAT
     from cajole.errors import FileError
     from cajole.storage import read_arrays
 
@@ -63,6 +64,8 @@ def _special(file: Path) -> Told | None:
         return None  # the reader of animations says what is wrong with it
     if str(found.get("format")) == FORMAT:
         return _controller(file)
+    if str(found.get("format")) == FLOW_FORMAT:
+        return _flow_controller(file)
     return _model(file) if "body" in found and len(found) > 1 else None
 
 
@@ -90,6 +93,26 @@ def _controller(file: Path) -> Told:
         "skin": "yes" if skin else "no",
         "dials": ", ".join(f"{name} {d[name]}" for name in ("tracking", "final", "effort")),
         "open it": "cajole steer FILE, or cajole.load_controller(file)",
+    }
+
+
+def _flow_controller(file: Path) -> Told:
+    from cajole.direct.steering.flow_files import load_flow_controller
+
+    controller = load_flow_controller(file)
+    shot, flow, dials = controller.reference, controller.model.flow, controller.dials
+    d = _document(
+        file, "controller of a flow",
+        frames=shot.steps + 1, fps=1.0 / shot.dt, columns=flow.columns, rows=flow.rows, cell_m=flow.cell,
+        basis=controller.model.size, particles=shot.particles.shape[1],
+        tracking=dials.tracking, final=dials.final, effort=dials.effort,
+    )  # fmt: skip
+    return d, {
+        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {shot.steps * shot.dt:.3g} s",
+        "flow": f"{d['columns']} × {d['rows']} cells of {d['cell_m']:g} m in {d['basis']} modes",
+        "particles": str(d["particles"]),
+        "dials": ", ".join(f"{name} {d[name]}" for name in ("tracking", "final", "effort")),
+        "open it": "cajole steer FILE, or cajole.load_flow_controller(file)",
     }
 
 

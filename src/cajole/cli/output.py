@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 FAILED, MISUSED, CANCELLED = 1, 2, 130
 # the root of what is wrong with words of a command line; older and newer versions of typer keep it in different places
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+# a disk or a share of it that takes no more
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # [s] between lines of progress where no bar can be drawn
 LINE_EVERY = 5.0
 
@@ -60,8 +64,18 @@ class Guarded(TyperGroup):
         except UsageError as error:  # typer shows it
             tell(misuse(error))
             raise
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, BrokenPipeError):  # who reads no further has heard enough
             raise
+        except OSError as error:
+            if error.errno not in FULL:
+                tell(failure(type(error).__name__, str(error), FAILED))
+                raise
+            _forget_stdout()
+            raise self._left(
+                f"the answer cannot be written: {error.strerror}; free some space, or write it elsewhere",
+                "FileError",
+                FAILED,
+            ) from None
         except Exception as error:
             tell(failure(type(error).__name__, str(error), FAILED))
             raise
@@ -71,6 +85,14 @@ class Guarded(TyperGroup):
         complain(message)
         tell(failure(kind, message, code))
         return typer.Exit(code)
+
+
+def _forget_stdout() -> None:
+    """What is left of an answer that nobody can have would be tried again, and complained of, when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def misuse(error: Exception) -> dict[str, Any]:
@@ -99,6 +121,7 @@ def answer(document: Mapping[str, Any], shown: RenderableType, *, as_json: bool)
     from rich.console import Console
 
     Console().print(shown)
+    sys.stdout.flush()
 
 
 def table(*columns: str) -> Table:

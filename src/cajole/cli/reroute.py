@@ -80,13 +80,16 @@ def reroute(
         ),
     ] = None,
     align: Annotated[
-        str,
-        typer.Option(help="Lay contours over the body first: rigid, shift or none.", rich_help_panel=IMAGES),
-    ] = "rigid",
+        str | None,
+        typer.Option(
+            help="Lay contours over the body first: rigid, shift or none; rigid when left out.", rich_help_panel=IMAGES
+        ),
+    ] = None,
     level: Annotated[float | None, typer.Option(help="The grey of the contour.", rich_help_panel=IMAGES)] = None,
     every: Annotated[
-        int, typer.Option(help="Which of the vertices around the section are led.", rich_help_panel=IMAGES)
-    ] = 2,
+        int | None,
+        typer.Option(help="Which of the vertices around the section are led; every second.", rich_help_panel=IMAGES),
+    ] = None,
     pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.", readable=False)] = None,
     output: options.Outputs = None,
     as_json: Json = False,
@@ -109,7 +112,7 @@ def reroute(
     from cajole.direct.rerouting import reroute as rerouted
 
     outputs = output or []
-    require_writable([*outputs, *([pilot] if pilot else [])])
+    require_writable([*outputs, *([pilot] if pilot else [])], read=source)
     springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
     with working(source) as progress:

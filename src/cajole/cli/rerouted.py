@@ -26,6 +26,8 @@ from cajole.scenes import select
 from cajole.scenes.rerouting import RerouteScene, reroute_scene, reroute_scene_names
 
 FORM = 'WHERE:FRAME:X,Y,Z, as in "7:60:0.1,0,0.4", or "7:60:+0,0,0.1" from where it is in the pilot'
+# of the pilot of a mesh, where nothing else is said
+FRAMES = 120
 # of springs made from a mesh, where nothing else is said: N/m, kg of all, N s/m, and the clamp of folds
 USUAL = {"stiffness": 100.0, "mass": 1.0, "damping": 0.05, "clamp": 0.02}
 
@@ -64,8 +66,8 @@ class Asked:
         """A mesh that falls: its pilot is simulated."""
         net = self._net(read_mesh(path))
         pilot = simulate(
-            net, self.frames or 120, seconds(self.dt or "1/60", "--dt"), gravity=acceleration(self.gravity or "9.81"),
-            integrator="bdf2", progress=portion(progress, 0.0, 0.3),
+            net, FRAMES if self.frames is None else self.frames, seconds(self.dt or "1/60", "--dt"),
+            gravity=acceleration(self.gravity or "9.81"), integrator="bdf2", progress=portion(progress, 0.0, 0.3),
         )  # fmt: skip
         return _scene(path, net, replace(pilot, name=path.stem))
 
@@ -88,7 +90,7 @@ def goals_of(
         raise InputError(f"nothing is led: say where a vertex shall be with --goal {FORM}, or show it with --images")
     reader = Reader(pilot, {})
     read = [*(goal for text in texts for goal in _goals(text, reader)), *seen] or list(own)
-    return [replace(goal, window=window or goal.window) for goal in read]
+    return read if window is None else [replace(goal, window=window) for goal in read]
 
 
 def _goals(text: str, reader: Reader) -> list[Goal]:

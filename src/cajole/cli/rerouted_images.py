@@ -31,9 +31,9 @@ class Stream:
     where: str | None
     at: str | None
     section: str | None
-    align: str
+    align: str | None
     level: float | None
-    every: int
+    every: int | None
 
     def goals(self, pilot: Animation, window: int | None) -> list[Goal]:
         """Where vertices must be so that the body's section looks as in the images; none without images.
@@ -41,7 +41,7 @@ class Stream:
         Raises InputError, FileError.
         """
         if self.where is None:
-            for name in ("at", "section", "level"):
+            for name in ("at", "section", "align", "level", "every"):
                 if getattr(self, name) is not None:
                     raise InputError(f"--{name} is about images; say where they are with --images")
             return []
@@ -49,10 +49,9 @@ class Stream:
         frames = _frames(self.at, paths)
         images = [read(path) for path in paths]
         try:
-            asked = goals_from_images(
-                pilot, images, frames, _section(self.section), every=self.every, align=self.align, level=self.level,
-                window=window,
-            )  # fmt: skip
+            said = {"every": self.every, "align": self.align, "level": self.level, "window": window}
+            chosen: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+            asked = goals_from_images(pilot, images, frames, _section(self.section), **chosen)
         except InputError as reason:
             raise InputError(_named(str(reason), paths)) from None
         return list(asked.goals)
@@ -106,7 +105,9 @@ def _frames(text: str | None, paths: Sequence[Path]) -> list[int]:
 
 def _section(text: str | None) -> Section:
     """Where images lie: the middle of the upper left pixel, the ways of a row and against a column, a pixel's size."""
-    parts = [] if text is None else text.split(":")
+    if text is None:
+        raise InputError(f"--section is missing: say where the images lie, {FORM}")
+    parts = text.split(":")
     if len(parts) != 4:
         raise InputError(f"--section is {text!r}, but must say where the images lie: {FORM}")
     origin, right, up = (vector(part, "--section") for part in parts[:3])

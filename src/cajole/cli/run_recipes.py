@@ -62,11 +62,11 @@ class Recipe:
     file: Path
     steps: list[Step] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    # where its paths are relative to; found at once, since steps are run from inside it
+    folder: Path = field(init=False)
 
-    @property
-    def folder(self) -> Path:
-        """Where its paths are relative to."""
-        return self.file.absolute().parent
+    def __post_init__(self) -> None:
+        self.folder = self.file.absolute().parent
 
 
 def read_recipes(files: list[Path]) -> list[Recipe]:

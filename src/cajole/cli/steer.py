@@ -10,7 +10,7 @@ import typer
 
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
-from cajole.cli.steer_flow import flow_rows, is_flow, steer_scene
+from cajole.cli.steer_flow import flow_rows, is_flow, refuse_for_flows, steer_scene
 from cajole.cli.steered import described, described_runs, rows
 from cajole.errors import InputError
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Of the rest shape, held when no motion is given.
 FRAMES, DT = 121, "1/60"
 # Of a body, when nothing is said.
-EFFORT = 1e-2
+EFFORT, MODES = 1e-2, 20
 
 
 @options.of_body()
@@ -66,7 +66,7 @@ def steer(
     seed: Annotated[int, typer.Option(help="Of wind and samples: another number, another take.")] = 0,
     loops: Annotated[int, typer.Option(help="Go through the motion this often, the first frame after the last.")] = 1,
     uncontrolled: Annotated[bool, typer.Option("--uncontrolled", help="Write the take without control.")] = False,
-    modes: Annotated[int, typer.Option(help="Linear modes beside what the motion needs.")] = 20,
+    modes: Annotated[int, typer.Option(help="Linear modes beside what the motion needs.")] = MODES,
     components: Annotated[
         int | None, typer.Option(help="Directions of the motion itself; those it needs, 16 at most, when left out.")
     ] = None,
@@ -116,12 +116,17 @@ def steer(
 
     [green]cajole steer leaves --seed 3 -o letter.webp[/]
     """
+    from cajole.cli.saving import require_apart
     from cajole.cli.steer_file import is_controller
 
     outputs = output or []
+    require_apart([*outputs, save, plot], read=motion or asked.source)
+    made: dict[str, object] = {
+        "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt, "modes": modes != MODES,
+        "components": components is not None, "substeps": substeps is not None,
+    }  # fmt: skip
     if is_flow(asked.source):
-        given = {"--motion": motion, "--samples": samples, "--cluster": cluster, "--frames": frames, "--dt": dt}
-        _refuse_for_flows(given | {"--loops": loops - 1})
+        refuse_for_flows(made | {"loops": loops != 1} | dict.fromkeys(asked.given, True))
         _require_targets([], save, plot)
         chosen = {"final": final, "effort": effort}
         own = {"tracking": tracking} | {name: value for name, value in chosen.items() if value is not None}
@@ -133,8 +138,7 @@ def steer(
     dials = (tracking, final, effort)
     with working(asked.source) as progress:
         if is_controller(asked.source):
-            made = {"motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt}
-            file = _from_file(asked, made | {"components": components, "substeps": substeps, "save": save}, dials)
+            file = _from_file(asked, made | {"save": save}, dials)
             subject, body, controller = cast("Subject", file), cast("BodySolid", file), file.controller
         else:
             subject = asked.subject(progress)
@@ -160,14 +164,8 @@ def _from_file(
     from cajole.cli.steer_file import loaded
 
     tracking, final, effort = dials
-    other = {"tracking": tracking if tracking != 1.0 else None, "final": final or None, "effort": effort}
+    other = {"tracking": tracking if tracking != 1.0 else None, "final": final, "effort": effort}
     return loaded(asked, made, {name: value for name, value in other.items() if value is not None})
-
-
-def _refuse_for_flows(given: Mapping[str, object]) -> None:
-    """Raise InputError for options that a flow has nothing to do with."""
-    if unused := [name for name, value in given.items() if value]:
-        raise InputError(f"{', '.join(unused)}: for bodies, not for flows; leave it out")
 
 
 def _require_targets(outputs: list[Path], save: Path | None, plot: Path | None) -> None:

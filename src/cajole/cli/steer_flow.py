@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,13 @@ def is_flow(source: str) -> bool:
     from cajole.scenes.flowing import PURPOSES
 
     return source in PURPOSES or (Path(source).suffix.lower() == ".npz" and holds_flow_controller(source))
+
+
+def refuse_for_flows(given: Mapping[str, object]) -> None:
+    """Raise InputError for options, by name, that are given and that a flow has nothing to do with."""
+    if unused := [name for name, value in given.items() if value]:
+        names = ", ".join(f"--{name}" for name in unused)
+        raise InputError(f"{names}: for bodies, not for flows; leave {'it' if len(unused) == 1 else 'them'} out")
 
 
 def require_flow_targets(outputs: list[Path]) -> None:
@@ -71,6 +79,7 @@ def steer_scene(
         "gain_seconds": controller.seconds,
         **{name: _told(run.report) for name, run in runs.items()},
         "outputs": [str(path) for path in (*outputs, save, plot) if path is not None],
+        "notes": _lost(runs["controlled"].report),
     }
 
 
@@ -131,6 +140,7 @@ def _told(report: FlowReport) -> dict[str, Any]:
 
 def flow_rows(document: dict[str, Any]) -> dict[str, str]:
     """The same for people."""
+    from cajole.cli.about import note_rows
     from cajole.cli.output import written
 
     d, led = document, document["controlled"]
@@ -143,10 +153,14 @@ def flow_rows(document: dict[str, Any]) -> dict[str, str]:
         f"{100 * led['force_largest_share']:.3g} % at most",
         "took": f"gains {d['gain_seconds']:.2f} s, a step {1e6 * led['step_seconds']:.0f} µs",
     }
-    if led["lost"]:
-        which = ", ".join(f"particle {particle} from frame {frame} on" for particle, frame in led["lost"].items())
-        shown["lost"] = f"{which}: push less, or lower --effort"
-    return shown | {"written": written(d["outputs"])}
+    return shown | note_rows(d["notes"]) | {"written": written(d["outputs"])}
+
+
+def _lost(report: FlowReport) -> list[str]:
+    if not report.lost:
+        return []
+    which = ", ".join(f"particle {particle} from frame {frame} on" for particle, frame in report.lost.items())
+    return [f"lost in spite of control: {which}; push less, or lower --effort"]
 
 
 def _off(told: dict[str, Any]) -> str:
