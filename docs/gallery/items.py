@@ -57,10 +57,10 @@ ITEMS = {
     "rooted": Shown(
         "steer", "Dinosaur", "Pushed: its head ends where it should.", "python examples/14_end_in_place.py"
     ),
-    "swirl": Shown("steer", "Swirl", "Kicked smoke: three particles keep to their paths.",
+    "swirl": Shown("steer", "Swirl", "Kicked smoke: left alone, and steered along its paths.",
         "cajole steer swirl --output swirl.webp",
     ),
-    "leaves": Shown("steer", "Leaf", "The red leaf writes its S in a wind of noise.",
+    "leaves": Shown("steer", "Leaf", "In a wind of noise: left alone, and writing its S.",
         "cajole steer leaves --output leaves.webp",
     ),
     "cloth": Shown("reroute", "Cloth", "A free corner is led to another place.",
@@ -80,7 +80,7 @@ VERBS = {
     "keyframe": "A few poses become a physical motion. Ghosts are the keys.",
     "edit": "A finished motion, with dragged vertices where they belong. Yellow came in, red came out.",
     "enrich": "A coarse motion becomes a shell with folds. Yellow is the guide, beside it what it becomes.",
-    "steer": "A disturbed body comes back to its motion. Ghosts, and green dots in flows, are left alone.",
+    "steer": "A disturbed body comes back to its motion. Ghosts are left alone; of flows, what is yellow.",
     "reroute": "A mass-spring run, led elsewhere. Yellow is the pilot, red the second run.",
 }
 

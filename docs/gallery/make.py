@@ -18,14 +18,15 @@ import numpy as np
 from items import ITEMS, page
 
 import cajole as cj
+from cajole.cli.gallery.films import FLOW_FPS, FilmFlow
 from cajole.direct import Run
 from cajole.mesh import Skin
-from cajole.pictures.loops import resized, write_loop, write_still
+from cajole.pictures.loops import write_loop, write_still
 from cajole.pictures.subject import INPUT, OUTPUT
 from cajole.scenes import flowing, shots, steering
 from cajole.scenes.editing import edit_loop, edit_picture, edit_scene
 from cajole.scenes.enriching import EnrichScene, enrich_loop, enrich_picture, enrich_scene
-from cajole.scenes.flowing.pictures import frames_of
+from cajole.scenes.flowing.building import FlowScene
 from cajole.scenes.rerouting import reroute_scene
 from cajole.scenes.steering.staging import takes, with_bee
 
@@ -127,22 +128,12 @@ def rooted(name: str) -> None:
     draw(name, led, led.frames - 1, stage.scene.camera, ghost=free)
 
 
-def flowed(name: str, scene: Any, force: Sequence[Any]) -> None:
-    run = scene.controller().run(force)
-    every = -(-len(run.states) // FRAMES)
-    pictures = frames_of(scene, run, every=every)
-    write_still(place(name, ".jpg"), cropped(pictures[-1], STILL))
-    write_loop(place(name, ".webp"), np.array([cropped(each, LOOP) for each in pictures]), 20.0)
-
-
-def cropped(pixels: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """A square picture in the middle of one of another shape, on its own paper."""
-    width, height = size
-    small = resized(pixels, (height, height))
-    out = np.full((height, width, 3), (250, 248, 244), dtype=np.uint8)
-    left = (width - height) // 2
-    out[:, left : left + height] = small
-    return out
+def flowed(name: str, scene: FlowScene) -> None:
+    """A take that is left alone, and the same take steered."""
+    controller, force = scene.controller(), scene.disturbance()
+    film = FilmFlow(scene, controller.run(force, controlled=False), controller.run(force))
+    write_still(place(name, ".jpg"), film.pictures(film.frames - 1, STILL)[-1])
+    write_loop(place(name, ".webp"), film.pictures(-(-film.frames // FRAMES), LOOP), FLOW_FPS)
 
 
 def rerouted(name: str) -> None:
@@ -154,16 +145,6 @@ def rerouted(name: str) -> None:
 
 def painted(motion: cj.Animation, color: Any) -> cj.Animation:
     return replace(motion, skin=Skin(motion.mesh.surface, np.asarray(color)))
-
-
-def flow_of(name: str) -> None:
-    if name == "swirl":
-        scene = flowing.swirl()
-        flowed(name, scene, scene.kicks())
-    else:
-        # half as fine and from fewer runs than the scene itself, whose basis takes minutes
-        leaf = flowing.leaves(cells=128, runs=16)
-        flowed(name, leaf, [leaf.noise(0)])
 
 
 def makers() -> dict[str, Callable[[str], None]]:
@@ -181,8 +162,9 @@ def makers() -> dict[str, Callable[[str], None]]:
         "strike": strike,
         "bee": bee,
         "rooted": rooted,
-        "swirl": flow_of,
-        "leaves": flow_of,
+        "swirl": lambda name: flowed(name, flowing.swirl()),
+        # half as fine and from fewer runs than the scene itself, whose basis takes minutes
+        "leaves": lambda name: flowed(name, flowing.leaves(cells=128, runs=16)),
     }
     by_verb = {"edit": edited, "reroute": rerouted}
     return {name: own.get(name) or by_verb[item.verb] for name, item in ITEMS.items()}

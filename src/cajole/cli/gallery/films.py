@@ -122,13 +122,13 @@ class FilmFlow:
         write_take(self.scene, self.led, path)
 
     def still(self, path: Path) -> None:
-        write_still(path, self._pictures(self.frames - 1, STILL)[-1])
+        write_still(path, self.pictures(self.frames - 1, STILL)[-1])
 
     def loop(self, path: Path, progress: Progress | None) -> None:
-        write_loop(path, self._pictures(-(-self.frames // DRAWN), LOOP), FLOW_FPS)
+        write_loop(path, self.pictures(-(-self.frames // DRAWN), LOOP), FLOW_FPS)
 
-    def _pictures(self, every: int, size: tuple[int, int]) -> NDArray[np.uint8]:
-        """(k, height, width, 3): of both takes what is around the paths, side by side."""
+    def pictures(self, every: int, size: tuple[int, int]) -> NDArray[np.uint8]:
+        """(k, height, width, 3) of each `every`-th frame: of both takes what is around the paths, side by side."""
         rows, columns = self._window()
         takes = [frames_of(self.scene, run, every=every)[:, rows, columns] for run in (self.free, self.led)]
         both = np.concatenate(takes, axis=2)

@@ -83,14 +83,14 @@ SMOKE = _Words(
     title="Steered smoke",
     verb="steer",
     command="cajole steer swirl --output swirl.webp",
-    story="Smoke after one blow is kicked three times. Left, on its own: a particle ends {final_cells_free:.1f} cells "
-    "off its path. Right, steered: {final_cells:.2f}. The command takes the scene at its full size.",
+    story="Smoke after one blow is kicked three times. Left, yellow, on its own: a particle ends {final_cells_free:.1f} "
+    "cells off its path. Right, red, steered: {final_cells:.2f}. The command takes the scene at its full size.",
     facts={
         "body": "{cells} × {cells} cells, {modes} modes",
         "added force": "{added_force_percent:.2g} % of the momentum a step",
         "off the paths by": "{worst_cells:.2g} cells at worst, not {worst_cells_free:.2g}",
     },
-    told="how far the farthest particle is from its path, left alone (grey) and steered",
+    told="how far the farthest particle is from its path, left alone (grey) and steered (red)",
 )
 
 

@@ -21,7 +21,10 @@ Pixels = NDArray[np.uint8]
 # Sides of a picture at least [pixels]; every which frame a loop shows, and how many a second.
 SIDE, EVERY, FPS = 512, 2, 30.0
 PAPER, INK = np.array([250.0, 248.0, 244.0]), np.array([70.0, 84.0, 104.0])
-PATH, STEERED, FREE = (np.array(c, dtype=float) for c in ((160, 158, 150), (196, 60, 44), (96, 140, 72)))
+# The paths; what is steered, what would be but is left alone, and what nobody steers.
+PATH, STEERED, LEFT, FREE = (
+    np.array(c, dtype=float) for c in ((160, 158, 150), (196, 60, 44), (226, 164, 24), (96, 140, 72))
+)
 # Radii of what is drawn [shares of the side].
 DOT, LINE = 0.011, 0.0022
 
@@ -49,7 +52,7 @@ def frames_of(scene: FlowScene, run: FlowRun, *, every: int) -> Pixels:
         for k in range(paths.shape[1]):
             _dots(image, paths[:, k], scene.flow.size, LINE, PATH)
         _dots(image, others[frame], scene.flow.size, DOT, FREE)
-        _dots(image, run.particles[frame], scene.flow.size, DOT, STEERED if run.controlled else FREE)
+        _dots(image, run.particles[frame], scene.flow.size, DOT, STEERED if run.controlled else LEFT)
         shown.append(np.clip(image, 0, 255).astype(np.uint8))
     return np.array(shown)
 
