@@ -83,7 +83,7 @@ SMOKE = _Words(
     title="Steered smoke",
     verb="steer",
     command="cajole steer swirl --output swirl.webp",
-    story="Smoke after one blow is kicked three times. Left, yellow, on its own: a particle ends {final_cells_free:.1f} "
+    story="Smoke after a blow is kicked three times. Left, yellow, on its own: a particle ends {final_cells_free:.1f} "
     "cells off its path. Right, red, steered: {final_cells:.2f}. The command takes the scene at its full size.",
     facts={
         "body": "{cells} × {cells} cells, {modes} modes",
