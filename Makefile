@@ -1,4 +1,4 @@
-# make demo: set everything up, run the built-in scenes headless, write demo/index.html
+# make demo: set everything up, run every verb on built-in scenes headless, write demo/index.html
 # make test: set everything up, run format, lint, types and all tests
 # make docs: set everything up, build the pages of docs/ into site/, warnings are errors
 PYTHON ?= python3
