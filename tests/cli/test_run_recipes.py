@@ -147,6 +147,31 @@ def test_everything_wrong_is_said_at_once_bad_input(cajole, beam, tmp_path):
     assert not (tmp_path / "out.npz").exists()
 
 
+UNITS = """
+verb = "enrich"
+source = "wave.npz"
+subdivide = 1
+dt = "10 ms"
+gravity = "9.81 m/s2"
+damping = [1]
+wind = [1, 2]
+collisions = "Fast"
+"""
+
+
+def test_units_and_words_are_said_at_once_bad_input(cajole, wave, tmp_path):
+    """Texts whose form is known from their options are read with the recipe, not one after the other by its command."""
+    run = cajole("run", recipe(tmp_path, "units.toml", UNITS), "--json")
+    (entry,) = run.json["recipes"]
+    assert {problem["key"]: problem["allowed"] for problem in entry["problems"]} == {
+        "dt": "must be SECONDS in plain numbers, without units",
+        "gravity": "must be G|X,Y,Z in plain numbers, without units",
+        "damping": "must be ALPHA,BETA in plain numbers, without units",
+        "wind": "must be X,Y,Z in plain numbers, without units",
+        "collisions": 'must be one of "fast", "exact"',
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
+
+from cajole.errors import InputError
 
 # commands that make nothing out of files, or never end
 NOT_IN_RECIPES = ("run", "studio", "demo", "bench", "info", "scenes")
@@ -66,16 +69,44 @@ class Key:
             Path: isinstance(value, str) and bool(value),
         }
         if self.kind is str and isinstance(value, list) and value and all(map(_is_number, value)):
-            return ",".join(repr(each) for each in value)  # a vector, as it is written on the command line
+            return self._read(",".join(repr(each) for each in value))  # a vector, as the command line has it
         if not fits[self.kind]:
             raise WrongValue(self.takes)
-        return value if isinstance(value, str) else repr(value)
+        return self._read(value if isinstance(value, str) else repr(value))
+
+    def _read(self, text: str) -> str:
+        """The text itself, if its form is right where that is known from the metavar. Raises WrongValue."""
+        words = self.metavar.split("|")
+        if all(word.isalpha() and word.islower() for word in words) and text not in words:
+            raise WrongValue("one of " + ", ".join(f'"{word}"' for word in words))
+        try:
+            _forms().get(self.metavar, _as_it_is)(text)
+        except InputError:
+            raise WrongValue(f"{self.metavar} in plain numbers, without units") from None
+        return text
 
     def words(self, texts: list[str]) -> list[str]:
         """Its part of the command line; what a command takes without a name goes behind the rest."""
         if self.kind is bool:
             return [self.flag[0]] if texts else [self.flag[1]] if self.flag[1] else []
         return texts if self.argument else [f"--{self.name}={text}" for text in texts]
+
+
+def _as_it_is(text: str) -> object:
+    return text
+
+
+@functools.cache
+def _forms() -> dict[str, Callable[[str], object]]:
+    """What reads texts that are numbers, by the metavar of their options."""
+    from cajole.cli import numbers, pushes
+
+    return {
+        "SECONDS": lambda text: numbers.seconds(text, "it"),
+        "ALPHA,BETA": lambda text: numbers.pair(text, "it"),
+        "X,Y,Z": lambda text: numbers.vector(text, "it"),
+        "G|X,Y,Z": pushes.gravity,
+    }
 
 
 def _is_number(value: Any) -> bool:

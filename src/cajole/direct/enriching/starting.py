@@ -20,6 +20,10 @@ MET = 1e-12
 # steps without speed in which a shell that does not meet its guide comes to it, and the movement, in body sizes, of
 # one of them at which it has
 MOST_STEPS, RESTS = 40, 1e-3
+# of the mean square of distances from the middle: means nearer to each other than this point nowhere
+LINE = 1e-3
+# times: a shell and a guide that differ by more are hardly in the same units
+OTHER_UNITS = 10.0
 
 
 def begun(
@@ -34,7 +38,17 @@ def begun(
     met = _relaxed(tracker, x, course.values[0])
     share = float(np.linalg.norm(met - x, axis=1).max()) / body.size
     note = f"the start was moved by up to {100 * share:.3g} % of the size to meet the guide"
-    return Moment(met, v, np.zeros_like(x)), (note,)
+    return Moment(met, v, np.zeros_like(x)), (note, *_of_other_units(body, guide))
+
+
+def _of_other_units(body: Body, guide: Animation) -> tuple[str, ...]:
+    large = float(np.linalg.norm(np.ptp(guide.frame(0), axis=0)))
+    if large / OTHER_UNITS <= body.size <= large * OTHER_UNITS:
+        return ()
+    return (
+        f"the shell is {body.size:.3g} m large, but its guide {large:.3g} m; if one is not in metres, cajole convert "
+        "with --scale 0.001 makes them of millimetres",
+    )
 
 
 def _placed(tracker: Tracker, guide: Animation, regions: Regions, course: Course) -> tuple[Array, Array]:
@@ -83,12 +97,25 @@ def rigid_fit(own: Array, wanted: Array, weights: Array, points: Array) -> Array
     """`points` (k, 3) moved as `own` (m, 3) must be to come nearest to `wanted`: turned and shifted, never mirrored."""
     w = weights / weights.sum()
     here, there = w @ own, w @ wanted
-    # fewer than three means, or means in line, do not tell a rotation
     U, sizes, Vt = np.linalg.svd((own - here).T @ (w[:, None] * (wanted - there)))
-    if sizes[1] <= 1e-9 * max(sizes[0], np.finfo(float).tiny):
-        return np.asarray(points - here + there)
-    R = Vt.T @ np.diag([1.0, 1.0, np.linalg.det(Vt.T @ U.T)]) @ U.T
+    if sizes[1] > 1e-9 * max(sizes[0], np.finfo(float).tiny):
+        R = Vt.T @ np.diag([1.0, 1.0, np.linalg.det(Vt.T @ U.T)]) @ U.T
+    else:
+        # two means, or means in line, tell where a line points, and one mean nothing at all
+        spread = float(((points - here) ** 2).sum(axis=1).mean())
+        R = shortest_turn(U[:, 0], Vt[0]) if sizes[0] > LINE * spread else np.eye(3)
     return np.asarray((points - here) @ R.T + there)
+
+
+def shortest_turn(a: Array, b: Array) -> Array:
+    """The rotation (3, 3) of least angle that takes the unit vector a (3,) to b: 1 + K + K²/(1 + a·b), K = [a × b]."""
+    c = float(a @ b)
+    if c < -1.0 + 1e-12:  # opposite: half a turn about any axis across
+        across = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+        return np.asarray(2.0 * np.outer(across, across) / (across @ across) - np.eye(3))
+    x, y, z = np.cross(a, b)
+    K = np.array([(0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)])
+    return np.asarray(np.eye(3) + K + K @ K / (1.0 + c))
 
 
 def _relaxed(tracker: Tracker, x: Array, target: Array) -> Array:
