@@ -20,7 +20,7 @@ from cajole.direct.rerouting.pattern import led_by_pattern, rotation, similarity
 from cajole.direct.rerouting.sensitivity import Window
 from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
-from cajole.direct.rerouting.tracking import track
+from cajole.direct.rerouting.tracking import Led, track
 from derivatives import check_derivative
 
 
@@ -82,6 +82,51 @@ def test_search_keeps_goals_once_met_identity(monkeypatch: pytest.MonkeyPatch) -
     assert found.error <= 1e-4
     lost = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-4)
     assert lost.error > 1e-4
+
+
+def cut_off(monkeypatch: pytest.MonkeyPatch, goals: list[cj.Goal]) -> tuple[Window, Spread, Led]:
+    """A search that is stopped far from its goals."""
+    monkeypatch.setattr(least, "MOST_ITERATIONS", 1)
+    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    window, spread = window_of(goals)
+    led = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-4).led
+    assert led.errors(window.stage, window.aims).max() > 1e-3
+    return window, spread, led
+
+
+def test_what_a_search_misses_is_tracked_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of the way is made up for step by step, from the forces found, and those make the motion again."""
+    window, spread, led = cut_off(monkeypatch, two_goals())
+    there = least.landed(window.stage, window.aims, spread, led, None)
+    assert there.errors(window.stage, window.aims).max() < 1e-8
+    again = window.stage.past(window.aims.first)
+    for k, force in enumerate(there.forces):
+        again = window.stage.step(again, window.aims.first + 1 + k, force)
+    np.testing.assert_allclose(again.u, there.states[-1].u, rtol=0, atol=1e-11)
+    nothing = least.landed(window.stage, window.aims, spread, there, None)
+    np.testing.assert_allclose(nothing.forces, there.forces, rtol=0, atol=1e-6 * abs(there.forces).max())
+
+
+def test_tracking_on_top_of_forces_keeps_the_limit_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    window, spread, led = cut_off(monkeypatch, two_goals())
+    most = float(np.linalg.norm(led.forces, axis=2).max())
+    there = least.landed(window.stage, window.aims, spread, led, most)
+    sizes = np.linalg.norm(there.forces, axis=2)
+    assert most * (1 - 1e-9) <= sizes.max() <= most * (1 + 1e-12)
+    again = window.past
+    for k, force in enumerate(there.forces):
+        again = window.stage.step(again, window.aims.first + 1 + k, force)
+    np.testing.assert_allclose(again.u, there.states[-1].u, rtol=0, atol=1e-11)
+
+
+def test_a_search_that_misses_is_landed_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`reroute` ends on its goals also where the search is cut off, with less effort than the pattern's."""
+    monkeypatch.setattr(least, "MOST_ITERATIONS", 2)
+    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    asked = [goal(EDGE, 30, (0.15, 0.1, 0.15), 20)]
+    found = cj.reroute(cloth(), pilot(), asked, "least-force", 1e-4)
+    assert missed(found, asked).max() <= 1e-4
+    assert found.report.effort < cj.reroute(cloth(), pilot(), asked).report.effort
 
 
 @pytest.mark.parametrize(("limit", "at_limit"), [(0.7, 5), (1.3, 4), (1.5, 1)])

@@ -53,12 +53,12 @@ def _step(pilot: Array, target: Array, here: Array, i: int, soft: float) -> Arra
         scale, missing = LONGEST, 1.0 - LONGEST * length / wanted
     similar = scale * (rotation(way, left, np.pi * min(1.0, s / TURNED_BY)) @ own)
     # what the pilot's motion cannot be scaled to is gone smoothly
-    similar += missing * (_eased(s) - _eased(i / N)) / (1.0 - _eased(i / N)) * left
+    similar += missing * (eased(s) - eased(i / N)) / (1.0 - eased(i / N)) * left
     share = 1.0 if soft == 0.0 else _smooth(min(1.0, s / soft))
     return np.asarray(left if i == N - 1 else (1.0 - share) * own + share * similar)
 
 
-def _eased(s: float) -> float:
+def eased(s: float) -> float:
     """From 0 to 1 without a jerk at the start, and without a stop at the end."""
     return 0.5 * s * s * (3.0 - s)
 

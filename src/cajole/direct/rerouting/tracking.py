@@ -67,18 +67,24 @@ class Led:
         return h * float((self.forces**2).sum())
 
 
-def track(stage: Stage, aims: Aims, weights: Array, past: Past, rule: Rule, limit: float | None) -> Led:
+def track(
+    stage: Stage, aims: Aims, weights: Array, past: Past, rule: Rule, limit: float | None, given: Array | None = None
+) -> Led:
     """Steps from `past`, at the first start of `aims`, to the last end, each node where `rule` wants it.
 
-    weights (G, n): how each control is spread. limit [N]: the most force on any node; nodes may lag.
+    weights (G, n): how each control is spread. limit [N]: the most force on any node; nodes may lag. given: (steps, n,
+    3) [N] within the limit, forces that act already, to which those that put nodes in their places are added.
     """
     states = [past]
-    forces = np.zeros((aims.last - aims.first, stage.body.count, 3))
+    forces = np.zeros((aims.last - aims.first, stage.body.count, 3)) if given is None else given.copy()
     for k, frame in enumerate(range(aims.first + 1, aims.last + 1)):
-        after = stage.step(states[-1], frame)
+        after = stage.step(states[-1], frame, forces[k])
         which = aims.open_at(frame)
         if len(which):
-            forces[k], moved = _force(stage, aims, weights[which], which, states[-1], after, frame, rule, limit)
+            more, moved = _force(
+                stage, aims, weights[which], which, states[-1], after, frame, rule, limit, forces[k]
+            )  # fmt: skip
+            forces[k] += more
             after = stage.present.pushed(states[-1], after, moved)
         states.append(after)
     return Led(states, forces)
@@ -86,9 +92,9 @@ def track(stage: Stage, aims: Aims, weights: Array, past: Past, rule: Rule, limi
 
 def _force(
     stage: Stage, aims: Aims, spread: Array, which: Index, past: Past, after: Past, frame: int, rule: Rule,
-    limit: float | None,
+    limit: float | None, given: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """The force (n, 3) [N] of a step, and what it moves (n, 3) [m]."""
+    """The force (n, 3) [N] that a step has more than what is `given`, and what it moves (n, 3) [m]."""
     vertices = aims.vertices[which]
     ways = responses(stage, spread)
     C = ways[:, vertices].reshape(len(ways), -1).T
@@ -101,9 +107,9 @@ def _force(
     square[np.diag_indices(3 * k)] += DAMPING * np.trace(square) / (3 * k)
     control = np.linalg.solve(square, C.T @ gap).reshape(k, 3)
     asked = np.einsum("gn,ga->na", spread, control)
-    force = limited(asked, limit)
-    if np.array_equal(force, asked):
-        return force, np.tensordot(control.ravel(), ways, axes=1)
+    if np.array_equal(limited(given + asked, limit), given + asked):
+        return asked, np.tensordot(control.ravel(), ways, axes=1)
+    force = limited(given + asked, limit) - given
     return force, stage.present.system.solve(force)
 
 
