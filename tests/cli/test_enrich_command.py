@@ -294,7 +294,9 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "-o", "a.xyz"), "cannot write .xyz"),
         ((*SUB, "-o", "a.npz", "-o", "a.npz"), "a.npz would be written twice"),
         ((*SUB, "-o", "rough.npz"), "rough.npz is what is read, and would be lost"),
-        ((*SUB, "--dt", "1e-9"), "steps for each frame"),
+        ((*SUB, "--dt", "1e-9"), "--dt is 1e-09 s, "),
+        (("--subdivide", 12), "elements; ask for fewer with --subdivide"),
+        ((*SUB, "--damping", "-1,2"), "--damping alpha (1/s) is -1"),
     ],
 )
 def test_messages_bad_input(cajole, rough, guide, tmp_path, monkeypatch, words, message):

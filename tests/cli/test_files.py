@@ -16,7 +16,7 @@ from cajole.reduction import reduce
 def test_info_agreement(cajole, wave):
     told = cajole("info", wave, "--json").json
     assert (told["frames"], told["fps"], told["vertices"], told["tets"]) == (3, 24.0, 12, 12)
-    assert told["largest_displacement"] == pytest.approx(0.2)
+    assert told["largest_displacement_m"] == pytest.approx(0.2)
     assert "3 at 24 frames/s" in cajole("info", wave).out
 
 

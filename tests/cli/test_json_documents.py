@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,24 @@ def _item(name, folder):
     return entry(name, folder)
 
 
+# what stands behind names of numbers with a dimension, and how those without one are called
+UNITS = re.compile(r"_(m|s|kg|N|J|Pa|Hz|N2s|m_per_s|rad|weights|sizes|cells|share)$|(^|_)seconds$")
+
+PURE = {"fps", "cost", "tracking", "final", "effort", "shape", "stepping", "turning", "background", "curves"}
+
+
+def bare(value, name=""):
+    """The names of numbers that are no counts and whose names have no unit behind them."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from bare(each, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from bare(each, name)
+    elif isinstance(value, float) and not UNITS.search(name):
+        yield name
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_one_document_claim(cajole, calls, quick, name):
     if name == "studio":
@@ -84,6 +103,7 @@ def test_one_document_claim(cajole, calls, quick, name):
     assert all(isinstance(note, str) for note in document["notes"])
     for path in document["outputs"]:
         assert Path(path).exists() or list(Path(path).parent.glob(f"{Path(path).stem}_*")), path
+    assert set(bare(document)) <= PURE
     wrote = name not in ("studio", "scenes", "info", "bench")
     assert bool(document["outputs"]) == wrote
 

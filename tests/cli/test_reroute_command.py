@@ -82,7 +82,7 @@ def test_absolute_place_and_nearest_vertex_agreement(cajole, fallen):
     told = cajole("reroute", fallen, *SAID, "--goal", "@1,1,0:24:0.7,0.95,-0.6", "--json").json
     assert told["goals"][0]["vertex"] == CORNER
     place = pilot().positions[24, CORNER]
-    assert told["goals"][0]["offset"] == pytest.approx(np.linalg.norm(place - (0.7, 0.95, -0.6)))
+    assert told["goals"][0]["offset_m"] == pytest.approx(np.linalg.norm(place - (0.7, 0.95, -0.6)))
 
 
 def test_comparison_is_told_identity(cajole, fallen):
@@ -99,7 +99,9 @@ BAD = {
     "late": (("--goal", "8:99:+0,0,1"), "the pilot has 30 frames"),
     "fixed": (("--goal", "1:9:+0,0,1"), "which is fixed"),
     "run": (("--goal", "8:9:+0,0,1", "--frames", "9"), "--frames is for a mesh"),
-    "method": (("--goal", "8:9:+0,0,1", "--method", "best"), "method is 'best'"),
+    "method": (("--goal", "8:9:+0,0,1", "--method", "best"), "--method is 'best'"),
+    "limit": (("--goal", "8:9:+0,0,1", "--limit", "0"), "--limit (N) is 0.0, but must be positive"),
+    "mass": (("--goal", "8:9:+0,0,1", "--mass", "0"), "--mass (kg) is 0.0"),
     "window": (("--goal", "8:9:+0,0,1", "--window", "0"), "the window of goals[0] is 0, but must be at least 1"),
     "every": (("--goal", "8:9:+0,0,1", "--every", "3"), "--every is about images"),
     "align": (("--goal", "8:9:+0,0,1", "--align", "none"), "--align is about images"),
@@ -211,6 +213,8 @@ def test_images_agreement(cajole, block, scans, tmp_path):
         (("--images", "SCANS", "--at", "14,28"), "--section is missing: say where the images lie"),
         (("--images", "SCANS", "--at", "14,28", "--section", "0,0,0:1,0,0:0,0,1"), "ORIGIN:RIGHT:UP:PIXEL"),
         (("--at", "14,28"), "--at is about images"),
+        (("--images", "SCANS", "--at", "28,14", *LIES), "--at[1] is 14, which is not after the one before"),
+        (("--images", "SCANS", "--at", "14,28", *LIES, "--every", "0"), "--every is 0, but must be between 1 and"),
     ],
 )
 def test_images_bad_input(cajole, block, scans, words, message):

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cajole.cli.json_documents import united
 from cajole.cli.output import Json, answer
 
 
@@ -38,7 +39,7 @@ def info(
         answer(document, "\n".join(f"{name:<12} {value}" for name, value in rows.items()), as_json=as_json)
         return
     found = summary(file, mesh=mesh)
-    answer(found.as_dict(), str(found), as_json=as_json)
+    answer(united(found.as_dict(), {"bounds": "m", "largest_displacement": "m"}), str(found), as_json=as_json)
 
 
 Told = tuple[dict[str, Any], dict[str, str]]

@@ -63,6 +63,11 @@ def framed(command: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
+def united(values: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
+    """`values` with their units behind their names, as all documents have them."""
+    return {f"{name}_{units[name]}" if name in units else name: value for name, value in values.items()}
+
+
 def failure(kind: str, message: str, code: int) -> dict[str, Any]:
     """What a document says when a command fails: `code` is the exit code."""
     return {"error": {"code": code, "kind": kind, "message": message}}

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of `cajole enrich`: options instead of names in Python."""
+"""Messages of the library in the words of the command line: options instead of names in Python."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ WORDS = {
     "over several pieces (regions_painted)": "over several pieces: --paint-guide",
     ", or give a start that is above it: start=": "",
     ", or give another one: start=": "",
+    "ask for fewer levels": "ask for fewer with --subdivide",
     "guide_labels": "--paint-guide",
     "fine_labels": "--paint-fine",
     "-1 or None": "-1",
     "most_curvature (1/m)": "--plastic, its curvature (1/m),",
 }
 # names with which a message begins, and the options that they came from
-FIRST = re.compile(r"^(count|mu|young|poisson|thickness|density|friction|distance)\b")
+FIRST = re.compile(
+    r"^(count|mu|young|poisson|thickness|density|damping|friction|distance|dt|method|within|limit|reach|frames|mass|"
+    r"stiffness|clamp|every|align|level)\b(?!\[)"
+)
 OPTIONS = {"count": "clusters"}
 
 

@@ -106,6 +106,7 @@ def reroute(
 
     [green]cajole reroute towel.obj --fixed "y>99%" --mass 0.2 --goal "@0,0,0:60:+0.1,0,0.1" -o towel.glb[/]
     """
+    from cajole.cli.option_words import in_options
     from cajole.cli.rerouted import Asked, described, goals_of, rows
     from cajole.cli.rerouted_images import Stream
     from cajole.cli.saving import require_writable, save
@@ -115,7 +116,7 @@ def reroute(
     require_writable([*outputs, *([pilot] if pilot else [])], read=source)
     springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
-    with working(source) as progress:
+    with in_options(), working(source) as progress:
         stage = asked.staged(progress)
         seen = Stream(images, at, section, align, level, every).goals(stage.pilot, window)
         goals = goals_of(goal or [], stage.pilot, stage.goals, window, seen)

@@ -12,6 +12,7 @@ import numpy as np
 from cajole.animation import Animation, read_animation
 from cajole.body import BodySprings
 from cajole.cli.about import note_rows
+from cajole.cli.json_documents import united
 from cajole.cli.moves import Reader
 from cajole.cli.numbers import seconds, vector
 from cajole.cli.output import written
@@ -26,6 +27,11 @@ from cajole.scenes import select
 from cajole.scenes.rerouting import RerouteScene, reroute_scene, reroute_scene_names
 
 FORM = 'WHERE:FRAME:X,Y,Z, as in "7:60:0.1,0,0.4", or "7:60:+0,0,0.1" from where it is in the pilot'
+# of numbers of goals and methods, behind their names
+UNITS = {
+    "offset": "m", "error": "m", "closest": "m", "speed": "m_per_s", "pilot_speed": "m_per_s", "turned": "rad",
+    "effort": "N2s", "peak": "N",
+}  # fmt: skip
 # of the pilot of a mesh, where nothing else is said
 FRAMES = 120
 # of springs made from a mesh, where nothing else is said: N/m, kg of all, N s/m, and the clamp of folds
@@ -130,7 +136,7 @@ def described(source: str, net: BodySprings, result: RerouteResult) -> dict[str,
         "gentleness_rms_weights": report.mean_gentleness,
         "gentleness_largest_weights": float(report.gentleness.max()),
         "goals": [_told(goal) for goal in report.goals],
-        "compared": {name: asdict(other) for name, other in report.compared.items()},
+        "compared": {name: united(asdict(other), UNITS) for name, other in report.compared.items()},
         "seconds": report.seconds,
         "notes": [
             f"vertex {goal.vertex} at frame {goal.frame}: {note}" for goal in report.goals for note in goal.notes
@@ -140,7 +146,8 @@ def described(source: str, net: BodySprings, result: RerouteResult) -> dict[str,
 
 def _told(goal: GoalReport) -> dict[str, Any]:
     """A goal without its notes, which stand with those of the run."""
-    told = asdict(goal) | {"reached": goal.reached, "told": str(goal)}
+    told = united(asdict(goal), UNITS) | {"reached": goal.reached, "told": str(goal)}
+    told["likeness"] = united(told["likeness"], UNITS)
     del told["notes"]
     return told
 
@@ -159,8 +166,8 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
     }
     for name, other in d["compared"].items():
         shown[f"by {name}"] = (
-            f"{other['reached']} reached, effort {other['effort']:.3g} N² s, peak {other['peak']:.3g} N, shape off by "
-            f"{other['shape']:.2g}"
+            f"{other['reached']} reached, effort {other['effort_N2s']:.3g} N² s, peak {other['peak_N']:.3g} N, "
+            f"shape off by {other['shape']:.2g}"
         )
     shown |= note_rows(d["notes"])
     return shown | {"took": f"{d['seconds']:.2f} s", "written": written(d["outputs"])}

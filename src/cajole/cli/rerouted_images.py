@@ -120,5 +120,6 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def _named(text: str, paths: Sequence[Path]) -> str:
-    """With the names of files in place of numbers of images."""
+    """With the names of files in place of numbers of images, and the option that frames came from."""
+    text = re.sub(r"^frames\[", "--at[", text)
     return re.sub(r"images\[(\d+)\]", lambda found: paths[int(found[1])].name, text)
