@@ -173,47 +173,51 @@ def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
 
 
 @njit(cache=True)
-def step_slopes(q, step, v, edges, k, rest, c, clamp, rows, slopes, drags):
-    """slopes += Tᵀ rows and drags += D rows, T the slope of k (l - r) n + k (g̃ P + nnᵀ) z + c (n·w) n by x.
+def step_slopes(q, ahead, step, v, edges, k, rest, c, clamp, rows, slopes, turns, drags):
+    """slopes += Tᵀ rows, turns += Sᵀ rows, drags += D rows (m, n, 3), T the slope of k (l - r) n + k (g̃ P + nnᵀ) z by
+    x at q, S that of c (n·w) n at `ahead`, D the drag there; z and w are the spring's step and velocity.
 
-    z and w are the spring's step and velocity; rows, slopes, drags (m, n, 3). With s = n·λ:
-    Tᵀλ = a (λ - s n) + n (k s + along·λ) + s across, where along = k g̃' r/l² Pz, across = k (1 - g̃)/l Pz + c/l Pw
-    and a = k g + k (1 - g̃)/l (n·z) + c/l (n·w).
+    With s = n·λ: Tᵀλ = a (λ - s n) + n (k s + along·λ) + s across, along = k g̃' r/l² Pz, across = k (1 - g̃)/l Pz and
+    a = k g + k (1 - g̃)/l (n·z); Sᵀλ = b (λ - s n) + s aside, b = c/l (n·w) and aside = c/l Pw.
     """
     count = len(edges)
-    n = np.empty(3)
-    directions, along, across = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
-    a = np.empty(count)
+    n, m = np.empty((count, 3)), np.empty((count, 3))
+    along, across, aside = np.empty((count, 3)), np.empty((count, 3)), np.empty((count, 3))
+    a, b = np.empty(count), np.empty(count)
     for e in range(count):
         i, j = edges[e, 0], edges[e, 1]
-        length = _spring(q, edges, e, n)
+        length, later = _spring(q, edges, e, n[e]), _spring(ahead, edges, e, m[e])
         g = 1.0 - rest[e] / length
         root = np.sqrt(g * g + clamp * clamp)
         rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5
         soft = k[e] * (1.0 - 0.5 * (g + root)) / length
-        stiff, thick = k[e] * rise * rest[e] / (length * length), c[e] / length
-        nz, nw = 0.0, 0.0
-        for b in range(3):
-            nz += n[b] * (step[i, b] - step[j, b])
-            nw += n[b] * (v[i, b] - v[j, b])
-        a[e] = k[e] * g + soft * nz + thick * nw
-        for b in range(3):
-            z = step[i, b] - step[j, b] - nz * n[b]
-            directions[e, b] = n[b]
-            along[e, b] = stiff * z
-            across[e, b] = soft * z + thick * (v[i, b] - v[j, b] - nw * n[b])
-    for m in range(len(rows)):
+        stiff, thick = k[e] * rise * rest[e] / (length * length), c[e] / later if c[e] > 0.0 else 0.0
+        nz, mw = 0.0, 0.0
+        for x in range(3):
+            nz += n[e, x] * (step[i, x] - step[j, x])
+            mw += m[e, x] * (v[i, x] - v[j, x])
+        a[e], b[e] = k[e] * g + soft * nz, thick * mw
+        for x in range(3):
+            z = step[i, x] - step[j, x] - nz * n[e, x]
+            along[e, x], across[e, x] = stiff * z, soft * z
+            aside[e, x] = thick * (v[i, x] - v[j, x] - mw * m[e, x])
+    for row in range(len(rows)):
         for e in range(count):
             i, j = edges[e, 0], edges[e, 1]
-            s, t = 0.0, 0.0
-            for b in range(3):
-                lam = rows[m, i, b] - rows[m, j, b]
-                s += directions[e, b] * lam
-                t += along[e, b] * lam
-            for b in range(3):
-                lam = rows[m, i, b] - rows[m, j, b]
-                value = a[e] * (lam - s * directions[e, b]) + (k[e] * s + t) * directions[e, b] + s * across[e, b]
-                slopes[m, i, b] += value
-                slopes[m, j, b] -= value
-                drags[m, i, b] += c[e] * s * directions[e, b]
-                drags[m, j, b] -= c[e] * s * directions[e, b]
+            s, t, r = 0.0, 0.0, 0.0
+            for x in range(3):
+                lam = rows[row, i, x] - rows[row, j, x]
+                s += n[e, x] * lam
+                t += along[e, x] * lam
+                r += m[e, x] * lam
+            for x in range(3):
+                lam = rows[row, i, x] - rows[row, j, x]
+                slope = a[e] * (lam - s * n[e, x]) + (k[e] * s + t) * n[e, x] + s * across[e, x]
+                turn = b[e] * (lam - r * m[e, x]) + r * aside[e, x]
+                drag = c[e] * r * m[e, x]
+                slopes[row, i, x] += slope
+                slopes[row, j, x] -= slope
+                turns[row, i, x] += turn
+                turns[row, j, x] -= turn
+                drags[row, i, x] += drag
+                drags[row, j, x] -= drag

@@ -145,13 +145,10 @@ class BodySprings(Body):
 
         T and S are how a linearly implicit step feels where it starts; `rows` (k, n, 3) are of an adjoint.
         """
-        slopes, turns, drags, none = np.zeros((4, *rows.shape))
-        free, rest = np.zeros_like(self.spring_damping), self.rest_lengths
-        kernels.step_slopes(self._apart(u), step, velocity, *self._elastic, free, self.clamp, rows, slopes, none)
-        if not self.symmetric:
-            slack = (self._springs, np.zeros_like(self.spring_stiffness), rest)
-            at = (self._apart(ahead), step, velocity)
-            kernels.step_slopes(*at, *slack, self.spring_damping, self.clamp, rows, turns, drags)
+        slopes, turns, drags = np.zeros((3, *rows.shape))
+        places = self._apart(u), self._placed(ahead) if self.symmetric else self._apart(ahead)
+        springs = *self._elastic, self.spring_damping, self.clamp
+        kernels.step_slopes(*places, step, velocity, *springs, rows, slopes, turns, drags)
         return checks.finite_result(slopes, "the slope of a step"), checks.finite_result(turns, "its drag's"), drags
 
     def rested(self, rest_lengths: ArrayLike) -> BodySprings:
