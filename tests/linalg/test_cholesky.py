@@ -120,6 +120,52 @@ def test_other_kinds_bad_input(kind: str) -> None:
         Factor(definite(6, 0.2, 0), kind=kind, backend="cholesky")
 
 
+def constrained(size: int, border: int, seed: int) -> sp.csr_array:
+    """[[A, Cᵀ], [C, 0]] of coordinates in threes, A positive definite and C of full rank."""
+    random = np.random.default_rng(seed)
+    A = sp.kron(definite(size, 0.1, seed), np.eye(3) + 0.1)
+    C = np.zeros((border, size))
+    C[np.arange(size) % border, np.arange(size)] = random.uniform(0.5, 1.5, size)
+    C = sp.csr_array(sp.kron(C, sp.eye_array(3)))
+    matrix = sp.csr_array(sp.block_array([[A, C.T], [C, None]]))
+    matrix.sum_duplicates()
+    return matrix
+
+
+@pytest.mark.parametrize(("size", "border"), [(1, 1), (5, 2), (40, 7), (90, 30), (60, 1)])
+def test_constraints_agreement(size: int, border: int, random: np.random.Generator) -> None:
+    """Pivots of both signs, beside dense algebra; signs are counted, and new values are taken."""
+    matrix = constrained(size, border, size)
+    b = random.normal(size=(matrix.shape[0], 2))
+    factor = Factor(matrix, kind="kkt", backend="cholesky", border=3 * border)
+    assert factor.negative == 3 * border == (np.linalg.eigvalsh(matrix.toarray()) < 0).sum()
+    for scale in (1.0, 3.0):
+        factor.refactor(scale * matrix.data)
+        want = np.linalg.solve(scale * matrix.toarray(), b)
+        np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-9 * abs(want).max())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 10_000))
+def test_single_constraints_agreement(size: int, border: int, seed: int) -> None:
+    """Coordinates that do not come in threes, and constraints that hold many of them."""
+    border, random = min(border, size - 1), np.random.default_rng(seed)
+    C = random.normal(size=(border, size))
+    matrix = sp.csr_array(sp.block_array([[definite(size, 0.2, seed), C.T], [C, None]]))
+    matrix.sum_duplicates()
+    b = random.normal(size=size + border)
+    factor = Factor(matrix, kind="kkt", backend="cholesky", border=border)
+    want = np.linalg.solve(matrix.toarray(), b)
+    np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-6 * abs(want).max())
+
+
+def test_other_signs_bad_input() -> None:
+    """What is negative along a direction that no constraint holds."""
+    matrix = sp.csr_array(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0]]))
+    with pytest.raises(NotPositiveDefinite, match="constraints"):
+        Factor(matrix, kind="kkt", backend="cholesky", border=1)
+
+
 def dense_structure(A: sp.csr_array, order: np.ndarray) -> np.ndarray:
     """The twin: eliminate one column after the other, and note what fills."""
     filled = (A.toarray() != 0)[np.ix_(order, order)]

@@ -1,4 +1,4 @@
-"""Cholesky factors by dense panels: of matrices that change from step to step, on one thread, the fastest there are."""
+"""Factors L S Lᵀ by dense panels: of matrices that change from step to step, on one thread, the fastest there are."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from cajole.linalg.symbolic import planned
 
 
 class Cholesky:
-    """One pattern of positive definite matrices with its factors; takes the whole matrix in CSR order."""
+    """One pattern of positive definite matrices with its factors; takes the whole matrix in CSR order.
 
-    negative = 0
+    border: how many of the last rows are constraints of the others, so that as many pivots are negative. That they are
+    is what a factorisation proves (Sylvester's law of inertia).
+    """
+
     perturbed = 0
 
-    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]):
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], border: int = 0):
         size = len(indptr) - 1
-        self._plan = planned(sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size)))
+        self._plan = planned(sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size)), border)
+        self.negative = border
         self._updated = np.empty(self._plan.room)
         self._factors = np.empty(self._plan.panels[-1])
 
@@ -37,10 +41,12 @@ class Cholesky:
         p = self._plan
         done = kernels.factorise(
             data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from, p.children,
-            self._factors, self._updated, _sizes(),
+            p.signs, self._factors, self._updated, _sizes(),
         )  # fmt: skip
         if not done:
-            raise NotPositiveDefinite("the matrix is not positive definite")
+            raise NotPositiveDefinite(
+                "the matrix is not positive definite" + (" where its constraints hold" if self.negative else "")
+            )
 
     def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right, (n,) or (n, k)."""
@@ -48,7 +54,7 @@ class Cholesky:
         n, count = len(right), right.size // len(right)
         X = np.ascontiguousarray(right[p.order].T).ravel()
         held = np.empty(max(1, count * p.tallest))
-        kernels.solve(X, n, count, p.first, p.rows_from, p.rows, p.panels, self._factors, held, _sizes())
+        kernels.solve(X, n, count, p.first, p.rows_from, p.rows, p.panels, p.signs, self._factors, held, _sizes())
         x = np.empty(right.shape)
         x[p.order] = X.reshape(count, n).T.reshape(right.shape)
         return x

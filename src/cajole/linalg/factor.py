@@ -18,8 +18,8 @@ from cajole.linalg.superlu import SuperLU
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
-# those that know one kind only
-SPD_BACKENDS = (*BACKENDS, "cholesky")
+# those that must know which pivots are negative
+DEFINITE_BACKENDS = (*BACKENDS, "cholesky")
 # |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding.
 SINGULAR = 1e14
 
@@ -35,11 +35,11 @@ class Factor:
     matrix: square, its pattern is kept and every later matrix must have it.
     kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
         zero block: matched and scaled), "general". Of the symmetric kinds only one triangle is read.
-    backend: "pardiso", "superlu", or None for the fastest of these that is installed; of "spd" also "cholesky", the
-        fastest on one thread where matrices of one pattern follow each other.
+    backend: "pardiso", "superlu", or None for the fastest of these that is installed; of "spd", and of "kkt" with a
+        border, also "cholesky", the fastest on one thread where matrices of one pattern follow each other.
     border: of "spd" and "kkt", how many of the last rows are constraints, [[A, Cᵀ], [C, 0]] with A positive definite.
         The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
-        some, `perturbed` is not zero.
+        some, `perturbed` is not zero, or, with "cholesky", NotPositiveDefinite is raised.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Factor:
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.kind = checks.one_of(kind, "kind", KINDS)
-        known = SPD_BACKENDS if kind == "spd" else BACKENDS
+        known = DEFINITE_BACKENDS if kind == "spd" or (kind == "kkt" and border is not None) else BACKENDS
         self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", known)
         csr = sp.csr_array(matrix)
         if csr.dtype.kind not in "fiu":
@@ -95,7 +95,7 @@ class Factor:
         elif self.backend == "superlu":
             self._solver = SuperLU(pattern.indptr, pattern.indices, kind)
         else:
-            self._solver = Cholesky(pattern.indptr, pattern.indices)
+            self._solver = Cholesky(pattern.indptr, pattern.indices, (border or 0) if kind == "kkt" else 0)
         return values
 
     def twin(self) -> Factor:

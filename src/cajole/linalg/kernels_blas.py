@@ -78,11 +78,12 @@ def divided(panel, at, width, height, sizes):
 
 
 @njit(cache=True)
-def less_square(panel, at, width, height, out, to, sizes):
-    """out -= B Bᵀ, its lower triangle; B is what is below the square of a panel."""
+def less_square(panel, at, width, height, more, out, to, sizes):
+    """out -= B Bᵀ, or += where `more`, its lower triangle; B is what is below the square of a panel."""
     sizes[0], sizes[1], sizes[2] = height - width, width, height
+    share = _number(_ONE if more else _MINUS)
     _dsyrk(
-        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(_MINUS), _value(panel, at + width),
+        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), share, _value(panel, at + width),
         _size(sizes, 2), _number(_ONE), _value(out, to), _size(sizes, 0),
     )  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""Compiled loops of a multifrontal Cholesky factorisation (Duff and Reid 1983): dense panels, one after the other.
+"""Compiled loops of a multifrontal factorisation L S Lᵀ (Duff and Reid 1983): dense panels, one after the other.
+
+S is diagonal, 1 or -1 in each panel; all of it is 1 in Cholesky's.
 
 A panel has the columns of a supernode and all rows in which they are not zero. What it does to later rows, its update,
 is a square of those rows that is added to the panel, or to the update, of its parent.
@@ -12,9 +14,10 @@ from cajole.linalg.kernels_blas import below_times, divided, factorised, less_be
 
 @njit(cache=True)
 def factorise(
-    data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, L, updated, sizes
+    data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, signs, L,
+    updated, sizes,
 ):  # fmt: skip
-    """Fill the panels L with the factor of the matrix whose values are `data`; false where it is not positive definite.
+    """Fill the panels L with the factor of the matrix whose values are `data`; false where pivots have other signs.
 
     starts, taken, put: the entries of each panel, data[taken] go to L[put]; the rest are those of a `Plan`.
     """
@@ -31,11 +34,14 @@ def factorise(
         for child in children[children_from[s] : children_from[s + 1]]:
             rows = slice(rows_from[child], rows_from[child + 1])
             _extend(updated, updates[child], local[rows], runs[rows], L, at, width, height, to)
+        if signs[s] < 0.0:
+            for j in range(at, at + width * height):
+                L[j] = -L[j]
         if factorised(L, at, width, height, sizes) != 0:
             return False
         if below > 0:
             divided(L, at, width, height, sizes)
-            less_square(L, at, width, height, updated, to, sizes)
+            less_square(L, at, width, height, signs[s] < 0.0, updated, to, sizes)
     return True
 
 
@@ -65,7 +71,7 @@ def _add(out, start, updated, column, first, places, runs):
 
 
 @njit(cache=True)
-def solve(X, n, count, first, rows_from, rows, panels, L, held, sizes):
+def solve(X, n, count, first, rows_from, rows, panels, signs, L, held, sizes):
     """Solve in place: X, n `count` values, columns of right-hand sides in the order of elimination; `held` is room."""
     last = len(first) - 1
     for s in range(last):
@@ -76,6 +82,10 @@ def solve(X, n, count, first, rows_from, rows, panels, L, held, sizes):
             for c in range(count):
                 for i in range(below):
                     X[c * n + rows[rows_from[s] + i]] -= held[c * below + i]
+        if signs[s] < 0.0:
+            for c in range(count):
+                for i in range(first[s], first[s + 1]):
+                    X[c * n + i] = -X[c * n + i]
     for s in range(last - 1, -1, -1):
         width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
         if below > 0:

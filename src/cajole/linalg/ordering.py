@@ -25,11 +25,13 @@ def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
     Where A is positive definite and C has full rank, the diagonal then holds all pivots. Coordinates that come in
     threes are ordered as one.
     """
-    size = pattern.shape[0]
-    block = 1 if size % 3 or border % 3 else 3
-    graph = graph_of(pattern, block)
-    first = (size - border) // block
-    order = dissected(graph)
+    block = bordered_blocks(pattern.shape[0], border)
+    return spread(bordered(graph_of(pattern, block), border // block), block)
+
+
+def bordered(graph: sp.csr_array, border: int) -> Index:
+    """METIS order of the nodes of a graph, the last `border` of them each behind a share of its neighbours."""
+    order, first = dissected(graph), graph.shape[0] - border
     places = np.empty(len(order))
     places[order] = np.arange(len(order))
     for row in range(first, len(order)):
@@ -37,7 +39,12 @@ def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
         before = np.sort(places[held[held < first]])
         if len(before):
             places[row] = max(places[row], before[int(BEFORE * (len(before) - 1))] + 0.5)
-    return spread(np.argsort(places, kind="stable"), block)
+    return np.argsort(places, kind="stable").astype(np.int64)
+
+
+def bordered_blocks(size: int, border: int) -> int:
+    """How many coordinates of [[A, Cᵀ], [C, 0]] come together: 3 where that is possible, else 1."""
+    return 1 if size % 3 or border % 3 else 3
 
 
 def graph_of(pattern: sp.csr_array, block: int) -> sp.csr_array:

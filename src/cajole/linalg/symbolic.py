@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.linalg import kernels_symbolic as kernels
-from cajole.linalg.ordering import Index, blocks_of, dissected, graph_of, spread
+from cajole.linalg.ordering import Index, blocks_of, bordered, bordered_blocks, dissected, graph_of, spread
 
 # Panels with fewer vertices than this are one with their parent, whatever zeros that lets in, and larger ones while
 # zeros are a tenth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
@@ -25,6 +25,7 @@ class Plan:
     whose columns come first, and runs: how many from each on follow each other there, too. panels (s + 1,), updates
     (s,): where the values of each begin; room: of all updates that wait at a time. children_from (s + 1,), children:
     whose updates a panel takes. entries: (starts, taken, put) of the matrix, where starts (s + 1,) tells panels apart.
+    signs (s,): of the pivots of each panel.
     """
 
     order: Index
@@ -39,6 +40,7 @@ class Plan:
     children_from: Index
     children: Index
     entries: tuple[Index, Index, Index]
+    signs: NDArray[np.float64]
 
     @property
     def tallest(self) -> int:
@@ -46,10 +48,13 @@ class Plan:
         return int(np.diff(self.rows_from).max(initial=0))
 
 
-def planned(pattern: sp.csr_array) -> Plan:
-    """The plan for matrices with the pattern, of which the upper triangle will be read."""
-    block = blocks_of(pattern)
-    order, first, below = _supernodes(graph_of(pattern, block))
+def planned(pattern: sp.csr_array, border: int = 0) -> Plan:
+    """The plan for matrices with the pattern, of which the upper triangle will be read.
+
+    border: how many of the last rows are constraints of the others, whose pivots will be negative.
+    """
+    block = bordered_blocks(pattern.shape[0], border) if border else blocks_of(pattern)
+    order, first, below, signs = _signed(*_supernodes(graph_of(pattern, block), border // block), border // block)
     parent = _parents(first, below)
     order, first, rows = spread(order, block), block * first, [spread(each, block) for each in below]
     widths, heights = np.diff(first), np.array([len(each) for each in rows])
@@ -63,13 +68,15 @@ def planned(pattern: sp.csr_array) -> Plan:
     entries = kernels.entries(*index, places, first, rows_from, flat, panels)
     local = _local(first, rows, parent)
     runs = _runs(local, rows_from)
-    return Plan(order, first, rows_from, flat, local, runs, panels, updates, room, children_from, children, entries)
+    return Plan(
+        order, first, rows_from, flat, local, runs, panels, updates, room, children_from, children, entries, signs
+    )
 
 
-def _supernodes(graph: sp.csr_array) -> tuple[Index, Index, list[Index]]:
+def _supernodes(graph: sp.csr_array, border: int) -> tuple[Index, Index, list[Index]]:
     """Order of the graph's nodes, the first column of each panel, and rows below it."""
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    order = dissected(graph)
+    order = bordered(graph, border) if border else dissected(graph)
     parent = kernels.elimination_tree(*index, order)
     starts, _ = kernels.structures(*index, order, parent)
     order = order[kernels.postorder(parent, np.diff(starts))]
@@ -77,6 +84,31 @@ def _supernodes(graph: sp.csr_array) -> tuple[Index, Index, list[Index]]:
     starts, rows = kernels.structures(*index, order, parent)
     first = kernels.supernodes(parent, np.diff(starts), FEW, ZEROS)
     return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
+
+
+def _signed(
+    order: Index, first: Index, below: list[Index], border: int
+) -> tuple[Index, Index, list[Index], NDArray[np.float64]]:
+    """Panels of pivots of one sign: those of the last `border` nodes come last in each panel, and become one apart."""
+    if not border:
+        return order, first, below, np.ones(len(below))
+    panel = np.repeat(np.arange(len(below)), np.diff(first))
+    last = order >= len(order) - border
+    turn = np.lexsort((last, panel))
+    places = kernels.inverse(turn)
+    starts, rows, signs = [0], [], []
+    for begin, end, under in zip(first[:-1], first[1:], below):
+        split = end - int(last[begin:end].sum())
+        lower = np.sort(places[under])
+        if split > begin:
+            starts.append(split)
+            rows.append(np.concatenate([np.arange(split, end), lower]))
+            signs.append(1.0)
+        if split < end:
+            starts.append(end)
+            rows.append(lower)
+            signs.append(-1.0)
+    return order[turn], np.array(starts, dtype=np.int64), rows, np.array(signs)
 
 
 def _parents(first: Index, below: list[Index]) -> Index:

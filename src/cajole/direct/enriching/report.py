@@ -13,6 +13,9 @@ from cajole.direct.enriching.collisions import CollisionReport
 
 Array = NDArray[np.float64]
 
+# led with more, root mean square, a shell is forced rather than led
+MANY_WEIGHTS = 100.0
+
 
 @dataclass(frozen=True)
 class EnrichReport:
@@ -39,6 +42,17 @@ class EnrichReport:
         return float(np.sqrt((led**2).mean())) if len(led) else 0.0
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """The notes, and one more where the shell is pulled beyond what any animation needs."""
+        if self.mean_gentleness <= MANY_WEIGHTS:
+            return self.notes
+        hard = (
+            f"it is led with {self.mean_gentleness:.3g} weights, most into frame {self.worst_frame}: the guide asks for "
+            "what the material or its contacts do not allow; take fewer or larger regions, a softer shell, or another start"
+        )
+        return (*self.notes, hard)
+
+    @property
     def worst_frame(self) -> int:
         """The frame into which the shell is pulled hardest."""
         return int(self.gentleness.argmax())
@@ -55,7 +69,7 @@ class EnrichReport:
         ]
         if self.collisions is not None:
             rows.append(f"  collisions   {self.collisions}")
-        return "\n".join(rows + [f"  {note}" for note in self.notes])
+        return "\n".join(rows + [f"  {note}" for note in self.told])
 
 
 @dataclass(frozen=True, eq=False)

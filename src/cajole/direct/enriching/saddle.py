@@ -22,7 +22,8 @@ MOST_LOST = 3
 class Saddle:
     """Solves A x - Cᵀλ = right, C x = gap for x (n, 3), zero at fixed vertices, with `held` rows C (m, free) ⊗ I₃.
 
-    The pattern is analysed once. Rows of C are scaled to the diagonal of A, without which pivots would be lost.
+    The pattern is analysed once, and the factors keep their pivots on the diagonal; where these are lost they are
+    matched. Rows of C are scaled to the diagonal of A, without which pivots would be lost.
     """
 
     def __init__(self, body: Body, held: sp.csr_array, *, backend: str | None = None):
@@ -33,32 +34,50 @@ class Saddle:
         self._shape = (body.count, 3)
         self._backend = backend
         self._held, self._weights, self._reach = held, np.asarray(abs(held).sum(axis=1)), body.size
-        self._factor: Factor | None = None
         part, take = body.pattern.restricted(self.dofs)
         self._diagonal = take[_is_diagonal(part)]
         self._pattern, self._take = _bordered(part, take, held, body.pattern.entries) if self.count else (part, take)
         self._scales = np.ones(self.count)
         self._border = np.empty(0)
+        # of the pattern: with pivots on the diagonal, and matched; the one of these to solve with
+        self._ordered: Factor | None = None
+        self._matched: Factor | None = None
+        self._factor: Factor | None = None
         # what was factorised last, and how often the diagonal did not hold its pivots
         self._data, self._lost = np.empty(0), 0
 
     def factorise(self, values: Array) -> bool:
         """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
-        if self._factor is None:
+        if self.count and not self._border.size:
             self._scale(values)
-        data = self._gathered(values)
+        self._data = self._gathered(values)
+        if self._lost <= MOST_LOST and self._factorised_in_order():
+            return True
+        # either it has lost pivots, or there is nothing to find
+        return bool(self.count) and self._factorised_matched()
+
+    def _factorised_in_order(self) -> bool:
         try:
-            if self._factor is None:
-                self._factor = self._analysed(data, 3 * self.count)
+            if self._ordered is None:
+                self._ordered = self._analysed(self._backend or "cholesky", 3 * self.count)
             else:
-                self._factor.refactor(data)
-            # where the diagonal loses pivots they are matched, and again where the values have outgrown the matching
-            if self._factor.perturbed:
-                self._factor = self._analysed(data, None)
-            self._data = data
+                self._ordered.refactor(self._data)
         except NotPositiveDefinite:
             return False
-        return self._factor.negative in (None, 3 * self.count)
+        self._factor = self._ordered
+        return not self._factor.perturbed and self._factor.negative in (None, 3 * self.count)
+
+    def _factorised_matched(self) -> bool:
+        if self._matched is not None:
+            self._matched.refactor(self._data)
+        # and again where the values have outgrown the matching
+        if self._matched is None or self._matched.perturbed:
+            self._matched = self._analysed(self._backend, None)
+        self._factor = self._matched
+        if self._factor.negative not in (None, 3 * self.count):
+            return False
+        self._lost += 1
+        return True
 
     def solve(self, right: Array, gap: Array) -> tuple[Array, Array]:
         """x (n, 3) and the pull Cᵀλ (n, 3), for right (n, 3) and gap (m, 3)."""
@@ -74,13 +93,9 @@ class Saddle:
         split = len(self.dofs)
         both = np.concatenate([right.ravel()[self.dofs], (self._scales[:, None] * gap).ravel()])
         found = self._factor.solve(both)
-        if self._data.size and self._misses(found[:split], gap):
-            matched = self._analysed(self._data, None)
-            found = matched.solve(both)
-            self._lost += 1
-            # one shape may let pivots cancel, and the next one does not
-            if self._lost > MOST_LOST:
-                self._factor = matched
+        # one shape may let pivots cancel, and the next one does not
+        if self._factor is self._ordered and self._misses(found[:split], gap) and self._factorised_matched():
+            found = self._factor.solve(both)
         return found[:split], found[split:].reshape(-1, 3)
 
     def _misses(self, x: Array, gap: Array) -> bool:
@@ -89,10 +104,10 @@ class Saddle:
         most = INEXACT * np.abs(x).max(initial=0.0) + ROUNDED * self._reach
         return bool((np.abs(gap - self._held @ x) > most * self._weights[:, None]).any())
 
-    def _analysed(self, data: Array, border: int | None) -> Factor:
+    def _analysed(self, backend: str | None, border: int | None) -> Factor:
         matrix = self._pattern.copy()
-        matrix.data = data
-        return Factor(matrix, kind="kkt" if self.count else "spd", backend=self._backend, border=border)
+        matrix.data = self._data
+        return Factor(matrix, kind="kkt" if self.count else "spd", backend=backend, border=border)
 
     def _scale(self, values: Array) -> None:
         if self.count:
