@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from enrich_cases import CLOTH, rotation, still
 
-from cajole import BodyShell, MeshTri
-from cajole.direct.enriching import EnrichResult, enrich, regions_painted
+from cajole import Animation, BodyShell, MeshTri
+from cajole.direct.enriching import EnrichResult, enrich, regions_painted, regions_subdivided
 from cajole.direct.enriching.starting import rigid_fit, shortest_turn
 from cajole.mesh import grid_triangles
 
@@ -62,6 +65,20 @@ def test_shortest_turn_identity(random: np.random.Generator) -> None:
         assert np.linalg.det(R) == pytest.approx(1.0)
         # no angle beside the one between the two
         assert (np.trace(R) - 1.0) / 2.0 == pytest.approx(a @ there, abs=1e-12)
+
+
+def test_a_shell_that_is_forced_is_told_claim() -> None:
+    """A guide that stretches a shell which does not: its weights are said, with what to do."""
+    coarse = grid_triangles(2, 2)
+    fine, regions = regions_subdivided(coarse, 1)
+    stretched = coarse.vertices * (1.0 + 0.02 * np.arange(4)[:, None, None] * (1.0, 0.0, 0.0))
+    soft, hard = (
+        enrich(Animation(coarse, stretched, 30.0), BodyShell(fine, replace(CLOTH, young=young)), regions, dt=1 / 60)
+        for young in (2e2, 2e8)
+    )
+    assert soft.report.notes == ()
+    (note,) = hard.report.notes
+    assert re.match(r"it is led with \S+ weights, hardest into frame 3: .*; take fewer or larger regions", note)
 
 
 def test_other_units_are_told_claim() -> None:

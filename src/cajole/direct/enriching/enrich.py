@@ -14,7 +14,7 @@ from cajole.animation import Animation, animation_of
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
 from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
 from cajole.direct.enriching.regions import Regions
-from cajole.direct.enriching.report import EnrichReport, EnrichResult
+from cajole.direct.enriching.report import EnrichReport, EnrichResult, forced
 from cajole.direct.enriching.starting import begun
 from cajole.direct.enriching.stepping import Moment, Tracker
 from cajole.direct.enriching.targets import Course
@@ -163,7 +163,7 @@ class _Run:
         )  # fmt: skip
         told = EnrichReport(
             len(self.tracker.sums), body.count, (animation.frames - 1) * self.substeps, records.newton,
-            float(records.residual.max()), records.gentleness, seconds, notes,
+            float(records.residual.max()), records.gentleness, seconds, (*notes, *forced(records.gentleness)),
             collisions=self.mover.account() if isinstance(self.mover, Colliding) else None,
         )  # fmt: skip
         return EnrichResult(animation, records.residual, told, body)

@@ -13,7 +13,7 @@ from cajole.direct.enriching.collisions import CollisionReport
 
 Array = NDArray[np.float64]
 
-# led with more, root mean square, a shell is forced rather than led
+# of the leading force: beyond it, root mean square, a shell is forced rather than led
 MANY_WEIGHTS = 100.0
 
 
@@ -38,19 +38,7 @@ class EnrichReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square of the leading force over all frames after the first, in body weights."""
-        led = self.gentleness[1:]
-        return float(np.sqrt((led**2).mean())) if len(led) else 0.0
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """The notes, and one more where the shell is pulled beyond what any animation needs."""
-        if self.mean_gentleness <= MANY_WEIGHTS:
-            return self.notes
-        hard = (
-            f"it is led with {self.mean_gentleness:.3g} weights, most into frame {self.worst_frame}: the guide asks for "
-            "what the material or its contacts do not allow; take fewer or larger regions, a softer shell, or another start"
-        )
-        return (*self.notes, hard)
+        return _mean(self.gentleness)
 
     @property
     def worst_frame(self) -> int:
@@ -69,7 +57,23 @@ class EnrichReport:
         ]
         if self.collisions is not None:
             rows.append(f"  collisions   {self.collisions}")
-        return "\n".join(rows + [f"  {note}" for note in self.told])
+        return "\n".join(rows + [f"  {note}" for note in self.notes])
+
+
+def forced(gentleness: Array) -> tuple[str, ...]:
+    """A note on a leading force (frames,) [weights] that nothing gentle needs; none where it is usual."""
+    mean = _mean(gentleness)
+    if mean <= MANY_WEIGHTS:
+        return ()
+    return (
+        f"it is led with {mean:.3g} weights, hardest into frame {int(gentleness.argmax())}: the guide asks for what "
+        "material or contacts do not allow; take fewer or larger regions, a softer shell, or a slower guide",
+    )
+
+
+def _mean(gentleness: Array) -> float:
+    led = gentleness[1:]
+    return float(np.sqrt((led**2).mean())) if len(led) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
