@@ -123,8 +123,9 @@ def test_the_start_must_be_free_of_intersections_bad_input():
     cloth, regions = enriched_box(1)
     with pytest.raises(InputError, match=r"triangles \d+ and \d+.*start="):
         enrich(twisted_box(2), cloth, regions, collisions="fast", colliders=ball(0.3, (0.5, 0.5, 1.0)))
-    with pytest.raises(InputError, match=r"starts below the ground.*start="):
-        enrich(twisted_box(2), cloth, regions, collisions="fast", colliders=Ground(0.5))
+    for height in (0.5, 0.0, -1e-15):  # what stands on the ground is above it by rounding alone
+        with pytest.raises(InputError, match=r"starts on or below the ground.*start="):
+            enrich(twisted_box(2), cloth, regions, collisions="fast", colliders=Ground(height))
     # another start helps
     lifted = np.tile([0.0, 0.0, 2.0], (cloth.count, 1))
     guide = twisted_box(2)
@@ -161,6 +162,10 @@ def test_a_collider_cannot_go_through_what_is_fixed_bad_input():
         ({"collisions": "fast", "friction": -0.1}, "friction is -0.1, but must be at least zero"),
         ({"collisions": "fast", "distance": 0.0}, r"distance \(m\) is 0.0, but must be positive"),
         ({"collisions": "fast", "distance": 1e-9}, "below .* give a larger distance"),
+        (
+            {"collisions": "fast", "distance": 10.0},
+            r"distance \(m\) is 10, but the mean edge of the shell is .* give less",
+        ),
         ({"collisions": "fast", "colliders": "ball"}, r"colliders\[0\] must be a MeshTri.*not str"),
         ({"colliders": Ground(-1.0)}, "collisions='fast'"),
     ],

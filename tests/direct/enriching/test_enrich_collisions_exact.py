@@ -9,6 +9,7 @@ from enrich_collision_cases import DAMPED, sheet, two_sheets, world_of
 from scipy import sparse as sp
 
 from cajole import BodyShell
+from cajole.body import Damping
 from cajole.direct.enriching.collisions.barrier import Barrier
 from cajole.direct.enriching.collisions.increment import Increment
 from cajole.direct.enriching.collisions.saddle import ContactSaddle
@@ -31,6 +32,19 @@ def test_slope_of_a_step_derivative():
     step = Increment(body, H, now, load)
     x = now.positions + 0.01 * random.normal(size=q.shape)
     assert (step.slope(x) * way).sum() == pytest.approx(_slope_of(step.energy, x, way), rel=1e-6)
+
+
+def test_curvature_of_a_step_derivative():
+    """Where nothing is stressed it is exact, whatever was there when the step began: damping is that of the start."""
+    random = np.random.default_rng(7)
+    body = BodyShell(sheet(3), CLOTH, damping=Damping(mass=0.5, membrane=0.02, bending=0.3))
+    q, v, load = 0.05 * random.normal(size=(3, body.count, 3))
+    step = Increment(body, H, Moment(body.vertices + q, v, np.zeros_like(q)), load)
+    K = body.pattern.matrix(step.curvature(body.vertices, np.empty(body.pattern.entries)))
+    for _ in range(3):
+        way = random.normal(size=q.shape)
+        told = (step.slope(body.vertices + 1e-6 * way) - step.slope(body.vertices - 1e-6 * way)) / 2e-6
+        assert (K @ way.ravel()).reshape(-1, 3) == pytest.approx(told, rel=1e-5, abs=1e-6 * np.abs(told).max())
 
 
 def test_push_of_barrier_and_friction_derivative():

@@ -24,6 +24,8 @@ MOST_NEWTON = 100
 MOST_HALVINGS = 30
 # the share of the promised fall that a shortened correction must keep (Armijo), and of what the averages may cost
 FALL, SHARE = 1e-4, 0.5
+# a correction at whose end the potential still falls by this share of its slope at the start is doubled, so often
+STEEP, MOST_DOUBLINGS = 0.5, 6
 # what averages may be off when a step ends, in body sizes
 MET = 1e-12
 
@@ -104,9 +106,13 @@ class ExactStep:
 
     def _correction(self, problem: Increment, here: _Place) -> tuple[Array, Array]:
         """Newton's correction (shell, 3), and the pull of the averages."""
-        problem.curvature(here.x[: self._world.shell], self._values)
         H, near = self._barrier.curvature(here.x)
-        if not self._saddle.factorise_touching(self._values, H, near):
+        # where something buckles the exact one leads uphill
+        for exact in (True, False):
+            problem.curvature(here.x[: self._world.shell], self._values, exact=exact)
+            if self._saddle.factorise_touching(self._values, H, near):
+                break
+        else:
             raise SolveError("the regions cannot be told apart at this step; use fewer or larger regions")
         try:
             return self._saddle.solve(-here.slope, here.missed)
@@ -131,8 +137,29 @@ class ExactStep:
             part = share * 0.5**halving
             there = self._place(problem, here.x + part * (wish - here.x), target)
             if there.energy + weight * float(np.abs(there.missed).sum()) <= limit + FALL * part * promised:
-                return there, part == 1.0
+                return (self._farther(problem, here, there, moved, target), True) if part == 1.0 else (there, False)
         return here, False
+
+    def _farther(self, problem: Increment, here: _Place, there: _Place, moved: Array, target: Array) -> _Place:
+        """Where a whole correction from `here` to `there` goes on downhill: the stand-in is too stiff in folds.
+
+        Only where averages are met, so that they stay so.
+        """
+        fall = float((here.slope * moved).sum())
+        if self._tracker.gap(here.x[: self._world.shell], target) > MET:
+            return there
+        for doubling in range(1, MOST_DOUBLINGS + 1):
+            if float((there.slope * moved).sum()) > STEEP * fall:
+                break
+            wish = here.x.copy()
+            wish[: self._world.shell] += 2.0**doubling * moved
+            if self._world.free_share(there.x, wish) < 1.0:
+                break
+            trial = self._place(problem, wish, target)
+            if trial.energy >= there.energy:
+                break
+            there = trial
+        return there
 
     def _place(self, problem: Increment, x: Array, target: Array) -> _Place:
         q = x[: self._world.shell]

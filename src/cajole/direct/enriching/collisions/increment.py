@@ -20,9 +20,7 @@ class Increment:
     def __init__(self, body: BodyShell, h: float, now: Moment, load: Array):
         self._body, self._h, self._start, self._load = body, h, now.positions, load
         self._flight = now.positions + h * now.velocities
-        self._damping = body.alpha * body.mass
-        if body.beta:
-            self._damping = self._damping + body.beta * body.stiffness(now.positions - body.vertices, clamped=True)
+        self._damping = body.damping_matrix(now.positions - body.vertices, clamped=True)
 
     def energy(self, x: Array) -> float:
         """[J]"""
@@ -36,10 +34,14 @@ class Increment:
         linear = body.mass @ (x - self._flight).ravel() / self._h**2 + self._damping @ self._velocity(x)
         return np.asarray(linear.reshape(-1, 3) + body.force(x - body.vertices) - self._load)
 
-    def curvature(self, x: Array, out: Array) -> Array:
-        """A positive semidefinite stand-in for its second derivative, filled into `out` on the body's pattern."""
-        v = self._velocity(x).reshape(-1, 3)
-        self._body.system(x - self._body.vertices, v, 1.0 / self._h**2, 1.0 / self._h, out, tangent="clamped")
+    def curvature(self, x: Array, out: Array, *, exact: bool = False) -> Array:
+        """Its second derivative, filled into `out` on the body's pattern, or a positive semidefinite stand-in."""
+        still = np.zeros_like(x)
+        tangent = "symmetric" if exact else "clamped"
+        self._body.system(x - self._body.vertices, still, 1.0 / self._h**2, 0.0, out, tangent=tangent)
+        # that of the start, as in the potential: triangles that turn are damped across their planes by it, and with
+        # that of x corrections overshoot without end
+        out += self._damping.data / self._h
         return out
 
     def stiffness(self) -> float:

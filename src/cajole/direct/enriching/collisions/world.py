@@ -57,6 +57,11 @@ class World:
         self.inverse = np.zeros(len(self.vertices))
         self.inverse[cloth.free] = 1.0 / cloth.vertex_masses[cloth.free]
         self.width = self._default_width() if width is None else width
+        if width is not None and width > self.mean_edge:
+            raise InputError(
+                f"distance (m) is {width:.3g}, but the mean edge of the shell is {self.mean_edge:.3g}: neighbours "
+                "would push each other apart without end; give less, a tenth of an edge is usual"
+            )
         least = LEAST_WIDTH * self.mean_edge
         if self.width < least:
             raise InputError(
@@ -130,21 +135,24 @@ class World:
         """Raise InputError, with the faces, where x (n, 3), the start, passes through itself or a collider."""
         for ground in self.colliders.grounds:
             point, normal = ground.plane
-            under = np.flatnonzero((x[: self.shell] - point) @ normal <= 0)
+            # what stands on it is above it by rounding, which no contact can hold
+            under = np.flatnonzero((x[: self.shell] - point) @ normal <= LEAST_WIDTH * self.mean_edge)
             if len(under):
                 raise InputError(
-                    f"vertex {int(under[0])} of the shell starts below the ground ({len(under)} such); raise the "
-                    "guide, or give a start that is above it: start="
+                    f"vertex {int(under[0])} of the shell starts on or below the ground ({len(under)} such); raise "
+                    "the guide a little, or give a start that is above it: start="
                 )
         if not self.intersects(x):
             return
         pairs = self.crossings(x)
         listed = ", ".join(f"{a} and {b}" for a, b in pairs[:LISTED])
         more = f" and {len(pairs) - LISTED} more pairs" if len(pairs) > LISTED else ""
+        own = len(self.cloth.mesh.triangles)
+        whose = f" (from {own} on they are the colliders')" if len(self.triangles) > own else ""
         raise InputError(
-            f"the shell starts where surfaces pass through each other: triangles {listed}{more} (from "
-            f"{len(self.cloth.mesh.triangles)} on they are the colliders'); collisions need a start without "
-            "intersections: move the guide's first frame or the colliders, or give another one: start="
+            f"the shell starts where surfaces pass through each other: triangles {listed}{more}{whose}; collisions "
+            "need a start without intersections: move the guide's first frame or the colliders, or give another one: "
+            "start="
         )
 
     def crossings(self, x: Array) -> list[tuple[int, int]]:
