@@ -171,6 +171,30 @@ def test_an_answer_that_finds_no_room_bad_input(words):
     assert " ".join(done.stderr.split()) == said
 
 
+@pytest.mark.parametrize("how", ["print('from Python')", "__import__('os').write(1, b'past Python')"])
+def test_what_libraries_print_is_not_the_document_identity(swing, tmp_path, how):
+    """Some write to the descriptor itself: while a command works, that is stderr."""
+    script = (
+        "from cajole import animation\nfrom cajole.cli import main\nwrite = animation.convert\n"
+        f"def loud(*words, **more):\n    {how}\n    return write(*words, **more)\n"
+        "animation.convert = loud\nmain()"
+    )
+    command = [sys.executable, "-c", script, "convert", str(swing), str(tmp_path / "loud.npz"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert json.loads(done.stdout)["outputs"] == [str(tmp_path / "loud.npz")]
+    assert "Python" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("scenes",), ("scenes", "--json")])
+def test_nobody_listens_identity(words):
+    """With stdout closed there is nothing to say, and nothing wrong."""
+    script = "import os\nos.close(1)\nimport sys\nsys.stdout = None\nfrom cajole.cli import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], stderr=subprocess.PIPE, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_plain_values_identity():
     values = {1: np.arange(2), "a": (np.float32(0.5), np.inf), "b": {"c": np.nan, "d": Path("x")}, "e": True, "f": None}
     assert plain(values) == {"1": [0, 1], "a": [0.5, None], "b": {"c": None, "d": "x"}, "e": True, "f": None}

@@ -83,8 +83,9 @@ def tell(values: Mapping[str, Any]) -> None:
 def print_document(document: Mapping[str, Any]) -> None:
     """Print a document to stdout; the command that runs has answered."""
     current().answered = True
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
-    sys.stdout.flush()  # a disk that is full is noticed here, where it can be answered
+    if sys.stdout is not None:  # it may be closed
+        sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+        sys.stdout.flush()  # a disk that is full is noticed here, where it can be answered
 
 
 def plain(value: Any) -> Any:

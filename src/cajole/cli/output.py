@@ -121,7 +121,8 @@ def answer(document: Mapping[str, Any], shown: RenderableType, *, as_json: bool)
     from rich.console import Console
 
     Console().print(shown)
-    sys.stdout.flush()
+    if sys.stdout is not None:  # it may be closed
+        sys.stdout.flush()
 
 
 def table(*columns: str) -> Table:
@@ -177,13 +178,37 @@ def many_working(titles: Sequence[str]) -> Iterator[Callable[[str, float, str], 
 
     Where stderr is not a terminal, a plain line every few seconds. Here work begins: a rehearsal ends.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     call = current()
     if call.rehearsal:
         raise Rehearsed
-    if call.quiet:
+    with _stdout_for_answers():
+        yield from _told(call.quiet, titles)
+
+
+@contextlib.contextmanager
+def _stdout_for_answers() -> Iterator[None]:
+    """What libraries print while they work, some past Python, goes to stderr: stdout is for the answer alone."""
+    try:
+        answers, errors = sys.stdout.fileno(), sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):  # closed, or no files, as in tests
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(answers)
+    os.dup2(errors, answers)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, answers)
+        os.close(kept)
+
+
+def _told(quiet: bool, titles: Sequence[str]) -> Iterator[Callable[[str, float, str], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    if quiet:
         yield lambda *_: None
         return
     console = Console(stderr=True)
