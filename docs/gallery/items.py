@@ -103,7 +103,9 @@ def page() -> str:
 
 
 def _figure(name: str, item: Shown) -> str:
-    tried = f"<br><code>{item.tried}</code>" if item.tried else ""
+    # words of their own, which the site's style keeps whole: browsers break lines between two hyphens
+    words = " ".join(f"<span>{word}</span>" for word in item.tried.split())
+    tried = f"<br><code>{words}</code>" if words else ""
     return (
         f'<figure id="{name}"><a href="gallery/{name}.jpg"><picture>'
         f'<source media="(prefers-reduced-motion: reduce)" srcset="gallery/{name}.jpg">'
