@@ -40,6 +40,19 @@ def test_surface_comes_back_identity(tmp_path: Path, tets: Animation) -> None:
     assert again.skin is None
 
 
+def test_rest_shape_lies_where_it_likes_identity(tmp_path: Path, cloth: Animation) -> None:
+    """A motion far from its rest shape is neither rounded more coarsely for it, nor shown from farther away."""
+    far = replace(cloth, positions=0.01 * cloth.positions + (3000.0, 0.0, 0.0), velocities=None)
+    far.write(tmp_path / "a.html")
+    again = read_animation(tmp_path / "a.html")
+    assert np.abs(again.positions - far.positions).max() <= coarseness(far) < 1e-5
+    assert np.abs(again.mesh.vertices - cloth.mesh.vertices).max() <= np.ptp(cloth.mesh.vertices, axis=0).max() / 65535
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    header = json.loads(re.search(r'id="cajole-motion">(.*?)</script>', text)[1])  # type: ignore[index]
+    np.testing.assert_allclose([header["low"], header["high"]], far.bounds, atol=1e-12)
+    assert header["size"] == pytest.approx(np.linalg.norm(np.ptp(far.positions[0], axis=0)))
+
+
 def test_skin_comes_back_with_its_paint_identity(tmp_path: Path, full: Animation) -> None:
     full.write(tmp_path / "a.html")
     again = read_animation(tmp_path / "a.html")

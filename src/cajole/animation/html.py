@@ -116,18 +116,20 @@ def _packed(
     animation: Animation, what: Shown, every: int, camera: dict[str, float], progress: Progress | None
 ) -> Packed:
     frames = list(range(0, what.frames, every))
+    rest = Grid(what.mesh.vertices.min(axis=0), what.mesh.vertices.max(axis=0))
     grid = _bounds(what, frames, portion(progress, 0.0, 0.3))
     tint = _tint(animation, what)
     header = {
         "format": FORMAT, "version": VERSION, "name": animation.name, "fps": animation.fps / every,
         "frames": len(frames), "every": every, "start_frame": animation.start_frame,
         "vertices": len(what.mesh.vertices), "triangles": len(what.mesh.triangles),
-        "low": grid.low.tolist(), "high": grid.high.tolist(), "size": what.mesh.size,
+        "low": grid.low.tolist(), "high": grid.high.tolist(), "rest": [rest.low.tolist(), rest.high.tolist()],
+        "size": float(np.linalg.norm(np.ptp(what.at(0), axis=0))) or what.mesh.size,
         "painted": what.colors is not None, "camera": camera,
         "note": "" if every == 1 else f"every {_th(every)} of {what.frames} frames",
     }  # fmt: skip
     arrays = {
-        "positions": packed(_whole(what, frames, grid, portion(progress, 0.3, 1.0))),
+        "positions": packed(_whole(what, frames, rest, grid, portion(progress, 0.3, 1.0))),
         "triangles": packed(what.mesh.triangles.astype(np.uint32)),
         "tint": packed(tint),
     }
@@ -140,7 +142,8 @@ def _th(number: int) -> str:
 
 
 def _bounds(what: Shown, frames: list[int], progress: Progress | None) -> Grid:
-    low, high = what.mesh.vertices.min(axis=0), what.mesh.vertices.max(axis=0)
+    """Steps over what frames take. The rest shape is never seen, and may lie anywhere: it has steps of its own."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
     for k, frame in enumerate(frames):
         report(progress, k / len(frames), "measuring")
         points = what.at(frame)
@@ -148,10 +151,10 @@ def _bounds(what: Shown, frames: list[int], progress: Progress | None) -> Grid:
     return Grid(low, high)
 
 
-def _whole(what: Shown, frames: list[int], grid: Grid, progress: Progress | None) -> NDArray[np.uint16]:
-    """(1 + frames, 3n) the rest shape and the frames, in steps of the grid."""
+def _whole(what: Shown, frames: list[int], rest: Grid, grid: Grid, progress: Progress | None) -> NDArray[np.uint16]:
+    """(1 + frames, 3n) the rest shape and the frames, each in steps of its grid."""
     rows = np.empty((1 + len(frames), what.mesh.vertices.size), dtype="<u2")
-    rows[0] = grid.whole(what.mesh.vertices).ravel()
+    rows[0] = rest.whole(what.mesh.vertices).ravel()
     for k, frame in enumerate(frames, start=1):
         report(progress, k / len(rows), "writing frames")
         rows[k] = grid.whole(what.at(frame)).ravel()

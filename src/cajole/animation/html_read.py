@@ -39,14 +39,15 @@ def read_html(
         n, m, frames = (count(header[name], name) for name in ("vertices", "triangles", "frames"))
         grid = Grid(*(real_array(header[side], side, (3,)) for side in ("low", "high")))
         rows = unpacked(_array(text, "positions"), (1 + frames, 3 * n), np.uint16, "positions")
-        points = grid.points(rows.reshape(1 + frames, n, 3))
+        rest = Grid(*real_array(header["rest"], "rest", (2, 3))).points(rows[0].reshape(n, 3))
+        points = grid.points(rows[1:].reshape(frames, n, 3))
         triangles = unpacked(_array(text, "triangles"), (m, 3), np.uint32, "triangles").astype(np.int64)
         tint = unpacked(_array(text, "tint"), (n, 4), np.uint8, "colours") / 255
-        own = repaired(points[0], triangles)
+        own = repaired(rest, triangles)
         _require_fits(own, mesh)
         return Animation(
             own if mesh is None else mesh,
-            points[1:],
+            points,
             float(header["fps"]) if fps is None else fps,
             skin=painted(own, tint[:, :3], tint[:, 3]) if header["painted"] and mesh is None else None,
             start_frame=header["start_frame"],

@@ -16,7 +16,7 @@ export interface Header {
   triangles: number;
   low: Vec3;
   high: Vec3; // [m] over all frames
-  size: number; // [m] diagonal at rest
+  size: number; // [m] diagonal of the first frame
   painted: boolean;
   camera: { azimuth?: number; elevation?: number };
   note: string;
