@@ -18,7 +18,7 @@ from cajole.errors import NotConverged, SolveError
 Array = NDArray[np.float64]
 
 # a step is solved when no vertex of a Newton correction moves faster than this many body sizes a second; corrections
-# of the second are rounding, and the potential cannot tell whether it falls along them
+# of the second are rounding, whatever is in their way
 SOLVED, NOTHING = 5e-3, 1e-9
 MOST_NEWTON = 100
 MOST_HALVINGS = 30
@@ -91,8 +91,9 @@ class ExactStep:
             bent = float((pull * moved).sum()) - slope
             if missed > 0.0:
                 weight = max(weight, (slope + 0.5 * bent) / ((1.0 - SHARE) * missed))
-            here, whole = self._searched(problem, here, moved, target, weight)
-            if speed <= SOLVED and (whole or speed <= NOTHING):
+            here, free = self._searched(problem, here, moved, target, weight)
+            # where nothing is in the way the minimum is no farther than a correction, which may be shortened
+            if speed <= SOLVED and (free or speed <= NOTHING):
                 here = _Place(self._met(here.x, target), here.energy, here.slope, here.missed)
                 off = tracker.gap(here.x[: self._world.shell], target)
                 if off <= MET:
@@ -125,7 +126,10 @@ class ExactStep:
     def _searched(
         self, problem: Increment, here: _Place, moved: Array, target: Array, weight: float
     ) -> tuple[_Place, bool]:
-        """The longest tried part of a correction that nothing stops and after which the potential has fallen."""
+        """The longest tried part of a correction that nothing stops and after which the potential has fallen.
+
+        And whether nothing is in the way of all of it.
+        """
         wish = here.x.copy()
         wish[: self._world.shell] += moved
         share = self._world.free_share(here.x, wish)
@@ -137,8 +141,9 @@ class ExactStep:
             part = share * 0.5**halving
             there = self._place(problem, here.x + part * (wish - here.x), target)
             if there.energy + weight * float(np.abs(there.missed).sum()) <= limit + FALL * part * promised:
-                return (self._farther(problem, here, there, moved, target), True) if part == 1.0 else (there, False)
-        return here, False
+                whole = part == 1.0
+                return self._farther(problem, here, there, moved, target) if whole else there, share >= 1.0
+        return here, share >= 1.0
 
     def _farther(self, problem: Increment, here: _Place, there: _Place, moved: Array, target: Array) -> _Place:
         """Where a whole correction from `here` to `there` goes on downhill: the stand-in is too stiff in folds.
