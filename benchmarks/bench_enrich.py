@@ -128,7 +128,8 @@ def whole_runs(scene: EnrichScene, frames: int) -> None:
     crossed = [report.collisions.intersections for report in told if report.collisions is not None]
     print(
         f"| {scene.name} | {told[0].vertices} | {told[0].regions} | fast, runs of {frames} frames"
-        f" | {1e3 * led / substeps:.1f} | {1e3 * free / substeps:.1f} | {100 * (led / free - 1):.1f} % | {led:.3f} ({free:.3f}) s"
+        f" | {1e3 * led / substeps:.1f} | {1e3 * free / substeps:.1f} | {100 * (led / free - 1):.1f} %"
+        f" | {led:.3f} ({free:.3f}) s"
         f" | {paper_more:.1f} %, {paper_led} ({paper_free}) s | {told[0].residual:.1e} | {max(crossed)} |",
         flush=True,
     )
