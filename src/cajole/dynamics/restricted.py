@@ -65,7 +65,8 @@ class Restricted:
         Raises NotConverged when nothing helps.
         """
         shift = first
-        self.values += first * mass
+        if first != 0.0:
+            self.values += first * mass
         while not self.factorise():
             more = scale if shift == 0.0 else 9.0 * shift
             if not more <= 1e12 * scale:
@@ -112,7 +113,7 @@ class Restricted:
             return float(np.linalg.norm(vector.ravel()[self.dofs]))
 
     def _gathered(self) -> Array:
-        return np.concatenate([self.values, self._border])[self._take] if self._held else self.values[self._take]
+        return (np.concatenate([self.values, self._border]) if self._held else self.values).take(self._take)
 
 
 def _bordered(part: sp.csr_array, take: Index, border: Array, entries: int) -> tuple[sp.csr_array, Index, Array]:

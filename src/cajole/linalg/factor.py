@@ -113,9 +113,7 @@ class Factor:
                 f"refactor needs {self._entries} real values in canonical order, not {data.dtype} {data.shape}"
             )
         self._ready = False
-        values = self._gather(data)
-        self._largest = float(np.abs(values).max(initial=0.0))
-        self._solver.factorise(values)
+        self._solver.factorise(self._gather(data))
         self._ready = True
 
     def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -160,16 +158,17 @@ class Factor:
         return self._solver.perturbed
 
     def _gather(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not np.isfinite(data).all():
+        self._largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
+        # both are NaN where any entry is; one pass each is less than to ask every entry
+        if not np.isfinite(self._largest):
             bad = int(data.size - np.isfinite(data).sum())
             raise SolveError(
                 f"{bad} of {data.size} entries of the matrix are not finite; reduce the displacements or the loads"
             )
         if self._whole:
             return np.ascontiguousarray(data, dtype=np.float64)
-        if self._complete:
-            return np.take(data, self._take, out=self._values)
-        return np.take(np.append(data, 0.0), self._take, out=self._values)
+        # places are known to be there: to have them checked again, NumPy would fill a copy of `out`
+        return np.take(data if self._complete else np.append(data, 0.0), self._take, out=self._values, mode="clip")
 
 
 def _with_diagonal(csr: sp.csr_array) -> Any:
