@@ -138,6 +138,19 @@ def test_what_is_read_is_never_replaced_bad_input(cajole, fallen):
     assert fallen.read_bytes() == kept
 
 
+def test_doubled_vertices_are_told_identity(cajole, tmp_path):
+    """Triangles that share places and no vertices are a net in pieces: said, since it falls apart."""
+    sheet = grid_triangles(2, 2)
+    apart = cj.MeshTri(sheet.vertices[sheet.triangles].reshape(-1, 3), np.arange(24).reshape(-1, 3))
+    write_mesh(apart, tmp_path / "apart.obj")
+    words = (tmp_path / "apart.obj", "--fixed", "0,1", "--frames", 12, "--goal", "5:8:+0,0,0.01", "--json")
+    assert "15 vertices repeat the position of another vertex" in cajole("reroute", *words).json["notes"]
+    still = np.repeat(apart.vertices[None], 2, axis=0)
+    cj.Animation(apart, still, fps=24).write(tmp_path / "apart.npz")
+    told = cajole("enrich", tmp_path / "apart.npz", "--subdivide", 1, "--json").json["notes"]
+    assert told == ["15 vertices repeat the position of another vertex"]
+
+
 def test_no_frames_at_all_bad_input(cajole, towel):
     ran = cajole("reroute", towel, "--goal", "8:9:+0,0,1", "--frames", 0)
     assert (ran.code, "frames is 0, but must be at least 1" in ran.err) == (1, True)

@@ -37,7 +37,7 @@ def described(source: str, guide: Animation, cloth: BodyShell, result: EnrichRes
         "plastic": cloth.plasticity is not None,
         "collisions": None if report.collisions is None else asdict(report.collisions),
         "seconds": report.seconds,
-        "notes": list(report.notes),
+        "notes": [*guide.mesh.notes, *report.notes],
     }
 
 

@@ -131,5 +131,6 @@ def reroute(
         if pilot is not None:
             save(stage.pilot, pilot, camera=stage.camera, progress=progress)
     document = described(source, stage.net, result)
+    document["notes"] = [*stage.pilot.mesh.notes, *document["notes"]]
     document["outputs"] = [str(path) for path in (*outputs, pilot) if path is not None]
     answer(document, facts(f"Rerouted {source}", rows(document)), as_json=as_json)

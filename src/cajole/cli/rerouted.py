@@ -158,7 +158,7 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
     most = "" if d["limit_N"] is None else f" of {d['limit_N']:.3g} allowed"
     rms, largest = d["gentleness_rms_weights"], d["gentleness_largest_weights"]
     shown = {
-        "net": f"{d['vertices']} vertices, {d['springs']} springs, {d['mass_kg']:.4g} kg, {d['fixed'] or 'no'} held",
+        "net": f"{d['vertices']} vertices, {d['springs']} springs, {d['mass_kg']:.4g} kg, {d['fixed'] or 'none'} held",
         "reached": f"{d['reached']} of {len(d['goals'])} goals within {d['within_m']:.3g} m, by {d['method']}",
         "goals": "\n".join(goal["told"] for goal in d["goals"]),
         "effort": f"{d['effort_N2s']:.3g} N² s, {d['peak_N']:.3g} N on a vertex at most{most}",

@@ -9,7 +9,7 @@ import pytest
 from reroute_cases import DT, EDGE, FRAMES, MIDDLE, cloth, goal, missed, pilot, two_goals
 
 import cajole as cj
-from cajole.direct.rerouting import METHODS, pose_goals
+from cajole.direct.rerouting import METHODS, Seeking, pose_goals
 from cajole.direct.rerouting.goals import aims_of
 from cajole.direct.rerouting.spread import Spread, bells, distances, usual_reach
 from cajole.direct.rerouting.stage import Stage
@@ -250,6 +250,8 @@ BAD = {
     "limit": ([goal(EDGE, 30, (0, 0, 0))], {"limit": 0.0}, r"limit \(N\) is 0.0, but must be positive"),
     "within": ([goal(EDGE, 30, (0, 0, 0))], {"within": -1.0}, r"within \(m\) is -1.0"),
     "reach": ([goal(EDGE, 30, (0, 0, 0))], {"reach": -0.1}, r"reach \(m\) is -0.1"),
+    "seeking": ([goal(EDGE, 30, (0, 0, 0))], {"seeking": 3}, "seeking must be a Seeking, not int"),
+    "compare": ([goal(EDGE, 30, (0, 0, 0))], {"compare": "all"}, "compare must be True or False, not 'all'"),
     "lengths": ([goal(EDGE, 30, (0, 0, 0))], {"rest_lengths": np.ones((3, 3))}, r"rest_lengths \(m\) has shape"),
 }  # fmt: skip
 
@@ -270,6 +272,12 @@ def test_windows_longer_than_any_motion_identity(window: int | None, options: di
         for w, o in ((30, {}), (window, options))
     )
     np.testing.assert_array_equal(longer.animation.positions, whole.animation.positions)
+
+
+@pytest.mark.parametrize("deltas", [None, (), 1.0])
+def test_scales_to_try_bad_input(deltas: object) -> None:
+    with pytest.raises(cj.InputError, match=r"deltas (must be a list of scales|is empty)"):
+        Seeking(deltas=deltas)  # type: ignore[arg-type]
 
 
 def test_pilot_bad_input() -> None:

@@ -19,6 +19,7 @@ from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
+from cajole.errors import InputError
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -52,6 +53,8 @@ class Seeking:
         checks.positive(self.opening, "opening")
         checks.one_of(self.search, "search", SEARCHES)
         checks.count(self.angles, "angles", least=2)
+        if not checks.several(self.deltas, "deltas", "a list of scales"):
+            raise InputError("deltas is empty: give the scales of steps to try, 1.0 among them")
         for delta in self.deltas:
             checks.positive(delta, "each of deltas")
 

@@ -72,7 +72,10 @@ def reroute(
     far = usual_reach(net) if reach is None else checks.positive(reach, "reach (m)", zero=True)
     alpha = checks.positive(alpha, "alpha (frames a body size)")
     aims = aims_of(goals, net, stage.positions, alpha)
-    leads = _leads(within, limit, seeking or Seeking())
+    dials = Seeking() if seeking is None else seeking
+    checks.require_instance(dials, Seeking, "seeking")
+    leads = _leads(within, limit, dials)
+    compare = checks.flag(compare, "compare")
     chosen = [method, *(other for other in METHODS if compare and other != method)]
     with blas_threads():
         spread = Spread.around(net, aims, far)
