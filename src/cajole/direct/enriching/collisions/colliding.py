@@ -54,6 +54,8 @@ class Colliding:
     def __init__(self, kind: str, tracker: Tracker, colliders: Colliders, friction: float, distance: float | None):
         self._kind, self._tracker = kind, tracker
         self._world = World(tracker.body, colliders, distance)
+        if distance is not None:
+            self._world.require_narrow()
         self._fast = FastResponse(self._world, friction, tracker.rows, tracker.h)
         self._exact = ExactStep(tracker, self._fast, friction) if kind == "exact" else None
         self._crossed = 0

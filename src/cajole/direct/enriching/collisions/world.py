@@ -57,11 +57,6 @@ class World:
         self.inverse = np.zeros(len(self.vertices))
         self.inverse[cloth.free] = 1.0 / cloth.vertex_masses[cloth.free]
         self.width = self._default_width() if width is None else width
-        if width is not None and width > self.mean_edge:
-            raise InputError(
-                f"distance (m) is {width:.3g}, but the mean edge of the shell is {self.mean_edge:.3g}: neighbours "
-                "would push each other apart without end; give less, a tenth of an edge is usual"
-            )
         least = LEAST_WIDTH * self.mean_edge
         if self.width < least:
             raise InputError(
@@ -85,6 +80,14 @@ class World:
     def mean_edge(self) -> float:
         """[m] of the shell at rest."""
         return float(self.lengths.mean())
+
+    def require_narrow(self) -> None:
+        """Raise InputError where contacts are so wide that a shell's own neighbours are."""
+        if self.width > self.mean_edge:
+            raise InputError(
+                f"distance (m) is {self.width:.3g}, but the mean edge of the shell is {self.mean_edge:.3g}: neighbours "
+                "would push each other apart without end; give less, a tenth of an edge is usual"
+            )
 
     def positions(self, shell: Array, time: float) -> Array:
         """(n, 3) of the shell and of the colliders at a time [s]."""
