@@ -170,7 +170,7 @@ def main() -> None:
         run = partial(cj.reroute, cloth_net(), pilot, CORNER, name, limit=LIMIT)
         report = run().report
         what = f"one node of the cloth by {name}: effort {report.effort:.3g} N² s, {report.reached} reached"
-        table.add(what, cpu_seconds(run, repeats=2))
+        table.add(what, cpu_seconds(run, repeats=6))
     if options.goals:
         count_goals(pilot, options.goals)
 
