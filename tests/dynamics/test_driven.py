@@ -64,5 +64,11 @@ def test_driven_bad_input() -> None:
     bar = Capsules([(0.0, 0.0, -1.0)], [(1.0, 0.0, -1.0)], 0.1)
     with pytest.raises(cj.InputError, match="capsules are given for 3 frames, but there are 30; give one a frame"):
         simulate_driven(body, FRAMES, capsules=[bar] * 3)
+    with pytest.raises(cj.InputError, match="capsules must be a list of Capsules, one a frame, not 3"):
+        simulate_driven(body, FRAMES, capsules=3)  # type: ignore[arg-type]
+    with pytest.raises(cj.InputError, match=r"capsules\[2\] must be a Capsules, not str"):
+        simulate_driven(body, FRAMES, capsules=[bar, bar, *["leg"] * (FRAMES - 2)])  # type: ignore[list-item]
+    with pytest.raises(cj.InputError, match="mesh must be a MeshTri or MeshTet, not NoneType"):
+        cj.BodySprings.from_mesh(None)  # type: ignore[arg-type]
     with pytest.raises(cj.InputError, match="rest_lengths"):
         simulate_driven(body, FRAMES, rest_lengths=np.ones((FRAMES, 5)))

@@ -68,6 +68,7 @@ class BodySprings(Body):
     @classmethod
     def from_mesh(cls, mesh: MeshTri | MeshTet, **options: Any) -> BodySprings:
         """A spring on every edge of `mesh`; `options` as for BodySprings."""
+        checks.require_instance(mesh, (MeshTri, MeshTet), "mesh")
         return cls(mesh.vertices, mesh.edges, mesh=mesh, **options)
 
     @classmethod

@@ -79,9 +79,12 @@ def bodies_in_time(
         lengths = checks.real_array(rest_lengths, "rest_lengths (m)", (frames, len(body.edges)))
         bodies = [body.rested(row) for row in lengths]
     if capsules is not None:
-        if len(capsules) != frames:
-            raise InputError(f"capsules are given for {len(capsules)} frames, but there are {frames}; give one a frame")
-        bodies = [among(each, around) for each, around in zip(bodies, capsules)]
+        limbs = checks.several(capsules, "capsules", "a list of Capsules, one a frame")
+        if len(limbs) != frames:
+            raise InputError(f"capsules are given for {len(limbs)} frames, but there are {frames}; give one a frame")
+        for frame, around in enumerate(limbs):
+            checks.require_instance(around, Capsules, f"capsules[{frame}]")
+        bodies = [among(each, around) for each, around in zip(bodies, limbs)]
     return bodies
 
 
