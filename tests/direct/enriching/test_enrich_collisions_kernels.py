@@ -9,7 +9,7 @@ from enrich_collision_cases import ball, sheet, two_sheets, world_of
 from scipy import sparse as sp
 
 from cajole import BodyShell
-from cajole.direct.enriching.collisions import kernels_contacts as kernels
+from cajole.direct.enriching.collisions import kernels_gaps as kernels
 from cajole.direct.enriching.collisions.averages import Averages, membrane_laplacian
 from cajole.direct.enriching.collisions.fast import FastResponse
 from cajole.direct.enriching.collisions.zones import merged, moved_as_one

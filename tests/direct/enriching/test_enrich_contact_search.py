@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from enrich_collision_cases import ball, sheet, two_sheets, world_of
 
-from cajole.direct.enriching.collisions import kernels_contacts as kernels
+from cajole.direct.enriching.collisions import kernels_contacts, kernels_gaps
 from cajole.direct.enriching.collisions.contacts import MANY, ROOM, Contacts
 
 pytest.importorskip("ipctk")
@@ -46,7 +46,7 @@ def test_the_line_between_centres_never_tells_more_than_the_distance_invariant(e
     for _ in range(2000):
         x = random.normal(size=(4, 3))
         x[2 if edges else 1 :] += random.normal(size=3)
-        least, distance = kernels.apart(x, edges), kernels.gap(x, edges, w, way)
+        least, distance = kernels_gaps.apart(x, edges), kernels_gaps.gap(x, edges, w, way)
         assert least <= distance + 1e-12
         told += least > 0.5 * distance
     assert told > 500
@@ -58,12 +58,12 @@ def test_only_pairs_are_dropped_that_stay_apart_invariant(seed):
     world, x, y = _case(seed, 0.03)
     near = 0.03
     for stencils, edges in zip(world.stencils(x, y, 0.5 * near), (False, True), strict=True):
-        kept, start = kernels.approaching(x, y, stencils, edges, near)
-        assert start == pytest.approx(kernels.distances(x, kept, edges), abs=1e-15)
+        kept, start = kernels_contacts.approaching(x, y, stencils, edges, near)
+        assert start == pytest.approx(kernels_gaps.distances(x, kept, edges), abs=1e-15)
         dropped = np.array(sorted(set(map(tuple, stencils)) - set(map(tuple, kept))))
         assert len(kept) > 20
         assert len(dropped) > 20
-        ways = [kernels.distances(x + t * (y - x), dropped, edges).min() for t in np.linspace(0.0, 1.0, 21)]
+        ways = [kernels_gaps.distances(x + t * (y - x), dropped, edges).min() for t in np.linspace(0.0, 1.0, 21)]
         assert min(ways) >= near
 
 

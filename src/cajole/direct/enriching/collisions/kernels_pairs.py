@@ -65,6 +65,14 @@ def members(first: I, last: I, count: int, order: I) -> tuple[I, I]:
 
 
 @njit(cache=True)
+def doubled(found: I) -> I:
+    """Pairs (k, 2) with as much room again behind them."""
+    larger = np.empty((2 * len(found), 2), np.int64)
+    larger[: len(found)] = found
+    return larger
+
+
+@njit(cache=True)
 def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
     """Pairs (k, 2) of boxes that overlap: one below and one from `split` on, or any two where `split` is zero."""
     third = 3 - axis - second
@@ -96,9 +104,7 @@ def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
                 if (split > 0 and (i < split) == (j < split)) or max(first[i], first[j]) != strip:
                     continue
                 if count == len(found):
-                    larger = np.empty((2 * count, 2), np.int64)
-                    larger[:count] = found
-                    found = larger
+                    found = doubled(found)
                 found[count, 0], found[count, 1] = min(i, j), max(i, j)
                 count += 1
     return found[:count].copy()
@@ -115,9 +121,7 @@ def some_overlapping(some: I, boxes: F, others: F) -> I:
             if box[0] > d or box[3] < a or box[1] > e or box[4] < b or box[2] > f or box[5] < c:
                 continue
             if count == len(found):
-                larger = np.empty((2 * count, 2), np.int64)
-                larger[:count] = found
-                found = larger
+                found = doubled(found)
             found[count, 0], found[count, 1] = i, j
             count += 1
     return found[:count].copy()

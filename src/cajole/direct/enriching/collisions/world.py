@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.body import BodyShell
-from cajole.direct.enriching.collisions import kernels_contacts, kernels_pairs
+from cajole.direct.enriching.collisions import kernels_gaps, kernels_pairs
 from cajole.direct.enriching.collisions.colliders import Colliders
 from cajole.errors import InputError, MissingExtra
 from cajole.linalg.threads import factor_threads
@@ -183,7 +183,7 @@ class World:
         apart = [width]
         for stencils, edges in zip(self.stencils(x, x, width), (False, True)):
             own = stencils[(stencils < self.shell).all(axis=1)]
-            apart.append(float(kernels_contacts.distances(x, own, edges).min(initial=np.inf)) * REST_SHARE)
+            apart.append(float(kernels_gaps.distances(x, own, edges).min(initial=np.inf)) * REST_SHARE)
         return min(apart)
 
 
