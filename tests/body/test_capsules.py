@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from bodies import Array
+from bodies import Array, check_step_in_one_pass
 from cajole.body import BodySprings, Capsules, among
 from derivatives import check_derivative
 
@@ -95,16 +95,10 @@ def test_step_force_agreement(random: np.random.Generator) -> None:
 
 
 def test_step_matrix_agreement(random: np.random.Generator) -> None:
-    """What a step takes in one pass is what matrices and forces give one by one, limbs among them."""
+    """With limbs among the springs."""
     body, u = crowded(), moved(random)
     assert BARS.touches(body.vertices + u)
-    ahead, v, values = moved(random), moved(random, 1.0), np.empty(body.pattern.entries)
-    forces = body.step_system(u, ahead, v, 7.0, 3.0, values)
-    want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
-    got = body.pattern.matrix(values).toarray()
-    np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
-    felt = body.force(u) + body.damping_force(ahead, v)
-    np.testing.assert_allclose(forces, felt, rtol=0, atol=1e-13 * abs(forces).max())
+    check_step_in_one_pass(body, u, moved(random), moved(random, 1.0))
 
 
 def test_far_limbs_do_nothing_identity(random: np.random.Generator) -> None:

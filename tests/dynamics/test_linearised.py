@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from bodies import Array, springs_many
+from bodies import Array, check_step_in_one_pass, springs_many
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep, Rows
 from cajole.errors import NotConverged, SolveError
@@ -144,16 +144,8 @@ def test_step_force_agreement(clamp: float, random: np.random.Generator) -> None
 
 @pytest.mark.parametrize("clamp", [0.0, 0.05])
 def test_step_matrix_agreement(clamp: float, random: np.random.Generator) -> None:
-    """In one pass over springs, what matrices and forces give one by one."""
     body = springs_many(clamp)
-    u, ahead, v = random.normal(size=(3, body.count, 3)) * 0.03
-    values = np.full(body.pattern.entries, np.nan)
-    forces = body.step_system(u, ahead, v, 7.0, 3.0, values)
-    want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
-    got = body.pattern.matrix(values).toarray()
-    np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
-    felt = body.force(u) + body.damping_force(ahead, v)
-    np.testing.assert_allclose(forces, felt, rtol=0, atol=1e-13 * abs(forces).max())
+    check_step_in_one_pass(body, *(random.normal(size=(3, body.count, 3)) * 0.03))
 
 
 def test_steps_by_another_factorisation_agreement(random: np.random.Generator) -> None:

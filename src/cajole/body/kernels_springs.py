@@ -67,6 +67,12 @@ def force(q, v, edges, k, rest, c, elastic, drag, out):
 
 
 @njit(cache=True)
+def clamped(g, clamp):
+    """g̃, a smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression."""
+    return 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+
+
+@njit(cache=True)
 def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
     """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
     n = np.empty(3)
@@ -79,8 +85,7 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
         along = n[0] * w0 + n[1] * w1 + n[2] * w2
         across = (w0 - along * n[0], w1 - along * n[1], w2 - along * n[2])
         if kind == CLAMPED:
-            # smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression
-            g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+            g = clamped(g, clamp)
         for a in range(3):
             for b in range(3):
                 normal = n[a] * n[b]
@@ -123,8 +128,7 @@ def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forc
         length = _spring(q, edges, s, n)
         if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
             return s
-        g = 1.0 - rest[s] / length
-        g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+        g = clamped(1.0 - rest[s] / length, clamp)
         stretch = k[s] * (length - rest[s])
         rate = c[s] * (m[0] * (v[i, 0] - v[j, 0]) + m[1] * (v[i, 1] - v[j, 1]) + m[2] * (v[i, 2] - v[j, 2]))
         plane, along, thick = k[s] * g, k[s] * (1.0 - g), drag * c[s]
@@ -158,8 +162,7 @@ def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
         length = _spring(q, edges, s, n)
         if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
             return s
-        g = 1.0 - rest[s] / length
-        g = 0.5 * (g + np.sqrt(g * g + clamp * clamp))
+        g = clamped(1.0 - rest[s] / length, clamp)
         along, rate = 0.0, 0.0
         for a in range(3):
             along += n[a] * (step[i, a] - step[j, a])

@@ -92,7 +92,7 @@ class ExactStep:
             if missed > 0.0:
                 weight = max(weight, (slope + 0.5 * bent) / ((1.0 - SHARE) * missed))
             here, free = self._searched(problem, here, moved, target, weight)
-            # where nothing is in the way the minimum is no farther than a correction, which may be shortened
+            # a correction that only the potential has shortened leads past the minimum on its way: that is nearer
             if speed <= SOLVED and (free or speed <= NOTHING):
                 here = _Place(self._met(here.x, target), here.energy, here.slope, here.missed)
                 off = tracker.gap(here.x[: self._world.shell], target)
