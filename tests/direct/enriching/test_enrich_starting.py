@@ -11,7 +11,7 @@ from enrich_cases import CLOTH, rotation, still
 
 from cajole import Animation, BodyShell, MeshTri
 from cajole.direct.enriching import EnrichResult, enrich, regions_painted, regions_subdivided
-from cajole.direct.enriching.starting import rigid_fit, shortest_turn
+from cajole.direct.enriching.starting import rigid_fit
 from cajole.mesh import grid_triangles
 
 
@@ -54,17 +54,6 @@ def test_means_that_nearly_meet_turn_nothing_identity(random: np.random.Generato
     own, wanted = 1e-9 * random.normal(size=(2, 2, 3))
     moved = rigid_fit(own, wanted, np.ones(2), points)
     np.testing.assert_allclose(moved, points, atol=1e-8)
-
-
-def test_shortest_turn_identity(random: np.random.Generator) -> None:
-    a, b = (v / np.linalg.norm(v) for v in random.normal(size=(2, 3)))
-    for there in (b, a, -a):
-        R = shortest_turn(a, there)
-        np.testing.assert_allclose(R @ a, there, atol=1e-12)
-        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
-        assert np.linalg.det(R) == pytest.approx(1.0)
-        # no angle beside the one between the two
-        assert (np.trace(R) - 1.0) / 2.0 == pytest.approx(a @ there, abs=1e-12)
 
 
 def test_a_shell_that_is_forced_is_told_claim() -> None:

@@ -16,11 +16,12 @@ from cajole.direct.rerouting.goals import aims_of
 from cajole.direct.rerouting.inner import nearest
 from cajole.direct.rerouting.measures import likeness, procrustes
 from cajole.direct.rerouting.paper import in_cone, in_cone_by_search
-from cajole.direct.rerouting.pattern import led_by_pattern, rotation, similarity_rule
+from cajole.direct.rerouting.pattern import led_by_pattern, similarity_rule
 from cajole.direct.rerouting.sensitivity import Window
 from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, track
+from cajole.mesh.turns import shortest_turn
 from derivatives import check_derivative
 
 
@@ -201,17 +202,6 @@ def test_paper_weight_of_force_identity() -> None:
     assert reports[1].goals[0].error > reports[0].goals[0].error
 
 
-def test_rotation_reference(random: np.random.Generator) -> None:
-    for a, b in [*random.normal(size=(10, 2, 3)), (np.eye(3)[0], -np.eye(3)[0])]:
-        Q = rotation(a, b)
-        np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-12)
-        assert np.linalg.det(Q) == pytest.approx(1)
-        np.testing.assert_allclose(Q @ a / np.linalg.norm(a), b / np.linalg.norm(b), atol=1e-12)
-    np.testing.assert_array_equal(rotation(np.eye(3)[0], 2 * np.eye(3)[0]), np.eye(3))
-    part = rotation(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), 0.3) @ np.array([1.0, 0, 0])
-    np.testing.assert_allclose(part, [np.cos(0.3), np.sin(0.3), 0], atol=1e-12)
-
-
 def test_similar_path_identity() -> None:
     """Carried out, the receding step is the pilot's path turned and scaled: its shape is the pilot's."""
     window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
@@ -238,7 +228,7 @@ def test_still_pilot_is_led_smoothly_identity() -> None:
 def test_likeness_reference(random: np.random.Generator) -> None:
     """Turned, scaled and moved is the same; mirrored, or along other steps, is not."""
     path = np.cumsum(random.normal(size=(12, 3)), axis=0)
-    turn = rotation(np.array([1.0, 0, 0]), random.normal(size=3))
+    turn = shortest_turn(np.array([1.0, 0, 0]), random.normal(size=3))
     same = likeness(2.5 * path @ turn.T + (1, 2, 3), path)
     assert same.shape < 1e-6
     assert same.stepping < 1e-12

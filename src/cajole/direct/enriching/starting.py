@@ -12,6 +12,7 @@ from cajole.direct.enriching.stepping import Moment, Tracker
 from cajole.direct.enriching.targets import Course
 from cajole.dynamics import State
 from cajole.errors import SolveError
+from cajole.mesh.turns import shortest_turn
 
 Array = NDArray[np.float64]
 
@@ -105,17 +106,6 @@ def rigid_fit(own: Array, wanted: Array, weights: Array, points: Array) -> Array
         spread = float(((points - here) ** 2).sum(axis=1).mean())
         R = shortest_turn(U[:, 0], Vt[0]) if sizes[0] > LINE * spread else np.eye(3)
     return np.asarray((points - here) @ R.T + there)
-
-
-def shortest_turn(a: Array, b: Array) -> Array:
-    """The rotation (3, 3) of least angle that takes the unit vector a (3,) to b: 1 + K + K²/(1 + a·b), K = [a × b]."""
-    c = float(a @ b)
-    if c < -1.0 + 1e-12:  # opposite: half a turn about any axis across
-        across = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
-        return np.asarray(2.0 * np.outer(across, across) / (across @ across) - np.eye(3))
-    x, y, z = np.cross(a, b)
-    K = np.array([(0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)])
-    return np.asarray(np.eye(3) + K + K @ K / (1.0 + c))
 
 
 def _relaxed(tracker: Tracker, x: Array, target: Array) -> Array:

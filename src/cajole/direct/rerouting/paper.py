@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.rerouting.goals import Aims
-from cajole.direct.rerouting.pattern import LONGEST, rotation
+from cajole.direct.rerouting.pattern import LONGEST
 from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
 from cajole.errors import InputError
+from cajole.mesh.turns import shortest_turn
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -118,7 +119,7 @@ def in_cone(R: Array, w: Array, cone: float) -> Array:
     All candidates have the length of R, so that the cost (17), squares of distances from two points, is linear in the
     direction: -w·(q + R') but for a constant, w = β (q_N* - q) + γ/C² (q_free - q).
     """
-    return np.asarray(rotation(R, w, cone) @ R) if R.any() and w.any() else R
+    return np.asarray(shortest_turn(R, w, cone) @ R) if R.any() and w.any() else R
 
 
 def in_cone_by_search(R: Array, w: Array, cone: float, angles: int) -> Array:

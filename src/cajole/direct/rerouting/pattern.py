@@ -15,6 +15,7 @@ from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
+from cajole.mesh.turns import shortest_turn
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -51,7 +52,7 @@ def _step(pilot: Array, target: Array, here: Array, i: int, soft: float) -> Arra
         scale, missing = (wanted / length if length else 0.0), 0.0
     else:
         scale, missing = LONGEST, 1.0 - LONGEST * length / wanted
-    similar = scale * (rotation(way, left, np.pi * min(1.0, s / TURNED_BY)) @ own)
+    similar = scale * (shortest_turn(way, left, np.pi * min(1.0, s / TURNED_BY)) @ own)
     # what the pilot's motion cannot be scaled to is gone smoothly
     similar += missing * (eased(s) - eased(i / N)) / (1.0 - eased(i / N)) * left
     share = 1.0 if soft == 0.0 else _smooth(min(1.0, s / soft))
@@ -61,22 +62,6 @@ def _step(pilot: Array, target: Array, here: Array, i: int, soft: float) -> Arra
 def eased(s: float) -> float:
     """From 0 to 1 without a jerk at the start, and without a stop at the end."""
     return 0.5 * s * s * (3.0 - s)
-
-
-def rotation(a: Array, b: Array, most: float = np.pi) -> Array:
-    """(3, 3) the least turn that takes the direction of `a` (3,) to that of `b`, or `most` [rad] of it."""
-    axis = np.cross(a, b)
-    sine, cosine = float(np.linalg.norm(axis)), float(a @ b)
-    if sine == 0.0:
-        if cosine >= 0.0:
-            return np.eye(3)
-        # opposite: any axis across will do
-        axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
-        sine = float(np.linalg.norm(axis))
-    angle = min(float(np.arctan2(np.linalg.norm(np.cross(a, b)), cosine)), most)
-    x, y, z = axis / sine
-    K = np.array([(0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)])
-    return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K)
 
 
 def _smooth(s: float) -> float:
