@@ -41,7 +41,7 @@ class Cholesky:
         p = self._plan
         done = kernels.factorise(
             data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from, p.children,
-            p.signs, self._factors, self._updated, _sizes(),
+            p.negative, self._factors, self._updated, _sizes(),
         )  # fmt: skip
         if not done:
             raise NotPositiveDefinite(
@@ -54,7 +54,7 @@ class Cholesky:
         n, count = len(right), right.size // len(right)
         X = np.ascontiguousarray(right[p.order].T).ravel()
         held = np.empty(max(1, count * p.tallest))
-        kernels.solve(X, n, count, p.first, p.rows_from, p.rows, p.panels, p.signs, self._factors, held, _sizes())
+        kernels.solve(X, n, count, p.first, p.rows_from, p.rows, p.panels, p.negative, self._factors, held, _sizes())
         x = np.empty(right.shape)
         x[p.order] = X.reshape(count, n).T.reshape(right.shape)
         return x

@@ -60,17 +60,17 @@ def _size(sizes, which):
 
 
 @njit(cache=True)
-def factorised(panel, at, width, height, sizes):
-    """L of the square at the top of a panel, in place: 0, or the number of the first pivot that is not positive."""
-    sizes[0], sizes[1], sizes[3] = width, height, 0
+def factorised(panel, at, width, stride, sizes):
+    """L of a square, in place: 0, or the number of the first pivot that is not positive."""
+    sizes[0], sizes[1], sizes[3] = width, stride, 0
     _dpotrf(_letter(_L), _size(sizes, 0), _value(panel, at), _size(sizes, 1), _size(sizes, 3))
     return sizes[3]
 
 
 @njit(cache=True)
-def divided(panel, at, width, height, sizes):
-    """What is below the square L of a panel, times L⁻ᵀ, in place."""
-    sizes[0], sizes[1], sizes[2] = height - width, width, height
+def divided(panel, at, width, rows, stride, sizes):
+    """The `rows` below the square L of a block, times L⁻ᵀ, in place."""
+    sizes[0], sizes[1], sizes[2] = rows, width, stride
     _dtrsm(
         _letter(_R), _letter(_L), _letter(_T), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(_ONE),
         _value(panel, at), _size(sizes, 2), _value(panel, at + width), _size(sizes, 2),
@@ -78,13 +78,24 @@ def divided(panel, at, width, height, sizes):
 
 
 @njit(cache=True)
-def less_square(panel, at, width, height, more, out, to, sizes):
-    """out -= B Bᵀ, or += where `more`, its lower triangle; B is what is below the square of a panel."""
-    sizes[0], sizes[1], sizes[2] = height - width, width, height
+def less_square(panel, at, width, rows, stride, more, out, to, sizes):
+    """out -= B Bᵀ, or += where `more`, its lower triangle; B is a block of `rows` and `width` columns."""
+    sizes[0], sizes[1], sizes[2] = rows, width, stride
     share = _number(_ONE if more else _MINUS)
     _dsyrk(
-        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), share, _value(panel, at + width),
+        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), share, _value(panel, at),
         _size(sizes, 2), _number(_ONE), _value(out, to), _size(sizes, 0),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def less_product(panel, at, width, rows, columns, stride, to, sizes):
+    """In one panel, out -= B Tᵀ; B is a block of `rows` and `width` columns, T its first rows, as many as `columns`."""
+    sizes[0], sizes[1], sizes[2], sizes[3] = rows, columns, width, stride
+    B, apart = _value(panel, at), _size(sizes, 3)
+    _dgemm(
+        _letter(_N), _letter(_T), _size(sizes, 0), _size(sizes, 1), _size(sizes, 2), _number(_MINUS), B, apart, B,
+        apart, _number(_ONE), _value(panel, to), apart,
     )  # fmt: skip
 
 

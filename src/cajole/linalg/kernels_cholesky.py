@@ -1,6 +1,6 @@
 """Compiled loops of a multifrontal factorisation L S Lᵀ (Duff and Reid 1983): dense panels, one after the other.
 
-S is diagonal, 1 or -1 in each panel; all of it is 1 in Cholesky's.
+S is diagonal, -1 in the last columns of some panels; all of it is 1 in Cholesky's.
 
 A panel has the columns of a supernode and all rows in which they are not zero. What it does to later rows, its update,
 is a square of those rows that is added to the panel, or to the update, of its parent.
@@ -9,12 +9,20 @@ is a square of those rows that is added to the panel, or to the update, of its p
 from __future__ import annotations
 
 from cajole.compiled import njit
-from cajole.linalg.kernels_blas import below_times, divided, factorised, less_below, less_square, solved
+from cajole.linalg.kernels_blas import (
+    below_times,
+    divided,
+    factorised,
+    less_below,
+    less_product,
+    less_square,
+    solved,
+)
 
 
 @njit(cache=True)
 def factorise(
-    data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, signs, L,
+    data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, negative, L,
     updated, sizes,
 ):  # fmt: skip
     """Fill the panels L with the factor of the matrix whose values are `data`; false where pivots have other signs.
@@ -34,14 +42,38 @@ def factorise(
         for child in children[children_from[s] : children_from[s + 1]]:
             rows = slice(rows_from[child], rows_from[child + 1])
             _extend(updated, updates[child], local[rows], runs[rows], L, at, width, height, to)
-        if signs[s] < 0.0:
-            for j in range(at, at + width * height):
-                L[j] = -L[j]
-        if factorised(L, at, width, height, sizes) != 0:
+        if not _panel_factorised(L, at, width, height, negative[s], sizes):
             return False
         if below > 0:
-            divided(L, at, width, height, sizes)
-            less_square(L, at, width, height, signs[s] < 0.0, updated, to, sizes)
+            last = at + width
+            less_square(L, last, width - negative[s], below, height, False, updated, to, sizes)
+            if negative[s] > 0:
+                turned = last + (width - negative[s]) * height
+                less_square(L, turned, negative[s], below, height, True, updated, to, sizes)
+    return True
+
+
+@njit(cache=True)
+def _panel_factorised(L, at, width, height, negative, sizes):
+    """The columns of a panel, in place, whose last pivots are `negative`; false where they are not."""
+    positive = width - negative
+    if positive > 0:
+        if factorised(L, at, positive, height, sizes) != 0:
+            return False
+        if height > positive:
+            divided(L, at, positive, height - positive, height, sizes)
+    if negative > 0:
+        # what is left of those columns, with its sign turned
+        corner = at + positive * height + positive
+        if positive > 0:
+            less_product(L, at + positive, positive, height - positive, negative, height, corner, sizes)
+        for j in range(negative):
+            for i in range(corner + j * height + j, corner + j * height + height - positive):
+                L[i] = -L[i]
+        if factorised(L, corner, negative, height, sizes) != 0:
+            return False
+        if height > width:
+            divided(L, corner, negative, height - width, height, sizes)
     return True
 
 
@@ -71,7 +103,7 @@ def _add(out, start, updated, column, first, places, runs):
 
 
 @njit(cache=True)
-def solve(X, n, count, first, rows_from, rows, panels, signs, L, held, sizes):
+def solve(X, n, count, first, rows_from, rows, panels, negative, L, held, sizes):
     """Solve in place: X, n `count` values, columns of right-hand sides in the order of elimination; `held` is room."""
     last = len(first) - 1
     for s in range(last):
@@ -82,10 +114,9 @@ def solve(X, n, count, first, rows_from, rows, panels, signs, L, held, sizes):
             for c in range(count):
                 for i in range(below):
                     X[c * n + rows[rows_from[s] + i]] -= held[c * below + i]
-        if signs[s] < 0.0:
-            for c in range(count):
-                for i in range(first[s], first[s + 1]):
-                    X[c * n + i] = -X[c * n + i]
+        for c in range(count):
+            for i in range(c * n + first[s + 1] - negative[s], c * n + first[s + 1]):
+                X[i] = -X[i]
     for s in range(last - 1, -1, -1):
         width, below = first[s + 1] - first[s], rows_from[s + 1] - rows_from[s]
         if below > 0:

@@ -9,11 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.linalg import kernels_symbolic as kernels
-from cajole.linalg.ordering import Index, blocks_of, bordered, bordered_blocks, dissected, graph_of, spread
+from cajole.linalg.ordering import Index, blocks_of, bordered_blocks, graph_of, orders, spread
 
 # Panels with fewer vertices than this are one with their parent, whatever zeros that lets in, and larger ones while
-# zeros are a tenth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
-FEW, ZEROS = 8, 0.1
+# zeros are a twentieth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
+FEW, ZEROS = 6, 0.05
+# Products that take as long as handing one value from a panel to its parent.
+HANDED = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Plan:
     whose columns come first, and runs: how many from each on follow each other there, too. panels (s + 1,), updates
     (s,): where the values of each begin; room: of all updates that wait at a time. children_from (s + 1,), children:
     whose updates a panel takes. entries: (starts, taken, put) of the matrix, where starts (s + 1,) tells panels apart.
-    signs (s,): of the pivots of each panel.
+    negative (s,): how many pivots of each panel are, its last ones.
     """
 
     order: Index
@@ -40,7 +42,7 @@ class Plan:
     children_from: Index
     children: Index
     entries: tuple[Index, Index, Index]
-    signs: NDArray[np.float64]
+    negative: Index
 
     @property
     def tallest(self) -> int:
@@ -54,7 +56,8 @@ def planned(pattern: sp.csr_array, border: int = 0) -> Plan:
     border: how many of the last rows are constraints of the others, whose pivots will be negative.
     """
     block = bordered_blocks(pattern.shape[0], border) if border else blocks_of(pattern)
-    order, first, below, signs = _signed(*_supernodes(graph_of(pattern, block), border // block), border // block)
+    order, first, below = _supernodes(graph_of(pattern, block), border // block)
+    order, below, negative = _signed(order, first, below, border // block)
     parent = _parents(first, below)
     order, first, rows = spread(order, block), block * first, [spread(each, block) for each in below]
     widths, heights = np.diff(first), np.array([len(each) for each in rows])
@@ -69,14 +72,31 @@ def planned(pattern: sp.csr_array, border: int = 0) -> Plan:
     local = _local(first, rows, parent)
     runs = _runs(local, rows_from)
     return Plan(
-        order, first, rows_from, flat, local, runs, panels, updates, room, children_from, children, entries, signs
+        order,
+        first,
+        rows_from,
+        flat,
+        local,
+        runs,
+        panels,
+        updates,
+        room,
+        children_from,
+        children,
+        entries,
+        block * negative,
     )
 
 
 def _supernodes(graph: sp.csr_array, border: int) -> tuple[Index, Index, list[Index]]:
-    """Order of the graph's nodes, the first column of each panel, and rows below it."""
+    """Order of the graph's nodes, the first column of each panel, and rows below it: the cheapest of some orders."""
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    order = bordered(graph, border) if border else dissected(graph)
+    found = (_panelled(index, order) for order in orders(graph, border))
+    return min(found, key=lambda each: _work(*each[1:]))
+
+
+def _panelled(index: tuple[Index, Index], order: Index) -> tuple[Index, Index, list[Index]]:
+    """An order in postorder, the first column of each panel, and rows below it."""
     parent = kernels.elimination_tree(*index, order)
     starts, _ = kernels.structures(*index, order, parent)
     order = order[kernels.postorder(parent, np.diff(starts))]
@@ -86,29 +106,20 @@ def _supernodes(graph: sp.csr_array, border: int) -> tuple[Index, Index, list[In
     return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
 
 
-def _signed(
-    order: Index, first: Index, below: list[Index], border: int
-) -> tuple[Index, Index, list[Index], NDArray[np.float64]]:
-    """Panels of pivots of one sign: those of the last `border` nodes come last in each panel, and become one apart."""
-    if not border:
-        return order, first, below, np.ones(len(below))
+def _work(first: Index, below: list[Index]) -> float:
+    """Products that a factorisation takes, and as much again for each value that a panel hands to its parent."""
+    width, under = np.diff(first).astype(float), np.array([len(each) for each in below], dtype=float)
+    return float((width**3 / 3 + under * width**2 + under**2 * (width + HANDED)).sum())
+
+
+def _signed(order: Index, first: Index, below: list[Index], border: int) -> tuple[Index, list[Index], Index]:
+    """The last `border` nodes come last in each panel: the order, rows below each, and how many of them it has (s,)."""
     panel = np.repeat(np.arange(len(below)), np.diff(first))
     last = order >= len(order) - border
     turn = np.lexsort((last, panel))
     places = kernels.inverse(turn)
-    starts, rows, signs = [0], [], []
-    for begin, end, under in zip(first[:-1], first[1:], below):
-        split = end - int(last[begin:end].sum())
-        lower = np.sort(places[under])
-        if split > begin:
-            starts.append(split)
-            rows.append(np.concatenate([np.arange(split, end), lower]))
-            signs.append(1.0)
-        if split < end:
-            starts.append(end)
-            rows.append(lower)
-            signs.append(-1.0)
-    return order[turn], np.array(starts, dtype=np.int64), rows, np.array(signs)
+    negative = np.bincount(panel, weights=last, minlength=len(below)).astype(np.int64)
+    return order[turn], [np.sort(places[under]) for under in below], negative
 
 
 def _parents(first: Index, below: list[Index]) -> Index:
