@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.metadata
+import threading
 import weakref
 from typing import Any
 
@@ -74,6 +75,8 @@ class Pardiso:
         self._options = _options(kind, ordered=order is not None)
         # Fixed for the life of the factors: MKL crashes when the count changes between phases.
         self._threads = factor_threads()
+        # MKL solves with one set of factors for one caller at a time, or mixes up what they ask
+        self._turn = threading.Lock()
         self._data = data
         weakref.finalize(self, _release, self._handle, self._options, self.size, MATRIX_TYPES[kind], self._threads)
         self._call(ANALYSE)
@@ -106,10 +109,11 @@ class Pardiso:
 
     def _call(self, phase: int, b: NDArray[np.float64] | None = None, x: NDArray[np.float64] | None = None) -> None:
         count = 1 if b is None or b.ndim == 1 else b.shape[1]
-        error = _pardiso(
-            self._handle, self._options, self.size, MATRIX_TYPES[self.kind], self._threads, phase,
-            arrays=(self._data, self._indptr, self._indices, self._order), vectors=(b, x), count=count,
-        )  # fmt: skip
+        with self._turn:
+            error = _pardiso(
+                self._handle, self._options, self.size, MATRIX_TYPES[self.kind], self._threads, phase,
+                arrays=(self._data, self._indptr, self._indices, self._order), vectors=(b, x), count=count,
+            )  # fmt: skip
         if error == -4 and self.kind == "spd":
             raise NotPositiveDefinite("the matrix is not positive definite")
         if error:
