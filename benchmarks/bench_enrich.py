@@ -3,9 +3,12 @@
 The paper's seconds are those of a 2 GHz CPU, with collisions; its overheads compare whole runs with and without
 tracking. So do the rows "runs" here. But two runs go different ways, and a bag that nothing leads falls into a
 heap, whose contacts cost what no tracking does. So both are measured on one way, too: from every moment of the tracked
-motion a step without tracking is taken, timed and thrown away. Naive: the equations of a step built from blocks and
-factorised by scipy's default sparse solver. `--frames` overrides how many frames of each scene are run, `--scenes`
-which; with `--whole` whole runs go to the last frame, which takes a quarter of an hour.
+motion steps without tracking are taken, timed and thrown away. "Same motion": the pull that tracking has just found is
+given to them as a load, as if an animator had known it, so that they solve for the same positions and meet the same
+contacts; what is left of the difference is the cost of finding that pull and of keeping averages through contacts.
+"Not led": without it, so that they go where nothing leads them. Both come behind the tracked step and find warm caches.
+Naive: the equations of a step built from blocks and factorised by scipy's default sparse solver. `--frames` overrides
+how many frames of each scene are run, `--scenes` which; with `--whole` all go to their last frame, which takes an hour.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from cajole.scenes.enriching import EnrichScene, enrich_scene
 # seconds a frame with tracking and without, and the overhead in percent, of §5.5
 PAPER = {"flag": (17.7, 17.0, 4.1), "box": (15.8, 14.9, 6.0), "bag": (16.1, 15.7, 2.5), "walker": (43.2, 39.0, 10.8)}
 # from the first frame on
-FRAMES = {"flag": 19, "box": 17, "bag": 25, "walker": 9}
+FRAMES = {"flag": 76, "box": 139, "bag": 109, "walker": 30}
 # of the exact option
 EXACT_FRAMES = 4
 
@@ -50,27 +53,27 @@ class Clock:
 
 
 class Paired(Colliding):
-    """Steps with tracking; from each of their moments one without is taken, too, timed and thrown away."""
+    """Steps with tracking; from each of their moments two without are taken, too, timed and thrown away."""
 
     def __init__(self, kind: str, tracker: Tracker, *settings: Any):
         super().__init__(kind, tracker, *settings)
         free = Tracker(tracker.body, None, tracker.h)
         self._twin = Colliding(kind, free, *settings)
         self._free_tracker = free
-        # with collisions, without tracking; then the solves alone
-        self.both, self.both_free = Clock(super().step), Clock(self._twin.step)
-        self.solve, self.solve_free = Clock(tracker.step), Clock(free.step)
-        tracker.step, free.step = self.solve, self.solve_free  # type: ignore[method-assign]
+        # with collisions: tracked, led by the pull that this found, and led by nothing
+        self.tracked, self.led, self.free = Clock(super().step), Clock(self._twin.step), Clock(self._twin.step)
+        # without: the solves alone
+        self.tracked_solve, self.led_solve = Clock(tracker.step), Clock(free.step)
+        tracker.step, self._solve = self.tracked_solve, free.step  # type: ignore[method-assign]
         made.append(self)
 
     def step(self, now: Moment, target: np.ndarray, load: np.ndarray, at: float) -> Moment:
         self._free_tracker.body = self._tracker.body
-        # whoever comes second finds warm caches: they take turns
-        if len(self.both.seconds) % 2:
-            self.both_free(now, target[:0], load, at)
-        after: Moment = self.both(now, target, load, at)
-        if len(self.both_free.seconds) < len(self.both.seconds):
-            self.both_free(now, target[:0], load, at)
+        after: Moment = self.tracked(now, target, load, at)
+        self._free_tracker.step = self.led_solve  # type: ignore[method-assign]
+        self.led(now, target[:0], load + after.pull, at)
+        self._free_tracker.step = self._solve  # type: ignore[method-assign]
+        self.free(now, target[:0], load, at)
         return after
 
 
@@ -94,13 +97,14 @@ def overhead(led: Clock, free: Clock) -> tuple[float, float, float]:
 
 
 def compared(scene: EnrichScene, frames: int) -> None:
-    """Two rows, of steps from the same moments: collisions on and off."""
+    """Three rows, of steps from the same moments."""
     clocks, told = measured(scene, frames)
     substeps = told.steps // (frames - 1)
     assert told.collisions is not None
     for what, led, free in (
-        ("fast, same moments", clocks.both, clocks.both_free),
-        ("off, same moments", clocks.solve, clocks.solve_free),
+        ("fast, same motion", clocks.tracked, clocks.led),
+        ("off, same motion", clocks.tracked_solve, clocks.led_solve),
+        ("fast, not led", clocks.tracked, clocks.free),
     ):
         with_it, without, more = overhead(led, free)
         on = what.startswith("fast")
@@ -143,8 +147,10 @@ def comparison(scenes: list[EnrichScene], frames: dict[str, int], whole: bool) -
         flush=True,
     )
     for scene in scenes:
+        if whole:
+            frames[scene.name] = scene.guide.frames
         compared(scene, frames[scene.name])
-        whole_runs(scene, scene.guide.frames if whole else frames[scene.name])
+        whole_runs(scene, frames[scene.name])
 
 
 def naive(scene: EnrichScene) -> tuple[float, float]:
@@ -196,7 +202,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--frames", type=int, help="frames of every scene")
     options.add_argument("--scenes", nargs="+", default=list(PAPER), choices=list(PAPER))
-    options.add_argument("--whole", action="store_true", help="whole runs to the last frame of every scene")
+    options.add_argument("--whole", action="store_true", help="to the last frame of every scene")
     given = options.parse_args()
     scenes = [enrich_scene(name) for name in given.scenes]
     comparison(scenes, {name: given.frames or FRAMES[name] for name in PAPER}, given.whole)

@@ -20,8 +20,8 @@ Index = NDArray[np.int64]
 BEFORE, LEAST = 0.25, 1.0
 # How large the parts may be that are ordered anew by least fill: which is best depends on the shape, so all are tried.
 LEAVES = (200, 800, 2400)
-# From how many numberings METIS begins, and with how many nodes at most: more would take seconds.
-TRIES, SMALL = 3, 5000
+# From how many numberings METIS begins at most, and of how many nodes altogether: that takes a second.
+TRIES, NUMBERED = 6, 12000
 
 
 def nested_dissection(pattern: sp.csr_array) -> Index:
@@ -57,7 +57,7 @@ def orders(graph: sp.csr_array, border: int) -> Iterator[Index]:
 
 def relabelled(count: int) -> list[Index]:
     """Numberings of some nodes: where METIS begins decides by up to a tenth how much it leaves to do."""
-    tries = TRIES if count <= SMALL else 1
+    tries = min(max(NUMBERED // count, 1), TRIES)
     random = np.random.default_rng(0)
     return [np.arange(count), *(random.permutation(count) for _ in range(tries - 1))]
 

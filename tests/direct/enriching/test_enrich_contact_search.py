@@ -30,9 +30,12 @@ def _case(seed, move=0.1, apart=0.15):
 def test_the_pairs_of_some_vertices_are_those_of_all_that_hold_them_agreement(count):
     world, x, y = _case(0)
     some = np.random.default_rng(1).choice(len(x), count, replace=False)
-    for all_of_them, few, edges in zip(
-        world.stencils(x, y, 0.02), world.stencils(x, y, 0.02, some), (False, True), strict=True
-    ):
+    search = world.search(x, x + 0.1 * (y - x), 0.02)
+    # as they go when the search is made, and elsewhere in two turns
+    rest = np.setdiff1d(np.arange(len(x)), some)
+    search.of(y, rest)
+    found = search.of(y, some)
+    for all_of_them, few, edges in zip(world.search(x, y, 0.02).all(), found, (False, True), strict=True):
         holding = all_of_them[np.isin(all_of_them, some).any(axis=1)]
         assert len(few) == len(holding) > 0
         assert _rows(few, edges) == _rows(holding, edges)
@@ -57,7 +60,7 @@ def test_only_pairs_are_dropped_that_stay_apart_invariant(seed):
     """Those left out are followed in small steps."""
     world, x, y = _case(seed, 0.03)
     near = 0.03
-    for stencils, edges in zip(world.stencils(x, y, 0.5 * near), (False, True), strict=True):
+    for stencils, edges in zip(world.search(x, y, 0.5 * near).all(), (False, True), strict=True):
         kept, start = kernels_contacts.approaching(x, y, stencils, edges, near)
         assert start == pytest.approx(kernels_gaps.distances(x, kept, edges), abs=1e-15)
         dropped = np.array(sorted(set(map(tuple, stencils)) - set(map(tuple, kept))))

@@ -37,20 +37,19 @@ class Saddle:
         part, take = body.pattern.restricted(self.dofs)
         self._diagonal = take[_is_diagonal(part)]
         self._pattern, self._take = _bordered(part, take, held, body.pattern.entries) if self.count else (part, take)
-        self._scales = np.ones(self.count)
-        self._border = np.empty(0)
+        # values of the body, of C, and a zero: what the pattern takes its own from
+        self._parts = np.zeros(body.pattern.entries + held.nnz + 1)
+        self._scales = np.zeros(self.count)
         # of the pattern: with pivots on the diagonal, and matched; the one of these to solve with
         self._ordered: Factor | None = None
         self._matched: Factor | None = None
         self._factor: Factor | None = None
         # what was factorised last, and how often the diagonal did not hold its pivots
-        self._data, self._lost = np.empty(0), 0
+        self._data, self._lost = np.empty(len(self._take)), 0
 
     def factorise(self, values: Array) -> bool:
         """Factorise with A given by `values` on the body's pattern; false where A is not positive on the null space."""
-        if self.count and not self._border.size:
-            self._scale(values)
-        self._data = self._gathered(values)
+        self._gather(values, self._data)
         if self._lost <= MOST_LOST and self._factorised_in_order():
             return True
         # either it has lost pivots, or there is nothing to find
@@ -109,14 +108,15 @@ class Saddle:
         matrix.data = self._data
         return Factor(matrix, kind="kkt" if self.count else "spd", backend=backend, border=border)
 
-    def _scale(self, values: Array) -> None:
-        if self.count:
+    def _gather(self, values: Array, out: Array) -> None:
+        """Fill `out` with the values of the pattern; rows of C get their scales when this is first asked."""
+        if not self._scales.all():
             largest = np.asarray(abs(self._held).max(axis=1).todense()).ravel()
             self._scales = np.abs(values[self._diagonal]).mean() / largest
-            self._border = np.repeat(self._scales, np.diff(self._held.indptr)) * self._held.data
-
-    def _gathered(self, values: Array) -> Array:
-        return np.concatenate([values, self._border])[self._take] if self.count else values[self._take]
+            self._parts[len(values) : -1] = np.repeat(self._scales, np.diff(self._held.indptr)) * self._held.data
+        self._parts[: len(values)] = values
+        # places are known to be there: to have them checked again, NumPy would fill a copy of `out`
+        np.take(self._parts, self._take, out=out, mode="clip")
 
 
 def _is_diagonal(matrix: sp.csr_array) -> NDArray[np.bool_]:
@@ -125,12 +125,14 @@ def _is_diagonal(matrix: sp.csr_array) -> NDArray[np.bool_]:
 
 
 def _bordered(part: sp.csr_array, take: Index, held: sp.csr_array, entries: int) -> tuple[sp.csr_array, Index]:
-    """Pattern of [[A, Cᵀ], [C, 0]], C = held ⊗ I₃, and where its values stand in (body values, values of held)."""
+    """Pattern of [[A, Cᵀ], [C, 0]], C = held ⊗ I₃, and where its values stand in (body values, values of held, 0)."""
     numbered, border = part.copy(), held.copy()
     numbered.data = take + 1.0
     border.data = entries + 1.0 + np.arange(held.nnz)
     C = sp.csr_array(sp.kron(border, sp.eye_array(3)))
-    whole = sp.csr_array(sp.block_array([[numbered, C.T], [C, None]]))
+    # factors want a diagonal, even of zeros
+    nothing = (entries + held.nnz + 1.0) * sp.eye_array(C.shape[0])
+    whole = sp.csr_array(sp.block_array([[numbered, C.T], [C, nothing]]))
     whole.sort_indices()
     where = whole.data.astype(np.int64) - 1
     whole.data = np.zeros(whole.nnz)

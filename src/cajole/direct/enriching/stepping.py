@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.body import BodyShell
-from cajole.direct.enriching.few import MOST, FewSaddle
 from cajole.direct.enriching.regions import require_independent
 from cajole.direct.enriching.saddle import Saddle
 from cajole.errors import InputError, NotConverged, SolveError
@@ -59,9 +58,7 @@ class Tracker:
         self.rows = sp.csr_array((0, body.count)) if rows is None else rows
         held = _held_rows(body, self.rows, names or tuple(map(str, range(self.rows.shape[0]))))
         self.sums = np.asarray(self.rows.sum(axis=1))
-        # steps that are solved to convergence need exact multipliers
-        few = newton == 1 and 0 < held.shape[0] <= MOST
-        self._saddle = (FewSaddle if few else Saddle)(body, held, backend=backend)
+        self._saddle = Saddle(body, held, backend=backend)
         self._values = np.empty(body.pattern.entries)
 
     def step(self, now: Moment, target: Array, load: Array) -> Moment:

@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.body import BodyShell
+from cajole.direct.enriching.collisions import kernels_averages as kernels
 from cajole.linalg import Factor
 
 Array = NDArray[np.float64]
 
 
-class Averages:
-    """Moves by B⁻¹Cᵀ that put `rows` (m, n) @ x at their targets: the least ones as a step of h [s] weighs them.
+# shares of a region's own move below this are left out: what one region asks for ends a few regions away
+SMALL = 1e-2
 
-    B = M + h² L, lumped masses and the membrane's stiffness in every direction (see `membrane_laplacian`). Masses alone
-    would move each region as a block and tear the shell at their borders. Fixed vertices stay.
+
+class Averages:
+    """Moves that put `rows` C (m, n) @ x at their targets: nearly the least ones as a step of h [s] weighs them.
+
+    The least are P = B⁻¹Cᵀ(C B⁻¹Cᵀ)⁻¹ of what is missed, B = M + h² L, lumped masses and the membrane's stiffness in
+    every direction (see `membrane_laplacian`). Masses alone would move each region as a block and tear the shell at
+    their borders. P fades away from each region, so that its small shares are left out, and what is left is made to
+    meet the averages again. Fixed vertices stay.
     """
 
     def __init__(self, rows: sp.csr_array, cloth: BodyShell, h: float):
-        self._rows, self._spread = rows, np.zeros((cloth.count, rows.shape[0]))
+        self._rows, free = rows, cloth.free
         if not rows.shape[0]:
             return
-        free = cloth.free
         B = sp.csr_array(sp.diags_array(cloth.vertex_masses) + h**2 * membrane_laplacian(cloth))
-        self._spread[free] = Factor(B[free][:, free]).solve(rows.T.toarray()[free])
-        self._gram = scipy.linalg.cho_factor(rows @ self._spread)
+        spread = np.zeros((cloth.count, rows.shape[0]))
+        spread[free] = Factor(B[free][:, free]).solve(rows.T.toarray()[free])
+        P = np.linalg.solve(rows @ spread, spread.T).T
+        P[np.abs(P) < SMALL * np.abs(P).max(axis=0)] = 0.0
+        moves = sp.csr_array(P)
+        self._parts = (
+            *_arrays(rows), np.linalg.inv(rows @ P), *_arrays(moves), *np.empty((2, rows.shape[0], 3))
+        )  # fmt: skip
 
-    def met(self, x: Array, target: Array) -> Array:
-        """x (n, 3) moved so that rows @ x = target (m, 3)."""
-        if not self._rows.shape[0]:
-            return x
-        return np.asarray(x + self._spread @ scipy.linalg.cho_solve(self._gram, target - self._rows @ x))
+    def meet(self, x: Array, target: Array) -> None:
+        """Move the shell in x (n, 3), its first vertices, in place, so that rows @ x = target (m, 3)."""
+        if self._rows.shape[0]:
+            kernels.meet(x, np.ascontiguousarray(target), *self._parts)
+
+
+def _arrays(matrix: sp.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], Array]:
+    return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
 
 
 def membrane_laplacian(cloth: BodyShell) -> sp.csr_array:

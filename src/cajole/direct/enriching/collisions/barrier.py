@@ -70,7 +70,7 @@ class Barrier:
         H = self._potential.hessian(touching, world.mesh, columns(x), clamp)
         if len(self._lagged):
             H = H + self._rubs.hessian(self._lagged, world.mesh, self._velocities(x), clamp) / self._h
-        near = np.concatenate(world.stencils(x, x, world.width))
+        near = np.concatenate(world.search(x, x, world.width).all())
         coordinates = 3 * world.shell
         return H[:coordinates, :coordinates], np.where(near < world.shell, near, -1)
 

@@ -25,10 +25,12 @@ class Found:
         self.stencils, self._weights, self._normals, self._wanted = (np.concatenate(part) for part in zip(*parts))
         self.count = len(self.stencils)
 
-    def push(self, x: Array, inverse: Array, friction: float, sweeps: int = 1) -> None:
-        """Change x (n, 3) in place by impulses."""
-        kernels.push_apart(
-            self._before, x, self.stencils, self._weights, self._normals, self._wanted, inverse, friction, sweeps
+    def push(self, x: Array, inverse: Array, friction: float, sweeps: int = 1) -> bool:
+        """Change x (n, 3) in place by impulses, over all contacts once or several times; whether any had to push."""
+        return bool(
+            kernels.push_apart(
+                self._before, x, self.stencils, self._weights, self._normals, self._wanted, inverse, friction, sweeps
+            )
         )
 
 
@@ -38,14 +40,17 @@ class Contacts:
     def __init__(self, world: World, before: Array, after: Array):
         self._world, self.before, self._room = world, before, ROOM * world.width
         self._after = after.copy()
-        self._pairs, self._starts = self._searched()
+        self._search()
 
-    def _searched(self, of: Index | None = None) -> tuple[list[Index], list[Array]]:
-        """Stencils (k, 4) of vertices and triangles and of edges, and their distances (k,) at the start."""
-        width, room = self._world.width, self._room
-        boxes = self._world.stencils(self.before, self._after, 0.5 * width + room, of)
+    def _search(self) -> None:
+        """Find all pairs of the ways as they are."""
+        self._boxes = self._world.search(self.before, self._after, 0.5 * self._world.width + self._room)
+        self._pairs, self._starts = self._approaching(self._boxes.all())
+
+    def _approaching(self, boxes: tuple[Index, Index]) -> tuple[list[Index], list[Array]]:
+        """Stencils (k, 4) of vertices and triangles and of edges that may meet, and their distances (k,) before."""
         # both parts may leave their ways by the room along all three axes
-        near = width + 2.0 * np.sqrt(3.0) * room
+        near = self._world.width + 2.0 * np.sqrt(3.0) * self._room
         found = (kernels.approaching(self.before, self._after, *kind, near) for kind in zip(boxes, (False, True)))
         pairs, starts = zip(*found)
         return list(pairs), list(starts)
@@ -57,20 +62,18 @@ class Contacts:
 
     def widen(self, x: Array) -> None:
         """Search again for what a vertex of x (n, 3) may meet that is farther from its way than the room around it."""
-        left = np.flatnonzero(np.abs(x - self._after).max(axis=1) > self._room)
+        left = kernels.leaving(x, self._after, self._room)
         if len(left) > MANY * len(x):
             self._after = x.copy()
-            self._pairs, self._starts = self._searched()
+            self._search()
         elif len(left):
             self._after[left] = x[left]
             self._replace(left)
 
     def _replace(self, left: Index) -> None:
         """Put what is found for the vertices `left` in place of the pairs that held them."""
-        gone = np.zeros(len(self._after), dtype=bool)
-        gone[left] = True
-        for kind, (pairs, starts) in enumerate(zip(*self._searched(left))):
-            stays = ~gone[self._pairs[kind]].any(axis=1)
+        for kind, (pairs, starts) in enumerate(zip(*self._approaching(self._boxes.of(self._after, left)))):
+            stays = kernels.without(self._pairs[kind], left, len(self._after))
             self._pairs[kind] = np.concatenate([self._pairs[kind][stays], pairs])
             self._starts[kind] = np.concatenate([self._starts[kind][stays], starts])
 

@@ -76,7 +76,7 @@ class ExactStep:
     def _met(self, x: Array, target: Array) -> Array:
         """x (n, 3) with the averages met, as far as nothing meets on the way."""
         wish = x.copy()
-        wish[: self._world.shell] = self._fast.averages.met(x[: self._world.shell], target)
+        self._fast.averages.meet(wish, target)
         share = self._world.free_share(x, wish)
         return wish if share >= 1.0 else x + share * (wish - x)
 

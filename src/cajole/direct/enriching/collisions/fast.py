@@ -18,7 +18,7 @@ from cajole.errors import SolveError
 Array = NDArray[np.float64]
 
 # looks at all pairs, each followed by sweeps of impulses over what was found, and each of these by sweeps over the
-# edges; then the averages are met again
+# edges, after which the averages are met again: contacts and averages agree sooner than when they take longer turns
 PASSES, SWEEPS, EDGE_SWEEPS = 8, 4, 8
 # of the passes those that keep edges: a guide that strains its shell would otherwise be left by it
 EDGE_PASSES = 4
@@ -108,12 +108,13 @@ class FastResponse:
             if not found.count:
                 return x
             for _ in range(SWEEPS):
-                found.push(x, self.world.inverse, self.friction)
+                if not found.push(x, self.world.inverse, self.friction):
+                    break
                 if turn <= EDGE_PASSES:
                     self._strain.keep(x, EDGE_SWEEPS)
-            # contacts have the last word
-            if turn < self.passes:
-                self._meet(x, target)
+                # contacts have the last word
+                if turn < self.passes:
+                    self._meet(x, target)
             contacts.widen(x)
         return self._as_zones(contacts, x)
 
@@ -134,7 +135,7 @@ class FastResponse:
     def _meet(self, x: Array, target: Array | None) -> None:
         """Move the shell in x (n, 3) so that its averages are at the target, where there is one."""
         if target is not None:
-            x[: self.world.shell] = self.averages.met(x[: self.world.shell], target)
+            self.averages.meet(x, target)
 
     def _as_zones(self, contacts: Contacts, x: Array) -> Array:
         """Groups of vertices that still collide get their common mean motion, and grow until nothing collides."""

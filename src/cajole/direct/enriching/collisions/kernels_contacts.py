@@ -24,6 +24,30 @@ INNER = 1.0 - 1e-9
 
 
 @njit(cache=True)
+def leaving(x: F, after: F, room: float) -> I:
+    """The vertices of x (n, 3) that are farther from `after` (n, 3) than `room`, along any axis."""
+    out, count = np.empty(len(x), np.int64), 0
+    for v in range(len(x)):
+        if max(abs(x[v, 0] - after[v, 0]), abs(x[v, 1] - after[v, 1]), abs(x[v, 2] - after[v, 2])) > room:
+            out[count] = v
+            count += 1
+    return out[:count].copy()
+
+
+@njit(cache=True)
+def without(stencils: I, some: I, vertices: int) -> I:
+    """The rows of `stencils` (k, 4) that hold none of some vertices, of which there are `vertices`."""
+    held = np.zeros(vertices, np.bool_)
+    held[some] = True
+    out, count = np.empty(len(stencils), np.int64), 0
+    for k in range(len(stencils)):
+        if not (held[stencils[k, 0]] or held[stencils[k, 1]] or held[stencils[k, 2]] or held[stencils[k, 3]]):
+            out[count] = k
+            count += 1
+    return out[:count].copy()
+
+
+@njit(cache=True)
 def approaching(before: F, after: F, stencils: I, edges: bool, near: float) -> tuple[I, F]:
     """Those stencils whose parts could come within `near` on the ways to `after` (n, 3), and their distances before.
 
@@ -120,14 +144,14 @@ def find_contacts(
 @njit(cache=True)
 def push_apart(
     before: F, after: F, stencils: I, weights: F, normals: F, wanted: F, inverse: F, friction: float, sweeps: int
-) -> None:
-    """Move `after` (n, 3) so that every contact (k, 4) ends at the distance it wants, inelastically.
+) -> bool:
+    """Move `after` (n, 3) so that every contact (k, 4) ends at the distance it wants, inelastically; whether any moved.
 
     Each impulse acts on all four vertices by their `inverse` masses (n,), so that momentum is kept; where it presses by
     c it holds tangential motion back by up to `friction` c, Coulomb's law.
     """
     way = np.empty(3)
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
         moved = False
         for k in range(len(stencils)):
             w, n = weights[k], normals[k]
@@ -158,4 +182,5 @@ def push_apart(
                 for a in range(3):
                     after[v, a] += share * (push * n[a] - held * way[a])
         if not moved:
-            return
+            return sweep > 0
+    return True

@@ -12,6 +12,7 @@ from cajole.compiled import njit
 
 F = NDArray[np.float64]
 I = NDArray[np.int64]
+B = NDArray[np.bool_]
 
 # strips are this many mean boxes wide: most boxes lie in one or two
 STRIP = 2.0
@@ -111,20 +112,50 @@ def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
 
 
 @njit(cache=True)
-def some_overlapping(some: I, boxes: F, others: F) -> I:
-    """Pairs (k, 2) of `some` of the boxes (m, 6) and of all `others` (n, 6) that overlap."""
+def some_overlapping(
+    some: I, boxes: F, others: F, order: I, begins: F, longest: float, moved: B, anew: I, axis: int, same: bool
+) -> I:
+    """Pairs (k, 2) of `some` of the boxes (m, 6) and of all `others` (n, 6) that overlap.
+
+    order (n,): the others by where they began along `axis`, `begins` (n,), none longer than `longest` there; anew:
+    those that were made anew since, `moved` (n,). same: boxes and others are the same, and pairs of some are told once.
+    """
     found, count = np.empty((1024, 2), np.int64), 0
+    chosen = np.zeros(len(others) if same else 0, np.bool_)
+    if same:
+        chosen[some] = True
     for i in some:
-        a, b, c, d, e, f = boxes[i]
-        for j in range(len(others)):
-            box = others[j]
-            if box[0] > d or box[3] < a or box[1] > e or box[4] < b or box[2] > f or box[5] < c:
+        box = boxes[i]
+        place = np.searchsorted(begins, box[axis] - longest)
+        end = place + np.searchsorted(begins[place:], box[3 + axis], side="right")
+        for k in range(place, end + len(anew)):
+            j = order[k] if k < end else anew[k - end]
+            if k < end and moved[j]:
+                continue
+            other = others[j]
+            if other[0] > box[3] or other[3] < box[0] or other[1] > box[4] or other[4] < box[1]:
+                continue
+            if other[2] > box[5] or other[5] < box[2] or (same and chosen[j] and j <= i):
                 continue
             if count == len(found):
                 found = doubled(found)
             found[count, 0], found[count, 1] = i, j
             count += 1
     return found[:count].copy()
+
+
+@njit(cache=True)
+def holding(some: I, starts: I, owned: I) -> I:
+    """The parts that hold some vertices, one after the other; those of v are owned[starts[v] : starts[v + 1]]."""
+    count = 0
+    for v in some:
+        count += starts[v + 1] - starts[v]
+    out, at = np.empty(count, np.int64), 0
+    for v in some:
+        for k in range(starts[v], starts[v + 1]):
+            out[at] = owned[k]
+            at += 1
+    return out
 
 
 @njit(cache=True)

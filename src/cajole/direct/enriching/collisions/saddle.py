@@ -37,15 +37,14 @@ class ContactSaddle(Saddle):
 
         False where the matrix is not positive on the null space of the averages.
         """
-        if not self._border.size:
-            self._scale(values)
         keys, added = self._entries(H)
         if self._contact is None or not self._holds(keys):
             self._keys = np.unique(np.concatenate([self._own, keys, self._blocks(near)]))
             self._at = np.searchsorted(self._keys, self._own)
             self._contact = None
         data = np.zeros(len(self._keys))
-        data[self._at] = self._gathered(values)
+        self._gather(values, self._data)
+        data[self._at] = self._data
         data[np.searchsorted(self._keys, keys)] += added
         try:
             if self._contact is not None:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.body import BodyShell
-from cajole.direct.enriching.collisions import kernels_gaps, kernels_pairs
+from cajole.direct.enriching.collisions import kernels_gaps
 from cajole.direct.enriching.collisions.colliders import Colliders
+from cajole.direct.enriching.collisions.search import Search, Surface
 from cajole.errors import InputError, MissingExtra
 from cajole.linalg.threads import factor_threads
 
@@ -54,6 +55,7 @@ class World:
         self.edges = np.concatenate([cloth.mesh.edges, colliders.edges + self.shell])
         self.triangles = np.concatenate([cloth.mesh.triangles, colliders.triangles + self.shell])
         self.vertices = np.arange(self.shell + colliders.count)[:, None]
+        self.surface = Surface(self.vertices, self.edges, self.triangles, self.shell)
         self.inverse = np.zeros(len(self.vertices))
         self.inverse[cloth.free] = 1.0 / cloth.vertex_masses[cloth.free]
         self.width = self._default_width() if width is None else width
@@ -93,25 +95,9 @@ class World:
         """(n, 3) of the shell and of the colliders at a time [s]."""
         return np.concatenate([shell, self.colliders.at(time)])
 
-    def stencils(self, before: Array, after: Array, pad: float, of: Index | None = None) -> tuple[Index, Index]:
-        """Vertices (k, 4) of all vertices and triangles, and of all pairs of edges, that may come within 2 pad.
-
-        of: only those that hold any of these vertices, a few.
-        """
-        points, edges, faces = (
-            kernels_pairs.swept_boxes(before, after, parts, pad)
-            for parts in (self.vertices, self.edges, self.triangles)
-        )
-        if of is None:
-            axes = np.argsort(np.ptp(before[: self.shell], axis=0))
-            found, crossing = _all_pairs(points, edges, faces, int(axes[2]), int(axes[1]))
-        else:
-            held = np.zeros(len(points), dtype=bool)
-            held[of] = True
-            with_edges, with_faces = (np.flatnonzero(held[parts].any(axis=1)) for parts in (self.edges, self.triangles))
-            found, crossing = _some_pairs(points, edges, faces, of, with_edges, with_faces)
-        touching = kernels_pairs.joined(self.vertices, self.triangles, found, self.shell)
-        return touching, kernels_pairs.joined(self.edges, self.edges, crossing, self.shell)
+    def search(self, before: Array, after: Array, pad: float) -> Search:
+        """Who may come within 2 pad [m] of whom on the ways from `before` to `after` (n, 3)."""
+        return Search(self.surface, before, after, pad)
 
     def free_share(self, before: Array, after: Array) -> float:
         """The largest share of the ways on which nothing meets, by tight inclusion (Wang et al. 2021): 1 for all."""
@@ -181,35 +167,10 @@ class World:
         width = max(WIDTH * self.mean_edge, float(self.cloth.sheets.thickness.max()))
         x = self.positions(self.cloth.vertices, 0.0)
         apart = [width]
-        for stencils, edges in zip(self.stencils(x, x, width), (False, True)):
+        for stencils, edges in zip(self.search(x, x, width).all(), (False, True)):
             own = stencils[(stencils < self.shell).all(axis=1)]
             apart.append(float(kernels_gaps.distances(x, own, edges).min(initial=np.inf)) * REST_SHARE)
         return min(apart)
-
-
-def _all_pairs(points: Array, edges: Array, faces: Array, first: int, second: int) -> tuple[Index, Index]:
-    """Pairs (k, 2) of boxes of points and of faces that overlap, and of edges; first, second: axes of the sweeps."""
-
-    def overlapping(boxes: Array, split: int) -> Index:
-        # numpy sorts faster than compiled code does
-        order = np.argsort(boxes[:, first])
-        return np.asarray(kernels_pairs.overlapping(boxes, order, split, first, second))
-
-    found = overlapping(np.concatenate([points, faces]), len(points))
-    found[:, 1] -= len(points)
-    return found, overlapping(edges, 0)
-
-
-def _some_pairs(
-    points: Array, edges: Array, faces: Array, some_points: Index, some_edges: Index, some_faces: Index
-) -> tuple[Index, Index]:
-    """As `_all_pairs`, with one of some points, edges and faces in each."""
-    found = kernels_pairs.some_overlapping(some_points, points, faces)
-    turned = kernels_pairs.some_overlapping(some_faces, faces, points)[:, ::-1]
-    crossing = kernels_pairs.some_overlapping(some_edges, edges, edges)
-    # those of which both are among some have been found twice
-    again = np.isin(crossing[:, 1], some_edges) & (crossing[:, 0] > crossing[:, 1])
-    return np.concatenate([found, turned[~np.isin(turned[:, 0], some_points)]]), crossing[~again]
 
 
 def columns(array: NDArray[Any], kind: Any = np.float64) -> NDArray[Any]:
