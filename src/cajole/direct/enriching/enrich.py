@@ -66,7 +66,8 @@ def enrich(
     for contacts and averages together, to rounding, and takes some ten times as long. With either nothing passes
     through anything at any step. Or a `Response` of your own; the residual is measured after it.
     colliders: meshes, `Ground`, or animations that move as the guide does; friction: Coulomb's coefficient, also
-    between folds. distance [m]: how near surfaces come before they push, by default a tenth of the mean edge.
+    between folds. distance [m]: how near surfaces come before they push, by default a tenth of the mean edge. Both
+    matter to collisions alone.
     newton: linear solves a step: 1, as in Bergou 2007; with more a step is solved until it converges.
     gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], taken at the beginning of a step.
     undeformed: the shape free of stress, a function of time [s] or one for all; the cloth's own when left out. Folds of

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 # looks at all pairs, each followed by sweeps of impulses over what was found, and each of these by sweeps over the
 # edges, after which the averages are met again: contacts and averages agree sooner than when they take longer turns
-PASSES, SWEEPS, EDGE_SWEEPS = 8, 4, 8
+PASSES, SWEEPS, EDGE_SWEEPS = 6, 4, 8
 # of the passes those that keep edges: a guide that strains its shell would otherwise be left by it
 EDGE_PASSES = 4
 # groups of vertices that keep colliding move as one, and grow this often at most
