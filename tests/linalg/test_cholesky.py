@@ -132,12 +132,13 @@ def constrained(size: int, border: int, seed: int) -> sp.csr_array:
     return matrix
 
 
+@pytest.mark.parametrize("thorough", [False, True])
 @pytest.mark.parametrize(("size", "border"), [(1, 1), (5, 2), (40, 7), (90, 30), (60, 1)])
-def test_constraints_agreement(size: int, border: int, random: np.random.Generator) -> None:
+def test_constraints_agreement(size: int, border: int, thorough: bool, random: np.random.Generator) -> None:
     """Pivots of both signs, beside dense algebra; signs are counted, and new values are taken."""
     matrix = constrained(size, border, size)
     b = random.normal(size=(matrix.shape[0], 2))
-    factor = Factor(matrix, kind="kkt", backend="cholesky", border=3 * border)
+    factor = Factor(matrix, kind="kkt", backend="cholesky", border=3 * border, thorough=thorough)
     assert factor.negative == 3 * border == (np.linalg.eigvalsh(matrix.toarray()) < 0).sum()
     for scale in (1.0, 3.0):
         factor.refactor(scale * matrix.data)

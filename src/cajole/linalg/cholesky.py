@@ -18,14 +18,15 @@ class Cholesky:
     """One pattern of positive definite matrices with its factors; takes the whole matrix in CSR order.
 
     border: how many of the last rows are constraints of the others, so that as many pivots are negative. That they are
-    is what a factorisation proves (Sylvester's law of inertia).
+    is what a factorisation proves (Sylvester's law of inertia). thorough: see `planned`.
     """
 
     perturbed = 0
 
-    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], border: int = 0):
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], border: int = 0, *, thorough: bool = False):
         size = len(indptr) - 1
-        self._plan = planned(sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size)), border)
+        pattern = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size))
+        self._plan = planned(pattern, border, thorough=thorough)
         self.negative = border
         self._updated = np.empty(self._plan.room)
         self._factors = np.empty(self._plan.panels[-1])

@@ -40,6 +40,7 @@ class Factor:
     border: of "spd" and "kkt", how many of the last rows are constraints, [[A, Cᵀ], [C, 0]] with A positive definite.
         The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
         some, `perturbed` is not zero, or, with "cholesky", NotPositiveDefinite is raised.
+    thorough: of "cholesky", take a second to look for a cheaper order of elimination, which hundreds of steps repay.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Factor:
         kind: str = "spd",
         backend: str | None = None,
         border: int | None = None,
+        thorough: bool = False,
     ):
-        self.refactor(self._analyse(matrix, kind, backend, border))
+        self.refactor(self._analyse(matrix, kind, backend, border, thorough))
 
     @classmethod
     def analysed(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
@@ -60,7 +62,12 @@ class Factor:
         return factor
 
     def _analyse(
-        self, matrix: sp.sparray | sp.spmatrix, kind: str, backend: str | None, border: int | None
+        self,
+        matrix: sp.sparray | sp.spmatrix,
+        kind: str,
+        backend: str | None,
+        border: int | None,
+        thorough: bool = False,
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.kind = checks.one_of(kind, "kind", KINDS)
@@ -95,7 +102,8 @@ class Factor:
         elif self.backend == "superlu":
             self._solver = SuperLU(pattern.indptr, pattern.indices, kind)
         else:
-            self._solver = Cholesky(pattern.indptr, pattern.indices, (border or 0) if kind == "kkt" else 0)
+            constraints = (border or 0) if kind == "kkt" else 0
+            self._solver = Cholesky(pattern.indptr, pattern.indices, constraints, thorough=thorough)
         return values
 
     def twin(self) -> Factor:

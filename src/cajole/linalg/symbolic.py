@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.linalg import kernels_symbolic as kernels
-from cajole.linalg.ordering import Index, blocks_of, bordered_blocks, graph_of, orders, spread
+from cajole.linalg.ordering import Index, blocks_of, bordered, bordered_blocks, dissected, graph_of, orders, spread
 
 # Panels with fewer vertices than this are one with their parent, whatever zeros that lets in, and larger ones while
 # zeros are a twentieth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
@@ -50,13 +51,16 @@ class Plan:
         return int(np.diff(self.rows_from).max(initial=0))
 
 
-def planned(pattern: sp.csr_array, border: int = 0) -> Plan:
+def planned(pattern: sp.csr_array, border: int = 0, *, thorough: bool = False) -> Plan:
     """The plan for matrices with the pattern, of which the upper triangle will be read.
 
-    border: how many of the last rows are constraints of the others, whose pivots will be negative.
+    border: how many of the last rows are constraints of the others, whose pivots will be negative. thorough: of many
+    orders of elimination the cheapest is taken.
     """
     block = bordered_blocks(pattern.shape[0], border) if border else blocks_of(pattern)
-    order, first, below = _supernodes(graph_of(pattern, block), border // block)
+    graph = graph_of(pattern, block)
+    tried = orders(graph, border // block) if thorough else [bordered(graph, dissected(graph), border // block)]
+    order, first, below = _supernodes(graph, tried)
     order, below, negative = _signed(order, first, below, border // block)
     parent = _parents(first, below)
     order, first, rows = spread(order, block), block * first, [spread(each, block) for each in below]
@@ -88,10 +92,10 @@ def planned(pattern: sp.csr_array, border: int = 0) -> Plan:
     )
 
 
-def _supernodes(graph: sp.csr_array, border: int) -> tuple[Index, Index, list[Index]]:
+def _supernodes(graph: sp.csr_array, orders: Iterable[Index]) -> tuple[Index, Index, list[Index]]:
     """Order of the graph's nodes, the first column of each panel, and rows below it: the cheapest of some orders."""
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    found = (_panelled(index, order) for order in orders(graph, border))
+    found = (_panelled(index, order) for order in orders)
     return min(found, key=lambda each: _work(*each[1:]))
 
 

@@ -106,7 +106,7 @@ class Saddle:
     def _analysed(self, backend: str | None, border: int | None) -> Factor:
         matrix = self._pattern.copy()
         matrix.data = self._data
-        return Factor(matrix, kind="kkt" if self.count else "spd", backend=backend, border=border)
+        return Factor(matrix, kind="kkt" if self.count else "spd", backend=backend, border=border, thorough=True)
 
     def _gather(self, values: Array, out: Array) -> None:
         """Fill `out` with the values of the pattern; rows of C get their scales when this is first asked."""
