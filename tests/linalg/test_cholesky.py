@@ -31,11 +31,11 @@ def solid(divisions: tuple[int, int, int]) -> sp.csr_array:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 80), st.floats(0.0, 0.3), st.integers(0, 10_000), st.integers(1, 5))
-def test_solve_agreement(size: int, density: float, seed: int, count: int) -> None:
+@given(st.integers(1, 80), st.floats(0.0, 0.3), st.integers(0, 10_000), st.integers(1, 5), st.booleans())
+def test_solve_agreement(size: int, density: float, seed: int, count: int, thorough: bool) -> None:
     A = definite(size, density, seed)
     b = np.random.default_rng(seed).normal(size=(size, count))
-    factor = Factor(A, backend="cholesky")
+    factor = Factor(A, backend="cholesky", thorough=thorough)
     want = np.linalg.solve(A.toarray(), b)
     np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-9 * abs(want).max())
     np.testing.assert_allclose(factor.solve(b[:, 0]), want[:, 0], rtol=0, atol=1e-9 * abs(want).max())
@@ -147,15 +147,15 @@ def test_constraints_agreement(size: int, border: int, thorough: bool, random: n
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 10_000))
-def test_single_constraints_agreement(size: int, border: int, seed: int) -> None:
+@given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 10_000), st.booleans())
+def test_single_constraints_agreement(size: int, border: int, seed: int, thorough: bool) -> None:
     """Coordinates that do not come in threes, and constraints that hold many of them."""
     border, random = min(border, size - 1), np.random.default_rng(seed)
     C = random.normal(size=(border, size))
     matrix = sp.csr_array(sp.block_array([[definite(size, 0.2, seed), C.T], [C, None]]))
     matrix.sum_duplicates()
     b = random.normal(size=size + border)
-    factor = Factor(matrix, kind="kkt", backend="cholesky", border=border)
+    factor = Factor(matrix, kind="kkt", backend="cholesky", border=border, thorough=thorough)
     want = np.linalg.solve(matrix.toarray(), b)
     np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-6 * abs(want).max())
 
