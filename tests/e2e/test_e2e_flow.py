@@ -31,8 +31,6 @@ def made(cache: Path) -> None:
 @pytest.fixture
 def flowing(page: StudioPage, studio: StudioProcess, made: None) -> StudioPage:
     """The swirl, live."""
-    # its portrait makes way when it is opened first, maybe just before the start page asks for it
-    page.forgive("status of 404")
     page.open(studio.address)
     page.home()
     page.ask("() => void cajole.app.ask('open', { scene: 'swirl', mode: 'steer' })")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import subprocess
@@ -136,20 +137,21 @@ class Catalogue:
             with atomic_path(_mark(key)) as path:
                 path.write_text("opened\n", encoding="utf-8")
             if not any(card.quick for card in CARDS if card.key == key):
-                (picture_folder() / f"{key}.webp").unlink(missing_ok=True)
+                # shown until the other one is drawn: a page may be about to ask for it
+                with contextlib.suppress(FileNotFoundError):
+                    _picture(key).replace(_portrait(key))
                 self._tried.discard(key)
 
     def picture(self, key: str) -> Path | None:
         """The picture of a scene, None while there is none."""
         if key not in {card.key for card in CARDS}:
             return None
-        path = picture_folder() / f"{key}.webp"
-        return path if path.is_file() else None
+        return next((path for path in (_picture(key), _portrait(key)) if path.is_file()), None)
 
     def draw(self) -> None:
         """Have pictures that are missing drawn by another process, behind everything else; none without Pillow."""
         keys = [card.key for card in CARDS if card.key not in self._tried]
-        missing = [key for key in keys if self.picture(key) is None]
+        missing = [key for key in keys if not _picture(key).is_file()]
         at_work = self._drawing is not None and self._drawing.poll() is None
         if not missing or at_work or importlib.util.find_spec("PIL") is None:
             return
@@ -194,6 +196,15 @@ def recent(record: Record, recovered: bool) -> dict[str, Any]:
         "picture": None if scene is None else f"/pictures/{mode}-{scene}.webp",
         "recovered": recovered,
     }
+
+
+def _picture(key: str) -> Path:
+    return picture_folder() / f"{key}.webp"
+
+
+def _portrait(key: str) -> Path:
+    """What stood for a scene before it was made."""
+    return picture_folder() / f"{key}.portrait.webp"
 
 
 def picture_folder() -> Path:
