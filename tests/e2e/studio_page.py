@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ARTIFACTS = HERE / "artifacts"
-# How long a test waits for what must come [ms]: far more than it takes, so that only a fault runs into it.
-PATIENCE = 30_000
+# How long a test waits for what must come [ms]: far more than it takes, so that only a fault runs into it, even where
+# the studio has kernels to compile first.
+PATIENCE = 90_000
 POLL = 40  # ms between looks; not by animation frames, of which a busy machine draws few
 Pixel = tuple[float, float]
 
