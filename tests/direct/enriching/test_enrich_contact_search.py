@@ -91,6 +91,23 @@ def test_mended_searches_find_what_new_ones_do_agreement(share):
     assert seen > 20
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_that_have_room_to_spare_are_no_contacts_agreement(seed):
+    """Vertices creep, and pairs far from touching are left out meanwhile; a new search looks at all of them."""
+    world, x, y = _case(seed, 0.004, apart=0.03)
+    random = np.random.default_rng(seed)
+    contacts, seen = Contacts(world, x, y), set()
+    for _ in range(12):
+        both = (each.found(y).stencils for each in (contacts, Contacts(world, x, y)))
+        old, new = ({tuple(sorted(map(int, row))) for row in stencils} for stencils in both)
+        assert old == new
+        seen |= old
+        y = y.copy()
+        y[: world.shell] += 0.2 * world.width * random.normal(size=(world.shell, 3))
+        contacts.widen(y)
+    assert len(seen) > len(new) > 20
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_free_share_is_that_of_tight_inclusion_over_all_pairs_reference(seed):
     """ipctk's own search and queries. Ours may only stop as soon, as pairs in other orders end in other boxes."""

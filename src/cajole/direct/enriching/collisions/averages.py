@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # shares of a region's own move below this are left out: what one region asks for ends a few regions away
 SMALL = 1e-2
+# what a mean is off by rounding, in body sizes
+ROUNDED = 1e-14
 
 
 class Averages:
@@ -35,10 +37,9 @@ class Averages:
         spread[free] = Factor(B[free][:, free]).solve(rows.T.toarray()[free])
         P = np.linalg.solve(rows @ spread, spread.T).T
         P[np.abs(P) < SMALL * np.abs(P).max(axis=0)] = 0.0
-        moves = sp.csr_array(P)
-        self._parts = (
-            *_arrays(rows), np.linalg.inv(rows @ P), *_arrays(moves), *np.empty((2, rows.shape[0], 3))
-        )  # fmt: skip
+        least = ROUNDED * cloth.size * np.asarray(abs(rows).sum(axis=1))
+        asked = np.ascontiguousarray(np.linalg.inv(rows @ P).T)
+        self._parts = (*_arrays(rows), least, asked, *_arrays(sp.csc_array(P)), np.empty((3, rows.shape[0])))
 
     def meet(self, x: Array, target: Array) -> None:
         """Move the shell in x (n, 3), its first vertices, in place, so that rows @ x = target (m, 3)."""
@@ -46,7 +47,7 @@ class Averages:
             kernels.meet(x, np.ascontiguousarray(target), *self._parts)
 
 
-def _arrays(matrix: sp.csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], Array]:
+def _arrays(matrix: sp.csr_array | sp.csc_array) -> tuple[NDArray[np.int32], NDArray[np.int32], Array]:
     return matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
 
 

@@ -39,13 +39,15 @@ class Contacts:
 
     def __init__(self, world: World, before: Array, after: Array):
         self._world, self.before, self._room = world, before, ROOM * world.width
-        self._after = after.copy()
+        self._after, self._seen = after.copy(), after.copy()
         self._search()
 
     def _search(self) -> None:
         """Find all pairs of the ways as they are."""
         self._boxes = self._world.search(self.before, self._after, 0.5 * self._world.width + self._room)
         self._pairs, self._starts = self._approaching(self._boxes.all())
+        # of each kind, how much pairs may change before they can be contacts
+        self._spare = [np.zeros(len(pairs)) for pairs in self._pairs]
 
     def _approaching(self, boxes: tuple[Index, Index]) -> tuple[list[Index], list[Array]]:
         """Stencils (k, 4) of vertices and triangles and of edges that may meet, and their distances (k,) before."""
@@ -76,6 +78,7 @@ class Contacts:
             stays = kernels.without(self._pairs[kind], left, len(self._after))
             self._pairs[kind] = np.concatenate([self._pairs[kind][stays], pairs])
             self._starts[kind] = np.concatenate([self._starts[kind][stays], starts])
+            self._spare[kind] = np.concatenate([self._spare[kind][stays], np.zeros(len(pairs))])
 
     def free_share(self, x: Array) -> float:
         """The share of the ways to x (n, 3) on which nothing meets.
@@ -93,11 +96,17 @@ class Contacts:
     def found(self, x: Array, *, only_hits: bool = False, recovered: float = 0.0) -> Found:
         """The contacts on the ways to x (n, 3); recovered: the share of what misses of the width that they want."""
         parts = []
-        for stencils, edges, start in zip(self._pairs, (False, True), self._starts):
+        spares, moved = self._spare, np.zeros(len(x))
+        if recovered:
+            # who wants to go apart looks farther, so at all pairs
+            spares = [np.zeros_like(spare) for spare in spares]
+        else:
+            moved = kernels.moved_since(x, self._seen)
+        for stencils, edges, start, spare in zip(self._pairs, (False, True), self._starts, spares):
             k = len(stencils)
             which, weights, normals, wanted = np.empty(k, np.int64), np.empty((k, 4)), np.empty((k, 3)), np.empty(k)
             count = kernels.find_contacts(
-                self.before, x, stencils, edges, start, self._world.width, recovered, only_hits,
+                self.before, x, stencils, edges, start, spare, moved, self._world.width, recovered, only_hits,
                 which, weights, normals, wanted,
             )  # fmt: skip
             parts.append((stencils[which[:count]], weights[:count], normals[:count], wanted[:count]))

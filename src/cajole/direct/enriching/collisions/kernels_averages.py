@@ -13,27 +13,33 @@ I = NDArray[np.int32]
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def meet(
-    x: F, target: F, starts: I, held: I, weights: F, asked: F, moves_from: I, moved_by: I, moves: F, off: F, way: F
+    x: F, target: F, starts: I, held: I, weights: F, least: F, asked: F, moves_from: I, moved: I, moves: F, way: F
 ) -> None:  # fmt: skip
-    """Move x (n, 3) so that averages are at `target` (m, 3); off, way (m, 3): room.
+    """Move x (n, 3) so that averages are at `target` (m, 3) but for `least` (m,); way (3, m): room.
 
-    (starts, held, weights): the averages, rows of a CSR matrix (m, n); asked (m, m): what each region is moved by for
-    what all are off; (moves_from, moved_by, moves): a CSR matrix (n, m), what each vertex takes of that.
+    (starts, held, weights): the averages, rows of a CSR matrix (m, n); asked (m, m): row i, how far regions are moved
+    for what region i is off; (moves_from, moved, moves): a CSC matrix (n, m), how a region moves the vertices. Contacts
+    are at a few places, and most regions are off by nothing.
     """
-    for i in range(len(target)):
-        for a in range(3):
-            off[i, a] = target[i, a]
+    regions = len(target)
+    way[:] = 0.0
+    for i in range(regions):
+        b, c, d = target[i, 0], target[i, 1], target[i, 2]
         for p in range(starts[i], starts[i + 1]):
-            for a in range(3):
-                off[i, a] -= weights[p] * x[held[p], a]
-    for i in range(len(target)):
-        b, c, d = 0.0, 0.0, 0.0
-        for j in range(len(target)):
-            b += asked[i, j] * off[j, 0]
-            c += asked[i, j] * off[j, 1]
-            d += asked[i, j] * off[j, 2]
-        way[i, 0], way[i, 1], way[i, 2] = b, c, d
-    for v in range(len(moves_from) - 1):
-        for p in range(moves_from[v], moves_from[v + 1]):
-            for a in range(3):
-                x[v, a] += moves[p] * way[moved_by[p], a]
+            v, w = held[p], weights[p]
+            b, c, d = b - w * x[v, 0], c - w * x[v, 1], d - w * x[v, 2]
+        if max(abs(b), abs(c), abs(d)) <= least[i]:
+            continue
+        for j in range(regions):
+            way[0, j] += asked[i, j] * b
+            way[1, j] += asked[i, j] * c
+            way[2, j] += asked[i, j] * d
+    for j in range(regions):
+        b, c, d = way[0, j], way[1, j], way[2, j]
+        if max(abs(b), abs(c), abs(d)) <= least[j]:
+            continue
+        for p in range(moves_from[j], moves_from[j + 1]):
+            v, w = moved[p], moves[p]
+            x[v, 0] += w * b
+            x[v, 1] += w * c
+            x[v, 2] += w * d

@@ -35,6 +35,16 @@ def leaving(x: F, after: F, room: float) -> I:
 
 
 @njit(cache=True)
+def moved_since(x: F, seen: F) -> F:
+    """How far (n,) the vertices of x (n, 3) are from where they were seen (n, 3), which they are now."""
+    out = np.empty(len(x))
+    for v in range(len(x)):
+        out[v] = np.sqrt((x[v, 0] - seen[v, 0]) ** 2 + (x[v, 1] - seen[v, 1]) ** 2 + (x[v, 2] - seen[v, 2]) ** 2)
+        seen[v] = x[v]
+    return out
+
+
+@njit(cache=True)
 def without(stencils: I, some: I, vertices: int) -> I:
     """The rows of `stencils` (k, 4) that hold none of some vertices, of which there are `vertices`."""
     held = np.zeros(vertices, np.bool_)
@@ -88,10 +98,13 @@ def meeting(before: F, after: F, stencils: I, edges: bool, start: F, width: floa
 
 @njit(cache=True)
 def find_contacts(
-    before: F, after: F, stencils: I, edges: bool, start: F, width: float, recovered: float, only_hits: bool,
-    which: I, weights: F, normals: F, wanted: F,
+    before: F, after: F, stencils: I, edges: bool, start: F, spare: F, moved: F, width: float, recovered: float,
+    only_hits: bool, which: I, weights: F, normals: F, wanted: F,
 ) -> int:  # fmt: skip
     """How many contacts there are on the ways from `before` to `after` (n, 3).
+
+    spare (k,) [m]: what is left until a pair, which was none, can be one; vertices that have `moved` (n,) since the
+    last call use up to four times their way of it. Where nothing is left it is told anew.
 
     A hit would come nearer than LEFT of the width, or of its distance at the start (k,); other contacts end nearer than
     they ought to: than `width`, or where they started nearer than there, or by the share `recovered` of what misses
@@ -103,13 +116,20 @@ def find_contacts(
     enough = 1.0 - SLACK if recovered == 0.0 else 1.0
     count = 0
     for k in range(len(stencils)):
+        four = stencils[k]
+        spare[k] -= 4.0 * max(moved[four[0]], moved[four[1]], moved[four[2]], moved[four[3]])
+        if spare[k] > 0.0:
+            continue
         gather(before, after, stencils[k], x, p)
         reach = reach_of(p, edges)
         want = width if start[k] >= width else start[k] + recovered * (width - start[k])
         if start[k] - reach >= want:
+            spare[k] = start[k] - reach - want
             continue
         hit = False
         near = LEFT * min(start[k], width)
+        # on its way one that is no hit never comes nearer than half of what would make it one
+        free = max(start[k] - near - reach, 0.5 * near)
         if reach > start[k] - near:
             hit = impact(x, p, edges, start[k], near, reach, at, w, way) <= 1.0
         if not hit:
@@ -118,7 +138,9 @@ def find_contacts(
             for c in range(4):
                 for a in range(3):
                     at[c, a] = x[c, a] + p[c, a]
-            if gap(at, edges, w, way) >= enough * want:
+            distance = gap(at, edges, w, way)
+            if distance >= enough * want:
+                spare[k] = min(free, distance - enough * want)
                 continue
         length = np.sqrt(way[0] ** 2 + way[1] ** 2 + way[2] ** 2)
         # edges that are nearest at an end, as parallel ones are, meet as a vertex and a triangle do, and less squarely

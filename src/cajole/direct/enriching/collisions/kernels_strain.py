@@ -12,7 +12,7 @@ I = NDArray[np.int64]
 
 # an edge may end at these shares of its length at rest, and farther only where it was
 LONGEST, SHORTEST = 1.05, 0.95
-# corrections below this share of an edge's length need no further sweep
+# edges this share of their length beyond a limit are left there: corrected, they would push many others over theirs
 SETTLED = 1e-3
 
 
@@ -46,17 +46,22 @@ def limit_edges(before: F, after: F, edges: I, longest: F, shortest: F, inverse:
     Each impulse acts along an edge on its two ends by their `inverse` masses (n,), so that momentum is kept, and takes
     no more than the speed at which the ends part or near each other: none adds kinetic energy.
     """
-    count = len(edges)
+    count, least, most = len(edges), (1.0 - SETTLED) ** 2, (1.0 + SETTLED) ** 2
+    # 1 + the last sweep in which a vertex moved: edges between others are as they were
+    moved = np.zeros(len(after), np.int16)
     for sweep in range(sweeps):
-        worst = 0.0
+        settled = True
         for place in range(count):
             k = place if sweep % 2 == 0 else count - 1 - place
             i, j = edges[k, 0], edges[k, 1]
+            if moved[i] < sweep and moved[j] < sweep:
+                continue
             mobility = inverse[i] + inverse[j]
             dx, dy, dz = after[j, 0] - after[i, 0], after[j, 1] - after[i, 1], after[j, 2] - after[i, 2]
             square = dx * dx + dy * dy + dz * dz
             low, high = shortest[k], longest[k]
-            if (low * low <= square <= high * high) or mobility == 0.0 or square == 0.0:
+            within = least * low * low <= square <= most * high * high
+            if within or mobility == 0.0 or square == 0.0:
                 continue
             length = np.sqrt(square)
             dx, dy, dz = dx / length, dy / length, dz / length
@@ -68,7 +73,8 @@ def limit_edges(before: F, after: F, edges: I, longest: F, shortest: F, inverse:
             missing = high - length if length > high else min(low, began) - length
             if length < low and missing <= 0.0:
                 continue
-            worst = max(worst, abs(missing) / high)
+            settled = False
+            moved[i] = moved[j] = sweep + 1
             one, two = missing * inverse[i] / mobility, missing * inverse[j] / mobility
             after[i, 0] -= one * dx
             after[i, 1] -= one * dy
@@ -76,5 +82,5 @@ def limit_edges(before: F, after: F, edges: I, longest: F, shortest: F, inverse:
             after[j, 0] += two * dx
             after[j, 1] += two * dy
             after[j, 2] += two * dz
-        if worst <= SETTLED:
+        if settled:
             return
