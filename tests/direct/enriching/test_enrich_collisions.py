@@ -44,6 +44,15 @@ def test_a_crushed_box_stays_free_of_intersections_fast_claim():
     assert "0 frames with intersections" in str(result.report)
 
 
+def test_a_second_run_with_the_same_regions_is_the_first_one_again():
+    """Bit for bit: contacts double any difference in a few steps."""
+    guide = twisted_box(8, turn=1.2, squash=0.85, fps=60.0)
+    cloth, regions = enriched_box(2)
+    one, two = (enrich(guide, cloth, regions, dt=1 / 60, collisions="fast", friction=0.3) for _ in range(2))
+    assert one.report.collisions.contacts > 10
+    assert np.array_equal(one.animation.positions, two.animation.positions)
+
+
 def test_a_crushed_box_meets_its_averages_to_rounding_exact_claim():
     result = _crushed("exact")
     world = world_of(enriched_box(2)[0].mesh)

@@ -37,7 +37,7 @@ class Averages:
         spread[free] = Factor(B[free][:, free]).solve(rows.T.toarray()[free])
         P = np.linalg.solve(rows @ spread, spread.T).T
         P[np.abs(P) < SMALL * np.abs(P).max(axis=0)] = 0.0
-        least = ROUNDED * cloth.size * np.asarray(abs(rows).sum(axis=1))
+        least = ROUNDED * cloth.size * np.asarray(rows.sum(axis=1))
         asked = np.ascontiguousarray(np.linalg.inv(rows @ P).T)
         self._parts = (*_arrays(rows), least, asked, *_arrays(sp.csc_array(P)), np.empty((3, rows.shape[0])))
 
