@@ -53,13 +53,15 @@ blender: $(READY)
 addon: $(READY)
 	@$(BIN)/python scripts/blender_addon.py
 
+# What is played live in a browser needs the machine for itself.
 test: page browser blender
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python hatch_build.py test
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --ignore tests/e2e --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest tests/e2e
 
 bench: $(READY)
 	$(BIN)/cajole bench
