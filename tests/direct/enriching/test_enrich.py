@@ -67,6 +67,20 @@ def test_turned_worlds_identity(random: np.random.Generator) -> None:
     np.testing.assert_allclose(turned, plain @ R.T + shift, atol=1e-9)
 
 
+def test_begins_as_fast_as_its_guide_identity(random: np.random.Generator) -> None:
+    """The rest shape meets a guide that begins at rest as well as the guide's own surface does; rounding decided."""
+    cloth, regions = enriched_box(1)
+    assert regions.lift is not None
+    for _ in range(8):
+        R, shift = rotation(random), random.normal(size=3)
+        guide = twisted_box(4)
+        guide = guide.moved(guide.positions @ R.T + shift)
+        velocities = enrich(guide, cloth, regions, frames=2, dt=1 / 60, gravity=0.0).animation.velocities
+        assert velocities is not None
+        want = regions.lift @ (guide.frame(1) - guide.frame(0)) / guide.dt
+        np.testing.assert_allclose(velocities[0], want, atol=1e-12)
+
+
 def test_folds_that_stay_identity() -> None:
     """A shell with plasticity keeps creases of a twist: they are in the shell that is handed back, not in the given."""
     guide = twisted_box(6, turn=1.5, squash=0.4)

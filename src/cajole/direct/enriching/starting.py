@@ -63,7 +63,8 @@ def _placed(tracker: Tracker, guide: Animation, regions: Regions, course: Course
         frames = (guide.frame(min(frame, guide.frames - 1)) for frame in (0, 1))
         first, second = (np.asarray(regions.lift @ frame) for frame in frames)
         places.insert(0, (first, second))
-    x, later = min(places, key=lambda pair: tracker.gap(pair[0], course.values[0]))
+    # of those that meet the means the first: rounding shall not decide how fast a shell begins
+    x, later = min(places, key=lambda pair: max(tracker.gap(pair[0], course.values[0]), MET))
     x[body.fixed] = body.vertices[body.fixed]
     v = (later - x) / guide.dt
     v[body.fixed] = 0.0
