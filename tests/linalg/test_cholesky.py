@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -223,3 +225,43 @@ def test_updates_do_not_overlap_identity() -> None:
         assert waiting.issuperset(children.tolist())
         waiting = {other for other in waiting if other not in children} | {s}
     assert plan.room >= (plan.updates + sizes).max()
+
+
+def hops(plan: symbolic.Plan) -> int:
+    """How many runs of rows all panels hand to their parents."""
+    ends = plan.rows_from[1:]
+    breaks = np.flatnonzero(np.diff(plan.local) != 1) + 1
+    return len(np.union1d(breaks, ends[ends > 0]))
+
+
+def test_rows_that_go_together_stand_together_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of a panel are told apart by whom they are reached from: fewer runs, the same panels and pivots."""
+    A = solid((14, 4, 4))
+    gathered = symbolic.planned(A)
+    monkeypatch.setattr(symbolic, "_gathered", lambda order, first, below, negative: (order, below))
+    loose = symbolic.planned(A)
+    assert hops(gathered) < 0.8 * hops(loose)
+    np.testing.assert_array_equal(gathered.first, loose.first)
+    np.testing.assert_array_equal(np.diff(gathered.rows_from), np.diff(loose.rows_from))
+    for begin, end in pairwise(gathered.first):
+        np.testing.assert_array_equal(np.sort(gathered.order[begin:end]), np.sort(loose.order[begin:end]))
+
+
+def test_panels_join_where_that_is_faster_claim() -> None:
+    """Where a panel costs nothing and zeros do, all stay apart that differ; where only panels cost, a chain is one."""
+    graph = graph_of(solid((6, 3, 3)), 3)
+    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.elimination_tree(*index, order)
+    sizes = np.diff(kernels_symbolic.structures(*index, order, parent)[0])
+    order = order[kernels_symbolic.postorder(parent, sizes)]
+    parent = kernels_symbolic.elimination_tree(*index, order)
+    starts, _ = kernels_symbolic.structures(*index, order, parent)
+    strict = kernels_symbolic.supernodes(parent, np.diff(starts), 3, np.array([1.0, 1.0, 0.0, 0.0]))
+    for begin, end in pairwise(strict):
+        # no zeros: each column has those rows that its successor has, and that one itself
+        for j in range(begin, end - 1):
+            assert starts[j + 1] - starts[j] == starts[j + 2] - starts[j + 1] + 1
+    loose = kernels_symbolic.supernodes(parent, np.diff(starts), 3, np.array([0.0, 0.0, 0.0, 1.0]))
+    assert len(loose) < len(strict) // 3
+    own = kernels_symbolic.panel_time(2, 4, 3, symbolic.RATES)
+    assert own == pytest.approx(0.06 * (6**3 / 6 + 12 * 6**2 / 2) + 0.055 * 12**2 * 6 / 2 + 0.8 * 12**2 / 2 + 2000.0)

@@ -42,7 +42,7 @@ class Cholesky:
         p = self._plan
         done = kernels.factorise(
             data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from, p.children,
-            p.negative, self._factors, self._updated, _sizes(),
+            p.negative, self._factors, self._updated, np.empty(kernels.STRIP**2), _sizes(),
         )  # fmt: skip
         if not done:
             raise NotPositiveDefinite(

@@ -26,6 +26,7 @@ def _routine(module: str, name: str, arguments: int) -> Any:
 
 _dpotrf = _routine("lapack", "dpotrf", 5)
 _dtrsm = _routine("blas", "dtrsm", 11)
+_dtrmm = _routine("blas", "dtrmm", 11)
 _dtrsv = _routine("blas", "dtrsv", 8)
 _dsyrk = _routine("blas", "dsyrk", 10)
 _dgemm = _routine("blas", "dgemm", 13)
@@ -33,10 +34,10 @@ _dgemv = _routine("blas", "dgemv", 11)
 
 
 # letters and numbers that the routines are told, each at an address of its own
-_LETTERS = np.frombuffer(b"LNRT", dtype=np.uint8)
+_LETTERS = np.frombuffer(b"LNRTU", dtype=np.uint8)
 _NUMBERS = np.array([1.0, -1.0, 0.0])
-_L, _N, _R, _T = range(4)
-_ONE, _MINUS, _ZERO = range(3)
+_L, _N, _R, _T, _U = range(5)
+ONE, MINUS, ZERO = range(3)
 
 
 @njit(cache=True)
@@ -68,23 +69,22 @@ def factorised(panel, at, width, stride, sizes):
 
 
 @njit(cache=True)
-def divided(panel, at, width, rows, stride, sizes):
-    """The `rows` below the square L of a block, times L⁻ᵀ, in place."""
+def times_triangle(panel, at, width, rows, stride, triangle, sizes):
+    """The `rows` below the square of a block times the upper triangle (width, width), in place."""
     sizes[0], sizes[1], sizes[2] = rows, width, stride
-    _dtrsm(
-        _letter(_R), _letter(_L), _letter(_T), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(_ONE),
-        _value(panel, at), _size(sizes, 2), _value(panel, at + width), _size(sizes, 2),
+    _dtrmm(
+        _letter(_R), _letter(_U), _letter(_N), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE),
+        _value(triangle, 0), _size(sizes, 1), _value(panel, at + width), _size(sizes, 2),
     )  # fmt: skip
 
 
 @njit(cache=True)
-def less_square(panel, at, width, rows, stride, more, out, to, sizes):
-    """out -= B Bᵀ, or += where `more`, its lower triangle; B is a block of `rows` and `width` columns."""
+def square(panel, at, width, rows, stride, share, kept, out, to, sizes):
+    """out = share B Bᵀ + kept out, its lower triangle; B is a block of `rows` and `width` columns."""
     sizes[0], sizes[1], sizes[2] = rows, width, stride
-    share = _number(_ONE if more else _MINUS)
     _dsyrk(
-        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), share, _value(panel, at),
-        _size(sizes, 2), _number(_ONE), _value(out, to), _size(sizes, 0),
+        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(share), _value(panel, at),
+        _size(sizes, 2), _number(kept), _value(out, to), _size(sizes, 0),
     )  # fmt: skip
 
 
@@ -94,8 +94,8 @@ def less_product(panel, at, width, rows, columns, stride, to, sizes):
     sizes[0], sizes[1], sizes[2], sizes[3] = rows, columns, width, stride
     B, apart = _value(panel, at), _size(sizes, 3)
     _dgemm(
-        _letter(_N), _letter(_T), _size(sizes, 0), _size(sizes, 1), _size(sizes, 2), _number(_MINUS), B, apart, B,
-        apart, _number(_ONE), _value(panel, to), apart,
+        _letter(_N), _letter(_T), _size(sizes, 0), _size(sizes, 1), _size(sizes, 2), _number(MINUS), B, apart, B,
+        apart, _number(ONE), _value(panel, to), apart,
     )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def solved(panel, at, width, height, turned, x, to, stride, count, sizes):
         )  # fmt: skip
         return
     _dtrsm(
-        _letter(_L), _letter(_L), way, _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(_ONE), _value(panel, at),
+        _letter(_L), _letter(_L), way, _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE), _value(panel, at),
         _size(sizes, 2), _value(x, to), _size(sizes, 3),
     )  # fmt: skip
 
@@ -123,13 +123,13 @@ def below_times(panel, at, width, height, x, to, stride, count, out, sizes):
     B, columns = _value(panel, at + width), _size(sizes, 4)
     if count == 1:
         _dgemv(
-            _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(_ONE), B, _size(sizes, 2), _value(x, to), columns,
-            _number(_ZERO), _value(out, 0), columns,
+            _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE), B, _size(sizes, 2), _value(x, to), columns,
+            _number(ZERO), _value(out, 0), columns,
         )  # fmt: skip
         return
     _dgemm(
-        _letter(_N), _letter(_N), _size(sizes, 0), columns, _size(sizes, 1), _number(_ONE), B, _size(sizes, 2),
-        _value(x, to), _size(sizes, 3), _number(_ZERO), _value(out, 0), _size(sizes, 0),
+        _letter(_N), _letter(_N), _size(sizes, 0), columns, _size(sizes, 1), _number(ONE), B, _size(sizes, 2),
+        _value(x, to), _size(sizes, 3), _number(ZERO), _value(out, 0), _size(sizes, 0),
     )  # fmt: skip
 
 
@@ -140,11 +140,11 @@ def less_below(panel, at, width, height, y, x, to, stride, count, sizes):
     B, columns = _value(panel, at + width), _size(sizes, 4)
     if count == 1:
         _dgemv(
-            _letter(_T), _size(sizes, 0), _size(sizes, 1), _number(_MINUS), B, _size(sizes, 2), _value(y, 0), columns,
-            _number(_ONE), _value(x, to), columns,
+            _letter(_T), _size(sizes, 0), _size(sizes, 1), _number(MINUS), B, _size(sizes, 2), _value(y, 0), columns,
+            _number(ONE), _value(x, to), columns,
         )  # fmt: skip
         return
     _dgemm(
-        _letter(_T), _letter(_N), _size(sizes, 1), columns, _size(sizes, 0), _number(_MINUS), B, _size(sizes, 2),
-        _value(y, 0), _size(sizes, 0), _number(_ONE), _value(x, to), _size(sizes, 3),
+        _letter(_T), _letter(_N), _size(sizes, 1), columns, _size(sizes, 0), _number(MINUS), B, _size(sizes, 2),
+        _value(y, 0), _size(sizes, 0), _number(ONE), _value(x, to), _size(sizes, 3),
     )  # fmt: skip

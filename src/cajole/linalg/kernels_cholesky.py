@@ -8,22 +8,30 @@ is a square of those rows that is added to the panel, or to the update, of its p
 
 from __future__ import annotations
 
+import numpy as np
+
 from cajole.compiled import njit
 from cajole.linalg.kernels_blas import (
+    MINUS,
+    ONE,
+    ZERO,
     below_times,
-    divided,
     factorised,
     less_below,
     less_product,
-    less_square,
     solved,
+    square,
+    times_triangle,
 )
+
+# columns of a panel that are factorised before the others hear of it
+STRIP = 24
 
 
 @njit(cache=True)
 def factorise(
     data, starts, taken, put, first, rows_from, local, runs, panels, updates, children_from, children, negative, L,
-    updated, sizes,
+    updated, triangle, sizes,
 ):  # fmt: skip
     """Fill the panels L with the factor of the matrix whose values are `data`; false where pivots have other signs.
 
@@ -35,61 +43,101 @@ def factorise(
         # of squares only the lower triangle is ever read
         for j in range(width):
             L[at + j * height + j : at + (j + 1) * height] = 0.0
-        for j in range(below):
-            updated[to + j * below + j : to + (j + 1) * below] = 0.0
         for e in range(starts[s], starts[s + 1]):
             L[put[e]] = data[taken[e]]
         for child in children[children_from[s] : children_from[s + 1]]:
             rows = slice(rows_from[child], rows_from[child + 1])
-            _extend(updated, updates[child], local[rows], runs[rows], L, at, width, height, to)
-        if not _panel_factorised(L, at, width, height, negative[s], sizes):
+            _add_columns(updated, updates[child], local[rows], runs[rows], width, height, L, at)
+        if not _panel_factorised(L, at, width, height, negative[s], triangle, sizes):
             return False
         if below > 0:
-            last = at + width
-            less_square(L, last, width - negative[s], below, height, False, updated, to, sizes)
-            if negative[s] > 0:
-                turned = last + (width - negative[s]) * height
-                less_square(L, turned, negative[s], below, height, True, updated, to, sizes)
+            _updated(L, at, width, height, negative[s], updated, to, sizes)
+            for child in children[children_from[s] : children_from[s + 1]]:
+                rows = slice(rows_from[child], rows_from[child + 1])
+                _add_square(updated, updates[child], local[rows], runs[rows], width, height, to)
     return True
 
 
 @njit(cache=True)
-def _panel_factorised(L, at, width, height, negative, sizes):
+def _updated(L, at, width, height, negative, out, to, sizes):
+    """Write what a panel does to the rows below it, -B S Bᵀ."""
+    positive, below = width - negative, height - width
+    if positive > 0:
+        square(L, at + width, positive, below, height, MINUS, ZERO, out, to, sizes)
+    if negative > 0:
+        kept = ONE if positive > 0 else ZERO
+        square(L, at + width + positive * height, negative, below, height, ONE, kept, out, to, sizes)
+
+
+@njit(cache=True)
+def _panel_factorised(L, at, width, height, negative, triangle, sizes):
     """The columns of a panel, in place, whose last pivots are `negative`; false where they are not."""
     positive = width - negative
-    if positive > 0:
-        if factorised(L, at, positive, height, sizes) != 0:
+    if not _columns_factorised(L, at, positive, width, height, height, triangle, sizes):
+        return False
+    # what is left of the others, with its sign turned
+    corner = at + positive * height + positive
+    for j in range(negative):
+        for i in range(corner + j * height + j, corner + j * height + height - positive):
+            L[i] = -L[i]
+    return _columns_factorised(L, corner, negative, negative, height - positive, height, triangle, sizes)
+
+
+@njit(cache=True)
+def _columns_factorised(L, at, columns, width, rows, stride, triangle, sizes):
+    """The first `columns` of a block of `rows`, in place, and what is left of the `width` of it; false as above.
+
+    Strip by strip: what is below a strip's square is multiplied by its inverse, twice as fast as it is solved with.
+    """
+    for begin in range(0, columns, STRIP):
+        strip = min(STRIP, columns - begin)
+        corner, below, others = at + begin * (stride + 1), rows - begin - strip, width - begin - strip
+        if factorised(L, corner, strip, stride, sizes) != 0:
             return False
-        if height > positive:
-            divided(L, at, positive, height - positive, height, sizes)
-    if negative > 0:
-        # what is left of those columns, with its sign turned
-        corner = at + positive * height + positive
-        if positive > 0:
-            less_product(L, at + positive, positive, height - positive, negative, height, corner, sizes)
-        for j in range(negative):
-            for i in range(corner + j * height + j, corner + j * height + height - positive):
-                L[i] = -L[i]
-        if factorised(L, corner, negative, height, sizes) != 0:
-            return False
-        if height > width:
-            divided(L, corner, negative, height - width, height, sizes)
+        if below > 0:
+            _inverted(L, corner, strip, stride, triangle)
+            times_triangle(L, corner, strip, below, stride, triangle, sizes)
+        if others > 0:
+            to = corner + strip * (stride + 1)
+            less_product(L, corner + strip, strip, below, others, stride, to, sizes)
     return True
 
 
 @njit(cache=True)
-def _extend(updated, child, places, runs, L, at, width, height, to):
-    """Add a child's update, of rows that are at `places` of its parent, to the parent's panel and update.
+def _inverted(L, at, width, stride, triangle):
+    """Write L⁻ᵀ of the square at the top of a block, column by column, into `triangle`."""
+    for i in range(width):
+        to = i * width
+        for c in range(i):
+            triangle[to + c] = 0.0
+        for k in range(i):
+            share = L[at + k * stride + i]
+            for c in range(k + 1):
+                triangle[to + c] -= share * triangle[k * width + c]
+        over = 1.0 / L[at + i * stride + i]
+        for c in range(i):
+            triangle[to + c] *= over
+        triangle[to + i] = over
+
+
+@njit(cache=True)
+def _add_columns(updated, child, places, runs, width, height, L, at):
+    """Add those columns of a child's update that are among its parent's; its rows are at `places` of the parent.
 
     runs: how many rows from each on follow each other there, too.
     """
-    count, below = len(places), height - width
-    for j in range(count):
-        column = child + j * count
-        if places[j] < width:
-            _add(L, at + places[j] * height, updated, column, j, places, runs)
-        else:
-            _add(updated, to + (places[j] - width) * below - width, updated, column, j, places, runs)
+    j = 0
+    while j < len(places) and places[j] < width:
+        _add(L, at + places[j] * height, updated, child + j * len(places), j, places, runs)
+        j += 1
+
+
+@njit(cache=True)
+def _add_square(updated, child, places, runs, width, height, to):
+    """Add what is left of a child's update to that of its parent."""
+    for j in range(np.searchsorted(places, width), len(places)):
+        start = to + (places[j] - width) * (height - width) - width
+        _add(updated, start, updated, child + j * len(places), j, places, runs)
 
 
 @njit(cache=True)

@@ -28,11 +28,11 @@ def _ones(context, word):
 
 
 @njit(cache=True)
-def least_fill(indptr, indices, order, parent, leaf, share, wait):
+def least_fill(indptr, indices, order, parent, leaf, share, wait, blur):
     """`order` (n,), in postorder, where every subtree of at most `leaf` nodes is ordered anew, by least fill.
 
     parent: its elimination tree; share (n,), wait (n,): of the shares of its neighbours, how much has to be eliminated
-    before a node.
+    before a node; blur (n,): what the fill of each is taken times.
     """
     n = len(order)
     sizes, local, out = np.ones(n, np.int64), np.full(n, -1, np.int64), order.copy()
@@ -44,7 +44,9 @@ def least_fill(indptr, indices, order, parent, leaf, share, wait):
             inside = order[root + 1 - sizes[root] : root + 1]
             nodes = _with_neighbours(indptr, indices, inside, local)
             bits = _bits(indptr, indices, nodes, local)
-            out[root + 1 - sizes[root] : root + 1] = inside[_ordered(bits, len(inside), share[inside], wait[inside])]
+            out[root + 1 - sizes[root] : root + 1] = inside[
+                _ordered(bits, len(inside), share[inside], wait[inside], blur[inside])
+            ]
             local[nodes] = -1
     return out
 
@@ -78,7 +80,7 @@ def _bits(indptr, indices, nodes, local):
 
 
 @njit(cache=True)
-def _ordered(bits, inside, share, wait):
+def _ordered(bits, inside, share, wait, blur):
     """The numbers (inside,) in order; `bits` becomes the graph of what is left."""
     joined, out, done = np.empty(inside, np.int64), np.empty(inside, np.int64), np.zeros(inside, np.bool_)
     near = np.empty(len(bits), np.int64)
@@ -86,7 +88,7 @@ def _ordered(bits, inside, share, wait):
     for i in range(inside):
         joined[i] = _joined(bits, i, near, _members(bits[i], near))
     for step in range(inside):
-        v = _next(joined, done, wait)
+        v = _next(joined, done, wait, blur)
         out[step], done[v] = v, True
         for i in range(inside):
             if wait[i] > ROUNDING and _has(starts[v], i):
@@ -96,12 +98,13 @@ def _ordered(bits, inside, share, wait):
 
 
 @njit(cache=True)
-def _next(joined, done, wait):
+def _next(joined, done, wait, blur):
     """Who joins the fewest; those that wait come when there is nobody else."""
-    best = -1
+    best, least = -1, (True, np.inf)
     for i in range(len(joined)):
-        if not done[i] and (best == -1 or (wait[i] > ROUNDING, joined[i]) < (wait[best] > ROUNDING, joined[best])):
-            best = i
+        here = (wait[i] > ROUNDING, joined[i] * blur[i])
+        if not done[i] and (best == -1 or here < least):
+            best, least = i, here
     return best
 
 

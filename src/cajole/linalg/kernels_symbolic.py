@@ -106,27 +106,36 @@ def postorder(parent, sizes):
 
 
 @njit(cache=True)
-def supernodes(parent, sizes, few, share):
+def supernodes(parent, sizes, block, rates):
     """First columns (s + 1,) of ranges that are kept as one dense panel; columns in postorder, `sizes` rows below each.
 
-    A range grows by its last child while it has at most `few` columns, or the zeros that this lets in, all told, are at
-    most `share` of it.
+    A range takes in its last child where one panel takes less time than two, the zeros that this lets in included;
+    block, rates: those of `panel_time`.
     """
-    begin, end, zeros = np.empty_like(parent), np.empty_like(parent), np.empty_like(parent)
+    begin, end = np.empty_like(parent), np.empty_like(parent)
     top = -1
     for j in range(len(parent)):
         top += 1
-        begin[top], end[top], zeros[top] = j, j + 1, 0
+        begin[top], end[top] = j, j + 1
         # what was last is a child of this range when its last column leads into it
         while top > 0 and begin[top] <= parent[end[top - 1] - 1] < end[top]:
-            child, columns = end[top - 1] - begin[top - 1], end[top] - begin[top - 1]
-            below = sizes[end[top] - 1]
-            held = zeros[top - 1] + zeros[top] + child * (columns - child + below - sizes[end[top - 1] - 1])
-            if columns > few and held > share * (columns * (columns + 1) // 2 + columns * below):
+            child, own, below = end[top - 1] - begin[top - 1], end[top] - begin[top], sizes[end[top] - 1]
+            apart = panel_time(child, sizes[end[top - 1] - 1], block, rates) + panel_time(own, below, block, rates)
+            if panel_time(child + own, below, block, rates) > apart:
                 break
             top -= 1
-            end[top], zeros[top] = end[top + 1], held
+            end[top] = end[top + 1]
     return np.append(begin[: top + 1], len(parent))
+
+
+@njit(cache=True)
+def panel_time(columns, below, block, rates):
+    """What a panel of `columns` with rows `below` takes, each of them `block` coordinates, by `rates` (4,).
+
+    rates: of a product in a panel, of one in its update, of a value handed to its parent, and of a panel itself.
+    """
+    w, b = float(block * columns), float(block * below)
+    return rates[0] * (w**3 / 6 + b * w**2 / 2) + rates[1] * b**2 * w / 2 + rates[2] * b**2 / 2 + rates[3]
 
 
 @njit(cache=True)

@@ -21,7 +21,7 @@ BEFORE, LEAST = 0.25, 1.0
 # How large the parts may be that are ordered anew by least fill: which is best depends on the shape, so all are tried.
 LEAVES = (200, 800, 2400)
 # From how many numberings METIS begins at most, and of how many nodes altogether: that takes a second.
-TRIES, NUMBERED = 6, 12000
+TRIES, NUMBERED = 12, 24000
 
 
 def nested_dissection(pattern: sp.csr_array) -> Index:
@@ -48,26 +48,31 @@ def orders(graph: sp.csr_array, border: int) -> Iterator[Index]:
     hundred nodes by least degree, without a look at what surrounds them, and cuts on where a long part is better
     eliminated from its ends.
     """
-    for labels in relabelled(graph.shape[0]):
+    for labels, blur in numberings(graph.shape[0]):
         order = dissected(graph, labels)
         yield bordered(graph, order, border)
         for leaf in LEAVES:
-            yield bordered(graph, _least_fill(graph, order, leaf, border), border)
+            yield bordered(graph, _least_fill(graph, order, leaf, border, blur), border)
 
 
-def relabelled(count: int) -> list[Index]:
-    """Numberings of some nodes: where METIS begins decides by up to a tenth how much it leaves to do."""
-    tries = min(max(NUMBERED // count, 1), TRIES)
+def numberings(count: int) -> Iterator[tuple[Index, Array]]:
+    """Numberings (n,) of some nodes, and by how much the fill of each is overrated (n,).
+
+    Where METIS begins decides by up to a tenth how much it leaves to do. Of nodes with nearly the same fill the least
+    is often not the best, so that after the first time chance decides among them.
+    """
     random = np.random.default_rng(0)
-    return [np.arange(count), *(random.permutation(count) for _ in range(tries - 1))]
+    yield np.arange(count), np.ones(count)
+    for _ in range(min(max(NUMBERED // count, 1), TRIES) - 1):
+        yield random.permutation(count), 1.0 + random.random(count)
 
 
-def _least_fill(graph: sp.csr_array, order: Index, leaf: int, border: int) -> Index:
+def _least_fill(graph: sp.csr_array, order: Index, leaf: int, border: int, blur: Array) -> Index:
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     parent = kernels_symbolic.elimination_tree(*index, order)
     order = order[kernels_symbolic.postorder(parent, np.ones(len(order), dtype=np.int64))]
     parent = kernels_symbolic.elimination_tree(*index, order)
-    return np.asarray(kernels_fill.least_fill(*index, order, parent, leaf, *_waiting(graph, border)))
+    return np.asarray(kernels_fill.least_fill(*index, order, parent, leaf, *_waiting(graph, border), blur))
 
 
 def _waiting(graph: sp.csr_array, border: int) -> tuple[Array, Array]:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from cajole.linalg import kernels_symbolic as kernels
 from cajole.linalg.ordering import Index, blocks_of, bordered, bordered_blocks, dissected, graph_of, orders, spread
 
-# Panels with fewer vertices than this are one with their parent, whatever zeros that lets in, and larger ones while
-# zeros are a twentieth of them: BLAS has little to gain on small panels, and a child costs a pass over its update.
-FEW, ZEROS = 6, 0.05
-# Products that take as long as handing one value from a panel to its parent.
-HANDED = 3.0
+# What a panel takes, ns: of a product in it, of one in its update, of a value that is handed to its parent, and of any
+# panel. Measured on one machine; half or twice as much of each changes no time by more than two per cent.
+RATES = np.array([0.06, 0.055, 0.8, 2000.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +58,9 @@ def planned(pattern: sp.csr_array, border: int = 0, *, thorough: bool = False) -
     block = bordered_blocks(pattern.shape[0], border) if border else blocks_of(pattern)
     graph = graph_of(pattern, block)
     tried = orders(graph, border // block) if thorough else [bordered(graph, dissected(graph), border // block)]
-    order, first, below = _supernodes(graph, tried)
+    order, first, below = _supernodes(graph, block, tried)
     order, below, negative = _signed(order, first, below, border // block)
+    order, below = _gathered(order, first, below, negative)
     parent = _parents(first, below)
     order, first, rows = spread(order, block), block * first, [spread(each, block) for each in below]
     widths, heights = np.diff(first), np.array([len(each) for each in rows])
@@ -92,28 +91,30 @@ def planned(pattern: sp.csr_array, border: int = 0, *, thorough: bool = False) -
     )
 
 
-def _supernodes(graph: sp.csr_array, orders: Iterable[Index]) -> tuple[Index, Index, list[Index]]:
-    """Order of the graph's nodes, the first column of each panel, and rows below it: the cheapest of some orders."""
+def _supernodes(graph: sp.csr_array, block: int, orders: Iterable[Index]) -> tuple[Index, Index, list[Index]]:
+    """Order of the graph's nodes, the first column of each panel, and rows below it: the fastest of some orders.
+
+    block: how many coordinates a node has.
+    """
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    found = (_panelled(index, order) for order in orders)
-    return min(found, key=lambda each: _work(*each[1:]))
+    found = (_panelled(index, block, order) for order in orders)
+    return min(found, key=lambda each: _time(block, *each[1:]))
 
 
-def _panelled(index: tuple[Index, Index], order: Index) -> tuple[Index, Index, list[Index]]:
+def _panelled(index: tuple[Index, Index], block: int, order: Index) -> tuple[Index, Index, list[Index]]:
     """An order in postorder, the first column of each panel, and rows below it."""
     parent = kernels.elimination_tree(*index, order)
     starts, _ = kernels.structures(*index, order, parent)
     order = order[kernels.postorder(parent, np.diff(starts))]
     parent = kernels.elimination_tree(*index, order)
     starts, rows = kernels.structures(*index, order, parent)
-    first = kernels.supernodes(parent, np.diff(starts), FEW, ZEROS)
+    first = kernels.supernodes(parent, np.diff(starts), block, RATES)
     return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
 
 
-def _work(first: Index, below: list[Index]) -> float:
-    """Products that a factorisation takes, and as much again for each value that a panel hands to its parent."""
-    width, under = np.diff(first).astype(float), np.array([len(each) for each in below], dtype=float)
-    return float((width**3 / 3 + under * width**2 + under**2 * (width + HANDED)).sum())
+def _time(block: int, first: Index, below: list[Index]) -> float:
+    """What a factorisation takes, by `RATES`."""
+    return float(sum(kernels.panel_time(n, len(under), block, RATES) for n, under in zip(np.diff(first), below)))
 
 
 def _signed(order: Index, first: Index, below: list[Index], border: int) -> tuple[Index, list[Index], Index]:
@@ -124,6 +125,37 @@ def _signed(order: Index, first: Index, below: list[Index], border: int) -> tupl
     places = kernels.inverse(turn)
     negative = np.bincount(panel, weights=last, minlength=len(below)).astype(np.int64)
     return order[turn], [np.sort(places[under]) for under in below], negative
+
+
+def _gathered(order: Index, first: Index, below: list[Index], negative: Index) -> tuple[Index, list[Index]]:
+    """Within each panel those come together whom the same panels reach, so that these hand on long runs of rows.
+
+    Classes of columns are split by each panel's rows, the longest first (partition refinement).
+    """
+    classes = [[np.arange(end - n), np.arange(end - n, end)] for end, n in zip(np.diff(first), negative)]
+    inside = np.zeros(int(np.diff(first).max()), dtype=bool)
+    for s in np.argsort([-len(each) for each in below], kind="stable"):
+        cuts = np.searchsorted(below[s], first)
+        for up in np.flatnonzero(np.diff(cuts)):
+            reached = below[s][cuts[up] : cuts[up + 1]] - first[up]
+            inside[reached] = True
+            classes[up] = _split(classes[up], inside)
+            inside[reached] = False
+    turn = np.concatenate([start + np.concatenate(each) for start, each in zip(first, classes)])
+    places = kernels.inverse(turn)
+    return order[turn], [np.sort(places[under]) for under in below]
+
+
+def _split(classes: list[Index], inside: NDArray[np.bool_]) -> list[Index]:
+    """Classes in order, none of them partly `inside`; the parts that are stand next to each other where they can."""
+    out: list[Index] = []
+    begun = False
+    for each in classes:
+        within = inside[each]
+        parts = [each[~within], each[within]]
+        out += [part for part in (parts[::-1] if begun else parts) if len(part)]
+        begun = begun or bool(within.any())
+    return out
 
 
 def _parents(first: Index, below: list[Index]) -> Index:
