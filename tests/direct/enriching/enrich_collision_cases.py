@@ -78,7 +78,7 @@ def fall(
     tracker = Tracker(body, None, h)
     bounds = np.array([body.vertices.min(axis=0), body.vertices.max(axis=0)])
     contact = Colliding(kind, tracker, Colliders(colliders, bounds), friction, None)
-    contact.require_start(body.vertices)
+    contact.started(body.vertices)
     speed = np.zeros_like(body.vertices) + np.asarray(thrown, dtype=float)
     now = Moment(body.vertices, speed, np.zeros_like(speed))
     load, seen = body.gravity(), [now]

@@ -17,7 +17,6 @@ from cajole.direct.enriching import (
     regions_painted,
     regions_subdivided,
 )
-from cajole.direct.enriching.targets import Course
 from cajole.mesh import grid_triangles
 
 
@@ -128,30 +127,6 @@ def test_gentleness_of_weight_reference() -> None:
     np.testing.assert_allclose(result.report.gentleness[1:], 1.0, rtol=1e-6)
     np.testing.assert_allclose(result.animation.positions[-1], mesh.vertices, atol=1e-10)
     assert "1 weights (rms), 1 at most" in str(result.report)
-
-
-def test_course_identity(random: np.random.Generator) -> None:
-    """Between frames: exact on frames, exact for lines and parabolas, without a jump of velocity, still where still."""
-    mesh = flat(1)
-    path = random.normal(size=(6, 1, 3))
-    path[3:] = path[3]
-    guide = Animation(mesh, mesh.vertices + path, 24.0)
-    _, regions = regions_subdivided(mesh, 0)
-    course = Course(guide, regions.guide, 8)
-    for frame in range(6):
-        np.testing.assert_array_equal(course.at(frame / 24), regions.guide @ guide.frame(frame))
-    np.testing.assert_array_equal(course.at(4.4 / 24), regions.guide @ guide.frame(4))
-    np.testing.assert_array_equal(course.at(6.7 / 24), regions.guide @ guide.frame(5))
-    e = 1e-6 / 24
-    for frame in (1, 2, 3):
-        before = (course.at(frame / 24) - course.at(frame / 24 - e)) / e
-        after = (course.at(frame / 24 + e) - course.at(frame / 24)) / e
-        np.testing.assert_allclose(before, after, atol=1e-4 * np.abs(before).max() + 1e-4)
-        np.testing.assert_allclose(after, course.speed(frame), atol=1e-3)
-    times = np.arange(6) / 24
-    parabola = Animation(mesh, mesh.vertices + (times**2)[:, None, None], 24.0)
-    want = regions.guide @ (mesh.vertices + (2.5 / 24) ** 2)
-    np.testing.assert_allclose(Course(parabola, regions.guide, 6).at(2.5 / 24), want, atol=1e-14)
 
 
 def painted_halves() -> tuple[Animation, BodyShell, EnrichResult]:

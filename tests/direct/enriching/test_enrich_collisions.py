@@ -22,7 +22,7 @@ def _crushed(kind, frames=13):
     """The box of §5.2, 85 % crushed and turned by 69 degrees."""
     guide = twisted_box(frames, turn=1.2, squash=0.85, fps=60.0)
     cloth, regions = enriched_box(2)
-    return enrich(guide, cloth, regions, dt=1 / 60, collisions=kind, friction=0.3)
+    return enrich(guide, cloth, regions, dt=1 / 60, collisions=kind)
 
 
 def test_without_collisions_the_crushed_box_passes_through_itself():

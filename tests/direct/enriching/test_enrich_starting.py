@@ -67,7 +67,7 @@ def test_a_shell_that_is_forced_is_told_claim() -> None:
     )
     assert soft.report.notes == ()
     (note,) = hard.report.notes
-    assert re.match(r"it is led with \S+ weights, hardest into frame 3: .*; take fewer or larger regions", note)
+    assert re.match(r"it is led with \S+ weights \(rms\), hardest into frame 3; fewer or larger regions", note)
 
 
 def test_other_units_are_told_claim() -> None:

@@ -14,7 +14,7 @@ from cajole.animation import Animation, animation_of
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
 from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
 from cajole.direct.enriching.regions import Regions
-from cajole.direct.enriching.report import EnrichReport, EnrichResult, forced
+from cajole.direct.enriching.report import EnrichReport, EnrichResult, forced, kept_off
 from cajole.direct.enriching.starting import begun
 from cajole.direct.enriching.stepping import Moment, Tracker
 from cajole.direct.enriching.targets import Course
@@ -47,7 +47,7 @@ def enrich(
     collisions: str | Response | None = None,
     *,
     colliders: Collider | Sequence[Collider] = (),
-    friction: float = 0.3,
+    friction: float | None = None,
     distance: float | None = None,
     newton: int = 1,
     gravity: ArrayLike | None = None,
@@ -65,11 +65,13 @@ def enrich(
     collisions: "fast" corrects each step by impulses, and averages are met as far as contacts let them; "exact" solves
     for contacts and averages together, to rounding, and takes some ten times as long. With either nothing passes
     through anything at any step. Or a `Response` of your own; the residual is measured after it.
-    colliders: meshes, `Ground`, or animations that move as the guide does; friction: Coulomb's coefficient, also
-    between folds. distance [m]: how near surfaces come before they push, by default a tenth of the mean edge. Both
-    matter to collisions alone.
+    colliders: meshes, `Ground`, or animations, whose first frame goes with the guide's; friction: Coulomb's
+    coefficient, also between folds, 0.3 when left out. distance [m]: how near surfaces come before they push; by
+    default a tenth of the mean edge, or the thickness where that is more, and at most half of what lies apart at rest.
+    All three are refused without collisions.
     newton: linear solves a step: 1, as in Bergou 2007; with more a step is solved until it converges.
-    gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], taken at the beginning of a step.
+    gravity: as in `simulate`. forces: f(t, positions, velocities) -> (n, 3) [N], at the time at which a step
+    ends, on the shell as it begins.
     undeformed: the shape free of stress, a function of time [s] or one for all; the cloth's own when left out. Folds of
     a cloth with plasticity yield at the beginning of every step.
     start: a State, or the displacement (n, 3); what is left out is taken from the guide. It is moved as needed to meet
@@ -86,17 +88,40 @@ def enrich(
     leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
     tracker = leader if checks.flag(tracked, "tracked") else Tracker(cloth, None, h, newton=newton)
     course, load = Course(motion, regions.guide, count), _load(cloth, gravity, forces)
-    mover = mover_of(collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance)
+    clock = _Clock(progress, count, substeps)
+    mover = mover_of(
+        collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance, tick=clock.tick
+    )
     shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
     with blas_threads():
         tracker.body = leader.body = cloth if shape is None else cloth.shaped(shape(0.0))
         moment, notes = begun(leader, motion, regions, course, start)
-        run = _Run(leader, tracker, course, load, mover, shape, substeps, _Records(cloth, count))
-        run.begin(moment)
+        run = _Run(leader, tracker, course, load, mover, shape, clock, _Records(cloth, count))
+        notes += run.begin(moment)
         for frame in range(1, count):
             run.go_on(frame)
-            report(progress, frame / (count - 1), f"frame {frame} of {count - 1}")
     return run.result(motion, notes, time.perf_counter() - began)
+
+
+@dataclass
+class _Clock:
+    """Tells a listener, who may cancel, how far a run is: at every step, and within steps that take long."""
+
+    progress: Progress | None
+    frames: int
+    substeps: int
+    steps: int = 0
+
+    def tick(self) -> None:
+        """Say again where the run is."""
+        last = self.frames - 1
+        frame = -(-self.steps // self.substeps)
+        report(self.progress, self.steps / (last * self.substeps), f"frame {frame} of {last}")
+
+    def step(self) -> None:
+        """A step is done."""
+        self.steps += 1
+        self.tick()
 
 
 def _substeps(motion: Animation, dt: float) -> int:
@@ -125,28 +150,32 @@ class _Run:
     load: Callable[[float, Moment], Array]
     mover: Colliding | Response | None
     shape: Callable[[float], Shape] | None
-    substeps: int
+    clock: _Clock
     records: _Records
     moment: Moment = field(init=False)
 
-    def begin(self, first: Moment) -> None:
-        """Be at the first frame. Raises InputError where surfaces pass through each other in it."""
-        if isinstance(self.mover, Colliding):
-            self.mover.require_start(first.positions)
+    def begin(self, first: Moment) -> tuple[str, ...]:
+        """Be at the first frame, and what to tell. Raises InputError where surfaces pass through each other in it."""
         self.moment = first
         self.records.add(0, first, self.leader.gap(first.positions, self.course.values[0]))
+        alone = (
+            () if self.clock.frames > 1 else ("there is one frame only, so that nothing moves; frames= asks for more",)
+        )
+        return alone + (self.mover.started(first.positions) if isinstance(self.mover, Colliding) else ())
 
     def go_on(self, frame: int) -> None:
         """Be at a frame, from the one before it. Raises SolveError, with the frame and what to relax."""
-        for sub in range(1, self.substeps + 1):
-            at = ((frame - 1) * self.substeps + sub) * self.tracker.h
+        substeps = self.clock.substeps
+        for sub in range(1, substeps + 1):
+            at = ((frame - 1) * substeps + sub) * self.tracker.h
             target = self.course.at(at)
             try:
                 self._step(target, at)
             except SolveError as reason:
                 raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
             self.records.add(frame, self.moment, self.leader.gap(self.moment.positions, target))
-        self.records.close(frame, self.substeps)
+            self.clock.step()
+        self.records.close(frame, substeps)
         if isinstance(self.mover, Colliding):
             self.mover.look(self.moment.positions, at)
 
@@ -162,9 +191,11 @@ class _Run:
             body.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
             start_frame=motion.start_frame,
         )  # fmt: skip
+        is_led = self.tracker is self.leader
+        off = kept_off(records.residual) if is_led else ()
         told = EnrichReport(
-            len(self.tracker.sums), body.count, (animation.frames - 1) * self.substeps, records.newton,
-            float(records.residual.max()), records.gentleness, seconds, (*notes, *forced(records.gentleness)),
+            len(self.tracker.sums), body.count, self.clock.steps, records.newton, float(records.residual.max()),
+            records.gentleness, seconds, (*notes, *off, *forced(records.gentleness)),
             collisions=self.mover.account() if isinstance(self.mover, Colliding) else None,
         )  # fmt: skip
         return EnrichResult(animation, records.residual, told, body)

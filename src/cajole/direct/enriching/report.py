@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # of the leading force: beyond it, root mean square, a shell is forced rather than led
 MANY_WEIGHTS = 100.0
+# body sizes that a mean may be off its guide before that is said in words
+FAR_OFF = 0.01
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,19 @@ def forced(gentleness: Array) -> tuple[str, ...]:
     if mean <= MANY_WEIGHTS:
         return ()
     return (
-        f"it is led with {mean:.3g} weights, hardest into frame {int(gentleness.argmax())}: the guide asks for what "
-        "material or contacts do not allow; take fewer or larger regions, a softer shell, or a slower guide",
+        f"it is led with {mean:.3g} weights (rms), hardest into frame {int(gentleness.argmax())}; fewer or larger "
+        "regions, a softer shell or a slower guide need less",
+    )
+
+
+def kept_off(residual: Array) -> tuple[str, ...]:
+    """A note on a shell that contacts hold off its guide (frames,) [body sizes]; none where it follows."""
+    most, frame = float(residual.max()), int(residual.argmax())
+    if most <= FAR_OFF:
+        return ()
+    return (
+        f"contacts keep it off its guide, by {100 * most:.2g} % of its size into frame {frame}: there the guide leads "
+        "through itself or through a collider; change it there, or let surfaces come nearer (a smaller distance=)",
     )
 
 

@@ -17,15 +17,17 @@ class Course:
     rows (m, n̄) @ positions at every frame, joined by cubics with the mean slope of the two neighbours at each frame
     (Catmull and Rom 1974): velocities are continuous, a guide that stands is still, and a frame counts only for the
     times up to two frames away. Linear pieces would ask the shell for a jump of velocity at every frame.
-    frames: how many there are to be; beyond its last frame the guide stands.
+    Slopes are those of the guide's own frames, whether or not they are asked for: the first `frames` of it are the same
+    motion as the whole. Beyond its last frame the guide stands, at once.
     """
 
     def __init__(self, guide: Animation, rows: sp.csr_array, frames: int):
         self.dt = guide.dt
-        there = min(frames, guide.frames)
+        # the slope at a frame knows the next one
+        there = min(frames + 1, guide.frames)
         y = np.stack([rows @ np.asarray(guide.positions[frame], dtype=np.float64) for frame in range(there)])
-        self.values: Array = np.concatenate([y, np.repeat(y[-1:], frames - there, axis=0)])
-        self.slopes: Array = np.gradient(self.values, axis=0) if frames > 1 else np.zeros_like(y)
+        self.values: Array = y
+        self.slopes: Array = np.gradient(y, axis=0) if there > 1 else np.zeros_like(y)
 
     def at(self, time: float) -> Array:
         """(m, 3) at a time [s] from the first frame on."""

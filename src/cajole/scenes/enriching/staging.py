@@ -16,6 +16,9 @@ from cajole.errors import InputError
 from cajole.pictures import Prop
 from cajole.progress import Progress
 
+# settings that collisions alone take
+OF_COLLISIONS = ("friction", "distance")
+
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
@@ -90,6 +93,8 @@ class EnrichScene:
         own: dict[str, Any] = {**self.settings, **cloth.settings, **settings}
         if own.get("collisions") is not None:
             own.setdefault("colliders", self.colliders)
+        else:
+            own = {name: value for name, value in own.items() if name in settings or name not in OF_COLLISIONS}
         return enrich(self.guide, cloth.shell, self.regions, progress=progress, **own)
 
 

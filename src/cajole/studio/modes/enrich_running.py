@@ -61,7 +61,7 @@ class Run:
 
 
 class Recorder:
-    """A load that adds no force: it is given the shell at every step, writes down its frames, and asks to go on."""
+    """A load that adds no force: it is given the shell at every step, and writes down its frames."""
 
     def __init__(self, mode: EnrichMode, progress: Progress, cloth: BodyShell, regions: Regions):
         self._mode, self._progress, self._cloth, self._regions = mode, progress, cloth, regions
@@ -75,11 +75,13 @@ class Recorder:
         frame, within = divmod(self._steps, self._mode.dials.substeps)
         if within == 0:
             self._take(frame, positions)
-        total = (self._mode.dials.frames - 1) * self._mode.dials.substeps
-        if self._progress(self._steps / total, f"frame {frame + 1} of {self._mode.dials.frames}") is False:
-            raise Stopped
         self._steps += 1
         return self._nothing
+
+    def told(self, share: float, text: str) -> None:
+        """Ask to go on: at every step, and within long ones."""
+        if self._progress(share, text) is False:
+            raise Stopped
 
     def _take(self, frame: int, positions: Array) -> None:
         self.positions[frame] = positions
@@ -154,7 +156,9 @@ def led_regions(mode: EnrichMode, cloth: BodyShell) -> Regions:
 
 def _made(mode: EnrichMode, cloth: BodyShell, regions: Regions, recorder: Recorder, *, tracked: bool) -> Run:
     try:
-        result = enrich(mode.zones.motion, cloth, regions, tracked=tracked, **options(mode, recorder))
+        result = enrich(
+            mode.zones.motion, cloth, regions, tracked=tracked, progress=recorder.told, **options(mode, recorder)
+        )
     except Stopped:
         if not mode.desk.stopped:
             raise Cancelled("the run was cancelled; what was there before is kept") from None
@@ -175,7 +179,7 @@ def options(mode: EnrichMode, *more: Any) -> dict[str, Any]:
     dials, scene = mode.dials, mode.scene
     out: dict[str, Any] = {
         "dt": mode.guide.dt / dials.substeps, "frames": dials.frames, "gravity": dials.gravity * EARTH_GRAVITY,
-        "forces": [*loads_of(mode.sheet, dials), *_own(mode, "forces"), *more], "friction": dials.friction,
+        "forces": [*loads_of(mode.sheet, dials), *_own(mode, "forces"), *more],
     }  # fmt: skip
     shapes = _own(mode, "undeformed")
     if shapes and dials.shape == "flat":
@@ -183,7 +187,11 @@ def options(mode: EnrichMode, *more: Any) -> dict[str, Any]:
     if scene is not None and mode.is_staged and "start" in scene.settings:
         out["start"] = scene.settings["start"]
     if dials.collisions != "none":
-        out |= {"collisions": dials.collisions, "colliders": () if scene is None else scene.colliders}
+        out |= {"collisions": dials.collisions, "friction": dials.friction}
+        if scene is not None:
+            out["colliders"] = scene.colliders
+            # of the scene's own shell: another mesh has other edges
+            out |= {name: scene.settings[name] for name in ("distance",) if mode.is_staged and name in scene.settings}
     return out
 
 

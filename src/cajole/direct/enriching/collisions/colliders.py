@@ -20,20 +20,24 @@ Index = NDArray[np.int64]
 
 Collider = MeshTri | MeshTet | Ground | ObstacleMesh | Animation
 
-# how far a plane reaches beyond the guide, in diagonals of all its frames
-GROUND_REACH = 2.0
+# how far a plane reaches from its middle, in diagonals of what it is put around, and the share of that at which a shell
+# takes it along
+GROUND_REACH, FOLLOWED = 2.0, 0.5
 
 
 class Colliders:
     """All colliders as one surface: edges (k, 2), triangles (m, 3) of `count` vertices, and where these are in time.
 
     An Animation is followed as the guide is, along cubics between its frames, and stands after its last one. A Ground
-    becomes a square around `bounds` (2, 3) [m], the box that the guide moves in.
+    becomes a square around `bounds` (2, 3) [m], the box that the guide moves in, and later around the shell if that
+    goes elsewhere (`follow`).
     """
 
     def __init__(self, colliders: Any, bounds: Array):
         given = tuple(colliders) if isinstance(colliders, Sequence) else (colliders,)
         self.grounds = [one for one in given if isinstance(one, Ground)]
+        self._planes = [place for place, one in enumerate(given) if isinstance(one, Ground)]
+        self._around = bounds
         parts = [_surface(one, place, bounds) for place, one in enumerate(given)]
         self._courses = [course for _, course in parts]
         meshes = [mesh for mesh, _ in parts]
@@ -42,6 +46,18 @@ class Colliders:
         self.edges = _stacked([mesh.edges + first for mesh, first in zip(meshes, firsts)], 2)
         self.triangles = _stacked([mesh.triangles + first for mesh, first in zip(meshes, firsts)], 3)
         self.moving = any(isinstance(course, Course) for course in self._courses)
+
+    def follow(self, shell: Array) -> None:
+        """Put the planes around a shell (n, 3) that nears their borders; between steps, so that they do not rub."""
+        box = np.array([shell.min(axis=0), shell.max(axis=0)])
+        middle, size = self._around.mean(axis=0), np.linalg.norm(self._around[1] - self._around[0])
+        if np.linalg.norm(box - middle, axis=1).max() <= FOLLOWED * GROUND_REACH * size:
+            return
+        # as wide as it was at least, so that it does not follow at every step
+        half = np.maximum(0.5 * (box[1] - box[0]), 0.5 * (self._around[1] - self._around[0]))
+        self._around = box.mean(axis=0) + np.array([-half, half])
+        for place, ground in zip(self._planes, self.grounds):
+            self._courses[place] = ground_mesh(ground, self._around).vertices
 
     def at(self, time: float) -> Array:
         """Positions (count, 3) [m] at a time [s] from the guide's first frame on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.direct.enriching.collisions.colliders import Colliders
+from cajole.direct.enriching.collisions.contacts import Contacts
 from cajole.direct.enriching.collisions.exact import ExactStep
 from cajole.direct.enriching.collisions.fast import FastResponse
 from cajole.direct.enriching.collisions.world import World
@@ -20,6 +21,9 @@ from cajole.errors import InputError
 Array = NDArray[np.float64]
 
 KINDS = ("fast", "exact")
+FRICTION = 0.3
+# the share of the width below which a start is so near that the barrier of "exact" throws it apart
+CROWDED = 0.5
 
 
 class Response(Protocol):
@@ -51,21 +55,43 @@ class CollisionReport:
 class Colliding:
     """Steps of a tracker in which nothing meets: kind "fast" corrects each by impulses, "exact" solves for contacts."""
 
-    def __init__(self, kind: str, tracker: Tracker, colliders: Colliders, friction: float, distance: float | None):
+    def __init__(
+        self,
+        kind: str,
+        tracker: Tracker,
+        colliders: Colliders,
+        friction: float,
+        distance: float | None,
+        tick: Callable[[], None] = lambda: None,
+    ):
         self._kind, self._tracker = kind, tracker
         self._world = World(tracker.body, colliders, distance)
         if distance is not None:
             self._world.require_narrow()
-        self._fast = FastResponse(self._world, friction, tracker.rows, tracker.h)
-        self._exact = ExactStep(tracker, self._fast, friction) if kind == "exact" else None
+        self._fast = FastResponse(self._world, friction, tracker.rows, tracker.h, tick=tick)
+        self._exact = ExactStep(tracker, self._fast, friction, tick) if kind == "exact" else None
         self._crossed = 0
 
-    def require_start(self, positions: Array) -> None:
-        """Raise InputError where the shell's start (n, 3) passes through itself or through a collider."""
-        self._world.require_apart(self._world.positions(positions, 0.0))
+    def started(self, positions: Array) -> tuple[str, ...]:
+        """What to tell of the shell's start (n, 3).
+
+        Raises InputError where it passes through itself or through a collider.
+        """
+        world = self._world
+        world.colliders.follow(positions)
+        x = world.positions(positions, 0.0)
+        world.require_apart(x)
+        near = Contacts(world, x, x).nearest
+        if self._exact is None or near >= CROWDED * world.width:
+            return ()
+        return (
+            f"the shell starts {near:.2g} m from what it may touch, but contacts push within {world.width:.2g} m: it "
+            "is thrown apart; start farther away, or give a smaller distance=",
+        )
 
     def step(self, now: Moment, target: Array, load: Array, at: float) -> Moment:
         """The moment h later, at the time `at` [s]: averages near `target` (m, 3), under `load` (n, 3) [N]."""
+        self._world.colliders.follow(now.positions)
         if self._exact is not None:
             return self._exact.step(now, target, load, at)
         world, h = self._world, self._tracker.h
@@ -88,14 +114,21 @@ class Colliding:
 
 
 def mover_of(
-    collisions: Any, tracker: Tracker, bounds: Array, *, colliders: Any, friction: float, distance: float | None
-) -> Colliding | Response | None:
-    """What moves a tracker whose guide stays in the box `bounds` (2, 3) [m]: collisions, their settings checked."""
-    friction = checks.positive(friction, "friction", zero=True)
+    collisions: Any, tracker: Tracker, bounds: Array, *, colliders: Any, friction: float | None,
+    distance: float | None, tick: Callable[[], None],
+) -> Colliding | Response | None:  # fmt: skip
+    """What moves a tracker whose guide stays in the box `bounds` (2, 3) [m]: collisions, their settings checked.
+
+    tick: called now and then in steps that take long; it may raise to end them.
+    """
+    rub = FRICTION if friction is None else checks.positive(friction, "friction", zero=True)
     width = None if distance is None else checks.positive(distance, "distance (m)")
     if collisions is not None and not callable(collisions):
         checks.one_of(collisions, "collisions", KINDS)
-        return Colliding(collisions, tracker, Colliders(colliders, bounds), friction, width)
+        return Colliding(collisions, tracker, Colliders(colliders, bounds), rub, width, tick)
     if not (isinstance(colliders, Sequence) and len(colliders) == 0):
         raise InputError("colliders are only met with collisions: collisions='fast', or 'exact'")
+    for name, value in (("friction", friction), ("distance", distance)):
+        if value is not None:
+            raise InputError(f"{name}={value:g} is for collisions; say collisions='fast', or 'exact', or leave it out")
     return collisions

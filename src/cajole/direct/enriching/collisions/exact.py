@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ FALL, SHARE = 1e-4, 0.5
 STEEP, MOST_DOUBLINGS = 0.5, 6
 # what averages may be off when a step ends, in body sizes
 MET = 1e-12
+INSTEAD = "; collisions='fast' goes on where that happens, and tells how far off it is"
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,9 @@ class ExactStep:
     fast response ends, which is free of intersections, and no correction is longer than tight inclusion allows.
     """
 
-    def __init__(self, tracker: Tracker, fast: FastResponse, friction: float):
+    def __init__(self, tracker: Tracker, fast: FastResponse, friction: float, tick: Callable[[], None] = lambda: None):
         body = tracker.body
-        self._tracker, self._fast, self._world = tracker, fast, fast.world
+        self._tracker, self._fast, self._world, self._tick = tracker, fast, fast.world, tick
         self._saddle = ContactSaddle(body, sp.csr_array(sp.csc_array(tracker.rows)[:, body.free]))
         self._barrier = Barrier(self._world, friction, tracker.h)
         self._values = np.empty(body.pattern.entries)
@@ -85,12 +87,14 @@ class ExactStep:
         tracker, weight = self._tracker, 0.0
         here = self._place(problem, x, target)
         for iteration in range(1, MOST_NEWTON + 1):
+            self._tick()
             moved, pull = self._correction(problem, here)
             speed = float(np.linalg.norm(moved, axis=1).max()) / tracker.h / tracker.body.size
             slope, missed = float((here.slope * moved).sum()), float(np.abs(here.missed).sum())
             bent = float((pull * moved).sum()) - slope
             if missed > 0.0:
                 weight = max(weight, (slope + 0.5 * bent) / ((1.0 - SHARE) * missed))
+            before = here
             here, free = self._searched(problem, here, moved, target, weight)
             # a correction that only the potential has shortened leads past the minimum on its way: that is nearer
             if speed <= SOLVED and (free or speed <= NOTHING):
@@ -98,11 +102,14 @@ class ExactStep:
                 off = tracker.gap(here.x[: self._world.shell], target)
                 if off <= MET:
                     return here.x, pull, iteration
+            # the next correction would be the same
+            if here is before:
+                break
         off = tracker.gap(here.x[: self._world.shell], target)
         raise NotConverged(
-            f"contacts and averages were not brought together in {MOST_NEWTON} Newton iterations (corrections still "
-            f"move at {speed:.2g} sizes/s, averages are off by {off:.1e} of the size): the guide leaves its surfaces "
-            "no room, or moves too fast"
+            f"contacts and averages were not brought together in {iteration} Newton iterations (corrections still move "
+            f"at {speed:.2g} sizes/s, averages are off by {off:.1e} of the size): the guide leaves its surfaces no "
+            f"room, or moves too fast{INSTEAD}"
         )
 
     def _correction(self, problem: Increment, here: _Place) -> tuple[Array, Array]:
@@ -120,7 +127,7 @@ class ExactStep:
         except SolveError:
             raise NotConverged(
                 "contacts press so hard that a step cannot be solved: the guide leaves its surfaces no room, or moves "
-                "too fast"
+                f"too fast{INSTEAD}"
             ) from None
 
     def _searched(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +48,21 @@ class FastResponse:
     """Positions after a step of h [s] become such that nothing meets on the way: Bridson et al. 2002, certified.
 
     Impulses take speed and never give any, at contacts and along edges: what collides loses energy. friction:
-    Coulomb's. rows (m, n): averages to be met as far as contacts let them.
+    Coulomb's. rows (m, n): averages to be met as far as contacts let them. tick: called before each look at all pairs;
+    it may raise to end a step that takes long.
     """
 
-    def __init__(self, world: World, friction: float, rows: sp.csr_array, h: float, *, passes: int = PASSES):
-        self.world, self.friction, self.passes = world, friction, passes
+    def __init__(
+        self,
+        world: World,
+        friction: float,
+        rows: sp.csr_array,
+        h: float,
+        *,
+        passes: int = PASSES,
+        tick: Callable[[], None] = lambda: None,
+    ):
+        self.world, self.friction, self.passes, self._tick = world, friction, passes, tick
         self.tally = Tally()
         self.averages = Averages(rows, world.cloth, h)
         self._strain = Strain(world, led=rows.shape[0] > 0)
@@ -103,6 +114,7 @@ class FastResponse:
             self._strain.keep(x, SWEEPS * EDGE_SWEEPS)
             self._meet(x, target)
         for turn in range(1, self.passes + 1):
+            self._tick()
             found = contacts.found(x)
             self.tally.contacts = max(self.tally.contacts, found.count)
             if not found.count:
@@ -143,6 +155,7 @@ class FastResponse:
         masses = np.where(self.world.inverse > 0, 1.0, 0.0)
         masses[masses > 0] = 1.0 / self.world.inverse[masses > 0]
         for _ in range(MOST_ZONES):
+            self._tick()
             hits = contacts.found(x, only_hits=True)
             if not hits.count:
                 break
