@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.body import LoadWind
+from cajole.body import LoadPressure, LoadWind
 from cajole.body.undeformed import accordion, crinkle, ridges
 from cajole.dynamics import Ground
 from cajole.mesh import box_tets, grid_triangles, subdivide, write_mesh
@@ -169,6 +169,34 @@ def test_as_many_triangles_as_vertices_claim(cajole, tmp_path):
     assert "--paint-on vertices" in asked.err.replace("\n", " ")
     for side in ("vertices", "triangles"):
         assert cajole(*words, "--paint-on", side, "--json").json["regions"] == 2
+    assert cajole(*words, "--paint-on", "vertices,triangles", "--json").json["regions"] == 2
+
+
+def test_paint_on_is_not_overheard_bad_input(cajole, tmp_path):
+    """What is said of labels is held against their number, also where that number would tell."""
+    mesh = grid_triangles(2, 2)
+    cj.Animation(mesh, np.repeat(mesh.vertices[None], 2, axis=0), fps=30).write(tmp_path / "still.npz")
+    write_mesh(mesh, tmp_path / "fine.ply")
+    np.save(tmp_path / "labels.npy", np.arange(9) // 5)
+    paint = ("--paint-guide", tmp_path / "labels.npy", "--paint-fine", tmp_path / "labels.npy")
+    words = ("enrich", tmp_path / "still.npz", "--fine", tmp_path / "fine.ply", *paint, *FAST)
+    assert cajole(*words, "--paint-on", "vertices", "--json").json["regions"] == 2
+    for side in ("triangles", "vertices,triangles"):
+        run = cajole(*words, "--paint-on", side)
+        assert run.code == 1
+        assert "9 labels, but the mesh has 8 triangles" in " ".join(run.err.split())
+
+
+def test_pressure_and_left_alone_agreement(cajole, rough, guide, tmp_path):
+    """As the library does it; nothing leads the shell, and the air blows it up."""
+    target = tmp_path / "out.npz"
+    words = ("enrich", rough, "--subdivide", 1, *FAST, "--pressure", 3.0, "--left-alone", "-o", target, "--json")
+    told = cajole(*words).json
+    fine, regions = cj.regions_subdivided(guide.mesh, 1)
+    cloth = shell(fine)
+    result = cj.enrich(guide, cloth, regions, dt=1 / 60, tracked=False, forces=LoadPressure(fine, 3.0))
+    same(target, result)
+    assert told["regions"] == 0
 
 
 def test_tets_are_followed_by_their_surface_claim(cajole, tmp_path):
@@ -199,13 +227,13 @@ def test_collisions_agreement(cajole, tmp_path):
     write_mesh(block, tmp_path / "block.ply")
     moving.write(tmp_path / "lift.npz")
     target = tmp_path / "out.npz"
-    among = ("--collider", "ground", "--collider", tmp_path / "block.ply", "--collider", tmp_path / "lift.npz")
+    among = ("--collider", "ground:-0.01", "--collider", tmp_path / "block.ply", "--collider", tmp_path / "lift.npz")
     words = ("enrich", tmp_path / "sheet.npz", "--subdivide", 2, *FAST, "--collisions", "fast", *among)
     told = cajole(*words, "--friction", 0.1, "--distance", 0.01, "-o", target, "--json").json
     fine, regions = cj.regions_subdivided(flat, 2)
     result = cj.enrich(
         guide, shell(fine), regions, dt=1 / 60, collisions="fast", friction=0.1, distance=0.01,
-        colliders=[Ground(), cj.read_mesh(tmp_path / "block.ply"), moving],
+        colliders=[Ground(-0.01), cj.read_mesh(tmp_path / "block.ply"), moving],
     )  # fmt: skip
     same(target, result)
     assert told["collisions"] == asdict(result.report.collisions)
@@ -287,7 +315,9 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--collisions", "slow"), "'fast', 'exact'"),
         ((*SUB, "--collider", "ground"), "say --collisions fast"),
         ((*SUB, "--friction", 0.1), "say --collisions fast"),
-        ((*SUB, "--collisions", "fast", "--collider", "sea"), 'must be "ground", a mesh file'),
+        ((*SUB, "--collisions", "fast", "--collider", "sea"), 'must be "ground", "ground:HEIGHT", a mesh file'),
+        ((*SUB, "--collisions", "fast", "--collider", "ground:low"), "--collider ground, its height (m)"),
+        ((*SUB, "--pressure", "nan"), "--pressure (Pa)"),
         ((*SUB, "--collisions", "fast", "--collider", "missing.obj"), "missing.obj does not exist"),
         ((*SUB, "--collisions", "fast", "--friction", -1), "--friction is -1"),
         ((*SUB, "--collisions", "fast", "--distance", 0), "--distance (m) is 0"),

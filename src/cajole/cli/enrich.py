@@ -81,7 +81,8 @@ def enrich(
         str | None,
         typer.Option(
             metavar="vertices|triangles",
-            help="What labels are of, where a mesh has as many of both.",
+            help="What labels are of, where a mesh has as many of both; vertices,triangles for those of the guide and "
+            "those of --fine.",
             rich_help_panel=REGIONS,
         ),
     ] = None,
@@ -95,6 +96,9 @@ def enrich(
     frames: Annotated[
         int | None, typer.Option(help="How many; beyond the guide's end it stands, and the shell swings on.")
     ] = None,
+    left_alone: Annotated[
+        bool, typer.Option("--left-alone", help="From the same start, nothing leads the shell: to compare with.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of patches, gusts and crinkles: another number, another take.")] = 0,
     output: options.Outputs = None,
     fixed: options.Fixed = None,
@@ -131,6 +135,10 @@ def enrich(
             metavar="STRENGTH[,SCALE]", help="Of the air, m/s (root mean square) and m.", rich_help_panel=AROUND
         ),
     ] = None,
+    pressure: Annotated[
+        float | None,
+        typer.Option(metavar="PASCAL", help="Along the shell's normals; below zero it sucks.", rich_help_panel=AROUND),
+    ] = None,
     collisions: Annotated[
         str | None,
         typer.Option(
@@ -144,7 +152,8 @@ def enrich(
         list[str] | None,
         typer.Option(
             metavar="ground|FILE",
-            help="What the shell bumps into besides itself: the plane z = 0, a mesh, an animation. May be repeated.",
+            help="What the shell bumps into besides itself: the plane z = 0, or at ground:HEIGHT in metres, a mesh, an "
+            "animation. May be repeated.",
             rich_help_panel=AROUND,
         ),
     ] = None,
@@ -155,7 +164,7 @@ def enrich(
         float | None,
         typer.Option(
             metavar="METRES",
-            help="How near surfaces come before they push; a tenth of an edge.",
+            help="How near surfaces come before they push; a tenth of an edge, or the thickness where that is more.",
             rich_help_panel=AROUND,
         ),
     ] = None,
@@ -177,7 +186,7 @@ def enrich(
     """
     from cajole.animation import read_animation
     from cajole.cli.enrich_scenes import enriched_scene, is_scene, require_sayable
-    from cajole.cli.enriched import CollisionsAsked, RegionsAsked, cloth_asked, gusts_of, wind_on
+    from cajole.cli.enriched import CollisionsAsked, RegionsAsked, air_on, cloth_asked, gusts_of
     from cajole.cli.numbers import vector
     from cajole.cli.option_words import in_options
     from cajole.cli.saving import require_writable, save
@@ -188,7 +197,7 @@ def enrich(
     require_writable(outputs, read=source)
     require_sayable(source, _said(context))
     contacts = CollisionsAsked(collisions, tuple(collider or ()), friction, distance)
-    stepping = _stepping(dt, newton, frames, gravity)
+    stepping = _stepping(dt, newton, frames, gravity) | ({"tracked": False} if left_alone else {})
     if is_scene(source):
         with in_options(), working(source) as progress:
             met = {name: value for name, value in contacts.made(progress).items() if name != "colliders"}
@@ -207,7 +216,7 @@ def enrich(
         guide = guide_of(read_animation(source, mesh=mesh, fps=fps, progress=progress, **chosen))
         followed, regions = regions_asked.made(guide, progress)
         cloth = asked.made(regions.fine_mesh)
-        forces = wind_on(cloth.mesh, air, puffs, seed)
+        forces = air_on(cloth.mesh, air, puffs, pressure, seed)
         met = contacts.made(progress)
         result = enriched(followed, cloth, regions, forces=forces, progress=progress, **stepping, **met)
         for path in outputs:

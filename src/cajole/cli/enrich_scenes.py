@@ -17,7 +17,7 @@ from cajole.scenes.enriching import enrich_scene, enrich_scene_names, enrich_vie
 # what can be said of a scene; all else it has by itself
 SAID = {
     "source", "material", "dt", "newton", "frames", "gravity", "collisions", "friction", "distance", "output",
-    "as_json",
+    "left_alone", "as_json",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.animation import Animation, read_animation
 from cajole.animation.files import FORMATS
-from cajole.body import BodyShell, LoadWind, MaterialShell, Plasticity
+from cajole.body import BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
 from cajole.body.undeformed import accordion, crinkle, ridges
 from cajole.cli.numbers import number, pair, vector
 from cajole.direct.enriching import Regions, regions_clustered, regions_painted, regions_subdivided
@@ -78,8 +78,7 @@ class RegionsAsked:
             checks.count(self.subdivide, "--subdivide", most=16)
         if self.clusters is not None:
             checks.count(self.clusters, "--clusters")
-        if self.paint_on is not None:
-            checks.one_of(self.paint_on, "--paint-on", SIDES)
+        self._sides()
         checks.count(self.seed, "--seed", least=0)
 
     def made(self, guide: Animation, progress: Progress) -> tuple[Animation, Regions]:
@@ -101,20 +100,26 @@ class RegionsAsked:
         if not isinstance(fine, MeshTri):
             raise InputError(f"--fine {file} holds tets, but a shell is made of triangles; write its surface")
         ours, theirs = labels_of(self.paint_guide, "--paint-guide"), labels_of(self.paint_fine, "--paint-fine")
-        return regions_painted(
-            mesh, ours, fine, theirs, guide_on=self._side(mesh, self.paint_guide), fine_on=self._side(fine, file)
-        )
+        guide_on, fine_on = self._sides()
+        for painted, side, labels in ((mesh, guide_on, self.paint_guide), (fine, fine_on, self.paint_fine)):
+            if side is None and len(painted.vertices) == len(painted.triangles):
+                raise InputError(
+                    f"{labels}: its mesh has as many vertices as triangles, so that labels could be of either; say "
+                    "--paint-on vertices or --paint-on triangles"
+                )
+        return regions_painted(mesh, ours, fine, theirs, guide_on=guide_on, fine_on=fine_on)
 
-    def _side(self, mesh: MeshTri, file: Path) -> str | None:
-        """What labels are of where their number does not tell it."""
-        if len(mesh.vertices) != len(mesh.triangles):
-            return None
+    def _sides(self) -> tuple[str | None, str | None]:
+        """What the labels of the guide and those of the shell are of, where that is said."""
         if self.paint_on is None:
+            return None, None
+        words = self.paint_on.split(",")
+        if len(words) > 2:
             raise InputError(
-                f"{file}: there are as many vertices as triangles, so that labels could be of either; say --paint-on "
-                "vertices or --paint-on triangles"
+                f"--paint-on is {self.paint_on!r}, but must be one word, or one of the guide and one of --fine"
             )
-        return self.paint_on
+        guide_on, fine_on = (checks.one_of(word.strip(), "--paint-on", SIDES) for word in (words[0], words[-1]))
+        return guide_on, fine_on
 
 
 @dataclass(frozen=True)
@@ -153,10 +158,10 @@ class CollisionsAsked:
                 "--collider, --friction and --distance are for collisions; say --collisions fast, or exact"
             )
         for text in self.colliders:
-            if text != "ground" and Path(text).suffix.lower() not in (*READERS, *FORMATS):
+            if _ground(text) is None and Path(text).suffix.lower() not in (*READERS, *FORMATS):
                 raise InputError(
-                    f'--collider {text!r} must be "ground", a mesh file ({" ".join(READERS)}) or an animation '
-                    f"({' '.join(FORMATS)})"
+                    f'--collider {text!r} must be "ground", "ground:HEIGHT", a mesh file ({" ".join(READERS)}) or an '
+                    f"animation ({' '.join(FORMATS)})"
                 )
 
     def made(self, progress: Progress) -> dict[str, Any]:
@@ -170,9 +175,18 @@ class CollisionsAsked:
 
 
 def _collider(text: str, progress: Progress) -> Ground | MeshTri | MeshTet | Animation:
-    if text == "ground":
-        return Ground()
+    ground = _ground(text)
+    if ground is not None:
+        return ground
     return read_mesh(text) if Path(text).suffix.lower() in READERS else read_animation(text, progress=progress)
+
+
+def _ground(text: str) -> Ground | None:
+    """The plane that "ground" or "ground:HEIGHT" names."""
+    word, given, height = text.partition(":")
+    if word != "ground":
+        return None
+    return Ground(number(height, "--collider ground, its height (m)")) if given else Ground()
 
 
 def cloth_asked(
@@ -209,11 +223,16 @@ def shape_of(text: str, seed: int = 0) -> Callable[[MeshTri], Array]:
     return lambda mesh: make(mesh, **options)
 
 
-def wind_on(mesh: MeshTri, wind: Array | None, gusts: dict[str, float], seed: int) -> list[LoadWind]:
-    """The air's force on a mesh; none where neither wind nor gusts are asked for."""
-    if wind is None and not gusts:
-        return []
-    return [LoadWind(mesh, np.zeros(3) if wind is None else wind, seed=seed, **gusts)]
+def air_on(
+    mesh: MeshTri, wind: Array | None, gusts: dict[str, float], pressure: float | None, seed: int
+) -> list[LoadWind | LoadPressure]:
+    """The air's forces on a mesh; none where neither wind nor gusts nor pressure are asked for."""
+    loads: list[LoadWind | LoadPressure] = []
+    if wind is not None or gusts:
+        loads.append(LoadWind(mesh, np.zeros(3) if wind is None else wind, seed=seed, **gusts))
+    if pressure is not None:
+        loads.append(LoadPressure(mesh, checks.real_number(pressure, "--pressure (Pa)")))
+    return loads
 
 
 def gusts_of(text: str | None) -> dict[str, float]:
