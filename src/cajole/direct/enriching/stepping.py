@@ -90,8 +90,8 @@ class Tracker:
             if error <= TOLERANCE or (rounded and error <= FLOOR):
                 return self._after(now, x, pull, target, iteration)
         raise NotConverged(
-            f"the step did not converge in {self.newton} Newton iterations (relative residual {error:.1e}); use a "
-            "smaller dt, more iterations (newton=), more damping, or newton=1"
+            f"the step did not converge in {self.newton} Newton iterations (relative residual {error:.1e}); more of "
+            "them may do (newton=), and newton=1 takes what one gives"
         )
 
     def _searched(self, now: Moment, x: Array, moved: Array, residual: Array, pull: Array, load: Array) -> Array:
@@ -114,7 +114,7 @@ class Tracker:
             if self._saddle.factorise(self._values):
                 moved, pull = self._saddle.solve(-residual, target - self.rows @ x)
                 return x + moved, pull, residual
-        raise SolveError("the regions cannot be told apart at this step; use fewer or larger regions")
+        raise SolveError("the regions cannot be told apart at this step")
 
     def _state(self, now: Moment, x: Array) -> tuple[Array, Array]:
         """Displacements and velocities (n, 3) of a step that ends at x."""

@@ -121,7 +121,7 @@ class ExactStep:
             if self._saddle.factorise_touching(self._values, H, near):
                 break
         else:
-            raise SolveError("the regions cannot be told apart at this step; use fewer or larger regions")
+            raise SolveError("the regions cannot be told apart at this step")
         try:
             return self._saddle.solve(-here.slope, here.missed)
         except SolveError:
