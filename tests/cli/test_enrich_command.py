@@ -197,6 +197,15 @@ def test_pressure_and_left_alone_agreement(cajole, rough, guide, tmp_path):
     result = cj.enrich(guide, cloth, regions, dt=1 / 60, tracked=False, forces=LoadPressure(fine, 3.0))
     same(target, result)
     assert told["regions"] == 0
+    assert "nothing, left alone: its means" in " ".join(cajole(*words[:-1]).out.split())
+
+
+def test_notes_are_told_in_options_claim(cajole, guide, tmp_path):
+    """A guide of one frame: what to do about it is said as the command says it."""
+    guide.moved(guide.positions[:1]).write(tmp_path / "one.npz")
+    told = cajole("enrich", tmp_path / "one.npz", "--subdivide", 1, "--json").json
+    assert told["steps"] == 0
+    assert "there is one frame only, so that nothing moves; --frames asks for more" in told["notes"]
 
 
 def test_tets_are_followed_by_their_surface_claim(cajole, tmp_path):
@@ -285,7 +294,10 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*FINE, "labels.npy"), "--paint-fine has 8 labels, but the mesh has 26"),
         ((*FINE, "none.npy"), "--paint-fine paints nothing: all 26 labels are -1; paint"),
         (("--clusters", 12), "ask for fewer (--clusters, labels)"),
-        ((*SUB, "--collisions", "fast", "--collider", "ground"), "below the ground (9 such); raise the guide"),
+        (
+            (*SUB, "--collisions", "fast", "--collider", "ground"),
+            "below the ground (9 such); raise the guide a little, or lower the ground: --collider ground:",
+        ),
         ((*FINE, "labels.csv"), "labels are read from .npy and .txt"),
         ((*FINE, "missing.npy"), "cannot read labels from missing.npy"),
         ((*FINE, "broken.npy"), "cannot read labels from broken.npy"),

@@ -8,6 +8,7 @@ from typing import Any
 from cajole.animation import Animation
 from cajole.body import BodyShell
 from cajole.cli.about import note_rows
+from cajole.cli.option_words import spoken
 from cajole.cli.output import written
 from cajole.direct.enriching import EnrichResult
 
@@ -37,7 +38,7 @@ def described(source: str, guide: Animation, cloth: BodyShell, result: EnrichRes
         "plastic": cloth.plasticity is not None,
         "collisions": None if report.collisions is None else asdict(report.collisions),
         "seconds": report.seconds,
-        "notes": [*guide.mesh.notes, *report.notes],
+        "notes": [*guide.mesh.notes, *map(spoken, report.notes)],
     }
 
 
@@ -49,7 +50,9 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
         "guide": f"{d['guide_vertices']} vertices, {d['guide_frames']} frames",
         "shell": f"{d['vertices']} vertices, {d['triangles']} triangles, {d['mass_kg']:.4g} kg, "
         f"{d['fixed'] or 'no'} vertices held",
-        "follows": f"in the means of {d['regions']} regions, |g| at most {d['residual_sizes']:.2g} of its size",
+        "follows": f"in the means of {d['regions']} regions, |g| at most {d['residual_sizes']:.2g} of its size"
+        if d["regions"]
+        else f"nothing, left alone: its means are up to {d['residual_sizes']:.2g} of its size off the guide's",
         "gentleness": f"led with {rms:.3g} weights (rms), {most:.3g} at most (frame {d['gentleness_worst_frame']})",
         "motion": f"{d['frames']} frames at {d['fps']:.4g} frames/s, {d['steps']} steps, {d['newton_iterations']} "
         "linear solves",

@@ -12,12 +12,16 @@ from cajole.errors import InputError, SolveError
 WORDS = {
     "leave them out (regions.without, joined(..., dependent='drop'))": "ask for fewer (--clusters, labels)",
     "leave it out: regions.without": "choose a smaller --fixed",
-    "use a smaller dt, more iterations (newton=), more damping, or newton=1": "use a smaller --dt, a larger --newton, "
-    "more --damping, or --newton 1",
+    "more of them may do (newton=), and newton=1 takes what one gives": "a larger --newton may do, and --newton 1 "
+    "takes what one gives",
+    "collisions='fast' goes on": "--collisions fast goes on",
+    "(a smaller distance=)": "(a smaller --distance)",
+    "give a smaller distance=": "give a smaller --distance",
+    "frames= asks for more": "--frames asks for more",
     "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide": "use a smaller "
     "--dt, fewer --clusters or labels, a larger --young or --damping, or a slower guide",
     "over several pieces (regions_painted)": "over several pieces: --paint-guide",
-    ", or give a start that is above it: start=": "",
+    ", lower the ground, or give a start that is above it: start=": ", or lower the ground: --collider ground:HEIGHT",
     ", or give another one: start=": "",
     "ask for fewer levels": "ask for fewer with --subdivide",
     "guide_labels": "--paint-guide",

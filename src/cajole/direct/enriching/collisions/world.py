@@ -129,7 +129,7 @@ class World:
             if len(under):
                 raise InputError(
                     f"vertex {int(under[0])} of the shell starts on or below the ground ({len(under)} such); raise "
-                    "the guide a little, or give a start that is above it: start="
+                    "the guide a little, lower the ground, or give a start that is above it: start="
                 )
         if not self.intersects(x):
             return
