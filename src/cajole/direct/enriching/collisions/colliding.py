@@ -81,8 +81,8 @@ class Colliding:
         world.colliders.follow(positions)
         x = world.positions(positions, 0.0)
         world.require_apart(x)
-        near = Contacts(world, x, x).nearest
-        if self._exact is None or near >= CROWDED * world.width:
+        near = np.inf if self._exact is None else Contacts(world, x, x).nearest
+        if near >= CROWDED * world.width:
             return ()
         return (
             f"the shell starts {near:.2g} m from what it may touch, but contacts push within {world.width:.2g} m: it "
