@@ -6,7 +6,7 @@ import json
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from cajole.mesh import box_tets
 from cajole.studio.app import STATIC
 from cajole.studio.guard import Guard
 from cajole.studio.hub import Hub
+from cajole.studio.project import Project
 from cajole.studio.serving import bound, server_of
 from cajole.studio.shelf import Shelf
 
@@ -118,6 +119,20 @@ class Tab:
         self.say("drag.move", gesture=gesture, seq=1, delta=list(delta))
         done = self.ask("drag.commit", gesture=gesture)
         assert done["is"] == "done", done
+
+
+def answer_of(project: Project, **message: Any) -> dict[str, Any]:
+    """The answer of a project to a message that did not come by a socket."""
+    answers: list[dict[str, Any]] = []
+    come = threading.Event()
+
+    def reply(answer: Mapping[str, Any]) -> None:
+        answers.append(dict(answer))
+        come.set()
+
+    project.post({"v": 1, "id": 1, **message}, reply)
+    assert come.wait(PATIENCE)
+    return answers[0]
 
 
 class Running:

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from studio_cases import PATIENCE, Running, Tab, running, small_motion, sway_file
+from studio_cases import answer_of as done
 from websockets.sync.client import connect
 
 from cajole.errors import FileError, InputError
@@ -160,19 +161,6 @@ def start(name: str = "Sway", *, record: Record | None = None, shelf: Shelf, kep
     project = Project(Start(new, lambda progress: content, kept=kept), shelf)
     project.start()
     return project
-
-
-def done(project: Project, **message) -> dict:
-    """The answer to a message."""
-    answers, come = [], threading.Event()
-
-    def reply(answer):
-        answers.append(answer)
-        come.set()
-
-    project.post({"v": 1, "id": 1, **message}, reply)
-    assert come.wait(PATIENCE)
-    return answers[0]
 
 
 def test_what_is_committed_is_on_disk_when_it_is_answered_identity(told, tmp_path):

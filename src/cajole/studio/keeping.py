@@ -20,7 +20,7 @@ from cajole.studio.content import Content, EditPlan
 from cajole.studio.exporting import motion_of
 from cajole.studio.modes.base import Saved
 from cajole.studio.opening import of_shell
-from cajole.studio.shelf import Record, Shelf
+from cajole.studio.shelf import Record, Shelf, as_read
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,11 @@ class Keeper:
             raise InputError(f"{self.record.name} is not open yet; wait until it is")
         given = self.record.given.get(mode)
         return self.opened if given is None else with_motion(self.opened, self._shelf.place(self.record.id) / given)
+
+    def saved(self, mode: str) -> Saved | None:
+        """What a mode was left with, as it would be read from disk; None where it was never entered."""
+        found = self.record.modes.get(mode)
+        return None if found is None else as_read(found)
 
     def motion(self, content: Content) -> str:
         """Keep the motion of `content` beside the project; the name of its file. Raises FileError."""

@@ -152,7 +152,7 @@ class Project:
             self._keeper.opened = self._start.content(self.working(f"Opening {self.name}"))
             self.worked()
             mode = first_possible(self._keeper.content(wanted), wanted)
-            self._enter(mode, self._keeper.content(mode), self._keeper.record.modes.get(mode))
+            self._enter(mode, self._keeper.content(mode), self._keeper.saved(mode))
             if self._start.ready is not None:
                 self._start.ready()
         except BaseException as error:
@@ -233,7 +233,7 @@ class Project:
             self._enter(wanted, content, None)
             self._keeper.hand(wanted, motion)
         else:
-            self._enter(wanted, self._keeper.content(wanted), self._keeper.record.modes.get(wanted))
+            self._enter(wanted, self._keeper.content(wanted), self._keeper.saved(wanted))
         mode.close()
         self.changed("go on" if "hand" in message else None)
 

@@ -105,7 +105,7 @@ class Shelf:
                 np.savez(path, allow_pickle=False, **arrays)
         document = _document(record, stored)
         with atomic_path(place / DOCUMENT) as path:
-            path.write_text(json.dumps(document, allow_nan=False, default=_plain) + "\n", encoding="utf-8")
+            path.write_text(_as_text(document) + "\n", encoding="utf-8")
         self._tidy(place, document)
 
     def load(self, project: str) -> Record:
@@ -175,6 +175,14 @@ def read_record(place: Path) -> Record:
         raise FileError(f"{place / DOCUMENT} is damaged ({reason}); open another project") from None
 
 
+def as_read(saved: Saved) -> Saved:
+    """What a mode saved, as `load` would give it back: tuples become lists, keys text, NumPy's numbers plain ones.
+
+    Modes restore from this alone, so that going back to a mode and opening the project again are the same.
+    """
+    return Saved(json.loads(_as_text(saved.document)), saved.arrays)
+
+
 def _read_document(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST_DOCUMENT:
@@ -233,6 +241,10 @@ def _file(name: object) -> str:
     if not isinstance(name, str) or not FILE.fullmatch(name) or ".." in name:
         raise FileError(f"a project names the file {name!r}, which cannot be one of its own; open another")
     return name
+
+
+def _as_text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:

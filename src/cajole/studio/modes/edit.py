@@ -127,7 +127,8 @@ class EditMode(ModeUndo[Moment]):
         return self.editor.animation(progress=progress)
 
     def saved(self) -> Saved:
-        return Saved({"edit": edit_document(self.editor), "names": self.names, "contacts": self.keeps_contacts})
+        document = {"edit": edit_document(self.editor), "names": self.names, "contacts": self.keeps_contacts}
+        return Saved({**document, "selected": self.selected})
 
     def close(self) -> None:
         if self._gesture is not None:
@@ -228,6 +229,8 @@ class EditMode(ModeUndo[Moment]):
     def _reopened(self, saved: Saved, progress: Progress) -> Editor:
         self.names = {str(key): str(name) for key, name in dict(saved.document.get("names", {})).items()}
         self.keeps_contacts = bool(saved.document.get("contacts", self.keeps_contacts))
+        # absent in projects of earlier versions
+        self.selected = take.nodes({"selected": [], **saved.document}, "selected", self.given.n, least=0)
         animation = self.given if self.keeps_contacts else replace(self.given, contacts=None)
         found = stored.looked_at(saved.document.get("edit"), KEPT)
         return edit_of(found, KEPT, animation, self.content.body, progress=progress)
