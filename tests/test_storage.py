@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -77,3 +79,62 @@ def test_cached_identity(own_cache: Path) -> None:
     (own_cache / "kind" / "key.npz").write_bytes(b"damaged")
     assert storage.cached("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
     assert len(made) == 2
+
+
+def test_a_file_is_synced_before_it_is_moved_and_its_folder_after_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a writer returns from survives a power failure: content first, then the name, then the folders' entries."""
+    said: list[str] = []
+    replace, fsync = os.replace, os.fsync
+
+    def syncs(handle: int) -> None:
+        said.append(f"sync {'folder' if stat.S_ISDIR(os.fstat(handle).st_mode) else 'file'}")
+        fsync(handle)
+
+    def moves(source: object, target: Path) -> None:
+        said.append("move")
+        replace(source, target)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "fsync", syncs)
+    monkeypatch.setattr(os, "replace", moves)
+    with storage.atomic_path(tmp_path / "a.txt") as path:
+        path.write_text("content")
+    assert said == ["sync file", "move", "sync folder"]
+    said.clear()
+    with storage.atomic_path(tmp_path / "new" / "deep" / "a.txt") as path:
+        path.write_text("content")
+    # the entries of both new folders are synced as well
+    assert said == ["sync folder", "sync folder", "sync file", "move", "sync folder"]
+
+
+@pytest.mark.parametrize(("number", "fails"), [(errno.EIO, True), (errno.EINVAL, False), (errno.EBADF, False)])
+def test_a_folder_that_cannot_be_synced_is_an_error_unless_it_never_can_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
+) -> None:
+    """Some file systems have no sync of folders; a disk that fails to do one has not stored the file's name."""
+    fsync = os.fsync
+
+    def refuses(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(number, os.strerror(number))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", refuses)
+    with contextlib.ExitStack() as stack:
+        if fails:
+            stack.enter_context(pytest.raises(FileError, match="may be lost if the power fails"))
+        with storage.atomic_path(tmp_path / "a.txt") as path:
+            path.write_text("content")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_left_over_temporaries_are_known_by_their_names_identity(tmp_path: Path) -> None:
+    for name in (".hidden", ".DS_Store", "project.json", ".git-keep", "a-bcdefghi.json"):
+        (tmp_path / name).write_text("")
+    with storage.atomic_path(tmp_path / "project.json") as one, storage.atomic_path(tmp_path / "none") as other:
+        assert set(storage.temporaries(tmp_path)) == {one, other}
+        one.write_text("")
+        other.write_text("")
+    assert storage.temporaries(tmp_path) == []
+    assert storage.temporaries(tmp_path / "nothere") == []

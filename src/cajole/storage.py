@@ -9,6 +9,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import tempfile
 import zipfile
 import zlib
@@ -32,15 +33,23 @@ _REMEDIES = {
 }
 
 
+# names of the files that `atomic_path` works on: those of tempfile.mkstemp
+_TEMPORARY = re.compile(r"\..+-[a-z0-9_]{8}(\.[^.]+)?")
+# what systems answer that cannot sync a folder, or not open one, at all: there is nothing to do about it
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.ENOSYS)
+
+
 @contextlib.contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `target`, moved over it when the block ends well.
 
-    A crash, a full disk or a cancelled run leaves the old file as it was and no debris.
+    Once the block has ended, the content and the name are synced to the disk, so that they survive a power failure. A
+    crash, a full disk or a cancelled run leaves the old file as it was. Only a killed process leaves its temporary
+    file, which `temporaries` finds.
     """
     path = Path(target)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     except OSError as reason:
         raise cannot_write(path, reason) from reason
@@ -55,7 +64,40 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as reason:
         raise cannot_write(path, reason) from reason
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each entry synced to the disk. Raises OSError, FileError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in reversed(missing):
+        sync_folder(each.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names of a folder's files on the disk, where the system can. Raises FileError where the disk fails."""
+    if os.name == "nt":  # Windows opens no folder, and writes its entries by itself
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as reason:
+        if reason.errno not in _NO_FOLDER_SYNC:
+            raise FileError(
+                f"cannot sync {folder}: {reason.strerror or reason}; what was written may be lost if the power fails: "
+                "check the disk"
+            ) from reason
+
+
+def temporaries(folder: Path) -> list[Path]:
+    """Files that `atomic_path` works on in a folder, or that it left there when its process was killed."""
+    return [path for path in folder.glob(".*") if _TEMPORARY.fullmatch(path.name) and path.is_file()]
 
 
 def require_place(target: str | os.PathLike[str]) -> None:
