@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import zipfile
 
 import httpx
@@ -13,6 +15,7 @@ from studio_cases import Running, running, small_motion, sway_file
 
 from cajole.mesh import box_tets, write_mesh
 from cajole.studio.catalogue import picture_folder
+from cajole.studio.locks import LOCK
 from cajole.studio.shelf import DOCUMENT
 
 LIMIT = 200_000
@@ -56,7 +59,23 @@ def test_the_page_and_its_files_are_served_with_their_headers_identity(client):
     assert "immutable" in client.get("/static/main.js?v=3").headers["cache-control"]
 
 
-@pytest.mark.parametrize("path", ["/static/../secret.txt", "/static/%2e%2e/secret.txt", "/static//etc/passwd", "/x"])
+NOT_SERVED = {
+    "above": "/static/../secret.txt",
+    "above, quoted": "/static/%2e%2e/secret.txt",
+    "absolute": "/static//etc/passwd",
+    "unknown": "/x",
+    "zero byte": "/static/%00",
+    "zero byte within": "/static/a%00b.js",
+    "too long a name": f"/static/{'x' * 5000}",
+    "too long a path": f"/static/{'x/' * 2500}",
+    "not UTF-8": "/static/%ff%fe",
+    "picture, zero byte": "/pictures/%00.webp",
+    "picture, too long": f"/pictures/{'x' * 5000}.webp",
+    "a folder": "/static/",
+}
+
+
+@pytest.mark.parametrize("path", NOT_SERVED.values(), ids=NOT_SERVED)
 def test_nothing_else_is_served_bad_input(client, path):
     got = client.get(path)
     assert got.status_code == 404
@@ -95,7 +114,7 @@ def uploaded(client: httpx.Client, name: str, content: bytes) -> httpx.Response:
 
 
 def left_over(studio: Running) -> list[str]:
-    return [path.name for path in studio.hub.shelf.incoming.rglob("*") if path.is_file()]
+    return [path.name for path in studio.hub.shelf.incoming.rglob("*") if path.is_file() and path.name != LOCK]
 
 
 def test_a_motion_is_taken_and_told_identity(inside, studio, tmp_path):
@@ -180,6 +199,28 @@ def test_what_is_too_large_is_refused_and_nothing_is_left_bad_input(inside, stud
     assert got.status_code == 413
     assert "cajole studio FILE" in got.json()["remedy"]
     assert left_over(studio) == []
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+@pytest.mark.parametrize("refuses", ["os.mkdir", "tempfile.mkstemp"])
+def test_a_folder_that_cannot_be_written_is_said_bad_input(inside, studio, monkeypatch, number, refuses):
+    def refuse(*arguments, **options):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(refuses, refuse)
+    got = uploaded(inside, "a.npz", b"no zip")
+    monkeypatch.undo()
+    assert got.status_code == 507, got.text
+    assert os.strerror(number) in got.json()["text"]
+    assert got.json()["remedy"]
+    # and once it can, it is taken
+    assert uploaded(inside, "a.npz", b"no zip").status_code == 400
+    assert left_over(studio) == []
+
+
+def test_downloads_of_what_is_no_number_are_not_found_bad_input(inside):
+    for number in ("%00", "x" * 5000, "%2e%2e", "%ff"):
+        assert inside.get(f"/download/{number}").status_code == 404
 
 
 def test_pictures_are_there_or_not_identity(client, own_cache):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from websockets.sync.client import connect
 
 from cajole.errors import FileError, InputError
 from cajole.progress import report
-from cajole.studio.keeping import Start
+from cajole.studio.keeping import Keeper, Start
 from cajole.studio.modes.base import Mode, Saved
 from cajole.studio.modes.telling import meter
 from cajole.studio.opening import of_animation
@@ -183,22 +184,156 @@ def test_what_is_committed_is_on_disk_when_it_is_answered_identity(told, tmp_pat
     assert project.close(patience=PATIENCE)
 
 
-def test_a_disk_that_is_full_is_told_and_the_project_lives_on_bad_input(told, tmp_path, monkeypatch):
+class Disk:
+    """A disk that refuses to write while it is full."""
+
+    def __init__(self, monkeypatch):
+        self.is_full = False
+        self.tried = 0
+        save = Shelf.save
+
+        def saved(shelf, record):
+            self.tried += 1
+            if self.is_full:
+                raise FileError("cannot write project.json: No space left on device; free some space")
+            save(shelf, record)
+
+        monkeypatch.setattr(Shelf, "save", saved)
+
+
+@pytest.fixture
+def disk(monkeypatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+class Heard:
+    """All that a tab was told, as texts."""
+
+    def __init__(self, project: Project):
+        self.come = threading.Condition()
+        self.texts: list[dict] = []
+        self.pipe = Pipe(self.take)
+        project.attach(self.pipe)
+
+    def take(self) -> None:
+        with self.come:
+            while (data := self.pipe.take()) is not None:
+                if isinstance(data, str):
+                    self.texts.append(json.loads(data))
+            self.come.notify_all()
+
+    def wait(self, wanted) -> dict:
+        """The first text that is wanted, now or later."""
+        with self.come:
+            assert self.come.wait_for(lambda: any(map(wanted, self.texts)), PATIENCE), self.texts
+            return next(text for text in self.texts if wanted(text))
+
+    def of(self, kind: str) -> list[dict]:
+        with self.come:
+            return [text for text in self.texts if text["is"] == kind]
+
+
+def test_what_is_not_on_disk_is_unsaved_until_it_is_claim(told, tmp_path, disk, monkeypatch):
+    """It is said in the answer, in the state and by a notice, and tried again without anyone asking."""
+    monkeypatch.setattr("cajole.studio.keeping.RETRY_FIRST", 0.01)
     shelf = Shelf(tmp_path)
-    project, pipe = start(shelf=shelf), Pipe()
-    project.attach(pipe)
-    done(project, do="undo")
-    monkeypatch.setattr(Shelf, "save", lambda self, record: (_ for _ in ()).throw(FileError("disk is full; free some")))
+    project = start(shelf=shelf)
+    heard = Heard(project)
     assert done(project, do="undo") == {}
-    monkeypatch.undo()
-    monkeypatch.setattr("cajole.studio.project.make_mode", lambda *arguments: told[-1])
-    done(project, do="undo")
+    disk.is_full = True
+    assert "No space left" in done(project, do="undo")["unsaved"]
+    state = heard.wait(lambda text: text["is"] == "state" and text["unsaved"] and text["count"] == 2)
+    assert "No space left" in state["unsaved_reason"]
+    assert not project.is_saved
+    # messages that change nothing say so as well, and more changes are lost no more than the first
+    assert "unsaved" in done(project, do="frame", frame=1)
+    assert "unsaved" in done(project, do="undo")
+    assert shelf.load(project.id).modes["edit"].document == {"count": 1}
+    disk.is_full = False
+    heard.wait(lambda text: text["is"] == "state" and not text["unsaved"] and text["count"] == 3)
     assert shelf.load(project.id).modes["edit"].document == {"count": 3}
+    assert done(project, do="frame", frame=1) == {}
+    assert [(notice["tone"], notice["title"]) for notice in heard.of("notice")] == [
+        ("err", "Not saved"),
+        ("ok", "Saved"),
+    ]
+    assert heard.of("state")[-1]["unsaved_reason"] is None
     assert project.close(patience=PATIENCE)
-    said = []
-    while (data := pipe.take()) is not None:
-        said.append(data)
-    assert any(isinstance(text, str) and "disk is full" in text for text in said)
+
+
+def test_a_failed_save_is_tried_ever_more_rarely_identity(tmp_path, disk, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("cajole.studio.keeping.time.monotonic", lambda: now[0])
+    keeper = Keeper(Shelf(tmp_path), Start(Record(new_id(), "Sway", "edit", {}), lambda progress: None))
+    assert keeper.due() is None
+    keeper.changed("drag")
+    waits = []
+    for _ in range(8):
+        assert keeper.due() == 0.0
+        keeper.postpone("full")
+        waits.append(keeper.due())
+        now[0] += waits[-1]
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+    keeper.postpone("full")
+    keeper.changed("drag")
+    assert keeper.due() == 0.0
+
+
+def test_closing_saves_what_could_not_be_saved_before_claim(told, tmp_path, disk, caplog):
+    shelf = Shelf(tmp_path)
+    project = start(shelf=shelf)
+    done(project, do="undo")
+    disk.is_full = True
+    assert "unsaved" in done(project, do="undo")
+    disk.is_full = False
+    assert project.close(patience=PATIENCE)
+    assert shelf.load(project.id).modes["edit"].document == {"count": 2}
+    # and where that fails too, it is at least said
+    again = start(record=shelf.load(project.id), shelf=shelf, kept=True)
+    disk.is_full = True
+    done(again, do="undo")
+    assert again.close(patience=PATIENCE)
+    assert "its last changes were not saved: cannot write project.json" in caplog.text
+
+
+def test_a_project_that_is_not_saved_is_not_exported_as_if_it_were_bad_input(told, tmp_path, disk):
+    project = start(shelf=Shelf(tmp_path))
+    done(project, do="undo")
+    disk.is_full = True
+    done(project, do="undo")
+    said = done(project, do="export", what="project", format="cajole")
+    assert (said["is"], said["text"]) == ("error", "cannot write project.json: No space left on device")
+    disk.is_full = False
+    assert project.close(patience=PATIENCE)
+
+
+def test_a_mistake_in_saving_is_not_saved_either_bad_input(told, tmp_path, caplog):
+    project = start(shelf=Shelf(tmp_path))
+    done(project, do="undo")
+    told[-1].count = float("nan")  # nothing that a file can hold
+    assert "unsaved" in done(project, do="undo")
+    assert "could not be saved" in caplog.text
+    told[-1].count = 5
+    assert done(project, do="undo") == {}
+    assert project.close(patience=PATIENCE)
+
+
+def test_projects_that_are_not_saved_stay_open_identity(told, tmp_path, disk, monkeypatch):
+    monkeypatch.setattr("cajole.studio.hub.LINGER", -1.0)
+    monkeypatch.setattr("cajole.studio.hub.MOST_OPEN", 1)
+    with running(tmp_path / "studio") as studio:
+        first = opened(studio, tmp_path)
+        disk.is_full = True
+        assert "unsaved" in done(studio.hub.project(first), do="undo")
+        studio.hub.tidy()
+        assert studio.hub.project(first) is not None
+        studio.hub.open_scene("twist", "edit")
+        assert studio.hub.project(first) is not None
+        disk.is_full = False
+        assert done(studio.hub.project(first), do="undo") == {}
+        studio.hub.tidy()
+        assert studio.hub.project(first) is None
+    assert Shelf(tmp_path / "studio").load(first).modes["edit"].document == {"count": 2}
 
 
 def test_a_job_is_cancelled_at_once_and_answered_identity(told, tmp_path):

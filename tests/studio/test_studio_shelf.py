@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +13,10 @@ import numpy as np
 import pytest
 
 from cajole.errors import FileError, InputError
+from cajole.studio.locks import LOCK
 from cajole.studio.modes.base import Saved
 from cajole.studio.packing import LARGEST, pack, unpack
-from cajole.studio.shelf import DOCUMENT, OPEN, Record, Shelf, default_folder, new_id
+from cajole.studio.shelf import DOCUMENT, Record, Shelf, default_folder, new_id
 
 
 @pytest.fixture
@@ -96,6 +96,23 @@ def test_only_ids_lead_to_folders_bad_input(shelf, name):
         ({"arrays": "nothere.npz"}, "cannot read"),
         ({"arrays": ".."}, "cannot be one of its own"),
         ({"modes": 3}, "damaged"),
+        ({"frame": -5}, "frame is -5"),
+        ({"frame": 2.5}, "damaged"),
+        ({"frame": True}, "damaged"),
+        ({"frame": 10**30}, "damaged"),
+        ({"when": 10**400}, "damaged"),
+        ({"when": "today"}, "damaged"),
+        ({"name": 3}, "name must be text"),
+        ({"name": "x" * 20_000}, "name must be text"),
+        ({"text": None}, "text must be text"),
+        ({"source": {}}, "it lacks 'scene'"),
+        ({"source": []}, "source must be an object"),
+        ({"source": {"scene": 3, "mode": "edit"}}, "scene must be text"),
+        ({"source": {"scene": "twist", "mode": "dance"}}, "dance"),
+        ({"modes": {"edit": 3}}, "damaged"),
+        ({"modes": {"edit": {"document": [], "given": None}}}, "document must be an object"),
+        ({"modes": {"edit": {"document": {}}}}, "it lacks 'given'"),
+        ({"mode": []}, "damaged|there is not"),
     ],
 )
 def test_damaged_documents_say_where_bad_input(shelf, change, said):
@@ -105,6 +122,47 @@ def test_damaged_documents_say_where_bad_input(shelf, change, said):
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}), encoding="utf-8")
     with pytest.raises(FileError, match=said):
         shelf.load(kept.id)
+    # nor do they keep the others from being listed
+    assert [found.id for found in shelf.recent()] in ([], [kept.id])
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "1e999999", "[" * 5000])
+def test_documents_of_what_is_no_number_are_damaged_bad_input(shelf, word):
+    kept = record()
+    shelf.save(kept)
+    path = shelf.place(kept.id) / DOCUMENT
+    path.write_text(path.read_text().replace('"when": 5.0', f'"when": {word}'), encoding="utf-8")
+    with pytest.raises(FileError):
+        shelf.load(kept.id)
+    assert shelf.recent() == []
+
+
+def test_a_copied_folder_is_a_project_of_its_own_identity(shelf):
+    kept = record()
+    shelf.save(kept)
+    shutil.copytree(shelf.place(kept.id), shelf.place("copied00"))
+    copied = shelf.load("copied00")
+    assert copied.id == "copied00"
+    shelf.save(replace(copied, name="Changed"))
+    assert (shelf.load(kept.id).name, shelf.load("copied00").name) == ("Sway", "Changed")
+    assert {found.id for found in shelf.recent()} == {kept.id, "copied00"}
+
+
+def test_a_copy_has_all_files_and_the_name_says_so_identity(shelf):
+    kept = record(source={"file": "source.npz"}, given={"edit": "given-0.npz"})
+    shelf.save(kept)
+    for name in ("source.npz", "given-0.npz"):
+        (shelf.place(kept.id) / name).write_bytes(name.encode())
+    found = shelf.copy(kept.id)
+    assert (found.name, shelf.load(found.id).name) == ("Sway (copy)", "Sway (copy)")
+    for name in ("source.npz", "given-0.npz"):
+        assert (shelf.place(found.id) / name).read_bytes() == name.encode()
+    np.testing.assert_array_equal(shelf.load(found.id).modes["edit"].arrays["states"], np.arange(6.0).reshape(2, 3))
+    # what cannot be copied leaves nothing
+    (shelf.place(kept.id) / "given-0.npz").unlink()
+    with pytest.raises(FileError):
+        shelf.copy(kept.id)
+    assert {path.name for path in (shelf.folder / "projects").iterdir()} == {kept.id, found.id}
 
 
 def test_pickled_arrays_are_never_read_bad_input(shelf):
@@ -114,20 +172,6 @@ def test_pickled_arrays_are_never_read_bad_input(shelf):
     np.savez(arrays, **{"edit.states": np.array([{"a": 1}], dtype=object)})
     with pytest.raises(FileError, match="cannot read arrays"):
         shelf.load(kept.id)
-
-
-def test_a_project_that_was_cut_off_is_known_identity(shelf):
-    kept = record()
-    shelf.save(kept)
-    assert not shelf.was_cut_off(kept.id)
-    shelf.mark(kept.id)
-    assert not shelf.was_cut_off(kept.id)  # this very process has it open
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    (shelf.place(kept.id) / OPEN).write_text(str(gone.pid), encoding="ascii")
-    assert shelf.was_cut_off(kept.id)
-    shelf.unmark(kept.id)
-    assert not shelf.was_cut_off(kept.id)
 
 
 def test_the_folder_follows_the_environment_identity(monkeypatch, tmp_path):
@@ -147,7 +191,7 @@ def test_the_folder_follows_the_environment_identity(monkeypatch, tmp_path):
 def test_a_packed_project_comes_back_under_another_id_identity(shelf, tmp_path):
     kept = record()
     shelf.save(kept)
-    shelf.mark(kept.id)
+    shelf.lock(kept.id).acquire()
     pack(shelf, kept.id, tmp_path / "sway.cajole")
     other = Shelf(tmp_path / "elsewhere")
     found = unpack(other, tmp_path / "sway.cajole")
@@ -155,7 +199,7 @@ def test_a_packed_project_comes_back_under_another_id_identity(shelf, tmp_path):
     again = other.load(found.id)
     assert (again.name, again.mode, again.source) == (kept.name, kept.mode, kept.source)
     np.testing.assert_array_equal(again.modes["edit"].arrays["states"], kept.modes["edit"].arrays["states"])
-    assert not (other.place(found.id) / OPEN).exists()
+    assert not (other.place(found.id) / LOCK).exists()
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> Path:
@@ -183,7 +227,8 @@ BAD = {
 def test_files_that_are_no_project_leave_nothing_bad_input(shelf, tmp_path, members):
     with pytest.raises(FileError):
         unpack(shelf, zipped(tmp_path / "bad.cajole", members))
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "bad.cajole"]
+    files = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert files - {shelf.folder / "guard.lock"} == {tmp_path / "bad.cajole"}
     assert not shelf.recent()
 
 

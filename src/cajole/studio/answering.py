@@ -17,10 +17,10 @@ GESTURES = {"drag": "drag.cancel", "pull": "pull.cancel", "push": "push.end"}
 
 
 class Clerk:
-    """Has letters done by `do`, what was done kept by `keep`, and then answers them."""
+    """Has letters done by `do`, what was done kept by `keep`, which says why that failed, and then answers them."""
 
     def __init__(
-        self, do: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], keep: Callable[[], None], jobs: Jobs
+        self, do: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], keep: Callable[[], str | None], jobs: Jobs
     ):
         self._do, self._keep, self._jobs = do, keep, jobs
         self._letter: Letter | None = None
@@ -29,7 +29,7 @@ class Clerk:
         self._gesture: dict[str, Any] | None = None
 
     def handle(self, letter: Letter) -> None:
-        """Do what a message says; what was done is kept before it is answered."""
+        """Do what a message says; what was done is kept before it is answered, or the answer says that it is not."""
         self._letter, self._reply = letter, letter.reply
         try:
             answer = dict(self._do(letter.message) or {})
@@ -43,7 +43,9 @@ class Clerk:
             if not isinstance(error, CajoleError):
                 LOG.exception("%s failed", letter.message.get("do"))
             answer = failure(error, id_of(letter.message))
-        self._keep()
+        unsaved = self._keep()
+        if unsaved is not None and answer.get("is") != "error":
+            answer |= {"unsaved": unsaved}
         self._answer(answer)
 
     def answer_early(self) -> None:

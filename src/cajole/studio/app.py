@@ -124,8 +124,12 @@ class _Routes:
         from starlette.responses import FileResponse
 
         root = self._static.resolve()
-        path = (root / request.path_params["path"]).resolve()
-        if root not in path.parents or not path.is_file():
+        try:
+            path = (root / request.path_params["path"]).resolve()
+            is_ours = root in path.parents and path.is_file()
+        except (OSError, ValueError):  # a name that no file can have: too long, or with a zero byte
+            is_ours = False
+        if not is_ours:
             raise HTTPException(404)
         # an address with a version in it never means anything else
         return FileResponse(path, headers={"cache-control": FOREVER if request.url.query else BRIEFLY})
@@ -162,6 +166,7 @@ class _Routes:
         except CajoleError as error:
             return JSONResponse(failure(error), 400)
         try:
+            await asyncio.to_thread(self._hub.reserve)
             if not await _stored(request, upload, self._hub.largest_upload):
                 self._hub.refused(upload)
                 return JSONResponse(_too_large(self._hub.largest_upload), 413)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import cajole
-from cajole.errors import InputError
+from cajole.errors import FileError, InputError
 from cajole.storage import atomic_path, cache_folder
 from cajole.studio.opening import MESHES, MOTIONS
 from cajole.studio.shelf import Record, Shelf
@@ -134,11 +134,12 @@ class Catalogue:
         """All slow parts of a scene are in the cache now, and a portrait that stood for it can make way."""
         key = f"{mode}-{name}"
         if not is_ready(key):
-            with atomic_path(_mark(key)) as path:
+            # a cache that cannot be written is no reason to fail
+            with contextlib.suppress(FileError), atomic_path(_mark(key)) as path:
                 path.write_text("opened\n", encoding="utf-8")
             if not any(card.quick for card in CARDS if card.key == key):
                 # shown until the other one is drawn: a page may be about to ask for it
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(OSError):
                     _picture(key).replace(_portrait(key))
                 self._tried.discard(key)
 

@@ -55,6 +55,10 @@ class Hub:
         self._projects: dict[str, Project] = {}
         self._uploads: dict[str, Upload] = {}
         self._lock = threading.RLock()
+        # one project is resumed at a time, and those that are being closed are waited for
+        self._resuming = threading.Lock()
+        self._ending: dict[str, Project] = {}
+        self._inbox, self._inbox_lock = self.shelf.inbox()
         # the project that a new tab is shown
         self.current: str | None = None
 
@@ -69,8 +73,12 @@ class Hub:
         given = [name for name in ("scene", "upload", "project") if name in message]
         if len(given) != 1:
             raise InputError("open takes one of scene, upload and project; say which")
+        is_copy = take.flag(message, "copy", False)
+        if is_copy and given != ["project"]:
+            raise InputError("copy is for a project; leave it out")
         if given == ["project"]:
-            return self.resume(take.text(message, "project"))
+            project = take.text(message, "project")
+            return self.open_copy(project) if is_copy else self.resume(project)
         mode = take.one_of(message, "mode", MODES)
         if given == ["scene"]:
             return self.open_scene(take.text(message, "scene"), mode)
@@ -89,27 +97,39 @@ class Hub:
     def open_path(self, path: Path, mode: str | None = None) -> Project:
         """A mesh, an animation or a project in a file; it is copied to the shelf."""
         if path.suffix.lower() == ".cajole":
-            return self._resumed(unpack(self.shelf, path))
+            return self._resumed(unpack(self.shelf, path).id)
         suffix = ".npz" if file_kind(path) == "animation" else path.suffix.lower()
         if not path.exists():
             raise FileError(f"{path} is not there; check the path")
         record = Record(new_id(), path.stem, mode or "edit", {"file": f"source{suffix}"})
+        lock = self.shelf.lock(record.id)
 
         def content(progress: Progress) -> Content:
             found = open_file(path, progress)
+            lock.acquire()
             keep_source(self.shelf.place(record.id), path, found)
             return replace(found, name=path.stem)
 
-        return self._started(Start(record, content, kept=True))
+        return self._started(Start(record, content, kept=True, lock=lock))
 
     def resume(self, project: str) -> Project:
-        """A project by its id: as it is, if it is open, else as it was kept."""
-        with self._lock:
-            live = self._projects.get(project)
-            if live is not None:
-                self.current = live.id
-                return live
-        return self._resumed(self.shelf.load(project))
+        """A project by its id: as it is, if it is open, else as it was kept.
+
+        Raises FolderLocked where another studio has it open, FileError for one that is not there or damaged.
+        """
+        with self._resuming:
+            with self._lock:
+                live, ending = self._projects.get(project), self._ending.get(project)
+                if live is not None:
+                    self.current = live.id
+                    return live
+            if ending is not None:
+                ending.close(patience=PATIENCE)
+            return self._resumed(project)
+
+    def open_copy(self, project: str) -> Project:
+        """A copy of a project, as it was last saved; another studio may have it open. Raises FileError."""
+        return self._resumed(self.shelf.copy(project).id)
 
     # --- finding, leaving
 
@@ -123,7 +143,7 @@ class Hub:
             self.current = None
 
     def forget(self, project: str) -> None:
-        """Remove a project from the shelf. Raises InputError while it is open in a tab."""
+        """Remove a project from the shelf. Raises InputError while it is open in a tab or in another studio."""
         live = self.project(project)
         if live is not None and len(live.tabs):
             raise InputError("the project is open in a tab; close it there first")
@@ -134,7 +154,8 @@ class Hub:
     def tidy(self) -> None:
         """Close projects that were left long ago."""
         with self._lock:
-            left = [each for each in self._projects.values() if not len(each.tabs)]
+            # what could not be saved stays open until it can be
+            left = [each for each in self._projects.values() if not len(each.tabs) and each.is_saved]
             old = [each for each in left if time.monotonic() - each.tabs.left > LINGER]
         for project in old:
             self._end(project)
@@ -146,6 +167,8 @@ class Hub:
         for project in projects:
             self._end(project)
         self.catalogue.close()
+        shutil.rmtree(self._inbox, ignore_errors=True)
+        self._inbox_lock.release()
 
     # --- files
 
@@ -158,9 +181,11 @@ class Hub:
         if Path(plain).suffix.lower() != ".cajole":
             file_kind(Path(plain))
         number = new_id()
-        place = self.shelf.incoming / number
-        place.mkdir(parents=True, exist_ok=True)
-        return Upload(number, place / plain)
+        return Upload(number, self._inbox / number / plain)
+
+    def reserve(self) -> None:
+        """Own the folder for uploads, so that no other studio that starts removes it. Raises FileError."""
+        self._inbox_lock.acquire()
 
     def received(self, upload: Upload) -> None:
         """The upload is whole."""
@@ -180,8 +205,18 @@ class Hub:
 
     # --- inner workings
 
-    def _resumed(self, record: Record) -> Project:
-        return self._started(Start(record, self._opener(record), kept=True))
+    def _resumed(self, project: str) -> Project:
+        """Open a project of the shelf; its folder is owned before it is read."""
+        if not self.shelf.has(project):
+            self.shelf.load(project)  # raises what is wrong with it
+        lock = self.shelf.lock(project)
+        lock.acquire()
+        try:
+            record = self.shelf.load(project)
+        except BaseException:
+            lock.release()
+            raise
+        return self._started(Start(record, self._opener(record), kept=True, lock=lock))
 
     def _opener(self, record: Record) -> Callable[[Progress], Content]:
         source, place = record.source, self.shelf.place(record.id)
@@ -198,10 +233,11 @@ class Hub:
         with self._lock:
             self._projects[project.id] = project
             self.current = project.id
-            left = [each for each in self._projects.values() if not len(each.tabs) and each is not project]
+            others = [each for each in self._projects.values() if each is not project]
+            left = [each for each in others if not len(each.tabs) and each.is_saved]
             many = sorted(left, key=lambda each: each.tabs.left)[: max(len(self._projects) - MOST_OPEN, 0)]
             for old in many:
-                del self._projects[old.id]
+                self._ending[old.id] = self._projects.pop(old.id)
         project.start()
         # whoever opens this one need not wait for what the others are still at
         threading.Thread(target=self._end, args=many, name="cajole-ends", daemon=True).start()
@@ -211,9 +247,12 @@ class Hub:
         for project in projects:
             with self._lock:
                 self._projects.pop(project.id, None)
+                self._ending[project.id] = project
                 self.leave(project)
             if not project.close(patience=PATIENCE):
                 LOG.warning("%s is still at work and was left behind", project.name)
+            with self._lock:
+                self._ending.pop(project.id, None)
 
 
 def keep_source(place: Path, path: Path, content: Content) -> None:

@@ -18,9 +18,13 @@ from cajole.progress import Progress
 from cajole.storage import content_hash
 from cajole.studio.content import Content, EditPlan
 from cajole.studio.exporting import motion_of
+from cajole.studio.locks import FolderLock
 from cajole.studio.modes.base import Saved
 from cajole.studio.opening import of_shell
 from cajole.studio.shelf import Record, Shelf, as_read
+
+# seconds until a failed save is tried again: at first, and at most
+RETRY_FIRST, RETRY_LAST = 1.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,25 +32,29 @@ class Start:
     """How a project begins: what it was kept as, and what opens what it was made of.
 
     kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
-    open.
+    open; lock: of its folder, acquired before anything is read from it or written to it, a new one when None.
     """
 
     record: Record
     content: Callable[[Progress], Content]
     kept: bool = False
     ready: Callable[[], None] | None = None
+    lock: FolderLock | None = None
 
 
 class Keeper:
     """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here.
 
-    is_saved: whether all that was done is on the shelf.
+    is_saved: whether all that was done is written and synced to the disk; failure: why it is not, where that was tried.
     """
 
     def __init__(self, shelf: Shelf, start: Start):
         self._shelf, self.record = shelf, start.record
+        self._lock = shelf.lock(start.record.id) if start.lock is None else start.lock
         self.opened: Content | None = None
         self._is_kept, self.is_saved = start.kept, True
+        self.failure: str | None = None
+        self._failures, self._retry_at = 0, 0.0
 
     def content(self, mode: str) -> Content:
         """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
@@ -62,6 +70,7 @@ class Keeper:
 
     def motion(self, content: Content) -> str:
         """Keep the motion of `content` beside the project; the name of its file. Raises FileError."""
+        self._lock.acquire()
         return keep_motion(self._shelf.place(self.record.id), content).name
 
     def hand(self, mode: str, motion: str) -> None:
@@ -72,6 +81,11 @@ class Keeper:
         """Something was done, or with None only looked at: what was only opened is not kept."""
         self._is_kept = self._is_kept or label is not None
         self.is_saved = not self._is_kept
+        self._retry_at = 0.0
+
+    def due(self) -> float | None:
+        """Seconds until saving shall be tried, 0 for at once; None where there is nothing to save."""
+        return None if self.is_saved else max(0.0, self._retry_at - time.monotonic())
 
     def rename(self, name: str) -> None:
         self.record = replace(self.record, name=name)
@@ -82,13 +96,20 @@ class Keeper:
         self.record = replace(self.record, mode=mode, modes=modes, frame=frame, text=text, when=time.time())
 
     def save(self) -> None:
-        """Keep the record. Raises FileError."""
+        """Write the record and sync it to the disk. Raises FileError."""
+        self._lock.acquire()
         self._shelf.save(self.record)
-        self._shelf.mark(self.record.id)
+        self.is_saved, self.failure, self._failures = True, None, 0
+
+    def postpone(self, reason: str) -> None:
+        """Saving failed: it is tried again after a while that grows with every failure, and after the next change."""
+        self.is_saved, self.failure = False, reason
+        self._retry_at = time.monotonic() + min(RETRY_FIRST * 2.0**self._failures, RETRY_LAST)
+        self._failures += 1
 
     def close(self) -> None:
         """The project was closed, and not cut off."""
-        self._shelf.unmark(self.record.id)
+        self._lock.release()
 
 
 def keep_motion(place: Path, content: Content) -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 from cajole.errors import FileError
 from cajole.storage import READ_ERRORS, atomic_path
-from cajole.studio.shelf import DOCUMENT, FILE, LARGEST_DOCUMENT, OPEN, Record, Shelf, new_id, read_record
+from cajole.studio.locks import LOCK
+from cajole.studio.shelf import DOCUMENT, FILE, LARGEST_DOCUMENT, Record, Shelf, new_id, read_record
 
 # what a file may unpack to [bytes], and of how many members
 LARGEST, MOST_FILES = 4_000_000_000, 200
@@ -24,7 +24,7 @@ def pack(shelf: Shelf, project: str, path: str | os.PathLike[str]) -> None:
         raise FileError("the project was not kept yet; change something first")
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for file in sorted(place.iterdir()):
-            if FILE.fullmatch(file.name) and file.is_file() and file.name != OPEN:
+            if FILE.fullmatch(file.name) and file.is_file() and file.name != LOCK:
                 archive.write(file, file.name)
 
 
@@ -39,12 +39,12 @@ def unpack(shelf: Shelf, path: str | os.PathLike[str]) -> Record:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _checked(archive, Path(path))
-            place.mkdir(parents=True)
-            left = LARGEST
-            for info in members:
-                left = _extract(archive, info, place / info.filename, left)
-        record = replace(read_record(place), id=project)
-        shelf.save(record)
+            with shelf.lock(project):
+                left = LARGEST
+                for info in members:
+                    left = _extract(archive, info, place / info.filename, left)
+                record = read_record(place)
+                shelf.save(record)
         return record
     except READ_ERRORS as reason:
         shutil.rmtree(place, ignore_errors=True)
@@ -77,4 +77,6 @@ def _extract(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, left
             if left < 0:
                 raise FileError(f"{info.filename} unpacks to more than a project has; open another file")
             sink.write(block)
+        sink.flush()
+        os.fsync(sink.fileno())
     return left

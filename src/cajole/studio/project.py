@@ -48,6 +48,8 @@ class Project:
         self._mode: Mode | None = None
         self._rev, self._frame = 1, start.record.frame
         self._is_told = self._is_shown = True
+        # what the tabs were last told of saving: whether all is saved, and why not
+        self._told_saving: tuple[bool, str | None] | None = None
         self._failed: BaseException | None = None
         self._known: dict[str, Any] | None = None
         self._clerk = Clerk(self._done, self._save, self.jobs)
@@ -58,6 +60,11 @@ class Project:
     @property
     def name(self) -> str:
         return self._keeper.record.name
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all that was done is on the disk; what is not would be lost if the project were closed now."""
+        return self._keeper.is_saved
 
     def start(self) -> None:
         """Open it."""
@@ -171,9 +178,7 @@ class Project:
             self._known = None
             self.show(self._mode.now(self._frame), frame=self._frame)
         self._save()
-        if not self._is_told:
-            self._is_told = True
-            self.say(self._state(self._mode))
+        self._tell_state(self._mode)
 
     def serve(self) -> bool:
         """Make one frame that a tab waits for; whether there was one."""
@@ -181,22 +186,27 @@ class Project:
 
     def _meanwhile(self) -> bool:
         """Between two steps of a job: what it has changed so far is told, and frames go on."""
-        if self._mode is not None and not self._is_told:
-            self._is_told = True
-            self.say(self._state(self._mode))
+        if self._mode is not None:
+            self._tell_state(self._mode)
         return self.serve()
 
     def due(self) -> float | None:
-        return None if self._mode is None else self._mode.due()
+        """Until the mode goes on by itself, or a failed save is tried again."""
+        if self._mode is None:
+            return None
+        return min((each for each in (self._mode.due(), self._keeper.due()) if each is not None), default=None)
 
     def tick(self) -> None:
-        if self._mode is not None:
+        due = None if self._mode is None else self._mode.due()
+        if self._mode is not None and due is not None and due <= 0.0:
             self._known = None
             self._mode.tick()
 
     def end(self) -> None:
         """Keep what was done, and let the mode go."""
-        self._save()
+        self._save(at_once=True)
+        if not self._keeper.is_saved:
+            LOG.error("%s was closed, but its last changes were not saved: %s", self.name, self._keeper.failure)
         self._keeper.close()
         if self._mode is not None:
             self._mode.close()
@@ -241,7 +251,8 @@ class Project:
         what, suffix = asked(message)
         if what == "project":
             self._keeper.is_saved = False
-            self._save()
+            if (reason := self._save(at_once=True)) is not None:
+                raise FileError(reason)
         progress = self.working(f"Writing {self.name}.{suffix}")
         made = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
         self.worked()
@@ -253,10 +264,25 @@ class Project:
     def _enter(self, name: str, content: Content, saved: Saved | None) -> None:
         """Go to a mode; the present one stays where this fails."""
         content = embodied(content, name)
-        mode = make_mode(name, self, content, saved)
+        mode = self._make_mode(name, content, saved)
         self._mode, self._content = mode, content
         self._frame, self._rev = min(self._frame, mode.frames - 1), self._rev + 1
         self._introduce()
+
+    def _make_mode(self, name: str, content: Content, saved: Saved | None) -> Mode:
+        """A mode that goes on where it was saved. Raises FileError where that cannot be understood."""
+        try:
+            return make_mode(name, self, content, saved)
+        except CajoleError:
+            raise
+        except Exception as reason:
+            if saved is None:
+                raise
+            LOG.exception("%s cannot be restored", name)
+            raise FileError(
+                f"what was saved of {name.capitalize()} is damaged ({type(reason).__name__}: {reason}); "
+                "open another project"
+            ) from reason
 
     def _introduce(self) -> None:
         """Every tab is told what is open, and draws it anew."""
@@ -271,21 +297,41 @@ class Project:
         if self._known is None:
             self._known = mode.state()
         head = state_head(mode, self._rev, self._frame)
-        return {**head, "unsaved": not self._keeper.is_saved, **self._known}
+        keeper = self._keeper
+        return {**head, "unsaved": not keeper.is_saved, "unsaved_reason": keeper.failure, **self._known}
+
+    def _tell_state(self, mode: Mode) -> None:
+        """Send the state where it, or whether it is saved, has changed since the last time."""
+        saving = self._keeper.is_saved, self._keeper.failure
+        if not self._is_told or saving != self._told_saving:
+            self._is_told, self._told_saving = True, saving
+            self.say(self._state(mode))
 
     def _remember(self, mode: Mode) -> None:
         self._keeper.remember(mode.name, mode.saved(), self._frame, summary(self._state(mode)))
 
-    def _save(self) -> None:
-        """Keep what was done since the last time; where that fails the author is told, and it is tried again later."""
-        if self._keeper.is_saved or self._mode is None:
-            return
-        self._keeper.is_saved = True
+    def _save(self, *, at_once: bool = False) -> str | None:
+        """Save what was done since the last time; why that failed, None where all is saved.
+
+        What failed is tried again when it is due, after the next change, and with `at_once`. Until then the state and
+        all answers say that it is not saved.
+        """
+        keeper, mode = self._keeper, self._mode
+        if mode is None or keeper.is_saved or not (at_once or keeper.due() == 0.0):
+            return None if keeper.is_saved else keeper.failure
+        before = keeper.failure
         try:
-            self._remember(self._mode)
-            self._keeper.save()
-        except FileError as error:
-            self.say({"is": "notice", "tone": "err", "title": "Not saved", "text": failure(error)["text"]})
+            self._remember(mode)
+            keeper.save()
+        except Exception as error:  # whatever went wrong: it is not on the disk, and the author must know
+            keeper.postpone(str(error) if isinstance(error, CajoleError) else failure(error)["text"])
+            if not isinstance(error, CajoleError):
+                LOG.exception("%s could not be saved", self.name)
+        if keeper.failure is not None and before is None:
+            self.say({"is": "notice", "tone": "err", "title": "Not saved", "text": keeper.failure})
+        elif keeper.failure is None and before is not None:
+            self.say({"is": "notice", "tone": "ok", "title": "Saved", "text": "All changes are on the disk now."})
+        return keeper.failure
 
     def _fail(self, error: BaseException) -> None:
         self.jobs.end_with(error)

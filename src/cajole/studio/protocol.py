@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cajole.checks import finite_result
 from cajole.errors import CajoleError, Cancelled, InputError, MissingExtra, SolveError
+from cajole.studio.locks import FolderLocked
 
 PROTO = 1
 MAGIC = 0x314C4A43
@@ -28,9 +29,9 @@ MOST_ID = 2**53 - 1
 
 # name -> its values; those with a question mark may be left out
 _VALUES = {
-    "hello": "proto token?", "catalogue": "", "open": "scene? upload? project? mode?", "close": "", "takeover": "",
-    "mode": "mode hand?", "frame": "frame", "frames": "stream list", "ack": "seq", "got": "", "select": "nodes",
-    "undo": "", "redo": "", "cancel": "job", "stop": "job", "rename": "name", "forget": "project",
+    "hello": "proto token?", "catalogue": "", "open": "scene? upload? project? mode? copy?", "close": "",
+    "takeover": "", "mode": "mode hand?", "frame": "frame", "frames": "stream list", "ack": "seq", "got": "",
+    "select": "nodes", "undo": "", "redo": "", "cancel": "job", "stop": "job", "rename": "name", "forget": "project",
     "export": "format what", "marker.move": "lane ids frames final", "marker.delete": "lane ids",
     "marker.copy": "lane ids frames", "marker.rename": "lane ids name",
     "drag.begin": "gesture nodes frame directions?", "drag.move": "gesture seq delta", "drag.commit": "gesture",
@@ -204,6 +205,7 @@ def _code(error: BaseException) -> str:
     for kind, code in (
         (Cancelled, "cancelled"),
         (MissingExtra, "missing"),
+        (FolderLocked, "locked"),
         (InputError, "input"),
         (SolveError, "solve"),
     ):

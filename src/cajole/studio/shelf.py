@@ -2,7 +2,10 @@
 
 A project is a folder of its own: project.json, and beside it the files that it names. Each of them is written whole
 under a new name before project.json speaks of it, and removed only when that no longer does: whenever the power goes,
-the last committed step is there.
+the last committed step is there. Only the process that holds the lock of a project writes to its folder.
+
+The name of the folder is the id of the project; the id in project.json is not read. So a folder that was copied under
+another name is another project, and never writes to the first one.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +27,23 @@ from numpy.typing import NDArray
 
 from cajole.errors import FileError, InputError
 from cajole.storage import atomic_path, content_hash, read_arrays
+from cajole.studio import take
+from cajole.studio.locks import FolderLock, remove_abandoned_temporaries, unowned, was_abandoned
 from cajole.studio.modes.base import Saved
 from cajole.studio.protocol import MODES
 
-OPEN = "open.pid"
 FORMAT, VERSION = "cajole studio project", 1
 DOCUMENT = "project.json"
 # what a document may weigh [bytes]: drags and dials are words and numbers, motions are in files beside it
 LARGEST_DOCUMENT = 64_000_000
 ID = re.compile(r"[a-z0-9]{8,32}")
 FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,80}")
-# exports and uploads that nobody fetched [s]
+# exports that nobody fetched [s]
 STALE = 24 * 3600.0
+# how often a project is read that changes while it is copied
+COPY_TRIES = 5
+# characters of a name or a summary
+LONGEST_TEXT = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +90,23 @@ class Shelf:
             raise InputError(f"{project!r} is no project; choose one of the list")
         return self.folder / "projects" / project
 
+    def lock(self, project: str) -> FolderLock:
+        """The lock of a project, not acquired yet."""
+        return FolderLock(self.place(project), self._guard)
+
+    def inbox(self) -> tuple[Path, FolderLock]:
+        """A folder for the uploads of one server, and its lock, not acquired yet."""
+        folder = self.incoming / new_id()
+        return folder, FolderLock(folder, self._guard)
+
     @property
     def incoming(self) -> Path:
-        """Where uploads lie until they are opened."""
+        """Where each server has a folder for uploads."""
         return self.folder / "incoming"
+
+    @property
+    def _guard(self) -> Path:
+        return self.folder / "guard.lock"
 
     @property
     def outgoing(self) -> Path:
@@ -113,45 +134,67 @@ class Shelf:
         return read_record(self.place(project))
 
     def delete(self, project: str) -> None:
-        """Remove a project; nothing happens when there is none."""
-        shutil.rmtree(self.place(project), ignore_errors=True)
+        """Remove a project; nothing happens when there is none. Raises FolderLocked while a studio has it open."""
+        if self.place(project).is_dir():
+            with unowned(self.place(project), self._guard):
+                shutil.rmtree(self.place(project), ignore_errors=True)
+
+    def copy(self, project: str) -> Record:
+        """Keep a copy of a project, as it was last saved, under a new id. Raises FileError.
+
+        Another studio may have it open, and replace its files in the meantime: then they are read again.
+        """
+        for left in reversed(range(COPY_TRIES)):
+            copied = new_id()
+            try:
+                record = self.load(project)
+                record = replace(record, id=copied, name=f"{record.name} (copy)", when=time.time())
+                with self.lock(copied):
+                    for path in self._named_files(self.place(project), record):
+                        with atomic_path(self.place(copied) / path.name) as target:
+                            shutil.copyfile(path, target)
+                    self.save(record)
+                return record
+            except FileError:
+                shutil.rmtree(self.place(copied), ignore_errors=True)
+                if not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     def recent(self, most: int = 24) -> list[Record]:
         """Projects without what their modes hold, the last changed first; damaged ones are left out."""
         found = []
         for path in self.folder.glob(f"projects/*/{DOCUMENT}"):
-            try:
-                found.append(_told(_read_document(path), {}))
-            except (FileError, KeyError, TypeError, ValueError):
-                continue
+            with contextlib.suppress(FileError):
+                if ID.fullmatch(path.parent.name):
+                    found.append(read_record(path.parent, with_arrays=False))
         return sorted(found, key=lambda record: -record.when)[:most]
-
-    def mark(self, project: str) -> None:
-        """The project is open here; without `unmark` it was not closed, but cut off."""
-        with contextlib.suppress(OSError):
-            (self.place(project) / OPEN).write_text(str(os.getpid()), encoding="ascii")
-
-    def unmark(self, project: str) -> None:
-        """The project was closed."""
-        (self.place(project) / OPEN).unlink(missing_ok=True)
 
     def was_cut_off(self, project: str) -> bool:
         """Whether the studio that had the project open is gone without having closed it."""
-        try:
-            owner = int((self.place(project) / OPEN).read_text(encoding="ascii"))
-        except (OSError, ValueError):
-            return False
-        return owner != os.getpid() and not _is_running(owner)
+        return was_abandoned(self.place(project))
 
     def sweep(self) -> None:
-        """Remove uploads and exports that nobody fetched within a day."""
-        for folder in (self.incoming, self.outgoing):
-            for path in folder.glob("*"):
-                try:
-                    if time.time() - path.stat().st_mtime > STALE:
-                        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-                except OSError:
-                    continue
+        """Remove what studios left that were killed: half-written files, uploads; and exports of more than a day ago.
+
+        Folders that a running studio owns are left alone.
+        """
+        for folder in self.folder.glob("projects/*"):
+            with contextlib.suppress(FileError, OSError):
+                remove_abandoned_temporaries(folder, self._guard)
+        for folder in self.incoming.glob("*"):
+            with contextlib.suppress(FileError, OSError), unowned(folder, self._guard):
+                _remove(folder)
+        for path in self.outgoing.glob("*"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > STALE:
+                    _remove(path)
+
+    @staticmethod
+    def _named_files(place: Path, record: Record) -> list[Path]:
+        """Files beside project.json that a copy needs: what was opened, with its partner, and motions."""
+        named = [place / name for name in record.given.values()]
+        return sorted({*named, *(place.glob("source.*") if "file" in record.source else ())})
 
     @staticmethod
     def _tidy(place: Path, document: Mapping[str, Any]) -> None:
@@ -162,17 +205,18 @@ class Shelf:
                 path.unlink(missing_ok=True)
 
 
-def read_record(place: Path) -> Record:
-    """The project in a folder. Raises FileError for one that is not there or damaged, saying where."""
+def read_record(place: Path, *, with_arrays: bool = True) -> Record:
+    """The project in a folder, whose name is its id. Raises FileError for one that is not there or damaged."""
     document = _read_document(place / DOCUMENT)
     try:
         stored = document["arrays"]
-        arrays = {} if stored is None else read_arrays(place / _file(stored))
-        return _told(document, arrays)
-    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        arrays = {} if stored is None or not with_arrays else read_arrays(place / _file(stored))
+        return _told(document, arrays, place.name)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
         if isinstance(reason, FileError):
             raise
-        raise FileError(f"{place / DOCUMENT} is damaged ({reason}); open another project") from None
+        said = f"it lacks {reason}" if isinstance(reason, KeyError) else reason
+        raise FileError(f"{place / DOCUMENT} is damaged ({said}); open another project") from None
 
 
 def as_read(saved: Saved) -> Saved:
@@ -187,7 +231,7 @@ def _read_document(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST_DOCUMENT:
             raise FileError(f"{path} is too large for a project; open another")
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (OSError, ValueError, RecursionError) as reason:
         if isinstance(reason, FileError):
             raise
@@ -199,19 +243,39 @@ def _read_document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _told(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Record:
-    modes = {}
-    for name, each in document["modes"].items():
+def _told(document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], project: str) -> Record:
+    modes, given = dict[str, Saved](), dict[str, str]()
+    for name, each in _table(document, "modes").items():
         own = {key.removeprefix(f"{name}."): value for key, value in arrays.items() if key.startswith(f"{name}.")}
-        modes[_mode(name)] = Saved(dict(each["document"]), own)
-    given = {name: _file(each["given"]) for name, each in document["modes"].items() if each["given"] is not None}
-    source = dict(document["source"])
-    if "file" in source:
-        _file(source["file"])
+        modes[_mode(name)] = Saved(_table(each, "document"), own)
+        if each["given"] is not None:
+            given[name] = _file(each["given"])
     return Record(
-        id=str(document["id"]), name=str(document["name"]), mode=_mode(document["mode"]), source=source, modes=modes,
-        given=given, frame=int(document["frame"]), text=str(document["text"]), when=float(document["when"]),
+        id=project, name=_text(document, "name"), mode=_mode(document["mode"]), source=_source(document), modes=modes,
+        given=given, frame=take.integer(document, "frame"), text=_text(document, "text"),
+        when=take.number(document, "when"),
     )  # fmt: skip
+
+
+def _table(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(document[name], dict):
+        raise InputError(f"{name} must be an object, not {type(document[name]).__name__}")
+    return dict(document[name])
+
+
+def _text(document: Mapping[str, Any], name: str) -> str:
+    found = document[name]
+    if not isinstance(found, str) or len(found) > LONGEST_TEXT:
+        raise InputError(f"{name} must be text of at most {LONGEST_TEXT} characters")
+    return found
+
+
+def _source(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A file of the project's own, or a scene for a mode."""
+    source = _table(document, "source")
+    if "file" in source:
+        return {"file": _file(source["file"])}
+    return {"scene": _text(source, "scene"), "mode": _mode(source["mode"])}
 
 
 def _document(record: Record, arrays: str | None) -> dict[str, Any]:
@@ -253,11 +317,12 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be kept in a project")
 
 
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of someone else, or of a system that does not tell
-        return True
-    return True
+def _no_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
