@@ -2,8 +2,8 @@
 
 import { beginning, beginningOf, remember } from "./choices";
 import { provide, run } from "./commands";
+import { failureToast, type Toast } from "./failures";
 import { frames } from "./frames";
-import { sentence } from "./format";
 import { signal } from "./signal";
 import { onTheme, preferred, still, wear } from "./theme";
 import { recall } from "./store";
@@ -22,12 +22,9 @@ import type {
   Ui,
 } from "./types";
 import { drags } from "./wanted";
-import { type Message, type Status, Wire, WireError } from "./wire";
+import { type Message, type Status, Wire, type WireError } from "./wire";
 
-/** A toast: what the server may say, or with actions that the page does itself. */
-export interface Toast extends Omit<Notice, "is"> {
-  actions?: { text: string; do(): void }[];
-}
+export type { Toast };
 
 export class Studio implements App {
   project: Project | null = null;
@@ -79,7 +76,8 @@ export class Studio implements App {
 
   ask(what: string, values: object = {}, options: { quiet?: boolean } = {}): Promise<Message> {
     const answer = this.wire.ask(what, values);
-    answer.catch((failure: WireError) => options.quiet || this.toast(complaint(failure)));
+    const question = { what, values, ask: this.ask.bind(this) };
+    answer.catch((failure: WireError) => options.quiet || this.toast(failureToast(failure, question)));
     this.onAsk.emit({ what, values, answer });
     return answer;
   }
@@ -138,7 +136,7 @@ export class Studio implements App {
       case "seat":
         return this.change({ pilot: message["pilot"] === true });
       case "error":
-        return this.toast(complaint(message as unknown as Failure));
+        return this.toast(failureToast(message as unknown as Failure));
       default:
         return;
     }
@@ -187,12 +185,6 @@ export class Studio implements App {
     void this.ask("frame", { frame: hint.frame }, { quiet: true });
     void this.ask("select", { nodes: [hint.node] }, { quiet: true });
   }
-}
-
-/** A failure as a toast: what happened, then what to do. */
-function complaint(failure: WireError | Failure): Toast {
-  const text = failure instanceof WireError ? failure.message : failure.text;
-  return { tone: "err", title: sentence(text), text: sentence(failure.remedy ?? "") };
 }
 
 function same(one: unknown, other: unknown): boolean {

@@ -174,7 +174,8 @@ export interface State {
   frame: number; // the edit frame
   frames: number;
   fps: number;
-  unsaved: boolean;
+  unsaved: boolean; // not on the server's disk yet
+  unsaved_reason: string | null; // why saving failed; it is tried again
   undo: string | null; // what undo would take back
   redo: string | null;
   lanes: Lane[];

@@ -2,6 +2,7 @@
 
 import { fill, h, write } from "../core/dom";
 import { icon } from "../core/icons";
+import { lostLabel, unsavedReason } from "../core/saving";
 import type { Studio } from "../core/app";
 import type { Part } from "../core/types";
 
@@ -16,16 +17,17 @@ export function banner(app: Studio): Part {
   const tick = (): void => {
     const status = app.wire.status;
     const left = status.at === "lost" ? Math.max(0, Math.ceil((status.until - Date.now()) / 1000)) : 0;
-    write(when, left > 0 ? `Your work is safe. Trying again in ${left} s.` : "Your work is safe. Trying again.");
+    const kept = lostLabel(app.state);
+    write(when, left > 0 ? `${kept} Trying again in ${left} s.` : `${kept} Trying again.`);
     element.hidden = Date.now() - lostAt < PATIENCE;
   };
-  const say = (title: string, text: HTMLElement | string, action: string, does: () => void): void =>
+  const say = (title: string, text: HTMLElement | string, action?: string, does?: () => void): void =>
     fill(
       element,
       icon("warn"),
       h("b", null, title),
       typeof text === "string" ? h("span", { class: "banner-text" }, text) : text,
-      h("button", { type: "button", class: "p-button", onclick: does }, action),
+      action === undefined ? null : h("button", { type: "button", class: "p-button", onclick: does }, action),
     );
   const show = (): void => {
     const { connection, pilot } = app.ui;
@@ -39,9 +41,17 @@ export function banner(app: Studio): Part {
       return;
     }
     lostAt = 0;
-    element.hidden = pilot || app.ui.page !== "project";
+    const reason = unsavedReason(app.state);
+    element.hidden = (pilot && reason === null) || app.ui.page !== "project";
     if (!pilot) say("Open in another tab.", "This one only looks on.", "Take over", () => void app.ask("takeover"));
+    else if (reason !== null) say("Not saved.", `${reason} Saving is tried again by itself.`);
   };
+  let told: string | null = null;
+  app.onState.on((state) => {
+    const reason = unsavedReason(state);
+    if (reason !== told) show();
+    told = reason;
+  });
   app.onUi.on((change) => ("connection" in change || "pilot" in change || "page" in change) && show());
   return { element };
 }

@@ -4,6 +4,7 @@ import { attribute, h, write } from "../core/dom";
 import { icon } from "../core/icons";
 import { keyOf, possible, titled } from "../core/commands";
 import { number } from "../core/format";
+import { savingLabel } from "../core/saving";
 import { askText } from "./dialog";
 import { exporting } from "./exporting";
 import { openMenu } from "./menu";
@@ -67,8 +68,6 @@ function chip(app: Studio): HTMLElement {
     class: "unsaved",
     hidden: true,
     role: "img",
-    "aria-label": "being saved",
-    "data-tip": "Being saved",
   });
   const element = h(
     "button",
@@ -101,7 +100,11 @@ function chip(app: Studio): HTMLElement {
   });
   app.onState.on((state) => {
     write(frames, length(state));
-    dot.hidden = !state.unsaved;
+    const label = savingLabel(state);
+    dot.hidden = label === null;
+    dot.classList.toggle("failed", state.unsaved_reason !== null);
+    attribute(dot, "aria-label", label ?? "");
+    attribute(dot, "data-tip", label ?? "");
   });
   return element;
 }
