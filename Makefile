@@ -11,12 +11,12 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 CHECKED := src tests benchmarks examples scripts integrations hatch_build.py
 
-.PHONY: page demo docs test browser blender addon bench format clean
+.PHONY: page demo docs test faults browser blender addon bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
-	@echo 'make page: build the studio page when its sources are newer; make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
+	@echo 'make page: build the studio page when its sources are newer; make faults: kill, fill and share running studios, and count lost edits (ROUNDS=10); make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -62,6 +62,11 @@ test: page browser blender
 	$(BIN)/python hatch_build.py test
 	$(BIN)/python -m pytest --ignore tests/e2e --numprocesses auto --maxprocesses 4 --dist loadfile
 	$(BIN)/python -m pytest tests/e2e
+
+# A round takes 4 kills of a studio, a full and a read-only disk, and two studios on one folder.
+ROUNDS ?= 10
+faults: page
+	$(BIN)/python tests/studio/fault_runner.py $(ROUNDS)
 
 bench: $(READY)
 	$(BIN)/cajole bench

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"(<!-- slow -->\n)?```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(?:\]\(|(?:src|srcset|href)=\")([^)#\"]+?)(?:#[^)\"]*)?[)\"]")
 PROGRAM = re.compile(r"python ((?:examples|docs|benchmarks)/[\w./-]+\.py)")

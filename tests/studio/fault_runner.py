@@ -1,7 +1,7 @@
 """Injects faults into running studios and counts acknowledged edits that are lost: there must be none.
 
-Usage: python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each other kind. An edit is
-acknowledged when it was answered `done` without `unsaved`, or when a later state was told with `unsaved` false.
+Usage: python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each other kind. An edit
+is acknowledged when it was answered `done` without `unsaved`, or when a later state was told with `unsaved` false.
 
 kill          the server is killed (SIGKILL) at a random moment while edits are under way
 full disk     no file can grow for a while, by a limit of the system on the server; then it is killed or interrupted
@@ -196,8 +196,8 @@ def kill(projects: Projects, tally: Tally) -> None:
 def refuse(projects: Projects, tally: Tally, fault: Callable[[Server, bool], None]) -> None:
     """Edit on a disk that refuses to write for a while.
 
-    What is done meanwhile is called unsaved, and is saved later: by itself where the server is killed afterwards, and in
-    closing where it is interrupted at once.
+    What is done meanwhile is called unsaved, and is saved later: by itself where the server is killed afterwards, and
+    in closing where it is interrupted at once.
     """
     project, is_patient = projects.present(), projects.chance.random() < 0.5
     server = project.serve()
