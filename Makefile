@@ -66,7 +66,7 @@ test: page browser blender
 # A round takes 4 kills of a studio, a full and a read-only disk, and two studios on one folder.
 ROUNDS ?= 10
 faults: page
-	$(BIN)/python tests/studio/fault_runner.py $(ROUNDS)
+	PYTHONPATH=tests $(BIN)/python tests/studio/fault_runner.py $(ROUNDS)
 
 bench: $(READY)
 	$(BIN)/cajole bench

@@ -10,20 +10,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
 from bodies import BODIES, beam_body, springs_many
 from cajole.body import Body, BodySolid, BodySprings
+from job_control import FAST_SOLVER
 
 _own_cache = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast-solver", action="store_true",
+        help="let every job of the studio end at once as seen from outside, unless its test holds it",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """One temporary cache for the whole run, so that the user's own is neither read nor written.
 
     A shell starts what goes to the background deaf to interrupts, and commands that are tested would inherit it.
+    Hypothesis measures no example: how long one takes depends on the machine.
     """
+    hypothesis.settings.register_profile("cajole", deadline=None)
+    hypothesis.settings.load_profile("cajole")
+    if config.getoption("--fast-solver"):
+        os.environ[FAST_SOLVER] = "1"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if "CAJOLE_CACHE" not in os.environ:
@@ -33,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    os.environ.pop(FAST_SOLVER, None)
     if _own_cache in config.stash:
         del os.environ["CAJOLE_CACHE"]
         config.stash[_own_cache].cleanup()

@@ -18,21 +18,17 @@ from cajole import checks, errors, storage
 from cajole.progress import report
 
 LIGHT = """
-import sys, time
-begin = time.process_time()
+import sys
 import cajole
-spent = time.process_time() - begin
 heavy = {"numba", "scipy", "typer", "rich", "meshio", "mitsuba", "matplotlib"} & set(sys.modules)
-print(spent, ",".join(sorted(heavy)))
+print(",".join(sorted(heavy)))
 """
 
 
 def test_light_import_identity() -> None:
-    """`import cajole` loads nothing heavy and takes less than half a second of processor time."""
+    """`import cajole` loads nothing heavy."""
     run = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
-    spent, _, heavy = run.stdout.strip().partition(" ")
-    assert heavy == ""
-    assert float(spent) < 0.5
+    assert run.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("name", [name for name in cajole.__all__ if name != "__version__"])

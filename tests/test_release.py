@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cajole.mesh import box_tets, write_mesh
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -27,7 +28,7 @@ def run(command: list[str | Path], folder: Path, **environment: str) -> str:
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(
         [str(word) for word in command], cwd=folder, env=clean | environment, capture_output=True, text=True,
-        timeout=300, check=False,
+        timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from waiting import PATIENCE
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-# far more than any of it takes [s], so that only a fault runs into it
-PATIENCE = 400.0
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cajole.mesh import box_tets, write_mesh
+from waiting import PATIENCE
 
 
 class Run:
@@ -46,7 +47,7 @@ def outside():
 
     def run(*words, cwd=None):
         command = [sys.executable, "-c", "from cajole.cli import main; main()", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=PATIENCE, check=False)
         return Run(done.returncode, done.stdout, done.stderr)
 
     return run

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
+import job_control
 from cajole.cli import output
 from cajole.cli.app import app
+from job_control import JobControl
+from waiting import PATIENCE
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 
@@ -53,7 +55,7 @@ def test_help_is_light_identity():
         "try: main()\nexcept SystemExit: pass\n"
         "print([m for m in ('numba', 'scipy', 'numpy', 'mitsuba') if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stderr.strip() == "[]"
     assert "simulate" in done.stdout
 
@@ -74,28 +76,14 @@ def test_unknown_option_bad_input(cajole):
 
 
 def test_interrupt_leaves_no_file_identity(beam, tmp_path):
-    target = tmp_path / "long" / "out.npz"
-    code = "from cajole.cli import main; main()"
-    words = [
-        "simulate",
-        str(beam),
-        "--fixed",
-        "x<1%",
-        "--frames",
-        "2000000",
-        "--dt",
-        "1e-4",
-        "-o",
-        str(target),
-        "--json",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(3.0)
-    assert process.poll() is None
-    os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    target, jobs = tmp_path / "long" / "out.npz", JobControl(tmp_path / "jobs")
+    words = ["simulate", beam, "--fixed", "x<1%", "--frames", 20, "--dt", "1e-4", "-o", target, "--json"]
+    command = [sys.executable, job_control.__file__, str(jobs.folder), *map(str, words)]
+    with jobs.hold("command", fraction=0.5):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        jobs.wait_until_held()
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert json.loads(out)["error"]["kind"] == "Cancelled"

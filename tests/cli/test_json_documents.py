@@ -16,6 +16,7 @@ import cajole as cj
 from cajole.cli.app import app
 from cajole.cli.json_documents import plain
 from cajole.mesh import grid_triangles, write_mesh
+from waiting import PATIENCE
 
 COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 HELD = ("--fixed", "x<1%")
@@ -165,7 +166,7 @@ def test_an_answer_that_finds_no_room_bad_input(words):
     """One line and an exit code, and nothing more when Python ends."""
     command = [sys.executable, "-c", "from cajole.cli import main; main()", *words]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     said = "the answer cannot be written: No space left on device; free some space, or write it elsewhere"
     assert " ".join(done.stderr.split()) == said
@@ -180,7 +181,7 @@ def test_what_libraries_print_is_not_the_document_identity(swing, tmp_path, how)
         "animation.convert = loud\nmain()"
     )
     command = [sys.executable, "-c", script, "convert", str(swing), str(tmp_path / "loud.npz"), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert json.loads(done.stdout)["outputs"] == [str(tmp_path / "loud.npz")]
     assert "Python" in done.stderr
 
@@ -190,7 +191,7 @@ def test_nobody_listens_identity(words):
     """With stdout closed there is nothing to say, and nothing wrong."""
     script = "import os\nos.close(1)\nimport sys\nsys.stdout = None\nfrom cajole.cli import main\nmain()"
     done = subprocess.run(
-        [sys.executable, "-c", script, *words], stderr=subprocess.PIPE, text=True, timeout=120, check=False
+        [sys.executable, "-c", script, *words], stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
 

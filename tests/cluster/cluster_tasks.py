@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 import cajole as cj
 from bodies import beam_body
 from cajole.linalg.threads import factor_threads
+from waiting import wait_until
 
 Array = NDArray[np.float64]
 
@@ -21,10 +21,14 @@ def double(item: int) -> int:
     return 2 * item
 
 
-def slow_first(item: int) -> int:
-    """The first item is the last to finish."""
-    time.sleep(0.3 if item == 0 else 0.0)
-    return item
+def first_last(item: tuple[int, str]) -> int:
+    """The first item finishes after the second, which leaves a file."""
+    number, marker = item
+    if number == 0:
+        wait_until(Path(marker).exists, "the second item")
+    if number == 1:
+        Path(marker).write_text("")
+    return number
 
 
 def seeded(seed: int) -> Array:
@@ -96,8 +100,8 @@ def answers_awkwardly(item: int) -> Any:
     return lambda: item
 
 
-def waits(item: tuple[float, str]) -> None:
-    """Leaves a file with its process number, then sleeps."""
-    seconds, folder = item
+def waits(item: tuple[str, str]) -> None:
+    """Leave a file with the process number in a folder, then wait until the release file exists."""
+    folder, release = item
     (Path(folder) / str(os.getpid())).write_text("")
-    time.sleep(seconds)
+    wait_until(Path(release).exists, "the release")

@@ -14,6 +14,7 @@ import pytest
 from cajole.animation import Animation
 from cajole.mesh import MeshTet, box_tets, write_mesh
 from cajole.studio.catalogue import CARDS, picture_folder
+from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HOW = "apt-get install chromium fonts-liberation (on Debian), or any Chromium or Chrome on the path"
@@ -53,7 +54,7 @@ def browser(chromium: str) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS, timeout=1000 * PATIENCE)
         yield browser
         browser.close()
 
@@ -143,6 +144,7 @@ def tabs(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...,
 
     # with less motion nothing plays by itself, which a processor would be busy to draw
     context = browser.new_context(viewport=SIZE, color_scheme="dark", reduced_motion="reduce")
+    context.set_default_timeout(1000 * PATIENCE)
     name = request.node.name.removeprefix("test_")
     made: list[StudioPage] = []
 

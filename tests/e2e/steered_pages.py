@@ -3,8 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from studio_page import StudioPage
+
+
+def push_at_start(page: StudioPage, push: Callable[[], None]) -> dict[str, Any]:
+    """Restart the motion and have it pushed at its first frame; the push, as the state lists it.
+
+    The motion is paused meanwhile, so that nothing depends on how quickly the messages follow each other.
+    """
+    page.wait("() => cajole.app.state.steer.running")
+    page.key("Space")
+    page.wait("() => !cajole.app.state.steer.running")
+    page.key("Shift+ArrowLeft")
+    pushes = "() => cajole.app.state.steer.pushes"
+    known = [each["id"] for each in page.ask(pushes)]
+    push()
+    page.wait("(known) => cajole.app.state.steer.pushes.some((push) => !known.includes(push.id))", known)
+    page.ask("() => void (seen.pulses.length = 0)")
+    page.key("Space")
+    page.wait("() => cajole.app.state.steer.running")
+    return page.ask(pushes)[-1]
 
 
 def with_and_without_control(page: StudioPage, measured: Callable[[StudioPage], float]) -> tuple[float, float]:

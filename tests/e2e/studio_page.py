@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import waiting
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 HERE = Path(__file__).parent
 ARTIFACTS = HERE / "artifacts"
-# How long a test waits for what must come [ms]: far more than it takes, so that only a fault runs into it, even where
-# the studio has kernels to compile first.
-PATIENCE = 90_000
+PATIENCE = 1000 * waiting.PATIENCE  # ms
 POLL = 40  # ms between looks; not by animation frames, of which a busy machine draws few
 Pixel = tuple[float, float]
 

@@ -11,22 +11,24 @@ import sys
 import time
 from pathlib import Path
 
-# How long a start may take [s]: far more than it does, so that only a fault runs into it.
-START = 120.0
+import job_control
+from job_control import JobControl
+from waiting import PATIENCE
+
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#(\S+)")
 
 
 class StudioProcess:
-    """`cajole studio` on a folder of its own, until `stop` or `kill`."""
+    """`cajole studio` on a folder of its own, until `stop` or `kill`; jobs: holds its long work."""
 
     def __init__(self, folder: Path, cache: Path, *, port: int | None = None):
         options = ["--no-browser", "--folder", str(folder)]
         options += [] if port is None else ["--port", str(port)]
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+        self.folder, self.jobs = folder, JobControl(folder.with_name(f"{folder.name}-jobs"))
         self._log = (folder / f"log-{time.monotonic_ns()}.txt").open("w+b")
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from cajole.cli import main; main()", "studio", *options],
+            [sys.executable, job_control.__file__, str(self.jobs.folder), "studio", *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -38,7 +40,7 @@ class StudioProcess:
     def _started(self) -> tuple[str, int, str]:
         assert self._process.stdout is not None
         said = b""
-        end = time.monotonic() + START
+        end = time.monotonic() + PATIENCE
         while not said.endswith(b"\n"):
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
             more = os.read(self._process.stdout.fileno(), 4096) if ready else b""
@@ -71,7 +73,7 @@ class StudioProcess:
         if self.is_running:
             self._process.send_signal(how)
         try:
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

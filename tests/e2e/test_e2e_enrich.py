@@ -15,7 +15,6 @@ from cajole.mesh import MeshTri
 
 FRAMES = 30
 LEVELS = 3  # of the shell: 386 vertices
-LONG = 2000  # frames that take long enough to be stopped in between
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +58,7 @@ def front(page: StudioPage) -> int:
     return max(pixels, key=lambda node: pixels[node][1])
 
 
-def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, tmp_path: Path) -> None:
+def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, studio: StudioProcess, tmp_path: Path) -> None:
     page = enriching
     page.shot("opened")
     assert page.part()["regions"]["count"] == 8
@@ -94,19 +93,18 @@ def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, tmp_path: P
     page.shot("found")
 
     # the shell is made: its frames are there before it is done, and stopping keeps them
-    page.ask("(frames) => cajole.app.ask('cloth', { frames })", LONG)
-    page.wait("(frames) => cajole.app.state.frames === frames", LONG)
     page.page.locator(".view-surface").focus()
-    page.key("Enter")
-    page.wait("() => cajole.app.state.enrich.running !== null && (cajole.app.state.ready ?? 0) >= 4")
-    page.ask("() => cajole.app.set({ playhead: 3 })")
-    page.shot("making")
-    page.chosen("button", "Stop, keep frames")
-    page.wait("() => cajole.app.state.enrich.running === null && cajole.app.state.enrich.result !== null")
+    with studio.jobs.hold("Enriching", fraction=0.5):
+        page.key("Enter")
+        page.wait("() => cajole.app.state.enrich.running !== null && (cajole.app.state.ready ?? 0) >= 4")
+        page.ask("() => cajole.app.set({ playhead: 3 })")
+        page.shot("making")
+        page.chosen("button", "Stop, keep frames")
+        page.wait("() => cajole.app.state.enrich.running === null && cajole.app.state.enrich.result !== null")
     page.settled()
     result = page.part()["result"]
     made = result["frames"]
-    assert 4 <= made < LONG
+    assert 4 <= made < FRAMES
     assert result["off"] < 1e-9
     assert page.state["ready"] == made
     assert len(page.state["lanes"][0]["curve"]) == made

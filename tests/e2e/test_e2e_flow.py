@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from steered_pages import with_and_without_control
+from steered_pages import push_at_start, with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
@@ -49,10 +49,7 @@ def another(page: StudioPage, key: str) -> None:
 
 def kicked_end(page: StudioPage) -> float:
     """The largest error at the end of a lap in which the scene's first kick is given at its start [cells]."""
-    page.key("Shift+ArrowLeft")
-    page.wait("() => seen.pulses.at(-1).frame < 10")
-    page.ask("() => void (seen.pulses.length = 0)")
-    another(page, "7")
+    push_at_start(page, lambda: page.key("7"))
     page.wait("(last) => seen.pulses.some((pulse) => pulse.frame >= last)", LAST)
     return float(page.ask("(last) => seen.pulses.find((pulse) => pulse.frame >= last).error", LAST))
 
@@ -74,7 +71,6 @@ def test_flow_is_kicked_and_led_back(
     page.press((at[0] - 20, at[1] + 6))
     page.move((at[0] + 120, at[1] + 20), 6)
     page.wait("(near) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > near", ON_PATH)
-    page.shot("pushing")
     page.release()
     page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
 

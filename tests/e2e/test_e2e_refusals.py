@@ -16,7 +16,8 @@ from studio_process import StudioProcess
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
-PATIENCE = 60.0
+from waiting import PATIENCE
+
 REFUSED = 4403
 
 

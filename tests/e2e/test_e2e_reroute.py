@@ -6,18 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studio_page import PATIENCE, POLL, StudioPage
+from studio_page import StudioPage
 from studio_process import StudioProcess
 from test_e2e_audit import looked_at
 
 from cajole.animation import read_animation
 
 FRAME, CORNER = 44, 399
-
-
-def ran(page: StudioPage, script: str) -> None:
-    """Until a run has come to its end: seconds of work, and more where the views are drawn by the processor."""
-    page.page.wait_for_function(script, timeout=5 * PATIENCE, polling=POLL)
 
 
 @pytest.fixture
@@ -63,7 +58,7 @@ def test_a_point_is_led_to_where_it_was_dragged(cloth: StudioPage, tmp_path: Pat
     # it runs again, and the point is within D of its goal at its frame
     page.page.locator(".view-surface").focus()
     page.key("Enter")
-    ran(page, "() => cajole.app.state.reroute.result !== null && cajole.app.state.reroute.running === null")
+    page.wait("() => cajole.app.state.reroute.result !== null && cajole.app.state.reroute.running === null")
     page.settled()
     page.drawn()
     part = page.part()
@@ -78,7 +73,7 @@ def test_a_point_is_led_to_where_it_was_dragged(cloth: StudioPage, tmp_path: Pat
 
     # one click compares with least force, and says what each takes
     page.chosen("button", "Compare with least force")
-    ran(page, "() => cajole.app.state.reroute.compared.length === 2 && cajole.app.state.reroute.running === null")
+    page.wait("() => cajole.app.state.reroute.compared.length === 2 && cajole.app.state.reroute.running === null")
     pattern, least = page.part()["compared"]
     assert least["effort"] < pattern["effort"]
     page.settled()
@@ -111,7 +106,7 @@ def test_goals_and_runs_are_there_again_and_a_second_tab_looks_on(
     page.ask("() => cajole.app.ask('moves')")
     page.wait("() => cajole.app.state.reroute.goals.length === 2")
     page.ask("() => cajole.app.ask('reroute')")
-    ran(page, "() => cajole.app.state.reroute.result !== null && cajole.app.state.reroute.running === null")
+    page.wait("() => cajole.app.state.reroute.result !== null && cajole.app.state.reroute.running === null")
     page.settled()
     before = page.part()
     other: StudioPage = tabs()  # type: ignore[operator]
@@ -130,7 +125,7 @@ def test_reroute_is_readable_in_both_themes(cloth: StudioPage) -> None:
     page = cloth
     page.ask("() => cajole.app.ask('moves')")
     page.ask("() => cajole.app.ask('compare', { with: 'least-force' })")
-    ran(page, "() => cajole.app.state.reroute.compared.length === 2 && cajole.app.state.reroute.running === null")
+    page.wait("() => cajole.app.state.reroute.compared.length === 2 && cajole.app.state.reroute.running === null")
     page.ask("() => cajole.app.set({ plots: true })")
     page.settled()
     assert not (wrong := looked_at(page, "reroute")), "\n".join(wrong)

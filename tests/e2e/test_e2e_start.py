@@ -33,9 +33,12 @@ def cards(page: StudioPage) -> list[str]:
 
 
 def toast(page: StudioPage, tone: str) -> str:
-    found = page.page.locator(f".toast.{tone}").last
-    found.wait_for()
-    return found.inner_text()
+    """The words of the last toast of a tone, which may be gone from the page by now."""
+    page.wait("(tone) => seen.toasts.some((toast) => toast.tone === tone)", tone)
+    return page.ask("""(tone) => {
+      const { title, text } = seen.toasts.findLast((toast) => toast.tone === tone);
+      return `${title}\n${text ?? ""}`;
+    }""", tone)  # fmt: skip
 
 
 def test_scenes_of_each_verb(starting: StudioPage) -> None:

@@ -17,6 +17,7 @@ from bodies import Array, beam_body
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
 from cajole.linalg import Factor, pardiso_available
 from cajole.linalg.ordering import bordered_dissection
+from waiting import PATIENCE
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = [
@@ -300,7 +301,7 @@ def test_threads_agreement(backend: str, shared: bool) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads)
     assert not wrong
 

@@ -1,6 +1,6 @@
 """Injects faults into running studios and counts acknowledged edits that are lost: there must be none.
 
-Usage: python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each other kind. An edit
+Usage: PYTHONPATH=tests python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each other kind. An edit
 is acknowledged when it was answered `done` without `unsaved`, or when a later state was told with `unsaved` false.
 
 kill          the server is killed (SIGKILL) at a random moment while edits are under way
@@ -26,9 +26,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from studio_cases import FRAMES, PATIENCE, Tab, small_motion, sway_file
+from studio_cases import FRAMES, Tab, small_motion, sway_file
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+
+from waiting import PATIENCE
 
 HERE = Path(__file__).parent
 # vertices that nothing holds, and frames that can be edited

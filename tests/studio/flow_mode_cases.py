@@ -26,6 +26,6 @@ def content(name: str = "swirl") -> Content:
 def made(name: str = "swirl", kept: Saved | None = None) -> tuple[FlowMode, FakeDesk, Clock]:
     desk, clock = FakeDesk(), Clock()
     mode = FlowMode(desk, content(name), kept)
-    mode.clock = clock
+    mode.clock = mode.drive.clock = clock
     mode.tick()
     return mode, desk, clock

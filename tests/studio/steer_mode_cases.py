@@ -50,7 +50,7 @@ class Clock:
 def made(loop: bool = True, kept: Saved | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
     desk, clock = FakeDesk(), Clock()
     mode = SteerMode(desk, content(loop, **more), kept)
-    mode.clock = clock
+    mode.clock = mode.drive.clock = clock
     mode.tick()
     return mode, desk, clock
 

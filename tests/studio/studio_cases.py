@@ -8,10 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from websockets.sync.client import ClientConnection, connect
 
 from cajole.animation import Animation
@@ -22,10 +24,12 @@ from cajole.studio.hub import Hub
 from cajole.studio.project import Project
 from cajole.studio.serving import bound, server_of
 from cajole.studio.shelf import Shelf
+from job_control import JobControl, install
+from waiting import PATIENCE, wait_until
 
 FRAMES = 24
-# how long a test waits for what must come [s]: far more than it takes, so that only a fault runs into it
-PATIENCE = 60.0
+# a busy machine may take long to answer
+connected = partial(connect, max_size=None, compression=None, open_timeout=PATIENCE, ping_interval=None)
 
 
 def small_motion() -> Animation:
@@ -136,16 +140,16 @@ def answer_of(project: Project, **message: Any) -> dict[str, Any]:
 
 
 class Running:
-    """A studio that answers at an address."""
+    """A studio that answers at an address; jobs: holds its long work."""
 
-    def __init__(self, hub: Hub, guard: Guard):
-        self.hub, self.guard = hub, guard
+    def __init__(self, hub: Hub, guard: Guard, jobs: JobControl):
+        self.hub, self.guard, self.jobs = hub, guard, jobs
         self.address = f"http://127.0.0.1:{guard.port}"
 
     @contextmanager
     def tab(self, *, token: str | None = None, acknowledges: bool = True) -> Iterator[Tab]:
         """A tab that has said hello."""
-        with connect(f"ws://127.0.0.1:{self.guard.port}/ws", max_size=None, compression=None) as socket:
+        with connected(f"ws://127.0.0.1:{self.guard.port}/ws") as socket:
             tab = Tab(socket, acknowledges=acknowledges)
             tab.say("hello", proto=1, token=self.guard.token if token is None else token)
             tab.until(lambda message: message["is"] == "welcome")
@@ -160,13 +164,15 @@ def running(folder: Path, static: Path = STATIC, **options: Any) -> Iterator[Run
     hub = Hub(Shelf(folder), **options)
     server = server_of(hub, guard, static)
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield Running(hub, guard)
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
-        listening.close()
-        assert not thread.is_alive()
+    jobs = JobControl(folder.with_name(f"{folder.name}-jobs"))
+    with pytest.MonkeyPatch.context() as patch:
+        install(jobs, patch.setattr)
+        thread.start()
+        wait_until(lambda: server.started, "the start of the studio")
+        try:
+            yield Running(hub, guard, jobs)
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+            listening.close()
+            assert not thread.is_alive()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from cajole.studio.modes.flow import FlowMode
 from cajole.studio.opening import chances
 from cajole.studio.protocol import HEADER, Kind, packed
 from cajole.studio.telling import now_parts, project_message
+from waiting import wait_until
 
 MIDDLE = [128.0, 0.0, 128.0]
 HARD = [0.4, 0.0, 0.1]
@@ -184,10 +184,7 @@ def test_wind_of_a_seed_identity() -> None:
 def test_dials_are_retuned_in_the_background_identity() -> None:
     mode, _, clock = made()
     do(mode, "dials", effort=1e-2, tracking=2.0)
-    for _ in range(2000):
-        if not mode.drive.live.retuning:
-            break
-        time.sleep(0.005)
+    wait_until(lambda: not mode.drive.live.retuning, "retuning")
     run(mode, clock, 0.1)
     dials = mode.drive.live.controller.dials
     assert (dials.effort, dials.tracking) == (1e-2, 2.0)

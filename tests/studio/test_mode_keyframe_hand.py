@@ -6,13 +6,13 @@ import base64
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
 from mode_cases import do, plain
+from steer_mode_cases import Clock
 
 import cajole as cj
 from cajole.body import Body, BodySolid, MaterialStVK
@@ -21,7 +21,6 @@ from cajole.errors import Cancelled
 from cajole.mesh import MeshTri, Skin, box_tets, embed
 from cajole.studio.content import Content
 from cajole.studio.keeping import keep_motion, with_motion
-from cajole.studio.modes import history
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.edit import EditMode
 from cajole.studio.modes.keyframe import KeyframeMode
@@ -232,14 +231,12 @@ def test_key_put_back_where_it_was_is_no_step_identity() -> None:
     assert plain(mode)["undo"] == desk.labels[-1] == "move a key"
 
 
-def test_values_of_one_slider_are_one_step_for_as_long_as_it_is_held_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(history, "time", SimpleNamespace(monotonic=lambda: now[0]))
+def test_values_of_one_slider_are_one_step_for_as_long_as_it_is_held_identity(undo_clock: Clock) -> None:
     mode = KeyframeMode(FakeDesk(), content(LOOSE.holding(ROOT)))
     for effort in (1e-3, 1e-2, 1e-1):
         do(mode, "dials", effort=effort)
-        now[0] += 0.5
-    now[0] += 60.0
+        undo_clock.now += 0.5
+    undo_clock.now += 60.0
     do(mode, "dials", effort=1.0)
     do(mode, "undo")
     assert mode.dials.effort == 0.1

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
-import time
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
 from mode_cases import do, plain
-from steer_mode_cases import BEAM, DT, PUSH, TIP, looped, made, run, shot
+from steer_mode_cases import BEAM, DT, PUSH, TIP, Clock, looped, made, run, shot
 
 from cajole.direct.steering.motion import of_shot
 from cajole.errors import InputError
 from cajole.studio.content import Content, SteerPlan
-from cajole.studio.modes import history
 from cajole.studio.modes.base import Saved
 from cajole.studio.modes.steer import SteerMode
+from waiting import wait_until
 
 
 def waited(mode: SteerMode) -> None:
     """Until gains are ready."""
-    for _ in range(2000):
-        if not mode.drive.live.retuning:
-            return
-        time.sleep(0.005)
-    raise AssertionError("the gains were never ready")
+    wait_until(lambda: not mode.drive.live.retuning, "retuning")
 
 
 def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
@@ -79,13 +73,11 @@ def test_dials_are_retuned_in_the_background_identity() -> None:
     assert plain(mode)["steer"]["tracking"] == 7.0
 
 
-def test_slider_is_one_step_of_undo_while_it_is_held_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(history, "time", SimpleNamespace(monotonic=lambda: now[0]))
+def test_slider_is_one_step_of_undo_while_it_is_held_identity(undo_clock: Clock) -> None:
     mode, _, _ = made()
     for strength in (0.01, 0.02, 0.03):
         do(mode, "wind", strength=strength)
-    now[0] += 60.0
+    undo_clock.now += 60.0
     do(mode, "wind", strength=0.05)
     do(mode, "undo")
     assert mode.settings.wind == 0.03

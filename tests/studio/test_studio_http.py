@@ -17,6 +17,7 @@ from cajole.mesh import box_tets, write_mesh
 from cajole.studio.catalogue import picture_folder
 from cajole.studio.locks import LOCK
 from cajole.studio.shelf import DOCUMENT
+from waiting import PATIENCE
 
 LIMIT = 200_000
 
@@ -39,7 +40,7 @@ def studio(tmp_path, page):
 
 @pytest.fixture
 def client(studio):
-    with httpx.Client(base_url=studio.address, timeout=60.0) as found:
+    with httpx.Client(base_url=studio.address, timeout=PATIENCE) as found:
         yield found
 
 
@@ -84,7 +85,7 @@ def test_nothing_else_is_served_bad_input(client, path):
 
 def test_a_page_that_was_not_built_says_how_bad_input(tmp_path):
     with running(tmp_path / "studio", tmp_path / "nothing") as studio:
-        got = httpx.get(studio.address)
+        got = httpx.get(studio.address, timeout=PATIENCE)
     assert got.status_code == 503
     assert "make page" in got.text
 

@@ -8,14 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from studio_cases import PATIENCE, Running, Tab, running, small_motion, sway_file
+from studio_cases import Running, Tab, connected, running, small_motion, sway_file
 from studio_cases import answer_of as done
-from websockets.sync.client import connect
 
 from cajole.errors import FileError, InputError
 from cajole.progress import report
@@ -26,6 +24,8 @@ from cajole.studio.opening import of_animation
 from cajole.studio.pipe import Pipe
 from cajole.studio.project import Project
 from cajole.studio.shelf import Record, Shelf, new_id
+from job_control import JobControl, install
+from waiting import PATIENCE, wait_until
 
 NODE = 20
 
@@ -57,7 +57,7 @@ def test_a_killed_studio_has_kept_every_committed_drag_claim(process, tmp_path):
     started, line = process
     address, token = line.split("/#")
     assert address.startswith("http://127.0.0.1:")
-    with connect(address.replace("http", "ws") + "/ws", max_size=None, compression=None) as socket:
+    with connected(address.replace("http", "ws") + "/ws") as socket:
         tab = greeted(socket, token)
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))
         tab.drag(NODE + 3, 8, (0.0, 0.0, 0.05), gesture=2)
@@ -89,7 +89,7 @@ def test_an_interrupt_ends_the_studio_in_good_order_claim(process):
 
 
 class Told(Mode):
-    """Counts, works until it is cancelled, fails and hands over as asked."""
+    """Counts, works, fails and hands over as asked."""
 
     name = "edit"
 
@@ -97,7 +97,6 @@ class Told(Mode):
         self.desk, self.content = desk, content
         self.count = 0 if saved is None else saved.document["count"]
         self.made = np.zeros(3) if saved is None else saved.arrays["made"]
-        self.at_work = threading.Event()
 
     @property
     def commands(self):
@@ -132,11 +131,7 @@ class Told(Mode):
         self.desk.changed("add")
 
     def work(self, message):
-        progress = self.desk.working("Working", stoppable=True)
-        self.at_work.set()
-        while True:
-            report(progress, 0.5, "on and on")
-            time.sleep(0.001)
+        report(self.desk.working("Working", stoppable=True), 0.5, "half done")
 
     def fail(self, message):
         raise ZeroDivisionError("a mistake of the mode")
@@ -154,6 +149,14 @@ def told(monkeypatch):
 
     monkeypatch.setattr("cajole.studio.project.make_mode", make)
     return made
+
+
+@pytest.fixture
+def jobs(tmp_path, monkeypatch) -> JobControl:
+    """Holds the work of projects."""
+    control = JobControl(tmp_path / "jobs")
+    install(control, monkeypatch.setattr)
+    return control
 
 
 def start(name: str = "Sway", *, record: Record | None = None, shelf: Shelf, kept: bool = False) -> Project:
@@ -336,31 +339,34 @@ def test_projects_that_are_not_saved_stay_open_identity(told, tmp_path, disk, mo
     assert Shelf(tmp_path / "studio").load(first).modes["edit"].document == {"count": 2}
 
 
-def test_a_job_is_cancelled_at_once_and_answered_identity(told, tmp_path):
+def test_a_job_is_cancelled_at_once_and_answered_identity(told, jobs, tmp_path):
     project = start(shelf=Shelf(tmp_path))
-    answer = done(project, do="optimise")
-    assert told[-1].at_work.wait(PATIENCE)
-    assert not project.jobs.order("cancel", "another")
-    assert project.jobs.order("cancel", answer["job"])
-    # the thread is free again
-    assert done(project, do="undo") == {}
+    with jobs.hold("Working"):
+        answer = done(project, do="optimise")
+        jobs.wait_until_held()
+        assert not project.jobs.order("cancel", "another")
+        assert project.jobs.order("cancel", answer["job"])
+        # the thread is free again
+        assert done(project, do="undo") == {}
     assert project.jobs.present is None
     assert project.close(patience=PATIENCE)
 
 
-def test_frames_are_sent_while_a_job_runs_identity(told, tmp_path):
+def test_frames_are_sent_while_a_job_runs_identity(told, jobs, tmp_path):
     project, pipe = start(shelf=Shelf(tmp_path)), Pipe()
     project.attach(pipe)
-    done(project, do="optimise")
-    pipe.want("result", [5])
-    end = time.monotonic() + PATIENCE
-    found = False
-    while not found and time.monotonic() < end:
+
+    def is_sent() -> bool:
         data = pipe.take()
-        found = isinstance(data, bytes) and data[4] == 11
-    assert found
-    # closing cancels what is under way
-    assert project.close(patience=PATIENCE)
+        return isinstance(data, bytes) and data[4] == 11
+
+    with jobs.hold("Working"):
+        done(project, do="optimise")
+        jobs.wait_until_held()
+        pipe.want("result", [5])
+        wait_until(is_sent, "sending the frame")
+        # closing cancels what is under way
+        assert project.close(patience=PATIENCE)
 
 
 def test_a_mistake_is_answered_and_logged_and_the_project_lives_on_bad_input(told, tmp_path, caplog):
@@ -447,6 +453,4 @@ def opened(studio: Running, folder) -> str:
 
 def left(studio: Running, project: str) -> None:
     """Wait until the studio has noticed that the tab is gone."""
-    end = time.monotonic() + PATIENCE
-    while len(studio.hub.project(project).tabs) and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: not len(studio.hub.project(project).tabs), "noticing that the tab is gone")

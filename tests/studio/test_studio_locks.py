@@ -13,13 +13,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from studio_cases import PATIENCE, running, sway_file
+from studio_cases import running, sway_file
 
 from cajole.errors import FileError, InputError
 from cajole.studio import locks
 from cajole.studio.hub import Hub
 from cajole.studio.locks import LOCK, FolderLock, FolderLocked, Owner, boot_id, process_start, read_owner
 from cajole.studio.shelf import DOCUMENT, Record, Shelf, new_id
+from waiting import PATIENCE
 
 NODE = 20
 

@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from studio_cases import FRAMES, PATIENCE, small_motion, sway_file
+from studio_cases import FRAMES, small_motion, sway_file
 
 from cajole.animation import Animation
 from cajole.body import BodyAround, BodySolid, body_around
@@ -30,6 +30,7 @@ from cajole.studio.shelf import Shelf
 from cajole.studio.steered import STEERED
 from cajole.studio.telling import meshes, project_message, suggestion
 from cajole.studio.verbs import first_possible, make_mode
+from waiting import PATIENCE
 
 
 def waving_cloth() -> Animation:
@@ -296,5 +297,5 @@ def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cach
 
 def test_the_process_that_draws_begins_identity(own_cache):
     """It imports all that it needs, and is done where there is nothing to draw."""
-    done = subprocess.run([sys.executable, "-c", PICTURING], capture_output=True, text=True, timeout=5 * PATIENCE)
+    done = subprocess.run([sys.executable, "-c", PICTURING], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steer_mode_cases import Clock
 
 from cajole.errors import Cancelled, InputError, SolveError
 from cajole.progress import report
@@ -17,6 +18,7 @@ from cajole.studio.answering import Clerk
 from cajole.studio.jobs import EVERY, Jobs
 from cajole.studio.rhythm import HAND_REST, STARVED, Rhythm
 from cajole.studio.solver import MOST_WAITING, Letter, Mailbox, Solver, letter
+from waiting import PATIENCE, wait_until
 
 
 def posted(mailbox: Mailbox, *messages: dict) -> list[dict]:
@@ -120,30 +122,50 @@ def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
     with caplog.at_level(logging.CRITICAL, logger="cajole.studio"):
         for name in ("undo", "fail", "redo"):
             solver.post({"do": name}, answered.append)
-        assert solver.close(patience=30.0)
+        assert solver.close(patience=PATIENCE)
     assert diary.seen == ["begin", "undo", "fail", "redo", "end"]
     assert answered == [{}, {}]
     assert diary.told > 0
 
 
-def test_a_moving_hand_does_not_wait_for_frames_that_take_long_identity():
-    took, served = 0.1, list[float]()
+class HandMailbox(Mailbox):
+    """Letters of a hand at given times of the test's clock, which waiting for them moves on."""
+
+    def __init__(self, clock: Clock, times: list[float], hear):
+        super().__init__()
+        self._clock, self._times, self._hear = clock, times, hear
+
+    def take(self, patience):
+        until = self._clock.now + (float("inf") if patience is None else patience)
+        if self._times and self._times[0] > until:
+            self._clock.now = until
+            return None
+        if not self._times:
+            self.close()
+            return None
+        self._clock.now = max(self._clock.now, self._times.pop(0))
+        self._hear(self._clock.now)
+        return letter(move(1, 1), lambda answer: None)
+
+
+def test_a_moving_hand_does_not_wait_for_frames_that_take_long_identity(monkeypatch):
+    clock, served = Clock(), list[float]()
 
     class Busy(Diary):
         def serve(self):
-            served.append(time.monotonic())
-            time.sleep(took)
+            served.append(clock.now)
+            clock.now += 0.1
             return True
 
+    monkeypatch.setattr("cajole.studio.solver.time", SimpleNamespace(monotonic=clock))
     solver = Solver(Busy(), "test")
-    solver.start()
-    for seq in range(150):
-        solver.post(move(1, seq), lambda answer: None)
-        time.sleep(0.005)
-    assert solver.close(patience=30.0)
-    between = sorted(after - before for before, after in pairwise(served))
+    times = [clock.now + 0.005 * count for count in range(1, 400)]
+    solver._mailbox = HandMailbox(clock, times, solver._rhythm.hear)
+    solver._run()
     # none fits between two letters, so that they are made only lest nothing moves
-    assert between[len(between) // 2] >= STARVED
+    between = [after - before for before, after in pairwise(served) if after < 102.0]
+    assert len(between) > 4
+    assert min(between[1:]) >= STARVED
 
 
 def test_frames_are_made_where_they_fit_between_letters_identity():
@@ -166,11 +188,8 @@ def test_what_was_begun_is_told_without_being_asked_identity():
     diary = Diary()
     solver = Solver(diary, "test")
     solver.start()
-    end = time.monotonic() + 30.0
-    while not diary.told and time.monotonic() < end:
-        time.sleep(0.001)
-    assert diary.told
-    assert solver.close(patience=30.0)
+    wait_until(lambda: diary.told, "telling")
+    assert solver.close(patience=PATIENCE)
 
 
 def test_live_work_goes_on_by_itself_identity():
@@ -179,22 +198,21 @@ def test_live_work_goes_on_by_itself_identity():
     diary.due = lambda: 0.0 if diary.ticks < 5 else None
     solver = Solver(diary, "test")
     solver.start()
-    end = time.monotonic() + 30.0
-    while diary.ticks < 5 and time.monotonic() < end:
-        time.sleep(0.001)
-    assert solver.close(patience=30.0)
+    wait_until(lambda: diary.ticks == 5, "the fifth tick")
+    assert solver.close(patience=PATIENCE)
     assert diary.ticks == 5
 
 
 # --- jobs
 
 
-def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity():
-    said, served = [], []
+def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity(monkeypatch):
+    said, served, clock = [], [], Clock()
+    monkeypatch.setattr("cajole.studio.jobs.time", SimpleNamespace(monotonic=clock))
     jobs = Jobs(said.append, lambda: served.append(1) or False)
-    begun = time.monotonic()
     progress = jobs.begin("Working")
     for k in range(1000):
+        clock.now += EVERY / 100
         report(progress, k / 1000, "on")
     jobs.end("done")
     assert said[0]["state"] == "running"
@@ -202,7 +220,7 @@ def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity():
     assert len({message["job"] for message in said}) == 1
     # each call gives waiting tabs their frames; words about it are fewer
     assert len(served) == 1000
-    assert len(said) <= 3 + (time.monotonic() - begun) / EVERY
+    assert len(said) == pytest.approx(12, abs=1)
     assert jobs.present is None
 
 

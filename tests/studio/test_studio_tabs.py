@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studio_cases import FRAMES, Running, Tab, running, small_motion, sway_file
+from studio_cases import FRAMES, Running, Tab, connected, running, small_motion, sway_file
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import connect
 
 from cajole.animation import read_animation
 from cajole.studio.protocol import Kind
+from waiting import PATIENCE
 
 NODE = 20
 
@@ -202,12 +202,12 @@ def test_strangers_are_not_let_in_bad_input(studio):
     with pytest.raises(ConnectionClosed) as closed, studio.tab(token="guess"):
         pass
     assert closed.value.rcvd.code == 4403
-    with connect(address) as socket:
+    with connected(address) as socket:
         socket.send(json.dumps({"v": 1, "do": "catalogue"}))
         with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=30)
+            socket.recv(timeout=PATIENCE)
     for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
-        with pytest.raises(InvalidStatus), connect(address, additional_headers=headers):
+        with pytest.raises(InvalidStatus), connected(address, additional_headers=headers):
             pass
 
 
@@ -234,7 +234,7 @@ def test_the_result_is_written_and_reads_back_agreement(studio, tmp_path, suffix
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))
         assert tab.ask("export", what="result", format=suffix)["is"] == "done"
         made = tab.until(lambda message: message["is"] == "file")
-    with httpx.Client(base_url=studio.address) as client:
+    with httpx.Client(base_url=studio.address, timeout=PATIENCE) as client:
         assert client.get(made["url"]).status_code == 403
         assert client.post("/enter", content=studio.guard.token).status_code == 204
         got = client.get(made["url"])
@@ -255,7 +255,7 @@ def test_an_edit_and_a_project_go_out_and_come_in_agreement(studio, tmp_path):
 
     from cajole import load_edit
 
-    with studio.tab() as tab, httpx.Client(base_url=studio.address) as client:
+    with studio.tab() as tab, httpx.Client(base_url=studio.address, timeout=PATIENCE) as client:
         client.post("/enter", content=studio.guard.token)
         opened(tab, studio, tmp_path)
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))

