@@ -1,7 +1,8 @@
 """Injects faults into running studios and counts acknowledged edits that are lost: there must be none.
 
-Usage: PYTHONPATH=tests python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each other kind. An edit
-is acknowledged when it was answered `done` without `unsaved`, or when a later state was told with `unsaved` false.
+Usage: PYTHONPATH=tests python tests/studio/fault_runner.py [rounds] [seed]. A round is 4 kills and one fault of each
+other kind. An edit is acknowledged when it was answered `done` without `unsaved`, or when a later state was told with
+`unsaved` false.
 
 kill          the server is killed (SIGKILL) at a random moment while edits are under way
 full disk     no file can grow for a while, by a limit of the system on the server; then it is killed or interrupted
