@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import cajole as cj
 from cajole.direct.keyframing.constrained import constrained_step, linear_motion
 from cajole.direct.keyframing.newton import Iterate, swept
 from cajole.direct.keyframing.problem import Problem
+from cajole.direct.keyframing.timestep import natural_frequencies
 from cajole.reduction import BasisReport
 from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout
 from derivatives import check_derivative
@@ -35,7 +37,7 @@ def with_rows(task: Problem, random: np.random.Generator) -> Problem:
 def test_gradient_of_controls_derivative(random: np.random.Generator, ending: str) -> None:
     task = with_rows(replace(problem(), ending=ending), random)
     path = simulated(task, random)
-    nu = random.standard_normal(task.multipliers)
+    nu = task.H[0, 0, 0] * random.standard_normal(task.multipliers)  # in the unit of the keys' pulls
     direction = 20.0 * random.standard_normal(path.W.shape)
 
     def lagrangian(W: Array) -> float:
@@ -54,7 +56,7 @@ def test_gradient_of_start_derivative(random: np.random.Generator, ending: str) 
     r = len(problem().bias)
     task = replace(problem(), ending=ending, calm=(0.02 if ending == "free" else 0.0) * np.eye(2 * r))
     path = simulated(task, random)
-    nu = random.standard_normal(task.multipliers)
+    nu = task.H[0, 0, 0] * random.standard_normal(task.multipliers)  # in the unit of the keys' pulls
 
     def lagrangian(x: Array) -> float:
         moved = rollout(task.system, task.plan, (x[:r], x[r:]), path.W)
@@ -190,6 +192,46 @@ def test_every_start_is_reported_and_the_best_kept_identity() -> None:
     assert report.cost == min(cost for _, cost in report.starts)
 
 
+@pytest.mark.parametrize("options", [{}, {"loop": True, "frames": 24}, {"timing": "free", "starts": "pd"}])
+def test_reported_cost_is_the_documented_one_agreement(options: dict[str, Any]) -> None:
+    """J = ½ mean_k weight |Δz_k|²/(m L²) + ½ effort mean_n |w_n|²/(m (L ω₁²)²), computed from what a shot holds."""
+    a, b = poses()
+    wanted = [cj.Key(a, weight=2.0), cj.Key(b)]
+    made = shot(keys=dict(zip((10, 20), wanted)), **options)
+    model, report = made.model, made.report
+    m, L, first = model.body.total_mass, model.body.size, model.frequency
+    misses = [
+        key.weight * ((made.states[frame] - model.project(key.displacement)) ** 2).sum()
+        for frame, key in zip(report.keys, wanted)
+    ]
+    effort = (made.controls**2).sum(axis=1).mean() / (m * (L * first**2) ** 2)
+    J = 0.5 * np.mean(misses) / (m * L**2) + 0.5 * 1e-3 * effort
+    assert report.cost == pytest.approx(J, rel=1e-9)
+    assert report.cost == pytest.approx(min(cost for _, cost in report.starts), rel=1e-9)
+
+
+def test_iterates_and_the_cost_before_timing_count_alike_agreement() -> None:
+    seen: list[float] = []
+    fixed = shot(starts="pd", watch=lambda iterate: seen.append(iterate.cost))
+    assert min(seen) == pytest.approx(fixed.report.cost, rel=1e-12)
+    freed = shot(starts="pd", timing="free").report
+    assert freed.fixed_timing_cost == pytest.approx(fixed.report.cost, rel=1e-9)
+
+
+def test_uneven_keys_keep_the_natural_pace_identity() -> None:
+    """The shot takes the sum of the quarter periods of its gaps, however the frames are shared out among them."""
+    a, b = poses()
+    body = beam()
+    even = shot(keys={20: a, 40: b}, frames=41, starts="zero")
+    uneven = shot(keys={20: a, 40: b, 42: 0.9 * b}, frames=43, starts="zero")
+    gaps = natural_frequencies(body, np.stack([np.zeros_like(a), a, b, 0.9 * b]))
+    assert even.dt * 40 == pytest.approx((np.pi / 2 / gaps[:2]).sum(), rel=1e-12)
+    assert uneven.dt * 42 == pytest.approx((np.pi / 2 / gaps).sum(), rel=1e-12)
+    # frames in which the body rests between two like keys have no natural time, and do not slow the others
+    held = shot(keys={20: a, 40: a, 60: b}, frames=61, starts="zero")
+    assert held.dt == pytest.approx(even.dt, rel=1e-12)
+
+
 def test_dials_are_dimensionless_identity() -> None:
     a, b = poses()
     reference = shot()
@@ -202,6 +244,7 @@ def test_dials_are_dimensionless_identity() -> None:
     assert other.dt == pytest.approx(slower * reference.dt, rel=1e-9)
     np.testing.assert_allclose(other.report.errors, reference.report.errors, rtol=1e-6)
     assert other.report.effort == pytest.approx(reference.report.effort, rel=1e-6)
+    assert other.report.cost == pytest.approx(reference.report.cost, rel=1e-6)
     ours = reference.animation.positions
     np.testing.assert_allclose(other.animation.positions / scale, ours, atol=1e-6 * LENGTH)
 

@@ -134,7 +134,7 @@ def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
 
 
 def key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
-    """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units where a full key of weight one has H = I.
+    """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units of m L², in which a full key of weight one has H = I.
 
     A partial key weighs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that the same dial applies.
     """

@@ -59,12 +59,16 @@ def _from_held_start(problem: Problem, path: Trajectory, most: int, watch: Calla
 def _first_order(
     problem: Problem, W: Array, method: str, tolerance: float, most: int, watch: Callable[[Iterate], None]
 ) -> Outcome:
-    """scipy's first-order methods on the exact adjoint gradient, in controls scaled by √effort."""
-    scale = np.sqrt(problem.effort)[:, None]
+    """scipy's first-order methods on the exact adjoint gradient, in controls scaled by √effort.
+
+    They minimise the cost over that of the start, as their first steps and absolute tolerances assume values near one.
+    """
     shape = W.shape
     path = rollout(problem.system, problem.plan, problem.start, W)
     first = problem.norm(problem.gradient(path))
     seen: dict[str, Any] = {"path": path, "cost": problem.cost(path), "gradient": first, "count": 0}
+    unit = seen["cost"] or 1.0
+    scale = np.sqrt(problem.effort / unit)[:, None]
 
     def value(x: Array) -> tuple[float, Array]:
         try:
@@ -74,7 +78,7 @@ def _first_order(
         cost, gradient = problem.cost(trial), problem.gradient(trial)
         if cost <= seen["cost"]:
             seen.update(path=trial, cost=cost, gradient=problem.norm(gradient))
-        return cost, (gradient.controls / scale).ravel()
+        return cost / unit, (gradient.controls / (unit * scale)).ravel()
 
     def each(_: Any) -> None:
         seen["count"] += 1

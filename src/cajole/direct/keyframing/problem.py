@@ -1,4 +1,4 @@
-"""The cost of a motion, its exact gradient, and what it must obey, in reduced coordinates."""
+"""The cost J of a motion (see `keyframe`), its exact gradient, and what it must obey, in reduced coordinates."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Gradient:
 class Problem:
     """system: as in reduction.kernels_motion; plan: (T, 5); start: predictor state of the first step.
 
-    key (T,): row of H (K, r, r) and t (K, r) at each step, or -1; effort (T,); bias (r,): the force of an offset, which
-    trajectories leave out, so that controls are w = W + bias.
+    key (T,): row of H (K, r, r) and t (K, r) at each step, or -1; effort (T,): what |w|² of each step costs; bias (r,):
+    the force of an offset, which trajectories leave out, so that controls are w = W + bias.
     rows (M, r), row_step (M,), wanted (M,): what must hold exactly, rows·q = wanted.
     ending: "open" from `start`; "free" from any state; "loop" ends in the state it began with.
     calm (2r, 2r): what a free start costs, ½ x₀ᵀ calm x₀, zero for other endings;

@@ -91,9 +91,9 @@ class Setting:
         report: BasisReport | None,
     ) -> Setting:
         """The same from a model at hand; poses (k, n, 3) in order of time and the frames between them set the pace."""
-        moving = np.any(np.diff(poses, axis=0) != 0, axis=(1, 2))
         frequencies = natural_frequencies(model.body, poses)
-        frequencies, gaps = frequencies[frequencies > 0], gaps[moving]
+        moving = frequencies > 0
+        frequencies, gaps = frequencies[moving], gaps[moving]
         if len(frequencies) == 0:
             frequencies, gaps = np.array([model.frequency]), np.array([float(frames)])
         h = natural_timestep(frequencies, gaps)
@@ -142,19 +142,24 @@ def soft_problem(setting: Setting, effort: float, steps: Array, span: float | No
     key = np.full(setting.steps, -1)
     key[[setting.step_of(frame) for frame in setting.keys]] = np.arange(len(setting.keys))
     costs = [key_cost(model, wanted) for wanted in setting.keys.values()]
-    # J times K m L²: keys then weigh with H = I, and the body's size drops out of the effort
-    rho = effort * len(costs) / model.frequency**4 / (steps.sum() if span is None else span)
+    mean_key = _mean_key(setting)
+    rho = effort / model.unit_effort / (steps.sum() if span is None else span)
     state, rate = model.project(setting.first), model.project_velocity(setting.velocity)
     start = model.predictor(state, rate, steps[0])
     after = steps[0] if setting.ending == "loop" else steps[-1]
     state_units = np.repeat([1.0, model.frequency**-2], r)
-    calm = effort * len(costs) * _holding(model) if setting.ending == "free" else np.zeros((2 * r, 2 * r))
+    calm = effort / model.unit_length**2 * _holding(model) if setting.ending == "free" else np.zeros((2 * r, 2 * r))
+    unit = STATE_UNIT * mean_key * state_units + np.diag(calm)
     return Problem(
-        model.system, newmark_plan(np.append(steps, after)), start, key, np.stack([H for H, _ in costs]),
+        model.system, newmark_plan(np.append(steps, after)), start, key, mean_key * np.stack([H for H, _ in costs]),
         np.stack([t for _, t in costs]), rho * steps, model.constant, np.empty((0, r)),
-        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, STATE_UNIT * state_units + np.diag(calm),
-        model.unit_length,
+        np.empty(0, dtype=np.int64), np.empty(0), setting.ending, calm, unit, model.unit_length,
     )  # fmt: skip
+
+
+def _mean_key(setting: Setting) -> float:
+    """1 / (K m L²): what turns the sum of the K squared distances to keys into their mean in body sizes."""
+    return 1.0 / (len(setting.keys) * setting.model.unit_length**2)
 
 
 def _holding(model: ReducedModel) -> Array:
@@ -173,7 +178,7 @@ def hard_problem(setting: Setting, soft: Problem, tolerance: float) -> Problem:
     for k, (frame, key) in enumerate(setting.keys.items()):
         if key.hard:
             own = hard_rows(setting.model, key, tolerance)
-            H[k] += HARD_WEIGHT * key.weight * own.T @ own
+            H[k] += HARD_WEIGHT * _mean_key(setting) * key.weight * own.T @ own
             rows.append(own)
             steps += [setting.step_of(frame)] * len(own)
             wanted.append(own @ soft.t[k])

@@ -26,6 +26,7 @@ MANY_WEIGHTS = 100.0
 class KeyframeReport:
     """What was asked, what was reached, and how gently.
 
+    cost: J of `keyframe`, plus what a free start costs; starts: the same for each start that was tried.
     errors: distance to each key, in body sizes √(|Δu|²_M / m) / L; least_errors: what the basis lets no motion avoid;
     gentleness: added force per frame as a share of the body's weight, |w| / (√m g); effort: mean |w|²/(m (L ω₁²)²), and
     soft_effort the same before keys were made hard; seam: the largest jump of a loop, in body sizes.

@@ -50,8 +50,9 @@ def keyframe(
     """Minimise J = ½ mean_k weight |Δz_k|²/(m L²) + ½ effort mean_n |w_n|²/(m (L ω₁²)²) over controls w (eq. (4)).
 
     keys: {frame: displacement (n, 3) or Key}, or pairs of these; a key at frame 0 is where the motion begins.
-    frames: how many, the start included; dt [s] between them, from eq. (10) when None; that
-        is seldom a round frame rate: shot.animation.resampled(24) is the same motion at another.
+    frames: how many, the start included; dt [s] between them; None: a quarter of a natural period for each gap between
+        keys (eq. (10)), summed and spread evenly over the frames; seldom a round frame rate:
+        shot.animation.resampled(24) is the same motion at another.
     effort: what added force costs against missing a key, dimensionless: 0.1 loose (keys are hints), 1e-2 soft, 1e-4
         normal (keys met to a fraction of a percent).
     modes: linear modes that enrich the basis of keys and tangents; basis: (3n, r) to use instead.

@@ -12,20 +12,23 @@ Array = NDArray[np.float64]
 
 
 def natural_frequencies(body: Body, poses: Array) -> Array:
-    """ω [rad/s] of the tangent that leaves each pose for the next: ω² = TᵀK(q)T / TᵀMT."""
+    """ω (gaps,) [rad/s] of the tangent that leaves each pose for the next: ω² = TᵀK(q)T / TᵀMT.
+
+    Zero where the pose does not change, or where nothing pulls it back (ω² <= 0).
+    """
     tangents = key_tangents(body, poses)[:, ::2]
-    out = []
-    for pose, T in zip(poses[:-1], tangents.T):
+    out = np.zeros(len(poses) - 1)
+    for gap, (pose, T) in enumerate(zip(poses[:-1], tangents.T)):
         mass = T @ (body.mass @ T)
         if mass > 0:
-            out.append(np.sqrt(max(T @ (body.stiffness(pose) @ T) / mass, 0.0)))
-    return np.array(out)
+            out[gap] = np.sqrt(max(T @ (body.stiffness(pose) @ T) / mass, 0.0))
+    return out
 
 
 def natural_timestep(frequencies: Array, gaps: Array) -> float:
-    """The mean over gaps of π/(2ω) divided by the number of frames in the gap.
+    """Σ π/(2ω) / Σ frames: the natural time of all gaps over their frames, for ω > 0 and gaps in frames (gaps,).
 
-    The paper prints h = π/(2ω), which is the time to the key, not the step.
+    The paper prints h = π/(2ω), which is the time to one key, not the step. A mean of the gaps' own steps would let the
+    shortest gap set the pace of the whole shot.
     """
-    used = frequencies > 0
-    return float(np.mean(np.pi / (2.0 * frequencies[used]) / gaps[: len(frequencies)][used]))
+    return float((np.pi / (2.0 * frequencies)).sum() / gaps.sum())
