@@ -24,7 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.body.material import Sheets
+from cajole.errors import InputError
 from cajole.mesh import MeshTri
+from cajole.mesh.repair import triangle_qualities
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -32,6 +34,12 @@ Index = NDArray[np.int64]
 NONE = -1
 # shares of a triangle's factors below this are rounding
 IDLE = 1e-10
+# The least eigenvalue of C scaled to a unit diagonal below which its rounding alone, a few machine epsilons, can make
+# it indefinite. Three vertices in line have 10 (height/base)⁴, so they reach it at a quality of 7e-5; needles have
+# (width/length)², and reach it at 3e-8.
+SINGULAR = 16 * np.finfo(float).eps
+# how many slivers a message lists
+LISTED = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +104,7 @@ def _triangle_groups(mesh: MeshTri, sheets: Sheets) -> tuple[Array, Index, Index
     # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
     sign[two[~half.agree]] = -1.0
     C, hinged = _plate(mesh, sheets), (hinge >= 0).reshape(-1, 3)
+    _refuse_slivers(mesh, C)
     S = _completed(C, hinged)
     own = sign.reshape(-1, 3)
     moved = _shifts(mesh, S * own[:, None, :], sign)
@@ -210,6 +219,23 @@ def _plate(mesh: MeshTri, sheets: Sheets) -> Array:
     nu = sheets.poisson[:, None, None]
     C = (sheets.bending / (4.0 * mesh.areas))[:, None, None] * lengths * (nu + (1.0 - nu) * cosines**2)
     return np.asarray(C)
+
+
+def _refuse_slivers(mesh: MeshTri, C: Array) -> None:
+    """Raise InputError for triangles so thin that C (m, 3, 3) is singular to rounding."""
+    roots = np.sqrt(np.einsum("mii->mi", C))
+    thin = np.flatnonzero(np.linalg.eigvalsh(C / (roots[:, :, None] * roots[:, None, :]))[:, 0] <= SINGULAR)
+    if len(thin) == 0:
+        return
+    qualities = triangle_qualities(mesh.vertices, mesh.triangles[thin])
+    worst = int(np.argmin(qualities))
+    listed = ", ".join(map(str, thin[:LISTED])) + (", ..." if len(thin) > LISTED else "")
+    raise InputError(
+        f"triangles[{thin[worst]}] (vertices {mesh.triangles[thin[worst]].tolist()}) is too thin to bend: its quality, "
+        f"area over longest edge squared, is {qualities[worst]:.2g} (0.43 is equilateral), so that its bending "
+        f"stiffness is singular in double precision ({len(thin)} such: {listed}); remove slivers: "
+        "mesh, numbers = cajole.mesh.remove_slivers(mesh)"
+    )
 
 
 def _places(hinges: Index, groups: Index, elements: Index) -> Index:

@@ -7,7 +7,7 @@ from cajole.mesh.embedding import Embedding, embed
 from cajole.mesh.files import read_bou, read_mesh, read_veg, write_mesh
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.generate import box_tets, grid_triangles
-from cajole.mesh.repair import repaired
+from cajole.mesh.repair import remove_slivers, repaired
 from cajole.mesh.skin import Skin
 from cajole.mesh.subdivision import subdivide
 from cajole.mesh.tet import MeshTet
@@ -29,6 +29,7 @@ __all__ = [
     "read_bou",
     "read_mesh",
     "read_veg",
+    "remove_slivers",
     "repaired",
     "subdivide",
     "vertex_normals",

@@ -1,14 +1,26 @@
-"""Triangles from elsewhere, freed of those that are no triangles."""
+"""Repair of triangle meshes: drop triangles without area, and remove slivers without opening the surface."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cajole.checks import index_array
-from cajole.errors import MeshError
-from cajole.mesh.base import Floats, Indices, checked_vertices
+from cajole.checks import index_array, positive, require_instance
+from cajole.errors import InputError, MeshError
+from cajole.mesh import topology
+from cajole.mesh.base import Floats, Indices, checked_vertices, frozen
 from cajole.mesh.tri import MeshTri, flat_triangles
+
+# area over the longest edge squared: 0.43 of an equilateral triangle, 0.001 where the height is 1/500 of the base
+SLIVER = 1e-3
+# above a tenth, ordinary triangles would count as slivers
+MOST_QUALITY = 0.1
+# a sliver whose shortest edge is below this multiple of `quality` of its longest is a needle: its ends become one
+NEEDLE = 4.0
+# flips can turn one sliver into another; meshes that take more passes are slivers throughout
+MOST_PASSES = 20
 
 
 def repaired(vertices: ArrayLike, triangles: ArrayLike) -> MeshTri:
@@ -35,6 +47,124 @@ def welded(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return vertices[np.sort(first)], rank[number.reshape(-1)][triangles]
+
+
+def triangle_qualities(vertices: Floats, triangles: Indices) -> Floats:
+    """(m,) area over the longest edge squared: 0.43 of an equilateral triangle, 0 of a flat one."""
+    _, areas, longest = flat_triangles(vertices, triangles)
+    return np.asarray(areas / longest**2)
+
+
+def remove_slivers(mesh: MeshTri, quality: float = SLIVER) -> tuple[MeshTri, Indices]:
+    """The mesh without triangles below `quality`, area / longest edge², and numbers (n,): its vertices' new indices.
+
+    Three vertices nearly in line: the longest edge is flipped, or the triangle dropped where that edge is on the
+    boundary. A needle: the two ends of its shortest edge become one vertex. The surface stays closed where it was;
+    `numbers` is -1 where a vertex was dropped, and `notes` tells what was done.
+    Raises MeshError where slivers are left that none of this removes.
+    """
+    require_instance(mesh, MeshTri, "mesh")
+    if positive(quality, "quality") > MOST_QUALITY:
+        raise InputError(f"quality is {quality:g}, but must be at most {MOST_QUALITY}; slivers are far below")
+    triangles, number = mesh.triangles, np.arange(len(mesh.vertices))
+    removed = 0
+    for _ in range(MOST_PASSES):
+        step = _Pass(mesh.vertices, triangles.copy(), quality)
+        if not step.run():
+            break
+        removed += step.done
+        number = step.merged[number]
+        triangles = step.result()
+        if not len(triangles):
+            raise MeshError("every triangle is a sliver, so that no triangle would be left; check the mesh's shape")
+    if not removed and not len(step.slivers):
+        return mesh, frozen(number)
+    if len(step.slivers):
+        worst = step.slivers[0]
+        raise MeshError(
+            f"the triangle of vertices {triangles[worst].tolist()} is a sliver of quality {step.qualities[worst]:.2g} "
+            f"({len(step.slivers)} such) that cannot be removed without opening or folding the surface; remesh it"
+        )
+    fixed, kept = MeshTri(mesh.vertices, triangles).compacted()
+    return fixed.noted(f"{removed} slivers were removed"), frozen(kept[number])
+
+
+@dataclass
+class _Pass:
+    """One pass over the slivers of a triangle list, worst first; no triangle is changed twice."""
+
+    vertices: Floats
+    triangles: Indices
+    quality: float
+
+    def __post_init__(self) -> None:
+        self.qualities = triangle_qualities(self.vertices, self.triangles)
+        thin = np.flatnonzero(self.qualities < self.quality)
+        self.slivers = thin[np.argsort(self.qualities[thin], kind="stable")]
+        self.merged = np.arange(len(self.vertices))
+        self.done = 0
+
+    def run(self) -> bool:
+        """Change what can be changed; whether anything was."""
+        if not len(self.slivers):
+            return False
+        half = topology.HalfEdges(self.triangles, len(self.vertices))
+        self._mate = np.full(3 * len(self.triangles), -1)
+        one, two = half.pairs.T
+        self._mate[one], self._mate[two] = two, one
+        self._rim = np.zeros(3 * len(self.triangles), dtype=bool)
+        self._rim[half.order[half.first[half.count == 1]]] = True
+        self._edges = {(int(a), int(b)) for a, b in np.sort(half.ends, axis=1)}
+        self._touched, self._dropped = np.zeros((2, len(self.triangles)), dtype=bool)
+        for sliver in self.slivers:
+            if not self._touched[sliver] and self._remove(int(sliver)):
+                self.done += 1
+        return self.done > 0
+
+    def result(self) -> Indices:
+        """The triangles that are left."""
+        rows = self.merged[self.triangles[~self._dropped]]
+        a, b, c = rows.T
+        return np.ascontiguousarray(rows[(a != b) & (b != c) & (c != a)])
+
+    def _remove(self, sliver: int) -> bool:
+        corners = self.triangles[sliver]
+        ends = self.vertices[corners[topology.TRI_EDGES]]
+        lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        longest, shortest = int(np.argmax(lengths)), int(np.argmin(lengths))
+        if lengths[shortest] <= NEEDLE * self.quality * lengths[longest]:
+            return self._merge(*corners[topology.TRI_EDGES[shortest]])
+        edge = 3 * sliver + longest
+        if self._rim[edge]:
+            self._touched[sliver] = self._dropped[sliver] = True
+            return True
+        return self._flip(edge, int(self._mate[edge]))
+
+    def _merge(self, kept: int, gone: int) -> bool:
+        """Make two vertices one; not where a neighbour of either was changed in this pass."""
+        around = np.isin(self.triangles, (kept, gone)).any(axis=1)
+        if (self._touched & around).any():
+            return False
+        self.merged[gone] = kept
+        self._touched |= around
+        return True
+
+    def _flip(self, edge: int, mate: int) -> bool:
+        """Triangles abc and bad become adc and dbc, if both are better than the sliver and no edge cd exists."""
+        if mate < 0 or self._touched[mate // 3]:
+            return False
+        (one, i), (two, j) = divmod(edge, 3), divmod(mate, 3)
+        a, b, c = np.roll(self.triangles[one], -i)
+        d = self.triangles[two, (j + 2) % 3]
+        new = np.array([[a, d, c], [d, b, c]])
+        if (min(c, d), max(c, d)) in self._edges or c == d:
+            return False
+        if triangle_qualities(self.vertices, new).min() <= self.qualities[one]:
+            return False
+        self.triangles[[one, two]] = new
+        self._edges.add((int(min(c, d)), int(max(c, d))))
+        self._touched[[one, two]] = True
+        return True
 
 
 def _with_area(vertices: Floats, triangles: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
