@@ -106,7 +106,7 @@ def drawn_tree() -> dict[str, tuple[str, str | None]]:
         if found:
             depth = len(found[1]) // 4
             path = [*path[:depth], found[2]]
-            drawn[found[2]] = (path[depth - 1] if depth else "Exception", found[3])
+            drawn[found[2]] = (path[depth - 1] if depth else found[3] or "Exception", found[3] if depth else None)
     return drawn
 
 

@@ -18,6 +18,7 @@ _HOMES = {
     "BodySolid": "cajole.body",
     "BodySprings": "cajole.body",
     "CajoleError": "cajole.errors",
+    "CajoleWarning": "cajole.errors",
     "Cancelled": "cajole.errors",
     "Contacts": "cajole.animation",
     "Controller": "cajole.direct",
@@ -34,6 +35,7 @@ _HOMES = {
     "Gust": "cajole.flow",
     "GustNoise": "cajole.direct.steering.flow_noise",
     "InputError": "cajole.errors",
+    "InversionWarning": "cajole.errors",
     "Key": "cajole.direct",
     "Live": "cajole.direct",
     "LoadError": "cajole.errors",
@@ -167,9 +169,11 @@ if TYPE_CHECKING:
     from cajole.dynamics import pose as pose
     from cajole.dynamics import simulate as simulate
     from cajole.errors import CajoleError as CajoleError
+    from cajole.errors import CajoleWarning as CajoleWarning
     from cajole.errors import Cancelled as Cancelled
     from cajole.errors import FileError as FileError
     from cajole.errors import InputError as InputError
+    from cajole.errors import InversionWarning as InversionWarning
     from cajole.errors import LoadError as LoadError
     from cajole.errors import MeshError as MeshError
     from cajole.errors import MissingExtra as MissingExtra

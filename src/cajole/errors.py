@@ -10,6 +10,11 @@ CajoleError                     catch this to catch all of them
 └── SolveError (RuntimeError)   valid input, but the numbers did not work out: why, what to relax
     ├── NotConverged            an iteration ran out of steps
     └── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
+
+Warnings, for results that are valid but probably not what was meant:
+
+CajoleWarning (UserWarning)     filter this to filter all of them
+└── InversionWarning            a pose turns elements inside out: how many, which, where
 """
 
 from __future__ import annotations
@@ -61,3 +66,11 @@ class NotConverged(SolveError):
 
 class NotPositiveDefinite(SolveError):
     """A factorisation met a matrix with a non-positive pivot."""
+
+
+class CajoleWarning(UserWarning):
+    """Root of all warnings that Cajole gives on purpose."""
+
+
+class InversionWarning(CajoleWarning):
+    """A pose turns elements inside out."""

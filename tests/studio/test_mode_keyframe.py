@@ -197,11 +197,25 @@ def test_key_brings_its_pose_and_loads_back_identity(mode: KeyframeMode) -> None
 
 
 def test_pose_inside_out_is_no_key_bad_input(mode: KeyframeMode) -> None:
-    wrong = np.zeros_like(BEAM.vertices)
-    wrong[TIP, 0] = -BEAM.size
-    mode.session.assume(wrong)
-    with pytest.raises(InputError, match="inside out"):
+    mode.session.assume(BEAM.vertices * [-2.0, 0.0, 0.0])
+    with pytest.raises(InputError, match=r"this pose turns 144 of 144 tets inside out: the shape is mirrored"):
         do(mode, "key.capture", frame=3)
+
+
+def test_a_pose_with_few_tets_inside_out_is_told_and_is_a_key(mode: KeyframeMode, desk: FakeDesk) -> None:
+    do(mode, "dials", frames=13, detail=2, dt=1 / 30)
+    squeezed = np.zeros_like(BEAM.vertices)
+    squeezed[TIP, 0] = -0.25 * BEAM.size
+    mode.do("squeeze", lambda: mode.session.assume(squeezed))
+    wrong = mode.body.inverted(mode.session.displacement)
+    assert 0 < len(wrong) < 0.05 * len(BEAM.mesh.tets)
+    (notice,) = (said for said in desk.of("notice") if said["title"] == "Elements are inside out")
+    assert notice["tone"] == "warn"
+    assert f"{len(wrong)} of {len(BEAM.mesh.tets)} tets are inside out; the worst is tet" in notice["text"]
+    do(mode, "freeze")
+    assert sum(said["title"] == "Elements are inside out" for said in desk.of("notice")) == 1, "told once"
+    do(mode, "key.capture", frame=12)
+    assert [key.frame for key in mode.keys] == [12]
 
 
 def test_storyboard_is_preloaded_and_its_poses_can_be_pulled_on_identity(desk: FakeDesk) -> None:

@@ -90,8 +90,13 @@ class BodySolid(BodyRayleigh):
             force += self._drag(u, v)
         return force
 
+    def volume_ratios(self, displacement: ArrayLike) -> Array:
+        """(m,) the signed volume of each tet under a displacement (n, 3) over that at rest: negative inside out."""
+        moved = signed_volumes(self.vertices + self.checked(displacement), self.mesh.tets)
+        return np.asarray(moved / self.mesh.volumes)
+
     def inverted(self, displacement: ArrayLike) -> Index:
-        return np.flatnonzero(signed_volumes(self.vertices + self.checked(displacement), self.mesh.tets) <= 0)
+        return np.flatnonzero(self.volume_ratios(displacement) <= 0)
 
     def __repr__(self) -> str:
         return f"BodySolid({self.mesh!r}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"

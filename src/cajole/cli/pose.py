@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,10 +70,13 @@ def _found(
 ) -> NDArray[np.float64]:
     from cajole.cli import pushes as parsed
     from cajole.dynamics import pose as posed
+    from cajole.errors import InversionWarning
 
     force = sum((parsed.push(text, subject, body).force for text in loads), 0.0 * body.vertices)
     held = dict(pair for text in pins for pair in parsed.pinned(text, subject).items())
-    return posed(body, force, held, gravity=parsed.gravity(gravity), progress=progress)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InversionWarning)  # the answer has a note of it
+        return posed(body, force, held, gravity=parsed.gravity(gravity), progress=progress)
 
 
 def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progress: Progress) -> None:
@@ -89,8 +93,9 @@ def _save(subject: Subject, displacement: NDArray[np.float64], path: Path, progr
 
 
 def _document(subject: Subject, body: BodySolid, found: NDArray[np.float64], seconds: float) -> dict[str, Any]:
-    from cajole.dynamics.simulation import inversion_notes
+    from cajole.body.inversion import find_inversion
 
+    inversion = find_inversion(body, found)
     lengths = (found**2).sum(axis=1) ** 0.5
     farthest = int(lengths.argmax())
     return about(subject, body) | {
@@ -99,7 +104,7 @@ def _document(subject: Subject, body: BodySolid, found: NDArray[np.float64], sec
         "displacement_m": found[farthest].tolist(),
         "energy_J": body.energy(found),
         "seconds": seconds,
-        "notes": [*subject.notes, *inversion_notes(body, (body.vertices + found)[None])],
+        "notes": [*subject.notes, *([] if inversion is None else [str(inversion)])],
     }
 
 

@@ -84,7 +84,7 @@ def simulate(
         report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
     own = stepper.touches and surface is None
     contacts = contacts_of(touched, stepper.touches[0].points) if own else None
-    notes = inversion_notes(body, positions)
+    notes = _inversion_notes(body, positions)
     return Animation(
         mesh, positions, fps=1.0 / dt, velocities=velocities, contacts=contacts, skin=skin, notes=notes
     )  # fmt: skip
@@ -95,14 +95,13 @@ def _telling(progress: Progress | None, frame: int, frames: int) -> Callable[[st
     return lambda text: report(progress, (frame - 1) / (frames - 1), f"frame {frame}: {text}")
 
 
-def inversion_notes(body: Body, positions: Array) -> tuple[str, ...]:
+def _inversion_notes(body: Body, positions: Array) -> tuple[str, ...]:
     """What to say of tets that are inside out in `positions` (frames, n, 3): how many, from which frame, what helps."""
     counts = [len(body.inverted(frame - body.vertices)) for frame in positions]
     if not any(counts):
         return ()
     first, most = int(np.flatnonzero(counts)[0]), max(counts)
-    where = "" if len(positions) == 1 else f" from frame {first}"
-    return (f"{most} tets are inside out{where}: use a stiffer material, a finer mesh or smaller forces",)
+    return (f"{most} tets are inside out from frame {first}: use a stiffer material, a finer mesh or smaller forces",)
 
 
 def is_stack(value: ArrayLike | None) -> bool:

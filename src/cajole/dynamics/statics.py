@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -11,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body, dofs_of
 from cajole.body.around import require_body
+from cajole.body.inversion import find_inversion
 from cajole.dynamics.restricted import Restricted
 from cajole.dynamics.secants import Secants
 from cajole.dynamics.simulation import is_stack
 from cajole.dynamics.turning import turned
-from cajole.errors import InputError, LoadError, NotConverged, SolveError
+from cajole.errors import InputError, InversionWarning, LoadError, NotConverged, SolveError
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -61,11 +63,13 @@ def pose(
     """Static equilibrium u (n, 3) [m]: f(u) = loads on the free vertices, by Newton with energy backtracking.
 
     loads: {vertex: (fx, fy, fz)} [N], or forces (n, 3), or stacked load cases (k, n, 3), which give (k, n, 3), each
-        started from the one before. Tets that are turned inside out: `body.inverted(u)`.
+        started from the one before.
     pins: {vertex: (dx, dy, dz)} [m], displacements held exactly.
     start: displacement (n, 3) to start from; gravity: acceleration (3,) [m/s²], or a number, which is down (-z).
     A piece that nothing holds keeps its place (its centre of mass), and its loads must balance at rest; it turns as far
     as they ask. Raises LoadError when they do not balance, NotConverged when no equilibrium is found.
+    Warns with InversionWarning when the material gives way and tets are turned inside out: how many, which and where;
+    `body.inverted(u)` gives all of them.
     """
     require_body(body)
     pinned, targets = _vectors(body, pins or {}, "pins")
@@ -82,7 +86,16 @@ def pose(
             out[case] = u = solver.solve(u, load, targets)
     except SolveError as reason:
         raise type(reason)(f"{reason}{body.size_hint}") from None
+    for case, found in enumerate(out):
+        warn_if_inverted(body, found, f"load case {case}: " if stacked else "")
     return out if stacked else out[0]
+
+
+def warn_if_inverted(body: Body, displacement: Array, prefix: str = "") -> None:
+    """Warn the caller's caller with InversionWarning if a pose (n, 3) turns tets inside out."""
+    found = find_inversion(body, displacement)
+    if found is not None:
+        warnings.warn(f"{prefix}{found}", InversionWarning, stacklevel=3)
 
 
 class _Guess(NamedTuple):

@@ -34,7 +34,8 @@ class Fit:
     """A pose fitted to a skin.
 
     displacement: (n, 3) [m]; error, worst: how far the skin is off, root mean square over its area and at most, in body
-    sizes; energy: of the pose [J]; iterations: of Newton; inverted: tets turned inside out, which make it no key.
+    sizes; energy: of the pose [J]; iterations: of Newton; inverted: how many tets are inside
+    out; more than a few make it no key (see `keyframe`).
     """
 
     displacement: Array

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation
-from cajole.body import Body, BodySolid
+from cajole.body import Body
+from cajole.body.inversion import FEW_INVERTED, MIRRORED, REMEDY, find_inversion
 from cajole.errors import InputError
-from cajole.mesh.tet import signed_volumes
 from cajole.reduction import ReducedModel
 
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -
         raise InputError(
             f"the key at frame {frame} moves vertex {moved[0]}, which the body fixes; free it or correct the key"
         )
-    _refuse_inverted(body, pose, frame)
+    require_few_inverted(body, pose, f"the key at frame {frame}")
     vertices = None
     if given.vertices is not None:
         vertices = checks.index_array(given.vertices, f"vertices of the key at frame {frame}", (None,), body.count)
@@ -121,16 +121,34 @@ def _is_positions(body: Body, pose: Array) -> bool:
     return bool(np.linalg.norm(pose - pose.mean(axis=0) - rest) < ALIKE * np.linalg.norm(rest))
 
 
-def _refuse_inverted(body: Body, pose: Array, frame: int) -> None:
-    if not isinstance(body, BodySolid):
+def require_few_inverted(body: Body, pose: Array, name: str) -> None:
+    """Raise InputError unless the tets that a key `name` turns inside out are few, or none.
+
+    The cost of a key is a distance of vertices and knows no elements, so that a few inverted ones do no harm to it.
+    """
+    found = find_inversion(body, pose)
+    if found is None or found.share <= FEW_INVERTED:
         return
-    volumes = signed_volumes(body.vertices + pose, body.mesh.tets)
-    if (volumes <= 0).any():
-        where = int(np.argmin(volumes))
+    if found.share > MIRRORED:
         raise InputError(
-            f"the key at frame {frame} turns tet {where} inside out ({int((volumes <= 0).sum())} such); no material "
-            "passes through that: model the key with pose() or PoseSession, or repair it"
+            f"{name} turns {found.count} inside out: the shape is mirrored or pressed through itself, and no motion "
+            "leads there; of a shape from another program, check the axes, the order of its vertices, and that "
+            "body.vertices were subtracted; of one under loads, reduce them"
         )
+    raise InputError(
+        f"{name} turns {found.count} inside out, {100 * found.share:.2g} % of the volume, where "
+        f"{100 * FEW_INVERTED:g} % are accepted; {found.where}; {REMEDY}"
+    )
+
+
+def inversion_notes(body: Body, poses: Mapping[int, Array]) -> tuple[str, ...]:
+    """What to say of the few tets that keys {frame: pose (n, 3)} turn inside out; nothing where there are none."""
+    found = {frame: find_inversion(body, pose) for frame, pose in poses.items()}
+    return tuple(
+        f"the key at frame {frame} has {each.count} inside out, which the cost does not see; {each.where}; {REMEDY}"
+        for frame, each in found.items()
+        if each is not None
+    )
 
 
 def key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:

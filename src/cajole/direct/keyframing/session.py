@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body import Body
 from cajole.direct.keyframing.pulling import Load, Moment, Pull, shared
-from cajole.dynamics.statics import Statics
+from cajole.dynamics.statics import Statics, warn_if_inverted
 from cajole.errors import InputError, LoadError
 from cajole.progress import Progress
 
@@ -198,7 +198,8 @@ class PoseSession:
         self._now = self._future.pop()
 
     def capture(self) -> Array:
-        """The present pose as a key: a copy (n, 3) [m]."""
+        """The present pose as a key: a copy (n, 3) [m]. Warns with InversionWarning where tets are inside out."""
+        warn_if_inverted(self.body, self._now.displacement)
         return self._now.displacement.copy()
 
     def try_out(self, wanted: Moment, *, rough: bool) -> None:

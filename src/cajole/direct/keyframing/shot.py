@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
-from cajole.direct.keyframing.keys import key_error
+from cajole.direct.keyframing.keys import inversion_notes, key_error
 from cajole.direct.keyframing.newton import Outcome
 from cajole.direct.keyframing.search import Found
 from cajole.direct.keyframing.setup import Setting
@@ -31,7 +31,7 @@ class KeyframeReport:
     gentleness: added force per frame as a share of the body's weight, |w| / (√m g); effort: mean |w|²/(m (L ω₁²)²), and
     soft_effort the same before keys were made hard; seam: the largest jump of a loop, in body sizes.
     asked: the frames at which the keys were given, when timing was free and moved them.
-    frames: how many there are; dt: the time between them [s].
+    frames: how many there are; dt: the time between them [s]; key_notes: what is unusual about the keys.
     """
 
     keys: tuple[int, ...]
@@ -53,14 +53,16 @@ class KeyframeReport:
     fixed_timing_cost: float | None = None
     frames: int = 0
     dt: float = 0.0
+    key_notes: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is suspicious about it, and what to do; mostly nothing."""
         most = float(self.gentleness.max(initial=0.0))
         if most <= MANY_WEIGHTS:
-            return ()
+            return self.key_notes
         return (
+            *self.key_notes,
             f"{most:.3g} weights are more than any gentle motion needs: are the keys displacements in metres that the"
             " body can reach, dt long enough, and young and fixed what was meant?",
         )
@@ -173,7 +175,14 @@ def _report(setting: Setting, found: Found, states: Array, controls: Array, h: f
         seam=found.problem.broken(outcome.path) if setting.ending == "loop" else None,
         frames=len(states),
         dt=h,
+        key_notes=inversion_notes(model.body, _poses(setting)),
     )
+
+
+def _poses(setting: Setting) -> dict[int, Array]:
+    """The displacement (n, 3) of every key by its frame, that of an open shot's start among them."""
+    first = {0: setting.first} if setting.ending == "open" else {}
+    return first | {frame: np.asarray(key.displacement) for frame, key in setting.keys.items()}
 
 
 def _effort(model: ReducedModel, outcome: Outcome, found: Found) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.body.inversion import find_inversion
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.comparators import spline_shares
 from cajole.direct.keyframing.pulling import Moment as Posed
@@ -188,7 +189,15 @@ class KeyframeMode(ModeUndo[Moment]):
         self.history.add(label, before, join=join)
         if self.session.moment is not before.posed:
             self.show()
+            self.warn_if_inverted(before.posed)
         self.desk.changed(label, motion=motion)
+
+    def warn_if_inverted(self, before: Posed) -> None:
+        """Send a notice of tets that the pose turns inside out, when it has others than the one before."""
+        found = find_inversion(self.body, self.session.displacement)
+        if found is None or np.array_equal(np.sort(found.tets), self.body.inverted(before.displacement)):
+            return
+        self.desk.say({"is": "notice", "tone": "warn", "title": "Elements are inside out", "text": f"{found}."})
 
     def settle(self) -> None:
         self._posing.close()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from cajole.direct.keyframing.keys import require_few_inverted
 from cajole.errors import InputError
 from cajole.studio import take as given
 from cajole.studio.modes import keys as keyed
@@ -45,8 +46,7 @@ class KeyHandlers(MarkerHandlers[PoseKey]):
     def _capture(self, message: Message) -> Mapping[str, Any]:
         frame = given.integer(message, "frame", 0, self.mode.frames - 1)
         name = given.text(message, "name") if message.get("name") is not None else None
-        if wrong := len(self.mode.body.inverted(self.mode.session.displacement)):
-            raise InputError(f"this pose turns {wrong} tets inside out, and no motion leads there; pull less")
+        require_few_inverted(self.mode.body, self.mode.session.displacement, "this pose")
         new = keyed.captured(self.mode.keys, frame, self.mode.session.moment, name)
         self.become(new, f"key at frame {frame}")
         return {"key": next(key.id for key in self.mode.keys if key.frame == frame)}

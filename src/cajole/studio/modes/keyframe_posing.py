@@ -133,6 +133,7 @@ class PoseHandlers:
             label = f"pull {self.mode.content.named(gesture.node)}"
             self.mode.history.add(label, gesture.before)
             self.mode.desk.changed(label, motion=False)
+            self.mode.warn_if_inverted(gesture.before.posed)
         return {"load": gesture.pull.load.number}
 
     def _cancel(self, message: Message) -> None:

@@ -126,6 +126,8 @@ def told(report: KeyframeReport, pins: int, held: int) -> str:
     said = f"Keys hit within {worst} of body size, with {force} of body weight{pinned}."
     if pins > held:
         said += " Nothing holds the body, which can turn about its pins: pin three points or more, not in a line."
+    if report.key_notes:
+        said += f" {len(report.key_notes)} of the keys have elements inside out: spread their pulls or pull less."
     if not report.converged:
         said += " It is the best so far, not yet the best there is: optimise again to go on."
     return " ".join([said, *(f"{note[0].upper()}{note[1:]}." for note in report.notes)])
