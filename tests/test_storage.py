@@ -61,7 +61,7 @@ def test_place_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_missing_arrays_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"none\.npz: No such file or directory; check the path$"):
+    with pytest.raises(FileError, match=r"none\.npz does not exist; check the name and the folder$"):
         storage.read_arrays(tmp_path / "none.npz")
 
 

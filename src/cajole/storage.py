@@ -1,6 +1,6 @@
-"""Files that are either whole or absent, and a cache on disk addressed by content.
+"""Files that are either whole or absent, arrays in archives, and a cache on disk addressed by content.
 
-One place for atomic writing and for hashing arrays; every writer and every cache uses it.
+One place for opening, for atomic writing and for hashing arrays; every reader, writer and cache uses it.
 """
 
 from __future__ import annotations
@@ -8,19 +8,26 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import math
 import os
 import re
+import stat
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.errors import FileError
+from cajole.errors import FileError, InputError
+from cajole.memory import environment_limit, require_memory
 
 # what helps where the system refuses to write
 _REMEDIES = {
@@ -31,6 +38,132 @@ _REMEDIES = {
     errno.EISDIR: "this is a folder: give the name of a file",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+
+# What parsers, numpy and zipfile raise on bytes that are not what they should be.
+READ_ERRORS = (
+    OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, MemoryError, RuntimeError,
+    SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """`path` as a Path. Raises FileError for what no file can be called."""
+    if isinstance(path, bytes) or not isinstance(path, str | os.PathLike):
+        raise FileError(f"a path must be a string or a Path, not {type(path).__name__}")
+    try:
+        place = Path(path)
+    except TypeError:  # a path of bytes
+        raise FileError(f"a path must be a string or a Path, not {type(path).__name__}") from None
+    if "\0" in str(place):
+        raise FileError(f"the path {str(place)!r} contains a NUL character, which no file name may have; remove it")
+    try:
+        os.lstat(place)
+    except (OSError, ValueError) as reason:  # ValueError: characters that the file system cannot encode
+        if isinstance(reason, ValueError) or reason.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            said = getattr(reason, "strerror", None) or reason
+            raise FileError(f"the path {str(place)[:60]!r}… cannot be a file's: {said}; choose another name") from None
+    return place
+
+
+def open_regular(path: str | os.PathLike[str], *, is_input: bool = True) -> BinaryIO:
+    """Open a regular file for reading. Raises FileError where there is none, and for folders, pipes and devices.
+
+    is_input: what is read here must not be overwritten (see `protect_inputs`); False for files of Cajole's own.
+    """
+    file = as_path(path)
+    try:
+        _require_regular(file, os.stat(file))  # a device is not even opened
+        # without O_NONBLOCK the process would wait forever for a pipe that took the file's place in the meantime
+        handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        try:
+            status = os.fstat(handle)
+            _require_regular(file, status)
+        except BaseException:
+            os.close(handle)
+            raise
+    except FileNotFoundError:
+        raise FileError(f"{file} does not exist; check the name and the folder") from None
+    except OSError as reason:
+        raise cannot_read(file, reason) from None
+    if is_input:
+        _record_input(file, status)
+    return os.fdopen(handle, "rb")
+
+
+def cannot_read(path: Path, reason: OSError) -> FileError:
+    """What to raise when the system refuses to read `path`."""
+    return FileError(f"cannot read {path}: {reason.strerror or reason}; check the path and its permissions")
+
+
+def _require_regular(file: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise FileError(f"{file} is a folder; name a file in it")
+    if not stat.S_ISREG(status.st_mode):
+        kinds = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+        kind = kinds.get(stat.S_IFMT(status.st_mode), "no regular file")
+        raise FileError(f"{file} is {kind}, and only regular files are read; save its content to a file first")
+
+
+@dataclass
+class _Inputs:
+    """Files by device and inode: those that were read, with the path they were read by, and those written here."""
+
+    read: dict[tuple[int, int], Path] = field(default_factory=dict)
+    written: set[tuple[int, int]] = field(default_factory=set)
+
+
+_protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
+
+
+@contextlib.contextmanager
+def protect_inputs() -> Iterator[None]:
+    """Inside the block, FileError is raised instead of writing to a file that was read in it, by whatever name.
+
+    Files are compared by device and inode, so that symbolic links, hard links, relative paths and case-insensitive
+    file systems make no difference. What the block wrote itself may be read and written again; blocks may be nested.
+    """
+    token = _protected.set((*_protected.get(), _Inputs()))
+    try:
+        yield
+    finally:
+        _protected.reset(token)
+
+
+def register_input(path: str | os.PathLike[str]) -> None:
+    """Protect a file that will be read, so that a conflict is found before the work; does nothing if there is none."""
+    with contextlib.suppress(OSError, FileError):
+        file = as_path(path)
+        status = os.stat(file)
+        if stat.S_ISREG(status.st_mode):
+            _record_input(file, status)
+
+
+def _record_input(file: Path, status: os.stat_result) -> None:
+    key = status.st_dev, status.st_ino
+    for inputs in _protected.get():
+        if key not in inputs.written:
+            inputs.read.setdefault(key, file)
+
+
+def refuse_overwrite(path: Path) -> None:
+    """Raise FileError if `path` is a file that was read inside `protect_inputs`."""
+    try:
+        status = os.stat(path)
+    except OSError:  # nothing is there, or nothing that could be read
+        return
+    for inputs in _protected.get():
+        source = inputs.read.get((status.st_dev, status.st_ino))
+        if source is not None:
+            same = "" if source == path else f" (it is the same file as {source})"
+            raise FileError(f"{path} is what is read, and would be lost{same}; name another file")
+
+
+def record_written(path: Path) -> None:
+    """Note that `path` is a result of the `protect_inputs` blocks, not an input."""
+    with contextlib.suppress(OSError):
+        status = os.stat(path)
+        for inputs in _protected.get():
+            inputs.written.add((status.st_dev, status.st_ino))
 
 
 # names of the files that `atomic_path` works on: those of tempfile.mkstemp
@@ -45,9 +178,11 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
 
     Once the block has ended, the content and the name are synced to the disk, so that they survive a power failure. A
     crash, a full disk or a cancelled run leaves the old file as it was. Only a killed process leaves its temporary
-    file, which `temporaries` finds.
+    file, which `temporaries` finds. Raises FileError where a file that was read
+    would be replaced (see `protect_inputs`).
     """
-    path = Path(target)
+    path = as_path(target)
+    refuse_overwrite(path)
     try:
         make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
@@ -61,6 +196,7 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+        record_written(path)
     except OSError as reason:
         raise cannot_write(path, reason) from reason
     finally:
@@ -102,7 +238,8 @@ def temporaries(folder: Path) -> list[Path]:
 
 def require_place(target: str | os.PathLike[str]) -> None:
     """Raise FileError where no file could be written at `target`: before the work, not after it; leaves nothing."""
-    path = Path(target)
+    path = as_path(target)
+    refuse_overwrite(path)
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -136,24 +273,94 @@ def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
     return digest.hexdigest()[:32]
 
 
-# What numpy and zipfile raise for damaged files.
-READ_ERRORS = (
-    OSError, ValueError, KeyError, EOFError, RuntimeError, AttributeError, MemoryError, OverflowError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+# An archive may unpack to this multiple of its size, $CAJOLE_MAX_EXPANSION instead, and in any case to UNPACKED bytes:
+# measured positions shrink to a half, zeros to a thousandth, and only a file made to fill the memory is mostly zeros.
+EXPANSION, EXPANSION_VARIABLE = 100, "CAJOLE_MAX_EXPANSION"
+UNPACKED = 64_000_000
+# bytes that are unpacked at a time
+_PIECE = 1 << 24
 
 
-def read_arrays(path: str | os.PathLike[str], only: Callable[[str], bool] | None = None) -> dict[str, NDArray[Any]]:
+def read_arrays(
+    path: str | os.PathLike[str], only: Callable[[str], bool] | None = None, *, is_input: bool = True
+) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file, or those whose names `only` says yes to, never unpickled.
 
-    Raises FileError for anything that is not one.
+    Shapes and sizes are checked before anything is unpacked. Raises FileError for anything that is not one, and for an
+    archive that unpacks to far more than its size.
     """
+    file = as_path(path)
     try:
-        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files if only is None or only(name)}
+        with open_regular(file, is_input=is_input) as stream, zipfile.ZipFile(stream) as archive:
+            found = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            wanted = {name: info for name, info in found.items() if only is None or only(name)}
+            total = sum(info.file_size for info in wanted.values())
+            require_unpackable(file, os.fstat(stream.fileno()).st_size, total)
+            require_memory(total, f"what {file} holds", "take a smaller file", error=FileError)
+            return {name: _read_member(archive, info) for name, info in wanted.items()}
+    except FileError:
+        raise
     except READ_ERRORS as reason:
-        said = f"{reason.strerror}; check the path" if isinstance(reason, OSError) and reason.strerror else reason
-        raise FileError(f"cannot read arrays from {path}: {said}") from None
+        raise FileError(f"cannot read arrays from {file}: {reason or type(reason).__name__}") from None
+
+
+def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The array of an .npy file, never unpickled. Raises FileError for anything that is not one."""
+    file = as_path(path)
+    try:
+        with open_regular(file) as stream:
+            return _read_npy(stream, os.fstat(stream.fileno()).st_size, file.name)
+    except FileError:
+        raise
+    except READ_ERRORS as reason:
+        raise FileError(f"cannot read an array from {file}: {reason or type(reason).__name__}") from None
+
+
+def require_unpackable(file: Path, size: int, total: int) -> None:
+    """Raise FileError where a compressed file of `size` bytes claims to unpack to implausibly many, `total`."""
+    expansion = environment_limit(EXPANSION_VARIABLE) or EXPANSION
+    if total > max(UNPACKED, expansion * size):
+        raise FileError(
+            f"{file} has {size} bytes and claims to hold {total}, more than {expansion} times as many: it is damaged, "
+            "or made to fill the memory; store it uncompressed, or allow more with the environment variable "
+            f"{EXPANSION_VARIABLE}"
+        )
+
+
+def npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type of the array at the start of a stream, which is left at its data.
+
+    Raises InputError for types that are no numbers or words.
+    """
+    version = np.lib.format.read_magic(member)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(member)
+    if dtype.kind not in "fiubcU":
+        raise InputError(f"an array of type {dtype} is not read, for it could run code; store numbers")
+    if any(length < 0 for length in shape):
+        raise InputError(f"an array has the negative shape {shape}")
+    return shape, fortran, dtype
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    with archive.open(info) as member:
+        array = _read_npy(member, info.file_size, info.filename)
+        member.read(1)  # the checksum is compared at the end of the member
+    return array
+
+
+def _read_npy(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
+    """The array in a stream of `size` bytes; nothing is allocated for a shape that does not fit them."""
+    shape, fortran, dtype = npy_header(stream)
+    left = size - stream.tell()
+    if math.prod(shape) * dtype.itemsize != left:
+        raise ValueError(f"{name} says it has shape {shape}, which is not the size of its data")
+    array = np.empty(math.prod(shape), dtype)
+    raw = array.view(np.uint8) if left else np.empty(0, np.uint8)
+    for start in range(0, left, _PIECE):
+        piece = stream.read(min(_PIECE, left - start))
+        raw[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
+    return array.reshape(shape, order="F" if fortran else "C")
 
 
 def cache_folder() -> Path:
@@ -168,7 +375,7 @@ def cache_folder() -> Path:
 def cache_load(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
     """The arrays stored under `key`, or None when there are none (or they are damaged)."""
     try:
-        return read_arrays(cache_folder() / kind / f"{key}.npz")
+        return read_arrays(cache_folder() / kind / f"{key}.npz", is_input=False)
     except FileError:
         return None
 

@@ -125,7 +125,7 @@ def test_missing_folder_empty_unknown_bad_input(tmp_path: Path) -> None:
         read_mesh(tmp_path / "none.obj")
     with pytest.raises(FileError, match=r"unknown suffix '\.doc'; meshes are read from \.veg \.obj"):
         read_mesh(tmp_path / "a.doc")
-    with pytest.raises(FileError, match="a path is a string"):
+    with pytest.raises(FileError, match="a path must be a string"):
         read_mesh(7)  # type: ignore[arg-type]
     with pytest.raises(FileError):
         read_mesh("nul\0byte.obj")

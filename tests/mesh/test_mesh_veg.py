@@ -185,7 +185,7 @@ def test_truncated_bad_input(veg: Path) -> None:
         ("2,\n", "3,\n", "line 23: expected element numbers 1 to 2, found '3'"),
         ("tip, hard", "tail, hard", "line 29: expected 'set, material' with a set of allElements, tip"),
         ("*VERTICES", "*INCLUDE two.veg", "include each other"),
-        ("*VERTICES", "*INCLUDE none.txt", "line 2: cannot include none.txt"),
+        ("*VERTICES", "*INCLUDE none.txt", "line 2: cannot include 'none.txt'"),
         ("*VERTICES\n", "*VERTICES\n*VERTICES\n", r"line 3: a second section \*VERTICES"),
     ],
 )

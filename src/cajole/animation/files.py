@@ -22,6 +22,7 @@ from cajole.animation.usd import write_usd
 from cajole.animation.usd_read import read_usd
 from cajole.errors import FileError, InputError
 from cajole.progress import Progress, portion
+from cajole.storage import as_path, protect_inputs
 
 MeshLike = AnyMesh | str | os.PathLike[str]
 
@@ -106,22 +107,18 @@ def convert(
     progress: Progress | None = None,
     **options: Any,
 ) -> Animation:
-    """Read an animation, write it in another format, and return it; `options` go to the writer."""
+    """Read an animation, write it in another format, and return it; `options` go to the writer.
+
+    Raises FileError where a file that is read would be overwritten.
+    """
     kind = format_to(as_path(target))
     _require_known(kind.write, options, f"writing {kind.name}")
     asked = {"prim": prim, "scale": scale, "up": up}
     choice = {name: value for name, value in asked.items() if value is not None}
-    animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
-    write_animation(animation, target, progress=portion(progress, 0.5, 1.0), **options)
+    with protect_inputs():
+        animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
+        write_animation(animation, target, progress=portion(progress, 0.5, 1.0), **options)
     return animation
-
-
-def as_path(path: str | os.PathLike[str]) -> Path:
-    """A Path, or InputError for what cannot be one."""
-    try:
-        return Path(path)
-    except TypeError:
-        raise InputError(f"a path must be a string or a Path, not {type(path).__name__}") from None
 
 
 def format_to(path: Path) -> Format:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.glb import CHUNK, HEADER
-from cajole.animation.reading import file_size
 from cajole.errors import FileError
+from cajole.storage import open_regular
 
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
@@ -81,10 +82,11 @@ class Document:
 
 def open_glb(path: Path) -> Document:
     """The document of a file. Raises FileError where it is cut short, of another kind, or needs what is not read."""
-    size = file_size(path)
-    if size < HEADER.size + CHUNK.size:
-        raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
-    data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size < HEADER.size + CHUNK.size:
+            raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
+        data: NDArray[np.uint8] = np.memmap(stream, dtype=np.uint8, mode="r")
     magic, version, length = HEADER.unpack(data[: HEADER.size].tobytes())
     if magic != b"glTF" or version != 2:
         raise FileError(f"{path} is not a binary glTF 2.0 file; it starts with {magic!r}, version {version}")

@@ -16,6 +16,7 @@ from cajole.animation.reading import DEFAULT_FPS, AnyMesh, even_times, guarded, 
 from cajole.animation.seams import joined
 from cajole.animation.shown import painted, srgb_from_linear
 from cajole.errors import FileError
+from cajole.memory import require_memory
 from cajole.mesh import MeshTri, Skin, repaired
 from cajole.progress import Progress, report
 
@@ -182,6 +183,9 @@ def _moved(
     progress: Progress | None,
 ) -> Frames:
     n = sum(len(points) for points in base)
+    if n > len(document.data):
+        raise document.damaged(f"its pieces have {n} vertices in {len(document.data)} bytes")
+    require_memory(24 * len(weights) * n, f"{len(weights)} frames of {n} vertices", "export fewer of them")
     result = np.empty((len(weights), n, 3), dtype=frames_dtype(len(weights), n))
     for frame, shares in enumerate(weights):
         report(progress, frame / len(weights), f"reading {document.path.name}")

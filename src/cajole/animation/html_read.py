@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ import numpy as np
 from cajole.animation.animation import Animation
 from cajole.animation.html import FORMAT, VERSION
 from cajole.animation.html_arrays import Grid, unpacked
-from cajole.animation.reading import AnyMesh, file_size, guarded
+from cajole.animation.reading import AnyMesh, guarded
 from cajole.animation.shown import painted
 from cajole.checks import count, real_array
 from cajole.errors import InputError
+from cajole.memory import require_memory
 from cajole.mesh import MeshTri, repaired
 from cajole.progress import Progress, report
+from cajole.storage import open_regular, require_unpackable
 
 # larger pages are none of ours
 _MOST_BYTES = 4_000_000_000
@@ -31,12 +34,16 @@ def read_html(
     mesh: in place of its rest shape, with the same vertices. Raises FileError for pages that Cajole did not write.
     """
     with guarded(path):
-        if file_size(path) > _MOST_BYTES:
-            raise InputError(f"it has more than {_MOST_BYTES} bytes; write it with fewer frames")
-        text = path.read_text(encoding="utf-8")
+        with open_regular(path) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > _MOST_BYTES:
+                raise InputError(f"it has more than {_MOST_BYTES} bytes; write it with fewer frames")
+            text = stream.read().decode("utf-8")
         report(progress, 0.2, "reading")
         header = _header(text)
         n, m, frames = (count(header[name], name) for name in ("vertices", "triangles", "frames"))
+        require_unpackable(path, size, 6 * n * (1 + frames) + 12 * m + 4 * n)
+        require_memory(24 * n * (1 + frames), f"the motion in {path}", "write the page with fewer frames")
         grid = Grid(*(real_array(header[side], side, (3,)) for side in ("low", "high")))
         rows = unpacked(_array(text, "positions"), (1 + frames, 3 * n), np.uint16, "positions")
         rest = Grid(*real_array(header["rest"], "rest", (2, 3))).points(rows[0].reshape(n, 3))

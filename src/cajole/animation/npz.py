@@ -7,6 +7,7 @@ from their place in the file, without loading it. Nothing is ever unpickled.
 from __future__ import annotations
 
 import math
+import os
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
@@ -20,11 +21,12 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import LARGE_BYTES, reported_blocks
 from cajole.animation.contacts import Contacts
-from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
 from cajole.errors import FileError, InputError
+from cajole.memory import require_memory
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
 from cajole.progress import Progress, portion
-from cajole.storage import atomic_path
+from cajole.storage import atomic_path, npy_header, open_regular, require_unpackable
 
 VERSION = 1
 # a cache line, and what NumPy's own .npy headers are padded to
@@ -34,10 +36,14 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _PADDING_ID = 0xD935
 # zipfile adds the sizes as 64-bit numbers to the header of a member that may be large
 _ZIP64_EXTRA = 20
-# the most that deflate can shrink: a member that claims more is a bomb
-_DEFLATE_RATIO = 1032
 _EMBEDDING_COLUMNS = ("tets", "weights", "corners", "vertex_count")
 _CONTACT_COLUMNS = ("frame", "vertex", "normal", "kind", "other")
+# other arrays are left where they are
+_MEMBERS = {
+    "positions", "velocities", "vertices", "tets", "triangles", "fps", "start_frame", "name", "version",
+    "skin_vertices", "skin_triangles", "skin_colors", "skin_parts", "skin_labels", "skin_gloss",
+    *(f"skin_{name}" for name in _EMBEDDING_COLUMNS), *(f"contacts_{name}" for name in _CONTACT_COLUMNS),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,11 @@ class _Stored:
         if name not in self.members:
             return default
         info = self.members[name]
-        _require_plausible(info, self.path, self.size)
+        require_unpackable(self.path, self.size, sum(each.file_size for each in self.members.values()))
         with self.archive.open(info) as member:
-            shape, fortran, dtype = _npy_header(member)
+            shape, fortran, dtype = npy_header(member)
             start = member.tell()
-            entries = math.prod(int(length) for length in shape)
+            entries = math.prod(shape)
             if entries * dtype.itemsize != info.file_size - start:
                 raise FileError(
                     f"{self.path}: {name} says it has shape {shape}, which is not the size of its data; write it again"
@@ -69,7 +75,8 @@ class _Stored:
             mappable = info.compress_type == zipfile.ZIP_STORED and not fortran and dtype.kind == "f" and entries > 0
             if mappable and (info.file_size > LARGE_BYTES if on_disk is None else on_disk):
                 offset = _data_offset(self.stream, info) + start
-                return np.memmap(self.path, dtype=dtype, mode="r", offset=offset, shape=shape)
+                return np.memmap(self.stream, dtype=dtype, mode="r", offset=offset, shape=shape)
+            require_memory(info.file_size, f"{name} in {self.path}", "read it with mmap=True, or fewer frames of it")
             array = _read_array(member, shape[::-1] if fortran else shape, dtype, progress)
             return array.T if fortran else array
 
@@ -105,11 +112,10 @@ def read_npz(
     Any .npz with an array `positions` will do when `mesh` is given or `vertices` with `tets` or `triangles` are there.
     mmap: leave positions and velocities on disk (None: when they are large).
     """
-    with guarded(path):
-        size = file_size(path)
-        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
-            stored = _Stored(path, size, stream, {_name(info): info for info in archive.infolist()}, archive)
-            return _assembled(stored, mesh, fps, mmap, progress)
+    with guarded(path), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
+        members = {name: info for info in archive.infolist() if (name := _name(info)) in _MEMBERS}
+        stored = _Stored(path, os.fstat(stream.fileno()).st_size, stream, members, archive)
+        return _assembled(stored, mesh, fps, mmap, progress)
 
 
 def _assembled(
@@ -117,7 +123,8 @@ def _assembled(
 ) -> Animation:
     load, path, members = stored.load, stored.path, stored.members
     if "positions" not in members:
-        raise FileError(f"{path} has no array 'positions'; it holds {', '.join(sorted(members)) or 'nothing'}")
+        names = sorted(_name(info) for info in stored.archive.infolist())
+        raise FileError(f"{path} has no array 'positions'; it holds {', '.join(names) or 'nothing'}")
     if int(load("version", 0)) > VERSION:
         raise FileError(f"{path} is of format version {int(load('version'))}; this Cajole reads up to {VERSION}")
     end = 0.5 if "velocities" in members else 1.0
@@ -226,25 +233,6 @@ def _read_array(
 
 def _name(info: zipfile.ZipInfo) -> str:
     return info.filename.removesuffix(".npy")
-
-
-def _npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(member)
-    if version == (1, 0):
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
-    else:
-        shape, fortran, dtype = np.lib.format.read_array_header_2_0(member)
-    if dtype.kind not in "fiubU":
-        raise InputError(f"an array of type {dtype} is not read, for it could run code; store numbers")
-    return shape, fortran, dtype
-
-
-def _require_plausible(info: zipfile.ZipInfo, path: Path, size: int) -> None:
-    ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATE_RATIO
-    if info.compress_size > size or info.file_size > ratio * info.compress_size:
-        raise FileError(
-            f"{path}: {info.filename} claims {info.file_size} bytes, more than the file can hold; write it again"
-        )
 
 
 def _data_offset(stream: BinaryIO, info: zipfile.ZipInfo) -> int:

@@ -20,8 +20,9 @@ from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded, stood_up
 from cajole.animation.shown import Shown, shown
 from cajole.errors import FileError, InputError
 from cajole.mesh import read_mesh
+from cajole.mesh.formats.text import file_bytes
 from cajole.progress import Progress, report
-from cajole.storage import cannot_write
+from cajole.storage import cannot_write, open_regular, record_written, refuse_overwrite
 
 # frames are numbered with at least this many digits, so that plain sorting keeps their order up to 9999
 _DIGITS = 4
@@ -98,7 +99,8 @@ def require_replaceable(path: Path) -> Sequence:
     """The sequence to write at `path`. Raises FileError where files of its name stand that were not written here."""
     sequence = sequence_to(path)
     for file in sequence.files().values():
-        with guarded(file), file.open("rb") as stream:
+        refuse_overwrite(file)
+        with guarded(file), open_regular(file, is_input=False) as stream:
             ours = _OURS.match(stream.readline(_LONGEST_HEAD))
         if not ours:
             raise FileError(
@@ -163,7 +165,7 @@ def read_objs(
         _require_even(list(files), path)
         start, first = next(iter(files.items()))
         rest = mesh if mesh is not None else _first_mesh(first)
-        data = first.read_bytes()
+        data = file_bytes(first)
         positions = _read_frames(list(files.values()), len(rest.vertices), data, progress)
         match = _RATE.search(data[:1000])
         rate = (float(match[1]) if match else DEFAULT_FPS) if fps is None else fps
@@ -176,7 +178,7 @@ def _read_frames(files: list[Path], n: int, data: bytes, progress: Progress | No
     _, faces = _parse(data, files[0])
     for frame, file in enumerate(files):
         report(progress, frame / len(files), f"reading {file.name}")
-        points, own = _parse(file.read_bytes(), file)
+        points, own = _parse(file_bytes(file, empty=True), file)
         if len(points) != n:
             raise FileError(f"{file} has {len(points)} vertices, but the mesh has {n}; all frames must move one mesh")
         if own != faces and _corners(own, n) != _corners(faces, n):
@@ -254,7 +256,10 @@ def _replaced(sequence: Sequence) -> Iterator[Path]:
             new.mkdir()
             old.mkdir()
             yield new
+            names = [path.name for path in new.iterdir()]
             _swap(sequence, new, old)
+            for each in names:
+                record_written(sequence.folder / each)
     except OSError as reason:
         raise cannot_write(sequence.file(0), reason) from reason
 

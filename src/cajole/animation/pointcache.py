@@ -8,6 +8,7 @@ Coordinates are stored as they are, in metres and with z up.
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,12 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import LARGE_BYTES, frames_dtype, reported_blocks
-from cajole.animation.reading import DEFAULT_FPS, AnyMesh, file_size, guarded, rate_of, stood_up
+from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded, rate_of, stood_up
 from cajole.animation.shown import Shown, shown, single
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, read_mesh, write_mesh
 from cajole.progress import Progress, report
-from cajole.storage import atomic_path
+from cajole.storage import atomic_path, open_regular, refuse_overwrite
 
 _PC2 = struct.Struct("<12siiffi")
 _MDD = struct.Struct(">ii")
@@ -57,9 +58,11 @@ def write_pc2(
     to beside it, under the same stem (.veg for tets, .obj for triangles); None: where no mesh of that stem is there.
     """
     what = shown(animation, vertices)
+    mesh = _companion(animation, path, vertices, companion)
     header = _PC2.pack(b"POINTCACHE2\0", 1, len(what.mesh.vertices), animation.start_frame, 1.0, what.frames)
     _write(path, header, what, "<f4", progress)
-    _write_companion(animation, path, what, vertices, companion)
+    if mesh is not None:
+        write_mesh(animation.mesh if mesh.suffix == ".veg" else what.mesh, mesh)
 
 
 def write_mdd(
@@ -72,10 +75,12 @@ def write_mdd(
 ) -> None:
     """Write an MDD cache; options as for PC2. Its times carry the frames per second."""
     what = shown(animation, vertices)
+    mesh = _companion(animation, path, vertices, companion)
     times = (animation.start_frame + np.arange(what.frames)) / animation.fps
     header = _MDD.pack(what.frames, len(what.mesh.vertices)) + times.astype(">f4").tobytes()
     _write(path, header, what, ">f4", progress)
-    _write_companion(animation, path, what, vertices, companion)
+    if mesh is not None:
+        write_mesh(animation.mesh if mesh.suffix == ".veg" else what.mesh, mesh)
 
 
 def read_pc2(
@@ -99,7 +104,8 @@ def read_pc2(
         positions: Frames
         if large if mmap is None else mmap:
             shape = (header.frames, header.points, 3)
-            positions = np.memmap(path, dtype="<f4", mode="r", offset=header.offset, shape=shape)
+            with open_regular(path) as stream:
+                positions = np.memmap(stream, dtype="<f4", mode="r", offset=header.offset, shape=shape)
         else:
             positions = read_points(path, header, progress)
         return stood_up(_animation(path, header, positions, mesh, fps), scale, up)
@@ -125,8 +131,8 @@ def read_mdd(
 
 def pc2_header(path: Path) -> Header:
     """The header of a PC2 file, which agrees with the file's size."""
-    size = file_size(path)
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
         magic, version, points, start, step, frames = _PC2.unpack(_exactly(stream, _PC2.size, path))
     if magic != b"POINTCACHE2\0" or version != 1:
         raise FileError(f"{path} is not a PC2 cache of version 1: it starts with {magic!r}, version {version}")
@@ -139,8 +145,8 @@ def pc2_header(path: Path) -> Header:
 
 def mdd_header(path: Path, *, fps: float | None = None) -> Header:
     """The header of an MDD file, which agrees with the file's size; `fps` replaces the rate of its times."""
-    size = file_size(path)
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
         frames, points = _MDD.unpack(_exactly(stream, _MDD.size, path))
         _require_size(path, frames, points, size, _MDD.size + 4 * frames)
         times = np.frombuffer(_exactly(stream, 4 * frames, path), dtype=">f4").astype(np.float64)
@@ -155,7 +161,7 @@ def read_points(path: Path, header: Header, progress: Progress | None = None) ->
     """(frames, points, 3) the positions of a cache, in native byte order."""
     shape = (header.frames, header.points, 3)
     result = np.empty(shape, dtype=frames_dtype(header.frames, header.points))
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         stream.seek(header.offset)
         for block in reported_blocks(header.frames, header.points, progress, f"reading {path.name}"):
             data = _exactly(stream, 12 * header.points * (block.stop - block.start), path)
@@ -216,9 +222,13 @@ def _write(path: Path, header: bytes, what: Shown, dtype: str, progress: Progres
         report(progress, 1.0, f"writing {path.name}")
 
 
-def _write_companion(animation: Animation, path: Path, what: Shown, vertices: str, wanted: bool | None) -> None:
-    """The mesh that a cache belongs to, beside it; wanted is None: where no mesh of its stem is there."""
+def _companion(animation: Animation, path: Path, vertices: str, wanted: bool | None) -> Path | None:
+    """Where to write the mesh that a cache belongs to; wanted is None: where no mesh of its stem is there.
+
+    Raises FileError where a file that was read would be replaced, before the cache is written.
+    """
     if wanted is False or (wanted is None and meshes_beside(path)):
-        return
-    tets = vertices == "all" and isinstance(animation.mesh, MeshTet)
-    write_mesh(animation.mesh if tets else what.mesh, path.with_suffix(".veg" if tets else ".obj"))
+        return None
+    file = path.with_suffix(".veg" if vertices == "all" and isinstance(animation.mesh, MeshTet) else ".obj")
+    refuse_overwrite(file)
+    return file

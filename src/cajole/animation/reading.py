@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +18,7 @@ from cajole.animation.blocks import blocks
 from cajole.errors import CajoleError, FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.mesh.files import is_upright, placed, upright
+from cajole.storage import READ_ERRORS, cannot_read, open_regular
 
 AnyMesh = MeshTet | MeshTri
 
@@ -32,23 +30,6 @@ _RATE_TOLERANCE = 1e-4
 _UNEVEN = 0.05
 # more new frames than this for each stored one means that a time in the file is damaged
 _MOST_BETWEEN = 1000
-
-# what parsers raise on bytes that are not what they should be
-_DAMAGE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    RuntimeError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 @contextlib.contextmanager
@@ -67,10 +48,8 @@ def guarded(path: Path) -> Iterator[None]:
     except CajoleError:
         raise
     except OSError as reason:
-        raise FileError(
-            f"cannot read {path}: {reason.strerror or reason}; check the path and its permissions"
-        ) from reason
-    except _DAMAGE as reason:
+        raise cannot_read(path, reason) from reason
+    except READ_ERRORS as reason:
         raise FileError(
             f"cannot read {path}: it is damaged or not a {path.suffix} animation ({said(reason)}); export it again"
         ) from reason
@@ -87,12 +66,9 @@ def said(reason: BaseException) -> str:
 
 
 def file_size(path: Path) -> int:
-    """The bytes of a plain file. Raises FileError where there is none."""
-    if path.is_dir():
-        raise FileError(f"{path} is a folder, not a {path.suffix} file; name a file in it")
-    if not path.exists():
-        raise FileError(f"{path} does not exist; check the path")
-    return path.stat().st_size
+    """The bytes of a regular file. Raises FileError where there is none."""
+    with open_regular(path) as stream:
+        return os.fstat(stream.fileno()).st_size
 
 
 def tidy_rate(fps: float) -> float:

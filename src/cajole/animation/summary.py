@@ -11,12 +11,13 @@ import numpy as np
 
 from cajole.animation.animation import Animation
 from cajole.animation.blocks import frame_bounds, largest_distance
-from cajole.animation.files import FORMATS, MeshLike, as_path, format_of, read_animation
+from cajole.animation.files import FORMATS, MeshLike, format_of, read_animation
 from cajole.animation.objs import is_single, sequence_at
 from cajole.animation.pointcache import Header, mdd_header, pc2_header, read_points
 from cajole.animation.reading import AnyMesh, guarded
 from cajole.errors import FileError
 from cajole.mesh import MeshTet, read_mesh
+from cajole.storage import as_path
 
 _HEADERS = {".pc2": pc2_header, ".mdd": mdd_header}
 

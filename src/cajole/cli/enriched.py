@@ -25,7 +25,7 @@ from cajole.mesh.files import READERS
 from cajole.mesh.formats.text import Line, text_lines
 from cajole.progress import Progress
 from cajole.scenes import select
-from cajole.storage import READ_ERRORS
+from cajole.storage import read_array
 
 Array = NDArray[np.float64]
 Labels = NDArray[Any] | list[int | str]
@@ -251,16 +251,14 @@ def labels_of(path: Path, option: str) -> Labels:
 
 def _stored(path: Path) -> Labels:
     try:
-        with path.open("rb") as stream:
-            found = np.load(stream, allow_pickle=False)
-    except READ_ERRORS as reason:
-        said = f"{reason}; whole numbers go into an .npy, words into a .txt"
-        if isinstance(reason, OSError) and reason.strerror:
-            said = f"{reason.strerror}; check the path"
-        raise FileError(f"cannot read labels from {path}: {said}") from None
-    if not isinstance(found, np.ndarray) or found.ndim != 1 or found.dtype.kind not in "iuU":
-        what = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else "several arrays"
-        raise FileError(f"{path} holds {what}, but labels are one list of whole numbers, -1 where there is none")
+        found = read_array(path)
+    except FileError as reason:
+        raise FileError(f"{reason}; labels that are whole numbers go into an .npy, words into a .txt") from None
+    if found.ndim != 1 or found.dtype.kind not in "iuU":
+        raise FileError(
+            f"{path} holds {found.dtype} of shape {found.shape}, but labels are one list of whole numbers, -1 where "
+            "there is none"
+        )
     return found
 
 

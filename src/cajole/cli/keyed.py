@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole import checks
 from cajole.animation import read_animation
 from cajole.animation.files import FORMATS
 from cajole.body import BodySolid
@@ -20,6 +20,7 @@ from cajole.errors import FileError, InputError
 from cajole.mesh import read_mesh
 from cajole.mesh.files import READERS
 from cajole.scenes import Subject
+from cajole.storage import read_arrays
 
 Array = NDArray[np.float64]
 
@@ -89,11 +90,8 @@ def pose_in(path: Path, place: int | None, subject: Subject, body: BodySolid) ->
 
 def _array(path: Path) -> Array | None:
     """The array of displacements in an .npz, or None when it is an animation."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return np.asarray(stored[ARRAY], dtype=np.float64) if ARRAY in stored.files else None
-    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as reason:
-        raise FileError(f"cannot read a pose from {path}: {reason}") from None
+    stored = read_arrays(path, lambda name: name == ARRAY)
+    return checks.real_array(stored[ARRAY], f"{ARRAY} in {path}", (None, 3), error=FileError) if stored else None
 
 
 def _points(path: Path, place: int | None) -> Array:

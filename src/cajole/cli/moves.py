@@ -17,6 +17,7 @@ from cajole.cli.numbers import number, vector
 from cajole.direct import Editor
 from cajole.errors import FileError, InputError
 from cajole.scenes import select
+from cajole.storage import cannot_read, open_regular
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -185,10 +186,12 @@ def _place(text: str, whole: str) -> tuple[str | None, Array, NDArray[np.bool_]]
 
 def _lines(path: Path) -> list[str]:
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             raw = stream.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
             raise FileError(f"{path} is longer than {MOST_BYTES} bytes, so it is no script")
         return raw.decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as reason:
+    except OSError as reason:
+        raise cannot_read(path, reason) from None
+    except UnicodeDecodeError as reason:
         raise FileError(f"cannot read a script from {path}: {reason}") from None

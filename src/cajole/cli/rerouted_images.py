@@ -16,7 +16,7 @@ from cajole.animation import Animation
 from cajole.cli.numbers import number, vector
 from cajole.direct.rerouting import Goal, Section, goals_from_images
 from cajole.errors import FileError, InputError, MissingExtra
-from cajole.storage import READ_ERRORS
+from cajole.storage import READ_ERRORS, open_regular, read_array
 
 SUFFIXES = (".png", ".npy")
 # greys as Pillow calls them
@@ -69,16 +69,14 @@ def files(where: str) -> list[Path]:
 
 def read(path: Path) -> NDArray[Any]:
     """One grey image (height, width). Raises FileError for what cannot be read, InputError for colours."""
+    if path.suffix.lower() == ".npy":
+        return read_array(path)
     try:
-        return _array(path) if path.suffix.lower() == ".npy" else _picture(path)
+        return _picture(path)
+    except InputError:
+        raise
     except READ_ERRORS as reason:
-        if isinstance(reason, InputError | FileError):
-            raise
         raise FileError(f"{path} cannot be read as an image ({reason}); write it anew") from None
-
-
-def _array(path: Path) -> NDArray[Any]:
-    return np.asarray(np.load(path, allow_pickle=False))
 
 
 def _picture(path: Path) -> NDArray[Any]:
@@ -86,7 +84,8 @@ def _picture(path: Path) -> NDArray[Any]:
         from PIL import Image
     except ImportError:
         raise MissingExtra("pillow", "viz", "images as .png") from None
-    with Image.open(path) as image:
+    # a picture that unpacks to far more pixels than any section has is an error of its own in Pillow
+    with open_regular(path) as stream, Image.open(stream) as image:
         if image.mode not in GREY:
             raise InputError(f"{path} has colours ({image.mode}); save it in grey")
         return np.asarray(image, dtype=np.float64)

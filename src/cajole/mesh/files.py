@@ -16,7 +16,7 @@ from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
-from cajole.storage import atomic_path
+from cajole.storage import as_path, atomic_path, refuse_overwrite
 
 Result = TypeVar("Result")
 AnyMesh = TypeVar("AnyMesh", MeshTet, MeshTri, MeshTet | MeshTri)
@@ -55,7 +55,7 @@ def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z"
     What was unusual is in the mesh's `notes`. Raises FileError, with the line where one is to blame, for any file
     that is missing, cut off, damaged, of an unknown suffix, or holds what cannot be a mesh.
     """
-    file = _path(path)
+    file = as_path(path)
     suffix = file.suffix.lower()
     if suffix not in READERS:
         raise FileError(f"{file}: unknown suffix {file.suffix!r}; meshes are read from {' '.join(READERS)}")
@@ -87,7 +87,7 @@ def read_veg(path: str | os.PathLike[str]) -> VegFile:
 
     Raises FileError with the line where the file is wrong, also for materials other than ENU (Young and Poisson).
     """
-    return _as_file_error(veg.read_veg, _path(path))
+    return _as_file_error(veg.read_veg, as_path(path))
 
 
 def read_bou(path: str | os.PathLike[str]) -> Indices:
@@ -95,7 +95,7 @@ def read_bou(path: str | os.PathLike[str]) -> Indices:
 
     Raises FileError for anything but numbers.
     """
-    return _as_file_error(veg.read_bou, _path(path))
+    return _as_file_error(veg.read_bou, as_path(path))
 
 
 def write_mesh(mesh: MeshTet | MeshTri, path: str | os.PathLike[str]) -> None:
@@ -103,16 +103,25 @@ def write_mesh(mesh: MeshTet | MeshTri, path: str | os.PathLike[str]) -> None:
 
     A file is replaced as a whole or not at all. Raises FileError for a suffix that cannot hold this mesh.
     """
-    file = _path(path)
+    file = as_path(path)
     suffix = file.suffix.lower()
     if not isinstance(mesh, MeshTet | MeshTri):
         raise InputError(f"write_mesh needs a MeshTet or a MeshTri, not {type(mesh).__name__}")
     writers: Mapping[str, Callable[..., None]] = TET_WRITERS if isinstance(mesh, MeshTet) else TRI_WRITERS
     if suffix not in writers:
         raise FileError(f"{file}: {_refusal(mesh, file.suffix)}")
-    for ending in (".node", ".ele") if suffix in (".node", ".ele") else (file.suffix,):
-        with atomic_path(file.with_suffix(ending)) as temporary:
-            writers[ending.lower()](mesh, temporary)
+    targets = written_files(file)
+    for target in targets:
+        refuse_overwrite(target)
+    for target in targets:
+        with atomic_path(target) as temporary:
+            writers[target.suffix.lower()](mesh, temporary)
+
+
+def written_files(path: Path) -> list[Path]:
+    """The files that `write_mesh` writes at a path: of .node and .ele both."""
+    pair = (".node", ".ele")
+    return [path.with_suffix(ending) for ending in pair] if path.suffix.lower() in pair else [path]
 
 
 def _refusal(mesh: MeshTet | MeshTri, suffix: str) -> str:
@@ -125,13 +134,6 @@ def _refusal(mesh: MeshTet | MeshTri, suffix: str) -> str:
     if suffix.lower() in TET_WRITERS:
         return f"{suffix} holds tets, not triangles; write to one of {known}, or voxelise the surface first"
     return f"unknown suffix {suffix!r}; triangles are written to {known}"
-
-
-def _path(path: str | os.PathLike[str]) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise FileError(f"a path is a string or a Path, not {type(path).__name__}") from None
 
 
 def _as_file_error(read: Callable[[Path], Result], path: Path) -> Result:

@@ -29,6 +29,8 @@ Index = NDArray[np.signedinteger[Any]]
 
 # How far UᵀMU may be from the identity before a loaded basis is refused.
 ORTHONORMAL = 1e-8
+# what is read of a file
+MEMBERS = ("body", "basis", "K0", "C1", "C2", "springs", "weights")
 # Modes of a fluid, unless told otherwise.
 FLOW_SIZE = 64
 
@@ -164,9 +166,13 @@ def _columns(body: Body, basis: int | Modes | ArrayLike) -> Array:
 
 def load_model(path: str | os.PathLike[str], body: Body) -> ReducedModel:
     """A model written by `save`, for the body it was made from. Raises FileError otherwise."""
+    checks.require_instance(body, (BodySolid, BodySprings), "body")
     try:
-        data = read_arrays(path)
-        basis, same = data["basis"], str(data["body"]) == body.content()
+        data = read_arrays(path, lambda name: name in MEMBERS)
+        if missing := [name for name in ("body", "basis") if name not in data]:
+            raise InputError(f"there is no array {missing[0]!r} in it")
+        same = str(data["body"]) == body.content()
+        basis = checks.real_array(data["basis"], "basis", (3 * body.count if same else None, None))
         model = _restored(body, basis, data) if same else None
     except (ValueError, KeyError, IndexError) as reason:
         raise FileError(f"cannot read a reduced model from {path}: {reason}; write it again with model.save") from None
@@ -180,10 +186,11 @@ def load_model(path: str | os.PathLike[str], body: Body) -> ReducedModel:
 
 def _restored(body: Body, basis: Array, data: dict[str, Any]) -> ReducedModel:
     if isinstance(body, BodySprings):
-        return restored_springs(body, basis, data["springs"], data["weights"])
-    if not isinstance(body, BodySolid):
-        raise InputError(f"body must be a BodySolid or a BodySprings, not {type(body).__name__}")
-    tables, r = Polynomial(data["K0"], data["C1"], data["C2"]), basis.shape[1]
+        springs, weights = (checks.real_array(data[name], name, (None,)) for name in ("springs", "weights"))
+        return restored_springs(body, basis, springs, weights)
+    assert isinstance(body, BodySolid)
+    r = basis.shape[1]
+    tables = Polynomial(*(checks.real_array(data[name], name, (None, None)) for name in ("K0", "C1", "C2")))
     pairs = r * (r + 1) // 2
     whole = tables.C2.shape in ((pairs, pairs), (1, pairs * (pairs + 1) // 2))
     if not whole or tables.K0.shape != (r, r) or tables.C1.shape != (pairs, r):

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.animation.blocks import blocks
-from cajole.animation.files import as_path
 from cajole.body import Body
 from cajole.direct.editing import stored
 from cajole.direct.editing.editor import Editor
@@ -28,7 +27,7 @@ from cajole.direct.editing.opening import edit
 from cajole.direct.editing.stored import Stored
 from cajole.errors import FileError
 from cajole.progress import Progress
-from cajole.storage import atomic_path, content_hash
+from cajole.storage import as_path, atomic_path, content_hash
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.report import WARPS, Options
 from cajole.direct.editing.spacetime import ENDS, ENERGIES, Settings
 from cajole.errors import FileError, InputError
+from cajole.storage import cannot_read, open_regular
 
 Array = NDArray[np.float64]
 
@@ -71,15 +72,11 @@ def looked_at(document: Any, path: Path) -> Stored:
 
 
 def _json(path: Path) -> Any:
-    try:
-        if not path.is_file():
-            raise FileError(f"cannot read an edit from {path}: there is no such file")
-        with path.open("rb") as stream:
+    with open_regular(path) as stream:
+        try:
             raw = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as reason:
-        if isinstance(reason, FileError):
-            raise
-        raise FileError(f"cannot read an edit from {path}: {reason}") from None
+        except OSError as reason:
+            raise cannot_read(path, reason) from None
     if len(raw) > MOST_BYTES:
         raise FileError(f"{path} is longer than {MOST_BYTES} bytes, so it is no edit")
     try:

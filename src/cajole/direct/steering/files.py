@@ -31,6 +31,14 @@ from cajole.storage import atomic_path, read_arrays
 Array = NDArray[np.float64]
 
 FORMAT, VERSION = "cajole controller", 1
+# what is read of a file; how its skin moves is for the runtime in a browser
+MEMBERS = frozenset({
+    "format", "version", "dt", "loop", "substeps", "course", "accelerations", "feed_forward", "gains", "value",
+    "kind", "formulation", "seconds", "motion_error", "basis", "vertices", "triangles", "mass_data", "mass_indices",
+    "mass_indptr", "total_mass", "size", "frequency", "offset", "constant", "stiffness", "cubic", "quartic", "alpha",
+    "beta", "points", "point_basis", "springs", "spring_ends", "final", "tracking", "tracking_over_time", "effort",
+    "effort_over_time", "frame_numbers", "frame_weights", "vertex_numbers", "vertex_weights",
+})  # fmt: skip
 
 
 def save_controller(controller: Controller, path: str | os.PathLike[str], skin: Skin | None = None) -> None:
@@ -60,7 +68,7 @@ def load_controller(path: str | os.PathLike[str]) -> Controller:
     Raises FileError for a file that is damaged, of another kind, or of a later version.
     """
     try:
-        return _controller(_Stored(read_arrays(path)))
+        return _controller(_Stored(read_arrays(path, lambda name: name in MEMBERS)))
     except FileError:
         raise
     except (InputError, SolveError, ValueError, OverflowError, MemoryError, zlib.error) as reason:

@@ -16,6 +16,11 @@ from cajole.storage import atomic_path, read_arrays
 
 FORMAT = "cajole flow controller 1"
 NAMES = ("tracking", "final", "effort", "currents")
+MEMBERS = frozenset({
+    "format", "formulation", "gains", "value", "seconds", "dials", "frame_numbers", "frame_weights",
+    "particle_weights", "grid", "dt", "basis", "energies", "missed", "advection", "diffusion", "states", "particles",
+    "feed_forward", "outside",
+})  # fmt: skip
 
 
 def save_flow_controller(controller: FlowController, path: str | os.PathLike[str]) -> None:
@@ -47,7 +52,7 @@ def load_flow_controller(path: str | os.PathLike[str]) -> FlowController:
 
     Raises FileError for a file that is damaged or of another kind.
     """
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, lambda name: name in MEMBERS)
     if str(arrays.get("format")) != FORMAT:
         raise FileError(f"{path} holds no controller of a flow; write one with controller.save")
     try:

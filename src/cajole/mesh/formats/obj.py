@@ -25,7 +25,7 @@ def read_obj(path: Path) -> MeshTri:
         elif kind == "f":
             ring = [_vertex(word, len(rows), line) for word in line.text.split()[1:]]
             if len(ring) < 3:
-                raise line.wrong(f"a face needs at least three vertices, found {line.text[:60]!r}")
+                raise line.wrong(f"a face needs at least three vertices, found {line.quoted()}")
             triangles += [(ring[0], one, two) for one, two in pairwise(ring[1:])]
     if not rows or not triangles:
         raise FileError(
@@ -63,7 +63,7 @@ def _vertex(word: str, count: int, line: Line) -> int:
     try:
         number = int(word.partition("/")[0])
     except ValueError:
-        raise line.wrong(f"expected vertex numbers such as 3 or 3/1/2, found {word[:40]!r}") from None
+        raise line.wrong(f"expected vertex numbers such as 3 or 3/1/2, found {line.quoted(word)}") from None
     index = number - 1 if number > 0 else count + number
     if number == 0 or index < 0 or index >= 2**62:
         raise line.wrong(f"there is no vertex {number}: numbers start at 1, or at -1 for the last of {count} so far")

@@ -11,18 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError
+from cajole.storage import cannot_read, open_regular
 
 
 class Line(NamedTuple):
-    """A line of text and where it stands."""
+    """A line of text and where it stands; included: in a file that another one includes."""
 
     file: Path
     number: int
     text: str
+    included: bool = False
 
     def wrong(self, message: str) -> FileError:
         """The error that this line deserves."""
         return FileError(f"{self.file}, line {self.number}: {message}")
+
+    def quoted(self, part: str | None = None) -> str:
+        """The start of the line, or of a part of it, for a message.
+
+        Not of an included file: its name comes from a mesh, which could be used to read other files through messages.
+        """
+        return "something else" if self.included else repr((self.text if part is None else part)[:60])
 
     @property
     def words(self) -> list[str]:
@@ -31,15 +40,12 @@ class Line(NamedTuple):
 
 
 def file_bytes(path: str | os.PathLike[str], *, empty: bool = False) -> bytes:
-    """What a file holds. Raises FileError when it is missing, a folder, unreadable or (unless `empty`) empty."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path} does not exist; check the name and the folder") from None
-    except IsADirectoryError:
-        raise FileError(f"{path} is a folder; name a file in it") from None
-    except (OSError, ValueError) as reason:
-        raise FileError(f"{path} cannot be read: {getattr(reason, 'strerror', None) or reason}") from None
+    """What a regular file holds. Raises FileError when it is missing, unreadable or (unless `empty`) empty."""
+    with open_regular(path) as stream:
+        try:
+            data = stream.read()
+        except OSError as reason:
+            raise cannot_read(Path(path), reason) from None
     if not data and not empty:
         raise FileError(f"{path} is empty; write it again or take another copy")
     return data
@@ -60,7 +66,7 @@ def whole(line: Line, column: int, what: str) -> int:
     try:
         return int(line.words[column])
     except (IndexError, ValueError):
-        raise line.wrong(f"expected {what}, found {line.text[:60]!r}") from None
+        raise line.wrong(f"expected {what}, found {line.quoted()}") from None
 
 
 def float_rows(lines: Sequence[Line], first: int, count: int, what: str) -> NDArray[np.float64]:
@@ -136,5 +142,5 @@ def _offender(
         except (ValueError, OverflowError):
             good = False
         if not good:
-            return line.wrong(f"expected {what}, found {line.text[:60]!r}")
+            return line.wrong(f"expected {what}, found {line.quoted()}")
     return FileError(f"{lines[0].file}: expected {what} on every line")

@@ -91,7 +91,7 @@ def read_bou(path: Path) -> Indices:
     numbers = [(line, word) for line in text_lines(path, empty=True) for word in line.words]
     for line, word in numbers:
         if _number(word) < 1:
-            raise line.wrong(f"expected vertex numbers from 1, separated by commas, found {word[:40]!r}")
+            raise line.wrong(f"expected vertex numbers from 1, separated by commas, found {line.quoted(word)}")
     return np.unique(np.array([_number(word) - 1 for _, word in numbers], dtype=np.int64))
 
 
@@ -105,6 +105,7 @@ def _lines(path: Path, above: tuple[str, ...] = ()) -> list[Line]:
     lines: list[Line] = []
     within_file = (*above, os.path.realpath(path))
     for line in text_lines(path):
+        line = line._replace(included=bool(above))
         if line.text.upper().startswith("*INCLUDE"):
             lines += _included(line, line.text[len("*INCLUDE") :].strip(), within_file)
         else:
@@ -113,15 +114,26 @@ def _lines(path: Path, above: tuple[str, ...] = ()) -> list[Line]:
 
 
 def _included(line: Line, name: str, above: tuple[str, ...]) -> list[Line]:
+    """The lines of a file that stands in the folder of the including one, or below it.
+
+    Meshes come from anywhere: a mesh must not decide which other files of the machine are read.
+    """
     if not name:
         raise line.wrong("expected a file name after *INCLUDE")
+    if "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise line.wrong(f"cannot include {line.quoted(name)}: only files in the folder of the mesh are included")
     file = line.file.parent / name
-    if os.path.realpath(file) in above or len(above) > DEEPEST_INCLUDE:
+    real = os.path.realpath(file)
+    if not Path(real).is_relative_to(os.path.realpath(line.file.parent)):
+        raise line.wrong(f"cannot include {line.quoted(name)}: it is a link to another folder; copy the file itself")
+    if line.included and not os.path.isfile(real):  # the message of the reader would quote its name
+        raise line.wrong("expected the name of a file in the same folder, found something else")
+    if real in above or len(above) > DEEPEST_INCLUDE:
         raise line.wrong(f"files include each other in a circle, or more than {DEEPEST_INCLUDE} deep")
     try:
         return _lines(file, above)
     except FileError as reason:
-        raise line.wrong(f"cannot include {name}: {reason}") from None
+        raise line.wrong(f"cannot include {line.quoted(name)}: {reason}") from None
 
 
 def _blocks(path: Path) -> list[Block]:
@@ -129,7 +141,7 @@ def _blocks(path: Path) -> list[Block]:
     if not lines:
         raise FileError(f"{path} holds nothing but comments; expected sections *VERTICES and *ELEMENTS")
     if not lines[0].text.startswith("*"):
-        raise lines[0].wrong(f"expected a section such as *VERTICES, found {lines[0].text[:60]!r}")
+        raise lines[0].wrong(f"expected a section such as *VERTICES, found {lines[0].quoted()}")
     blocks: list[Block] = []
     for line in lines:
         if line.text.startswith("*"):
@@ -176,7 +188,7 @@ def _corners(block: Block) -> int:
     if kind.startswith("CUBIC"):
         return 8
     where = block.body[0] if block.body else block.head
-    raise where.wrong(f"expected TET or CUBIC after *ELEMENTS, found {where.text[:60]!r}")
+    raise where.wrong(f"expected TET or CUBIC after *ELEMENTS, found {where.quoted()}")
 
 
 def _table(block: Block, what: str, skip: int) -> list[Line]:
@@ -211,7 +223,7 @@ def _set(block: Block, geometry: Geometry) -> Indices:
     for line in block.body:
         for word in line.words:
             if not geometry.start <= _number(word) <= last:
-                raise line.wrong(f"expected element numbers {geometry.start} to {last}, found {word[:40]!r}")
+                raise line.wrong(f"expected element numbers {geometry.start} to {last}, found {line.quoted(word)}")
             members.append(_number(word) - geometry.start)
     return np.unique(np.array(members, dtype=np.int64))
 
@@ -229,7 +241,7 @@ def _material(block: Block) -> tuple[float, float, float]:
     if kind.startswith(("ORTHOTROPIC", "MOONEYRIVLIN")):
         raise line.wrong(f"{kind} materials are not supported; give the material as ENU, density, E, nu")
     if kind != "ENU":
-        raise line.wrong(f"expected ENU, density, E, nu, found {line.text[:60]!r}")
+        raise line.wrong(f"expected ENU, density, E, nu, found {line.quoted()}")
     density, young, poisson = float_rows([line], 1, 3, "ENU, density, E, nu")[0].tolist()
     if not (0 < density < np.inf and 0 < young < np.inf and -1 < poisson < 0.5):
         raise line.wrong("density and E must be positive and finite, and nu between -1 and 0.5")
@@ -249,7 +261,7 @@ def _regions(
         if len(names) != 2 or names[0] not in every or names[1] not in materials:
             raise line.wrong(
                 f"expected 'set, material' with a set of {', '.join(every)} and a material of {', '.join(materials)}, "
-                f"found {line.text[:60]!r}"
+                f"found {line.quoted()}"
             )
         values[every[names[0]]] = materials[names[1]]
         open_[every[names[0]]] = False
