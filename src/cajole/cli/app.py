@@ -12,6 +12,7 @@ from cajole.cli.edit import edit
 from cajole.cli.enrich import enrich
 from cajole.cli.gallery.command import demo
 from cajole.cli.info import info
+from cajole.cli.inputs import Command
 from cajole.cli.keyframe import keyframe
 from cajole.cli.modes import modes
 from cajole.cli.output import Guarded
@@ -27,22 +28,23 @@ from cajole.cli.studio import studio
 app = typer.Typer(cls=Guarded, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 MOVE, LOOK, FILES, PROJECT = "Move a body", "See it", "Files", "The project"
-app.command(rich_help_panel=MOVE)(simulate)
-app.command(rich_help_panel=MOVE)(pose)
-app.command(rich_help_panel=MOVE)(modes)
-app.command(rich_help_panel=MOVE)(keyframe)
-app.command(rich_help_panel=MOVE)(edit)
-app.command(rich_help_panel=MOVE)(steer)
-app.command(rich_help_panel=MOVE)(enrich)
-app.command(rich_help_panel=MOVE)(reroute)
+app.command(rich_help_panel=MOVE, cls=Command)(simulate)
+app.command(rich_help_panel=MOVE, cls=Command)(pose)
+app.command(rich_help_panel=MOVE, cls=Command)(modes)
+app.command(rich_help_panel=MOVE, cls=Command)(keyframe)
+app.command(rich_help_panel=MOVE, cls=Command)(edit)
+app.command(rich_help_panel=MOVE, cls=Command)(steer)
+app.command(rich_help_panel=MOVE, cls=Command)(enrich)
+app.command(rich_help_panel=MOVE, cls=Command)(reroute)
+# the studio reads and writes its own projects again and again
 app.command(rich_help_panel=LOOK)(studio)
-app.command(rich_help_panel=LOOK)(picture)
-app.command(rich_help_panel=LOOK)(scenes)
-app.command(rich_help_panel=LOOK)(demo)
-app.command(rich_help_panel=FILES)(run)
-app.command(rich_help_panel=FILES)(info)
-app.command(rich_help_panel=FILES)(convert)
-app.command(rich_help_panel=PROJECT)(bench)
+app.command(rich_help_panel=LOOK, cls=Command)(picture)
+app.command(rich_help_panel=LOOK, cls=Command)(scenes)
+app.command(rich_help_panel=LOOK, cls=Command)(demo)
+app.command(rich_help_panel=FILES, cls=Command)(run)
+app.command(rich_help_panel=FILES, cls=Command)(info)
+app.command(rich_help_panel=FILES, cls=Command)(convert)
+app.command(rich_help_panel=PROJECT, cls=Command)(bench)
 
 
 def _show_version(value: bool) -> None:

@@ -148,7 +148,7 @@ def edit(
     from cajole.cli.edited import cast, chosen
 
     outputs = output or []
-    _require_targets(source, outputs, saved)
+    _require_targets(outputs, saved)
     asked = options.Asked(body or "", fixed, tets, cells, young, poisson, density)
     scene = require_sayable(source, asked, {"thickness": thickness, "mesh": mesh, "fps": fps, "prim": prim})
     if not (drag or pin or tie or script or opened or scene):
@@ -175,11 +175,11 @@ def edit(
     answer(document, facts(f"Edited {Path(source).name}", rows(document)), as_json=as_json)
 
 
-def _require_targets(source: str, outputs: list[Path], saved: Path | None) -> None:
+def _require_targets(outputs: list[Path], saved: Path | None) -> None:
     from cajole.cli.saving import require_writable
     from cajole.storage import require_place
 
-    require_writable(outputs, read=source)
+    require_writable(outputs)
     if saved is None:
         return
     if saved.suffix.lower() != ".json":

@@ -194,7 +194,7 @@ def enrich(
     from cajole.direct.enriching.guides import guide_of
 
     outputs = output or []
-    require_writable(outputs, read=source)
+    require_writable(outputs)
     require_sayable(source, _said(context))
     contacts = CollisionsAsked(collisions, tuple(collider or ()), friction, distance)
     stepping = _stepping(dt, newton, frames, gravity) | ({"tracked": False} if left_alone else {})

@@ -113,7 +113,7 @@ def reroute(
     from cajole.direct.rerouting import reroute as rerouted
 
     outputs = output or []
-    require_writable([*outputs, *([pilot] if pilot else [])], read=source)
+    require_writable([*outputs, *([pilot] if pilot else [])])
     springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
     with in_options(), working(source) as progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import tomllib
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from typing import Any
 
 from cajole.cli.run_keys import Key, WrongValue, keys_of, verbs
 from cajole.errors import FileError
+from cajole.storage import cannot_read, open_regular
 
 VERB, STEPS = "verb", "step"
 # Longer files are no recipes.
@@ -97,13 +99,13 @@ def read_recipe(file: Path) -> Recipe:
 
 def _table(file: Path) -> dict[str, Any]:
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             raw = stream.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
             raise FileError(f"it is longer than {MOST_BYTES} bytes, so it is no recipe")
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as reason:
-        raise FileError(f"it cannot be read: {reason.strerror or reason}; check the path") from None
+        raise cannot_read(file, reason) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as reason:
         raise FileError(f"it is no TOML: {reason}") from None
 
@@ -142,6 +144,7 @@ def _step(place: str, table: dict[str, Any], recipe: Recipe) -> Step | None:
             recipe.problems.append(Problem(here, name, None, f"it is {key.takes}", "is missing"))
     step = _made(verb, keys, texts)
     recipe.problems += _missing(here, step, recipe) + _unknown(here, keys, texts, recipe.folder)
+    recipe.problems += _overwritten(here, step, recipe)
     return step
 
 
@@ -195,6 +198,26 @@ def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
             allowed = f"paths are relative to {recipe.folder}"
             missing.append(Problem(place, name, text, allowed, "no such file", near))
     return missing
+
+
+def _overwritten(place: str, step: Step, recipe: Recipe) -> list[Problem]:
+    """Files that are to be written, but that this step or one before it reads, unless the recipe itself made them."""
+    made = {(recipe.folder / path).resolve() for before in recipe.steps for path in before.writes}
+    before = [(recipe.folder / text).resolve() for each in recipe.steps for _, text in each.reads]
+    reads = [recipe.file, *((recipe.folder / text).resolve() for _, text in step.reads)]
+    reads += [path for path in before if path not in made]
+    return [
+        Problem(place, "output", text, "it is what is read, and would be lost; name another file")
+        for text in step.writes
+        if any(_same_file(recipe.folder / text, path) for path in reads)
+    ]
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):  # not there yet
+        return one.resolve() == other.resolve()
 
 
 def _unknown(place: str, keys: dict[str, Key], texts: dict[str, list[str]], folder: Path) -> list[Problem]:

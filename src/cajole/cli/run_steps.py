@@ -12,6 +12,7 @@ from cajole.cli.output import FAILED, UsageError, misuse
 from cajole.cli.run_keys import verbs
 from cajole.cli.run_recipes import Recipe, Step
 from cajole.errors import CajoleError, Cancelled
+from cajole.storage import protect_inputs, register_input
 
 MEMORY = "there is not enough memory for this; use fewer tets or frames"
 
@@ -21,7 +22,9 @@ def perform(recipe: Recipe, *, quiet: bool) -> dict[str, Any]:
     told = _begun(recipe)
     started = time.perf_counter()
     if not recipe.problems:
-        told |= _failing(lambda: _steps(recipe, told, quiet))
+        with protect_inputs():
+            register_input(recipe.file)
+            told |= _failing(lambda: _steps(recipe, told, quiet))
     return told | {"seconds": time.perf_counter() - started}
 
 
@@ -34,7 +37,9 @@ def rehearsed(recipe: Recipe) -> dict[str, Any]:
     """What is wrong with a recipe, as far as that is known without its work; each step's own checks are among it."""
     told = _begun(recipe)
     if not recipe.problems:
-        told |= _failing(lambda: _rehearsals(recipe))
+        with protect_inputs():
+            register_input(recipe.file)
+            told |= _failing(lambda: _rehearsals(recipe))
     return told | {"seconds": 0.0}
 
 

@@ -18,13 +18,13 @@ from cajole.progress import Progress
 from cajole.storage import require_place
 
 
-def require_writable(paths: Sequence[Path], *, sequences: bool = True, read: str | Path | None = None) -> None:
+def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
     """Raise FileError where a result could not be written: before the work, not after it.
 
     That is a suffix that no format has, a place that refuses files, a file that is written twice, and, if an .obj will
-    be one of a sequence, files of others in its way. read: what the results are made from, which must outlive them.
+    be one of a sequence, files of others in its way. Files that are read are refused by `require_place`.
     """
-    require_apart(paths, read=read)
+    require_apart(paths)
     for path in paths:
         suffix = path.suffix.lower()
         if not suffix:
@@ -35,15 +35,13 @@ def require_writable(paths: Sequence[Path], *, sequences: bool = True, read: str
         require_place(require_replaceable(path).file(0) if sequences and suffix == ".obj" else path)
 
 
-def require_apart(paths: Sequence[Path | None], *, read: str | Path | None = None) -> None:
-    """Raise FileError where two of the files to be written are one, or one is the file that is read."""
+def require_apart(paths: Sequence[Path | None]) -> None:
+    """Raise FileError where two of the files to be written are one."""
     seen: set[Path] = set()
     for path in [path for path in paths if path is not None]:
         place = path.resolve()
         if place in seen:
             raise FileError(f"{path} would be written twice, and only the last would be left; name another file")
-        if read is not None and place == Path(read).resolve():
-            raise FileError(f"{path} is what is read, and would be lost; name another file")
         seen.add(place)
 
 

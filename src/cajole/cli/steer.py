@@ -120,7 +120,7 @@ def steer(
     from cajole.cli.steer_file import is_controller
 
     outputs = output or []
-    require_apart([*outputs, save, plot], read=motion or asked.source)
+    require_apart([*outputs, save, plot])
     made: dict[str, object] = {
         "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt, "modes": modes != MODES,
         "components": components is not None, "substeps": substeps is not None,
