@@ -10,9 +10,9 @@ import pytest
 from animation_cases import FPS, FRAMES
 
 from cajole.animation import Animation, read_animation
-from cajole.animation.reading import tidy_rate
 from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, grid_triangles, write_mesh
+from cajole.parsers.times import tidy_rate
 
 
 def test_pc2_bytes_reference(tmp_path: Path, cloth: Animation) -> None:

@@ -86,6 +86,15 @@ def test_obj_polygons_and_relative_numbers(tmp_path: Path) -> None:
     assert set(mesh.elements[2].tolist()) == {4, 0, 1}
 
 
+@pytest.mark.parametrize("kind", ["ascii", "binary_little_endian"])
+def test_ply_elements_without_properties_bad_input(tmp_path: Path, kind: str) -> None:
+    """Their rows take no bytes, so that any number of them fits into the file."""
+    path = tmp_path / "a.ply"
+    path.write_text(f"ply\nformat {kind} 1.0\nelement empty {10**15}\nend_header\n", encoding="ascii")
+    with pytest.raises(FileError, match=f"promises {10**15} of 'empty'"):
+        read_mesh(path)
+
+
 def test_ply_both_byte_orders_and_mixed_polygons(tmp_path: Path) -> None:
     points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0.5, 0.5, 1]])
     for name, order in (("little", "<"), ("big", ">")):

@@ -16,12 +16,11 @@ from cajole.animation.contacts import Contacts
 from cajole.checks import count, positive, require_instance
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.parsers.times import MOST_FRAMES
 from cajole.progress import Progress
 
 Frames = NDArray[np.floating[Any]]
 
-# three hours at 1000 frames/s: more is a mistake in the rate
-MOST_FRAMES = 10_000_000
 # a new frame at the very end is kept when rounding puts it this share of a frame beyond
 _ROUNDING = 1e-9
 

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from cajole.checks import require_shape
 from cajole.errors import InputError
 from cajole.mesh.base import LARGEST_COORDINATE
+from cajole.parsers.times import LARGE_BYTES as LARGE_BYTES
+from cajole.parsers.times import frames_dtype as frames_dtype
 from cajole.progress import Progress, report
 
 # frames are looked at in pieces of about this many bytes: large enough for NumPy's speed, small beside any memory
 BLOCK_BYTES = 1 << 24
-# from this size on arrays stay memory-mapped or in single precision: twice of it still fits a small laptop
-LARGE_BYTES = 1 << 28
 
 
 def blocks(frames: int, n: int) -> Iterator[slice]:
@@ -32,11 +32,6 @@ def reported_blocks(frames: int, n: int, progress: Progress | None, text: str) -
         report(progress, block.start / frames, text)
         yield block
     report(progress, 1.0, text)
-
-
-def frames_dtype(frames: int, n: int) -> type[np.float64] | type[np.float32]:
-    """The type that `frames` of `n` vertices are held in: single precision where double would be large."""
-    return np.float32 if frames * n * 24 > LARGE_BYTES else np.float64
 
 
 def held_frames(

@@ -66,7 +66,7 @@ def read_animation(
     fps: instead of what the file says; where it says nothing, 60. Options: `scale` [m] and `up` ("z" or "y") for .obj,
     .pc2 and .mdd, which do not say their unit and axes, `mmap` for .npz and .pc2 (leave positions on disk; None: when
     they are large), `prim` for USD and .glb (which mesh, when there are several), `trusted`
-    for USD (skip the check that a damaged binary file does not crash the process).
+    for USD (parse in this process, where a damaged file can crash it, and not in a child process).
     Raises FileError for whatever is wrong with the file, InputError for the arguments, Cancelled.
     """
     place = as_path(path)

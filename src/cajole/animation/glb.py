@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import struct
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,11 +23,10 @@ from cajole.checks import count
 from cajole.errors import InputError
 from cajole.mesh import vertex_normals
 from cajole.mesh.skin import PLAIN
+from cajole.parsers.glb import CHUNK, HEADER
 from cajole.progress import Progress, report
 from cajole.storage import atomic_path
 
-HEADER = struct.Struct("<4sII")
-CHUNK = struct.Struct("<I4s")
 FLOAT, UINT32, UINT16 = 5126, 5125, 5123
 _ARRAY_BUFFER, _ELEMENT_BUFFER = 34962, 34963
 # files beyond this load slowly in browsers

@@ -6,7 +6,6 @@ viewers hide. Points have time samples, and the rest shape as their default valu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
-from cajole.animation.reading import said
 from cajole.animation.shown import Shown, linear_from_srgb, shown, single
-from cajole.errors import MissingExtra
 from cajole.mesh import MeshTet, Skin
+from cajole.parsers.child import first_line
+from cajole.parsers.usd import Pxr, load_pxr
 from cajole.progress import Progress, report
 from cajole.storage import atomic_path
-
-
-@dataclass(frozen=True)
-class Pxr:
-    """The modules of usd-core that are used here."""
-
-    Gf: Any
-    Sdf: Any
-    Tf: Any
-    Usd: Any
-    UsdGeom: Any
-    Vt: Any
-
-
-def load_pxr() -> Pxr:
-    """usd-core, or MissingExtra with what to install."""
-    try:
-        from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
-    except ImportError:
-        raise MissingExtra("usd-core", "usd", "reading and writing USD files") from None
-    return Pxr(Gf, Sdf, Tf, Usd, UsdGeom, Vt)
 
 
 def write_usd(animation: Animation, path: Path, *, progress: Progress | None = None) -> None:
@@ -53,7 +31,7 @@ def write_usd(animation: Animation, path: Path, *, progress: Progress | None = N
             stage.GetRootLayer().Save()
             del stage
         except pxr.Tf.ErrorException as reason:
-            raise OSError(f"USD could not write the file ({said(reason)})") from reason
+            raise OSError(f"USD could not write the file ({first_line(reason)})") from reason
         _require_whole(pxr, temporary, animation)
 
 
@@ -159,6 +137,6 @@ def _require_whole(pxr: Pxr, path: Path, animation: Animation) -> None:
         layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path))
         times = layer.ListAllTimeSamples() if layer else []
     except pxr.Tf.ErrorException as reason:
-        raise OSError(f"USD left the file incomplete ({said(reason)})") from reason
+        raise OSError(f"USD left the file incomplete ({first_line(reason)})") from reason
     if len(times) != animation.frames:
         raise OSError(f"USD wrote {len(times)} of {animation.frames} frames; the disk may be full")

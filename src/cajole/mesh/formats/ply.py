@@ -224,7 +224,7 @@ class _Bytes:
 
 
 def _check_count(path: Path, element: Element, most: int) -> None:
-    if not 0 <= element.count <= most and element.properties:
+    if not 0 <= element.count <= most:
         raise FileError(f"{path}: the header promises {element.count} of {element.name!r}: the file seems cut off")
 
 

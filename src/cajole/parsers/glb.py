@@ -1,0 +1,305 @@
+"""GLB: the container, its JSON and bytes, and the mesh with morph targets in it.
+
+Runs in a child process (`cajole.parsers.child`): a short JSON can ask for many frames of many targets.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.errors import FileError
+from cajole.parsers.times import DEFAULT_FPS, even_times, frames_dtype, rate_of, tidy_rate
+
+HEADER = struct.Struct("<4sII")
+CHUNK = struct.Struct("<I4s")
+_COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+# extensions that change nothing about where vertices are, or that the accessors below already understand
+_HARMLESS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit", "EXT_texture_webp"}
+_TRIANGLES = 4
+# a frame this close to a key, in keys, is that key: times are in single precision
+_AT_KEY = 1e-3
+
+
+@dataclass(frozen=True)
+class Document:
+    """The JSON and the bytes of a GLB file."""
+
+    path: Path
+    json: dict[str, Any]
+    data: NDArray[np.uint8]
+
+    def damaged(self, what: str) -> FileError:
+        """The error where what the file says of itself does not fit together."""
+        return FileError(f"{self.path}: {what}; the file is damaged: export it again")
+
+    def part(self, kind: str, index: Any) -> dict[str, Any]:
+        """One entry of a list of the JSON."""
+        entries = self.json.get(kind, [])
+        if not isinstance(index, int) or not 0 <= index < len(entries):
+            raise self.damaged(f"it refers to {kind}[{index}], and has {len(entries)} of them")
+        return dict(entries[index])
+
+    def array(self, index: Any) -> NDArray[Any]:
+        """(count, width) the values of an accessor, as floats where they are normalised integers."""
+        accessor = self.part("accessors", index)
+        count, width = int(accessor["count"]), _WIDTHS[accessor["type"]]
+        dtype = np.dtype(_COMPONENTS[accessor["componentType"]])
+        if not 0 < count <= len(self.data):
+            raise self.damaged(f"accessor {index} claims {count} values in {len(self.data)} bytes")
+        values = np.zeros((count, width), dtype=dtype)
+        if "bufferView" in accessor:
+            values = self._view(accessor["bufferView"], int(accessor.get("byteOffset", 0)), dtype, (count, width))
+        if "sparse" in accessor:
+            values = self._with_sparse(values.copy(), accessor["sparse"])
+        if accessor.get("normalized") and dtype.kind in "iu":
+            values = np.maximum(values / np.iinfo(dtype).max, -1.0)
+        return values
+
+    def _with_sparse(self, values: NDArray[Any], sparse: dict[str, Any]) -> NDArray[Any]:
+        count, where, what = int(sparse["count"]), sparse["indices"], sparse["values"]
+        if not 0 < count <= len(values):
+            raise self.damaged(f"an accessor of {len(values)} values has {count} sparse ones")
+        kind = np.dtype(_COMPONENTS[where["componentType"]])
+        rows = self._view(where["bufferView"], int(where.get("byteOffset", 0)), kind, (count, 1))[:, 0]
+        shape = (count, values.shape[1])
+        values[rows] = self._view(what["bufferView"], int(what.get("byteOffset", 0)), values.dtype, shape)
+        return values
+
+    def _view(self, index: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
+        view = self.part("bufferViews", index)
+        if view.get("buffer", 0) != 0:
+            raise FileError(f"{self.path} keeps data in another file; export it as one .glb")
+        start, length = int(view.get("byteOffset", 0)), int(view["byteLength"])
+        row = dtype.itemsize * shape[1]
+        stride = int(view.get("byteStride", row))
+        end = offset + stride * (shape[0] - 1) + row
+        if min(start, offset) < 0 or stride < row or end > length or start + length > len(self.data):
+            raise self.damaged(f"buffer view {index} is smaller than what is read from it")
+        place = self.data[start + offset : start + end]
+        return np.ndarray(shape, dtype=dtype, buffer=place.data, strides=(stride, dtype.itemsize))
+
+
+def open_glb(path: Path) -> Document:
+    """The document of a file. Raises FileError where it is cut short, of another kind, or needs what is not read."""
+    size = path.stat().st_size
+    if size < HEADER.size + CHUNK.size:
+        raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
+    data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
+    magic, version, length = HEADER.unpack(data[: HEADER.size].tobytes())
+    if magic != b"glTF" or version != 2:
+        raise FileError(f"{path} is not a binary glTF 2.0 file; it starts with {magic!r}, version {version}")
+    if length > size:
+        raise FileError(f"{path} is cut short: it says {length} bytes, and has {size}; export it again")
+    text, rest = _chunk(path, data[HEADER.size : length], b"JSON")
+    document = json.loads(text.tobytes())
+    unknown = sorted(set(document.get("extensionsRequired", [])) - _HARMLESS)
+    if unknown:
+        raise FileError(f"{path} needs {', '.join(unknown)}, which are not read; export it without compression")
+    return Document(path, document, _chunk(path, rest, b"BIN\0")[0] if len(rest) else rest)
+
+
+def _chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The content of the chunk that `data` starts with, and what follows it."""
+    length, found = CHUNK.unpack(data[: CHUNK.size].tobytes())
+    if found != kind or CHUNK.size + length > len(data):
+        raise FileError(f"{path}: a chunk {kind!r} was expected, and {found!r} of {length} bytes came; export it again")
+    return data[CHUNK.size : CHUNK.size + length], data[CHUNK.size + length :]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Weights (keys, targets) of the morph targets at times (keys,) [s], stepwise or linear."""
+
+    times: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    stepped: bool = False
+
+    def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(frames, targets) the weights at other times."""
+        place = np.interp(times, self.times, np.arange(len(self.times)))
+        place = np.where(np.abs(place - np.rint(place)) < _AT_KEY, np.rint(place), place)
+        low = np.floor(place).astype(np.int64)
+        share = 0.0 if self.stepped else (place - low)[:, None]
+        return (1 - share) * self.weights[low] + share * self.weights[np.minimum(low + 1, len(self.times) - 1)]
+
+
+def parse_glb(path: Path, prim: str | None, surface: bool, *, report: Callable[[float], None]) -> dict[str, Any]:
+    """The mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
+
+    positions: (frames, n, 3) [m], z up; fps, start_frame, name. Where `surface` is wanted also stored: (n, 3) the base
+    shape as it is in the file; triangles: (m, 3); colors: (n, 3) linear, where every primitive has them; own: whether
+    Cajole wrote the file.
+    """
+    with np.errstate(all="ignore"):
+        document = open_glb(path)
+        node = _chosen(document, prim)
+        world = _world(document, node)
+        primitives = [dict(p) for p in document.part("meshes", document.part("nodes", node)["mesh"])["primitives"]]
+        base = [_positions(document, p["attributes"]["POSITION"]) for p in primitives]
+        motion = _motion(document, node, primitives)
+        times, rate = _frames(document, motion)
+        own = _own(document)
+        return {
+            "positions": _moved(document, primitives, base, motion.at(times), world, report),
+            **(_surface(document, primitives, base) if surface else {}),
+            "fps": float(rate),
+            "start_frame": int(own.get("start_frame", round(times[0] * rate))),
+            "name": str(document.part("nodes", node).get("name") or path.stem),
+        }
+
+
+def _own(document: Document) -> dict[str, Any]:
+    """What our writer notes beside the standard: rate and first frame."""
+    return dict(document.json.get("extras", {}).get("cajole", {}))
+
+
+def _chosen(document: Document, wanted: str | None) -> int:
+    nodes = {index: dict(node) for index, node in enumerate(document.json.get("nodes", [])) if "mesh" in node}
+    names = {i: str(n.get("name") or document.part("meshes", n["mesh"]).get("name", i)) for i, n in nodes.items()}
+    found = [i for i in nodes if wanted in (None, names[i])]
+    if wanted is None and len(found) > 1:
+        found = [i for i in found if document.part("meshes", nodes[i]["mesh"])["primitives"][0].get("targets")] or found
+    if len(found) != 1:
+        asked = "prim= must name one" if wanted is None else f"prim={wanted!r} names {len(found)}"
+        raise FileError(f"{document.path} has these meshes: {', '.join(names.values()) or 'none'}; {asked} of them")
+    if "skin" in nodes[found[0]]:
+        raise FileError(
+            f"{document.path}: {names[found[0]]} is moved by bones, which are not read; bake it to .usd first"
+        )
+    return found[0]
+
+
+def _world(document: Document, node: int) -> NDArray[np.float64]:
+    """(4, 4) from the node's coordinates to the scene's; columns are the images of the axes."""
+    parents = {child: i for i, n in enumerate(document.json["nodes"]) for child in n.get("children", [])}
+    chain = [node]
+    while chain[-1] in parents:
+        chain.append(parents[chain[-1]])
+        if chain[-1] in chain[:-1]:
+            raise FileError(f"{document.path}: node {chain[-1]} is its own ancestor; export it again")
+    channels = [c["target"] for a in document.json.get("animations", []) for c in a["channels"]]
+    if any(target.get("node") in chain and target["path"] != "weights" for target in channels):
+        raise FileError(f"{document.path} moves the mesh's node as a whole, which is not read; bake it to .usd first")
+    matrix = np.eye(4)
+    for index in chain:
+        matrix = _local(document.part("nodes", index)) @ matrix
+    return matrix
+
+
+def _local(node: dict[str, Any]) -> NDArray[np.float64]:
+    if "matrix" in node:
+        return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
+    x, y, z, w = (float(c) for c in node.get("rotation", (0, 0, 0, 1)))
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    matrix = np.eye(4)
+    matrix[:3, :3] = turn * np.array(node.get("scale", (1, 1, 1)), dtype=np.float64)
+    matrix[:3, 3] = node.get("translation", (0, 0, 0))
+    return matrix
+
+
+def _positions(document: Document, accessor: Any) -> NDArray[Any]:
+    values = document.array(accessor)
+    if values.shape[1] != 3:
+        raise document.damaged(f"positions have {values.shape[1]} coordinates, not three")
+    return values
+
+
+def _motion(document: Document, node: int, primitives: list[dict[str, Any]]) -> Motion:
+    targets = len(primitives[0].get("targets", []))
+    for animation in document.json.get("animations", []):
+        for channel in animation["channels"]:
+            if channel["target"].get("node") == node and channel["target"]["path"] == "weights":
+                return _sampled(document, dict(animation["samplers"][channel["sampler"]]), targets)
+    at_rest = document.part("meshes", document.part("nodes", node)["mesh"]).get("weights") or [0.0] * targets
+    return Motion(np.zeros(1), np.array([at_rest], dtype=np.float64).reshape(1, targets))
+
+
+def _sampled(document: Document, sampler: dict[str, Any], targets: int) -> Motion:
+    way = sampler.get("interpolation", "LINEAR")
+    if way not in ("LINEAR", "STEP"):
+        raise FileError(f"{document.path}: {way} animation is not read; export it with linear keys")
+    times = document.array(sampler["input"])[:, 0].astype(np.float64)
+    weights = document.array(sampler["output"]).astype(np.float64).reshape(len(times), targets)
+    return Motion(times, weights, way == "STEP")
+
+
+def _frames(document: Document, motion: Motion) -> tuple[NDArray[np.float64], float]:
+    """The times to read at, evenly spaced, and their frames per second."""
+    noted = _own(document).get("fps")
+    rate = rate_of(motion.times, document.path)
+    if len(motion.times) == 1:
+        return motion.times, DEFAULT_FPS if noted is None else float(noted)
+    fps = float(noted) if noted is not None else rate or tidy_rate(1 / float(np.diff(motion.times).min()))
+    return even_times(motion.times, fps, document.path), fps
+
+
+def _moved(
+    document: Document,
+    primitives: list[dict[str, Any]],
+    base: list[NDArray[Any]],
+    weights: NDArray[np.float64],
+    world: NDArray[np.float64],
+    report: Callable[[float], None],
+) -> NDArray[np.floating[Any]]:
+    n = sum(len(points) for points in base)
+    if n > len(document.data):
+        raise document.damaged(f"its pieces have {n} vertices in {len(document.data)} bytes")
+    result = np.empty((len(weights), n, 3), dtype=frames_dtype(len(weights), n))
+    for frame, shares in enumerate(weights):
+        report(frame / len(weights))
+        pieces = [_morphed(document, p, points, shares) for p, points in zip(primitives, base)]
+        placed = np.concatenate(pieces) @ world[:3, :3].T + world[:3, 3]
+        result[frame] = np.stack([placed[:, 0], -placed[:, 2], placed[:, 1]], axis=1)
+    return result
+
+
+def _morphed(
+    document: Document, primitive: dict[str, Any], base: NDArray[Any], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """x = x₀ + Σᵢ wᵢ dᵢ"""
+    points = base.astype(np.float64)
+    for index in np.flatnonzero(shares):
+        target = primitive["targets"][index]
+        if "POSITION" in target:
+            points += shares[index] * _positions(document, target["POSITION"])
+    return points
+
+
+def _triangles(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> NDArray[np.int64]:
+    pieces, first = [], 0
+    for primitive, points in zip(primitives, base):
+        if primitive.get("mode", _TRIANGLES) != _TRIANGLES:
+            raise FileError(f"{document.path}: only triangles are read, not strips, lines or points; triangulate it")
+        own = document.array(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
+        pieces.append(own.reshape(-1, 3).astype(np.int64) + first)
+        first += len(points)
+    return np.concatenate(pieces)
+
+
+def _surface(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
+    triangles = _triangles(document, primitives, base)
+    found = {"stored": np.concatenate(base), "triangles": triangles, "own": bool(_own(document))}
+    return found | _colors(document, primitives)
+
+
+def _colors(document: Document, primitives: list[dict[str, Any]]) -> dict[str, NDArray[np.float64]]:
+    """Linear colours of all vertices, where every piece has them."""
+    if not all("COLOR_0" in p["attributes"] for p in primitives):
+        return {}
+    colors = [document.array(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
+    return {"colors": np.concatenate(colors)}

@@ -1,0 +1,297 @@
+"""USD: a Mesh or TetMesh whose points, or whose transforms, move, as plain arrays.
+
+Runs in a child process (`cajole.parsers.child`): usd-core crashes on some damaged files and never returns from others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.errors import FileError, MissingExtra
+from cajole.parsers.times import DEFAULT_FPS, even_times, frames_dtype, rate_of
+
+Frames = NDArray[np.floating[Any]]
+
+# USD's y-up axes in our z-up ones: (x, y, z) -> (x, -z, y), for row vectors
+_Z_FROM_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+
+# of a frame: an end of the stage this close to a whole step is one
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Pxr:
+    """The modules of usd-core that are used here."""
+
+    Gf: Any
+    Sdf: Any
+    Tf: Any
+    Usd: Any
+    UsdGeom: Any
+    Vt: Any
+
+
+def load_pxr() -> Pxr:
+    """usd-core, or MissingExtra with what to install."""
+    try:
+        from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
+    except ImportError:
+        raise MissingExtra("usd-core", "usd", "reading and writing USD files") from None
+    return Pxr(Gf, Sdf, Tf, Usd, UsdGeom, Vt)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A prim that moves, on its stage."""
+
+    pxr: Pxr
+    path: Path
+    stage: Any
+    prim: Any
+
+    @property
+    def points(self) -> Any:
+        """The attribute of its points."""
+        return self.pxr.UsdGeom.PointBased(self.prim).GetPointsAttr()
+
+    def placed(self, points: NDArray[np.float64], code: Any) -> NDArray[np.float64]:
+        """Local points in our world at a time: ancestors' transforms, then metres, then z up."""
+        matrix = np.array(self.pxr.UsdGeom.XformCache(code).GetLocalToWorldTransform(self.prim))
+        world = (points @ matrix[:3, :3] + matrix[3, :3]) * self.pxr.UsdGeom.GetStageMetersPerUnit(self.stage)
+        upright = self.pxr.UsdGeom.GetStageUpAxis(self.stage) == self.pxr.UsdGeom.Tokens.z
+        return world if upright else world @ _Z_FROM_Y
+
+    def local(self, code: Any) -> NDArray[np.float64]:
+        """The points as stored, (n, 3)."""
+        value = self.points.Get(code)
+        if value is None or not len(value):
+            raise FileError(f"{self.path}: {self.prim.GetPath()} has no points at time {code}; export it again")
+        return np.asarray(value, dtype=np.float64).reshape(-1, 3)
+
+    def ancestors_move(self) -> list[float]:
+        """The time codes at which transforms of the prim and its ancestors have samples."""
+        codes: set[float] = set()
+        prim = self.prim
+        while prim and not prim.IsPseudoRoot():
+            if prim.IsA(self.pxr.UsdGeom.Xformable):
+                codes |= set(self.pxr.UsdGeom.Xformable(prim).GetTimeSamples())
+            prim = prim.GetParent()
+        return sorted(codes)
+
+
+def parse_usd(path: Path, prim: str | None, surface: bool, *, report: Callable[[float], None]) -> dict[str, Any]:
+    """The TetMesh or Mesh called `prim` (a path or a name; None: the only one, or the only one that moves).
+
+    positions, velocities: (frames, n, 3); fps, start_frame, name, prim. Where `surface` is wanted also what `_shape`
+    returns of the prim, and of its skin with names that begin with "skin_".
+    """
+    pxr = load_pxr()
+    with np.errstate(all="ignore"):
+        stage = pxr.Usd.Stage.Open(str(path))
+        _require_rate(path, stage)
+        if not _bake_skinning(stage):
+            raise FileError(f"{path}: its bones or blend shapes make no sense; export it with its points baked")
+        source = _chosen(pxr, path, stage, prim)
+        codes, rate = _time_codes(source)
+        positions = _positions(source, codes, report)
+        velocities = _velocities(source, codes, positions.shape)
+        return {
+            "positions": positions,
+            **({} if velocities is None else {"velocities": velocities}),
+            **(_shape(source) | _skin(source) if surface else {}),
+            "fps": float(rate),
+            "start_frame": 0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
+            "name": _title(source),
+        }
+
+
+def _require_rate(path: Path, stage: Any) -> None:
+    """USD takes any number, and its skinning does not end for some of them."""
+    rate = stage.GetTimeCodesPerSecond()
+    if not (math.isfinite(rate) and rate > 0):
+        raise FileError(f"{path}: timeCodesPerSecond is {rate}, but must be positive and finite; export it again")
+
+
+def _bake_skinning(stage: Any) -> bool:
+    """Make bones and blend shapes motions of the points that they move, in memory alone; whether that could be done."""
+    from pxr import Usd, UsdSkel
+
+    if not any(prim.IsA(UsdSkel.Root) for prim in stage.Traverse()):
+        return True
+    layer = stage.GetSessionLayer()
+    # at another rate than the stage's, the times of what is written there would be stretched
+    layer.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
+    with Usd.EditContext(stage, layer):
+        return bool(UsdSkel.BakeSkinning(stage.Traverse()))
+
+
+def _title(source: Source) -> str:
+    """What the group that holds the mesh is called, or the mesh where it stands alone."""
+    parent = source.prim.GetParent()
+    prim = source.prim if parent.IsPseudoRoot() else parent
+    return str(prim.GetDisplayName() or prim.GetName())
+
+
+def _chosen(pxr: Pxr, path: Path, stage: Any, wanted: str | None) -> Source:
+    all_prims = [p for p in stage.Traverse() if p.IsA(pxr.UsdGeom.Mesh) or p.IsA(pxr.UsdGeom.TetMesh)]
+    found = [p for p in all_prims if wanted in (str(p.GetPath()), p.GetName())]
+    if wanted is None:
+        # a skin of ours hangs in another prim and comes with it
+        own = [p for p in all_prims if not p.HasAttribute("cajole:corners")]
+        found = [p for p in own if p.IsA(pxr.UsdGeom.TetMesh)] or own
+        if len(found) > 1:
+            found = [p for p in found if _moves(Source(pxr, path, stage, p))] or found
+    if len(found) != 1:
+        names = ", ".join(str(p.GetPath()) for p in all_prims) or "none"
+        asked = "prim= must name one" if wanted is None else f"prim={wanted!r} names {len(found)}"
+        raise FileError(f"{path} has these meshes: {names}; {asked} of them")
+    return Source(pxr, path, stage, found[0])
+
+
+def _moves(source: Source) -> bool:
+    return source.points.GetNumTimeSamples() > 1 or len(source.ancestors_move()) > 1
+
+
+def _time_codes(source: Source) -> tuple[NDArray[np.float64] | None, float]:
+    """The codes to read at, evenly spaced, and their frames per second; None where nothing has samples."""
+    codes = np.array(sorted({*source.points.GetTimeSamples(), *source.ancestors_move()}))
+    if not len(codes):
+        return None, DEFAULT_FPS
+    per_second = float(source.stage.GetTimeCodesPerSecond())
+    if len(codes) == 1:
+        return codes, per_second
+    per_code = rate_of(codes, source.path)
+    whole = _with_rests(source, codes, per_code or 1.0)
+    if per_code is not None and len(whole) == len(codes):
+        return codes, per_second * per_code
+    return even_times(whole, per_code or 1.0, source.path), per_second * (per_code or 1.0)
+
+
+def _with_rests(source: Source, codes: NDArray[np.float64], per_code: float) -> NDArray[np.float64]:
+    """The codes, and the ends of what the stage plays where it goes on longer, in whole steps.
+
+    Other programs, Blender among them, leave out samples that repeat the last: the motion rests, and is not over.
+    """
+    if not source.stage.HasAuthoredTimeCodeRange():
+        return codes
+    first, last = source.stage.GetStartTimeCode(), source.stage.GetEndTimeCode()
+    before, after = np.floor(np.array([codes[0] - first, last - codes[-1]]) * per_code + _ROUNDING)
+    start = [codes[0] - before / per_code] if before > 0 else []
+    end = [codes[-1] + after / per_code] if after > 0 else []
+    return np.concatenate([start, codes, end])
+
+
+def _positions(
+    source: Source, codes: NDArray[np.float64] | None, report: Callable[[float], None]
+) -> NDArray[np.floating[Any]]:
+    times = _usd_times(source, codes)
+    first = source.placed(source.local(times[0]), times[0])
+    result = np.empty((len(times), *first.shape), dtype=frames_dtype(len(times), len(first)))
+    for frame, time in enumerate(times):
+        report(frame / len(times))
+        points = source.local(time)
+        if len(points) != len(first):
+            raise FileError(
+                f"{source.path}: {source.prim.GetPath()} has {len(first)} points at its first frame and "
+                f"{len(points)} at frame {frame}; only meshes of constant topology can be read"
+            )
+        result[frame] = source.placed(points, time)
+    return result
+
+
+def _usd_times(source: Source, codes: NDArray[np.float64] | None) -> list[Any]:
+    code = source.pxr.Usd.TimeCode
+    return [code.Default()] if codes is None else [code(float(c)) for c in codes]
+
+
+def _shape(source: Source, prefix: str = "") -> dict[str, Any]:
+    """Elements of a prim: tets (m, 4), or counts and corners of its faces; the shapes that may be its rest; its paint.
+
+    rest: (n, 3) in double precision, as Cajole writes it; pose: (n, 3) the default value, which other programs leave
+    anything in.
+    """
+    default = source.pxr.Usd.TimeCode.Default()
+    shapes = {"rest": _own(source, "rest"), "pose": source.points.Get(default)}
+    found = {
+        name: source.placed(np.asarray(points, dtype=np.float64).reshape(-1, 3), default)
+        for name, points in shapes.items()
+        if points is not None and len(points)
+    }
+    found |= {"prim": str(source.prim.GetPath())} | _elements(source) | _paint(source)
+    return {prefix + name: value for name, value in found.items()}
+
+
+def _elements(source: Source) -> dict[str, Any]:
+    geometry, earliest = source.pxr.UsdGeom, _earliest(source)
+    if source.prim.IsA(geometry.TetMesh):
+        tets = geometry.TetMesh(source.prim).GetTetVertexIndicesAttr().Get(earliest)
+        return {"tets": np.asarray(tets, dtype=np.int64).reshape(-1, 4)}
+    mesh = geometry.Mesh(source.prim)
+    if mesh.GetFaceVertexIndicesAttr().GetNumTimeSamples() > 1:
+        raise FileError(f"{source.path}: the faces of {source.prim.GetPath()} change over time, which cannot be read")
+    return {
+        "counts": np.asarray(mesh.GetFaceVertexCountsAttr().Get(earliest), dtype=np.int64),
+        "corners": np.asarray(mesh.GetFaceVertexIndicesAttr().Get(earliest), dtype=np.int64),
+        "left_handed": mesh.GetOrientationAttr().Get() == geometry.Tokens.leftHanded,
+    }
+
+
+def _paint(source: Source) -> dict[str, Any]:
+    """Linear colours (1, 3) or (n, 3), and what Cajole writes beside them."""
+    primvar = source.pxr.UsdGeom.Gprim(source.prim).GetDisplayColorPrimvar()
+    colors = primvar.ComputeFlattened(_earliest(source)) if primvar.HasValue() else None
+    if colors is None:
+        return {}
+    parts, labels, gloss = _own(source, "parts"), _own(source, "labels"), _own(source, "gloss")
+    return {
+        "colors": np.asarray(colors, dtype=np.float64).reshape(-1, 3),
+        **({} if parts is None else {"parts": [str(part) for part in parts]}),
+        **({} if labels is None else {"labels": np.asarray(labels, dtype=np.int64)}),
+        **({} if gloss is None else {"gloss": np.asarray(gloss, dtype=np.float64)}),
+    }
+
+
+def _skin(source: Source) -> dict[str, Any]:
+    """The skin that hangs in this prim, and how it hangs there; nothing where there is none."""
+    riders = [p for p in source.prim.GetParent().GetChildren() if p.HasAttribute("cajole:corners")]
+    if not riders or source.prim.GetPath() == riders[0].GetPath():
+        return {}
+    skin = Source(source.pxr, source.path, source.stage, riders[0])
+    return {
+        **_shape(skin, "skin_"),
+        "embedding_tets": np.asarray(_own(skin, "tets"), dtype=np.int64),
+        "embedding_weights": np.asarray(_own(skin, "weights"), dtype=np.float64),
+        "embedding_corners": np.asarray(_own(skin, "corners"), dtype=np.int64),
+    }
+
+
+def _velocities(
+    source: Source, codes: NDArray[np.float64] | None, shape: tuple[int, ...]
+) -> NDArray[np.floating[Any]] | None:
+    attribute = source.pxr.UsdGeom.PointBased(source.prim).GetVelocitiesAttr()
+    if codes is None or list(attribute.GetTimeSamples()) != list(codes) or len(source.ancestors_move()) > 1:
+        return None  # velocities between samples, or in a moving frame, are not what the points do
+    result = np.empty(shape, dtype=frames_dtype(shape[0], shape[1]))
+    origin = np.zeros((1, 3))
+    for frame, time in enumerate(_usd_times(source, codes)):
+        local = np.asarray(attribute.Get(time), dtype=np.float64)
+        if local.shape != shape[1:]:
+            return None
+        result[frame] = source.placed(local, time) - source.placed(origin, time)
+    return result
+
+
+def _earliest(source: Source) -> Any:
+    return source.pxr.Usd.TimeCode.EarliestTime()
+
+
+def _own(source: Source, name: str) -> Any:
+    attribute = source.prim.GetAttribute(f"cajole:{name}")
+    return attribute.Get() if attribute else None
