@@ -32,9 +32,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """One temporary cache for the whole run, so that the user's own is neither read nor written.
 
     A shell starts what goes to the background deaf to interrupts, and commands that are tested would inherit it.
-    Hypothesis measures no example: how long one takes depends on the machine.
+    Hypothesis has no time limits: how long an example takes depends on the machine.
     """
-    hypothesis.settings.register_profile("cajole", deadline=None)
+    slow = [hypothesis.HealthCheck.too_slow]
+    hypothesis.settings.register_profile("cajole", deadline=None, suppress_health_check=slow)
     hypothesis.settings.load_profile("cajole")
     if config.getoption("--fast-solver"):
         os.environ[FAST_SOLVER] = "1"

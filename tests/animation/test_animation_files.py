@@ -112,7 +112,9 @@ def outcome(path: Path, data: bytes, known: dict[str, Any]) -> None:
 
 # those that are parsed in a child process, a third of a second each, are in tests/fuzz
 FUZZED = [name for name in NAMES if not name.endswith((".usdc", ".usda", ".usd", ".glb"))]
-slow_fixture = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow_fixture = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 @pytest.mark.parametrize("name", FUZZED)

@@ -17,7 +17,9 @@ TRI_SUFFIXES = [".obj", ".ply", ".stl"]
 SUFFIXES = TET_SUFFIXES + TRI_SUFFIXES
 
 # files live in one folder for all examples of a test, each of which overwrites them
-quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def survives(path: Path, data: bytes) -> None:

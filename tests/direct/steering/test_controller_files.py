@@ -132,7 +132,9 @@ def test_loaded_is_live_identity(tmp_path: Path) -> None:
     assert str(here.controller.reference) == str(there.controller.reference)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     tracking=st.floats(0.0, 1e3), final=st.floats(0.1, 1e3), effort=st.floats(1e-4, 1e2),
     push=st.floats(0.0, 1.0), frames=st.dictionaries(st.integers(1, 12), st.floats(0.0, 10.0)),
