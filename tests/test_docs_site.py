@@ -75,7 +75,7 @@ def is_outside(target: str) -> bool:
 def test_every_page_is_built_identity(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
         assert (site / page.relative_to(DOCS).with_suffix(".html")).is_file(), page.name
-    for beside in ("benchmarks/RESULTS.html", "CHANGELOG.html", "examples/index.html"):
+    for beside in ("benchmarks/RESULTS.html", "CHANGELOG.html", "SECURITY.html", "examples/index.html"):
         assert (site / beside).is_file()
 
 

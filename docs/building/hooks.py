@@ -19,7 +19,7 @@ from reference import reference  # noqa: E402  it stands beside this file
 
 ENTRY = re.compile(r"^::: cajole\.(\w+)$", re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)]*)?\)")
-BESIDE = ("CHANGELOG.md", "benchmarks/RESULTS.md")
+BESIDE = ("CHANGELOG.md", "SECURITY.md", "benchmarks/RESULTS.md")
 
 
 def on_files(files: Files, config: Any) -> Files:

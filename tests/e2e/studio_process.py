@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -16,6 +17,15 @@ from job_control import JobControl
 from waiting import PATIENCE
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#(\S+)")
+
+
+def can_fill_disk() -> bool:
+    """Whether the system lets a process limit another one, see `StudioProcess.fill_disk`."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        return resource.prlimit(os.getpid(), resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    return False
 
 
 class StudioProcess:
@@ -60,6 +70,13 @@ class StudioProcess:
         """All that it wrote to its error stream."""
         with open(self._log.name, encoding="utf-8", errors="replace") as log:
             return log.read()
+
+    def fill_disk(self, is_full: bool) -> None:
+        """As on a full disk: none of its files may grow, by a limit of the system."""
+        import resource
+
+        limit = 0 if is_full else resource.RLIM_INFINITY
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
     def kill(self) -> None:
         """As the power fails: nothing is kept that was not kept already."""

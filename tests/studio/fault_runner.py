@@ -297,9 +297,7 @@ def run(rounds: int, seed: int, folder: Path, kinds: tuple[str, ...] = ()) -> di
             for _ in range(KILLS if name == "kill" else 1):
                 faults[name](projects, tally)
         if rounds > 1:
-            print(
-                f"round {number + 1} of {rounds}: {sum(len(each.lost) for each in tallies.values())} lost", flush=True
-            )
+            print(f"after round {number + 1} of {rounds}\n{table(tallies)}\n", flush=True)
     projects.check()
     return tallies
 
