@@ -11,12 +11,12 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
 CHECKED := src tests benchmarks examples scripts integrations hatch_build.py
 
-.PHONY: page demo docs test faults browser blender addon bench format clean
+.PHONY: page demo docs test test-bounds fuzz faults browser blender addon bench format clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
-	@echo 'make page: build the studio page when its sources are newer; make faults: kill, fill and share running studios, and count lost edits (ROUNDS=10); make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
+	@echo 'make page: build the studio page when its sources are newer; make test-bounds: the tests with array bounds checked in all kernels; make fuzz: 100,000 mutated inputs of every reader; make faults: kill, fill and share running studios, and count lost edits (ROUNDS=10); make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -67,6 +67,11 @@ test: page browser blender
 ROUNDS ?= 10
 faults: page
 	PYTHONPATH=tests $(BIN)/python tests/studio/fault_runner.py $(ROUNDS)
+
+# Mutated files, messages and requests; a table by reader. Other inputs: make fuzz SEED=2; findings go to fuzz-findings/.
+SEED ?= 1
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/fuzz.py --count 100000 --seed $(SEED)
 
 bench: $(READY)
 	$(BIN)/cajole bench

@@ -86,6 +86,23 @@ def test_obj_polygons_and_relative_numbers(tmp_path: Path) -> None:
     assert set(mesh.elements[2].tolist()) == {4, 0, 1}
 
 
+@pytest.mark.parametrize("suffix", [".veg", ".node", ".ele", ".msh", ".obj", ".ply", ".stl"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0",
+        b"solid\n",
+        b"*VERTICES\n*ELEMENTS\nTET\n",
+        b"ply\nformat ascii 1.0\nelement vertex -1\nproperty float x\nend_header\n",
+        b"ply\nformat ascii 1.0\nelement vertex 99999999999\nproperty float x\nend_header\n",
+    ],
+)
+def test_files_of_one_header_bad_input(tmp_path: Path, suffix: str, data: bytes) -> None:
+    (tmp_path / f"a{suffix}").write_bytes(data)
+    with pytest.raises(FileError, match=r"a\.\w+"):
+        read_mesh(tmp_path / f"a{suffix}")
+
+
 @pytest.mark.parametrize("kind", ["ascii", "binary_little_endian"])
 def test_ply_elements_without_properties_bad_input(tmp_path: Path, kind: str) -> None:
     """Their rows take no bytes, so that any number of them fits into the file."""
