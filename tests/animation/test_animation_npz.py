@@ -149,6 +149,19 @@ def test_bombs_and_lies_bad_input(tmp_path: Path, cloth: Animation) -> None:
             read_animation(tmp_path / "lie.npz", mesh=cloth.mesh, mmap=mmap)
 
 
+def test_headers_that_are_no_python_bad_input(tmp_path: Path, cloth: Animation) -> None:
+    """NumPy splits the header of an array into tokens, which fails in a way of its own."""
+    cloth.write(tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["positions.npy"] = members["positions.npy"].replace(b"}", b"(", 1)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(FileError, match=r"a\.npz"):
+        read_animation(tmp_path / "a.npz")
+
+
 def test_flipped_bits_in_the_positions_are_noticed_bad_input(tmp_path: Path, tets: Animation) -> None:
     tets.write(tmp_path / "a.npz")
     data = bytearray((tmp_path / "a.npz").read_bytes())
