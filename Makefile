@@ -1,5 +1,6 @@
 # make demo: set everything up, run every verb on built-in scenes headless, write demo/index.html
 # make test: set everything up, run format, lint, types and all tests
+# make test-bounds: the tests without a browser, with bounds checks in all compiled kernels (slow; a cache of its own)
 # make docs: set everything up, build the pages of docs/ into site/, warnings are errors
 PYTHON ?= python3
 VENV   := .venv
@@ -15,8 +16,8 @@ CHECKED := src tests benchmarks examples scripts integrations hatch_build.py
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
-	@echo 'make page: build the studio page when its sources are newer; make test-bounds: the tests with array bounds checked in all kernels; make fuzz: 100,000 mutated inputs of every reader; make faults: kill, fill and share running studios, and count lost edits (ROUNDS=10); make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
+	@sed -n '1,4s/^# //p' Makefile
+	@echo 'make page: build the studio page when its sources are newer; make fuzz: 100,000 mutated inputs of every reader; make faults: kill, fill and share running studios, and count lost edits (ROUNDS=10); make bench: benchmarks/, ratios in one run; make addon: the add-on for Blender, into dist/; make format: apply the formatter; make clean: remove what was made'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -72,6 +73,11 @@ faults: page
 SEED ?= 1
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/fuzz.py --count 100000 --seed $(SEED)
+
+# An index outside of an array raises IndexError in every kernel; without the checks it reads or writes other memory.
+test-bounds: page
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/kernels-with-bounds $(BIN)/python -m pytest --ignore tests/e2e \
+	  --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: $(READY)
 	$(BIN)/cajole bench

@@ -1,26 +1,87 @@
-"""`njit` for the package's kernels: numba, with a cache that notices when a kernel they call has changed.
+"""`njit` for the package's kernels: numba with a disk cache that is safe to fill from many processes.
 
-Kernels let go of the interpreter, so that a server answers while one runs.
+Kernels release the interpreter lock, so that a server answers while one runs.
 
-Numba keeps compiled functions on disk and renews them when their own file changes, not when a function that they have
-taken in from another file does: after an upgrade old code would run with new arguments. Here the name under which a
-function is kept carries a digest of its file and of the files of all kernels that file imports.
+Numba's own cache has three faults that are repaired here:
+
+- It renews a compiled function when the function's own file changes, not when a function that was compiled into it from
+  another file does: after an upgrade old code would run with new arguments. Here the name under which a function is
+  cached contains a digest of its file and of the files of all kernels that file imports.
+- It numbers the functions that it compiles from 1 in every process, and only this number tells apart two closures with
+  the same name, such as the parts of its sorting routines. Two cached kernels compiled in different processes can
+  contain the same symbol with different code; loaded into one process both use the first one. Here each number is drawn
+  at random. See docs/decisions/compiled-kernels.md.
+- Two processes that compile one function for different types at the same time can give both results the same file. Here
+  a loaded function is used only if it takes the types that were asked for.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Callable
+import logging
+import secrets
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numba
+from numba.core import bytecode, caching, config, event, sigutils
 
-# this file says how they are compiled
-_OWN = Path(__file__).read_bytes()
+# the text of this file and the bounds checks decide how kernels are compiled
+_SETTINGS = Path(__file__).read_bytes() + repr(config.BOUNDSCHECK).encode()
 # module -> digest of its source and of the kernels it imports
 _DIGESTS: dict[str, str] = {}
+# Bits of a function number. With 10,000 compiled functions on one disk two are equal with probability 1e-11.
+_ID_BITS = 62
+
+
+def _randomise_function_ids() -> bool:
+    """Let numba draw the numbers of compiled functions at random; False if this version of numba has no such numbers.
+
+    Every number comes from the operating system, so that also processes that were forked from one another, or that
+    compiled something before this package was imported, never use the same numbers.
+    """
+    identity: Any = getattr(bytecode, "FunctionIdentity", None)
+    if not isinstance(getattr(identity, "_unique_ids", None), Iterator):
+        return False
+    identity._unique_ids = iter(functools.partial(secrets.randbits, _ID_BITS), -1)
+    return True
+
+
+_HAS_UNIQUE_IDS = _randomise_function_ids()
+if not _HAS_UNIQUE_IDS:
+    warnings.warn(
+        f"numba {numba.__version__} does not let Cajole number compiled functions. Kernels are compiled anew in every "
+        "process and not cached; install another version of numba.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+class _CompilationListener(event.Listener):
+    """Log the first kernel of this package that is compiled in this process; loading one from the cache is no event."""
+
+    def __init__(self) -> None:
+        self._logged = False
+
+    def on_start(self, event: Any) -> None:
+        if not self._logged and event.data["dispatcher"].py_func in _KERNELS:
+            self._logged = True
+            _LOG.info(
+                "Compiling numerical kernels for first use. This takes up to a minute; later runs load them from disk."
+            )
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to log."""
+
+
+_LOG = logging.getLogger(__name__)
+# functions passed to `njit`
+_KERNELS: set[Callable[..., Any]] = set()
+event.register("numba:compile", _CompilationListener())
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -28,16 +89,30 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"_{_digest(function.__globals__)}"
-        return numba.njit(nogil=True, **options)(function)
+        _KERNELS.add(function)
+        kernel = numba.njit(nogil=True, **{**options, "cache": False})(function)
+        # with $NUMBA_DISABLE_JIT it is the function itself
+        if options.get("cache", False) and _HAS_UNIQUE_IDS and kernel is not function:
+            kernel._cache = _CheckedCache(function)
+        return kernel
 
     return compiled
+
+
+class _CheckedCache(caching.FunctionCache):
+    """Cached results of one function, of which those for other argument types than asked for are not used."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        asked, _ = sigutils.normalize_signature(sig)
+        return found if found is not None and tuple(found.signature.args) == tuple(asked) else None
 
 
 def _digest(names: dict[str, Any]) -> str:
     """The digest of the module whose globals are `names`; its imports stand before its first kernel."""
     module = names["__name__"]
     if module not in _DIGESTS:
-        digest = hashlib.sha256(_OWN + Path(names["__file__"]).read_bytes())
+        digest = hashlib.sha256(_SETTINGS + Path(names["__file__"]).read_bytes())
         homes = {_home(value) for value in names.values()}
         for home in sorted(homes & _DIGESTS.keys()):
             digest.update(_DIGESTS[home].encode())

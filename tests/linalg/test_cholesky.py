@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from bodies import beam_body, springs_many
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
-from cajole.linalg import Factor, kernels_symbolic, pardiso_available, symbolic
+from cajole.linalg import Factor, kernels_symbolic, ordering, pardiso_available, symbolic
 from cajole.linalg.ordering import dissected, graph_of
 
 
@@ -265,3 +268,32 @@ def test_panels_join_where_that_is_faster_claim() -> None:
     assert len(loose) < len(strict) // 3
     own = kernels_symbolic.panel_time(2, 4, 3, symbolic.RATES)
     assert own == pytest.approx(0.06 * (6**3 / 6 + 12 * 6**2 / 2) + 0.055 * 12**2 * 6 / 2 + 0.8 * 12**2 / 2 + 2000.0)
+
+
+def test_twins_on_threads_agreement() -> None:
+    """Twins share what is known of the pattern; on threads of their own each has the factors of its own values."""
+    A = solid((8, 3, 3))
+    first = Factor(A, backend="cholesky")
+    twins = [first.twin() for _ in range(4)]
+    b = np.random.default_rng(0).normal(size=A.shape[0])
+    want = [np.asarray(first.solve(b)) / scale for scale in range(1, 5)]
+
+    def work(number: int) -> list[float]:
+        off = []
+        for _ in range(30):
+            twins[number].refactor((number + 1.0) * A.data)
+            off.append(abs(twins[number].solve(b) - want[number]).max() / abs(want[number]).max())
+        return off
+
+    with ThreadPoolExecutor(4) as pool:
+        assert max(max(off) for off in pool.map(work, range(4))) < 1e-8
+
+
+@pytest.mark.parametrize("wrong", [lambda order: order + 1, lambda order: order * 0, lambda order: order[1:]])
+def test_order_bad_input(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Any], Any]) -> None:
+    """What is no permutation never reaches compiled loops, which would write outside of their arrays."""
+    for module in (symbolic, ordering):
+        monkeypatch.setattr(module, "dissected", lambda graph, labels=None: wrong(dissected(graph, labels)))
+    for backend in ("cholesky", "superlu"):
+        with pytest.raises(SolveError, match="not a permutation of the 40 nodes"):
+            Factor(definite(40, 0.1, 3), backend=backend)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from reduced_cases import reduced, solid, state_of
+from reduced_cases import random_columns, reduced, solid, state_of
 
 from bodies import Array
 from cajole.body import BodySolid, MaterialStVK
@@ -260,3 +261,23 @@ def test_reduced_newmark_reference(vega_case: tuple[ReducedSolid, Array, dict[st
     ours = np.linalg.solve(S, path.Q.T).T
     near(ours, np.reshape(numbers["reduced_newmark_q_20x6_maxiter20"], (20, 6)), 1e-9)
     near(np.linalg.solve(S, path.Vq[-1]), numbers["reduced_newmark_qvel_last_maxiter20"], 1e-9)
+
+
+@pytest.mark.parametrize("springs", [False, True])
+def test_threads_agreement(springs: bool, net: Any) -> None:
+    """Threads that share a model do not share what it computes with."""
+    model: Any = reduce(net, random_columns(net, 8)) if springs else reduced(PACKED_SIZE + 3)
+    states = [state_of(model, seed) for seed in range(4)]
+
+    def evaluated(z: Array) -> list[Array]:
+        still = np.zeros(model.size)
+        return [np.asarray(model.energy(z)), model.force(z), model.stiffness_change(z, z), *model.motion(z, still)]
+
+    want = [evaluated(z) for z in states]
+
+    def agree(number: int) -> bool:
+        found = [evaluated(states[number]) for _ in range(300)]
+        return all(np.array_equal(a, b) for each in found for a, b in zip(each, want[number]))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(agree, range(4)))

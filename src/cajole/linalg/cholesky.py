@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from copy import copy
 from typing import Any
 
@@ -28,7 +29,8 @@ class Cholesky:
         pattern = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size))
         self._plan = planned(pattern, border, thorough=thorough)
         self.negative = border
-        self._updated = np.empty(self._plan.room)
+        # Scratch that twins share, as it can be larger than the factors: they factorise one at a time.
+        self._updated, self._turn = np.empty(self._plan.room), threading.Lock()
         self._factors = np.empty(self._plan.panels[-1])
 
     def twin(self) -> Cholesky:
@@ -40,10 +42,11 @@ class Cholesky:
     def factorise(self, data: NDArray[np.float64]) -> None:
         """Numeric factorisation of the values `data` on the known pattern."""
         p = self._plan
-        done = kernels.factorise(
-            data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from, p.children,
-            p.negative, self._factors, self._updated, np.empty(kernels.STRIP**2), _sizes(),
-        )  # fmt: skip
+        with self._turn:
+            done = kernels.factorise(
+                data, *p.entries, p.first, p.rows_from, p.local, p.runs, p.panels, p.updates, p.children_from,
+                p.children, p.negative, self._factors, self._updated, np.empty(kernels.STRIP**2), _sizes(),
+            )  # fmt: skip
         if not done:
             raise NotPositiveDefinite(
                 "the matrix is not positive definite" + (" where its constraints hold" if self.negative else "")

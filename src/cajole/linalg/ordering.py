@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cajole.errors import SolveError
 from cajole.linalg import kernels_fill, kernels_symbolic
 from cajole.linalg.kernels_fill import ROUNDING
 
@@ -27,7 +28,8 @@ TRIES, NUMBERED = 12, 24000
 def nested_dissection(pattern: sp.csr_array) -> Index:
     """METIS order of a square pattern; vertices with three dofs each are ordered as one."""
     block = blocks_of(pattern)
-    return spread(dissected(graph_of(pattern, block)), block)
+    graph = graph_of(pattern, block)
+    return spread(require_permutation(dissected(graph), graph.shape[0]), block)
 
 
 def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
@@ -67,7 +69,21 @@ def numberings(count: int) -> Iterator[tuple[Index, Array]]:
         yield random.permutation(count), 1.0 + random.random(count)
 
 
+def require_permutation(order: Index, count: int) -> Index:
+    """`order` if it holds each of 0..count-1 once: compiled loops read and write memory at its entries unchecked.
+
+    Raises SolveError otherwise.
+    """
+    if order.shape != (count,) or not np.array_equal(np.sort(order), np.arange(count)):
+        raise SolveError(
+            f"the elimination order is not a permutation of the {count} nodes of the matrix, so nothing can be "
+            "factorised with it; reinstall pymetis, or use backend='pardiso'"
+        )
+    return order
+
+
 def _least_fill(graph: sp.csr_array, order: Index, leaf: int, border: int, blur: Array) -> Index:
+    order = require_permutation(order, graph.shape[0])
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     parent = kernels_symbolic.elimination_tree(*index, order)
     order = order[kernels_symbolic.postorder(parent, np.ones(len(order), dtype=np.int64))]
@@ -89,6 +105,7 @@ def _waiting(graph: sp.csr_array, border: int) -> tuple[Array, Array]:
 
 def bordered(graph: sp.csr_array, order: Index, border: int) -> Index:
     """`order` of the nodes of a graph with the last `border` of them each behind a share of its neighbours."""
+    order = require_permutation(order, graph.shape[0])
     first = graph.shape[0] - border
     share, wait = _waiting(graph, border)
     places = np.empty(len(order))

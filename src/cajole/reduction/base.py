@@ -77,8 +77,9 @@ class ReducedModel(ABC):
         """Number of coordinates r."""
         return self.basis.shape[1]
 
-    @cached_property
+    @property
     def _workspace(self) -> tuple:
+        """Scratch arrays, new for each call: kernels release the interpreter lock, and threads may share a model."""
         return kernels.workspace(self.system)
 
     @cached_property

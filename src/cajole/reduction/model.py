@@ -73,8 +73,9 @@ class ReducedSolid(ReducedModel):
     def arrays(self) -> dict[str, Array]:
         return {"K0": self.tables.K0, "C1": self.tables.C1, "C2": self.tables.C2}
 
-    @cached_property
+    @property
     def _work(self) -> tuple[Array, Array, Array]:
+        """Scratch arrays, new for each call: kernels release the interpreter lock, and threads may share a model."""
         C1, C3 = self.system[1:3]
         return np.empty(C1.shape[1]), np.empty(C1.shape[1]), np.empty(C3.shape[1])
 

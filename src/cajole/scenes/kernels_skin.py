@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from cajole.compiled import njit
 from cajole.scenes.kernels import evaluate
 
@@ -103,6 +101,12 @@ def edge_quads(values, index, quads):
     return filled
 
 
+@njit(cache=True)
+def _put_triangle(triangles, row, a, b, c):
+    """Write a row of triangles (m, 3); an array assigned to it would take numba 2 s more to compile."""
+    triangles[row, 0], triangles[row, 1], triangles[row, 2] = a, b, c
+
+
 @njit(cache=True, error_model="numpy")
 def halved(points, quads, triangles):
     """Split each quad along its shorter diagonal into two rows of triangles."""
@@ -114,8 +118,8 @@ def halved(points, quads, triangles):
             one += (points[a, i] - points[c, i]) ** 2
             two += (points[b, i] - points[d, i]) ** 2
         if math.sqrt(one) <= math.sqrt(two):
-            triangles[2 * q] = np.array([a, b, c])
-            triangles[2 * q + 1] = np.array([a, c, d])
+            _put_triangle(triangles, 2 * q, a, b, c)
+            _put_triangle(triangles, 2 * q + 1, a, c, d)
         else:
-            triangles[2 * q] = np.array([a, b, d])
-            triangles[2 * q + 1] = np.array([b, c, d])
+            _put_triangle(triangles, 2 * q, a, b, d)
+            _put_triangle(triangles, 2 * q + 1, b, c, d)

@@ -1,4 +1,8 @@
-"""Compiled loops over tets and vertex stars: snapping, stencils, pinches."""
+"""Compiled loops over tets and vertex stars: snapping, stencils, pinches.
+
+Rows are written number by number and four numbers are sorted by hand: numba's assignment of an array to a row and its
+`sort` take 2 s each to compile.
+"""
 
 from __future__ import annotations
 
@@ -67,21 +71,22 @@ def stencils(tets, state, starts, members, ends, positions, out):
                 c += 1
         if a == 0:
             continue
-        plus[:a].sort()
+        sort_few(plus, a)
         if c == 0:
-            out[filled] = tets[t]
+            put_row(out, filled, tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3])
             filled += 1
         elif a == 1:
             out[filled, 0] = plus[0]
-            out[filled, 1 : 1 + b] = zero[:b]
+            for i in range(b):
+                out[filled, 1 + i] = zero[i]
             for i in range(c):
                 out[filled, 1 + b + i] = n + find_cut(starts, members, ends, plus[0], minus[i])
             filled += 1
         elif a == 2 and b == 1:
             ca = n + find_cut(starts, members, ends, plus[0], minus[0])
             cb = n + find_cut(starts, members, ends, plus[1], minus[0])
-            out[filled] = np.array([plus[0], plus[1], cb, zero[0]])
-            out[filled + 1] = np.array([plus[0], cb, ca, zero[0]])
+            put_row(out, filled, plus[0], plus[1], cb, zero[0])
+            put_row(out, filled + 1, plus[0], cb, ca, zero[0])
             filled += 2
         else:
             if a == 3:
@@ -97,11 +102,28 @@ def stencils(tets, state, starts, members, ends, positions, out):
                 if squared(positions, p[2], q[1]) < squared(positions, p[1], q[2]):
                     p[1], p[2] = p[2], p[1]
                     q[1], q[2] = q[2], q[1]
-            out[filled] = np.array([p[0], q[0], q[1], q[2]])
-            out[filled + 1] = np.array([p[0], p[1], q[1], q[2]])
-            out[filled + 2] = np.array([p[0], p[1], p[2], q[2]])
+            put_row(out, filled, p[0], q[0], q[1], q[2])
+            put_row(out, filled + 1, p[0], p[1], q[1], q[2])
+            put_row(out, filled + 2, p[0], p[1], p[2], q[2])
             filled += 3
     return filled
+
+
+@njit(cache=True)
+def put_row(out, row, a, b, c, d):
+    """Write the four numbers of a row of out (m, 4)."""
+    out[row, 0], out[row, 1], out[row, 2], out[row, 3] = a, b, c, d
+
+
+@njit(cache=True)
+def sort_few(values, count):
+    """Sort the first `count` values in place by insertion."""
+    for i in range(1, count):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
 
 
 @njit(cache=True)

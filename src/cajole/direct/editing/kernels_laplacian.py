@@ -26,7 +26,9 @@ def grouped(indptr, indices):
     while column < n:
         # the rows below the group so far
         count = indptr[column + 1] - indptr[column] - 1
-        now[:count] = indices[indptr[column] + 1 : indptr[column + 1]]
+        # number by number: to assign one slice to another takes numba 2 s more to compile
+        for i in range(count):
+            now[i] = indices[indptr[column] + 1 + i]
         filled, stop = count, column + 1
         while stop < n:
             size, a, b = 0, 0, indptr[stop] + 1
@@ -47,7 +49,8 @@ def grouped(indptr, indices):
             now, merged, count, filled, stop = merged, now, size, numbers, stop + 1
         if first + count > len(rows):
             rows = np.concatenate((rows, np.empty(len(rows) + count, dtype=np.int64)))
-        rows[first : first + count] = now[:count]
+        for i in range(count):
+            rows[first + i] = now[i]
         starts[groups], row_ptr[groups] = column, first
         groups, first, column = groups + 1, first + count, stop
     starts[groups], row_ptr[groups] = n, first
