@@ -75,10 +75,10 @@ def _document(file: Path, kind: str, **values: Any) -> dict[str, Any]:
 
 
 def _controller(file: Path) -> Told:
-    from cajole.direct import load_controller
+    from cajole.direct.steering.files import inspect_controller
     from cajole.storage import read_arrays
 
-    controller = load_controller(file)
+    controller = inspect_controller(file)
     reference, dials = controller.reference, controller.dials
     skin = bool(read_arrays(file, lambda name: name == "skin_triangles"))
     d = _document(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import sys
 import time
@@ -181,8 +182,33 @@ def many_working(titles: Sequence[str]) -> Iterator[Callable[[str, float, str], 
     call = current()
     if call.rehearsal:
         raise Rehearsed
-    with _stdout_for_answers():
+    with _stdout_for_answers(), contextlib.nullcontext() if call.quiet else compilation_shown():
         yield from _told(call.quiet, titles)
+
+
+@contextlib.contextmanager
+def compilation_shown() -> Iterator[None]:
+    """Print a line on stderr if kernels have to be compiled, which on a new machine takes longer than the work itself.
+
+    The package logs it, so that the module that compiles, and numba with it, is loaded only by commands that use it.
+    """
+    log, shown = logging.getLogger("cajole.compiled"), _Shown()
+    level = log.level
+    log.setLevel(logging.INFO)
+    log.addHandler(shown)
+    try:
+        yield
+    finally:
+        log.removeHandler(shown)
+        log.setLevel(level)
+
+
+class _Shown(logging.Handler):
+    """Messages as lines on stderr, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if sys.stderr is not None:  # it may be closed
+            print(record.getMessage(), file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cajole.cli.output import Json, answer
+from cajole.cli.output import Json, answer, compilation_shown
 
 
 def studio(
@@ -46,4 +46,5 @@ def studio(
         sys.stdout.flush()
 
     told = announce if as_json else None
-    serve(subject, mode=mode, host=host, port=port, browser=browser, folder=folder, announce=told)
+    with compilation_shown():
+        serve(subject, mode=mode, host=host, port=port, browser=browser, folder=folder, announce=told)

@@ -67,8 +67,20 @@ def load_controller(path: str | os.PathLike[str]) -> Controller:
     body's surface; what only the body knows (materials, elements) is not there.
     Raises FileError for a file that is damaged, of another kind, or of a later version.
     """
+    return _load(path, derivatives=True)
+
+
+def inspect_controller(path: str | os.PathLike[str]) -> Controller:
+    """The controller in a file, checked as by `load_controller`, but without Gq and Gv: to look at, not to run.
+
+    Derivatives take one evaluation of the model for each step, by compiled kernels.
+    """
+    return _load(path, derivatives=False)
+
+
+def _load(path: str | os.PathLike[str], *, derivatives: bool) -> Controller:
     try:
-        return _controller(_Stored(read_arrays(path, lambda name: name in MEMBERS)))
+        return _controller(_Stored(read_arrays(path, lambda name: name in MEMBERS)), derivatives)
     except FileError:
         raise
     except (InputError, SolveError, ValueError, OverflowError, MemoryError, zlib.error) as reason:
@@ -164,7 +176,7 @@ class _Stored:
         return checks.index_array(self.any(name), name, shape, limit)
 
 
-def _controller(stored: _Stored) -> Controller:
+def _controller(stored: _Stored, derivatives: bool) -> Controller:
     if "format" in stored and stored.text("format") == FLOW_FORMAT:
         raise InputError("it holds a controller of a flow, which load_flow_controller reads")
     if "format" not in stored or stored.text("format") != FORMAT:
@@ -172,7 +184,7 @@ def _controller(stored: _Stored) -> Controller:
     version = stored.any("version")
     if version.shape != () or version.dtype.kind != "i" or int(version) != VERSION:
         raise InputError(f"it is of format version {version}, and this Cajole reads version {VERSION}")
-    reference = _reference(stored)
+    reference = _reference(stored, derivatives)
     T, r = reference.feed_forward.shape
     gains, value = stored.real("gains", T, r, 2 * r), stored.real("value", 2 * r, 2 * r)
     made = Regulator(gains, value, stored.whole("kind", max(kernels.PREDICTOR, kernels.FRAME)))
@@ -182,7 +194,7 @@ def _controller(stored: _Stored) -> Controller:
     )
 
 
-def _reference(stored: _Stored) -> Reference:
+def _reference(stored: _Stored, derivatives: bool) -> Reference:
     model = _model(stored)
     r = model.size
     feed_forward = stored.real("feed_forward", None, r)
@@ -191,10 +203,10 @@ def _reference(stored: _Stored) -> Reference:
         raise InputError("its reference has no steps")
     course = stored.real("course", 2, T + 1, 2, r)
     # derivatives are not stored: they are many numbers, and one evaluation a step makes them again
-    derivatives = [model.motion(q, v)[1:] for q, v in course[1, 1:]]
+    found = [model.motion(q, v)[1:] for q, v in course[1, 1:]] if derivatives else []
     return Reference(
         model, stored.number("dt"), course, stored.real("accelerations", T, r), feed_forward,
-        np.array([Gq for Gq, _ in derivatives]), np.array([Gv for _, Gv in derivatives]),
+        np.array([Gq for Gq, _ in found]), np.array([Gv for _, Gv in found]),
         loop=bool(stored.whole("loop", 1)),
         motion_error=stored.real("motion_error", T + 1) if "motion_error" in stored else None,
         substeps=max(1, stored.whole("substeps", T)) if "substeps" in stored else 1,
