@@ -42,6 +42,7 @@ _HOMES = {
     "MaterialShell": "cajole.body",
     "MaterialStVK": "cajole.body",
     "MeshError": "cajole.errors",
+    "MeshLine": "cajole.mesh",
     "MeshTet": "cajole.mesh",
     "MeshTri": "cajole.mesh",
     "MissingExtra": "cajole.errors",
@@ -184,6 +185,7 @@ if TYPE_CHECKING:
     from cajole.flow import FlowMotion as FlowMotion
     from cajole.flow import Gust as Gust
     from cajole.mesh import Embedding as Embedding
+    from cajole.mesh import MeshLine as MeshLine
     from cajole.mesh import MeshTet as MeshTet
     from cajole.mesh import MeshTri as MeshTri
     from cajole.mesh import Skin as Skin

@@ -15,7 +15,7 @@ from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_fra
 from cajole.animation.contacts import Contacts
 from cajole.checks import count, positive, require_instance
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.parsers.times import MOST_FRAMES
 from cajole.progress import Progress
 
@@ -36,7 +36,7 @@ class Animation:
     Raises InputError where a value is not finite, or the number of vertices is not the mesh's.
     """
 
-    mesh: MeshTet | MeshTri
+    mesh: MeshTet | MeshTri | MeshLine
     positions: Frames
     fps: float = 60.0
     velocities: Frames | None = field(default=None, kw_only=True)
@@ -49,7 +49,7 @@ class Animation:
     _checked: tuple[Frames, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
-        require_instance(self.mesh, (MeshTet, MeshTri), "mesh")
+        require_instance(self.mesh, (MeshTet, MeshTri, MeshLine), "mesh")
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
@@ -225,7 +225,7 @@ def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
     return skin.follow(np.asarray(positions, dtype=np.float64))
 
 
-def _require_rides(skin: Skin, mesh: MeshTet | MeshTri) -> None:
+def _require_rides(skin: Skin, mesh: MeshTet | MeshTri | MeshLine) -> None:
     carried = len(skin.mesh.vertices) if skin.embedding is None else skin.embedding.vertex_count
     if carried != len(mesh.vertices):
         state = "is not embedded, and has" if skin.embedding is None else "is embedded in a mesh of"

@@ -21,7 +21,7 @@ from cajole.animation.animation import Animation
 from cajole.animation.shown import Shown, linear_from_srgb, shown, single
 from cajole.checks import count
 from cajole.errors import InputError
-from cajole.mesh import vertex_normals
+from cajole.mesh import MeshTri, vertex_normals
 from cajole.mesh.skin import PLAIN
 from cajole.parsers.glb import CHUNK, HEADER
 from cajole.progress import Progress, report
@@ -29,6 +29,8 @@ from cajole.storage import atomic_path
 
 FLOAT, UINT32, UINT16 = 5126, 5125, 5123
 _ARRAY_BUFFER, _ELEMENT_BUFFER = 34962, 34963
+# glTF's numbers of primitives by the corners of their elements: LINES, TRIANGLES
+MODES = {2: 1, 3: 4}
 # files beyond this load slowly in browsers
 _SLOW_BYTES = 100_000_000
 # lengths inside the file are 32-bit numbers
@@ -76,8 +78,9 @@ class _Keys:
 
     @functools.cached_property
     def base(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Positions and normals of the first frame."""
-        return self._look(self.frames[0], 0), self._look(self.frames[0], 1)
+        """Positions and normals of the first frame; no normals where none are written."""
+        first = self._look(self.frames[0], 0)
+        return first, self._look(self.frames[0], 1) if self.normals else first[:0]
 
     def change(self, frame: int, which: int) -> NDArray[Any]:
         """What to add to the first frame's positions (0) or normals (1), rounded once."""
@@ -87,7 +90,7 @@ class _Keys:
         positions = y_up(self.what.at(frame))
         if which == 0:
             return single(positions, frame)
-        normals = vertex_normals(positions, self.what.mesh.triangles)
+        normals = vertex_normals(positions, self.what.elements)
         normals[~normals.any(axis=1)] = _ANY_NORMAL
         return single(normals, frame)
 
@@ -116,7 +119,8 @@ def write_glb(
     if max_targets is not None:
         step = max(step, -(-(animation.frames - 1) // count(max_targets, "max_targets")))
     frames = sorted({*range(0, animation.frames, step), animation.frames - 1})
-    keys = _Keys(shown(animation, vertices), frames, normals)
+    what = shown(animation, vertices)
+    keys = _Keys(what, frames, normals and isinstance(what.mesh, MeshTri))
     _require_size(keys, path)
     parts = _Parts()
     document = json.dumps(_document(animation, keys, parts, progress), separators=(",", ":")).encode()
@@ -170,8 +174,8 @@ def _document(animation: Animation, keys: _Keys, parts: _Parts, progress: Progre
 def _primitive(keys: _Keys, parts: _Parts) -> dict[str, Any]:
     what = keys.what
     wide = len(what.mesh.vertices) >= 2**16 - 1
-    indices = what.mesh.triangles.astype("<u4" if wide else "<u2").tobytes()
-    faces = {"componentType": UINT32 if wide else UINT16, "count": what.mesh.triangles.size, "type": "SCALAR"}
+    indices = what.elements.astype("<u4" if wide else "<u2").tobytes()
+    faces = {"componentType": UINT32 if wide else UINT16, "count": what.elements.size, "type": "SCALAR"}
     padded = indices + bytes(-len(indices) % 4)
     attributes = {"POSITION": parts.add(_vectors(keys.base[0], lambda: keys.base[0], bounds=True))}
     if keys.normals:
@@ -180,7 +184,7 @@ def _primitive(keys: _Keys, parts: _Parts) -> dict[str, Any]:
         colors = single(linear_from_srgb(what.colors), 0)
         attributes["COLOR_0"] = parts.add(_vectors(colors, lambda: colors))
     index = parts.add(_Part(faces, len(padded), lambda: padded, _ELEMENT_BUFFER))
-    return {"attributes": attributes, "indices": index, "material": 0, "mode": 4}
+    return {"attributes": attributes, "indices": index, "material": 0, "mode": MODES[what.elements.shape[1]]}
 
 
 def _target(keys: _Keys, parts: _Parts, frame: int) -> dict[str, int]:

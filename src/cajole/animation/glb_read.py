@@ -11,7 +11,7 @@ from cajole.animation.animation import Animation
 from cajole.animation.reading import AnyMesh, file_size, guarded
 from cajole.animation.seams import joined
 from cajole.animation.shown import painted, srgb_from_linear
-from cajole.mesh import MeshTri, Skin, repaired
+from cajole.mesh import MeshLine, MeshTri, Skin, repaired
 from cajole.parsers.child import run_in_child
 from cajole.parsers.glb import parse_glb
 from cajole.progress import Progress, report
@@ -48,9 +48,12 @@ def read_glb(
         )
 
 
-def _surface(found: dict[str, Any]) -> tuple[MeshTri, Any, Skin | None]:
+def _surface(found: dict[str, Any]) -> tuple[MeshTri | MeshLine, Any, Skin | None]:
     """The mesh of what was found, positions of its vertices, and its skin where it has colours."""
-    positions, triangles = found["positions"], found["triangles"]
+    positions = found["positions"]
+    if "lines" in found:
+        return MeshLine(positions[0], found["lines"]), positions, None
+    triangles = found["triangles"]
     kept = np.arange(positions.shape[1])
     if not found["own"]:
         kept, triangles = joined(found["stored"], positions, triangles)

@@ -99,7 +99,7 @@ def pack(
     progress: Progress | None,
 ) -> Packed:  # fmt: skip
     """A motion packed; with `every` None, so few frames that it fits into `largest` bytes, or one."""
-    what = shown(animation, vertices)
+    what = shown(animation, vertices).as_triangles()
     look = {name: float(value) for name, value in (camera or {}).items() if name in ("azimuth", "elevation")}
     if every is not None:
         return _packed(animation, what, count(every, "every"), look, progress)
@@ -122,7 +122,7 @@ def _packed(
     header = {
         "format": FORMAT, "version": VERSION, "name": animation.name, "fps": animation.fps / every,
         "frames": len(frames), "every": every, "start_frame": animation.start_frame,
-        "vertices": len(what.mesh.vertices), "triangles": len(what.mesh.triangles),
+        "vertices": len(what.mesh.vertices), "triangles": len(what.elements),
         "low": grid.low.tolist(), "high": grid.high.tolist(), "rest": [rest.low.tolist(), rest.high.tolist()],
         "size": float(np.linalg.norm(np.ptp(what.at(0), axis=0))) or what.mesh.size,
         "painted": what.colors is not None, "camera": camera,
@@ -130,7 +130,7 @@ def _packed(
     }  # fmt: skip
     arrays = {
         "positions": packed(_whole(what, frames, rest, grid, portion(progress, 0.3, 1.0))),
-        "triangles": packed(what.mesh.triangles.astype(np.uint32)),
+        "triangles": packed(what.elements.astype(np.uint32)),
         "tint": packed(tint),
     }
     return Packed(header, arrays)

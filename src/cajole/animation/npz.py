@@ -24,7 +24,7 @@ from cajole.animation.contacts import Contacts
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
 from cajole.errors import FileError, InputError
 from cajole.memory import require_memory
-from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
+from cajole.mesh import Embedding, MeshLine, MeshTet, MeshTri, Skin
 from cajole.progress import Progress, portion
 from cajole.storage import atomic_path, npy_header, open_regular, require_unpackable
 
@@ -37,10 +37,12 @@ _PADDING_ID = 0xD935
 # zipfile adds the sizes as 64-bit numbers to the header of a member that may be large
 _ZIP64_EXTRA = 20
 _EMBEDDING_COLUMNS = ("tets", "weights", "corners", "vertex_count")
+# the name under which each kind of mesh has its elements
+_ELEMENTS: dict[type[AnyMesh], str] = {MeshTet: "tets", MeshTri: "triangles", MeshLine: "lines"}
 _CONTACT_COLUMNS = ("frame", "vertex", "normal", "kind", "other")
 # other arrays are left where they are
 _MEMBERS = {
-    "positions", "velocities", "vertices", "tets", "triangles", "fps", "start_frame", "name", "version",
+    "positions", "velocities", "vertices", "tets", "triangles", "lines", "fps", "start_frame", "name", "version",
     "skin_vertices", "skin_triangles", "skin_colors", "skin_parts", "skin_labels", "skin_gloss",
     *(f"skin_{name}" for name in _EMBEDDING_COLUMNS), *(f"contacts_{name}" for name in _CONTACT_COLUMNS),
 }  # fmt: skip
@@ -109,7 +111,8 @@ def read_npz(
 ) -> Animation:
     """Read an animation, its mesh, velocities, contacts and skin.
 
-    Any .npz with an array `positions` will do when `mesh` is given or `vertices` with `tets` or `triangles` are there.
+    Any .npz with an array `positions` will do when `mesh` is given, or `vertices` with `tets`, `triangles` or `lines`
+    are there.
     mmap: leave positions and velocities on disk (None: when they are large).
     """
     with guarded(path), open_regular(path) as stream, zipfile.ZipFile(stream) as archive:
@@ -149,7 +152,7 @@ def _short_arrays(animation: Animation) -> Mapping[str, NDArray[Any]]:
         "fps": animation.fps,
         "start_frame": animation.start_frame,
         "vertices": mesh.vertices,
-        ("tets" if isinstance(mesh, MeshTet) else "triangles"): mesh.elements,
+        _ELEMENTS[type(mesh)]: mesh.elements,
     }
     if animation.contacts is not None:
         arrays |= {f"contacts_{name}": getattr(animation.contacts, name) for name in _CONTACT_COLUMNS}
@@ -173,10 +176,12 @@ def _skin_arrays(skin: Skin) -> dict[str, Any]:
 
 
 def _mesh(load: Callable[..., Any], path: Path) -> AnyMesh:
-    vertices, tets, triangles = load("vertices"), load("tets"), load("triangles")
-    if vertices is None or (tets is None and triangles is None):
-        raise FileError(f"{path} holds no mesh (arrays 'vertices' and 'tets' or 'triangles'); pass mesh=")
-    return MeshTri(vertices, triangles) if tets is None else MeshTet(vertices, tets)
+    vertices = load("vertices")
+    for kind, name in _ELEMENTS.items():
+        elements = load(name)
+        if vertices is not None and elements is not None:
+            return kind(vertices, elements)
+    raise FileError(f"{path} holds no mesh (arrays 'vertices' and 'tets', 'triangles' or 'lines'); pass mesh=")
 
 
 def _contacts(load: Callable[..., Any]) -> Contacts:

@@ -134,7 +134,8 @@ def write_objs(
         raise InputError(f"start_frame is {first}, but files count from 0; use dataclasses.replace(start_frame=0)")
     sequence = require_replaceable(path)
     what = shown(animation, vertices)
-    faces = b"".join(b"f %d %d %d\n" % (a, b, c) for a, b, c in (what.mesh.triangles + 1).tolist())
+    line = b"f %d %d %d\n" if what.elements.shape[1] == 3 else b"l %d %d\n"
+    faces = b"".join(line % tuple(row) for row in (what.elements + 1).tolist())
     with _replaced(sequence) as temporary:
         for frame in range(what.frames):
             report(progress, frame / what.frames, "writing frames")
@@ -198,7 +199,7 @@ def _parse(data: bytes, file: Path) -> tuple[NDArray[np.float64], list[bytes]]:
         values = np.loadtxt(points, usecols=(1, 2, 3), ndmin=2)
     except ValueError as reason:
         raise FileError(f"{file}: a vertex is not three numbers ({reason})") from reason
-    return values, [line for line in lines if line[:2] in (b"f ", b"f\t")]
+    return values, [line for line in lines if line[:2] in (b"f ", b"f\t", b"l ", b"l\t")]
 
 
 def _corners(faces: list[bytes], n: int) -> list[list[int]]:

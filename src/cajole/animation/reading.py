@@ -13,14 +13,14 @@ import numpy as np
 from cajole.animation.animation import Animation
 from cajole.animation.blocks import blocks
 from cajole.errors import CajoleError, FileError, InputError
-from cajole.mesh import MeshTet, MeshTri, read_mesh
+from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.mesh.files import is_upright, placed, upright
 from cajole.parsers.child import first_line
 from cajole.parsers.times import DEFAULT_FPS as DEFAULT_FPS
 from cajole.parsers.times import rate_of as rate_of
 from cajole.storage import READ_ERRORS, cannot_read, open_regular
 
-AnyMesh = MeshTet | MeshTri
+AnyMesh = MeshTet | MeshTri | MeshLine
 
 
 @contextlib.contextmanager
@@ -54,11 +54,13 @@ def file_size(path: Path) -> int:
 
 def mesh_given(mesh: AnyMesh | str | os.PathLike[str] | None) -> AnyMesh | None:
     """A mesh, or the mesh in the file of that name. Raises InputError for anything else."""
-    if mesh is None or isinstance(mesh, MeshTet | MeshTri):
+    if mesh is None or isinstance(mesh, MeshTet | MeshTri | MeshLine):
         return mesh
     if isinstance(mesh, str | os.PathLike):
         return read_mesh(mesh)
-    raise InputError(f"mesh must be a MeshTet, a MeshTri or the path of a mesh file, not {type(mesh).__name__}")
+    raise InputError(
+        f"mesh must be a MeshTet, a MeshTri, a MeshLine or the path of a mesh file, not {type(mesh).__name__}"
+    )
 
 
 def stood_up(animation: Animation, scale: float, up: str) -> Animation:

@@ -1,4 +1,4 @@
-"""Which triangles a surface format gets: the mesh with all its vertices, its surface alone, or the skin."""
+"""Which triangles or lines a format gets: the mesh with all its vertices, its surface alone, or the skin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation, skin_positions
 from cajole.checks import one_of
 from cajole.errors import InputError
-from cajole.mesh import MeshTri, Skin
+from cajole.mesh import MeshLine, MeshTri, Skin
+from cajole.mesh.line import TUBE_SIDES
 
 CHOICES = ("all", "surface", "skin")
 # the gloss of a surface of which only colours are known: between chalk and satin
@@ -21,29 +22,42 @@ PLAIN_GLOSS = 0.3
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Triangles that move: `at(frame)` gives (n, 3) float64 [m]; colors: (n, 3) sRGB in 0..1, or None."""
+    """Triangles or lines that move: `at(frame)` gives (n, 3) float64 [m]; colors: (n, 3) sRGB in 0..1, or None."""
 
-    mesh: MeshTri
+    mesh: MeshTri | MeshLine
     frames: int
     at: Callable[[int], NDArray[np.float64]]
     colors: NDArray[np.float64] | None
 
+    @property
+    def elements(self) -> NDArray[np.int64]:
+        """(m, 3) triangles or (m, 2) lines."""
+        return self.mesh.elements
+
+    def as_triangles(self) -> Shown:
+        """The same for a format of triangles only: lines become thin tubes."""
+        mesh = self.mesh
+        if isinstance(mesh, MeshTri):
+            return self
+        colors = None if self.colors is None else np.repeat(self.colors[mesh.lines.reshape(-1)], TUBE_SIDES, axis=0)
+        return Shown(mesh.tubes, self.frames, lambda frame: mesh.tubes_at(self.at(frame)), colors)
+
 
 def shown(animation: Animation, vertices: str | None = None) -> Shown:
-    """The triangles of an animation.
+    """The triangles of an animation, or its lines.
 
-    vertices: "all", the mesh's numbering, inner vertices included; "surface", only vertices that a triangle uses,
-    renumbered; "skin", the coloured skin; None, the skin where there is one, else the surface.
+    vertices: "all", the mesh's numbering, inner vertices included; "surface", only vertices that a triangle or line
+    uses, renumbered; "skin", the coloured skin; None, the skin where there is one, else the surface.
     """
     choice = ("surface" if animation.skin is None else "skin") if vertices is None else vertices
     if one_of(choice, "vertices", CHOICES) == "skin":
         return _skin(animation)
-    mesh = animation.mesh.surface
+    mesh = animation.mesh if isinstance(animation.mesh, MeshLine) else animation.mesh.surface
     own = None if animation.skin is None or animation.skin.embedding is not None else animation.skin.colors
     if choice == "all" or mesh.used.all():
         return Shown(mesh, animation.frames, animation.frame, own)
     kept = np.flatnonzero(mesh.used)
-    small = MeshTri(mesh.vertices[kept], np.searchsorted(kept, mesh.triangles))
+    small = type(mesh)(mesh.vertices[kept], np.searchsorted(kept, mesh.elements))
     return Shown(small, animation.frames, lambda k: animation.frame(k)[kept], None if own is None else own[kept])
 
 

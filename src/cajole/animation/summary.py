@@ -16,7 +16,7 @@ from cajole.animation.objs import is_single, sequence_at
 from cajole.animation.pointcache import Header, mdd_header, pc2_header, read_points
 from cajole.animation.reading import AnyMesh, guarded
 from cajole.errors import FileError
-from cajole.mesh import MeshTet, read_mesh
+from cajole.mesh import MeshLine, MeshTet, read_mesh
 from cajole.storage import as_path
 
 _HEADERS = {".pc2": pc2_header, ".mdd": mdd_header}
@@ -28,6 +28,7 @@ class AnimationInfo:
 
     bounds: least and greatest coordinates over all frames [m]; largest_displacement: how far a vertex is from the rest
     shape at most [m] (from the first frame where the file has no mesh). fps, faces and tets are None where unknown.
+    lines: of a mesh of lines, None of others.
     """
 
     path: str
@@ -42,6 +43,7 @@ class AnimationInfo:
     largest_displacement: float
     skin: bool = False
     notes: tuple[str, ...] = ()
+    lines: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -58,6 +60,7 @@ class AnimationInfo:
             "vertices": f"{self.vertices}",
             "faces": "unknown" if self.faces is None else f"{self.faces}",
             "tets": "none" if self.tets is None else f"{self.tets}",
+            **({} if self.lines is None else {"lines": f"{self.lines}"}),
             "skin": "yes" if self.skin else "no",
             "from": " ".join(f"{x:.4g}" for x in self.bounds[0]) + " m",
             "to": " ".join(f"{x:.4g}" for x in self.bounds[1]) + " m",
@@ -94,8 +97,9 @@ def _of_animation(path: Path, animation: Animation) -> AnimationInfo:
         frames=animation.frames,
         fps=animation.fps,
         vertices=animation.n,
-        faces=len(mesh.surface.triangles),
+        faces=_faces(mesh),
         tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
+        lines=_lines(mesh),
         bounds=_pair(animation.bounds),
         largest_displacement=animation.largest_displacement,
         skin=animation.skin is not None,
@@ -111,12 +115,21 @@ def _of_mesh(path: Path, mesh: AnyMesh) -> AnimationInfo:
         frames=1,
         fps=None,
         vertices=len(mesh.vertices),
-        faces=len(mesh.surface.triangles),
+        faces=_faces(mesh),
         tets=len(mesh.tets) if isinstance(mesh, MeshTet) else None,
+        lines=_lines(mesh),
         bounds=_pair(mesh.bounds),
         largest_displacement=0.0,
         notes=mesh.notes,
     )
+
+
+def _faces(mesh: AnyMesh) -> int:
+    return 0 if isinstance(mesh, MeshLine) else len(mesh.surface.triangles)
+
+
+def _lines(mesh: AnyMesh) -> int | None:
+    return len(mesh.lines) if isinstance(mesh, MeshLine) else None
 
 
 def _of_points(path: Path, header: Header) -> AnimationInfo:

@@ -1,7 +1,8 @@
 """USD: the way into Blender, Houdini, Maya and Omniverse, tets included.
 
 The file holds a Mesh to look at (the skin, or the surface) and, for a tet mesh, a TetMesh of purpose "guide", which
-viewers hide. Points have time samples, and the rest shape as their default value. Units are metres, z is up.
+viewers hide. Lines are BasisCurves. Points have time samples, and the rest shape as their default value. Units are
+metres, z is up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
 from cajole.animation.shown import Shown, linear_from_srgb, shown, single
-from cajole.mesh import MeshTet, Skin
+from cajole.mesh import MeshLine, MeshTet, Skin
+from cajole.mesh.line import TUBE_RADIUS
 from cajole.parsers.child import first_line
 from cajole.parsers.usd import Pxr, load_pxr
 from cajole.progress import Progress, report
@@ -54,19 +56,23 @@ def _fill(pxr: Pxr, stage: Any, animation: Animation, progress: Progress | None)
             _set_points(pxr, prim, what.at(frame), frame, first + frame)
         if animation.velocities is not None:
             speeds = np.asarray(animation.velocities[frame], dtype=np.float64)
+            if isinstance(animation.mesh, MeshLine):
+                speeds = speeds[animation.mesh.lines.reshape(-1)]
             moving[0][0].CreateVelocitiesAttr().Set(_vectors(pxr, speeds, frame), first + frame)
     report(progress, 1.0, "writing frames")
 
 
 def _prims(pxr: Pxr, stage: Any, root: str, animation: Animation) -> list[tuple[Any, Shown]]:
     """What moves: first the animation's own vertices, then what is shown of them where that is something else."""
+    if isinstance(animation.mesh, MeshLine):
+        return [_curves(pxr, stage, f"{root}/lines", shown(animation, "surface"))]
     whole = shown(animation, "all")
     skin = animation.skin
     embedded = skin is not None and skin.embedding is not None
     if isinstance(animation.mesh, MeshTet):
         carrier = pxr.UsdGeom.TetMesh.Define(stage, f"{root}/tets")
         carrier.CreateTetVertexIndicesAttr(pxr.Vt.Vec4iArray.FromNumpy(animation.mesh.tets.astype(np.int32)))
-        surface = pxr.Vt.Vec3iArray.FromNumpy(whole.mesh.triangles.astype(np.int32))
+        surface = pxr.Vt.Vec3iArray.FromNumpy(whole.elements.astype(np.int32))
         carrier.CreateSurfaceFaceVertexIndicesAttr(surface)
         _define(pxr, carrier, whole)
     else:
@@ -83,13 +89,29 @@ def _prims(pxr: Pxr, stage: Any, root: str, animation: Animation) -> list[tuple[
 
 def _mesh(pxr: Pxr, stage: Any, path: str, what: Shown) -> Any:
     mesh = pxr.UsdGeom.Mesh.Define(stage, path)
-    triangles = what.mesh.triangles
+    triangles = what.elements
     mesh.CreateFaceVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(triangles), 3, dtype=np.int32)))
     mesh.CreateFaceVertexIndicesAttr(pxr.Vt.IntArray.FromNumpy(triangles.astype(np.int32).ravel()))
     mesh.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
     mesh.CreateDoubleSidedAttr(True)
     _define(pxr, mesh, what)
     return mesh
+
+
+def _curves(pxr: Pxr, stage: Any, path: str, what: Shown) -> tuple[Any, Shown]:
+    """Lines as linear curves of two points each, which USD does not share; cajole:lines has the vertices' numbers."""
+    curves = pxr.UsdGeom.BasisCurves.Define(stage, path)
+    ends = what.elements.reshape(-1)
+    split = MeshLine(what.mesh.vertices[ends], np.arange(len(ends)).reshape(-1, 2))
+    curves.CreateTypeAttr(pxr.UsdGeom.Tokens.linear)
+    curves.CreateCurveVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(split.lines), 2, dtype=np.int32)))
+    curves.CreateWidthsAttr(pxr.Vt.FloatArray([2 * TUBE_RADIUS * what.mesh.size]))
+    curves.SetWidthsInterpolation(pxr.UsdGeom.Tokens.constant)
+    numbers = curves.GetPrim().CreateAttribute("cajole:lines", pxr.Sdf.ValueTypeNames.IntArray)
+    numbers.Set(pxr.Vt.IntArray.FromNumpy(ends.astype(np.int32)))
+    apart = Shown(split, what.frames, lambda frame: what.at(frame)[ends], None)
+    _define(pxr, curves, apart)
+    return curves, apart
 
 
 def _define(pxr: Pxr, prim: Any, what: Shown) -> None:

@@ -14,7 +14,7 @@ from cajole.animation.animation import Animation
 from cajole.animation.reading import AnyMesh, file_size, guarded
 from cajole.animation.shown import PLAIN_GLOSS, srgb_from_linear
 from cajole.errors import FileError, MeshError
-from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, repaired
+from cajole.mesh import Embedding, MeshLine, MeshTet, MeshTri, Skin, repaired
 from cajole.mesh.topology import fans
 from cajole.parsers.child import run_in_child
 from cajole.parsers.usd import load_pxr, parse_usd
@@ -75,6 +75,8 @@ def _rest(path: Path, found: Mapping[str, Any], first: NDArray[np.floating[Any]]
 def _mesh(path: Path, found: Mapping[str, Any], vertices: NDArray[np.float64]) -> AnyMesh:
     if "tets" in found:
         return MeshTet(vertices, found["tets"])
+    if "lines" in found:
+        return MeshLine(vertices, found["lines"])
     counts, corners = found["counts"], found["corners"]
     if counts.size and (counts.min() < 3 or counts.sum() != corners.size):
         raise FileError(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.body.pattern import BlockPattern
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh import MeshLine, MeshTet, MeshTri
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -92,7 +92,7 @@ class Body(ABC):
         """
 
     @abstractmethod
-    def drawn_mesh(self) -> MeshTet | MeshTri:
+    def drawn_mesh(self) -> MeshTet | MeshTri | MeshLine:
         """The mesh that shows this body in an animation, with the body's own vertex numbering."""
 
     @abstractmethod

@@ -1,11 +1,11 @@
-"""Which vertices springs join: those of a cloth grid, and the triangles that springs close."""
+"""Which vertices springs join: those of a cloth grid, and the triangles and lines that show a net."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from cajole.body.base import Index
+from cajole.body.base import Array, Index
 
 # Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
 CLOTH_STEPS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
@@ -36,3 +36,13 @@ def closed_triangles(edges: Index, count: int) -> Index:
         )
         found.extend((i, j, k) for k in shared)
     return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def drawn_lines(vertices: Array, edges: Index, in_line: Index) -> Index:
+    """Springs (k, 2) to draw, each once; of three vertices in line (m, 3) not the longest, which the others cover."""
+    pairs = np.sort(in_line[:, [[0, 1], [1, 2], [2, 0]]], axis=2)
+    lengths = np.linalg.norm(vertices[pairs[..., 0]] - vertices[pairs[..., 1]], axis=2)
+    covered = pairs[np.arange(len(pairs)), lengths.argmax(axis=1)]
+    lines = np.unique(np.sort(edges, axis=1), axis=0)
+    count = len(vertices)
+    return lines[~np.isin(lines @ [count, 1], covered @ [count, 1])]

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.body import kernels_springs as kernels
 from cajole.body.base import Array, Body, Index
-from cajole.body.nets import closed_triangles, cloth_springs
+from cajole.body.nets import closed_triangles, cloth_springs, drawn_lines
 from cajole.errors import InputError, SolveError
-from cajole.mesh import MeshTet, MeshTri, grid_triangles
+from cajole.mesh import MeshLine, MeshTet, MeshTri, grid_triangles
+from cajole.mesh.tri import flat_triangles
 from cajole.storage import content_hash
 
 
@@ -28,7 +29,7 @@ class BodySprings(Body):
     or one per spring (rest lengths default to the lengths at rest); mass [kg]: one value or one per vertex.
     clamp: ε of g̃ = (g + √(g² + ε²))/2, which replaces g = 1 - r/|Δq| in the matrices of implicit steps so that they
         stay positive definite in compression; 0 is max(g, 0). It damps folds a little: keep it between runs to compare.
-    mesh: the triangles or tets to draw, if any.
+    mesh: the triangles or tets to draw; the triangles that springs close when None, or lines where there are none.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class BodySprings(Body):
         damping: ArrayLike = 0.0,
         rest_lengths: ArrayLike | None = None,
         clamp: float = 0.0,
-        mesh: MeshTri | MeshTet | None = None,
+        mesh: MeshTri | MeshTet | MeshLine | None = None,
     ):
         points = checks.real_array(vertices, "vertices", (None, 3))
         springs = _checked_edges(edges, len(points))
@@ -66,9 +67,9 @@ class BodySprings(Body):
         self._still = np.zeros((self.count, 3))
 
     @classmethod
-    def from_mesh(cls, mesh: MeshTri | MeshTet, **options: Any) -> BodySprings:
+    def from_mesh(cls, mesh: MeshTri | MeshTet | MeshLine, **options: Any) -> BodySprings:
         """A spring on every edge of `mesh`; `options` as for BodySprings."""
-        checks.require_instance(mesh, (MeshTri, MeshTet), "mesh")
+        checks.require_instance(mesh, (MeshTri, MeshTet, MeshLine), "mesh")
         return cls(mesh.vertices, mesh.edges, mesh=mesh, **options)
 
     @classmethod
@@ -205,14 +206,16 @@ class BodySprings(Body):
         joined = f"{self.count} vertices, {len(self.edges)} springs"
         return f"BodySprings({joined}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
-    def drawn_mesh(self) -> MeshTri | MeshTet:
-        """The mesh given, or the triangles that springs close. Raises InputError when there is neither."""
+    def drawn_mesh(self) -> MeshTri | MeshTet | MeshLine:
+        """The mesh given, or the triangles that springs close; lines where these leave a vertex out, as of a rope."""
         if self.mesh is not None:
             return self.mesh
-        triangles = closed_triangles(self.edges, self.count)
-        if len(triangles) == 0:
-            raise InputError("these springs close no triangle, so there is nothing to draw; give mesh= to BodySprings")
-        return MeshTri(self.vertices, triangles)
+        closed = closed_triangles(self.edges, self.count)
+        flat, _, _ = flat_triangles(self.vertices, closed)
+        triangles = closed[~flat]
+        if len(np.unique(triangles)) == self.count:
+            return MeshTri(self.vertices, triangles)
+        return MeshLine(self.vertices, drawn_lines(self.vertices, self.edges, closed[flat]))
 
     def content(self) -> str:
         return content_hash(

@@ -81,5 +81,5 @@ def _mesh(source: Path, target: Path, placing: dict[str, Any]) -> dict[str, Any]
     if isinstance(mesh, MeshTet) and suffix in TRI_WRITERS and suffix not in TET_WRITERS:
         mesh = mesh.surface
     write_mesh(mesh, target)
-    elements = {"tets": len(mesh.tets)} if isinstance(mesh, MeshTet) else {"triangles": len(mesh.triangles)}
-    return {"written": str(target), "vertices": len(mesh.vertices), **elements}
+    kind = {4: "tets", 3: "triangles", 2: "lines"}[mesh.elements.shape[1]]
+    return {"written": str(target), "vertices": len(mesh.vertices), kind: len(mesh.elements)}

@@ -15,6 +15,7 @@ from cajole.body import BodyShell, BodySolid, MaterialShell, MaterialStVK, body_
 from cajole.cli.options import ABOUT_BODY, Asked
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
+from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes import select
 
@@ -56,7 +57,7 @@ def cast(animation: Animation, asked: Asked, thickness: float | None, progress: 
     if kind not in KINDS:
         subject = Asked(**{**vars(asked), "source": kind}).subject(progress)
         return Cast(subject.body(), parts=subject.parts, camera=subject.camera)
-    return Cast(_own(kind, animation.mesh, given, held, asked.cells))
+    return Cast(_own(kind, require_surface(animation.mesh, "edit"), given, held, asked.cells))
 
 
 def chosen(animation: Animation, texts: list[str], parts: Mapping[str, Indices]) -> Indices | None:
@@ -102,4 +103,4 @@ def _obstacle(text: str) -> MeshTet | MeshTri:
 
     if Path(text).suffix.lower() not in READERS:
         raise InputError(f'--contacts {text!r} must be "ground", "self" or a mesh file ({" ".join(READERS)})')
-    return read_mesh(text)
+    return require_surface(read_mesh(text), f"--contacts {text}")

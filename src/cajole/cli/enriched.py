@@ -23,6 +23,7 @@ from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh, subdivide
 from cajole.mesh.files import READERS
 from cajole.mesh.formats.text import Line, text_lines
+from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes import select
 from cajole.storage import read_array
@@ -178,7 +179,9 @@ def _collider(text: str, progress: Progress) -> Ground | MeshTri | MeshTet | Ani
     ground = _ground(text)
     if ground is not None:
         return ground
-    return read_mesh(text) if Path(text).suffix.lower() in READERS else read_animation(text, progress=progress)
+    if Path(text).suffix.lower() in READERS:
+        return require_surface(read_mesh(text), f"the collider {text}")
+    return read_animation(text, progress=progress)
 
 
 def _ground(text: str) -> Ground | None:

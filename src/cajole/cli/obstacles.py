@@ -11,8 +11,9 @@ from cajole.body import BodySolid
 from cajole.cli.keyed import pose_in
 from cajole.dynamics import Ground, Obstacle, ObstacleMesh
 from cajole.errors import InputError
-from cajole.mesh import read_mesh
+from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.mesh.files import READERS
+from cajole.mesh.line import require_surface
 from cajole.scenes import Subject
 
 GROUND = "ground"
@@ -27,7 +28,11 @@ def require_obstacles(texts: list[str]) -> None:
 
 def obstacles_of(texts: list[str]) -> list[Obstacle]:
     """The plane z = 0, and closed meshes in files."""
-    return [Ground() if text == GROUND else ObstacleMesh(read_mesh(text)) for text in texts]
+    return [Ground() if text == GROUND else ObstacleMesh(_closed(text)) for text in texts]
+
+
+def _closed(text: str) -> MeshTet | MeshTri:
+    return require_surface(read_mesh(text), f"the obstacle {text}")
 
 
 def start_of(text: str | None, subject: Subject, body: BodySolid) -> NDArray[np.float64] | None:

@@ -20,7 +20,7 @@ from cajole.cli.pushes import gravity as acceleration
 from cajole.direct.rerouting import Goal, GoalReport, RerouteResult
 from cajole.dynamics import simulate
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri, read_mesh
+from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.mesh.files import READERS
 from cajole.progress import Progress, portion
 from cajole.scenes import select
@@ -77,7 +77,7 @@ class Asked:
         )  # fmt: skip
         return _scene(path, net, replace(pilot, name=path.stem))
 
-    def _net(self, mesh: MeshTri | MeshTet) -> BodySprings:
+    def _net(self, mesh: MeshTri | MeshTet | MeshLine) -> BodySprings:
         said = USUAL | {name: value for name, value in self.springs.items() if value is not None}
         held = np.unique(np.concatenate([np.empty(0, np.int64), *(select(text, mesh, {}) for text in self.fixed)]))
         each = said["mass"] / len(mesh.vertices)

@@ -13,7 +13,8 @@ from cajole.body import EARTH_GRAVITY, Body
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.dynamics.obstacles import Obstacle, Points
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri, embed
+from cajole.mesh import MeshLine, MeshTet, MeshTri, embed
+from cajole.mesh.line import TUBE_RADIUS
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -104,7 +105,7 @@ def touches(body: Body, obstacles: Obstacle | Sequence[Obstacle] | None, surface
 
 
 def _own_points(body: Body) -> Points:
-    areas = _areas(body.drawn_mesh().surface)
+    areas = _areas(body.drawn_mesh())
     vertices = np.flatnonzero(areas > 0)
     slots = _block_places(body, vertices, vertices)
     ones = np.ones((len(vertices), 1))
@@ -124,9 +125,15 @@ def _carried_points(body: Body, surface: MeshTri) -> Points:
     return Points(surface.vertices[used], areas[used], held.corners, held.weights, slots)
 
 
-def _areas(surface: MeshTri) -> Array:
-    """(n,) [m²] a third of the triangles at each vertex."""
-    areas = np.zeros(len(surface.vertices))
+def _areas(mesh: MeshTet | MeshTri | MeshLine) -> Array:
+    """(n,) [m²] a third of the triangles at each vertex; of lines, half of the sides of the tubes that show them."""
+    areas = np.zeros(len(mesh.vertices))
+    if isinstance(mesh, MeshLine):
+        ends = mesh.vertices[mesh.lines]
+        sides = 2 * np.pi * TUBE_RADIUS * mesh.size * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        np.add.at(areas, mesh.lines, sides[:, None] / 2)
+        return areas
+    surface = mesh.surface
     np.add.at(areas, surface.triangles, surface.areas[:, None] / 3)
     return areas
 

@@ -7,6 +7,7 @@ from cajole.mesh.embedding import Embedding, embed
 from cajole.mesh.files import read_bou, read_mesh, read_veg, write_mesh
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.generate import box_tets, grid_triangles
+from cajole.mesh.line import MeshLine
 from cajole.mesh.repair import remove_slivers, repaired
 from cajole.mesh.skin import Skin
 from cajole.mesh.subdivision import subdivide
@@ -18,6 +19,7 @@ __all__ = [
     "Closest",
     "ClosestPoints",
     "Embedding",
+    "MeshLine",
     "MeshTet",
     "MeshTri",
     "Skin",

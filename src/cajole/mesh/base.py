@@ -1,4 +1,4 @@
-"""What tet and triangle meshes have in common: validated arrays and quantities of their vertices and edges."""
+"""What meshes of tets, triangles and lines have in common: validated arrays, quantities of vertices and edges."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ FLATTEST = 1e-10
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mesh(ABC):
-    """Vertices and elements; use `MeshTet` or `MeshTri`. Two meshes are equal only when they are the same object."""
+    """Vertices and elements; use `MeshTet`, `MeshTri` or `MeshLine`.
+
+    Two meshes are equal only when they are the same object.
+    """
 
     vertices: Floats
     notes: tuple[str, ...]
@@ -55,7 +58,7 @@ class Mesh(ABC):
         return frozen(np.flatnonzero(self.surface.used))
 
     def __repr__(self) -> str:
-        kind = {3: "triangles", 4: "tets"}[self.elements.shape[1]]
+        kind = {2: "lines", 3: "triangles", 4: "tets"}[self.elements.shape[1]]
         return f"{type(self).__name__}({len(self.vertices)} vertices, {len(self.elements)} {kind})"
 
     @cached_property

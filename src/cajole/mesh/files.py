@@ -14,16 +14,17 @@ from cajole.errors import FileError, InputError
 from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
+from cajole.mesh.line import MeshLine
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
 from cajole.storage import as_path, atomic_path, refuse_overwrite
 
 Result = TypeVar("Result")
-AnyMesh = TypeVar("AnyMesh", MeshTet, MeshTri, MeshTet | MeshTri)
+AnyMesh = TypeVar("AnyMesh", bound=MeshTet | MeshTri | MeshLine)
 
 UPS = ("y", "z")
 
-READERS: dict[str, Callable[[Path], MeshTet | MeshTri]] = {
+READERS: dict[str, Callable[[Path], MeshTet | MeshTri | MeshLine]] = {
     ".veg": veg.read_geometry,
     ".obj": obj.read_obj,
     ".ply": ply.read_ply,
@@ -45,10 +46,13 @@ TRI_WRITERS: dict[str, Callable[[MeshTri, Path], None]] = {
     ".stl": stl.write_stl,
     **dict.fromkeys(foreign.FORMATS, foreign.write_foreign),
 }
+LINE_WRITERS: dict[str, Callable[[MeshLine, Path], None]] = {".obj": obj.write_obj}
 
 
-def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z") -> MeshTet | MeshTri:
+def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z") -> MeshTet | MeshTri | MeshLine:
     """Read a mesh: .veg .node .ele hold tets, .obj .ply .stl triangles, .msh .vtk .vtu .mesh either.
+
+    An .obj without faces, but with lines, is a MeshLine.
 
     scale: metres in the file's unit, 0.001 for millimetres; up: the axis that points up in the file, "z" or "y", which
     is turned to z, x kept: (x, y, z) becomes (x, -z, y).
@@ -67,7 +71,7 @@ def placed(mesh: AnyMesh, *, scale: float = 1.0, up: str = "z") -> AnyMesh:
     if is_upright(scale, up):
         return mesh
     moved = mesh.moved(upright(mesh.vertices, scale, up))
-    return moved.noted(*(note for note in mesh.notes if note not in moved.notes))
+    return moved.noted(*(note for note in mesh.notes if note not in moved.notes))  # type: ignore[return-value]
 
 
 def is_upright(scale: float, up: str) -> bool:
@@ -98,16 +102,18 @@ def read_bou(path: str | os.PathLike[str]) -> Indices:
     return _as_file_error(veg.read_bou, as_path(path))
 
 
-def write_mesh(mesh: MeshTet | MeshTri, path: str | os.PathLike[str]) -> None:
+def write_mesh(mesh: MeshTet | MeshTri | MeshLine, path: str | os.PathLike[str]) -> None:
     """Write a mesh in the format of the suffix; .node and .ele are written as a pair, whichever is named.
 
     A file is replaced as a whole or not at all. Raises FileError for a suffix that cannot hold this mesh.
     """
     file = as_path(path)
     suffix = file.suffix.lower()
-    if not isinstance(mesh, MeshTet | MeshTri):
-        raise InputError(f"write_mesh needs a MeshTet or a MeshTri, not {type(mesh).__name__}")
-    writers: Mapping[str, Callable[..., None]] = TET_WRITERS if isinstance(mesh, MeshTet) else TRI_WRITERS
+    if not isinstance(mesh, MeshTet | MeshTri | MeshLine):
+        raise InputError(f"write_mesh needs a MeshTet, a MeshTri or a MeshLine, not {type(mesh).__name__}")
+    by_kind: dict[type, Mapping[str, Callable[..., None]]]
+    by_kind = {MeshTet: TET_WRITERS, MeshTri: TRI_WRITERS, MeshLine: LINE_WRITERS}
+    writers = by_kind[type(mesh)]
     if suffix not in writers:
         raise FileError(f"{file}: {_refusal(mesh, file.suffix)}")
     targets = written_files(file)
@@ -124,7 +130,9 @@ def written_files(path: Path) -> list[Path]:
     return [path.with_suffix(ending) for ending in pair] if path.suffix.lower() in pair else [path]
 
 
-def _refusal(mesh: MeshTet | MeshTri, suffix: str) -> str:
+def _refusal(mesh: MeshTet | MeshTri | MeshLine, suffix: str) -> str:
+    if isinstance(mesh, MeshLine):
+        return f"{suffix or 'a name without suffix'} holds no lines; lines are written to {' '.join(LINE_WRITERS)}"
     if isinstance(mesh, MeshTet):
         known = " ".join(TET_WRITERS)
         if suffix.lower() in TRI_WRITERS:

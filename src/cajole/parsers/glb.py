@@ -24,7 +24,9 @@ _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 51
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 # extensions that change nothing about where vertices are, or that the accessors below already understand
 _HARMLESS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit", "EXT_texture_webp"}
-_TRIANGLES = 4
+_LINES, _TRIANGLES = 1, 4
+# vertices of an element, and the name of an array of such elements, by glTF's number of the primitive mode
+_MODES = {_LINES: (2, "lines"), _TRIANGLES: (3, "triangles")}
 # a frame this close to a key, in keys, is that key: times are in single precision
 _AT_KEY = 1e-3
 
@@ -136,8 +138,8 @@ def parse_glb(path: Path, prim: str | None, surface: bool, *, report: Callable[[
     """The mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
 
     positions: (frames, n, 3) [m], z up; fps, start_frame, name. Where `surface` is wanted also stored: (n, 3) the base
-    shape as it is in the file; triangles: (m, 3); colors: (n, 3) linear, where every primitive has them; own: whether
-    Cajole wrote the file.
+    shape as it is in the file; triangles: (m, 3) or lines: (m, 2); colors: (n, 3) linear, where every
+    primitive has them; own: whether Cajole wrote the file.
     """
     with np.errstate(all="ignore"):
         document = open_glb(path)
@@ -280,21 +282,26 @@ def _morphed(
     return points
 
 
-def _triangles(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> NDArray[np.int64]:
+def _elements(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
+    """triangles (m, 3) or lines (m, 2), whichever all primitives have."""
+    modes = {primitive.get("mode", _TRIANGLES) for primitive in primitives}
+    if len(modes) != 1 or not modes <= _MODES.keys():
+        raise FileError(
+            f"{document.path}: only triangles, or lines alone, are read, not strips, points or a mixture; "
+            "triangulate it"
+        )
+    corners, name = _MODES[modes.pop()]
     pieces, first = [], 0
     for primitive, points in zip(primitives, base):
-        if primitive.get("mode", _TRIANGLES) != _TRIANGLES:
-            raise FileError(f"{document.path}: only triangles are read, not strips, lines or points; triangulate it")
         own = document.array(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
-        pieces.append(own.reshape(-1, 3).astype(np.int64) + first)
+        pieces.append(own.reshape(-1, corners).astype(np.int64) + first)
         first += len(points)
-    return np.concatenate(pieces)
+    return {name: np.concatenate(pieces)}
 
 
 def _surface(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
-    triangles = _triangles(document, primitives, base)
-    found = {"stored": np.concatenate(base), "triangles": triangles, "own": bool(_own(document))}
-    return found | _colors(document, primitives)
+    found = {"stored": np.concatenate(base), "own": bool(_own(document))}
+    return found | _elements(document, primitives, base) | _colors(document, primitives)
 
 
 def _colors(document: Document, primitives: list[dict[str, Any]]) -> dict[str, NDArray[np.float64]]:

@@ -102,6 +102,9 @@ def parse_usd(path: Path, prim: str | None, surface: bool, *, report: Callable[[
         codes, rate = _time_codes(source)
         positions = _positions(source, codes, report)
         velocities = _velocities(source, codes, positions.shape)
+        if _is_lines(source.prim):
+            first = _line_ends(source)[1]
+            positions, velocities = positions[:, first], None if velocities is None else velocities[:, first]
         return {
             "positions": positions,
             **({} if velocities is None else {"velocities": velocities}),
@@ -140,7 +143,7 @@ def _title(source: Source) -> str:
 
 
 def _chosen(pxr: Pxr, path: Path, stage: Any, wanted: str | None) -> Source:
-    all_prims = [p for p in stage.Traverse() if p.IsA(pxr.UsdGeom.Mesh) or p.IsA(pxr.UsdGeom.TetMesh)]
+    all_prims = [p for p in stage.Traverse() if p.IsA(pxr.UsdGeom.Mesh) or p.IsA(pxr.UsdGeom.TetMesh) or _is_lines(p)]
     found = [p for p in all_prims if wanted in (str(p.GetPath()), p.GetName())]
     if wanted is None:
         # a skin of ours hangs in another prim and comes with it
@@ -153,6 +156,23 @@ def _chosen(pxr: Pxr, path: Path, stage: Any, wanted: str | None) -> Source:
         asked = "prim= must name one" if wanted is None else f"prim={wanted!r} names {len(found)}"
         raise FileError(f"{path} has these meshes: {names}; {asked} of them")
     return Source(pxr, path, stage, found[0])
+
+
+def _is_lines(prim: Any) -> bool:
+    """True for curves that Cajole wrote for a MeshLine: other curves do not say which ends are one vertex."""
+    return bool(prim.HasAttribute("cajole:lines"))
+
+
+def _line_ends(source: Source) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The vertex number of each end of a line (2m,), and an end of each vertex (n,)."""
+    ends = np.asarray(_own(source, "lines"), dtype=np.int64)
+    numbers, first = np.unique(ends, return_index=True)
+    points = source.points.Get(_earliest(source))
+    if points is None or len(ends) != len(points) or not np.array_equal(numbers, np.arange(len(numbers))):
+        raise FileError(
+            f"{source.path}: cajole:lines of {source.prim.GetPath()} does not fit its points; write it again"
+        )
+    return ends, first
 
 
 def _moves(source: Source) -> bool:
@@ -212,8 +232,9 @@ def _usd_times(source: Source, codes: NDArray[np.float64] | None) -> list[Any]:
 
 
 def _shape(source: Source, prefix: str = "") -> dict[str, Any]:
-    """Elements of a prim: tets (m, 4), or counts and corners of its faces; the shapes that may be its rest; its paint.
+    """Elements of a prim, the shapes that may be its rest, and its paint.
 
+    Elements: tets (m, 4), lines (m, 2), or counts and corners of its faces.
     rest: (n, 3) in double precision, as Cajole writes it; pose: (n, 3) the default value, which other programs leave
     anything in.
     """
@@ -224,12 +245,18 @@ def _shape(source: Source, prefix: str = "") -> dict[str, Any]:
         for name, points in shapes.items()
         if points is not None and len(points)
     }
+    if _is_lines(source.prim):
+        first = _line_ends(source)[1]
+        # a shape of another number of points is no rest of this one
+        found = {name: points[first] for name, points in found.items() if len(points) > first.max()}
     found |= {"prim": str(source.prim.GetPath())} | _elements(source) | _paint(source)
     return {prefix + name: value for name, value in found.items()}
 
 
 def _elements(source: Source) -> dict[str, Any]:
     geometry, earliest = source.pxr.UsdGeom, _earliest(source)
+    if _is_lines(source.prim):
+        return {"lines": _line_ends(source)[0].reshape(-1, 2)}
     if source.prim.IsA(geometry.TetMesh):
         tets = geometry.TetMesh(source.prim).GetTetVertexIndicesAttr().Get(earliest)
         return {"tets": np.asarray(tets, dtype=np.int64).reshape(-1, 4)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from cajole.animation import Animation
 from cajole.animation.animation import skin_positions
 from cajole.checks import real_array, share_array
 from cajole.errors import InputError
-from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.mesh.skin import PLAIN
 from cajole.pictures.actors import Actor, shaded
 
@@ -27,7 +27,7 @@ WET = 0.5
 # what a ghost that looks like its subject is drawn towards, and how far: as it is, it would be lost on either
 TINT, TINTED = (0.80, 0.22, 0.10), 0.75
 
-Shape = Animation | Skin | MeshTet | MeshTri
+Shape = Animation | Skin | MeshTet | MeshTri | MeshLine
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +86,14 @@ def shape_of(thing: Any, name: str = "subject") -> Shape:
     for part in (getattr(thing, attribute, None) for attribute in ("animation", "skin", "mesh")):
         if isinstance(part, Shape):
             return part
+    if callable(getattr(thing, "drawn_mesh", None)):  # a net of springs without a mesh of its own
+        return cast(Shape, thing.drawn_mesh())
     hint = "; call its .animation()" if callable(getattr(thing, "animation", None)) else ""
     if is_positions(thing):
         hint = "; for a pose write picture(mesh, positions=...)"
     raise InputError(
-        f"{name} is of type {type(thing).__name__}, but must be a MeshTri, MeshTet, Skin, Animation, or have one, as "
-        f"scenes, bodies and shots do{hint}"
+        f"{name} is of type {type(thing).__name__}, but must be a MeshTri, MeshTet, MeshLine, Skin, Animation, or have "
+        f"one, as scenes, bodies and shots do{hint}"
     )
 
 
@@ -142,10 +144,21 @@ def _of_skin(skin: Skin) -> Subject:
     )
 
 
-def _of_mesh(mesh: MeshTet | MeshTri) -> Subject:
+def _of_mesh(mesh: MeshTet | MeshTri | MeshLine) -> Subject:
+    if isinstance(mesh, MeshLine):
+        return _of_lines(mesh)
     surface = mesh.surface
     n = len(mesh.vertices)
     colors = np.broadcast_to(np.array(PLAIN), (n, 3))
     return Subject(
         surface, colors, np.zeros(n), 1, 1.0, lambda frame: mesh.vertices, n, lambda x: x, isinstance(mesh, MeshTet)
     )
+
+
+def _of_lines(mesh: MeshLine) -> Subject:
+    """Lines as thin tubes, which both renderers draw as they draw any triangles."""
+    tubes = mesh.tubes
+    n = len(tubes.vertices)
+    colors = np.broadcast_to(np.array(PLAIN), (n, 3))
+    cage = len(mesh.vertices)
+    return Subject(tubes, colors, np.zeros(n), 1, 1.0, lambda frame: tubes.vertices, cage, mesh.tubes_at, False)

@@ -19,6 +19,7 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin, embed, read_mesh, read_veg, voxelise
 from cajole.mesh.closest import has_inside
 from cajole.mesh.files import READERS, placed
+from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes.assembly import scene, scene_names
 from cajole.scenes.selection import select
@@ -130,7 +131,7 @@ def _of_veg(path: Path, scale: float, up: str) -> Subject:
 
 
 def _of_mesh(path: Path, cells: int, scale: float, up: str) -> Subject:
-    mesh = read_mesh(path, scale=scale, up=up)
+    mesh = require_surface(read_mesh(path, scale=scale, up=up), f"{path}: a solid")
     if isinstance(mesh, MeshTet):
         mesh, _ = mesh.compacted()
         return replace(_plain(path.stem, mesh, None), notes=mesh.notes)

@@ -10,7 +10,7 @@ from typing import Any
 
 from cajole.animation import Animation, read_animation
 from cajole.errors import FileError
-from cajole.mesh import MeshTet, MeshTri, read_mesh
+from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.storage import READ_ERRORS
 from cajole.studio.opening import Chance, chances, file_kind, of_animation
 from cajole.studio.shelf import DOCUMENT, LARGEST_DOCUMENT
@@ -55,7 +55,9 @@ def _told(animation: Animation) -> str:
     return f"a motion of {animation.frames} frames, {_shape(animation.mesh)}"
 
 
-def _shape(mesh: MeshTet | MeshTri) -> str:
+def _shape(mesh: MeshTet | MeshTri | MeshLine) -> str:
+    if isinstance(mesh, MeshLine):
+        return f"a mesh of {len(mesh.lines)} lines"
     if isinstance(mesh, MeshTet):
         return f"a solid mesh, {len(mesh.tets)} tets"
     return f"a surface mesh, {len(mesh.triangles)} triangles"

@@ -18,6 +18,7 @@ from cajole.errors import FileError
 from cajole.mesh import MeshTet, MeshTri
 from cajole.mesh.closest import has_inside
 from cajole.mesh.files import READERS
+from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
 from cajole.scenes.editing import edit_scene, edit_scene_names
@@ -90,7 +91,8 @@ def file_kind(path: Path) -> str:
 
 def of_animation(animation: Animation) -> Content:
     """A motion from a file. It has no body yet: `edit` makes one that swings as the motion does."""
-    return Content(animation.name, animation.mesh, None, animation, animation.skin, skin_parts(animation))
+    mesh = require_surface(animation.mesh, "the studio")
+    return Content(animation.name, mesh, None, animation, animation.skin, skin_parts(animation))
 
 
 def of_shell(motion: Animation, like: Content) -> Content:
@@ -185,9 +187,9 @@ def _can_reroute(content: Content) -> Chance:
 def _edited(name: str, progress: Progress | None) -> Content:
     made = edit_scene(name, progress=progress)
     plan = EditPlan(made.modes, made.settings, made.moves)
-    parts = skin_parts(made.animation)
+    parts, mesh = skin_parts(made.animation), require_surface(made.animation.mesh, "the studio")
     return Content(
-        made.title, made.animation.mesh, made.body, made.animation, made.animation.skin, parts, made.props, made.camera,
+        made.title, mesh, made.body, made.animation, made.animation.skin, parts, made.props, made.camera,
         edit=plan,
     )  # fmt: skip
 
@@ -204,12 +206,14 @@ def _keyed(name: str, progress: Progress | None) -> Content:
 
 def _enriched(name: str, progress: Progress | None) -> Content:
     made = enrich_scene(name, progress=progress)
-    return Content(made.title, made.guide.mesh, None, made.guide, props=made.props, camera=made.camera, enrich=made)
+    mesh = require_surface(made.guide.mesh, "the studio")
+    return Content(made.title, mesh, None, made.guide, props=made.props, camera=made.camera, enrich=made)
 
 
 def _rerouted(name: str, progress: Progress | None) -> Content:
     made = reroute_plan(name)
-    return Content(made.title, made.net.drawn_mesh(), props=made.props, camera=made.camera, reroute=made)
+    mesh = require_surface(made.net.drawn_mesh(), "the studio")
+    return Content(made.title, mesh, props=made.props, camera=made.camera, reroute=made)
 
 
 def _steered(name: str, progress: Progress | None) -> Content:

@@ -20,6 +20,7 @@ from cajole.dynamics import modes as modes_of
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
 from cajole.mesh import MeshTet, MeshTri
+from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 
 Array = NDArray[np.float64]
@@ -134,7 +135,7 @@ class _Fit:
 
 
 def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike | None) -> _Fit:
-    mesh, made = animation.mesh, body is None
+    mesh, made = require_surface(animation.mesh, "edit"), body is None
     if body is None:
         fixed = still_vertices(animation) if fixed is None else fixed
         body = BodySolid(mesh, fixed=fixed) if isinstance(mesh, MeshTet) else body_around(mesh, fixed=fixed)
@@ -151,7 +152,7 @@ def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike 
             "or None to have one made"
         )
     # the rest shape is the body's: files that have none give the first frame for it
-    own = inner.drawn_mesh() if around is None else around.mesh
+    own = require_surface(inner.drawn_mesh(), "edit") if around is None else around.mesh
     if not _joined_alike(mesh, own):
         raise InputError(
             f"the animation's {type(mesh).__name__} joins its vertices in another way than the body's mesh; "

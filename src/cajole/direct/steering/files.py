@@ -25,7 +25,7 @@ from cajole.direct.steering.motion import Reference
 from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
-from cajole.mesh import MeshTri, Skin
+from cajole.mesh import MeshLine, MeshTri, Skin
 from cajole.storage import atomic_path, read_arrays
 
 Array = NDArray[np.float64]
@@ -96,9 +96,11 @@ def _model_arrays(controller: Controller) -> dict[str, ArrayLike]:
     model = controller.model
     body, mesh = model.body, model.body.drawn_mesh()
     masses = sp.csr_array(body.mass[::3, ::3])
-    surface = mesh.surface
+    lines = isinstance(mesh, MeshLine)
+    triangles = np.empty((0, 3)) if isinstance(mesh, MeshLine) else mesh.surface.triangles
     return {
-        "basis": model.basis, "vertices": body.vertices, "triangles": surface.triangles.astype(np.int32),
+        "basis": model.basis, "vertices": body.vertices, "triangles": triangles.astype(np.int32),
+        **({"lines": mesh.elements.astype(np.int32)} if lines else {}),
         "mass_data": masses.data, "mass_indices": masses.indices.astype(np.int32),
         "mass_indptr": masses.indptr.astype(np.int64),
         "total_mass": body.total_mass, "size": body.size, "frequency": model.frequency,
@@ -217,7 +219,11 @@ def _model(stored: _Stored) -> TravellingModel:
     vertices = stored.real("vertices", None, 3)
     n = len(vertices)
     basis = stored.real("basis", 3 * n, None)
-    mesh = MeshTri(vertices, stored.index("triangles", (None, 3), n))
+    mesh: MeshTri | MeshLine
+    if "lines" in stored:
+        mesh = MeshLine(vertices, stored.index("lines", (None, 2), n))
+    else:
+        mesh = MeshTri(vertices, stored.index("triangles", (None, 3), n))
     masses = _masses(stored, n)
     body = TravellingBody(mesh, masses, stored.number("total_mass"), stored.number("size"))
     offset, constant = stored.real("offset", n, 3), stored.real("constant", basis.shape[1])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.body import Body
-from cajole.mesh import MeshTri
+from cajole.mesh import MeshLine, MeshTri
 from cajole.reduction import ReducedModel
 from cajole.reduction.kernels_solid import tangent
 from cajole.reduction.kernels_springs import energy_springs
@@ -45,7 +45,7 @@ class TravellingBody:
     masses: (n, n) [kg], the mass matrix of one coordinate; size [m] and total_mass [kg]: as the body had them.
     """
 
-    mesh: MeshTri
+    mesh: MeshTri | MeshLine
     masses: sp.csr_array
     total_mass: float
     size: float
@@ -68,7 +68,7 @@ class TravellingBody:
         """(n,) [kg]"""
         return self.masses @ np.ones(self.count)
 
-    def drawn_mesh(self) -> MeshTri:
+    def drawn_mesh(self) -> MeshTri | MeshLine:
         return self.mesh
 
     def checked(self, displacement: ArrayLike, name: str = "displacement") -> Array:

@@ -1,7 +1,8 @@
-"""Wavefront .obj: vertices and faces; everything else in it is passed over."""
+"""Wavefront .obj: vertices and faces, or lines where there are no faces; everything else is passed over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,15 +10,20 @@ import numpy as np
 
 from cajole.errors import FileError
 from cajole.mesh.formats.text import Line, float_rows, text_lines
+from cajole.mesh.line import MeshLine
 from cajole.mesh.repair import repaired
 from cajole.mesh.tri import MeshTri
 
 
-def read_obj(path: Path) -> MeshTri:
-    """Read vertices and faces; polygons become fans. Raises FileError with the line where the file is wrong."""
+def read_obj(path: Path) -> MeshTri | MeshLine:
+    """Read vertices and faces; polygons become fans. Without faces, polylines are read.
+
+    Raises FileError with the line where the file is wrong.
+    """
     lines = _continued(text_lines(path))
     rows: list[Line] = []
     triangles: list[tuple[int, int, int]] = []
+    segments: list[tuple[int, int]] = []
     for line in lines:
         kind, _, _ = line.text.partition(" ")
         if kind == "v":
@@ -27,20 +33,25 @@ def read_obj(path: Path) -> MeshTri:
             if len(ring) < 3:
                 raise line.wrong(f"a face needs at least three vertices, found {line.quoted()}")
             triangles += [(ring[0], one, two) for one, two in pairwise(ring[1:])]
-    if not rows or not triangles:
+        elif kind == "l":
+            segments += pairwise(_vertex(word, len(rows), line) for word in line.text.split()[1:])
+    if not rows or not (triangles or segments):
         raise FileError(
             f"{path} holds {len(rows)} vertices and {len(triangles)} faces: it needs lines with 'v' and 'f'"
         )
     vertices = float_rows(rows, 1, 3, "v x y z")
-    _in_range(path, triangles, len(rows))
+    _in_range(path, triangles or segments, len(rows))
+    if not triangles:
+        return MeshLine(vertices, np.array(segments, dtype=np.int64))
     return repaired(vertices, np.array(triangles, dtype=np.int64))
 
 
-def write_obj(mesh: MeshTri, path: Path) -> None:
-    """Write vertices with all their digits, and faces."""
+def write_obj(mesh: MeshTri | MeshLine, path: Path) -> None:
+    """Write vertices with all their digits, and faces or lines."""
+    kind = "l" if isinstance(mesh, MeshLine) else "f"
     with path.open("w", encoding="ascii") as out:
         out.writelines(f"v {x!r} {y!r} {z!r}\n" for x, y, z in mesh.vertices.tolist())
-        out.writelines(f"f {a} {b} {c}\n" for a, b, c in (mesh.triangles + 1).tolist())
+        out.writelines(f"{kind} {' '.join(map(str, row))}\n" for row in (mesh.elements + 1).tolist())
 
 
 def _continued(lines: list[Line]) -> list[Line]:
@@ -70,7 +81,7 @@ def _vertex(word: str, count: int, line: Line) -> int:
     return index
 
 
-def _in_range(path: Path, triangles: list[tuple[int, int, int]], count: int) -> None:
-    top = max(map(max, triangles))
+def _in_range(path: Path, elements: Sequence[tuple[int, ...]], count: int) -> None:
+    top = max(map(max, elements))
     if top >= count:
-        raise FileError(f"{path}: a face names vertex {top + 1}, but the file holds {count}: is it cut off?")
+        raise FileError(f"{path}: a face or line names vertex {top + 1}, but the file holds {count}: is it cut off?")

@@ -1,0 +1,122 @@
+"""MeshLine: line segments, such as ropes and nets of springs that close no triangles, and the tubes that show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cajole.errors import InputError, MeshError
+from cajole.mesh.base import (
+    Floats,
+    Indices,
+    Mesh,
+    checked_elements,
+    checked_vertices,
+    frozen,
+    repeat_notes,
+    vertex_notes,
+)
+from cajole.mesh.tet import MeshTet
+from cajole.mesh.tri import MeshTri
+
+# radius of the tubes that stand for lines where only triangles can be drawn, as a share of the mesh's size: thin, but
+# a few pixels wide in a picture of the whole mesh
+TUBE_RADIUS = 0.005
+TUBE_SIDES = 6
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MeshLine(Mesh):
+    """Line segments: vertices (n, 3) [m]; lines (m, 2) indices from 0.
+
+    `notes` tells of repeated or unused vertices and repeated lines. Raises MeshError for anything that cannot be lines:
+    empty, not finite, out of range, without length.
+    """
+
+    lines: Indices
+
+    _element_edges = np.array([(0, 1)])
+
+    def __init__(self, vertices: ArrayLike, lines: ArrayLike):
+        points = checked_vertices(vertices)
+        elements = checked_elements(lines, "lines", 2, len(points))
+        _refuse_short(points, elements)
+        object.__setattr__(self, "vertices", frozen(points))
+        object.__setattr__(self, "lines", frozen(elements))
+        notes = repeat_notes(elements, "lines", len(points)) + vertex_notes(points, self.used)
+        object.__setattr__(self, "notes", tuple(notes))
+
+    @property
+    def elements(self) -> Indices:
+        """(m, 2) the lines."""
+        return self.lines
+
+    @property
+    def surface(self) -> MeshTri:
+        """Raises MeshError: lines have no surface."""
+        raise MeshError(
+            "a mesh of lines has no surface, which this needs; give triangles or tets, as with BodySprings(mesh=)"
+        )
+
+    @cached_property
+    def surface_vertices(self) -> Indices:
+        """(k,) the vertices that a line uses, in order: all of them are seen."""
+        return frozen(np.flatnonzero(self.used))
+
+    def moved(self, vertices: ArrayLike) -> MeshLine:
+        """The same lines with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its length."""
+        points = checked_vertices(vertices)
+        if points.shape != self.vertices.shape:
+            raise MeshError(
+                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
+            )
+        return MeshLine(points, self.lines)
+
+    @cached_property
+    def tubes(self) -> MeshTri:
+        """Thin tubes around the lines, for what draws triangles only; `tubes_at` gives their vertices elsewhere."""
+        sides = np.arange(TUBE_SIDES)
+        a, b = sides, (sides + 1) % TUBE_SIDES
+        one = np.concatenate(
+            [np.stack([a, b, b + TUBE_SIDES], axis=1), np.stack([a, b + TUBE_SIDES, a + TUBE_SIDES], axis=1)]
+        )
+        triangles = (one + 2 * TUBE_SIDES * np.arange(len(self.lines))[:, None, None]).reshape(-1, 3)
+        return MeshTri._trusted(self.tubes_at(self.vertices), triangles)
+
+    def tubes_at(self, positions: Floats) -> Floats:
+        """(12 m, 3) [m] the vertices of `tubes` while those of the lines are at positions (n, 3)."""
+        start, end = positions[self.lines[:, 0]], positions[self.lines[:, 1]]
+        axis = _unit(end - start)
+        helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+        one = _unit(np.cross(axis, helper))
+        turns = 2 * np.pi * np.arange(TUBE_SIDES) / TUBE_SIDES
+        circle = np.cos(turns)[:, None] * one[:, None] + np.sin(turns)[:, None] * np.cross(axis, one)[:, None]
+        ends = np.stack([start, end], axis=1)
+        return np.asarray((ends[:, :, None] + TUBE_RADIUS * self.size * circle[:, None]).reshape(-1, 3))
+
+
+def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet | MeshTri:
+    """`mesh` if it has triangles or tets; raise InputError for one of lines, saying what `purpose` needs them."""
+    if isinstance(mesh, MeshLine):
+        raise InputError(
+            f"{purpose} needs triangles or tets, but the mesh has lines only; give the springs a mesh with BodySprings("
+            "mesh=), or use simulate, keyframe, steer and reroute, which take lines"
+        )
+    return mesh
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+
+
+def _refuse_short(vertices: Floats, lines: Indices) -> None:
+    short = (vertices[lines[:, 0]] == vertices[lines[:, 1]]).all(axis=1)
+    if short.any():
+        i = int(np.argmax(short))
+        raise MeshError(
+            f"lines[{i}] joins {lines[i].tolist()}, two vertices at one place ({int(short.sum())} such); remove it"
+        )
