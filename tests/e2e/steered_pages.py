@@ -5,7 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from studio_page import StudioPage
+from studio_page import Pixel, StudioPage
+
+
+def pause(page: StudioPage) -> None:
+    """Pause the motion, and wait until what is drawn stands still."""
+    page.wait("() => cajole.app.state.steer.running")
+    page.key("Space")
+    page.wait("() => !cajole.app.state.steer.running")
+    page.drawn()
+
+
+def push_by_hand(page: StudioPage, node: int, press: Pixel, move: Pixel, error: float) -> None:
+    """Press on the body and pull until it is off its way by more than `error`, then let go.
+
+    press, move: pixels from where the node is drawn. The motion is paused until the pointer holds the body, which would
+    move away from under it.
+    """
+    pause(page)
+    x, y = page.pixel(node)
+    page.press((x + press[0], y + press[1]))
+    page.move((x + move[0], y + move[1]), 6)
+    page.ask("() => void cajole.app.ask('run', { play: true, speed: 1 })")
+    page.wait("(error) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > error", error)
+    page.release()
+    page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
 
 
 def push_at_start(page: StudioPage, push: Callable[[], None]) -> dict[str, Any]:
@@ -13,9 +37,7 @@ def push_at_start(page: StudioPage, push: Callable[[], None]) -> dict[str, Any]:
 
     The motion is paused meanwhile, so that nothing depends on how quickly the messages follow each other.
     """
-    page.wait("() => cajole.app.state.steer.running")
-    page.key("Space")
-    page.wait("() => !cajole.app.state.steer.running")
+    pause(page)
     page.key("Shift+ArrowLeft")
     pushes = "() => cajole.app.state.steer.pushes"
     known = [each["id"] for each in page.ask(pushes)]

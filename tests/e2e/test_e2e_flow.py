@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from steered_pages import push_at_start, with_and_without_control
+from steered_pages import push_at_start, push_by_hand, with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
@@ -67,12 +67,7 @@ def test_flow_is_kicked_and_led_back(
     page.shot("following")
 
     # a drag with the mouse beside a particle, held until it has left its path
-    at = page.pixel(0)
-    page.press((at[0] - 20, at[1] + 6))
-    page.move((at[0] + 120, at[1] + 20), 6)
-    page.wait("(near) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > near", ON_PATH)
-    page.release()
-    page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
+    push_by_hand(page, 0, (-20, 6), (120, 20), ON_PATH)
 
     # one of the scene's own kicks, once with control and once with nothing to lead them back
     led, free = with_and_without_control(page, kicked_end)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from steered_pages import push_at_start, with_and_without_control
+from steered_pages import push_at_start, push_by_hand, with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
@@ -49,16 +49,6 @@ def calm(page: StudioPage) -> None:
     )
 
 
-def push(page: StudioPage, node: int) -> None:
-    """Press on the body, hold until it is off its way, and let go."""
-    at = page.pixel(node)
-    page.press(at)
-    page.move((at[0] + 20, at[1] - 90), 4)
-    page.wait("(near) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > 2 * near", ON_THE_WAY)
-    page.release()
-    page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")
-
-
 def recovery(page: StudioPage) -> float:
     """The largest error from half of LATER to LATER after the last push is made again [body sizes]."""
     push = push_at_start(page, lambda: page.key("r"))
@@ -77,7 +67,7 @@ def test_control_brings_the_body_back(steering: StudioPage, sway: Animation) -> 
     calm(page)
     page.shot("running")
 
-    push(page, node)
+    push_by_hand(page, node, (0, 0), (20, -90), 2 * ON_THE_WAY)
     calm(page)
     page.shot("recovered")
 
