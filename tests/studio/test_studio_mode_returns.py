@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from studio_cases import answer_of, small_motion
 
+from cajole.errors import InputError
 from cajole.studio.keeping import Start
+from cajole.studio.modes.base import Saved
 from cajole.studio.opening import of_animation
 from cajole.studio.project import Project
 from cajole.studio.shelf import Record, Shelf, new_id
@@ -131,3 +133,32 @@ def test_a_mode_that_was_handed_a_motion_is_returned_to_with_equal_state_identit
         assert differences(state_of(project), given) == []
         enter(project, taker)
         assert differences(state_of(project), taken) == []
+
+
+DAMAGED: list[tuple[str, dict[str, Any]]] = [
+    ("edit", {}),
+    ("edit", {"names": 3}),
+    ("edit", {"selected": "x"}),
+    ("edit", {"selected": [-1]}),
+    ("keyframe", {}),
+    ("keyframe", {"moments": 3}),
+    ("steer", {}),
+    ("enrich", {}),
+    ("reroute", {}),
+    ("reroute", {"dials": [1]}),
+]
+
+
+@pytest.mark.parametrize(("mode", "document"), DAMAGED)
+def test_what_cannot_be_restored_is_refused_with_a_reason_bad_input(
+    tmp_path: Path, mode: str, document: dict[str, Any]
+) -> None:
+    content = of_animation(small_motion())
+    saved = {mode: Saved(document)}
+    record = Record(new_id(), "Sway", mode, {"scene": "twist", "mode": "edit"}, saved)
+    project = Project(Start(record, lambda progress: content), Shelf(tmp_path))
+    project.start()
+    said = answer_of(project, do="frame", frame=0)
+    assert "could not be opened" in said["text"]
+    assert isinstance(project._failed, InputError), project._failed
+    project.close()
