@@ -118,6 +118,9 @@ def test_lines_are_seen_in_pictures(renderer: str) -> None:
     if renderer == "draft":
         assert strip(swing(), frames=3, size=(80, 60), renderer="draft") is not None
         assert picture(rope(), size=(80, 60), renderer="draft") is not None
+        red = np.tile([0.9, 0.0, 0.0], (COUNT, 1))
+        colours = picture(swing(), frame=11, size=(96, 72), colors=red).reshape(-1, 3).astype(int)
+        assert (colours[:, 0] - colours[:, 1]).max() > 80
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".glb", ".obj", ".usda", ".usdc", ".pc2", ".mdd"])
@@ -158,6 +161,13 @@ def test_meshes_of_lines_in_files(tmp_path: Path) -> None:
     for suffix in (".stl", ".ply", ".veg", ".vtk"):
         with pytest.raises(cj.FileError, match=r"holds no lines; lines are written to \.obj"):
             write_mesh(mesh, tmp_path / f"rope{suffix}")
+
+
+def test_the_studio_refuses_lines_by_name_bad_input() -> None:
+    from cajole.studio.opening import of_animation
+
+    with pytest.raises(cj.InputError, match=r"the studio needs triangles or tets, but the mesh has lines only"):
+        of_animation(swing())
 
 
 def test_animations_of_lines_keep_their_methods(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def free() -> tuple[cj.BodySolid, Array]:
     Q, _ = np.linalg.qr(body.rigid_motions())
     poses = [np.zeros((body.count, 3))]
     for shape in mode_shapes(body, 3)[:, [0, 2]].T:
-        load = body.stiffness() @ (0.1 * shape / abs(shape).max())
+        load = body.stiffness() @ (0.03 * shape / abs(shape).max())
         poses.append(cj.pose(body, (load - Q @ (Q.T @ load)).reshape(-1, 3)))
     assert all(abs(pose).max() > 0.01 for pose in poses[1:])
     return body, np.stack(poses)

@@ -13,7 +13,6 @@ from cajole.animation.animation import Animation, skin_positions
 from cajole.checks import one_of
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTri, Skin
-from cajole.mesh.line import TUBE_SIDES
 
 CHOICES = ("all", "surface", "skin")
 # the gloss of a surface of which only colours are known: between chalk and satin
@@ -39,7 +38,7 @@ class Shown:
         mesh = self.mesh
         if isinstance(mesh, MeshTri):
             return self
-        colors = None if self.colors is None else np.repeat(self.colors[mesh.lines.reshape(-1)], TUBE_SIDES, axis=0)
+        colors = None if self.colors is None else self.colors[mesh.tube_owners]
         return Shown(mesh.tubes, self.frames, lambda frame: mesh.tubes_at(self.at(frame)), colors)
 
 

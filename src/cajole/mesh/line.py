@@ -86,6 +86,11 @@ class MeshLine(Mesh):
         triangles = (one + 2 * TUBE_SIDES * np.arange(len(self.lines))[:, None, None]).reshape(-1, 3)
         return MeshTri._trusted(self.tubes_at(self.vertices), triangles)
 
+    @property
+    def tube_owners(self) -> Indices:
+        """(12 m,) the vertex of the lines that each vertex of `tubes` belongs to."""
+        return np.repeat(self.lines.reshape(-1), TUBE_SIDES)
+
     def tubes_at(self, positions: Floats) -> Floats:
         """(12 m, 3) [m] the vertices of `tubes` while those of the lines are at positions (n, 3)."""
         start, end = positions[self.lines[:, 0]], positions[self.lines[:, 1]]
@@ -102,8 +107,8 @@ def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet
     """`mesh` if it has triangles or tets; raise InputError for one of lines, saying what `purpose` needs them."""
     if isinstance(mesh, MeshLine):
         raise InputError(
-            f"{purpose} needs triangles or tets, but the mesh has lines only; give the springs a mesh with BodySprings("
-            "mesh=), or use simulate, keyframe, steer and reroute, which take lines"
+            f"{purpose} needs triangles or tets, but the mesh has lines only; lines are for BodySprings, which "
+            "simulate, pose, keyframe, steer and reroute take"
         )
     return mesh
 

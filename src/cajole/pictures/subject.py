@@ -35,6 +35,7 @@ class Subject:
     """Triangles that may move: `at(frame)` gives (n, 3) [m]; colors: (n, 3) sRGB; gloss: (n,).
 
     `carried` turns positions of the cage (or of the mesh itself) into positions of the triangles' vertices.
+    owners: (n,) the vertex of a mesh of lines that each vertex of its tubes belongs to; None of all others.
     """
 
     mesh: MeshTri
@@ -46,6 +47,7 @@ class Subject:
     cage_size: int
     carried: Callable[[Floats], Floats]
     is_coarse: bool
+    owners: NDArray[np.int64] | None = None
 
     def actor(self, frame: int, *, smooth: bool | None = None) -> Actor:
         """The triangles at a frame; flat shaded unless `smooth`, whose default is yes for all but surfaces of tets."""
@@ -57,9 +59,12 @@ class Subject:
         return self.at(min(frame, self.frames - 1))
 
     def painted(self, colors: ArrayLike, name: str = "colors") -> Subject:
-        """In one colour (3,) or one per vertex (n, 3), sRGB in 0..1."""
+        """In one colour (3,) or one per vertex (n, 3), of lines per vertex of theirs, sRGB in 0..1."""
         single = np.ndim(colors) == 1
-        array = share_array(colors, name, (3,) if single else (len(self.colors), 3))
+        count = len(self.colors) if self.owners is None else self.cage_size
+        array = share_array(colors, name, (3,) if single else (count, 3))
+        if self.owners is not None and not single:
+            array = array[self.owners]
         return replace(self, colors=np.broadcast_to(array, self.colors.shape))
 
     def in_role(self, role: str) -> Subject:
@@ -160,5 +165,7 @@ def _of_lines(mesh: MeshLine) -> Subject:
     tubes = mesh.tubes
     n = len(tubes.vertices)
     colors = np.broadcast_to(np.array(PLAIN), (n, 3))
-    cage = len(mesh.vertices)
-    return Subject(tubes, colors, np.zeros(n), 1, 1.0, lambda frame: tubes.vertices, cage, mesh.tubes_at, False)
+    return Subject(
+        tubes, colors, np.zeros(n), 1, 1.0, lambda frame: tubes.vertices, len(mesh.vertices), mesh.tubes_at, False,
+        mesh.tube_owners,
+    )  # fmt: skip
