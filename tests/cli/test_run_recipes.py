@@ -219,6 +219,23 @@ def test_check_asks_the_command_itself_bad_input(cajole, beam, tmp_path, line, m
     assert message in run.err
 
 
+@pytest.mark.parametrize(
+    ("lines", "key"),
+    [
+        (f'source = "fish"\nframes = {10**400}', "frames"),
+        (f'source = "fish"\nfps = {10**400}', "fps"),
+        (f'source = "{"a" * 5000}"', "source"),
+        (f'source = "{"a" * 5000}.veg"', "source"),
+        (f'source = "{"a" * 5000}/b.veg"', "source"),
+    ],
+    ids=["whole", "number", "scene", "file", "folder"],
+)
+def test_numbers_and_names_without_bounds_bad_input(tmp_path, lines, key):
+    """More digits than a float has, and longer names than a file can have."""
+    found = read_recipe(recipe(tmp_path, "a.toml", f'verb = "simulate"\n{lines}\noutput = "a.npz"\n'))
+    assert key in {problem.key for problem in found.problems}
+
+
 def test_names_of_scenes_are_known_bad_input(tmp_path):
     text = """
     [[step]]

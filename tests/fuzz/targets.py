@@ -252,12 +252,12 @@ _RECIPES = (
 
 
 def _recipe(folder: Path) -> Target:
-    from cajole.cli.run_recipes import read_recipe
+    from cajole.cli.run_recipes import read_recipes
 
-    read_recipe(folder / "none.toml")  # collects the keys of all commands
+    read_recipes([folder / "none.toml"])  # collects the keys of all commands
 
     def read(path: Path) -> bool:
-        found = read_recipe(path)
+        (found,) = read_recipes([path])
         for problem in found.problems:
             str(problem)
             json.dumps(problem.told(), default=str)

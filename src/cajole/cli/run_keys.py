@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,7 +110,9 @@ def _forms() -> dict[str, Callable[[str], object]]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # compared, not converted: whole numbers of a recipe may be larger than any float
+    finite = isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    return finite and not isinstance(value, bool)
 
 
 @functools.cache

@@ -193,8 +193,10 @@ def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
     for name, text in step.reads:
         path = recipe.folder / text
         pattern = "#" in text or "%" in text or (path.suffix.lower() == ".obj" and sequences)
-        if not (pattern or path.exists() or path in made):
-            near = _nearest(path.name, [each.name for each in (*path.parent.glob("*"), *made)])
+        # os.path: a name that is too long for any file is a file that is not there, and no error of its own
+        if not (pattern or os.path.exists(path) or path in made):
+            beside = path.parent.glob("*") if os.path.isdir(path.parent) else ()
+            near = _nearest(path.name, [each.name for each in (*beside, *made)])
             allowed = f"paths are relative to {recipe.folder}"
             missing.append(Problem(place, name, text, allowed, "no such file", near))
     return missing
@@ -225,7 +227,7 @@ def _unknown(place: str, keys: dict[str, Key], texts: dict[str, list[str]], fold
     found = []
     for name, text in [(name, text) for name, some in texts.items() if "SCENE" in keys[name].metavar for text in some]:
         known = [*_scenes(), *(word for word in keys[name].metavar.split("|") if word.islower())]
-        if not Path(text).suffix and text not in known and not (folder / text).exists():
+        if not Path(text).suffix and text not in known and not os.path.exists(folder / text):
             found.append(Problem(place, name, text, "files have a suffix", "no such scene", _nearest(text, known)))
     return found
 
