@@ -299,3 +299,20 @@ def test_script_without_guard_bad_input(tmp_path: Path) -> None:
     )
     assert run.returncode == 1
     assert 'lacks `if __name__ == "__main__":`' in run.stderr.splitlines()[-1]
+
+
+def test_client_agreement() -> None:
+    """A Dask client of the caller's is used as it is, and left open."""
+    distributed = pytest.importorskip("distributed", reason="Dask is an optional package")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        for _ in range(2):
+            assert cluster.map(tasks.double, range(5), cluster=client) == cluster.map(tasks.double, range(5))
+        with pytest.raises(cj.SolveError, match="item 2"):
+            cluster.map(tasks.failing, range(4), cluster=client)
+        assert client.status == "running"
+        assert client.submit(tasks.double, 4).result() == 8
+    with pytest.raises(cj.SolveError, match="the Dask client is closed; make a new one"):
+        cluster.map(tasks.double, range(3), cluster=client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import sys
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from typing import Any
@@ -55,9 +56,12 @@ def _received(future: Future[Answer]) -> Answer:
 
 
 class Dask(Futures):
-    """A Dask scheduler: its address, or how many local processes to start. It gives lost work to other workers."""
+    """A Dask scheduler: its address, how many local processes to start, or the caller's client, which is left open.
 
-    def __init__(self, function: Callable[[Any], Any], where: str | int):
+    It gives lost work to other workers.
+    """
+
+    def __init__(self, function: Callable[[Any], Any], where: Any):
         try:
             import cloudpickle
             import distributed
@@ -65,11 +69,16 @@ class Dask(Futures):
             raise MissingExtra("distributed", "cluster", "a Dask cluster") from None
         self._dumps: Callable[[Any], bytes] = cloudpickle.dumps
         with contextlib.ExitStack() as undo:
-            address: Any = where if isinstance(where, str) else undo.enter_context(_local(where))
-            try:
-                client = undo.enter_context(distributed.Client(address, timeout=CONNECT, set_as_default=False))
-            except (OSError, ValueError) as reason:
-                raise SolveError(f"no Dask scheduler answers at {where} ({reason}); start one there") from None
+            if is_client(where):
+                client = where
+                if client.status != "running":
+                    raise SolveError(f"the Dask client is {client.status}; make a new one")
+            else:
+                address = where if isinstance(where, str) else undo.enter_context(_local(where))
+                try:
+                    client = undo.enter_context(distributed.Client(address, timeout=CONNECT, set_as_default=False))
+                except (OSError, ValueError) as reason:
+                    raise SolveError(f"no Dask scheduler answers at {where} ({reason}); start one there") from None
             super().__init__(function, client.get_executor(pure=False))
             self.ahead = AHEAD * max(sum(client.nthreads().values()), 1)
             # a task and not data handed in: data would be lost with the worker that holds it
@@ -86,6 +95,12 @@ class Dask(Futures):
     def close(self) -> None:
         super().close()
         self._closing.close()
+
+
+def is_client(value: Any) -> bool:
+    """Whether `value` is a distributed.Client, without importing Dask where nobody else has."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(value, distributed.Client)
 
 
 def _local(workers: int) -> contextlib.AbstractContextManager[Any]:

@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
 from cajole import checks, errors
-from cajole.cluster.futures import Dask, Futures
+from cajole.cluster.futures import Dask, Futures, is_client
 from cajole.cluster.processes import Processes
 from cajole.cluster.tasks import Answer, answered, pickled
 from cajole.errors import CajoleError, InputError, MissingExtra, SolveError
@@ -24,9 +24,13 @@ from cajole.progress import Progress, report
 
 In = TypeVar("In")
 Out = TypeVar("Out")
-Cluster = int | str | Executor | None
+# a distributed.Client is any: Dask is an optional package
+Cluster = int | str | Executor | Any | None
 
-_FORMS = 'None, a number of processes, "processes", "processes:4", "dask", "dask:4", "tcp://host:port" or an Executor'
+_FORMS = (
+    'None, a number of processes, "processes", "processes:4", "dask", "dask:4", "tcp://host:port", an Executor or a '
+    "Dask Client"
+)
 
 
 def map(
@@ -36,7 +40,8 @@ def map(
 
     cluster: None, this process; a number or "processes:4" ("processes": one a core), new local processes that end with
         the call, which a script must make under `if __name__ == "__main__":`; "dask:4", a local Dask cluster;
-        "tcp://host:port", the Dask scheduler there; any concurrent.futures.Executor, used as it is and left open.
+        "tcp://host:port", the Dask scheduler there; a concurrent.futures.Executor or a distributed.Client, used as it
+        is and left open.
         All but None need a function, items and results that can be pickled.
     progress: asked several times a second (in this process: after every item); returning False raises Cancelled.
     An exception of a task keeps its kind if it is one of Cajole's, else becomes a SolveError; it names the item.
@@ -107,6 +112,8 @@ def _crew(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Calla
         return functools.partial(_Here, function)
     if isinstance(cluster, Executor):
         return functools.partial(Futures, function, cluster)
+    if is_client(cluster):
+        return functools.partial(Dask, function, cluster)
     if isinstance(cluster, Integral) and not isinstance(cluster, bool):
         workers = checks.count(int(cluster), "cluster (a number of processes)")
         return functools.partial(Processes, pickled(function, "function"), min(workers, count))
