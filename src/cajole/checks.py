@@ -10,6 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.errors import InputError, SolveError
 
+# what kernels and arrays count with
+LARGEST_WHOLE = int(np.iinfo(np.int64).max)
+# characters of a value that a message shows
+LONGEST = 80
+
 
 def real_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
@@ -19,7 +24,7 @@ def real_array(
         if np.iscomplexobj(value):
             raise TypeError("complex numbers")
         array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as reason:
+    except (TypeError, ValueError, OverflowError) as reason:
         raise error(f"{name} must be numbers of shape {_shape(shape)}: {reason}") from None
     require_shape(array, name, shape, error=error)
     finite = np.isfinite(array)
@@ -50,9 +55,11 @@ def index_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], limit: int, *, error: type[InputError] = InputError
 ) -> NDArray[np.int64]:
     """`value` as an int64 array of `shape`, every entry in [0, limit)."""
+    if isinstance(limit, bool) or not isinstance(limit, int | np.integer):
+        raise error(f"the number that {name} must be below is {shown(limit)}, but must be a whole number")
     try:
         array = np.asarray(value)
-    except ValueError as reason:
+    except (TypeError, ValueError, OverflowError) as reason:
         raise error(f"{name} must be whole numbers of shape {_shape(shape)}: {reason}") from None
     if array.size == 0:
         array = array.astype(np.int64)
@@ -86,6 +93,24 @@ def _is_mask(value: ArrayLike) -> bool:
     return array.dtype == bool and array.size > 0
 
 
+def depth(value: ArrayLike) -> int:
+    """The axes of what should be an array; of ragged lists, which fail their check, two."""
+    try:
+        return np.ndim(value)
+    except (TypeError, ValueError):
+        return 2
+
+
+def is_empty(value: ArrayLike) -> bool:
+    """Whether `value` is a list or an array without entries."""
+    return depth(value) > 0 and len(value) == 0  # type: ignore[arg-type]
+
+
+def at_least_one_axis(value: ArrayLike) -> ArrayLike:
+    """A single value as a list of one; anything else as it is, ragged lists included, which fail their check."""
+    return np.atleast_1d(value) if depth(value) == 0 else value
+
+
 def require_shape(
     array: NDArray[Any], name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
 ) -> None:
@@ -105,12 +130,14 @@ def positive(value: float, name: str, *, zero: bool = False, error: type[InputEr
 
 def real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
     """`value` as a finite float; text and truth values are not numbers."""
-    if isinstance(value, bool | str | bytes) or np.ndim(value) != 0:
-        raise error(f"{name} must be a number, not {value!r}")
     try:
+        if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) != 0:
+            raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
-        raise error(f"{name} must be a number, not {value!r}") from None
+    except OverflowError:
+        raise error(f"{name} is {shown(value)}, which is too large for double precision") from None
+    except (TypeError, ValueError):  # ValueError: of ragged lists
+        raise error(f"{name} must be a number, not {shown(value)}") from None
     if not np.isfinite(number):
         raise error(f"{name} is {number}, but must be finite")
     return number
@@ -128,7 +155,7 @@ def plane(value: Any, name: str, *, also: str = "") -> tuple[NDArray[np.float64]
     try:
         point, normal = value
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be {also}a plane ((x, y, z), (nx, ny, nz)), not {value!r}") from None
+        raise InputError(f"{name} must be {also}a plane ((x, y, z), (nx, ny, nz)), not {shown(value)}") from None
     place = real_array(point, "the plane's point", (3,))
     direction = real_array(normal, "the plane's normal", (3,))
     length = float(np.linalg.norm(direction))
@@ -147,27 +174,38 @@ def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
 
 
 def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> int:
-    """`value` as a whole number in [least, most]."""
+    """`value` as a whole number in [least, most], and in any case of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"{name} must be a whole number, not {value!r}")
+        raise InputError(f"{name} must be a whole number, not {shown(value)}")
     if value < least or (most is not None and value > most):
         limits = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"{name} is {value}, but must be {limits}")
+        raise InputError(f"{name} is {shown(value)}, but must be {limits}")
+    if value > LARGEST_WHOLE:
+        raise InputError(f"{name} is {shown(value)}, which is more than any computer counts; use a smaller number")
     return int(value)
+
+
+def shown(value: Any) -> str:
+    """`value` as a message shows it: in one line of at most LONGEST characters, whatever it is."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # Python does not write out whole numbers of more than 4300 digits; objects may raise anything
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def one_of(value: str, name: str, choices: tuple[str, ...]) -> str:
     """`value` if it is among `choices`."""
     # an array would be compared entry by entry
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, choices))}")
+        raise InputError(f"{name} is {shown(value)}, but must be one of {', '.join(map(repr, choices))}")
     return value
 
 
 def flag(value: bool, name: str) -> bool:
     """`value` as True or False; what merely counts as true, such as text or a path, was meant for something else."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, not {value!r}")
+        raise InputError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)
 
 
@@ -176,7 +214,7 @@ def several(value: Iterable[Any], name: str, of: str) -> tuple[Any, ...]:
     try:
         return tuple(value)
     except TypeError:
-        raise InputError(f"{name} must be {of}, not {value!r}") from None
+        raise InputError(f"{name} must be {of}, not {shown(value)}") from None
 
 
 def _shape(shape: tuple[int | None, ...]) -> str:

@@ -196,7 +196,7 @@ def test_contacts_are_kept_claim(cajole, swing, motion, body, tmp_path):
         (("--tie", "27:27:6"), "tied to itself"),
         (("--tie", "27:6"), "as in 7:3:20"),
         (("--tie", "x>50%:1:6"), "one is needed"),
-        (("--script", "missing.txt"), "cannot read a script"),
+        (("--script", "missing.txt"), "missing.txt does not exist"),
         (("--script", "odd.txt"), "odd.txt, line 2: the first word is 'lift'"),
         (("--script", "quote.txt"), "quote.txt, line 1: No closing quotation"),
         (("--drag", "27:6:0,0,0", "--window", "3"), "two frames, as in 20:80"),
@@ -207,7 +207,7 @@ def test_contacts_are_kept_claim(cajole, swing, motion, body, tmp_path):
         (("--drag", "27:6:0,0,0", "--body", "dinosau"), "neither a scene"),
         (("--drag", "27:6:0,0,0", "--save-edit", "a.npz"), "an edit is a .json file"),
         (("--drag", "27:6:0,0,0", "-o", "a.xyz"), "cannot write .xyz"),
-        (("--edit", "missing.json"), "no such file"),
+        (("--edit", "missing.json"), "missing.json does not exist"),
     ],
 )
 def test_messages_bad_input(cajole, swing, tmp_path, monkeypatch, more, message):

@@ -143,7 +143,7 @@ def test_info_of_other_files_agreement(cajole, beam, wave, tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none.json", "there is no such file"),
+        ("none.json", "does not exist"),
         ("none.bou", "none.bou"),
         ("none.npz", "none.npz does not exist"),
         ("none", "none does not exist; check the name"),

@@ -191,7 +191,7 @@ def test_files_that_are_no_recipes_bad_input(cajole, tmp_path, text, message):
 
 
 def test_places_bad_input(cajole, tmp_path):
-    assert "check the path" in cajole("run", tmp_path / "none.toml").err
+    assert "does not exist; check the name" in cajole("run", tmp_path / "none.toml").err
     (tmp_path / "empty").mkdir()
     assert "holds no recipe" in cajole("run", tmp_path / "empty").err
     (tmp_path / "raw.toml").write_bytes(b"\xff\xfe")

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_frames, largest_distance
 from cajole.animation.contacts import Contacts
-from cajole.checks import count, positive, require_instance
+from cajole.checks import count, positive, require_instance, shown
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.parsers.times import MOST_FRAMES
@@ -51,7 +51,7 @@ class Animation:
     def __post_init__(self) -> None:
         require_instance(self.mesh, (MeshTet, MeshTri, MeshLine), "mesh")
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name is {self.name!r}, but must be text of at least one letter")
+            raise InputError(f"name is {shown(self.name)}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
         positions = held_frames(self.positions, "positions", n, checked=self._checked)
         object.__setattr__(self, "positions", positions)
@@ -173,7 +173,7 @@ class Animation:
 
     def moved(self, positions: ArrayLike) -> Animation:
         """The same mesh, skin and rate with other positions (frames, n, 3) [m]; velocities and contacts are dropped."""
-        return replace(self, positions=np.asanyarray(positions), velocities=None, contacts=None, notes=())
+        return replace(self, positions=cast("Frames", positions), velocities=None, contacts=None, notes=())
 
     def skinned(self) -> Animation:
         """The motion of the skin, as an animation of the skin's triangles that keeps its colours."""

@@ -80,7 +80,10 @@ def largest_distance(array: NDArray[np.floating[Any]], start: NDArray[np.floatin
 
 
 def _as_floats(value: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
-    array: NDArray[Any] = value if isinstance(value, np.memmap) else np.asarray(value)
+    try:
+        array: NDArray[Any] = value if isinstance(value, np.memmap) else np.asarray(value)
+    except (TypeError, ValueError, OverflowError) as reason:
+        raise InputError(f"{name} must be real numbers of shape (frames, n, 3): {reason}") from None
     if array.dtype == np.float64:
         return array
     if array.dtype == np.float32 and (isinstance(array, np.memmap) or 2 * array.nbytes > LARGE_BYTES):

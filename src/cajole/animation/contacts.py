@@ -100,7 +100,10 @@ def _units(value: ArrayLike, k: int) -> NDArray[np.float64]:
 
 
 def _kinds(value: ArrayLike, k: int) -> NDArray[np.str_]:
-    kind = np.asarray(value, dtype=np.str_) if np.size(value) else np.empty(0, dtype="<U8")
+    try:
+        kind = np.asarray(value, dtype=np.str_) if np.size(value) else np.empty(0, dtype="<U8")
+    except (TypeError, ValueError):  # ragged
+        raise InputError(f"contacts.kind must be one of {', '.join(map(repr, KINDS))} for each contact") from None
     if kind.shape != (k,):
         raise InputError(f"contacts.kind has shape {kind.shape}, but ({k},) is needed")
     wrong = ~np.isin(kind, KINDS)
@@ -115,7 +118,10 @@ def _kinds(value: ArrayLike, k: int) -> NDArray[np.str_]:
 def _others(value: ArrayLike | None, k: int) -> NDArray[np.int64]:
     if value is None:
         return np.full(k, -1, dtype=np.int64)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as reason:
+        raise InputError(f"contacts.other must be vertex indices, one for each contact: {reason}") from None
     if array.size and (array.dtype.kind not in "iu" or array.min() < -1):
         found = array.dtype if array.dtype.kind not in "iu" else array.min()
         raise InputError(f"contacts.other must be vertex indices, or -1 for what is not the body itself, not {found}")

@@ -22,6 +22,7 @@ from cajole.animation.animation import Animation, Frames
 from cajole.animation.blocks import LARGE_BYTES, reported_blocks
 from cajole.animation.contacts import Contacts
 from cajole.animation.reading import DEFAULT_FPS, AnyMesh, guarded
+from cajole.checks import flag
 from cajole.errors import FileError, InputError
 from cajole.memory import require_memory
 from cajole.mesh import Embedding, MeshLine, MeshTet, MeshTri, Skin
@@ -85,6 +86,7 @@ class _Stored:
 
 def write_npz(animation: Animation, path: Path, *, single: bool = False, progress: Progress | None = None) -> None:
     """Write everything the animation holds; `single` halves the size by storing positions in single precision."""
+    flag(single, "single")
     long: dict[str, Frames] = {"positions": animation.positions}
     if animation.velocities is not None:
         long["velocities"] = animation.velocities

@@ -240,7 +240,7 @@ def columns_of(vectors: Array) -> Array:
 
 def _acceleration(value: ArrayLike) -> Array:
     """(3,) [m/s²]; a number is down."""
-    if np.ndim(value) == 0:
+    if checks.depth(value) == 0:
         down = "gravity (m/s², a number is downwards; give a vector for another direction)"
         return np.array([0.0, 0.0, -checks.positive(value, down, zero=True)])  # type: ignore[arg-type]
     return checks.real_array(value, "gravity", (3,))

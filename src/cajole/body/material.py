@@ -28,13 +28,16 @@ class MaterialStVK:
     density: float = 1e3
 
     def __post_init__(self) -> None:
-        checks.positive(self.young, "young (Young's modulus, Pa)")
-        checks.positive(self.density, "density (kg/m³)")
+        # as floats: products of large whole numbers are exact, and then do not fit into arrays
+        object.__setattr__(self, "young", checks.positive(self.young, "young (Young's modulus, Pa)"))
+        object.__setattr__(self, "density", checks.positive(self.density, "density (kg/m³)"))
         if not -1.0 < checks.real_number(self.poisson, "poisson") < 0.5:
             raise InputError(
                 f"poisson is {self.poisson}, but must be above -1 and below 0.5; at 0.5 the material is incompressible "
                 "and linear elements lock: use 0.45 to 0.49"
             )
+        object.__setattr__(self, "poisson", float(self.poisson))
+        _require_finite(lambda: self.lame, f"young {self.young:g} and poisson {self.poisson:g}")
 
     @property
     def lame(self) -> tuple[float, float]:
@@ -56,11 +59,14 @@ class MaterialShell:
     density: float = 1e3
 
     def __post_init__(self) -> None:
-        checks.positive(self.young, "young (Young's modulus, Pa)")
-        checks.positive(self.thickness, "thickness (m)")
-        checks.positive(self.density, "density (kg/m³)")
+        object.__setattr__(self, "young", checks.positive(self.young, "young (Young's modulus, Pa)"))
+        object.__setattr__(self, "thickness", checks.positive(self.thickness, "thickness (m)"))
+        object.__setattr__(self, "density", checks.positive(self.density, "density (kg/m³)"))
         if not -1.0 < checks.real_number(self.poisson, "poisson") <= 0.5:
             raise InputError(f"poisson is {self.poisson}, but must be above -1 and at most 0.5")
+        object.__setattr__(self, "poisson", float(self.poisson))
+        named = f"young {self.young:g}, thickness {self.thickness:g} and density {self.density:g}"
+        _require_finite(lambda: (*self.lame, self.bending, self.thickness * self.density), named)
 
     @property
     def lame(self) -> tuple[float, float]:
@@ -72,6 +78,16 @@ class MaterialShell:
     def bending(self) -> float:
         """The plate's stiffness D = E t³ / 12 (1 - ν²) [N m]."""
         return self.young * self.thickness**3 / (12 * (1 - self.poisson**2))
+
+
+def _require_finite(stiffnesses: Callable[[], tuple[float, ...]], named: str) -> None:
+    """Raise InputError where the products of a material's parameters overflow."""
+    try:
+        fine = bool(np.isfinite(stiffnesses()).all())
+    except OverflowError:
+        fine = False
+    if not fine:
+        raise InputError(f"{named} make a stiffness too large for double precision; check their units (Pa, m, kg/m³)")
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,9 +35,9 @@ class Plasticity:
     hardening: float | ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        if np.ndim(self.most_curvature) == 0:
+        if checks.depth(self.most_curvature) == 0:
             checks.positive(self.most_curvature, "most_curvature (1/m)", zero=True)  # type: ignore[arg-type]
-        if np.ndim(self.hardening) == 0:
+        if checks.depth(self.hardening) == 0:
             checks.real_number(self.hardening, "hardening (m)")
 
     def of_hinges(self, count: int) -> tuple[Array, Array]:
@@ -48,7 +48,7 @@ class Plasticity:
 
 def per_hinge(value: float | ArrayLike, name: str, count: int) -> Array:
     """(count,) from one number for all hinges, or one for each."""
-    if np.ndim(value) == 0:
+    if checks.depth(value) == 0:
         return np.full(count, checks.real_number(value, name))
     return checks.real_array(value, f"{name} of each hinge", (count,)).copy()
 

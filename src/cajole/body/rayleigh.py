@@ -101,7 +101,7 @@ def damping_pair(damping: tuple[float, float]) -> tuple[float, float]:
     try:
         alpha, beta = damping
     except (TypeError, ValueError):
-        raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {damping!r}") from None
+        raise InputError(f"damping must be the pair (alpha [1/s], beta [s]), not {checks.shown(damping)}") from None
     return (
         checks.positive(alpha, "damping alpha (1/s)", zero=True),
         checks.positive(beta, "damping beta (s)", zero=True),

@@ -49,6 +49,8 @@ class BodySprings(Body):
         springs = _checked_edges(edges, len(points))
         super().__init__(points, springs, fixed)
         self.mesh = mesh
+        if mesh is not None:
+            checks.require_instance(mesh, (MeshTri, MeshTet), "mesh")
         if mesh is not None and len(mesh.vertices) != len(points):
             raise InputError(f"the mesh to draw has {len(mesh.vertices)} vertices, but the body has {len(points)}")
         self.edges = springs
@@ -277,7 +279,7 @@ def _collapsed(spring: int) -> SolveError:
 
 def per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
     """`value` for each of `count` items: one number for all, or one each; positive (or from zero)."""
-    array = checks.real_array(np.atleast_1d(np.asarray(value)), name, (None,))
+    array = checks.real_array(checks.at_least_one_axis(value), name, (None,))
     if len(array) not in (1, count):
         raise InputError(f"{name} has {len(array)} values, but 1 or {count} are needed")
     wrong = array < 0 if zero else array <= 0

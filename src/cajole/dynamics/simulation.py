@@ -16,6 +16,7 @@ from cajole.dynamics.pushing import contacts_of
 from cajole.dynamics.stepping import State as State
 from cajole.dynamics.stepping import Stepper as Stepper
 from cajole.errors import SolveError
+from cajole.memory import require_memory
 from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
 
@@ -64,6 +65,7 @@ def simulate(
     frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
     dt = checks.positive(dt, "dt (s)")
     h = dt / substeps
+    require_memory(48 * frames * body.count, f"a motion of {frames} frames", "use fewer frames, or fewer elements")
     mesh = body.drawn_mesh()
     load = _load(body, force, gravity, frames, dt)
     stepper = Stepper(body, h, integrator, obstacles=obstacles, surface=surface)

@@ -72,7 +72,7 @@ def pose(
     `body.inverted(u)` gives all of them.
     """
     require_body(body)
-    pinned, targets = _vectors(body, pins or {}, "pins")
+    pinned, targets = _vectors(body, {} if pins is None else pins, "pins")
     _refuse_fixed(body, pinned)
     u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
     body.require_still(u, "start displacement")
@@ -300,6 +300,8 @@ _REMEDY = "apply the load in stages, each started from the one before, or reduce
 
 def _vectors(body: Body, given: Vectors, name: str) -> tuple[Index, Array]:
     """Vertices and their vectors (k, 3), checked."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{name} must be {{vertex: (x, y, z)}}, not {checks.shown(given)}")
     vertices = checks.index_array(list(given), f"vertices of {name}", (None,), body.count)
     values = [checks.real_array(value, f"{name}[{vertex}]", (3,)) for vertex, value in given.items()]
     return vertices, np.array(values).reshape(-1, 3)

@@ -49,7 +49,8 @@ class Modes:
 
     def shape(self, index: int) -> Array:
         """Mode `index` as a displacement (n, 3)."""
-        return self.shapes[:, index].reshape(-1, 3)
+        at = checks.count(index, "index", least=-self.count, most=self.count - 1)
+        return self.shapes[:, at].reshape(-1, 3)
 
 
 def modes(
@@ -70,6 +71,8 @@ def modes(
     require_body(body)
     if backend is not None:
         checks.one_of(backend, "backend", BACKENDS)
+    checks.flag(rigid, "rigid")
+    checks.flag(cache, "cache")
     loose = body.rigid_motions()
     zero = loose.shape[1]
     leading = zero if rigid else 0

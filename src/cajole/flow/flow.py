@@ -14,6 +14,7 @@ from cajole.flow import kernels
 from cajole.flow.forces import Forces, force_of
 from cajole.flow.motion import FlowMotion
 from cajole.flow.pressure import Pressure, diffuse
+from cajole.memory import require_memory
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -171,6 +172,7 @@ class Flow:
         Raises InputError for forces that do not fit, SolveError when dt is so long that back-tracing leaves the box.
         """
         frames, dt = checks.count(frames, "frames", least=2), checks.positive(dt, "dt (s)")
+        require_memory(8 * frames * self.count, f"a flow of {frames} frames", "use fewer frames, or a coarser grid")
         states = np.zeros((frames, self.count))
         if start is not None:
             states[0] = self.free(start)

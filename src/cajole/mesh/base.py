@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from cajole.checks import index_array, real_array
+from cajole.checks import depth, index_array, is_empty, real_array
 from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
 from cajole.storage import content_hash
@@ -131,8 +131,10 @@ class Mesh(ABC):
 
         Raises InputError unless the points are finite and of one of these shapes.
         """
-        single = np.ndim(point) <= 1
+        single = depth(point) <= 1
         points = real_array(point, "point", (3,) if single else (None, 3), error=InputError)
+        if (np.abs(points) > LARGEST_COORDINATE).any():
+            raise InputError(f"a point is beyond {LARGEST_COORDINATE:g} m, where distances overflow; move it nearer")
         _, found = self._tree.query(points)
         indices = np.flatnonzero(self.used)[found]
         return int(indices) if single else indices
@@ -169,7 +171,7 @@ def checked_vertices(vertices: ArrayLike) -> Floats:
 
 def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> Indices:
     """`elements` as an own, non-empty (m, corners) array of indices below `count`, no index twice in a row."""
-    if np.size(elements) == 0:
+    if is_empty(elements):
         raise MeshError(f"{name} is empty: a mesh needs at least one element")
     array = index_array(elements, name, (None, corners), count, error=MeshError)
     ordered = np.sort(array, axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from cajole.checks import index_array, real_array
+from cajole.checks import count, depth, index_array, real_array
 from cajole.errors import InputError
 from cajole.mesh.base import Floats, Indices, frozen, point_tree
 from cajole.mesh.tet import MeshTet
@@ -20,6 +20,8 @@ from cajole.mesh.tri import MeshTri
 ROUNDING = 1e-9
 # tets looked at for a point outside all of them; more rarely changes which is taken
 NEAR_TETS = 32
+# in sizes of the mesh; farther away rounding of the weights would move a point by more than ROUNDING of its distance
+FARTHEST = 1e6
 # points handled together, so that the candidate tets of all of them fit into memory
 BATCH = 8192
 
@@ -40,6 +42,7 @@ class Embedding:
     def __post_init__(self) -> None:
         weights = real_array(self.weights, "weights", (None, 4))
         tets = index_array(self.tets, "tets", (len(weights),), np.iinfo(np.int64).max)
+        object.__setattr__(self, "vertex_count", count(self.vertex_count, "vertex_count", least=0))
         corners = index_array(self.corners, "corners", (len(weights), 4), self.vertex_count)
         wrong = np.abs(weights.sum(axis=1) - 1) > ROUNDING
         if wrong.any():
@@ -70,7 +73,7 @@ class Embedding:
 
         Raises InputError for positions of another mesh.
         """
-        if np.ndim(positions) == 3:
+        if depth(positions) == 3:
             frames = real_array(positions, "positions", (None, self.vertex_count, 3))
             moved = np.empty((len(frames), len(self.weights), 3))
             for frame, out in zip(frames, moved):
@@ -88,12 +91,25 @@ def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
     if not isinstance(mesh, MeshTet):
         raise InputError(f"points are embedded into a MeshTet, not {type(mesh).__name__}")
     places = points.vertices if isinstance(points, MeshTri) else real_array(points, "points", (None, 3))
+    _require_near(places, mesh)
     centers = mesh.vertices[mesh.tets].mean(axis=1)
     search = _Search(mesh, centers)
     batches = [search.best(places[start : start + BATCH]) for start in range(0, len(places), BATCH)]
     tets = np.concatenate([np.zeros(0, dtype=np.int64), *batches])
     weights = _weights(mesh, centers, places, tets)
     return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
+
+
+def _require_near(points: Floats, mesh: MeshTet) -> None:
+    low, high = mesh.bounds
+    beyond = np.maximum(np.maximum(low - points, points - high), 0.0).max(axis=1)
+    far = beyond > FARTHEST * mesh.size
+    if far.any():
+        row = int(np.argmax(far))
+        raise InputError(
+            f"points[{row}] is {beyond[row]:.3g} m away from the mesh, whose size is {mesh.size:.3g} m "
+            f"({int(far.sum())} such): too far to follow it; check the units of both"
+        )
 
 
 class _Search:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cajole.checks import index_array, share_array
+from cajole.checks import index_array, require_instance, several, share_array, shown
 from cajole.errors import InputError
 from cajole.mesh.base import Floats, Indices, frozen
 from cajole.mesh.embedding import Embedding
@@ -38,13 +38,16 @@ class Skin:
         if not isinstance(self.mesh, MeshTri):
             raise InputError(f"the mesh of a skin is a MeshTri, not {type(self.mesh).__name__}")
         count = len(self.mesh.vertices)
-        parts = tuple(self.parts)
-        if isinstance(self.parts, str) or not parts or len(set(parts)) < len(parts):
-            raise InputError(f"parts is {self.parts!r}, but must be different names, at least one")
+        parts = several(self.parts, "parts", "different names, at least one")
+        named = not isinstance(self.parts, str) and all(isinstance(part, str) for part in parts)
+        if not named or not parts or len(set(parts)) < len(parts):
+            raise InputError(f"parts is {shown(self.parts)}, but must be different names, at least one")
         _set(self, "colors", share_array(_for_all(self.colors, (3,), count), "colors", (count, 3)))
         _set(self, "gloss", share_array(_for_all(self.gloss, (), count), "gloss", (count,)))
         _set(self, "labels", index_array(_for_all(self.labels, (), count), "labels", (count,), len(parts)))
         object.__setattr__(self, "parts", parts)
+        if self.embedding is not None:
+            require_instance(self.embedding, Embedding, "embedding")
         if self.embedding is not None and len(self.embedding.weights) != count:
             raise InputError(
                 f"the embedding holds {len(self.embedding.weights)} points, but the skin has {count} vertices; "
@@ -62,8 +65,8 @@ class Skin:
 
     def part(self, name: str) -> Indices:
         """The vertices of the part called `name`. Raises InputError for a name that is not among the parts."""
-        if name not in self.parts:
-            raise InputError(f"the skin has no part {name!r}; its parts are {', '.join(map(repr, self.parts))}")
+        if not isinstance(name, str) or name not in self.parts:
+            raise InputError(f"the skin has no part {shown(name)}; its parts are {', '.join(map(repr, self.parts))}")
         return np.flatnonzero(self.labels == self.parts.index(name))
 
 

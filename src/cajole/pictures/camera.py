@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.checks import count, real_number
+from cajole.checks import count, real_number, shown
 from cajole.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ def checked_size(size: tuple[int, int]) -> tuple[int, int]:
     try:
         width, height = size
     except (TypeError, ValueError):
-        raise InputError(f"size is {size!r}, but must be (width, height) in pixels") from None
+        raise InputError(f"size is {shown(size)}, but must be (width, height) in pixels") from None
     width, height = count(width, "size[0]", least=SMALLEST), count(height, "size[1]", least=SMALLEST)
     if width * height > MOST_PIXELS:
         raise InputError(f"size is {width} x {height}, more than {MOST_PIXELS} pixels; ask for a smaller picture")

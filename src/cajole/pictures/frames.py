@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cajole import checks
 from cajole.checks import count
 from cajole.errors import InputError
 from cajole.pictures.loops import LOOPS, STILLS
@@ -51,9 +52,9 @@ def listed(frames: int | Iterable[int], available: int, name: str = "frames") ->
 
 def _in_range(frame: int, available: int) -> int:
     if isinstance(frame, bool) or not isinstance(frame, int | np.integer):
-        raise InputError(f"a frame must be a whole number, not {frame!r}")
+        raise InputError(f"a frame must be a whole number, not {checks.shown(frame)}")
     if not 0 <= frame < available:
-        raise InputError(f"frame {frame} is outside 0..{available - 1}, the frames there are")
+        raise InputError(f"frame {checks.shown(frame)} is outside 0..{available - 1}, the frames there are")
     return int(frame)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError, InputError, MissingExtra
-from cajole.storage import atomic_path
+from cajole.storage import as_path, atomic_path
 
 Pixels = NDArray[np.uint8]
 
@@ -31,7 +30,7 @@ MOST_REPEATS = 4
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """The suffix in lower case. Raises InputError when no picture or loop can be written under it."""
-    suffix = Path(path).suffix.lower()
+    suffix = as_path(path).suffix.lower()
     if suffix not in STILLS + LOOPS:
         raise InputError(
             f"path is {os.fspath(path)!r}, whose suffix {suffix!r} is unknown; "

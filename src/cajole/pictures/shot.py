@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation import Animation
-from cajole.checks import count, one_of
+from cajole.checks import count, flag, one_of
 from cajole.errors import InputError
 from cajole.pictures import mitsuba
 from cajole.pictures.camera import MOST_PIXELS, SMALLEST, View, checked_size
@@ -119,6 +119,7 @@ def picture(
     ghosts = _ghosts(shown, ghost, role)
     beside = _beside(shown, compare, role, settings)
     around = as_props(props)
+    flag(wireframe, "wireframe")
     cast = assembled(
         shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=around, mark_size=mark_size,
         in_view=chosen if in_view is None else listed(in_view, shown.frames, "in_view"),

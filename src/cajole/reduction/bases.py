@@ -209,6 +209,7 @@ def keyframe_basis(
     largest key count as rest.
     size: compress keys and tangents together to this many by mass-PCA, as the paper allows.
     """
+    checks.flag(tangents, "tangents")
     keys = checks.real_array(poses, "poses", (None, body.count, 3))
     flat = columns_of(keys)
     # what rounding left of a key at rest, or of a jump between equal keys, is no direction

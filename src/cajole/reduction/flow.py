@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.errors import SolveError
 from cajole.flow import Flow, FlowMotion
 from cajole.progress import Progress, portion
 from cajole.reduction import kernels_flow as kernels
@@ -54,11 +55,11 @@ class ReducedFlow:
 
     def project(self, velocity: ArrayLike) -> Array:
         """z (r,) of a state (n,) [m/s], or (frames, r) of (frames, n)."""
-        return self.flow.cell**2 * (np.asarray(velocity, dtype=np.float64) @ self.basis)
+        return self.flow.cell**2 * (_rows(velocity, "velocity", len(self.basis)) @ self.basis)
 
     def lift(self, state: ArrayLike) -> Array:
         """The velocities (n,) [m/s] of z (r,), or (frames, n) of (frames, r)."""
-        return np.asarray(state, dtype=np.float64) @ self.basis.T
+        return _rows(state, "state", self.size) @ self.basis.T
 
     def energy(self, state: ArrayLike) -> float:
         """½ |z|² [J]."""
@@ -77,7 +78,10 @@ class ReducedFlow:
 
     def step(self, state: Array, force: Array, dt: float) -> tuple[Array, Array]:
         """The state (r,) half way through a step under a force (r,), and at its end."""
-        middle = kernels.middle(self.skew, self.damping, state, force, dt, np.empty((self.size, self.size)))
+        try:
+            middle = kernels.middle(self.skew, self.damping, state, force, dt, np.empty((self.size, self.size)))
+        except ZeroDivisionError:  # a pivot of numbers that overflowed
+            raise SolveError("the reduced flow overflows; use a smaller dt, state or force") from None
         return middle, 2.0 * middle - state
 
     def carried(self, points: Array, state: Array, middle: Array, dt: float) -> Array:
@@ -99,7 +103,7 @@ class ReducedFlow:
 
     def places(self, particles: ArrayLike) -> Array:
         """Particles (N, 2) [m], checked; none is fine."""
-        return self.flow.points(np.reshape(particles, (0, 2)) if np.size(particles) == 0 else particles, "particles")
+        return self.flow.points(np.empty((0, 2)) if checks.is_empty(particles) else particles, "particles")
 
     def linearize(self, state: Array, particles: Array, force: Array, dt: float) -> FlowStep:
         """The exact derivatives of a step from (particles, state) under a force (r,)."""
@@ -157,3 +161,8 @@ def reduced_flow(flow: Flow, snapshots: Snapshots, size: int, progress: Progress
     modes = flow_modes(flow, snapshots, size)
     advected = advection(flow, modes.basis, portion(progress, 0.3, 1.0))
     return ReducedFlow(flow, modes, advected, diffusion(flow, modes.basis))
+
+
+def _rows(value: ArrayLike, name: str, width: int) -> Array:
+    """Finite numbers (width,) or (frames, width)."""
+    return checks.real_array(value, name, (None, width) if checks.depth(value) == 2 else (width,))

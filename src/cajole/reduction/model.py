@@ -176,7 +176,8 @@ def load_model(path: str | os.PathLike[str], body: Body) -> ReducedModel:
         basis = checks.real_array(data["basis"], "basis", (3 * body.count if same else None, None))
         model = _restored(body, basis, data) if same else None
     except (ValueError, KeyError, IndexError) as reason:
-        raise FileError(f"cannot read a reduced model from {path}: {reason}; write it again with model.save") from None
+        file = path if isinstance(path, str | os.PathLike) else checks.shown(path)
+        raise FileError(f"cannot read a reduced model from {file}: {reason}; write it again with model.save") from None
     if model is None:
         raise FileError(f"{path} holds a model of another body (mesh, material, fixed vertices or damping differ)")
     error = np.abs(basis.T @ (body.mass @ basis) - np.eye(basis.shape[1])).max()

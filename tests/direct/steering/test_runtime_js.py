@@ -235,6 +235,70 @@ def test_files_bad_input(tmp_path: Path) -> None:
         assert message in played(path, [], 1)["error"]
 
 
+def test_damaged_numbers_bad_input(tmp_path: Path) -> None:
+    """What is not finite, not positive or not an index is refused by name when the file is loaded."""
+    steered("shot").save(tmp_path / "whole.npz")
+    arrays, path = read_arrays(tmp_path / "whole.npz"), tmp_path / "other.npz"
+
+    def refusal(**changes: Any) -> str:
+        np.savez(path, **(arrays | changes))
+        return str(played(path, [], 3)["error"])
+
+    real = [name for name, array in arrays.items() if array.dtype == np.float64 and array.size]
+    unused = {"seconds", "value", "final", "tracking", "effort", "motion_error", "constant"}
+    for name in sorted(set(real) - unused - {key for key in real if key.startswith("mass_")}):
+        for value in (np.nan, np.inf):
+            wrong = arrays[name].copy()
+            wrong.flat[-1] = value
+            assert f"not a controller file: {name} holds" in refusal(**{name: wrong})
+    for name in ("dt", "size", "frequency", "total_mass"):
+        assert f"{name} is 0, but must be positive" in refusal(**{name: np.array(0.0)})
+    triangles = arrays["triangles"].copy()
+    triangles[0, 0] = 10_000
+    assert "triangles names vertex 10000" in refusal(triangles=triangles)
+    assert "kind is 7" in refusal(kind=np.array(7))
+    assert "no steps" in refusal(feed_forward=np.zeros((0, 3)))
+    assert "not a controller file" in refusal(format=np.array("long" * 1000))
+
+
+def test_damaged_bytes_bad_input(tmp_path: Path) -> None:
+    """Files with damaged bytes are refused in words of ours, never by an error of the engine; or they run finite."""
+    steered("shot").save(tmp_path / "whole.npz")
+    whole = (tmp_path / "whole.npz").read_bytes()
+    rng = np.random.default_rng(5)
+    player = tmp_path / "many.mjs"
+    player.write_text(MANY.replace("STEER", (RUNTIME / "steer.js").as_uri()))
+    end = len(whole) - 22
+    for k in range(150):
+        raw = bytearray(whole)
+        first = 0 if k % 2 else max(0, end - 4000)  # headers and the directory are where structure is
+        for at in rng.integers(first, len(raw), 3):
+            raw[at] = rng.integers(256)
+        (tmp_path / f"{k}.npz").write_bytes(raw)
+    for error in json.loads(node(player, tmp_path, "150")):
+        known = ("not a controller file", "format version", "converge", "single precision")
+        assert error is None or any(words in error for words in known), error
+
+
+MANY = """
+import { readFile } from "node:fs/promises";
+import { Controller } from "STEER";
+const [folder, count] = process.argv.slice(2), errors = [];
+for (let k = 0; k < Number(count); k++) {
+  const bytes = await readFile(`${folder}/${k}.npz`);
+  try {
+    const body = await Controller.load(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+    body.step(3);
+    const { q, v } = body.state;
+    errors.push([...q, ...v, ...body.positions()].every(Number.isFinite) ? null : "not finite");
+  } catch (reason) {
+    errors.push(`${reason.name}: ${reason.message}`);
+  }
+}
+console.log(JSON.stringify(errors));
+"""
+
+
 def test_page_parses_identity(tmp_path: Path) -> None:
     """The demo page's script is JavaScript that imports what is there."""
     page = (RUNTIME / "index.html").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
-from cajole.direct.editing.holds import Hold, Key, depth, orthonormal
+from cajole.direct.editing.holds import Hold, Key, orthonormal
 from cajole.direct.editing.landing import REACHED, Grip, Landing, meet_all, missed, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.report import EditReport, Options
@@ -270,7 +270,7 @@ class Editor:
     # --- inner workings
 
     def _checked(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[Key]:
-        listed = [vertex] if depth(vertex) == 0 else vertex
+        listed = [vertex] if checks.depth(vertex) == 0 else vertex
         skin = self.input.skin
         name = "vertex" if skin is None or skin.embedding is None else f"vertex (of {self.input.n} under the skin)"
         vertices = checks.index_array(listed, name, (None,), self.input.n).tolist()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.editing.holds import Hold, depth
+from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.landing import Grip, Landing, asked, scales
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
@@ -52,7 +52,7 @@ class Hand:
         """
         self._require_open()
         holds = self._grip.holds
-        shape = (3,) if len(holds) == 1 and depth(position) < 2 else (len(holds), 3)
+        shape = (3,) if len(holds) == 1 and checks.depth(position) < 2 else (len(holds), 3)
         targets = checks.real_array(position, "position (m)", shape).reshape(-1, 3)
         aims = [self._taken(hold, target) for hold, target in zip(holds, targets)]
         with blas_threads():

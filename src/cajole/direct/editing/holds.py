@@ -59,7 +59,9 @@ def orthonormal(directions: str | ArrayLike | None) -> Array:
         if not directions or any(letter not in AXES for letter in directions) or len(set(directions)) < len(directions):
             raise InputError(f"directions {directions!r} must be some of the letters x, y and z, each once")
         return np.array([AXES[letter] for letter in directions])
-    given = checks.real_array(directions, "directions", (3,) if depth(directions) < 2 else (None, 3)).reshape(-1, 3)
+    given = checks.real_array(directions, "directions", (3,) if checks.depth(directions) < 2 else (None, 3)).reshape(
+        -1, 3
+    )
     # directions only: of any length, that squares can be taken of
     given = given / np.maximum(np.abs(given).max(axis=1, keepdims=True), np.finfo(float).tiny)
     rows = list[Array]()
@@ -73,11 +75,3 @@ def orthonormal(directions: str | ArrayLike | None) -> Array:
     if not rows:
         raise InputError("directions is empty; name at least one, or leave it out for all three")
     return np.stack(rows)
-
-
-def depth(value: ArrayLike) -> int:
-    """The axes of what should be an array; of ragged lists, which fail their check, two."""
-    try:
-        return np.ndim(value)
-    except ValueError:
-        return 2

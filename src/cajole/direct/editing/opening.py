@@ -185,7 +185,7 @@ def _sorted(elements: Index) -> Index:
 
 
 def _region(region: ArrayLike, n: int) -> Index:
-    inside = np.unique(checks.index_array(np.atleast_1d(region), "region", (None,), n))
+    inside = np.unique(checks.index_array(checks.at_least_one_axis(region), "region", (None,), n))
     if len(inside) == 0:
         raise InputError("region names no vertex, so nothing could change; leave it out to edit all")
     return inside

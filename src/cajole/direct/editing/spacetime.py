@@ -176,7 +176,7 @@ def _pair(window: tuple[int, int]) -> tuple[int, int]:
     try:
         start, stop = window
     except (TypeError, ValueError):
-        raise InputError(f"window must be a pair of frames (first, last), not {window!r}") from None
+        raise InputError(f"window must be a pair of frames (first, last), not {checks.shown(window)}") from None
     return (
         checks.count(start, "window's first frame", least=0),
         checks.count(stop, "window's last frame", least=0),

@@ -260,7 +260,8 @@ def _load(body: Body, gravity: ArrayLike | None, forces: Force | Sequence[Force]
     acting = (forces,) if callable(forces) else checks.several(forces, "forces", "a function, or a list of them")
     for place, force in enumerate(acting):
         if not callable(force):
-            raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {force!r}")
+            found = checks.shown(force)
+            raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {found}")
 
     def load(at: float, now: Moment) -> Array:
         total = weight.copy()

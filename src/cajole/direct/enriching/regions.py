@@ -119,10 +119,11 @@ class Regions:
 
     def without(self, names: str | Iterable[str]) -> Regions:
         """All regions but those of these names."""
-        gone = {names} if isinstance(names, str) else set(checks.several(names, "names", "a name, or a list of them"))
-        unknown = sorted(gone - set(self.names))
+        listed = (names,) if isinstance(names, str) else checks.several(names, "names", "a name, or a list of them")
+        gone = [name for name in listed if isinstance(name, str)]
+        unknown = [name for name in listed if not isinstance(name, str) or name not in self.names]
         if unknown:
-            raise InputError(f"there is no region {unknown[0]!r}; there are {_listed(self.names)}")
+            raise InputError(f"there is no region {checks.shown(unknown[0])}; there are {_listed(self.names)}")
         keep = np.array([row for row, name in enumerate(self.names) if name not in gone], dtype=np.int64)
         if not len(keep):
             raise InputError("no region would be left; keep at least one")

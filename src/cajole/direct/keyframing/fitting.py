@@ -90,7 +90,7 @@ def fit_poses(
 ) -> tuple[Fit, ...]:
     """`fit_pose` for each of a sequence of deformed skins (frames, k, 3) [m], started from the one before."""
     fitting = _Fitting(body, skin, weight, areas, None)
-    if np.ndim(sequence) == 0 or len(sequence) == 0:  # type: ignore[arg-type]
+    if checks.depth(sequence) == 0 or len(sequence) == 0:  # type: ignore[arg-type]
         raise InputError("the sequence is empty: give the deformed skins (frames, k, 3), one at least")
     wanted = [_points(one, fitting.count, f"sequence[{i}]") for i, one in enumerate(sequence)]  # type: ignore[arg-type]
     fits: list[Fit] = []

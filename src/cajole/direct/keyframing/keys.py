@@ -48,6 +48,7 @@ def checked_keys(
 
     loop: frames count modulo their number. held: (n, 3), where the fixed vertices stay; at rest when None.
     """
+    checks.flag(loop, "loop")
     pairs = key_pairs(keys)
     last = max(frame for frame, _ in pairs)
     if loop and frames is None:

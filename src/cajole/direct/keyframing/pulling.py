@@ -108,6 +108,6 @@ class Pull:
 
 def shared(force: ArrayLike, count: int) -> Array:
     """Forces (count, 3): one (3,) shared equally, or as they are."""
-    if np.ndim(force) == 2:
+    if checks.depth(force) == 2:
         return checks.real_array(force, "force", (count, 3)).copy()
     return np.tile(checks.real_array(force, "force", (3,)) / count, (count, 1))

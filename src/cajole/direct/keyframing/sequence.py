@@ -95,6 +95,8 @@ def keyframe_sequence(
     options: starts, tolerance, iterations, rank and watch of `keyframe`. Raises InputError naming the segment.
     """
     chosen = checked_options(effort, **options)
+    checks.require_instance(mesh, MeshTet, "mesh")
+    segments = checks.several(segments, "segments", "a list of Segments")
     if len(segments) == 0:
         raise InputError("a sequence needs at least one Segment")
     u, v = _begin(mesh, start)

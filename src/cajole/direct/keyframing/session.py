@@ -106,7 +106,7 @@ class PoseSession:
     def mute(self, load: Load | int, muted: bool = True) -> Load:
         """Have a load not pull any more, or pull again; returns it as it is now."""
         old = self._live(load)
-        new = replace(old, muted=bool(muted))
+        new = replace(old, muted=checks.flag(muted, "muted"))
         self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
         return new
 
@@ -167,7 +167,9 @@ class PoseSession:
         """Hold vertices at `position` [m], (3,) for one or (k, 3), where they are now when None; again to move them."""
         indices = self._indices(vertices)
         here = self.body.vertices[indices] + self._now.displacement[indices]
-        shape = (3,) if position is not None and len(indices) == 1 and np.ndim(position) == 1 else (len(indices), 3)
+        shape = (
+            (3,) if position is not None and len(indices) == 1 and checks.depth(position) == 1 else (len(indices), 3)
+        )
         wanted = here if position is None else checks.real_array(position, "position", shape).reshape(-1, 3)
         pins = {int(vertex): place.copy() for vertex, place in zip(indices, wanted)}
         self._become(replace(self._now, pins=self._now.pins | pins))
@@ -255,7 +257,7 @@ class PoseSession:
         return indices, shared(force, len(indices))
 
     def _indices(self, vertices: int | ArrayLike) -> Index:
-        indices = checks.index_array(np.atleast_1d(vertices), "vertices", (None,), self.body.count)
+        indices = checks.index_array(checks.at_least_one_axis(vertices), "vertices", (None,), self.body.count)
         if len(indices) == 0:
             raise InputError("vertices is empty: name at least one vertex")
         values, times = np.unique(indices, return_counts=True)

@@ -20,6 +20,7 @@ from cajole.direct.keyframing.shot import Shot, made
 from cajole.direct.keyframing.timing import Freedom, checked_timing, retimed
 from cajole.dynamics import State
 from cajole.errors import InputError
+from cajole.memory import require_memory
 
 Array = NDArray[np.float64]
 
@@ -94,6 +95,9 @@ def shot_of(
     """The shot of a setting at hand, as `keyframe` makes it; begin: when its work began, by time.perf_counter."""
     begin = time.perf_counter() if begin is None else begin
     h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
+    # derivatives of every step, (2r, 2r) twice, and the sweep over them
+    needed = 8 * setting.steps * (24 * setting.model.size**2 + 6 * setting.model.body.count)
+    require_memory(needed, f"a shot of {setting.steps} frames", "use fewer frames, or fewer modes")
     found = search(setting, np.full(setting.steps, h), options)
     if freedom is None or found.stopped:
         return made(setting, found, h, time.perf_counter() - begin)

@@ -13,6 +13,7 @@ from cajole import checks
 from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
 from cajole.direct.steering.motion import Force, projected_force
 from cajole.errors import InputError
+from cajole.memory import require_memory
 from cajole.reduction import ReducedFlow, ReducedModel
 
 Array = NDArray[np.float64]
@@ -132,6 +133,7 @@ Disturbances = Force | Disturbance | Sequence[Disturbance]
 
 def reduced_disturbance(model: ReducedModel, what: Disturbances, dt: float, steps: int) -> Array:
     """w (steps, r) of anything `run` takes as its force, on the steps into frames 1 ... steps."""
+    require_memory(80 * steps * model.size, f"a run of {steps} steps", "use fewer loops or frames")
     if what is None:
         return np.zeros((steps, model.size))
     several: Sequence[object] = what if isinstance(what, list | tuple) else [what]

@@ -57,7 +57,7 @@ def flow_costs(shot: FlowShot, dials: FlowDials) -> FlowCosts:
         raise InputError("tracking and final are both zero: there is nothing to come back to; raise one of them")
     emphasis = np.full(shot.steps, tracking)
     if not isinstance(dials.frames, Mapping | None):
-        raise InputError(f"frames must say which count more, {{frame: factor}}, not {dials.frames!r}")
+        raise InputError(f"frames must say which count more, {{frame: factor}}, not {checks.shown(dials.frames)}")
     for frame, factor in (dials.frames or {}).items():
         at = checks.count(frame, "a frame of frames", most=shot.steps)
         emphasis[at - 1] *= checks.positive(factor, f"the factor of frame {at}", zero=True)

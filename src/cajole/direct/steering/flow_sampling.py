@@ -105,7 +105,7 @@ class _Draw:
         self._motion, self._random, self._strength = motion, random, strength
         self._radius = min(motion.flow.size) * np.array(radius)
         self._fastest = float(np.abs(motion.states).max())
-        self._paths = motion.follow(particles) if np.size(particles) else None
+        self._paths = None if checks.is_empty(particles) else motion.follow(particles)
 
     def gust(self, first: int) -> Gust:
         """One that blows in the step after frame `first`."""

@@ -210,7 +210,7 @@ def projected_force(model: ReducedModel, force: Force, frames: int, h: float) ->
         return np.array([model.project_force(body.checked(force(float(t)), f"force({t:.6g})")) for t in times])
     try:
         array = np.asarray(force, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             "a force must be a function of time, numbers (n, 3) or (frames, n, 3) [N], or only Push and Wind objects"
         ) from None

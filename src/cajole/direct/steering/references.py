@@ -62,6 +62,7 @@ def reference(
     """
     checks.require_instance(motion, Animation, "motion")
     checks.one_of(feed_forward, "feed_forward", FEED_FORWARD)
+    checks.flag(resimulate, "resimulate")
     given = feed_forward == "given" or resimulate
     _refuse(motion, force, given, substeps)
     if isinstance(model, Body):

@@ -14,6 +14,7 @@ export function parseNpz(buffer) {
     if (at + 46 > end || view.getUint32(at, true) !== 0x02014b50) throw wrong("its directory is damaged");
     const [method, size] = [view.getUint16(at + 10, true), view.getUint32(at + 24, true)];
     const [nameSize, extra, comment] = [28, 30, 32].map((k) => view.getUint16(at + k, true));
+    if (at + 46 + nameSize > end) throw wrong("its directory is damaged");
     const name = new TextDecoder().decode(new Uint8Array(buffer, at + 46, nameSize)).replace(/\.npy$/, "");
     if (method !== 0) throw wrong(`${name} is compressed`);
     const local = view.getUint32(at + 42, true);
@@ -34,10 +35,18 @@ function parseNpy(buffer, wrong) {
   const header = new TextDecoder().decode(buffer.slice(begin, start));
   const type = /'descr': '([^']+)'/.exec(header)?.[1], shape = /'shape': \(([^)]*)\)/.exec(header)?.[1];
   if (!type || shape === undefined) throw wrong("has no header");
-  if (type.startsWith("<U")) return String.fromCodePoint(...new Uint32Array(buffer.slice(start))).replace(/\0+$/, "");
+  if (type.startsWith("<U")) return text(buffer.slice(start), wrong);
   if (!(type in TYPES) || /'fortran_order': True/.test(header)) throw wrong(`is of type ${type}, or not row by row`);
   const sizes = shape.split(",").filter((text) => text.trim()).map(Number);
+  if (!sizes.every((size) => Number.isInteger(size) && size >= 0)) throw wrong(`has the shape (${shape})`);
   const count = sizes.reduce((a, b) => a * b, 1);
   if (start + count * TYPES[type].BYTES_PER_ELEMENT !== buffer.byteLength) throw wrong("is not as long as it says");
   return { shape: sizes, data: new TYPES[type](buffer.slice(start)) };
+}
+
+/** Text of four bytes a letter; the longest that a file holds is the name of its format. */
+function text(buffer, wrong) {
+  const letters = buffer.byteLength % 4 === 0 && buffer.byteLength <= 4000 ? [...new Uint32Array(buffer)] : [0x110000];
+  if (letters.some((letter) => letter > 0x10ffff)) throw wrong("is no text");
+  return String.fromCodePoint(...letters).replace(/\0+$/, "");
 }

@@ -11,6 +11,8 @@ import { norm, Solid, Stepper } from "./step.js";
 const FORMAT = "cajole controller", VERSION = 1;
 // Into how many parts a step that does not converge is cut, in turn.
 const CUTS = [2, 4, 8, 16, 32];
+// Of single precision, in which positions are handed out.
+const LARGEST = 3.4e38;
 
 // --- the controller
 
@@ -29,23 +31,36 @@ export class Controller {
       if (!found?.data || found.shape.length !== shape.length || !shape.every((n, i) => n === found.shape[i])) {
         throw new Error(`not a controller file: ${name} is missing or not of shape (${shape}); save it again`);
       }
+      const at = found.data.findIndex((value) => typeof value === "number" && !Number.isFinite(value));
+      if (at >= 0) throw new Error(`not a controller file: ${name} holds ${found.data[at]} at ${at}; save it again`);
       return found.data;
     };
     const number = (name) => Number(array(name)[0]);
+    const positive = (name) => {
+      if (!(number(name) > 0)) throw new Error(`not a controller file: ${name} is ${number(name)}, but must be positive; save it again`);
+      return number(name);
+    };
+    const indices = (name, count) => {
+      const data = array(name, arrays.get(name)?.shape?.[0] ?? 0, 3), at = data.findIndex((value) => !(value >= 0 && value < count));
+      if (at >= 0) throw new Error(`not a controller file: ${name} names vertex ${data[at]} of ${count}; save it again`);
+      return data;
+    };
     if (arrays.get("format") !== FORMAT) throw new Error(`not a controller file: it is not marked as a ${FORMAT}`);
     if (number("version") !== VERSION) throw new Error(`format version ${number("version")}; this reads ${VERSION}`);
     if (arrays.has("springs")) throw new Error("a controller of springs runs in Python only; reduce a solid for this");
-    for (const name of ["dt", "size", "frequency"]) this[name] = number(name);
-    this.totalMass = number("total_mass");
-    const [T, r] = arrays.get("feed_forward")?.shape ?? [0, 0], n = arrays.get("vertices")?.shape[0] ?? 0;
+    for (const name of ["dt", "size", "frequency"]) this[name] = positive(name);
+    this.totalMass = positive("total_mass");
+    const [T, r] = arrays.get("feed_forward")?.shape ?? [0, 0], n = arrays.get("vertices")?.shape?.[0] ?? 0;
+    if (!(T >= 1 && r >= 1 && n >= 1)) throw new Error("not a controller file: it has no steps, coordinates or vertices; save it again");
     [this.steps, this.r] = [T, r];
     const offset = array("offset", n, 3);
     this.vertices = array("vertices", n, 3).map((x, i) => x + offset[i]);
-    [this.basis, this.triangles] = [array("basis", 3 * n, r), arrays.get("triangles").data];
-    this.skin = skinOf(arrays, array, r);
+    [this.basis, this.triangles] = [array("basis", 3 * n, r), indices("triangles", n)];
+    this.skin = skinOf(arrays, array, indices, r);
     this._course = array("course", 2, T + 1, 2, r); // predictor states (P, V), then frames (q, v)
     [this._A, this._W, this._gains] = [array("accelerations", T, r), array("feed_forward", T, r), array("gains", T, r, 2 * r)];
     this._kind = number("kind"); // what the gains act on: 0 the predictor state, 1 the frame
+    if (this._kind !== 0 && this._kind !== 1) throw new Error(`not a controller file: kind is ${this._kind}, but must be 0 or 1; save it again`);
     this._stepper = new Stepper(new Solid(array, r), r);
     for (const name of ["_P", "_V", "_a", "_q", "_v", "_w", "_external", "feedback"]) this[name] = new Float64Array(r);
     this._out = { body: new Float32Array(3 * n), skin: new Float32Array(this.skin?.vertices.length ?? 0) };
@@ -87,6 +102,7 @@ export class Controller {
 
   /** Go on `count` steps. Throws when the pushes are beyond what the model can do; it then stands before that step. */
   step(count = 1) {
+    if (!(Number.isInteger(count) && count >= 0)) throw new RangeError(`count is ${count}, but must be a whole number of steps`);
     for (let k = 0; k < count; k++) {
       this._gather();
       const n = this._step % this.steps, { _w: w, r } = this;
@@ -157,7 +173,7 @@ export class Controller {
   _advance(n) {
     const { r, dt, _A: A, _a: a, _stepper: stepper } = this, before = n === 0 ? this.steps - 1 : n - 1;
     for (let i = 0; i < r; i++) stepper.a[i] = A[n * r + i] + (this._step > 0 ? a[i] - A[before * r + i] : 0);
-    if (!stepper.solve(this._P, this._V, this._w, dt ** 2 / 4, dt / 2)) return false;
+    if (!stepper.solve(this._P, this._V, this._w, dt ** 2 / 4, dt / 2) || !stepper.isFinite()) return false;
     this._take(this._P, this._V, dt);
     return true;
   }
@@ -220,6 +236,7 @@ export class Controller {
     for (let i = 0, t = 0; i < out.length; i++) {
       let total = rest[i];
       for (let j = 0; j < r; j++, t++) total += basis[t] * q[j];
+      if (!(Math.abs(total) <= LARGEST)) throw new Error(`vertex ${Math.floor(i / 3)} is beyond single precision: push less, or save the controller again`);
       out[i] = total;
     }
     return out;
@@ -227,9 +244,9 @@ export class Controller {
 }
 
 /** The skin's {vertices, basis, triangles, colors}, or null when the file has none. */
-function skinOf(arrays, array, r) {
+function skinOf(arrays, array, indices, r) {
   if (!arrays.has("skin_basis")) return null;
-  const n = arrays.get("skin_vertices")?.shape[0] ?? 0;
+  const n = arrays.get("skin_vertices")?.shape?.[0] ?? 0;
   const [vertices, basis] = [array("skin_vertices", n, 3), array("skin_basis", 3 * n, r)];
-  return { vertices, basis, triangles: arrays.get("skin_triangles").data, colors: array("skin_colors", n, 3) };
+  return { vertices, basis, triangles: indices("skin_triangles", n), colors: array("skin_colors", n, 3) };
 }

@@ -172,6 +172,11 @@ export class Stepper {
     }
   }
 
+  /** Whether what was found can be gone on from: squares of larger numbers overflow. */
+  isFinite() {
+    return Number.isFinite(norm(this.a) + norm(this.q) + norm(this.v));
+  }
+
   newton(w, bh, gh) {
     const { F, move, a, Gq, Gv, Ga } = this, r = a.length;
     for (let i = 0; i < r * r; i++) Ga[i] = gh * Gv[i] + bh * Gq[i];
