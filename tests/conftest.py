@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,17 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache folder for one test."""
     monkeypatch.setenv("CAJOLE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module", params=["metis", "without-metis"])
+def ordering(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Tests run with METIS orders, and again while pymetis cannot be imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "metis":
+            pytest.importorskip("pymetis", reason="pymetis is not installed, so METIS orders are not tested")
+        else:
+            patch.setitem(sys.modules, "pymetis", None)
+        yield request.param
 
 
 @pytest.fixture(scope="session")

@@ -79,9 +79,10 @@ def test_tables_that_take_a_line_exist_identity():
 OPTIONAL = {
     "mkl", "ipctk", "pytetwild", "pyvista", "pxr", "distributed", "dask", "cloudpickle", "mitsuba", "mitsuba_oidn",
     "drjit", "matplotlib", "PIL", "imageio", "imageio_ffmpeg", "starlette", "uvicorn", "websockets", "skimage",
+    "pymetis",
 }  # fmt: skip
 # always installed, but slow to load and seldom needed
-SELDOM = {"meshio", "pymetis"}
+SELDOM = {"meshio"}
 SOURCES = sorted(SOURCE.rglob("*.py"))
 
 

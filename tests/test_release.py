@@ -127,6 +127,59 @@ def test_sdist_holds_what_it_should_identity(released: Path) -> None:
     assert not [name for name in names if "node_modules" in name]
 
 
+def test_sdist_holds_every_file_of_the_repository_identity(released: Path) -> None:
+    """Whatever Makefile and tests read is in it: all that Git tracks, and so a test suite that runs where it lies."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    (path,) = released.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"Makefile", "CONTRIBUTING.md", "pyproject.toml", ".ci/run", "scripts/blender_env.py"} <= names
+    if tracked.returncode:
+        pytest.skip("this is not a Git repository, so there is no list of its files")
+    # a file that is tracked but was deleted cannot be packed
+    assert not {name for name in tracked.stdout.splitlines() if (ROOT / name).exists()} - names
+
+
+# --- other machines
+
+# pip reads markers for the machine it runs on, so only what has none is tried: the package without extras
+PLATFORMS = ("win_amd64", "manylinux2014_aarch64", "macosx_12_0_arm64", "manylinux2014_x86_64")
+
+
+@pytest.fixture(scope="module")
+def plain_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel without the studio's page, which takes no part in what the package needs."""
+    pytest.importorskip("hatchling", reason="hatchling builds the package; install cajole[dev]")
+    folder = tmp_path_factory.mktemp("plain")
+    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], ROOT, CAJOLE_WITHOUT_STUDIO="1")
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def resolve(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """What pip would install; nothing is."""
+    pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--retries", "1"]
+    command = [str(word) for word in (*pip, "--only-binary=:all:", "--target", folder / "target", *words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def package_index(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skips a test where pip cannot reach a package index: not even what is installed here is found."""
+    if resolve(tmp_path_factory.mktemp("index"), "--no-deps", "threadpoolctl").returncode:
+        pytest.skip("pip reaches no package index, so that requirements cannot be resolved")
+
+
+@pytest.mark.usefixtures("package_index")
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_wheel_resolves_on_other_machines_identity(platform: str, plain_wheel: Path, tmp_path: Path) -> None:
+    """All that the package requires has wheels for the platform."""
+    done = resolve(tmp_path, "--platform", platform, "--python-version", "3.12", plain_wheel)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Would install" in done.stdout
+    assert f"cajole-{VERSION}" in done.stdout
+
+
 def test_wheel_works_alone_claim(installed: Path, tmp_path: Path) -> None:
     """In an empty folder: no repository on the path, commands answer, a motion and a page of it are written."""
     path = run(

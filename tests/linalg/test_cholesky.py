@@ -18,6 +18,8 @@ from cajole.errors import InputError, NotPositiveDefinite, SolveError
 from cajole.linalg import Factor, kernels_symbolic, ordering, pardiso_available, symbolic
 from cajole.linalg.ordering import dissected, graph_of
 
+pytestmark = pytest.mark.usefixtures("ordering")
+
 
 def definite(size: int, density: float, seed: int) -> sp.csr_array:
     """A positive definite matrix of any pattern, in canonical order."""

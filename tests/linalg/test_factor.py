@@ -19,6 +19,8 @@ from cajole.linalg import Factor, pardiso_available
 from cajole.linalg.ordering import bordered_dissection
 from waiting import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("ordering")
+
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = [
     pytest.param("pardiso", marks=pytest.mark.skipif(not pardiso_available(), reason="mkl is not installed")),

@@ -1,4 +1,8 @@
-"""Orders of elimination with little fill: METIS cuts the vertices of a mesh into parts, and least fill orders these."""
+"""Orders of elimination with little fill: METIS cuts the vertices of a mesh into parts, and least fill orders these.
+
+METIS is optional (extra `metis`): pymetis has no wheels for Windows and ARM Linux. Without it the minimum degree order
+of SuperLU takes its place; docs/decisions/ordering.md has the measurements.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import spilu
 
 from cajole.errors import SolveError
 from cajole.linalg import kernels_fill, kernels_symbolic
@@ -26,7 +31,7 @@ TRIES, NUMBERED = 12, 24000
 
 
 def nested_dissection(pattern: sp.csr_array) -> Index:
-    """METIS order of a square pattern; vertices with three dofs each are ordered as one."""
+    """Order of `dissected` for a square pattern; vertices with three dofs each are ordered as one."""
     block = blocks_of(pattern)
     graph = graph_of(pattern, block)
     return spread(require_permutation(dissected(graph), graph.shape[0]), block)
@@ -137,13 +142,35 @@ def graph_of(pattern: sp.csr_array, block: int) -> sp.csr_array:
 
 
 def dissected(graph: sp.csr_array, labels: Index | None = None) -> Index:
-    """METIS order of the nodes of a graph; labels: which of them METIS is to take for its first, second and so on."""
-    import pymetis
+    """METIS order of the nodes of a graph; labels: which of them METIS is to take for its first, second and so on.
 
+    Without pymetis the minimum degree order.
+    """
     if labels is not None:
         return np.asarray(labels[dissected(sp.csr_array(graph[labels][:, labels]))])
+    try:
+        import pymetis
+    except ImportError:
+        return order_by_minimum_degree(graph)
     neighbours = pymetis.CSRAdjacency(graph.indptr, graph.indices)
     return np.asarray(pymetis.nested_dissection(adjacency=neighbours)[0], dtype=np.int64)
+
+
+def order_by_minimum_degree(graph: sp.csr_array) -> Index:
+    """Multiple minimum degree order (Liu 1985) of the nodes of a graph, as SuperLU computes it."""
+    # SciPy gives the order only together with factors. The incomplete factorisation that drops everything is the
+    # cheapest of them, and a dominant diagonal keeps its pivots away from zero.
+    degrees = np.diff(graph.indptr)
+    pattern = sp.csr_array((np.ones(graph.nnz), graph.indices, graph.indptr), shape=graph.shape)
+    factors = spilu(
+        sp.csc_matrix(pattern + sp.diags_array(degrees + 1.0)),
+        drop_tol=1.0,
+        fill_factor=1.0,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return np.argsort(factors.perm_c).astype(np.int64)
 
 
 def spread(order: Index, block: int) -> Index:

@@ -1,4 +1,4 @@
-"""SuperLU with a METIS order computed once: the backend that works everywhere."""
+"""SuperLU with a METIS or minimum degree order computed once: the backend that works everywhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cajole.errors import NotPositiveDefinite, SolveError
 from cajole.linalg.ordering import nested_dissection
 
 # Row exchanges start when the diagonal is this much smaller than the column's largest entry. None for symmetric kinds:
-# the diagonal stays the pivot, which keeps the METIS order, half the work, and makes the signs of U the inertia.
+# the diagonal stays the pivot, which keeps the given order, half the work, and makes the signs of U the inertia.
 PIVOT_THRESHOLD = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}
 
 

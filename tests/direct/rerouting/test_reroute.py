@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -50,6 +51,16 @@ def test_any_motion_is_a_pilot_identity(kind: str) -> None:
         motion = pilot().moved(cloth().vertices + np.sin(3 * t + cloth().vertices[:, [1, 2, 0]]) * (0.3, 0.1, 0.2))
         assert np.ptp(motion.positions[:, cloth().fixed], axis=0).max() > 0.05
     assert rerun(Stage(cloth(), motion), 12) < 1e-11
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_of_elimination_agreement(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pymetis goals are met on the same way."""
+    asked = [goal(EDGE, 30, (0.06, 0.03, 0.05), 14)]
+    first = cj.reroute(cloth(), pilot(), asked, method, within=0.02)
+    monkeypatch.setitem(sys.modules, "pymetis", None)
+    second = cj.reroute(cloth(), pilot(), asked, method, within=0.02)
+    np.testing.assert_allclose(second.animation.positions, first.animation.positions, rtol=0, atol=1e-6)
 
 
 def test_contracting_springs_identity() -> None:
