@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cajole.errors import InputError, SolveError
+from cajole.errors import InputError, MissingExtra, SolveError
+
+
+@dataclass(frozen=True)
+class OptionalPackage:
+    """A package of an extra. `require` is called before the work that leads to its use.
+
+    modules: names it is imported by; name: as pip knows it; purpose: what needs it, the subject of the message.
+    """
+
+    modules: tuple[str, ...]
+    name: str
+    extra: str
+    purpose: str
+
+    def is_installed(self) -> bool:
+        """True if all modules are found; none is imported."""
+        return all(importlib.util.find_spec(module) is not None for module in self.modules)
+
+    def require(self) -> None:
+        """Raise MissingExtra if the package is not installed."""
+        if not self.is_installed():
+            raise MissingExtra(self.name, self.extra, self.purpose)
+
 
 # what kernels and arrays count with
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)

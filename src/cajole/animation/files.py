@@ -20,7 +20,9 @@ from cajole.animation.pointcache import read_mdd, read_pc2, write_mdd, write_pc2
 from cajole.animation.reading import AnyMesh, mesh_given
 from cajole.animation.usd import write_usd
 from cajole.animation.usd_read import read_usd
+from cajole.checks import OptionalPackage
 from cajole.errors import FileError, InputError
+from cajole.parsers.usd import USD
 from cajole.progress import Progress, portion
 from cajole.storage import as_path, protect_inputs
 
@@ -29,14 +31,18 @@ MeshLike = AnyMesh | str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Format:
-    """A name to show, a reader and a writer; their keyword arguments are the format's options."""
+    """A name to show, a reader and a writer; their keyword arguments are the format's options.
+
+    package: the optional package that reads and writes it.
+    """
 
     name: str
     read: Callable[..., Animation]
     write: Callable[..., None]
+    package: OptionalPackage | None = None
 
 
-_USD = Format("USD", read_usd, write_usd)
+_USD = Format("USD", read_usd, write_usd, USD)
 _OBJ = Format("OBJ sequence", read_objs, write_objs)
 FORMATS = {
     ".npz": Format("NPZ", read_npz, write_npz),
@@ -49,6 +55,13 @@ FORMATS = {
     ".obj": _OBJ,
     ".html": Format("HTML", read_html, write_html),
 }
+
+
+def require_format(path: str | os.PathLike[str]) -> None:
+    """Raise MissingExtra if the package that reads and writes the format of `path` is not installed."""
+    known = FORMATS.get(Path(path).suffix.lower())
+    if known is not None and known.package is not None:
+        known.package.require()
 
 
 def read_animation(

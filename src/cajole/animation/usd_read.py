@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from cajole.errors import FileError, MeshError
 from cajole.mesh import Embedding, MeshLine, MeshTet, MeshTri, Skin, repaired
 from cajole.mesh.topology import fans
 from cajole.parsers.child import run_in_child
-from cajole.parsers.usd import load_pxr, parse_usd
+from cajole.parsers.usd import USD, parse_usd
 from cajole.progress import Progress, report
 
 
@@ -37,8 +36,7 @@ def read_usd(
     before or after them, the motion rests. The file is parsed in a child process, since USD can crash on a damaged file
     or never return; `trusted` saves starting it for files known to be whole.
     """
-    if find_spec("pxr") is None:
-        load_pxr()  # raises MissingExtra
+    USD.require()
     with guarded(path):
         file_size(path)
         if trusted:

@@ -41,9 +41,11 @@ def convert(
 
     [green]cajole convert body.veg body.vtu[/]
     """
+    from cajole.animation.files import require_format
     from cajole.mesh.files import written_files
     from cajole.storage import require_place
 
+    require_format(target)
     for file in written_files(target):
         require_place(file)
     with working("convert") as progress:

@@ -18,6 +18,7 @@ from cajole.body.undeformed import accordion, crinkle, ridges
 from cajole.cli.numbers import number, pair, vector
 from cajole.direct.enriching import Regions, regions_clustered, regions_painted, regions_subdivided
 from cajole.direct.enriching.collisions.colliding import KINDS as COLLISIONS
+from cajole.direct.enriching.collisions.world import IPCTK
 from cajole.dynamics import Ground
 from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh, subdivide
@@ -154,6 +155,7 @@ class CollisionsAsked:
     def __post_init__(self) -> None:
         if self.kind is not None:
             checks.one_of(self.kind, "--collisions", COLLISIONS)
+            IPCTK.require()
         elif self.colliders or self.friction is not None or self.distance is not None:
             raise InputError(
                 "--collider, --friction and --distance are for collisions; say --collisions fast, or exact"

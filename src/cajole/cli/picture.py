@@ -49,10 +49,10 @@ def picture(
     [green]cajole picture fish fish.jpg --renderer mitsuba[/]
     """
     from cajole.pictures import picture as drawn
-    from cajole.pictures.loops import suffix_of
+    from cajole.pictures.shot import require_packages
     from cajole.storage import require_place
 
-    suffix_of(output)
+    require_packages(output, renderer)
     require_place(output)
     wanted: dict[str, Any] = {
         "size": None if size is None else _pixels(size),

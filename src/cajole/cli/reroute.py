@@ -116,9 +116,11 @@ def reroute(
     require_writable([*outputs, *([pilot] if pilot else [])])
     springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
+    stream = Stream(images, at, section, align, level, every)
+    stream.require_packages()
     with in_options(), working(source) as progress:
         stage = asked.staged(progress)
-        seen = Stream(images, at, section, align, level, every).goals(stage.pilot, window)
+        seen = stream.goals(stage.pilot, window)
         goals = goals_of(goal or [], stage.pilot, stage.goals, window, seen)
         said = {"within": within, "limit": limit, "reach": reach}
         chosen = {name: value for name, value in said.items() if value is not None}

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.checks import OptionalPackage
 from cajole.cli.numbers import number, vector
 from cajole.direct.rerouting import Goal, Section, goals_from_images
-from cajole.errors import FileError, InputError, MissingExtra
+from cajole.direct.rerouting.contours import SCIKIT_IMAGE
+from cajole.errors import FileError, InputError
 from cajole.storage import READ_ERRORS, open_regular, read_array
 
 SUFFIXES = (".png", ".npy")
+PILLOW = OptionalPackage(("PIL",), "pillow", "viz", "images as .png")
 # greys as Pillow calls them
 GREY = ("1", "L", "I", "F", "I;16", "I;16B", "I;16L")
 FORM = 'ORIGIN:RIGHT:UP:PIXEL, as in "-0.06,0,0.06:1,0,0:0,0,1:0.001"'
@@ -34,6 +37,13 @@ class Stream:
     align: str | None
     level: float | None
     every: int | None
+
+    def require_packages(self) -> None:
+        """Raise MissingExtra if packages that read the images and find their contours are missing."""
+        if self.where is not None:
+            SCIKIT_IMAGE.require()
+            if any(path.suffix.lower() == ".png" for path in files(self.where)):
+                PILLOW.require()
 
     def goals(self, pilot: Animation, window: int | None) -> list[Goal]:
         """Where vertices must be so that the body's section looks as in the images; none without images.
@@ -80,10 +90,9 @@ def read(path: Path) -> NDArray[Any]:
 
 
 def _picture(path: Path) -> NDArray[Any]:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtra("pillow", "viz", "images as .png") from None
+    PILLOW.require()
+    from PIL import Image
+
     # a picture that unpacks to far more pixels than any section has is an error of its own in Pillow
     with open_regular(path) as stream, Image.open(stream) as image:
         if image.mode not in GREY:

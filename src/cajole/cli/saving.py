@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from cajole.animation import Animation
-from cajole.animation.files import FORMATS, format_to
+from cajole.animation.files import FORMATS, format_to, require_format
 from cajole.animation.glb_size import LARGEST_GLB, glb_options
 from cajole.animation.objs import require_replaceable
 from cajole.errors import FileError
 from cajole.pictures import picture
-from cajole.pictures.loops import LOOPS, STILLS
+from cajole.pictures.loops import LOOPS, STILLS, require_writer
 from cajole.pictures.shot import loop_size
 from cajole.progress import Progress
 from cajole.storage import require_place
 
 
 def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
-    """Raise FileError where a result could not be written: before the work, not after it.
+    """Raise FileError or MissingExtra where a result could not be written: before the work, not after it.
 
-    That is a suffix that no format has, a place that refuses files, a file that is written twice, and, if an .obj will
-    be one of a sequence, files of others in its way. Files that are read are refused by `require_place`.
+    That is a suffix that no format has, a format whose package is not installed, a place that refuses files, a file
+    that is written twice, and, if an .obj will be one of a sequence, files of others in its way. Files that are read
+    are refused by `require_place`.
     """
     require_apart(paths)
     for path in paths:
@@ -32,6 +33,10 @@ def require_writable(paths: Sequence[Path], *, sequences: bool = True) -> None:
         if suffix not in (*FORMATS, *STILLS, *LOOPS):
             known = " ".join((*FORMATS, *LOOPS, *STILLS))
             raise FileError(f"{path}: cannot write {suffix}; choose one of {known}")
+        if suffix in FORMATS:
+            require_format(path)
+        else:
+            require_writer(path)
         require_place(require_replaceable(path).file(0) if sequences and suffix == ".obj" else path)
 
 

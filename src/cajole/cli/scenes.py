@@ -31,6 +31,7 @@ def scenes(
 
     [green]cajole scenes --render pictures[/]
     """
+    from cajole.pictures.shot import require_packages
     from cajole.scenes import flowing
     from cajole.scenes.editing import edit_scene_purposes
     from cajole.scenes.enriching import enrich_scene_purposes
@@ -44,6 +45,7 @@ def scenes(
         {"name": r.name, "title": r.title, "description": r.description, "tets": r.tets} for r in recipes
     ]
     if render is not None:
+        require_packages(render / f"{found[0]['name']}.png", renderer)
         require_place(render / f"{found[0]['name']}.png")
         with working("scenes") as progress:
             for index, entry in enumerate(found):

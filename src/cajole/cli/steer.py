@@ -10,7 +10,7 @@ import typer
 
 from cajole.cli import options
 from cajole.cli.output import Json, answer, facts, working
-from cajole.cli.steer_flow import flow_rows, is_flow, refuse_for_flows, steer_scene
+from cajole.cli.steer_flow import flow_rows, is_flow, refuse_for_flows, require_flow_targets, steer_scene
 from cajole.cli.steered import described, described_runs, rows
 from cajole.errors import InputError
 
@@ -118,6 +118,7 @@ def steer(
     """
     from cajole.cli.saving import require_apart
     from cajole.cli.steer_file import is_controller
+    from cajole.cluster.mapping import require_cluster
 
     outputs = output or []
     require_apart([*outputs, save, plot])
@@ -127,6 +128,7 @@ def steer(
     }  # fmt: skip
     if is_flow(asked.source):
         refuse_for_flows(made | {"loops": loops != 1} | dict.fromkeys(asked.given, True))
+        require_flow_targets(outputs)
         _require_targets([], save, plot)
         chosen = {"final": final, "effort": effort}
         own = {"tracking": tracking} | {name: value for name, value in chosen.items() if value is not None}
@@ -135,6 +137,7 @@ def steer(
         answer(told, facts(f"Steered {asked.source}", flow_rows(told)), as_json=as_json)
         return
     _require_targets(outputs, save, plot)
+    require_cluster(cluster)
     dials = (tracking, final, effort)
     with working(asked.source) as progress:
         if is_controller(asked.source):
@@ -169,7 +172,7 @@ def _from_file(
 
 
 def _require_targets(outputs: list[Path], save: Path | None, plot: Path | None) -> None:
-    """Raise FileError for suffixes and places that cannot be written: before the work, not after it."""
+    """Raise FileError or MissingExtra for what cannot be written: before the work, not after it."""
     from cajole.cli.saving import require_writable
     from cajole.direct.steering.plots import require_plot
     from cajole.errors import FileError

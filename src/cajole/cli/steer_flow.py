@@ -40,14 +40,16 @@ def refuse_for_flows(given: Mapping[str, object]) -> None:
 
 
 def require_flow_targets(outputs: list[Path]) -> None:
-    """Raise FileError for suffixes and places that cannot be written: before the work, not after it."""
-    from cajole.pictures.loops import LOOPS, STILLS
+    """Raise FileError or MissingExtra for what cannot be written: before the work, not after it."""
+    from cajole.pictures.loops import LOOPS, STILLS, require_writer
     from cajole.storage import require_place
 
     for path in outputs:
         if path.suffix.lower() not in (".npz", *STILLS, *LOOPS):
             known = " ".join((".npz", *LOOPS, *STILLS))
             raise FileError(f"{path}: a flow is not written as {path.suffix}; choose one of {known}")
+        if path.suffix.lower() != ".npz":
+            require_writer(path)
         require_place(path)
 
 
@@ -58,7 +60,6 @@ def steer_scene(
     """Disturb a flowing scene or the flow of a file, write what was asked for, and say what it came to."""
     from cajole.direct.steering.plots import plot_runs
 
-    require_flow_targets(outputs)
     scene, controller = _opened(source, dials, progress)
     force = [_kick(text, controller) for text in pushes] + _noise(scene, wind, seed, bool(pushes))
     runs = {name: controller.run(force, controlled=name == "controlled") for name in ("controlled", "uncontrolled")}

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from typing import Any
 
+from cajole.checks import OptionalPackage
 from cajole.cluster.tasks import AHEAD, PATIENCE, Answer, answered_afar
-from cajole.errors import MissingExtra, SolveError
+from cajole.errors import SolveError
 
+DASK = OptionalPackage(("distributed", "cloudpickle"), "distributed", "cluster", "a Dask cluster")
 # Items given out ahead to an executor, which does not tell how many workers it has.
 AHEAD_UNKNOWN = 64
 # Seconds that a Dask scheduler has to answer.
@@ -62,11 +64,10 @@ class Dask(Futures):
     """
 
     def __init__(self, function: Callable[[Any], Any], where: Any):
-        try:
-            import cloudpickle
-            import distributed
-        except ImportError:
-            raise MissingExtra("distributed", "cluster", "a Dask cluster") from None
+        DASK.require()
+        import cloudpickle
+        import distributed
+
         self._dumps: Callable[[Any], bytes] = cloudpickle.dumps
         with contextlib.ExitStack() as undo:
             if is_client(where):

@@ -16,7 +16,7 @@ from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
 from cajole import checks, errors
-from cajole.cluster.futures import Dask, Futures, is_client
+from cajole.cluster.futures import DASK, Dask, Futures, is_client
 from cajole.cluster.processes import Processes
 from cajole.cluster.tasks import Answer, answered, pickled
 from cajole.errors import CajoleError, InputError, MissingExtra, SolveError
@@ -106,6 +106,11 @@ class _Crew(Protocol):
     def close(self) -> None: ...
 
 
+def require_cluster(cluster: Cluster) -> None:
+    """Raise InputError for a cluster that is none, and MissingExtra if its package is not installed."""
+    _crew(cluster, len, 1)
+
+
 def _crew(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Callable[[], _Crew]:
     """The workers that `cluster` names, started when called: a bad name is found before anything runs."""
     if cluster is None:
@@ -120,12 +125,14 @@ def _crew(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Calla
     if not isinstance(cluster, str):
         raise InputError(f"cluster must be {_FORMS}, not {type(cluster).__name__}")
     if cluster.startswith(("tcp://", "tls://")):
+        DASK.require()
         return functools.partial(Dask, function, cluster)
     kind, colon, number = cluster.partition(":")
     if kind not in ("processes", "dask") or (colon and not (number.isdecimal() and int(number) > 0)):
         raise InputError(f"cluster is {cluster!r}, but must be {_FORMS}")
     workers = min(int(number) if colon else _cores(), count)
     if kind == "dask":
+        DASK.require()
         return functools.partial(Dask, function, workers)
     return functools.partial(Processes, pickled(function, "function"), workers)
 

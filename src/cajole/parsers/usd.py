@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.errors import FileError, MissingExtra
+from cajole.checks import OptionalPackage
+from cajole.errors import FileError
 from cajole.parsers.times import DEFAULT_FPS, even_times, frames_dtype, rate_of
 
 Frames = NDArray[np.floating[Any]]
+
+USD = OptionalPackage(("pxr",), "usd-core", "usd", "reading and writing USD files")
 
 # USD's y-up axes in our z-up ones: (x, y, z) -> (x, -z, y), for row vectors
 _Z_FROM_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
@@ -40,10 +43,9 @@ class Pxr:
 
 def load_pxr() -> Pxr:
     """usd-core, or MissingExtra with what to install."""
-    try:
-        from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
-    except ImportError:
-        raise MissingExtra("usd-core", "usd", "reading and writing USD files") from None
+    USD.require()
+    from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
+
     return Pxr(Gf, Sdf, Tf, Usd, UsdGeom, Vt)
 
 

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.errors import FileError, InputError, MissingExtra
+from cajole.checks import OptionalPackage
+from cajole.errors import FileError, InputError
 from cajole.storage import as_path, atomic_path
 
 Pixels = NDArray[np.uint8]
 
+PILLOW = OptionalPackage(("PIL",), "pillow", "viz", "writing a picture")
+FFMPEG = OptionalPackage(("imageio_ffmpeg",), "imageio-ffmpeg", "viz", "writing a video")
 STILLS = (".png", ".jpg", ".jpeg")
 LOOPS = (".webp", ".gif", ".mp4")
 QUALITY = {".webp": 82, ".jpg": 92, ".jpeg": 92}
@@ -37,6 +40,11 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
             f"choose {', '.join(STILLS)} for a still or {', '.join(LOOPS)} for a loop"
         )
     return suffix
+
+
+def require_writer(path: str | os.PathLike[str]) -> None:
+    """Raise MissingExtra if the package that writes this picture or loop is not installed."""
+    (FFMPEG if suffix_of(path) == ".mp4" else PILLOW).require()
 
 
 def write_still(path: str | os.PathLike[str], pixels: Pixels) -> None:
@@ -108,16 +116,14 @@ def resized(pixels: Pixels, size: tuple[int, int]) -> Pixels:
 
 
 def _pillow() -> Any:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtra("pillow", "viz", "writing a picture") from None
+    PILLOW.require()
+    from PIL import Image
+
     return Image
 
 
 def _ffmpeg() -> str:
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise MissingExtra("imageio-ffmpeg", "viz", "writing a video") from None
+    FFMPEG.require()
+    import imageio_ffmpeg
+
     return str(imageio_ffmpeg.get_ffmpeg_exe())

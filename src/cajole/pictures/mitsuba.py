@@ -7,7 +7,6 @@ noise; asking the tracer for them makes the picture four times as dear.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,19 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb
-from cajole.errors import MissingExtra
+from cajole.checks import OptionalPackage
 from cajole.pictures.actors import Actor
 from cajole.pictures.draft import features
 from cajole.pictures.stage import FILL, Light, Stage, toned
 
+MITSUBA = OptionalPackage(("mitsuba", "mitsuba_oidn"), "mitsuba and mitsuba-oidn", "viz", "a path-traced picture")
 VARIANT = "scalar_rgb"  # the LLVM variants abort the process where the system's LLVM is of another version
 BOUNCES = 4
 ROUGHNESS, WET_ROUGHNESS, SPECULAR = 0.45, 0.15, 0.35
-
-
-def is_here() -> bool:
-    """Whether the optional packages are installed."""
-    return all(importlib.util.find_spec(name) is not None for name in ("mitsuba", "mitsuba_oidn"))
 
 
 def trace(stage: Stage, actors: Sequence[Actor], *, samples: int, seed: int) -> NDArray[np.uint8]:
@@ -45,8 +40,7 @@ def trace(stage: Stage, actors: Sequence[Actor], *, samples: int, seed: int) -> 
 @contextlib.contextmanager
 def _tracer() -> Iterator[Any]:
     """Mitsuba in our variant and silent; its variant and its log level are put back afterwards."""
-    if not is_here():
-        raise MissingExtra("mitsuba and mitsuba-oidn", "viz", "a path-traced picture")
+    MITSUBA.require()
     import mitsuba as mi
 
     before = mi.variant()

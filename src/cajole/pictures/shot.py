@@ -19,7 +19,7 @@ from cajole.pictures.camera import MOST_PIXELS, SMALLEST, View, checked_size
 from cajole.pictures.cast import Cast, assembled, staged
 from cajole.pictures.draft import draft
 from cajole.pictures.frames import listed, loop_frames, rate, still_frame
-from cajole.pictures.loops import LOOPS, STILLS, suffix_of, write_loop, write_still
+from cajole.pictures.loops import LOOPS, STILLS, require_writer, suffix_of, write_loop, write_still
 from cajole.pictures.props import Prop, as_props
 from cajole.pictures.stage import Stage
 from cajole.pictures.subject import ROLES, Subject, as_subject, in_other_state, is_positions, shape_of
@@ -107,6 +107,7 @@ def picture(
     "mitsuba" without Mitsuba or a path without Pillow, Cancelled when `progress` returns False.
     """
     suffix = None if path is None else suffix_of(path)
+    require_packages(path, renderer)
     thing = shape_of(subject)
     shown = _dressed(as_subject(thing), role, colors)
     shown = shown if positions is None else shown.posed(positions)
@@ -156,6 +157,8 @@ def strip(
     options: as for `picture`. path: .png or .jpg. Returns (height, width, 3) 8-bit sRGB.
     Raises as `picture` does.
     """
+    if path is not None:
+        require_writer(path)
     moving = shape_of(animation, "animation")
     if not isinstance(moving, Animation):
         raise InputError(f"a strip shows an Animation, not a {type(animation).__name__}; use picture for that")
@@ -228,9 +231,17 @@ def _broadside(shown: Subject) -> float:
     return CAMERA["azimuth"] + (90.0 if y > LONGER * x else 0.0)
 
 
+def require_packages(path: str | os.PathLike[str] | None, renderer: str) -> None:
+    """Raise MissingExtra if a package that draws or writes the picture is missing, InputError for other suffixes."""
+    if path is not None:
+        require_writer(path)
+    if renderer == "mitsuba":
+        mitsuba.MITSUBA.require()
+
+
 def _is_traced(renderer: str, is_loop: bool) -> bool:
     if one_of(renderer, "renderer", RENDERERS) == "auto":
-        return not is_loop and mitsuba.is_here()
+        return not is_loop and mitsuba.MITSUBA.is_installed()
     return renderer == "mitsuba"
 
 

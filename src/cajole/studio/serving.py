@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cajole.errors import InputError, MissingExtra
+from cajole.checks import OptionalPackage
+from cajole.errors import InputError
 from cajole.studio.app import STATIC, application
 from cajole.studio.guard import ANYWHERE, Guard, is_loopback
 from cajole.studio.hub import Hub
@@ -84,10 +85,7 @@ def _open(hub: Hub, subject: str, mode: str | None) -> None:
 
 def _require_packages() -> None:
     for package in ("starlette", "uvicorn", "websockets"):
-        try:
-            __import__(package)
-        except ImportError:
-            raise MissingExtra(package, "studio", "the studio") from None
+        OptionalPackage((package,), package, "studio", "the studio").require()
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -64,6 +64,6 @@ def test_plot_bad_input(runs, tmp_path):
 
 
 def test_missing_package_bad_input(runs, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(cj.MissingExtra, match=r"cajole\[viz\]"):
         plot_runs(runs, tmp_path / "curves.png")

@@ -39,7 +39,10 @@ def demo(
     from cajole.cli.gallery.items import ITEMS
     from cajole.cli.gallery.page import page
     from cajole.cli.gallery.pool import make_all
+    from cajole.pictures.loops import PILLOW
 
+    # stills and loops of every item
+    PILLOW.require()
     names = _chosen(scene or [], list(ITEMS))
     started = time.perf_counter()
     with _staging(output) as folder, many_working(names) as told:

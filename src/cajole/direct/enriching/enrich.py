@@ -13,6 +13,7 @@ from cajole import checks
 from cajole.animation import Animation, animation_of
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
 from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
+from cajole.direct.enriching.collisions.world import IPCTK
 from cajole.direct.enriching.regions import Regions
 from cajole.direct.enriching.report import EnrichReport, EnrichResult, forced, kept_off
 from cajole.direct.enriching.starting import begun
@@ -79,6 +80,8 @@ def enrich(
     tracked: False lets the shell go where it will from the same start, to compare with; `residual` tells how far off.
     Raises InputError where the parts do not fit, SolveError, with the frame and what to relax, where a step fails.
     """
+    if collisions is not None:
+        IPCTK.require()
     began = time.perf_counter()
     motion = animation_of(guide, "guide")
     _require_parts(motion, cloth, regions)

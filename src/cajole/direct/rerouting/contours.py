@@ -11,9 +11,11 @@ from scipy.ndimage import map_coordinates
 
 from cajole import checks
 from cajole.direct.rerouting.sections import area
-from cajole.errors import InputError, MissingExtra
+from cajole.errors import InputError
 
 Array = NDArray[np.float64]
+
+SCIKIT_IMAGE = checks.OptionalPackage(("skimage",), "scikit-image", "images", "contours of images")
 
 # [pixels] noise finer than this is no shape
 BLUR = 1.0
@@ -95,8 +97,7 @@ def _grey(image: Any, name: str) -> Array:
 
 
 def _skimage() -> tuple[Any, Any]:
-    try:
-        from skimage import filters, measure
-    except ImportError:
-        raise MissingExtra("scikit-image", "images", "contours of images") from None
+    SCIKIT_IMAGE.require()
+    from skimage import filters, measure
+
     return filters, measure

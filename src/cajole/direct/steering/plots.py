@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.direct.steering.flow_runs import FlowRun
 from cajole.direct.steering.runs import Run
-from cajole.errors import FileError, InputError, MissingExtra
+from cajole.errors import FileError, InputError
 from cajole.storage import atomic_path
 
+MATPLOTLIB = checks.OptionalPackage(("matplotlib",), "matplotlib", "viz", "a plot of runs")
 SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
 # Two panels at these inches and dots per inch stay readable at half their width.
 SIZE, DPI = (8.0, 5.0), 150
@@ -36,10 +37,8 @@ def plot_runs(runs: Mapping[str, Run | FlowRun], path: str | os.PathLike[str], *
     kind = FlowRun if isinstance(next(iter(runs.values())), FlowRun) else Run
     for name, run in runs.items():
         checks.require_instance(run, kind, f"run {name!r}")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "viz", "a plot of runs") from None
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
     error, force = figure.subplots(2, 1, sharex=True)
     for color, (name, run) in zip(_cycled(len(runs)), runs.items()):
@@ -60,10 +59,11 @@ def plot_runs(runs: Mapping[str, Run | FlowRun], path: str | os.PathLike[str], *
 
 
 def require_plot(path: str | os.PathLike[str]) -> Path:
-    """`path` if a plot can be written there by its suffix; FileError otherwise."""
+    """`path` if a plot can be written there; FileError for its suffix, MissingExtra without matplotlib."""
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise FileError(f"{target}: a plot is written as one of {' '.join(SUFFIXES)}")
+    MATPLOTLIB.require()
     return target
 
 

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.body import BodyShell
+from cajole.checks import OptionalPackage
 from cajole.direct.enriching.collisions import kernels_gaps
 from cajole.direct.enriching.collisions.colliders import Colliders
 from cajole.direct.enriching.collisions.search import Search, Surface
-from cajole.errors import InputError, MissingExtra
+from cajole.errors import InputError
 from cajole.linalg.threads import factor_threads
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
+IPCTK = OptionalPackage(("ipctk",), "ipctk", "contact", "collisions of a shell")
 # the width of contacts, unless told, as a share of the mean edge, and at most this share of what is apart at rest
 WIDTH, REST_SHARE = 0.1, 0.5
 # a width below this share of the mean edge is lost in the rounding of tight-inclusion tests
@@ -32,10 +34,9 @@ LISTED = 5
 
 def ipctk() -> Any:
     """The collision toolkit, imported where it is used."""
-    try:
-        import ipctk as toolkit
-    except ImportError:
-        raise MissingExtra("ipctk", "contact", "collisions of a shell") from None
+    IPCTK.require()
+    import ipctk as toolkit
+
     return toolkit
 
 
