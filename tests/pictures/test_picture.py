@@ -18,7 +18,10 @@ from cajole.pictures.shot import CAMERA
 from cajole.pictures.subject import INPUT, OUTPUT, as_subject
 
 SMALL = {"size": (96, 64), "samples": 4}
-RENDERERS = ["draft", pytest.param("mitsuba", marks=pytest.mark.skipif(not mitsuba.is_here(), reason="no mitsuba"))]
+RENDERERS = [
+    "draft",
+    pytest.param("mitsuba", marks=pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")),
+]
 
 
 def _is_red(pixels):
@@ -48,7 +51,7 @@ def test_same_seed_same_picture_identity(red_skin, renderer):
     assert (first == second).all()
 
 
-@pytest.mark.skipif(not mitsuba.is_here(), reason="no mitsuba")
+@pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")
 def test_draft_and_traced_silhouettes_agreement(sphere):
     """On a background of another hue both renderers give the same silhouette."""
     options = {"colors": (0.9, 0.1, 0.1), "background": (0.2, 0.4, 0.9), "floor": (0.2, 0.4, 0.9), **SMALL}
@@ -222,7 +225,7 @@ def test_progress_reaches_the_end_and_can_stop_identity(wag):
         picture(wag, frames=4, size=(32, 32), progress=lambda share, text: share < 0.5)
 
 
-@pytest.mark.skipif(not mitsuba.is_here(), reason="no mitsuba")
+@pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")
 def test_tracing_is_silent_and_leaves_the_variant_identity(sphere, capfd):
     import mitsuba as mi
 
