@@ -380,7 +380,7 @@ class _Client:
         self._number += 1
         # another message after it is answered: the connection, and the thread of the project, go on
         self._tab.socket.send(json.dumps({"v": 1, "do": "select", "nodes": [], "id": self._number}))
-        errors, done = 0, None
+        errors, done, internal = 0, None, False
         while done is None:
             message = self._tab.hear()
             if isinstance(message, dict):
@@ -388,8 +388,10 @@ class _Client:
                     done = message
                 elif message.get("is") == "error":
                     errors += 1
-                    if message.get("code") == "internal":
-                        raise RuntimeError(f"answered as an internal error: {message}")
+                    internal = internal or message.get("code") == "internal"
+        self._log.require_none()
+        if internal:
+            raise RuntimeError("answered as an internal error")
         self._tab.texts.clear()
         self._tab._unread.clear()
         self._tab.frames.clear()
