@@ -81,7 +81,7 @@ def _run(result: Counts, target: str, seed: int, first: int, count: int, *, in_c
             return first + count
         if number is None:
             raise RuntimeError(f"the worker of {target} could not start (exit code {code}): {tail}")
-        data = (Path(name) / "input").read_bytes()
+        data = (Path(name) / str(number)).read_bytes()
     ends = {-signal.SIGXCPU: ("hang", "over its CPU time"), -signal.SIGALRM: ("hang", "waits for ever")}
     kind, text = ends.get(code, ("crash", f"exit code {code}: {tail.strip()[-200:]}"))
     if not in_child and _is_parsed_in_child(target):
@@ -105,7 +105,7 @@ def _follow(result: Counts, run: subprocess.Popen[str], seed: int, folder: Path)
             continue
         kind, _, text = outcome.partition(" ")
         if kind == "raw":
-            _add(result, Finding(result.target, seed, number, kind, text, (folder / "input").read_bytes()))
+            _add(result, Finding(result.target, seed, number, kind, text, (folder / str(number)).read_bytes()))
         else:
             result.counts[kind] += 1
     return number, is_reading

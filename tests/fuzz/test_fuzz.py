@@ -59,4 +59,4 @@ def test_every_end_of_an_input_is_counted_identity(kind: str, monkeypatch: pytes
     monkeypatch.setenv("FUZZ_CPU_SECONDS", "1")
     result = fuzz("self test", seed=0, first=5, count=3)
     assert result.counts == {**Counts("").counts, kind: 1, "accepted": 2}
-    assert [each.number for each in result.findings] == ([] if kind == "refused" else [6])
+    assert [(each.number, each.data) for each in result.findings] == ([] if kind == "refused" else [(6, b"6")])

@@ -67,10 +67,14 @@ def main(name: str, seed: int, first: int, count: int, folder: Path, in_child: b
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
         for number in range(first, first + count):
             data = input_of(target, name, seed, number)
-            (folder / "input").write_bytes(data)
+            file = folder / str(number)  # one for each input: who reads it is later than this process
+            file.write_bytes(data)
             say.write(f"{number} start\n")
             _allow_time()
-            say.write(f"{number} {_outcome(target, data)}\n")
+            outcome = _outcome(target, data)
+            if not outcome.startswith("raw"):
+                file.unlink()
+            say.write(f"{number} {outcome}\n")
     say.write("end\n")
     say.flush()
     os._exit(0)
