@@ -342,3 +342,18 @@ def test_bordered_order_identity(block: int) -> None:
         held = K.indices[K.indptr[row] : K.indptr[row + 1]]
         before = places[held[held < first]] < places[row]
         assert before.sum() > 0.25 * (len(before) - 1)
+
+
+@pytest.mark.parametrize("kind", ["spd", "symmetric"])
+def test_threads_give_the_same_bytes_every_time_identity(
+    backend: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With two threads, and wherever arrays lie in memory; parts of a sum are added in one order."""
+    monkeypatch.setenv("CAJOLE_THREADS", "2")
+    body = beam_body((30, 6, 6), length=2.0)
+    matrix = sp.csr_array(body.stiffness()[body.free_dofs][:, body.free_dofs])
+    right = np.random.default_rng(1).standard_normal(matrix.shape[0])
+    factors = [Factor(matrix, kind=kind, backend=backend) for _ in range(2)]
+    apart = [np.concatenate([np.zeros(shift), right])[shift:] for shift in range(8)]
+    found = {factor.solve(each).tobytes() for _ in range(5) for factor in factors for each in apart}
+    assert len(found) == 1
