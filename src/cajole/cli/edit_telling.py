@@ -6,16 +6,18 @@ from typing import Any
 
 from cajole.cli.output import written
 from cajole.direct import Editor
+from cajole.direct.editing.landing import LEAST
 
 # Held vertices that are told of one by one.
 MOST_TOLD = 12
-# A held vertex has landed when it misses its place by less than this share of the largest change.
+# A held vertex has landed when it misses its place by less than this share of the largest change that was asked for.
 NEAR = 1e-3
 
 
 def described(source: str, editor: Editor) -> dict[str, Any]:
     """What was asked and what came of it, as numbers."""
     report = editor.report
+    near = NEAR * max(report.asked, LEAST)
     holds = [held.hold for held in editor.state.held.values()]
     told = [
         {
@@ -23,7 +25,7 @@ def described(source: str, editor: Editor) -> dict[str, Any]:
             "frame": hold.frame,
             "other": hold.other if hold.other >= 0 else None,
             "error_sizes": report.missed[hold.key],
-            "landed": report.missed[hold.key] <= NEAR * report.moved,
+            "landed": report.missed[hold.key] <= near,
         }
         for hold in holds
     ]
@@ -36,8 +38,10 @@ def described(source: str, editor: Editor) -> dict[str, Any]:
         "modes": report.modes,
         "contacts": report.contacts,
         "largest_change_sizes": report.moved,
+        "largest_drag_sizes": report.asked,
         "landed": all(hold["landed"] for hold in told),
         "holds": told,
+        "notes": list(report.notes),
     }
 
 
@@ -47,7 +51,8 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
     may = f"{d['first_frame']}..{d['last_frame']}"
     told = {
         "motion": f"{d['vertices']} vertices, {d['frames']} frames, of which {may} may change",
-        "change": f"in {d['modes']} modes, {d['largest_change_sizes']:.3%} of the size at most",
+        "change": f"in {d['modes']} modes, {d['largest_change_sizes']:.3%} of the size at most; the farthest drag asks "
+        f"for {d['largest_drag_sizes']:.3%}",
     }
     if d["contacts"]:
         told["contacts"] = f"{d['contacts']} kept"
@@ -63,5 +68,7 @@ def rows(document: dict[str, Any]) -> dict[str, str]:
         told[f"{hold['vertex']}{other} at {hold['frame']}"] = end
     if len(d["holds"]) > len(shown):
         told["and"] = f"{len(d['holds']) - len(shown)} more"
+    if d["notes"]:
+        told["note"] = "; ".join(d["notes"])
     told["written"] = written(d["outputs"])
     return told

@@ -133,7 +133,7 @@ def others() -> dict[str, Callable[[], tuple[cj.Animation, cj.BodySolid | None]]
     longer = beam_body((7, 1, 1), length=1.5)
     still = np.tile(longer.vertices, (FRAMES, 1, 1))
     moved = np.array(motion.positions)
-    moved[3, 4, 2] += 1e-9
+    moved[3, 4, 2] += 1e-6
     flipped = cj.MeshTet(motion.mesh.vertices, motion.mesh.tets[::-1])
     larger = cj.MeshTet(1.01 * motion.mesh.vertices, motion.mesh.tets)
     stiffer = cj.BodySolid(motion.mesh, cj.MaterialStVK(young=1.001e6), fixed=body.fixed)
@@ -155,6 +155,65 @@ def test_another_input_bad_input(tmp_path: Path, message: str) -> None:
     motion, body = others()[message]()
     with pytest.raises(cj.FileError, match=message):
         cj.load_edit(tmp_path / "edit.json", motion, body)
+
+
+def shaken(motion: cj.Animation, by: float) -> cj.Animation:
+    """The motion with noise of the amplitude `by` [m]."""
+    noise = np.random.default_rng(1).uniform(-by, by, motion.positions.shape)
+    return motion.moved(motion.positions + noise)
+
+
+def test_rounding_is_accepted_with_a_note_agreement(tmp_path: Path) -> None:
+    """Runs with other threads differ in the last digits; the edit is the same to the same digits."""
+    body, motion = case()
+    contacts = cj.Contacts([6], [tip()], [(0.0, 0.0, 1.0)], ["sliding"])
+    turned = cj.Contacts([6], [tip()], [(1e-14, 0.0, 1.0)], ["sliding"])
+    made = cj.edit(motion, body, MODES, contacts=contacts)
+    made.drag(tip(), 9, motion.positions[9][tip()] + [0.0, 0.1, 0.0])
+    cj.save_edit(made, tmp_path / "edit.json")
+    exact = cj.load_edit(tmp_path / "edit.json", motion, body, contacts=contacts)
+    again = cj.load_edit(tmp_path / "edit.json", shaken(motion, 1e-14), body, contacts=turned)
+    assert exact.notes == ()
+    assert "note" not in str(exact.report)
+    (note,) = again.notes
+    assert "rounding" in note
+    assert note in str(again.report)
+    np.testing.assert_allclose(again.animation().positions, made.animation().positions, atol=1e-9)
+
+
+@pytest.mark.parametrize("by", [1e-7, 1e-4])
+def test_more_than_rounding_is_measured_bad_input(tmp_path: Path, by: float) -> None:
+    body, motion = case()
+    cj.save_edit(edited(), tmp_path / "edit.json")
+    with pytest.raises(cj.FileError, match="positions over time differ by about") as caught:
+        cj.load_edit(tmp_path / "edit.json", shaken(motion, by), body)
+    told = float(str(caught.value).split("by about ")[1].split(" m")[0])
+    truth = by / np.sqrt(3.0) * np.sqrt(motion.positions.size)
+    assert 0.5 * truth < told < 2.0 * truth
+
+
+def test_one_vertex_elsewhere_is_measured_bad_input(tmp_path: Path) -> None:
+    """Whatever vertex and frame it is; and two that move apart do not cancel."""
+    body, motion = case()
+    cj.save_edit(edited(), tmp_path / "edit.json")
+    for frame, vertices, shift in ((0, [3], 1e-6), (FRAMES - 1, [tip()], 1e-6), (7, [2, 9], [[1e-6], [-1e-6]])):
+        moved = np.array(motion.positions)
+        moved[frame, vertices] += shift
+        with pytest.raises(cj.FileError, match="differ by about"):
+            cj.load_edit(tmp_path / "edit.json", motion.moved(moved), body)
+
+
+def test_files_without_projections_identity(tmp_path: Path) -> None:
+    """As earlier versions wrote them: the hashes alone decide."""
+    body, motion = case()
+    made = edited()
+    cj.save_edit(made, tmp_path / "edit.json")
+    document = json.loads((tmp_path / "edit.json").read_text())
+    del document["input"]["projections"]
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    same(made, opened(tmp_path / "old.json"))
+    with pytest.raises(cj.FileError, match=r"positions over time differ\. Open"):
+        cj.load_edit(tmp_path / "old.json", shaken(motion, 1e-14), body)
 
 
 def test_other_contacts_bad_input(tmp_path: Path) -> None:
@@ -190,6 +249,9 @@ def test_paths_bad_input(tmp_path: Path) -> None:
         (("version",), 2, '"version" is 2'),
         (("format",), "cajole model", "no edit"),
         (("holds",), {}, "holds must be a list"),
+        (("input", "projections"), [], "input.projections must be an object"),
+        (("input", "projections", "motion"), [["a"]], "input.projections.motion must be a number"),
+        (("input", "projections", "touching"), 7, "input.projections.touching must be a hash"),
         (("holds", 0, "vertex"), -1, r"holds\[0\].vertex is -1"),
         (("holds", 0, "vertex"), 4000, "28 vertices"),
         (("holds", 0, "vertex"), 0, "held by the body"),

@@ -76,7 +76,7 @@ def twist(progress: Progress | None) -> DemoItem:
     every = -(-stage.animation.frames // FRAMES)
     made = editor.animation()
     shown = replace(made, positions=made.positions[::every], fps=made.fps / every)
-    body, missed = cast(BodySolid, stage.body), max(editor.report.missed.values())
+    body, missed = cast(BodySolid, stage.body), max(editor.misses().values())
     story = (
         f"A beam that did nothing. In {len(stage.moves)} small drags four corners are turned by 720 degrees in one "
         f"frame; they land within {100 * missed:.1g} % of the size, and the motion before and after follows."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,13 +15,14 @@ from cajole.animation import Animation, Contacts
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
 from cajole.direct.editing.holds import Hold, Key, orthonormal
-from cajole.direct.editing.landing import REACHED, Grip, Landing, meet_all, missed, scales
+from cajole.direct.editing.landing import REACHED, Grip, Landing, asked, meet_all, missed, scales
 from cajole.direct.editing.ledger import Held, Ledger, State
 from cajole.direct.editing.report import EditReport, Options
 from cajole.direct.editing.spacetime import Settings, changing
 from cajole.direct.editing.subject import Subject
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
+from cajole.locking import synchronized
 from cajole.progress import Progress, report
 
 Array = NDArray[np.float64]
@@ -31,12 +33,22 @@ TOGETHER = 16
 
 
 class Editor:
-    """A finished animation under edit; see `edit`."""
+    """A finished animation under edit; see `edit`.
+
+    Several threads may use it. Changes take turns, and every result is the one of a moment between two of them. While
+    one thread has a hand on vertices, changes by others raise InputError.
+    """
 
     def __init__(self, subject: Subject, settings: Settings, options: Options, represented: Contacts | None = None):
         self.subject, self.options, self._represented = subject, options, represented
         self._now, self._past, self._future = State({}, settings), list[State](), list[State]()
         self._hand: Hand | None = None
+        # what is worth knowing about how it was opened
+        self.notes: tuple[str, ...] = ()
+        # a hand and the editor call each other
+        self.lock = threading.RLock()
+        # the largest displacement, in body sizes, of the state it was measured for
+        self._measured: tuple[State, float] | None = None
         with blas_threads():
             self._ledger = Ledger(subject, settings, represented)
 
@@ -67,10 +79,12 @@ class Editor:
         return self._now
 
     @property
+    @synchronized
     def frames(self) -> tuple[int, int]:
         """The first and the last frame that can be edited."""
         return self._ledger.spacetime.first, self._ledger.spacetime.last
 
+    @synchronized
     def drag(
         self, vertex: int | Sequence[int], frame: int, position: ArrayLike, *, directions: str | ArrayLike | None = None
     ) -> Landing:
@@ -83,6 +97,7 @@ class Editor:
             hand.move(position)
         return hand.landing
 
+    @synchronized
     def tie(
         self,
         vertex: int,
@@ -98,12 +113,14 @@ class Editor:
                 hand.move(offset)
         return hand.landing
 
+    @synchronized
     def pin(self, vertex: int | Sequence[int], frame: int, *, directions: str | ArrayLike | None = None) -> Landing:
         """Hold vertices where they are now, whatever else is dragged."""
         with self.grab(vertex, frame, directions=directions) as hand:
             pass
         return hand.landing
 
+    @synchronized
     def grab(
         self,
         vertex: int | Sequence[int],
@@ -135,6 +152,7 @@ class Editor:
         self._hand = Hand(self, grip)
         return self._hand
 
+    @synchronized
     def release(self, vertex: int, frame: int, other: int | None = None) -> None:
         """Let go of a vertex that was dragged, or tied to another. Raises InputError when it was not."""
         self._require_empty_hand()
@@ -144,7 +162,8 @@ class Editor:
             raise InputError(f"vertex {vertex} at frame {frame} was not dragged, so it cannot be released")
         self._become(self._now.without(key))
 
-    def tune(self, **settings: Any) -> None:
+    @synchronized
+    def tune(self, /, **settings: Any) -> None:
         """Change h, damping, ends, energy, smoothness or window, as `edit` takes them; held vertices stay in place.
 
         Raises InputError for settings that are none, and for those that would keep a frame with a dragged vertex.
@@ -159,19 +178,23 @@ class Editor:
                 raise InputError(f"{held.hold} is held, but these settings keep that frame as it is; release it first")
         self._become(replace(self._now, settings=wanted))
 
+    @synchronized
     def undo(self) -> bool:
         """Take back the last change; False when there is none."""
         return self._travel(self._past, self._future)
 
+    @synchronized
     def redo(self) -> bool:
         """Do again what was undone last; False when there is none."""
         return self._travel(self._future, self._past)
 
+    @synchronized
     def restore(self, state: State) -> None:
         """Have everything as it was when `state` was read; not a step of undo."""
         self._now = state
         self._ledger.follow(state)
 
+    @synchronized
     def adopt(self, holds: Sequence[Hold], linear: Sequence[Array]) -> None:
         """Hold all this instead, as another editor of the same input did, with the linear targets that it found."""
         self._require_empty_hand()
@@ -185,36 +208,32 @@ class Editor:
 
     def baked(self, *, progress: Progress | None = None) -> Editor:
         """An editor of the edited motion: what was dragged is input now, and rotations start from it."""
-        subject = self.subject.with_animation(self.animation(progress=progress))
-        return Editor(subject, self._now.settings, self.options, self._represented)
+        with self.lock:
+            now, z = self._now, self._linear()
+        animation = self._moved(now, z, progress)
+        return Editor(self.subject.with_animation(animation), now.settings, self.options, self._represented)
 
     def positions(self, frame: int) -> Array:
         """Where all vertices are in `frame` (n, 3) [m]; of a frame that does not change, the input bit for bit."""
         frame = checks.count(frame, "frame", least=0, most=self.input.frames - 1)
-        first, last = self.frames
-        if not self._now.held or not first <= frame <= last:
-            return self.subject.given(frame).copy()
         with blas_threads():
-            return self.subject.edited(frame, self._change(frame))
+            with self.lock:
+                first, last = self.frames
+                change = self._change(frame) if self._now.held and first <= frame <= last else None
+            return self.subject.given(frame).copy() if change is None else self.subject.edited(frame, change)
 
     def animation(self, *, progress: Progress | None = None) -> Animation:
         """The edited motion, with the skin and the contacts of the input."""
-        out = np.array(self.input.positions)
-        if self._now.held:
-            first, last = self.frames
-            with blas_threads():
-                z = self.coordinates()
-                for start in range(first, last + 1, TOGETHER):
-                    block = range(start, min(start + TOGETHER, last + 1))
-                    for frame, change in zip(block, self.subject.fields(np.ascontiguousarray(z[block].T))):
-                        out[frame] = self.subject.edited(frame, change)
-                        report(progress, (frame + 1 - first) / (last + 1 - first), f"frame {frame} of {last}")
-        return replace(self.input, positions=out, velocities=None)
+        with self.lock:
+            now, z = self._now, self._linear()
+        return self._moved(now, z, progress)
 
+    @synchronized
     def coordinates(self) -> Array:
         """z (T, r), the linear change of all frames in modes."""
         return self._ledger.rows.changes(self._ledger.rows.multipliers())
 
+    @synchronized
     def gentleness(self) -> Array:
         """(frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g)."""
         if not self._now.held:
@@ -223,6 +242,7 @@ class Editor:
             w = self._ledger.spacetime.forces(self.coordinates())
         return np.linalg.norm(w, axis=1) / self.subject.weight
 
+    @synchronized
     def reach(self, vertex: int, frame: int) -> Array:
         """(frames,) how far a vertex follows in every frame when it is dragged in one, as a share of the drag.
 
@@ -233,18 +253,33 @@ class Editor:
         follows = self._ledger.spacetime.response(frame) @ squares
         return np.asarray(follows / follows[frame])
 
+    @synchronized
+    def misses(self) -> dict[Key, float]:
+        """Distance of every held (vertex, frame) from its target, in body sizes; the quick part of `report`."""
+        return {key: far / self.subject.size for key, far in self._off().items()}
+
+    @property
+    def contacts_kept(self) -> int:
+        """Number of contacts that the edit keeps."""
+        return 0 if self.subject.touching is None else len(self.subject.touching)
+
     @property
     def report(self) -> EditReport:
-        """How well everything held is where it belongs, after all that acts on it."""
-        holds = [held.hold for held in self._now.held.values()]
-        off = {key: far / self.subject.size for key, far in self._off().items()}
-        far = float(scales(self.subject, holds).max(initial=0.0)) / self.subject.size
-        touching = self.subject.touching
-        kept = 0 if touching is None else len(touching)
-        return EditReport(off, far, self._ledger.spacetime.size, self._ledger.redundant(), kept, self.gentleness())
+        """How well everything held is where it belongs, after all that acts on it.
+
+        The first time after a change every frame is computed, as `animation` does, to measure how far vertices move.
+        """
+        with self.lock:
+            now, z, missed, force = self._now, self._linear(), self.misses(), self.gentleness()
+            modes, redundant = self._ledger.spacetime.size, self._ledger.redundant()
+        ways = (held.hold.directions @ asked(self.subject, held.hold) for held in now.held.values())
+        farthest = max((float(np.linalg.norm(way)) for way in ways), default=0.0) / self.subject.size
+        moved = self._largest_move(now, z)
+        return EditReport(missed, moved, modes, redundant, self.contacts_kept, force, farthest, self.notes)
 
     # --- for the hand
 
+    @synchronized
     def carry(self, holds: Sequence[Hold], linear: Array) -> None:
         """The hand moved its holds, by these linear targets of their rows."""
         start, moved = 0, list[Held]()
@@ -255,6 +290,7 @@ class Editor:
         self._now = self._now.with_held(*moved)
         self._ledger.follow(self._now)
 
+    @synchronized
     def dropped(self, keys: Sequence[Key], landing: Landing | None) -> float:
         """The hand lets go of its holds; the largest miss of all as a share of what its hold asked for."""
         self._hand = None
@@ -262,12 +298,53 @@ class Editor:
         # what cannot be reached must not drag along what can
         return self._settle(keys if landing is not None and not landing.reached else ())
 
+    @synchronized
     def cancelled(self) -> None:
         """The hand lets go, and everything is as it was before."""
         self._hand = None
         self.restore(self._past.pop())
 
     # --- inner workings
+
+    def _linear(self) -> Array | None:
+        """z (T, r) of all frames, None when nothing is held and so nothing changes."""
+        return self.coordinates() if self._now.held else None
+
+    def _moved(self, now: State, z: Array | None, progress: Progress | None) -> Animation:
+        """The edited motion of a state; what is computed here needs no lock."""
+        out, farthest = np.array(self.input.positions), 0.0
+        for frame, positions in self._edited(now, z, progress):
+            farthest = max(farthest, self._distance(frame, positions))
+            out[frame] = positions
+        self._measured = now, farthest / self.subject.size
+        return replace(self.input, positions=out, velocities=None)
+
+    def _largest_move(self, now: State, z: Array | None) -> float:
+        """The largest displacement of any vertex in any frame by the edit, in body sizes; measured once for a state."""
+        known = self._measured
+        if known is None or known[0] is not now:
+            moves = (self._distance(frame, positions) for frame, positions in self._edited(now, z, None))
+            known = self._measured = now, max(moves, default=0.0) / self.subject.size
+        return known[1]
+
+    def _distance(self, frame: int, positions: Array) -> float:
+        """[m] how far the farthest vertex of a frame is from where the input has it."""
+        return float(np.linalg.norm(positions - self.subject.given(frame), axis=1).max(initial=0.0))
+
+    def _edited(self, now: State, z: Array | None, progress: Progress | None) -> Iterator[tuple[int, Array]]:
+        """The frames that may change, and where all vertices (n, 3) [m] are in them with linear changes z (T, r)."""
+        if z is None:
+            return
+        first, last = changing(now.settings, self.input.frames)
+        for start in range(first, last + 1, TOGETHER):
+            block = range(start, min(start + TOGETHER, last + 1))
+            with blas_threads():
+                changes = self.subject.fields(np.ascontiguousarray(z[block].T))
+            for frame, change in zip(block, changes):
+                with blas_threads():
+                    positions = self.subject.edited(frame, change)
+                yield frame, positions
+                report(progress, (frame + 1 - first) / (last + 1 - first), f"frame {frame} of {last}")
 
     def _checked(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[Key]:
         listed = [vertex] if checks.depth(vertex) == 0 else vertex

@@ -1,15 +1,14 @@
 """Edits in files: what was dragged, where to, and under which energy; the animation and the body stay where they are.
 
-A file is JSON of plain numbers and words. It names its input by content, so that it is never laid over another motion,
-and its body by how that vibrates: the eigenvalues are what an edit knows of the material and of what is held.
+A file is JSON of plain numbers and words. It recognises its input by content, so that it is never laid over another
+motion, and its body by how that vibrates: the eigenvalues are what an edit knows of the material and of what is held.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.animation import Animation, Contacts
-from cajole.animation.blocks import blocks
 from cajole.body import Body
 from cajole.direct.editing import stored
 from cajole.direct.editing.editor import Editor
+from cajole.direct.editing.fingerprint import fingerprint, require_same_input
 from cajole.direct.editing.ledger import Held, State
 from cajole.direct.editing.opening import edit
 from cajole.direct.editing.stored import Stored
 from cajole.errors import FileError
 from cajole.progress import Progress
-from cajole.storage import as_path, atomic_path, content_hash
+from cajole.storage import as_path, atomic_path
 
 Array = NDArray[np.float64]
 
@@ -55,7 +54,7 @@ def edit_document(editor: Editor) -> dict[str, Any]:
     return {
         "format": stored.FORMAT,
         "version": stored.VERSION,
-        "input": editor.subject.once("signature", lambda: _signature(editor.input)),
+        "input": editor.subject.once("signature", lambda: fingerprint(editor.input)),
         "eigenvalues": editor.subject.eigenvalues.tolist(),
         "options": asdict(editor.options),
         "settings": asdict(editor.settings),
@@ -75,6 +74,8 @@ def load_edit(
     """The editor that `save_edit` wrote, opened again on the same animation, body and contacts; undo starts anew.
 
     contacts, fixed: those that `edit` was given, when they are not the animation's own.
+    An animation that differs from the edited one by rounding, up to 1e-9 of its size, is accepted; `editor.notes` and
+    `editor.report` then say so.
     Raises FileError for a damaged file and for one that is for another input, saying what differs.
     """
     place = _json_path(path)
@@ -96,13 +97,14 @@ def edit_of(
     if contacts is not None:
         checks.require_instance(contacts, Contacts, "contacts")
         animation = replace(animation, contacts=contacts)
-    _require_same_input(place, found.input, _signature(animation))
+    notes = require_same_input(place, found.input, animation)
     try:
         with np.errstate(all="ignore"):
             editor = edit(animation, body, **found.options, **found.settings, fixed=fixed, progress=progress)
             _require_same_body(place, found.eigenvalues, editor.subject.eigenvalues)
             editor.restore(_state(place, editor, found))
             _require_finite(place, editor)
+            editor.notes = notes
     except (ArithmeticError, np.linalg.LinAlgError) as reason:
         raise FileError(f"{place} asks for what cannot be computed ({reason}); {stored.REMEDY}") from None
     return editor
@@ -153,48 +155,6 @@ def _state(path: Path, editor: Editor, found: Stored) -> State:
     return State({each.hold.key: each for each in held}, editor.settings)
 
 
-def _signature(animation: Animation) -> dict[str, Any]:
-    """What tells one input from another: counts to read, and contents by their hash."""
-    mesh, contacts = animation.mesh, animation.contacts
-    frames = [
-        content_hash(np.ascontiguousarray(animation.positions[block], dtype=np.float64))
-        for block in blocks(animation.frames, animation.n)
-    ]
-    columns = () if contacts is None else tuple(getattr(contacts, field.name) for field in fields(Contacts))
-    return {
-        "vertices": animation.n,
-        "frames": animation.frames,
-        "fps": animation.fps,
-        "elements": content_hash(type(mesh).__name__, mesh.elements),
-        "rest": content_hash(mesh.vertices),
-        "motion": content_hash(*frames),
-        "contacts": content_hash(*columns) if contacts is not None and len(contacts) else None,
-    }
-
-
-# how a message names what differs, numbers first
-COUNTED = {"vertices": "vertices", "frames": "frames", "fps": "frames per second"}
-HASHED = {"elements": "elements of its mesh", "rest": "rest shape of its mesh", "motion": "positions over time"}
-
-
-def _require_same_input(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Raise FileError naming the first thing in which the animation is not the one that was edited."""
-    for name, words in COUNTED.items():
-        if theirs[name] != ours[name]:
-            raise FileError(
-                f"{path} is for another animation, of {theirs[name]:g} {words}; this one has {ours[name]:g}"
-            )
-    for name, words in HASHED.items():
-        if theirs[name] != ours[name]:
-            raise FileError(
-                f"{path} is for another animation: the {words} differ. Open the one that was edited, from the "
-                "same file (formats round differently)"
-            )
-    if theirs["contacts"] != ours["contacts"]:
-        remedy = "leave them out" if theirs["contacts"] is None else "give those of the edit, found in the same way"
-        raise FileError(f"{path} is for other contacts than these; {remedy}")
-
-
 def _require_same_body(path: Path, theirs: Array, ours: Array) -> None:
     if np.allclose(theirs, ours, rtol=ALIKE, atol=NEXT_TO_NOTHING * ours.max()):
         return
@@ -206,6 +166,5 @@ def _require_same_body(path: Path, theirs: Array, ours: Array) -> None:
 
 
 def _require_finite(path: Path, editor: Editor) -> None:
-    report = editor.report
-    if not np.isfinite([report.moved, *report.missed.values()]).all():
+    if not np.isfinite([*editor.misses().values()]).all():
         raise FileError(f"{path} asks for what no numbers can hold; {stored.REMEDY}")

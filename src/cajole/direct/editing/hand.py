@@ -14,6 +14,7 @@ from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.landing import Grip, Landing, asked, scales
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
+from cajole.locking import synchronized
 
 if TYPE_CHECKING:
     from cajole.direct.editing.editor import Editor
@@ -25,9 +26,13 @@ FARTHEST = 10.0
 
 
 class Hand:
-    """What `Editor.grab` gives: `move` as often as wanted, then `drop`, or `cancel`; a with-block drops at its end."""
+    """What `Editor.grab` gives: `move` as often as wanted, then `drop`, or `cancel`; a with-block drops at its end.
+
+    Threads may share it: its methods take turns with each other and with those of the editor.
+    """
 
     def __init__(self, editor: Editor, grip: Grip):
+        self.lock = editor.lock
         self._editor, self._grip = editor, grip
         self._looks = list[float]()
         self._landing: Landing | None = None
@@ -45,6 +50,7 @@ class Hand:
             raise InputError("nothing was moved yet; move or drop first")
         return self._landing
 
+    @synchronized
     def move(self, position: ArrayLike, *, rough: bool = False) -> Landing:
         """Bring the vertices to `position` (3,) [m], or (k, 3) for k of them; of a tie, to that offset.
 
@@ -63,10 +69,12 @@ class Hand:
         self._rough = rough
         return self._landing
 
+    @synchronized
     def change(self) -> Array:
         """The linear change (n, 3) of the frame as it is now."""
         return self._grip.change(self._grip.y)
 
+    @synchronized
     def positions(self) -> Array:
         """(n, 3) [m] where all vertices of the frame are now."""
         if not self.open:
@@ -75,6 +83,7 @@ class Hand:
         with blas_threads():
             return self._grip.subject.edited(self.frame, self.change())
 
+    @synchronized
     def drop(self) -> Landing:
         """Let go: all other held vertices land again, and the whole drag is one step of undo."""
         self._require_open()
@@ -85,6 +94,7 @@ class Hand:
         self._landing = Landing(self._editor.dropped([hold.key for hold in self._grip.holds], self._landing), looks)
         return self._landing
 
+    @synchronized
     def cancel(self) -> None:
         """Let go, with everything as it was before the grab."""
         self._require_open()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -19,10 +21,18 @@ Mask = NDArray[np.bool_]
 COLUMNS = 64
 
 
+class _Scratch(threading.local):
+    """Work array of the triangular solves, one for each thread: the kernels release the interpreter."""
+
+    def __init__(self, tallest: int):
+        self.work = np.empty((3, tallest))
+
+
 class Laplacian:
     """L = Σ V g_a·g_b of the loose vertices (k,) of a mesh, as L D Lᵀ in its own order.
 
     elements (m, c), grads (m, c, 3) of their hat functions, volumes (m,). Unknown i belongs to vertex `order[i]`.
+    Immutable; several threads may solve at once.
     """
 
     def __init__(self, elements: Index, grads: Array, volumes: Array, loose: Index, count: int):
@@ -37,7 +47,7 @@ class Laplacian:
         self._inverse = 1.0 / diagonal
         self._every = np.ones(len(begins) - 1, dtype=bool)
         starts, row_ptr, _ = self._groups
-        self._work = np.empty((3, int((np.diff(starts) + np.diff(row_ptr)).max(initial=1))))
+        self._scratch = _Scratch(int((np.diff(starts) + np.diff(row_ptr)).max(initial=1)))
 
     def __len__(self) -> int:
         return len(self.order)
@@ -55,12 +65,13 @@ class Laplacian:
     def forward(self, x: Array, groups: Mask | None = None) -> None:
         """The first half of a solve, in place; only through `groups` where all else of x is zero."""
         marked = self._every if groups is None else groups
-        kernels.forward(*self._groups, self._begins, self._values, marked, x, self._work)
+        kernels.forward(*self._groups, self._begins, self._values, marked, x, self._scratch.work)
 
     def backward(self, x: Array, out: Array, groups: Mask | None = None) -> None:
         """The second half, from x to out; only in `groups`."""
         marked = self._every if groups is None else groups
-        kernels.backward(*self._groups, self._begins, self._values, marked, self._inverse, x, out, self._work)
+        work = self._scratch.work
+        kernels.backward(*self._groups, self._begins, self._values, marked, self._inverse, x, out, work)
 
     def groups_of(self, unknowns: Index) -> Mask:
         """The parts of the factor that the solution at some unknowns needs."""

@@ -18,11 +18,14 @@ WARPS = (*FORMS, "none")
 
 @dataclass(frozen=True)
 class EditReport:
-    """missed: how far each (vertex, frame) is from where it was put, in body sizes; moved: the largest change asked.
+    """missed: how far each (vertex, frame) is from where it was put, in body sizes.
 
+    moved: the largest displacement of any vertex in any frame that the edit causes; asked: the largest that a hold asks
+    for. Both are in body sizes. The rest of the body may move farther than the dragged vertices.
     With an `other`, the offset between two vertices, the key is (vertex, frame, other). redundant: holds of which some
     direction follows from earlier ones, so that it can only agree with those. contacts: how many are kept.
     gentleness: (frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g).
+    notes: on how the edit was opened; mostly none.
     """
 
     missed: dict[Key, float]
@@ -31,6 +34,8 @@ class EditReport:
     redundant: tuple[Key, ...] = ()
     contacts: int = 0
     gentleness: Array = field(default_factory=lambda: np.zeros(0))
+    asked: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def mean_gentleness(self) -> float:
@@ -38,7 +43,10 @@ class EditReport:
         return float(np.sqrt((self.gentleness**2).mean())) if len(self.gentleness) else 0.0
 
     def __str__(self) -> str:
-        rows = [f"edit: {len(self.missed)} constraints, {self.modes} modes, largest change {100 * self.moved:.3g} %"]
+        rows = [
+            f"edit: {len(self.missed)} constraints, {self.modes} modes, largest change {100 * self.moved:.3g} % of the "
+            f"size ({100 * self.asked:.3g} % asked)"
+        ]
         if self.contacts:
             rows[0] += f", {self.contacts} contacts kept"
         if self.missed:
@@ -48,7 +56,7 @@ class EditReport:
             where = f"vertex {key[0]}" + (f" from vertex {key[2]}" if len(key) == 3 else "")
             rows.append(f"  {where} at frame {key[1]}: off by {100 * off:.2g} % of the size")
         rows += [f"  vertex {key[0]} at frame {key[1]} follows from other constraints" for key in self.redundant]
-        return "\n".join(rows)
+        return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
 
 @dataclass(frozen=True)

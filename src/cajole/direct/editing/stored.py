@@ -30,6 +30,7 @@ ROUNDED = 1e-9
 REMEDY = "the file is damaged or was changed by hand: save the edit again"
 FIELDS = ("format", "version", "input", "eigenvalues", "options", "settings", "holds")
 COUNTS, HASHES = ("vertices", "frames"), ("elements", "rest", "motion", "contacts")
+PROJECTED = ("rest", "motion", "normals")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,14 +120,24 @@ def _real(value: Any, name: str, shape: tuple[int | None, ...]) -> Array:
 
 
 def _input(value: Any) -> dict[str, Any]:
-    table = _table(value, "input", (*COUNTS, "fps", *HASHES))
+    table = _table(value, "input", (*COUNTS, "fps", *HASHES), ("projections",))
     for name in COUNTS:
         checks.count(table[name], f"input.{name}")
     checks.positive(table["fps"], "input.fps")
     for name in HASHES:
         if not isinstance(table[name], str) and not (name == "contacts" and table[name] is None):
             raise InputError(f"input.{name} must be a hash, not {table[name]!r}")
+    if "projections" in table:
+        _projections(table["projections"])
     return table
+
+
+def _projections(value: Any) -> None:
+    table = _table(value, "input.projections", (*PROJECTED, "touching"))
+    for name in PROJECTED:
+        _real(table[name], f"input.projections.{name}", (None, None))
+    if table["touching"] is not None and not isinstance(table["touching"], str):
+        raise InputError(f"input.projections.touching must be a hash or null, not {table['touching']!r}")
 
 
 def _options(value: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -25,7 +26,7 @@ KEPT_FRAMES, KEPT_PROBES = 24, 96
 
 @dataclass(eq=False)
 class Subject:
-    """What stays while an animation is edited.
+    """What stays while an animation is edited; several threads may use it.
 
     rest: the shape that modes and warp start from, the body's own. moving: (m,) vertices that some mode moves; shapes:
     (3m, r) of those; eigenvalues (r,). flying: whether every frame is edited in a frame of reference of its own, turned
@@ -44,6 +45,7 @@ class Subject:
     _kept: dict[tuple[str, int], object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._lock = threading.Lock()
         self._place = np.full(self.animation.n, -1, dtype=np.int64)
         self._place[self.moving] = np.arange(len(self.moving))
 
@@ -141,16 +143,23 @@ class Subject:
         return self._once(kind, 0, make)
 
     def _once(self, kind: str, index: int, make: Callable[[], Made], most: int = KEPT_FRAMES) -> Made:
-        """What `make` gave when it was last asked for; of each kind the most recent ones are kept."""
+        """What `make` gave when it was last asked for; of each kind the most recent ones are kept.
+
+        Two threads that ask at once may both make it, with the same result: making takes long, and is not locked.
+        """
         key = (kind, index)
-        made = self._kept.pop(key, None)
-        if made is None:
-            made = make()
-            mine = [other for other in self._kept if other[0] == kind]
+        with self._lock:
+            made = self._kept.pop(key, None)
+            if made is not None:
+                self._kept[key] = made
+                return made  # type: ignore[return-value]
+        made = make()
+        with self._lock:
+            mine = [other for other in self._kept if other[0] == kind and other != key]
             if len(mine) >= most:
                 del self._kept[mine[0]]
-        self._kept[key] = made
-        return made  # type: ignore[return-value]
+            self._kept[key] = made
+        return made
 
 
 def best_turn(rest: Array, now: Array) -> Array:

@@ -7,6 +7,7 @@ holds none keeps its centre where the linear change puts it; contacts keep their
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,8 +52,20 @@ class Probe:
     lone: int
 
 
+class _Scratch(threading.local):
+    """Work arrays of a warp, one set for each thread: the kernels release the interpreter.
+
+    p, x: (n + 1, 3) of the unknowns, and a last row that the elements refer to which fill up the last block.
+    """
+
+    def __init__(self, unknowns: int, blocks: int):
+        self.p, self.x = np.zeros((unknowns + 1, 3)), np.zeros((unknowns + 1, 3))
+        self.work = np.zeros(kernels.WORK * kernels.LANES)
+        self.differences = np.empty((blocks, 9 * kernels.LANES))
+
+
 class Warp:
-    """The elements of a mesh at rest, and the factors of their Laplacian.
+    """The elements of a mesh at rest, and the factors of their Laplacian; immutable, several threads may use it.
 
     held: (k,) vertices that never move; elements with no other vertices cost nothing. form: "composition", or the
     paper's own, "additive". Raises InputError for vertices out of range.
@@ -85,10 +98,8 @@ class Warp:
         self._shapes = _blocks(shape, 0.0)
         self._corners = _blocks(corners[nearby].astype(np.uint32), len(order))
         # one row more than unknowns: elements that fill up the last block stand there
-        self._rest, self._p, self._x = (np.zeros((len(order) + 1, 3)) for _ in range(3))
-        self._rest[:-1] = self.vertices[order]
-        self._work = np.zeros(kernels.WORK * kernels.LANES)
-        self._differences = np.empty((len(self._shapes), 9 * kernels.LANES))
+        self._rest = np.vstack([self.vertices[order], np.zeros(3)])
+        self._scratch = _Scratch(len(order), len(self._shapes))
 
     def frame(self, positions: ArrayLike, *, single: bool = False) -> Frame:
         """Rotation and stretch of every element of a frame at `positions` (n, 3) [m].
@@ -96,22 +107,23 @@ class Warp:
         single: in single precision, half the memory; no change is still exactly no change.
         """
         x = checks.real_array(positions, "positions (m)", self.vertices.shape)
-        kernels_laplacian.gathered(x, self._poisson.order, self._p)
+        p = self._scratch.p
+        kernels_laplacian.gathered(x, self._poisson.order, p)
         blocks = np.empty((len(self._shapes), self._rows * kernels.LANES), dtype=np.float32 if single else np.float64)
-        split_frame(self._shapes, self._corners, self._rest, self._additive, self._p, blocks)
+        split_frame(self._shapes, self._corners, self._rest, self._additive, p, blocks)
         checks.finite_result(blocks, "the deformation of a frame")
         return Frame(blocks)
 
     def apply(self, frame: Frame, change: ArrayLike, kept: Kept | None = None) -> Array:
         """The warped change of displacement (n, 3) [m] of a linear one; exactly zero for zero. kept: rows it keeps."""
-        p = self._linear(frame, change)
-        kernels.right_side(self._shapes, self._corners, frame.blocks, self._additive, self._p, self._work, self._x)
+        p, own = self._linear(frame, change), self._scratch
+        kernels.right_side(self._shapes, self._corners, frame.blocks, self._additive, own.p, own.work, own.x)
         order = self._poisson.order
         if kept is not None and not self._poisson.knows(kept):
             raise InputError("kept was made by another warp; make it with the one that is to keep it")
-        self._poisson.solve(self._x[: len(order)], self._p[: len(order)], kept)
+        self._poisson.solve(own.x[: len(order)], own.p[: len(order)], kept)
         out = np.zeros(self.vertices.shape)
-        kernels_laplacian.scattered(self._x, order, out)
+        kernels_laplacian.scattered(own.x, order, out)
         out[self._lone] = p[self._lone]
         return checks.finite_result(out, "the warped change")
 
@@ -155,10 +167,10 @@ class Warp:
 
     def at(self, frame: Frame, change: ArrayLike, probes: Sequence[Probe]) -> Array:
         """Warped changes (k, 3) [m] of the vertices that `probes` were made for, as `apply` has them."""
-        p = self._linear(frame, change)
-        D = self._differences
-        kernels.differences(self._shapes, self._corners, frame.blocks, self._additive, self._p, self._work, D)
-        centres = self._poisson.centres(self._p[:-1])
+        p, own = self._linear(frame, change), self._scratch
+        D = own.differences
+        kernels.differences(self._shapes, self._corners, frame.blocks, self._additive, own.p, own.work, D)
+        centres = self._poisson.centres(own.p[:-1])
         out = np.empty((len(probes), 3))
         for k, probe in enumerate(probes):
             if probe.weights.size not in (3 * D.size, D.size // 3):
@@ -177,7 +189,7 @@ class Warp:
         if frame.blocks.shape != (len(self._shapes), self._rows * kernels.LANES):
             raise InputError("frame was made by another warp; make it with the one that is to change it")
         p = checks.real_array(change, "change (m)", self.vertices.shape)
-        kernels_laplacian.gathered(p, self._poisson.order, self._p)
+        kernels_laplacian.gathered(p, self._poisson.order, self._scratch.p)
         return p
 
     def _moving(self, vertices: Index) -> Index:

@@ -49,7 +49,6 @@ class Poisson:
         self._labels = _labels(pieces[self.order], floating)
         self._shares = _shares(elements, volumes, count)[self.order]
         self._solved, self._ones = len(self.laplacian), np.ones(len(self.order))
-        self._spare, self._push = np.zeros((self._solved, 3)), np.zeros((self._solved, 3))
         # h = L⁻¹w of every floating piece, and wᵀh
         self._h, self._middles = np.zeros(len(self.order)), np.zeros(self.floating)
         if self.floating:
@@ -98,10 +97,11 @@ class Poisson:
 
     def _pushes(self, half: Array, shifts: Array, kept: Kept) -> Array:
         """(k, 3) dᵀλ at the points in contact, of a solution that is half done."""
-        self.laplacian.backward(half, self._spare, kept.groups)
+        found = np.zeros_like(half)
+        self.laplacian.backward(half, found, kept.groups)
         places = np.zeros((len(kept.points), 3))
         inside = kept.points < self._solved
-        places[inside] = self._spare[kept.points[inside]]
+        places[inside] = found[kept.points[inside]]
         afloat = self._labels[kept.points] >= 0
         places[afloat] += shifts[self._labels[kept.points[afloat]]]
         off = np.einsum("ri,ri->r", kept.directions, kept.differences(places))
@@ -109,11 +109,11 @@ class Poisson:
 
     def _pushed(self, half: Array, pushes: Array, kept: Kept) -> Array:
         """Take the pushes off a solution that is half done; how much each floating piece was pushed (c, 3)."""
-        self._push[:] = 0.0
+        push = np.zeros_like(half)
         inside = kept.points < self._solved
-        self._push[kept.points[inside]] = pushes[inside]
-        self.laplacian.forward(self._push, kept.groups)
-        half -= self._push
+        push[kept.points[inside]] = pushes[inside]
+        self.laplacian.forward(push, kept.groups)
+        half -= push
         amounts = np.empty((self.floating, 3))
         kernels.sums_by_label(self._labels[kept.points], np.ones(len(pushes)), pushes, amounts)
         return amounts

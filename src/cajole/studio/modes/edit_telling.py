@@ -39,8 +39,8 @@ def letters(hold: Hold) -> str:
 def told(mode: EditMode) -> dict[str, Any]:
     """The state of the mode."""
     curve = mode.editor.gentleness()
-    report = mode.editor.report
-    drags = [_drag(mode, key, report.missed.get(key, 0.0)) for key in mode.editor.state.held]
+    missed = mode.editor.misses()
+    drags = [_drag(mode, key, missed.get(key, 0.0)) for key in mode.editor.state.held]
     lanes = [_drag_lane(mode, drags)]
     if curve.any():
         lanes.append(force_lane(curve))
@@ -53,7 +53,7 @@ def told(mode: EditMode) -> dict[str, Any]:
         "labels": {"now": "Editing", "result": "Result"},
         "undo": mode.history.undo_label,
         "redo": mode.history.redo_label,
-        "edit": {"drags": drags, **_panel(mode, report.contacts)},
+        "edit": {"drags": drags, **_panel(mode, mode.editor.contacts_kept)},
     }
 
 
