@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from copy import copy
 from typing import Any
 
@@ -15,6 +16,7 @@ from cajole.linalg import pardiso
 from cajole.linalg.cholesky import Cholesky
 from cajole.linalg.ordering import bordered_dissection
 from cajole.linalg.superlu import SuperLU
+from cajole.locking import synchronized
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
@@ -41,6 +43,7 @@ class Factor:
         The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
         some, `perturbed` is not zero, or, with "cholesky", NotPositiveDefinite is raised.
     thorough: of "cholesky", take a second to look for a cheaper order of elimination, which hundreds of steps repay.
+    Several threads may use it: `refactor` and `solve` take turns, and a solve uses the last factors.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Factor:
         thorough: bool = False,
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
+        self.lock = threading.RLock()
         self.kind = checks.one_of(kind, "kind", KINDS)
         known = DEFINITE_BACKENDS if kind == "spd" or (kind == "kkt" and border is not None) else BACKENDS
         self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", known)
@@ -109,10 +113,12 @@ class Factor:
     def twin(self) -> Factor:
         """The same pattern, to be given values of its own by `refactor`; what is known of the pattern is shared."""
         other = copy(self)
+        other.lock = threading.RLock()
         other._values, other._ready = np.empty_like(self._values), False
         other._solver = self._solver.twin()
         return other
 
+    @synchronized
     def refactor(self, data: NDArray[np.float64]) -> None:
         """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
         data = np.asarray(data)
@@ -124,6 +130,7 @@ class Factor:
         self._solver.factorise(self._gather(data))
         self._ready = True
 
+    @synchronized
     def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right: (n,) or (n, k).
 

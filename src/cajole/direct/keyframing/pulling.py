@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.errors import InputError
+from cajole.locking import synchronized
 
 if TYPE_CHECKING:
     from cajole.direct.keyframing.session import PoseSession
@@ -47,10 +48,11 @@ class Pull:
     """What `PoseSession.grab` gives: `move` as often as wanted, then `drop`, or `cancel`.
 
     While it moves, the pose is solved for only as well as there is time for, and follows the hand; `drop` ends in full
-    equilibrium.
+    equilibrium. Threads may share it: its methods take turns with each other and with those of the session.
     """
 
     def __init__(self, session: PoseSession, wanted: Moment, before: Moment):
+        self.lock = session.lock
         self._session, self._wanted, self._before = session, wanted, before
         self._moved = False
         self.open = True
@@ -60,6 +62,7 @@ class Pull:
         """The load as it was moved last."""
         return self._wanted.loads[-1]
 
+    @synchronized
     def move(self, force: ArrayLike) -> None:
         """Pull with force (3,) [N], shared equally, or (k, 3), one for each vertex.
 
@@ -70,6 +73,7 @@ class Pull:
         self._try_out(load, rough=True)
         self._moved = True
 
+    @synchronized
     def settle(self) -> float:
         """Go on towards the equilibrium of the last move, which stops where it would take long; how far that led, in
         body sizes: less and less, until nothing is left to do."""
@@ -80,6 +84,7 @@ class Pull:
         away = self._session.moment.displacement - before
         return float(np.sqrt((away**2).sum(axis=1).max())) / self._session.body.size
 
+    @synchronized
     def drop(self) -> None:
         """Let go in full equilibrium: the whole pull is one step of undo, and none when it never moved."""
         self._require_open()
@@ -88,6 +93,7 @@ class Pull:
         self.open = False
         self._session.let_go(self._before, keep=self._moved)
 
+    @synchronized
     def cancel(self) -> None:
         """Let go, with everything as it was before the grab."""
         self._require_open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from cajole.body import Body
 from cajole.direct.keyframing.pulling import Load, Moment, Pull, shared
 from cajole.dynamics.statics import Statics, warn_if_inverted
 from cajole.errors import InputError, LoadError
+from cajole.locking import synchronized
 from cajole.progress import Progress
 
 Array = NDArray[np.float64]
@@ -32,11 +34,15 @@ class PoseSession:
     leaves the session as it was. gravity: (3,) [m/s²]. progress: asked in every iteration; returning False ends the
     operation with Cancelled, as if it had failed.
     On a body that nothing holds, pin a vertex first, or add loads that balance in one call.
+    Several threads may use it: operations take turns. While one thread has a pull in the hand, operations of others
+    raise InputError.
     """
 
     def __init__(self, body: Body, *, gravity: ArrayLike | None = None, progress: Progress | None = None):
         checks.require_instance(body, Body, "body")
         self.body, self._progress = body, progress
+        # a pull and the session call each other
+        self.lock = threading.RLock()
         self._solver: tuple[tuple[int, ...], Statics] | None = None
         self._next = 0
         self._now = Moment((), {}, np.zeros((body.count, 3)))
@@ -78,12 +84,14 @@ class PoseSession:
         """Everything as it is now, for `return_to`."""
         return self._now
 
+    @synchronized
     def return_to(self, moment: Moment) -> None:
         """Be again as the session was when `moment` was asked for; one step of undo."""
         checks.require_instance(moment, Moment, "moment")
         self._next = max(self._next, 1 + max((load.number for load in moment.loads), default=-1))
         self._keep(moment)
 
+    @synchronized
     def add(self, vertices: int | ArrayLike, force: ArrayLike) -> Load:
         """Pull at a vertex or several, on top of the loads there are.
 
@@ -95,6 +103,7 @@ class PoseSession:
         self._next += 1
         return load
 
+    @synchronized
     def change(self, load: Load | int, force: ArrayLike) -> Load:
         """Give a load another force, as a drag does with every move of the hand; returns the load as it is now."""
         old = self._live(load)
@@ -103,6 +112,7 @@ class PoseSession:
         self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
         return new
 
+    @synchronized
     def mute(self, load: Load | int, muted: bool = True) -> Load:
         """Have a load not pull any more, or pull again; returns it as it is now."""
         old = self._live(load)
@@ -110,6 +120,7 @@ class PoseSession:
         self._become(replace(self._now, loads=tuple(new if one is old else one for one in self._now.loads)))
         return new
 
+    @synchronized
     def grab(self, vertices: int | ArrayLike, *, alone: bool = False) -> Pull:
         """A new load for many small changes that are one step of undo: `pull.move(force)`, then `drop` or `cancel`.
 
@@ -123,6 +134,7 @@ class PoseSession:
         self._next += 1
         return self._hand
 
+    @synchronized
     def compliance(self, vertices: int | ArrayLike) -> Array:
         """How far 1 N along x, y and z, shared equally by vertices, would move the present pose, (3, n, 3) [m/N].
 
@@ -134,10 +146,12 @@ class PoseSession:
             loads[axis, indices, axis] = 1.0 / len(indices)
         return self._statics(tuple(sorted(self._now.pins))).response(self._now.displacement, loads)
 
+    @synchronized
     def weigh(self, gravity: ArrayLike | None) -> None:
         """Let gravity (3,) [m/s²], or a number, which is down (-z), act from now on; None: nothing weighs."""
         self._become(replace(self._now, weight=None if gravity is None else self.body.gravity(gravity)))
 
+    @synchronized
     def assume(self, displacement: ArrayLike) -> None:
         """Stand in another pose (n, 3) [m], held there by one frozen load: the forces that it takes.
 
@@ -150,19 +164,23 @@ class PoseSession:
         self._keep(replace(self._now, loads=(load,), pins={}, displacement=pose))
         self._next += 1
 
+    @synchronized
     def reset(self) -> None:
         """No loads, frozen or not, and no pins; gravity stays."""
         self._become(replace(self._now, loads=(), pins={}, displacement=np.zeros((self.body.count, 3))))
 
+    @synchronized
     def remove(self, load: Load | int) -> None:
         """Take a load away."""
         old = self._live(load)
         self._become(replace(self._now, loads=tuple(one for one in self._now.loads if one is not old)))
 
+    @synchronized
     def freeze(self) -> None:
         """Make the present loads permanent: only `undo` takes them back, and further loads add on top."""
         self._keep(replace(self._now, loads=tuple(replace(load, frozen=True) for load in self._now.loads)))
 
+    @synchronized
     def pin(self, vertices: int | ArrayLike, position: ArrayLike | None = None) -> None:
         """Hold vertices at `position` [m], (3,) for one or (k, 3), where they are now when None; again to move them."""
         indices = self._indices(vertices)
@@ -174,6 +192,7 @@ class PoseSession:
         pins = {int(vertex): place.copy() for vertex, place in zip(indices, wanted)}
         self._become(replace(self._now, pins=self._now.pins | pins))
 
+    @synchronized
     def unpin(self, vertices: int | ArrayLike) -> None:
         """Let pinned vertices go."""
         gone = {int(vertex) for vertex in self._indices(vertices)}
@@ -183,6 +202,7 @@ class PoseSession:
         pins = {vertex: place for vertex, place in self._now.pins.items() if vertex not in gone}
         self._become(replace(self._now, pins=pins))
 
+    @synchronized
     def undo(self) -> None:
         """Go back before the last operation, whichever it was. Raises InputError when there is none."""
         self._require_free_hand()
@@ -191,6 +211,7 @@ class PoseSession:
         self._future.append(self._now)
         self._now = self._past.pop()
 
+    @synchronized
     def redo(self) -> None:
         """Do again what was undone last. Raises InputError when nothing was, or something was done since."""
         self._require_free_hand()
@@ -204,6 +225,7 @@ class PoseSession:
         warn_if_inverted(self.body, self._now.displacement)
         return self._now.displacement.copy()
 
+    @synchronized
     def try_out(self, wanted: Moment, *, rough: bool) -> None:
         """For a `Pull`: the pose under its load, without a step of undo; LoadError for one far beyond the body."""
         found = self._solved(wanted, rough=rough)
@@ -212,6 +234,7 @@ class PoseSession:
             raise LoadError(f"the pull draws the body out to {far:.2g} times its size; pull less, or pin more of it")
         self._now = found
 
+    @synchronized
     def let_go(self, before: Moment, *, keep: bool) -> None:
         """For a `Pull`: one step of undo from `before`, or `before` again."""
         self._hand = None

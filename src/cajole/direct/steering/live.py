@@ -12,6 +12,7 @@ from cajole.direct.steering.living import Acting, Living
 from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
 from cajole.errors import InputError, NotConverged
+from cajole.locking import synchronized
 from cajole.mesh import Skin
 from cajole.reduction import ReducedModel
 
@@ -22,6 +23,7 @@ class Live(Living[Controller]):
     """A body under control in real time. `step` goes on one step; the reference is gone through again and again.
 
     controlled: whether feedback acts; it may be changed at any time. cuts: how many steps had to be cut into parts.
+    Several threads may use it: steps, pushes and looks take turns, and `step(count)` is one turn.
     """
 
     def __init__(self, controller: Controller, *, controlled: bool = True):
@@ -31,6 +33,7 @@ class Live(Living[Controller]):
         self._landed = 0
 
     @property
+    @synchronized
     def frame(self) -> int:
         """The frame of the reference that is being followed, one to a step."""
         return self._walker.step % self._controller.reference.steps
@@ -41,11 +44,13 @@ class Live(Living[Controller]):
         return self._walker.cuts
 
     @property
+    @synchronized
     def state(self) -> tuple[Array, Array]:
         """Position and velocity (r,) in reduced coordinates."""
         return self._walker.now[3].copy(), self._walker.now[4].copy()
 
     @property
+    @synchronized
     def error(self) -> float:
         """Distance to the frame being followed, in body sizes."""
         reference = self._controller.reference
@@ -63,11 +68,13 @@ class Live(Living[Controller]):
         """The feedback of the last step, in body weights."""
         return float(np.linalg.norm(self._feedback) / self._controller.model.unit_weight)
 
+    @synchronized
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""
         model, dt = self._controller.model, self._controller.reference.dt
         self._acting.append(Acting(push_force(model, vertex, force, duration), steps_of(duration, dt)))
 
+    @synchronized
     def hold(self, vertex: int | None, force: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Push `vertex` with force (3,) [N] from the next step on until told otherwise; None lets go.
 
@@ -76,6 +83,7 @@ class Live(Living[Controller]):
         model = self._controller.model
         self._held = None if vertex is None else push_force(model, vertex, force, self._controller.reference.dt)
 
+    @synchronized
     def blow(self, *winds: Disturbance) -> None:
         """Let winds (or other disturbances) act from now on; none ends them."""
         if not all(isinstance(wind, Disturbance) for wind in winds):
@@ -84,6 +92,7 @@ class Live(Living[Controller]):
             wind.reduced(self._controller.model, self._controller.reference.dt, 1, 1)
         self._winds, self._ahead = winds, self._ahead[:0]
 
+    @synchronized
     def step(self, count: int = 1) -> None:
         """Go on `count` steps.
 
@@ -101,6 +110,7 @@ class Live(Living[Controller]):
             self._feedback = out[0, 2]
             self._steps += 1
 
+    @synchronized
     def positions(self, skin: Skin | None = None) -> Array:
         """Where the body's vertices are (n, 3), or those of a skin embedded in it."""
         model, z = self._controller.model, self._walker.now[3]
@@ -111,6 +121,7 @@ class Live(Living[Controller]):
         _, rest, columns = self._skin
         return rest + (columns @ z.astype(columns.dtype)).reshape(-1, 3)
 
+    @synchronized
     def jump(self, frame: int | None = None) -> int:
         """Follow the reference from `frame` on; from the one closest to the present state when None. Returns it.
 
@@ -126,12 +137,14 @@ class Live(Living[Controller]):
         self._landed = walker.step
         return frame
 
+    @synchronized
     def restart(self) -> None:
         """Stand at the start of the reference again; pushes are over, time goes on."""
         self._walker.restart()
         self._landed = 0
         self._end_forces()
 
+    @synchronized
     def twin(self, *, controlled: bool) -> Live:
         """Another live body where this one is now, under the same pushes and winds; each then goes its own way."""
         made = Live(self._controller, controlled=controlled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.locking import synchronized
 
 Array = NDArray[np.float64]
 
@@ -54,6 +56,7 @@ class Living(ABC, Generic[AnyController]):
     """controlled: whether feedback acts; it may be changed at any time."""
 
     def __init__(self, controller: AnyController, controlled: bool):
+        self.lock = threading.RLock()
         self._controller, self.controlled = controller, checks.flag(controlled, "controlled")
         self._acting: list[Acting] = []
         self._held: Array | None = None
@@ -90,7 +93,8 @@ class Living(ABC, Generic[AnyController]):
         """Whether gains for other dials are being made."""
         return self._pending is not None and not self._pending.done()
 
-    def retune(self, **dials: Any) -> Future[AnyController]:
+    @synchronized
+    def retune(self, /, **dials: Any) -> Future[AnyController]:
         """Have gains for other dials (as `steer` takes them) made in the background; they act once they are ready.
 
         Dials that are still being worked on count as well.
@@ -103,6 +107,7 @@ class Living(ABC, Generic[AnyController]):
         self._pending = self._pool.submit(self._controller.retuned, **self._asked)
         return self._pending
 
+    @synchronized
     def close(self) -> None:
         """Stop the background work, if any."""
         if self._pool is not None:
