@@ -100,6 +100,17 @@ def test_new_begin_ends_a_lost_gesture(mode: EditMode) -> None:
     assert len(plain(mode)["edit"]["drags"]) == 1
 
 
+def test_selection_may_change_during_a_drag(mode: EditMode, desk: FakeDesk) -> None:
+    tip = tip_of(mode.content)
+    do(mode, "drag.begin", gesture=1, nodes=[tip], frame=FRAME)
+    do(mode, "select", nodes=[])
+    do(mode, "drag.move", gesture=1, seq=1, delta=[0.0, 0.05, 0.0])
+    assert desk.of("moved")[-1]["position"] == pytest.approx(mode.given.positions[FRAME, tip] + [0, 0.05, 0], abs=1e-3)
+    do(mode, "drag.commit", gesture=1)
+    assert mode.selected == []
+    assert np.abs(mode.editor.positions(FRAME)[tip] - mode.given.positions[FRAME, tip]).max() > 0.04
+
+
 def test_state_tells_drags_force_and_reach(mode: EditMode) -> None:
     drag(mode, (0.0, 0.1, 0.0))
     state = plain(mode)

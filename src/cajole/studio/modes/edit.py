@@ -47,9 +47,13 @@ class Moment:
 
 @dataclass(eq=False)
 class Gesture:
-    """A hand at work: where its vertices were [m] (k, 3), and what was before."""
+    """A drag in progress: its vertices, where they were [m] (k, 3), and the state before it.
+
+    The vertices are the drag's own: other messages may change the selection meanwhile.
+    """
 
     number: int
+    nodes: list[int]
     hand: Hand
     starts: Array
     before: Moment
@@ -145,7 +149,7 @@ class EditMode(ModeUndo[Moment]):
         before, starts = self.moment(), self._looked(frame)[nodes]
         directions = None if message.get("directions") in (None, "xyz") else take.text(message, "directions", 3)
         hand = self.editor.grab(nodes, frame, directions=directions)
-        self._gesture = Gesture(number, hand, starts, before)
+        self._gesture = Gesture(number, nodes, hand, starts, before)
         self.selected, self.at = nodes, frame
         return {"position": place(starts[0])}
 
@@ -162,7 +166,7 @@ class EditMode(ModeUndo[Moment]):
         self.desk.show(self.content.draw(positions), frame=gesture.hand.frame, seq=seq)
         self.desk.say({
             "is": "moved", "gesture": gesture.number, "seq": seq,
-            "position": place(positions[self.selected[0]]), "miss": float(landing.missed), "ms": 1e3 * took,
+            "position": place(positions[gesture.nodes[0]]), "miss": float(landing.missed), "ms": 1e3 * took,
             "meter": self._measured(),
         })  # fmt: skip
 
@@ -170,12 +174,12 @@ class EditMode(ModeUndo[Moment]):
         gesture = take.gesture(message, self._gesture)
         self._gesture = None
         landing = gesture.hand.drop()
-        label = f"move {self.called(self.selected)}"
+        label = f"move {self.called(gesture.nodes)}"
         self.history.add(label, gesture.before)
         self.changed(label)
         if not landing.reached:
             self._warn(f"{landing}")
-        return {"missed": float(landing.missed), "moved": float(self._way(self.selected[0], gesture.hand.frame))}
+        return {"missed": float(landing.missed), "moved": float(self._way(gesture.nodes[0], gesture.hand.frame))}
 
     def _cancel(self, message: Message) -> None:
         gesture = take.gesture(message, self._gesture)
