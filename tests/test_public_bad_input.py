@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -555,3 +556,24 @@ def test_every_name_identity() -> None:
 def test_messages_bad_input(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(cj.InputError, match=message):
         call()
+
+
+def test_flow_controller_of_long_steps_bad_input(files: Path, tmp_path: Path) -> None:
+    """A step so long that pivots overflow: refused when it is loaded, or when it runs."""
+    with np.load(files / "flow.npz") as whole:
+        arrays = dict(whole)
+    for dt, message in ((0.0, "dt"), (1e300, "dt"), (4.6e18, "overflow")):
+        np.savez(tmp_path / "flow.npz", **(arrays | {"dt": np.array(dt)}))
+        with pytest.raises(CajoleError, match=message):
+            cj.load_flow_controller(tmp_path / "flow.npz").run(cj.Gust((3, 3), (1, 0), 2.0))
+
+
+def test_ragged_edit_bad_input(files: Path, tmp_path: Path) -> None:
+    document = json.loads((files / "edit.json").read_text())
+    for ragged in ([[1.0], [2.0, 3.0]], [[[1.0]], 2.0], [[], [1.0]]):
+        for table, name in ((document, "eigenvalues"), (document["settings"], "damping")):
+            kept, table[name] = table[name], ragged
+            (tmp_path / "edit.json").write_text(json.dumps(document))
+            table[name] = kept
+            with pytest.raises(cj.FileError, match=name):
+                cj.load_edit(tmp_path / "edit.json", motion(), solid())

@@ -37,6 +37,8 @@ class OptionalPackage:
 
 # what kernels and arrays count with
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)
+# fourth powers of larger numbers, or of their inverses, come close to overflowing
+EXTREME = 1e75
 # characters of a value that a message shows
 LONGEST = 80
 
@@ -150,6 +152,14 @@ def positive(value: float, name: str, *, zero: bool = False, error: type[InputEr
     number = real_number(value, name, error=error)
     if number < 0 or (number == 0 and not zero):
         raise error(f"{name} is {number}, but must be {'at least zero' if zero else 'positive'}")
+    return number
+
+
+def moderate(value: float, name: str, *, zero: bool = False, error: type[InputError] = InputError) -> float:
+    """`value` as `positive` has it, and such that its square and the inverse of that are finite."""
+    number = positive(value, name, zero=zero, error=error)
+    if number and not 1 / EXTREME < number < EXTREME:
+        raise error(f"{name} is {number:g}, but must lie between {1 / EXTREME:g} and {EXTREME:g}")
     return number
 
 

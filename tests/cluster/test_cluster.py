@@ -311,7 +311,7 @@ def test_client_agreement() -> None:
         for _ in range(2):
             assert cluster.map(tasks.double, range(5), cluster=client) == cluster.map(tasks.double, range(5))
         with pytest.raises(cj.SolveError, match="item 2"):
-            cluster.map(tasks.failing, range(4), cluster=client)
+            cluster.map(tasks.fails_at_two, range(4), cluster=client)
         assert client.status == "running"
         assert client.submit(tasks.double, 4).result() == 8
     with pytest.raises(cj.SolveError, match="the Dask client is closed; make a new one"):

@@ -44,7 +44,8 @@ def shot_from(arrays: Mapping[str, NDArray[Any]]) -> FlowShot:
     frames = len(fed) + 1
     states, outside = _real(arrays, "states", (frames, r)), _real(arrays, "outside", (frames,))
     particles = _real(arrays, "particles", (frames, None, 2))
-    return FlowShot(model, float(_real(arrays, "dt", ())), states, particles, fed, outside)
+    dt = checks.moderate(float(_real(arrays, "dt", ())), "dt (s)", error=FileError)
+    return FlowShot(model, dt, states, particles, fed, outside)
 
 
 def _real(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int | None, ...]) -> Array:

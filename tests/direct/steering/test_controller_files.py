@@ -208,6 +208,17 @@ def test_foreign_arrays_bad_input(changes: dict[str, Any], message: str, tmp_pat
     assert "changed.npz" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["dt", "size", "frequency", "total_mass"])
+@pytest.mark.parametrize("value", [1e300, 1e-300])
+def test_extreme_numbers_bad_input(name: str, value: float, tmp_path: Path) -> None:
+    """Squares of such numbers overflow while the controller runs."""
+    cj.steer(cases.shot()).save(tmp_path / "whole.npz")
+    with np.load(tmp_path / "whole.npz") as whole:
+        np.savez(tmp_path / "other.npz", **(dict(whole) | {name: np.array(value)}))
+    with pytest.raises(cj.FileError, match=f"{name} is {value:g}".replace("+", r"\+")):
+        cj.load_controller(tmp_path / "other.npz")
+
+
 def test_pickle_is_never_loaded_bad_input(tmp_path: Path) -> None:
     np.savez(tmp_path / "evil.npz", format=np.array([{"code": 1}], dtype=object))
     with pytest.raises(cj.FileError, match=r"evil\.npz.*could run code"):

@@ -159,7 +159,7 @@ class _Stored:
         return str(self.any(name)) if self.any(name).dtype.kind == "U" else ""
 
     def number(self, name: str, *, zero: bool = False) -> float:
-        return checks.positive(checks.real_number(self.scalar(name), name), name, zero=zero)
+        return checks.moderate(checks.real_number(self.scalar(name), name), name, zero=zero)
 
     def whole(self, name: str, most: int) -> int:
         return checks.count(self.scalar(name), name, least=0, most=most)

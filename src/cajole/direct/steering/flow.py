@@ -95,11 +95,14 @@ class FlowController:
         """
         shot, model, flow = self.reference, self.model, self.model.flow
         out = np.empty_like(external), np.empty((len(external), *points.shape)), np.empty_like(external)
-        done = kernels_flow.drive(
-            model.skew, model.damping, model.basis, (flow.columns, flow.rows), flow.cell, shot.dt,
-            self.gains if controlled else NO_GAINS, shot.particles, shot.states, shot.feed_forward, external, first,
-            points, z, *out,
-        )  # fmt: skip
+        try:
+            done = kernels_flow.drive(
+                model.skew, model.damping, model.basis, (flow.columns, flow.rows), flow.cell, shot.dt,
+                self.gains if controlled else NO_GAINS, shot.particles, shot.states, shot.feed_forward, external,
+                first, points, z, *out,
+            )  # fmt: skip
+        except ZeroDivisionError:  # a pivot of numbers that overflowed
+            done = 0
         if done < len(external):
             raise NotConverged(f"step {first + done + 1} overflows: the gust is too strong; blow less, or lower dt")
         return out
