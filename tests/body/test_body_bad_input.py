@@ -75,7 +75,6 @@ SPRINGS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "vertex-nan": (lambda: springs(vertices=[[0, 0, np.nan], [1, 0, 0], [0, 1, 0]]), r"vertices\[0, 2\] is nan"),
     "mesh-count": (lambda: springs(mesh=MESH), "12 vertices, but the body has 3"),
-    "nothing-to-draw": (lambda: springs(edges=[[0, 1], [1, 2]]).drawn_mesh(), "nothing to draw; give mesh="),
     "cloth-kinds": (lambda: BodySprings.cloth(2, 2, stiffness=(1, 2, 3)), r"shape \(3,\), but \(4,\)"),  # type: ignore[arg-type]
 }
 
