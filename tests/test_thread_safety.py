@@ -49,9 +49,13 @@ def model() -> Any:
     return cj.reduce(beam(), cj.modes(beam(), 4))
 
 
+def large_model() -> Any:
+    return cj.reduce(beam(), cj.modes(beam(), 16))
+
+
 def springs_model() -> Any:
     body = springs_many()
-    return cj.reduce(body, cj.modes(body, 4))
+    return cj.reduce(body, cj.modes(body, 12))
 
 
 @cache
@@ -121,8 +125,8 @@ OF_BODY: Calls = {
     "simulate": lambda b: cj.simulate(b, 3, 0.01).positions,
 }
 OF_MODEL: Calls = {
-    "force": lambda m: [m.force(0.01 * k * np.ones(m.size)) for k in range(40)],
-    "stiffness": lambda m: [m.stiffness(0.01 * k * np.ones(m.size)) for k in range(40)],
+    "force": lambda m: [m.force(0.01 * k * np.ones(m.size)) for k in range(200)],
+    "stiffness": lambda m: [m.stiffness(0.01 * k * np.ones(m.size)) for k in range(200)],
     "stiffness_change": lambda m: m.stiffness_change(np.ones(m.size), np.arange(float(m.size))),
     "energy": lambda m: [m.energy(0.01 * k * np.ones(m.size)) for k in range(40)],
     "rollout": lambda m: [*vars(m.rollout(np.ones((5, m.size)), 0.01)).values()],
@@ -167,7 +171,7 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "ObstacleMesh": (lambda: cj.ObstacleMesh(tet_mesh()), {}),
     "Push": (lambda: cj.Push(5, (0.0, 0.0, 1.0)), {"reduced": lambda p: p.reduced(fixed_model(), 0.02, 1, 8)}),
     "ReducedFlow": (flow_model, {"rollout": lambda m: m.rollout(np.ones((4, m.size)), 0.1, np.ones(m.size)).states}),
-    "ReducedModel of a solid": (model, OF_MODEL),
+    "ReducedModel of a solid": (large_model, OF_MODEL),
     "ReducedModel of springs": (springs_model, OF_MODEL),
     "Reference": (reference, {}),
     "Regions": (lambda: cj.regions_clustered(waving(sheet()), 4), {}),

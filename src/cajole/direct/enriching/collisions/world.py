@@ -15,7 +15,6 @@ from cajole.direct.enriching.collisions import kernels_gaps
 from cajole.direct.enriching.collisions.colliders import Colliders
 from cajole.direct.enriching.collisions.search import Search, Surface
 from cajole.errors import InputError
-from cajole.linalg.threads import factor_threads
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -51,7 +50,8 @@ class World:
     def __init__(self, cloth: BodyShell, colliders: Colliders, width: float | None = None):
         self.toolkit = ipctk()
         self.toolkit.set_logger_level(self.toolkit.LoggerLevel.error)
-        self.toolkit.set_num_threads(factor_threads())
+        # one thread: several add contact forces, and meet collisions, in an order of their own, and are no faster here
+        self.toolkit.set_num_threads(1)
         self.cloth, self.colliders, self.shell = cloth, colliders, cloth.count
         self.edges = np.concatenate([cloth.mesh.edges, colliders.edges + self.shell])
         self.triangles = np.concatenate([cloth.mesh.triangles, colliders.triangles + self.shell])
