@@ -170,7 +170,7 @@ def regions() -> cj.Regions:
 def cases() -> dict[str, Case]:
     """Every public function, constructor and method that takes arguments of the caller, with arguments that work."""
     n = len(mesh().vertices)
-    rest, still = np.zeros((n, 3)), np.zeros((16, 3))
+    rest, still, slack = np.zeros((n, 3)), np.zeros((16, 3)), np.zeros((25, 3))
     body = solid()
     state = np.zeros(flow().count)
     found: dict[str, Case] = {
@@ -476,7 +476,7 @@ def cases() -> dict[str, Case]:
         "voxelise": Case(cj.voxelise, {"mesh": mesh().surface, "resolution": 4, "keep": "all"}),
         "write_mesh": Case(cj.write_mesh, {"mesh": mesh(), "path": "out.veg"}),
     }  # fmt: skip
-    for kind, one, shape in (("solid", body, rest), ("shell", shell(), still), ("springs", net(), still)):
+    for kind, one, shape in (("solid", body, rest), ("shell", shell(), still), ("springs", net(), slack)):
         for name in ("energy", "force", "stiffness", "damping_matrix", "inverted", "checked"):
             found[f"{kind}.{name}"] = Case(getattr(one, name), {"displacement": shape})
         for name in ("damping_force", "damping_slope"):

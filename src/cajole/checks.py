@@ -223,7 +223,7 @@ def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
 def shown(value: Any) -> str:
     """`value` as a message shows it: in one line of at most LONGEST characters, whatever it is."""
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     except Exception:  # Python does not write out whole numbers of more than 4300 digits; objects may raise anything
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

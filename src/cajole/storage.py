@@ -61,7 +61,9 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     except (OSError, ValueError) as reason:  # ValueError: characters that the file system cannot encode
         if isinstance(reason, ValueError) or reason.errno in (errno.ENAMETOOLONG, errno.ELOOP):
             said = getattr(reason, "strerror", None) or reason
-            raise FileError(f"the path {str(place)[:60]!r}… cannot be a file's: {said}; choose another name") from None
+            raise FileError(
+                f"the path {str(place)[:60]!r}… cannot be a file's: {said}; choose a shorter name"
+            ) from None
     return place
 
 

@@ -95,7 +95,8 @@ def touches(body: Body, obstacles: Obstacle | Sequence[Obstacle] | None, surface
 
     Raises InputError for anything that is no obstacle, and for a surface that no tets can carry.
     """
-    given = [] if obstacles is None else [obstacles] if isinstance(obstacles, Obstacle) else list(obstacles)
+    listed = () if obstacles is None else (obstacles,) if isinstance(obstacles, Obstacle) else obstacles
+    given = checks.several(listed, "obstacles", "an obstacle, or a list of them")
     for k, obstacle in enumerate(given):
         checks.require_instance(obstacle, Obstacle, f"obstacles[{k}]")
     if not given:

@@ -64,7 +64,7 @@ def simulate(
     checks.one_of(integrator, "integrator", INTEGRATORS)
     frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
     dt = checks.positive(dt, "dt (s)")
-    h = dt / substeps
+    h = checks.moderate(dt / substeps, "dt / substeps (s)")
     require_memory(48 * frames * body.count, f"a motion of {frames} frames", "use fewer frames, or fewer elements")
     mesh = body.drawn_mesh()
     load = _load(body, force, gravity, frames, dt)

@@ -164,6 +164,7 @@ def strip(
         raise InputError(f"a strip shows an Animation, not a {type(animation).__name__}; use picture for that")
     if path is not None and suffix_of(path) not in STILLS:
         raise InputError(f"path is {os.fspath(path)!r}, but a strip is one picture: choose {', '.join(STILLS)}")
+    flag(onion, "onion")
     chosen = listed(frames, moving.frames)
     camera = getattr(animation, "camera", None) or {}
     drawn = partial(picture, moving, **{"in_view": chosen, **camera, **options, "size": size})

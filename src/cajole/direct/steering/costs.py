@@ -73,7 +73,11 @@ def _shape(reference: Reference, vertices: Mapping[int, float] | ArrayLike | Non
     model = reference.model
     if vertices is None:
         return np.eye(model.size)
-    chosen = vertices if isinstance(vertices, Mapping) else dict.fromkeys(np.asarray(vertices).ravel().tolist(), 1.0)
+    if isinstance(vertices, Mapping):
+        chosen = vertices
+    else:
+        listed = checks.index_array(checks.at_least_one_axis(vertices), "vertices", (None,), model.body.count)
+        chosen = dict.fromkeys(listed.tolist(), 1.0)
     index = checks.index_array(list(chosen), "vertices", (None,), model.body.count)
     share = np.array([checks.positive(value, "the weight of a vertex", zero=True) for value in chosen.values()])
     share = share * model.body.vertex_masses[index]

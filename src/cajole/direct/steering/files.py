@@ -34,8 +34,8 @@ FORMAT, VERSION = "cajole controller", 1
 # what is read of a file; how its skin moves is for the runtime in a browser
 MEMBERS = frozenset({
     "format", "version", "dt", "loop", "substeps", "course", "accelerations", "feed_forward", "gains", "value",
-    "kind", "formulation", "seconds", "motion_error", "basis", "vertices", "triangles", "mass_data", "mass_indices",
-    "mass_indptr", "total_mass", "size", "frequency", "offset", "constant", "stiffness", "cubic", "quartic", "alpha",
+    "kind", "formulation", "seconds", "motion_error", "basis", "vertices", "triangles", "lines", "mass_data",
+    "mass_indices", "mass_indptr", "total_mass", "size", "frequency", "offset", "constant", "stiffness", "cubic", "quartic", "alpha",
     "beta", "points", "point_basis", "springs", "spring_ends", "final", "tracking", "tracking_over_time", "effort",
     "effort_over_time", "frame_numbers", "frame_weights", "vertex_numbers", "vertex_weights",
 })  # fmt: skip
@@ -159,7 +159,11 @@ class _Stored:
         return str(self.any(name)) if self.any(name).dtype.kind == "U" else ""
 
     def number(self, name: str, *, zero: bool = False) -> float:
-        return checks.moderate(checks.real_number(self.scalar(name), name), name, zero=zero)
+        return checks.positive(checks.real_number(self.scalar(name), name), name, zero=zero)
+
+    def scale(self, name: str) -> float:
+        """A measure that is squared while the controller runs."""
+        return checks.moderate(checks.real_number(self.scalar(name), name), name)
 
     def whole(self, name: str, most: int) -> int:
         return checks.count(self.scalar(name), name, least=0, most=most)
@@ -207,7 +211,7 @@ def _reference(stored: _Stored, derivatives: bool) -> Reference:
     # derivatives are not stored: they are many numbers, and one evaluation a step makes them again
     found = [model.motion(q, v)[1:] for q, v in course[1, 1:]] if derivatives else []
     return Reference(
-        model, stored.number("dt"), course, stored.real("accelerations", T, r), feed_forward,
+        model, stored.scale("dt"), course, stored.real("accelerations", T, r), feed_forward,
         np.array([Gq for Gq, _ in found]), np.array([Gv for _, Gv in found]),
         loop=bool(stored.whole("loop", 1)),
         motion_error=stored.real("motion_error", T + 1) if "motion_error" in stored else None,
@@ -225,10 +229,10 @@ def _model(stored: _Stored) -> TravellingModel:
     else:
         mesh = MeshTri(vertices, stored.index("triangles", (None, 3), n))
     masses = _masses(stored, n)
-    body = TravellingBody(mesh, masses, stored.number("total_mass"), stored.number("size"))
+    body = TravellingBody(mesh, masses, stored.scale("total_mass"), stored.scale("size"))
     offset, constant = stored.real("offset", n, 3), stored.real("constant", basis.shape[1])
     system = _system(stored, basis.shape[1])
-    return TravellingModel(body, basis, system, stored.number("frequency"), offset, constant)
+    return TravellingModel(body, basis, system, stored.scale("frequency"), offset, constant)
 
 
 def _masses(stored: _Stored, n: int) -> sp.csr_array:
