@@ -37,7 +37,8 @@ MEMBERS = frozenset({
     "kind", "formulation", "seconds", "motion_error", "basis", "vertices", "triangles", "lines", "mass_data",
     "mass_indices", "mass_indptr", "total_mass", "size", "frequency", "offset", "constant", "stiffness", "cubic",
     "quartic", "alpha", "beta", "points", "point_basis", "springs", "spring_ends", "final", "tracking",
-    "tracking_over_time", "effort", "effort_over_time", "frame_numbers", "frame_weights", "vertex_numbers", "vertex_weights",
+    "tracking_over_time", "effort", "effort_over_time", "frame_numbers", "frame_weights", "vertex_numbers",
+    "vertex_weights",
 })  # fmt: skip
 
 
