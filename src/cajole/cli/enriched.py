@@ -258,7 +258,8 @@ def _stored(path: Path) -> Labels:
     try:
         found = read_array(path)
     except FileError as reason:
-        raise FileError(f"{reason}; labels that are whole numbers go into an .npy, words into a .txt") from None
+        said = f"{reason}; whole numbers go into an .npy, words into a .txt"
+        raise FileError(f"cannot read labels from {path}: {said}") from None
     if found.ndim != 1 or found.dtype.kind not in "iuU":
         raise FileError(
             f"{path} holds {found.dtype} of shape {found.shape}, but labels are one list of whole numbers, -1 where "

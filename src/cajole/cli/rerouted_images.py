@@ -80,7 +80,10 @@ def files(where: str) -> list[Path]:
 def read(path: Path) -> NDArray[Any]:
     """One grey image (height, width). Raises FileError for what cannot be read, InputError for colours."""
     if path.suffix.lower() == ".npy":
-        return read_array(path)
+        try:
+            return read_array(path)
+        except FileError as reason:
+            raise FileError(f"{path} cannot be read as an image ({reason}); write it anew") from None
     try:
         return _picture(path)
     except InputError:

@@ -233,7 +233,7 @@ def test_other_contacts_bad_input(tmp_path: Path) -> None:
 def test_paths_bad_input(tmp_path: Path) -> None:
     with pytest.raises(cj.FileError, match="an edit is a"):
         cj.save_edit(edited(), tmp_path / "edit.npz")
-    with pytest.raises(cj.FileError, match="no such file"):
+    with pytest.raises(cj.FileError, match="does not exist"):
         opened(tmp_path / "missing.json")
     with pytest.raises(cj.InputError, match="editor must be a Editor"):
         cj.save_edit(None, tmp_path / "edit.json")  # type: ignore[arg-type]
