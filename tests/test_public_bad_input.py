@@ -274,6 +274,8 @@ def cases() -> dict[str, Case]:
             cj.MaterialShell, {"young": 1e6, "poisson": 0.3, "thickness": 1e-3, "density": 1e3}
         ),
         "MaterialStVK": Case(cj.MaterialStVK, {"young": 1e6, "poisson": 0.3, "density": 1e3}),
+        "MeshLine": Case(cj.MeshLine, {"vertices": np.eye(3), "lines": [[0, 1], [1, 2]]}),
+        "MeshLine.moved": Case(cj.MeshLine(np.eye(3), [[0, 1], [1, 2]]).moved, {"vertices": 2 * np.eye(3)}),
         "MeshTet": Case(cj.MeshTet, {"vertices": mesh().vertices, "tets": mesh().tets}),
         "MeshTet.moved": Case(mesh().moved, {"vertices": mesh().vertices}),
         "MeshTet.nearest": Case(mesh().nearest, {"point": [0.0, 0.0, 0.0]}),

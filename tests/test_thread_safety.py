@@ -165,6 +165,7 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "Key": (lambda: cj.Key(np.zeros((4, 3))), {}),
     "MaterialShell": (lambda: cj.MaterialShell(thickness=1e-3), {}),
     "MaterialStVK": (cj.MaterialStVK, {}),
+    "MeshLine": (lambda: cj.MeshLine(np.eye(3), [[0, 1], [1, 2]]), {"surface": lambda m: None}),  # has none
     "MeshTet": (tet_mesh, OF_MESH),
     "MeshTri": (lambda: tet_mesh().surface, OF_MESH),
     "Modes": (lambda: cj.modes(beam(), 4), {"shape": lambda m: m.shape(2)}),

@@ -68,7 +68,7 @@ def test_driven_bad_input() -> None:
         simulate_driven(body, FRAMES, capsules=3)  # type: ignore[arg-type]
     with pytest.raises(cj.InputError, match=r"capsules\[2\] must be a Capsules, not str"):
         simulate_driven(body, FRAMES, capsules=[bar, bar, *["leg"] * (FRAMES - 2)])  # type: ignore[list-item]
-    with pytest.raises(cj.InputError, match="mesh must be a MeshTri or MeshTet, not NoneType"):
+    with pytest.raises(cj.InputError, match="mesh must be a MeshTri or MeshTet or MeshLine, not NoneType"):
         cj.BodySprings.from_mesh(None)  # type: ignore[arg-type]
     with pytest.raises(cj.InputError, match="rest_lengths"):
         simulate_driven(body, FRAMES, rest_lengths=np.ones((FRAMES, 5)))

@@ -93,7 +93,7 @@ def test_only_ids_lead_to_folders_bad_input(shelf, name):
         ({"frame": "x"}, "damaged"),
         ({"modes": {"edit": {"document": {}, "given": "../../secret.npz"}}}, "cannot be one of its own"),
         ({"source": {"file": "/etc/passwd"}}, "cannot be one of its own"),
-        ({"arrays": "nothere.npz"}, "cannot read"),
+        ({"arrays": "nothere.npz"}, "nothere.npz does not exist"),
         ({"arrays": ".."}, "cannot be one of its own"),
         ({"modes": 3}, "damaged"),
         ({"frame": -5}, "frame is -5"),

@@ -236,7 +236,7 @@ def require_packages(path: str | os.PathLike[str] | None, renderer: str) -> None
     """Raise MissingExtra if a package that draws or writes the picture is missing, InputError for other suffixes."""
     if path is not None:
         require_writer(path)
-    if renderer == "mitsuba":
+    if one_of(renderer, "renderer", RENDERERS) == "mitsuba":
         mitsuba.MITSUBA.require()
 
 

@@ -274,7 +274,7 @@ def test_goals_bad_input(case: str) -> None:
         cj.reroute(cloth(), pilot(), goals, **options)
 
 
-@pytest.mark.parametrize(("window", "options"), [(10**30, {}), (None, {"alpha": 1e300})])
+@pytest.mark.parametrize(("window", "options"), [(10**18, {}), (None, {"alpha": 1e300})])
 def test_windows_longer_than_any_motion_identity(window: int | None, options: dict[str, float]) -> None:
     """All of them begin at frame 0."""
     place = pilot().positions[30, EDGE] + (0.02, 0, 0)
