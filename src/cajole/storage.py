@@ -117,6 +117,24 @@ class _Inputs:
 _protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
 
 
+_confined: ContextVar[bool] = ContextVar("confined", default=False)
+
+
+@contextlib.contextmanager
+def confine_reads() -> Iterator[None]:
+    """Inside the block, a file that is read may name other files of its own folder only: for files sent by others."""
+    token = _confined.set(True)
+    try:
+        yield
+    finally:
+        _confined.reset(token)
+
+
+def are_reads_confined() -> bool:
+    """True inside `confine_reads`."""
+    return _confined.get()
+
+
 @contextlib.contextmanager
 def protect_inputs() -> Iterator[None]:
     """Inside the block, FileError is raised instead of writing to a file that was read in it, by whatever name.

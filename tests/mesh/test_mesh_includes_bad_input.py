@@ -82,3 +82,11 @@ def test_own_folder_identity(folder: Path) -> None:
     (folder / "nodes.txt").symlink_to("sub/nodes.txt")
     (folder / "body.veg").write_text(f"*INCLUDE nodes.txt\n{ELEMENTS}")
     assert len(read_mesh(folder / "body.veg").elements) == 1
+
+
+def test_files_that_multiply_bad_input(folder: Path) -> None:
+    """A few short files that include each other many times would be more lines than the memory holds."""
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"*INCLUDE {number + 1}.txt\n" * 200)
+    (folder / "3.txt").write_text("# nothing\n")
+    assert "included more than once" in refusal(folder, "*INCLUDE 0.txt\n" * 200)

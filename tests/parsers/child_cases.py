@@ -49,6 +49,13 @@ def fill_memory(path: Path, *, report: Report) -> dict[str, Any]:
     return {"table": np.ones(1 << 28)}
 
 
+def wait_forever(path: Path, *, report: Report) -> dict[str, Any]:
+    """Write the number of this process into the file, and block."""
+    path.write_text(str(os.getpid()), encoding="ascii")
+    while True:
+        signal.pause()
+
+
 def sleep(path: Path, *, report: Report) -> dict[str, Any]:
     time.sleep(3600)
     return {}

@@ -12,10 +12,12 @@ from typing import Any
 import child_cases as cases
 import pytest
 
-from cajole.animation import read_animation
+from cajole.animation import convert, read_animation
 from cajole.errors import FileError
 from cajole.parsers import child
 from cajole.parsers.child import Limits, run_in_child
+from cajole.storage import confine_reads
+from waiting import wait_until
 
 pytest.importorskip("pxr", reason="usd-core is not installed")
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and signals as Linux has them")
@@ -30,6 +32,70 @@ def test_rate_of_a_character_bad_input(tmp_path: Path) -> None:
         path.write_text(text.replace("timeCodesPerSecond = 24", f"timeCodesPerSecond = {rate}"), encoding="utf-8")
         with pytest.raises(FileError, match=r"timeCodesPerSecond is .* must be positive and finite"):
             read_animation(path)
+
+
+def layered(path: Path, layer: str) -> Path:
+    """A stage that consists of another layer."""
+    path.write_text(f"#usda 1.0\n(\n    subLayers = [@{layer}@]\n    timeCodesPerSecond = 24\n)\n", encoding="utf-8")
+    return path
+
+
+def test_layers_of_other_folders_bad_input(tmp_path: Path) -> None:
+    """Assets are referenced across folders; only files sent by others are confined to their own."""
+    for folder in ("shots", "assets"):
+        (tmp_path / folder).mkdir()
+    cases.write_character(tmp_path / "assets" / "man.usda", points=9, frames=3, joints=2)
+    cases.write_character(tmp_path / "shots" / "own.usda", points=9, frames=3, joints=2)
+    shot = layered(tmp_path / "shots" / "shot.usda", "../assets/man.usda")
+    own = layered(tmp_path / "shots" / "whole.usda", "./own.usda")
+    assert read_animation(shot).frames == read_animation(own).frames == 3
+    with confine_reads():
+        assert read_animation(own).frames == 3
+        for other in ("../assets/man.usda", str(tmp_path / "assets" / "man.usda")):
+            with pytest.raises(FileError, match=r"its layer man\.usda is in another folder"):
+                read_animation(layered(shot, other))
+
+
+def test_layers_are_inputs_bad_input(tmp_path: Path) -> None:
+    cases.write_character(tmp_path / "man.usda", points=9, frames=3, joints=2)
+    before = (tmp_path / "man.usda").read_bytes()
+    shot = layered(tmp_path / "shot.usda", "./man.usda")
+    with pytest.raises(FileError, match="is what is read, and would be lost"):
+        convert(shot, tmp_path / "man.usda")
+    assert (tmp_path / "man.usda").read_bytes() == before
+
+
+@LINUX
+def test_a_pipe_as_a_layer_bad_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.usda")
+    with pytest.raises(FileError, match=r"pipe\.usda is no regular file"):
+        read_animation(layered(tmp_path / "a.usda", "./pipe.usda"))
+
+
+@LINUX
+def test_a_parser_ends_with_its_parent_claim(tmp_path: Path) -> None:
+    """Also when it is blocked, and when nobody could end it: here the parent is killed."""
+    code = (
+        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:2]; import child_cases\n"
+        "from cajole.parsers.child import run_in_child\n"
+        "run_in_child(child_cases.wait_forever, Path(sys.argv[2]))"
+    )
+    file = tmp_path / "pid"
+    file.touch()
+    parent = subprocess.Popen([sys.executable, "-c", code, str(Path(__file__).parent), str(file)])
+    wait_until(lambda: file.read_text(encoding="ascii"), "the child to start")
+    pid = int(file.read_text(encoding="ascii"))
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not is_alive(pid), "the child to end")
+
+
+def is_alive(pid: int) -> bool:
+    """True for a process that runs or waits; one that has ended may be left to be collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 @LINUX

@@ -18,6 +18,7 @@ from cajole.mesh.topology import fans
 from cajole.parsers.child import run_in_child
 from cajole.parsers.usd import USD, parse_usd
 from cajole.progress import Progress, report
+from cajole.storage import are_reads_confined, register_input
 
 
 def read_usd(
@@ -39,10 +40,15 @@ def read_usd(
     USD.require()
     with guarded(path):
         file_size(path)
+        confined = are_reads_confined()
         if trusted:
-            found = parse_usd(path, prim, mesh is None, report=lambda f: report(progress, f, f"reading {path.name}"))
+            found = parse_usd(
+                path, prim, mesh is None, confined, report=lambda f: report(progress, f, f"reading {path.name}")
+            )
         else:
-            found = run_in_child(parse_usd, path, prim, mesh is None, progress=progress)
+            found = run_in_child(parse_usd, path, prim, mesh is None, confined, progress=progress)
+        for layer in found["layers"]:
+            register_input(layer)
         positions = found["positions"]
         rest = _rest(path, found, positions[0]) if mesh is None else mesh
         report(progress, 1.0, f"reading {path.name}")

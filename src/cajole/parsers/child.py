@@ -17,6 +17,7 @@ This bounds what a file can cost. It does not confine the child: it has the file
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import math
 import os
@@ -57,6 +58,7 @@ _ENVIRONMENT = dict.fromkeys(
 )
 _SIGNALS = {4: "illegal instruction", 6: "abort", 7: "bus error", 8: "arithmetic error", 11: "segmentation fault"}
 _SIGXCPU, _SIGKILL = 24, 9
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def run_in_child(
             "path": str(path),
             "arguments": arguments,
             "folder": name,
+            "parent": os.getpid(),
             "cpu_seconds": limits.cpu_seconds,
             "memory_bytes": limits.memory_bytes,
         }
@@ -306,6 +309,14 @@ def _values(folder: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 # --- child
 
 
+def _end_with_parent(parent: int) -> None:
+    """Have the system end this process with the parent, where it can (Linux): a blocked parser would stay forever."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+        if os.getppid() != parent:  # it ended before the call
+            os._exit(1)
+
+
 def _limit(cpu_seconds: float, memory_bytes: int) -> None:
     """Limit this process; each limit that the system does not have is left out."""
     with contextlib.suppress(OSError):
@@ -370,6 +381,8 @@ def _written(stream: IO[bytes], array: NDArray[Any]) -> tuple[str, list[int]]:
 
 def _serve(text: str) -> None:
     request = json.loads(text)
+    if sys.platform.startswith("linux"):
+        _end_with_parent(request["parent"])
     _limit(request["cpu_seconds"], request["memory_bytes"])
     folder = Path(request["folder"])
     document = _parse(request, folder)

@@ -6,6 +6,7 @@ Runs in a child process (`cajole.parsers.child`): usd-core crashes on some damag
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,14 +89,18 @@ class Source:
         return sorted(codes)
 
 
-def parse_usd(path: Path, prim: str | None, surface: bool, *, report: Callable[[float], None]) -> dict[str, Any]:
+def parse_usd(
+    path: Path, prim: str | None, surface: bool, confined: bool, *, report: Callable[[float], None]
+) -> dict[str, Any]:
     """The TetMesh or Mesh called `prim` (a path or a name; None: the only one, or the only one that moves).
 
-    positions, velocities: (frames, n, 3); fps, start_frame, name, prim. Where `surface` is wanted also what `_shape`
-    returns of the prim, and of its skin with names that begin with "skin_".
+    confined: refuse layers outside of the file's own folder.
+    positions, velocities: (frames, n, 3); fps, start_frame, name, prim; layers: the files that were read. Where
+    `surface` is wanted also what `_shape` returns of the prim, and of its skin with names that begin with "skin_".
     """
     pxr = load_pxr()
     with np.errstate(all="ignore"):
+        layers = _require_layers(pxr, path, confined)
         stage = pxr.Usd.Stage.Open(str(path))
         _require_rate(path, stage)
         if not _bake_skinning(stage):
@@ -114,7 +119,39 @@ def parse_usd(path: Path, prim: str | None, surface: bool, *, report: Callable[[
             "fps": float(rate),
             "start_frame": 0 if codes is None else round(codes[0] * rate / stage.GetTimeCodesPerSecond()),
             "name": _title(source),
+            "layers": layers,
         }
+
+
+def _require_layers(pxr: Pxr, path: Path, confined: bool) -> list[str]:
+    """The files of the layers that the stage is composed of, each checked before USD opens it.
+
+    Raises FileError for a layer that is no regular file (USD waits for a pipe forever) and, where `confined`, for one
+    outside of the folder of `path`. Value clips are not followed; where `confined` they are refused.
+    """
+    folder = os.path.realpath(path.parent)
+    waiting, found = [str(path)], set[str]()
+    while waiting:
+        file = os.path.realpath(waiting.pop().partition("[")[0])  # without the name inside a .usdz package
+        if file in found or not os.path.exists(file):  # USD itself warns of missing layers and goes on
+            continue
+        if not os.path.isfile(file):
+            raise FileError(f"{path}: its layer {file} is no regular file; export it as one file")
+        if confined and os.path.commonpath([folder, file]) != folder:
+            raise FileError(f"{path}: its layer {os.path.basename(file)} is in another folder; export it as one file")
+        found.add(file)
+        layer = pxr.Sdf.Layer.FindOrOpen(file)
+        if layer is not None:
+            waiting += [layer.ComputeAbsolutePath(name) for name in layer.GetCompositionAssetDependencies()]
+            if confined and _has_clips(layer):
+                raise FileError(f"{path}: value clips name other files; export it as one file")
+    return sorted(found)
+
+
+def _has_clips(layer: Any) -> bool:
+    specs: list[Any] = []
+    layer.Traverse("/", specs.append)
+    return any(spec.IsPrimPath() and layer.GetPrimAtPath(spec).HasInfo("clips") for spec in specs)
 
 
 def _require_rate(path: Path, stage: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from cajole.animation import Animation, read_animation
 from cajole.errors import FileError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
-from cajole.storage import READ_ERRORS
+from cajole.storage import READ_ERRORS, confine_reads
 from cajole.studio.opening import Chance, chances, file_kind, of_animation
 from cajole.studio.shelf import DOCUMENT, LARGEST_DOCUMENT
 
@@ -36,7 +36,15 @@ class Look:
 
 
 def look(path: Path) -> Look:
-    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened."""
+    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened.
+
+    It was sent by a client, so it may not name files outside of its own folder.
+    """
+    with confine_reads():
+        return _look(path)
+
+
+def _look(path: Path) -> Look:
     if path.suffix.lower() == ".cajole":
         return _project(path)
     if file_kind(path) == "animation":

@@ -100,20 +100,25 @@ def _number(word: str) -> int:
     return int(word) if word.isascii() and word.isdigit() and len(word) <= 18 else -1
 
 
-def _lines(path: Path, above: tuple[str, ...] = ()) -> list[Line]:
-    """The lines of a file, with those of the files it includes in their place."""
+def _lines(path: Path, above: tuple[str, ...] = (), read: set[str] | None = None) -> list[Line]:
+    """The lines of a file, with those of the files it includes in their place.
+
+    read: files that the mesh has included so far. Each is included once: a few short files that include each other many
+    times would be more lines than the memory holds.
+    """
     lines: list[Line] = []
+    read = set() if read is None else read
     within_file = (*above, os.path.realpath(path))
     for line in text_lines(path):
         line = line._replace(included=bool(above))
         if line.text.upper().startswith("*INCLUDE"):
-            lines += _included(line, line.text[len("*INCLUDE") :].strip(), within_file)
+            lines += _included(line, line.text[len("*INCLUDE") :].strip(), within_file, read)
         else:
             lines.append(line)
     return lines
 
 
-def _included(line: Line, name: str, above: tuple[str, ...]) -> list[Line]:
+def _included(line: Line, name: str, above: tuple[str, ...], read: set[str]) -> list[Line]:
     """The lines of a file that stands in the folder of the including one, or below it.
 
     Meshes come from anywhere: a mesh must not decide which other files of the machine are read.
@@ -130,8 +135,11 @@ def _included(line: Line, name: str, above: tuple[str, ...]) -> list[Line]:
         raise line.wrong("expected the name of a file in the same folder, found something else")
     if real in above or len(above) > DEEPEST_INCLUDE:
         raise line.wrong(f"files include each other in a circle, or more than {DEEPEST_INCLUDE} deep")
+    if real in read:
+        raise line.wrong(f"{line.quoted(name)} is included more than once; remove the other *INCLUDE lines")
+    read.add(real)
     try:
-        return _lines(file, above)
+        return _lines(file, above, read)
     except FileError as reason:
         raise line.wrong(f"cannot include {line.quoted(name)}: {reason}") from None
 
@@ -195,7 +203,7 @@ def _table(block: Block, what: str, skip: int) -> list[Line]:
     """The rows of a table; in place of the table a section may name a file that holds it."""
     body = block.body[skip:]
     if len(body) == 1 and not body[0].text[:1].isdigit():
-        body = _included(body[0], body[0].text, (os.path.realpath(body[0].file),))
+        body = _included(body[0], body[0].text, (os.path.realpath(body[0].file),), set())
     return counted(body, what, block.body[skip - 1] if skip else block.head)[1]
 
 
