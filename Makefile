@@ -76,8 +76,8 @@ fuzz: $(READY)
 
 # An index outside of an array raises IndexError in every kernel; without the checks it reads or writes other memory.
 test-bounds: page
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/kernels-with-bounds $(BIN)/python -m pytest --ignore tests/e2e \
-	  --numprocesses auto --maxprocesses 4 --dist loadfile
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/kernels-with-bounds KERNEL_PROCESSES=modules \
+	  $(BIN)/python -m pytest --ignore tests/e2e --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: $(READY)
 	$(BIN)/cajole bench
