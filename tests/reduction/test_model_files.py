@@ -57,10 +57,11 @@ def test_damaged_file_bad_input(tmp_path: Path) -> None:
     np.savez(path, basis=model.basis)
     with pytest.raises(cj.FileError, match=r"write it again with model\.save"):
         load_model(path, solid())
-    model.basis *= 2
-    model.save(path)
-    with pytest.raises(cj.FileError, match="not mass-orthonormal"):
-        load_model(path, solid())
+    for factor in (2.0, 1e200):  # the second overflows when squared
+        model.basis *= factor
+        model.save(path)
+        with pytest.raises(cj.FileError, match="not mass-orthonormal"):
+            load_model(path, solid())
 
 
 def test_pickled_file_bad_input(tmp_path: Path) -> None:
