@@ -31,7 +31,7 @@ MESH = box_tets(1, 1, 1)
 BODY = cj.BodySolid(MESH)
 MOVED = Animation(MESH, MESH.vertices[None])
 # zeros that unpack to a thousand times their size: far more than plausible, and far from filling the memory of a test
-BOMB = np.zeros(150_000_000, np.uint8)
+BOMB = np.zeros(300_000_000, np.uint8)
 
 
 def editor_of(path: Path) -> Any:

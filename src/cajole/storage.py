@@ -15,6 +15,7 @@ import stat
 import struct
 import tempfile
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -296,7 +297,7 @@ def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
 # An archive may unpack to this multiple of its size, $CAJOLE_MAX_EXPANSION instead, and in any case to UNPACKED bytes:
 # measured positions shrink to a half, zeros to a thousandth, and only a file made to fill the memory is mostly zeros.
 EXPANSION, EXPANSION_VARIABLE = 100, "CAJOLE_MAX_EXPANSION"
-UNPACKED = 64_000_000
+UNPACKED = 256_000_000
 # bytes that are unpacked at a time
 _PIECE = 1 << 24
 
@@ -354,7 +355,9 @@ def npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
     """
     version = np.lib.format.read_magic(member)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(member)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's remarks on headers of other versions are none on the content
+        shape, fortran, dtype = read(member)
     if dtype.kind not in "fiubcU":
         raise InputError(f"an array of type {dtype} is not read, for it could run code; store numbers")
     if any(length < 0 for length in shape):
