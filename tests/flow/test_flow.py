@@ -144,6 +144,22 @@ def test_flow_bad_input():
         flow.simulate(3, 0.1, start=np.full(flow.count, np.nan))
 
 
+def test_shapes_of_steps_bad_input():
+    """Kernels trust shapes: others would be read outside of their memory."""
+    flow = cj.Flow(5, 4)
+    still, points = np.zeros(flow.count), np.full((2, 2), 0.1)
+    for wrong in (
+        lambda: flow.carry(np.zeros((4, 5)), still, 0.1),
+        lambda: flow.carry(np.zeros((5, 4)), still[:-1], 0.1),
+        lambda: flow.step(still[:-1], 0.1),
+        lambda: flow.step(still, 0.1, still[:-1]),
+        lambda: flow.move(points[:, :1], still, still, 0.1),
+        lambda: flow.move(points, still, still[:-1], 0.1),
+    ):
+        with pytest.raises(cj.InputError, match="shape"):
+            wrong()
+
+
 def test_a_step_too_long_bad_input():
     """So fast that the fluid would come from outside the box: said, with what to do."""
     flow = Flow(16, 16)

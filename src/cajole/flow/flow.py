@@ -123,6 +123,8 @@ class Flow:
 
         Raises SolveError when dt is so long that the fluid would come from outside the box.
         """
+        state = self.state(state)
+        force = None if force is None else self.state(force, "force")
         u, v = self.faces(state * (dt / self.cell))
         out = np.zeros(self.count)
         a, b = self.faces(out)
@@ -137,7 +139,8 @@ class Flow:
 
     def carry(self, smoke: Array, state: Array, dt: float) -> Array:
         """Smoke (columns, rows) a step later, taken along by a state (n,)."""
-        u, v = self.faces(state * (dt / self.cell))
+        smoke = checks.real_array(smoke, "smoke", (self.columns, self.rows))
+        u, v = self.faces(self.state(state) * (dt / self.cell))
         out = np.empty_like(smoke)
         self._refuse(kernels.advect_smoke(u, v, smoke, out), u, v, dt)
         return out
@@ -147,6 +150,8 @@ class Flow:
 
         Raises SolveError when one would leave the box.
         """
+        points = self.points(points)
+        before, after = self.state(before, "before"), self.state(after, "after")
         moved = points / self.cell
         now, middle = before * (dt / self.cell), (0.5 * dt / self.cell) * (before + after)
         lost = kernels.move(*self.faces(now), *self.faces(middle), moved)
