@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -102,18 +103,42 @@ STALE = {
     "another boot": {"boot": "another"},
     "the pid was given to another process": {"started": "1"},
     "copied with its folder": {"folder": "copied00"},
+    "copied with all folders around it": {"path": "/elsewhere/studio/projects/p", "device": 1, "inode": 1},
 }
 
 
 @pytest.mark.parametrize("changes", STALE.values(), ids=STALE)
 def test_stale_locks_are_recognised_though_the_pid_is_in_use_identity(
-    shelf: Shelf, project: str, other: subprocess.Popen[bytes], changes: dict[str, str]
+    shelf: Shelf, project: str, other: subprocess.Popen[bytes], changes: dict[str, object]
 ) -> None:
     write_owner(shelf, owner_of(other.pid, project, **changes), project)
     with shelf.lock(project):
         found = read_owner(shelf.place(project))
         assert found is not None
         assert found.pid == os.getpid()
+
+
+def test_a_copy_of_the_whole_folder_is_not_locked_identity(tmp_path: Path, shelf: Shelf, project: str) -> None:
+    """As `cp -r` makes it while a studio has the project open; a link to the folder is the folder itself."""
+    with shelf.lock(project):
+        copy = Shelf(Path(shutil.copytree(shelf.folder, tmp_path / "copy")))
+        assert read_owner(copy.place(project)) == read_owner(shelf.place(project))
+        assert not copy.was_cut_off(project)
+        with copy.lock(project):
+            assert read_owner(copy.place(project)) != read_owner(shelf.place(project))
+        (tmp_path / "link").symlink_to(shelf.folder, target_is_directory=True)
+        with pytest.raises(FolderLocked):
+            Shelf(tmp_path / "link").lock(project).acquire()
+
+
+def test_a_folder_that_was_moved_or_replaced_stays_locked_identity(tmp_path: Path, shelf: Shelf, project: str) -> None:
+    with shelf.lock(project):
+        moved = Shelf(shelf.folder.rename(tmp_path / "moved"))
+        with pytest.raises(FolderLocked):
+            moved.lock(project).acquire()
+        shutil.copytree(moved.folder, shelf.folder)
+        with pytest.raises(FolderLocked):
+            Shelf(shelf.folder).lock(project).acquire()
 
 
 def test_the_own_pid_after_a_restart_of_the_machine_or_container_is_stale_identity(shelf: Shelf, project: str) -> None:

@@ -41,8 +41,9 @@ class Owner:
     """The process that holds a lock.
 
     started: when it began, as the system writes it ("" where that is unknown): another process may get the same pid
-    later; boot: which start of the machine; folder: the name of the locked folder, so that a lock that was copied with
-    its folder is recognised; token: which lock of that process.
+    later; boot: which start of the machine; token: which lock of that process. folder, path, device, inode: name,
+    resolved path and file number of the locked folder, so that a lock that was copied with its folder, or with all
+    folders around it, is recognised; older studios wrote the name alone, and systems may have no file numbers (0).
     """
 
     host: str
@@ -51,6 +52,20 @@ class Owner:
     boot: str
     folder: str
     token: str
+    path: str = ""
+    device: int = 0
+    inode: int = 0
+
+    def is_of(self, folder: Path) -> bool:
+        """Whether the lock was written for this folder.
+
+        Another host may know the folder by another path, so there the name decides. Here path or file number do: a
+        folder that was moved keeps its number, and one that was replaced is still written to by its path.
+        """
+        if not self.path or self.host != socket.gethostname():
+            return self.folder == folder.name
+        path, device, inode = _identity(folder)
+        return self.path == path or (self.inode != 0 and (self.device, self.inode) == (device, inode))
 
     def __str__(self) -> str:
         return "this studio" if self.token in _HELD else f"another studio (process {self.pid} on {self.host})"
@@ -108,7 +123,8 @@ def read_owner(folder: Path) -> Owner | None:
     """Who wrote the lock of a folder; None where there is none, or none that can be understood. Raises FileError."""
     try:
         found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
-        owner = Owner(**{name: kind(found[name]) for name, kind in _FIELDS.items()})
+        required = {name: kind(found[name]) for name, kind in _FIELDS.items()}
+        owner = Owner(**required, **{name: kind(found[name]) for name, kind in _LATER_FIELDS.items() if name in found})
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as reason:
@@ -119,11 +135,12 @@ def read_owner(folder: Path) -> Owner | None:
 
 
 _FIELDS = {"host": str, "pid": int, "started": str, "boot": str, "folder": str, "token": str}
+_LATER_FIELDS = {"path": str, "device": int, "inode": int}
 
 
 def is_alive(owner: Owner, folder: Path) -> bool:
     """Whether the owner of a folder's lock may still write to it; False only where it certainly does not."""
-    if owner.folder != folder.name:
+    if not owner.is_of(folder):
         return False
     if owner.host != socket.gethostname():
         return True
@@ -141,7 +158,7 @@ def was_abandoned(folder: Path) -> bool:
         owner = read_owner(folder)
     except FileError:
         return False
-    return owner is not None and owner.folder == folder.name and not is_alive(owner, folder)
+    return owner is not None and owner.is_of(folder) and not is_alive(owner, folder)
 
 
 @contextlib.contextmanager
@@ -202,7 +219,18 @@ else:
 
 
 def _this_process(folder: Path, token: str) -> Owner:
-    return Owner(socket.gethostname(), os.getpid(), process_start(os.getpid()) or "", boot_id(), folder.name, token)
+    started = process_start(os.getpid()) or ""
+    return Owner(socket.gethostname(), os.getpid(), started, boot_id(), folder.name, token, *_identity(folder))
+
+
+def _identity(folder: Path) -> tuple[str, int, int]:
+    """Resolved path, device and inode of a folder; zeros where the system has none."""
+    path = os.path.realpath(folder)
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path, 0, 0
+    return path, found.st_dev, found.st_ino
 
 
 @cache
