@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -155,6 +156,17 @@ def test_another_input_bad_input(tmp_path: Path, message: str) -> None:
     motion, body = others()[message]()
     with pytest.raises(cj.FileError, match=message):
         cj.load_edit(tmp_path / "edit.json", motion, body)
+
+
+def test_rounded_rate_identity(tmp_path: Path) -> None:
+    """Frames per second that differ in the last digit, as 1 / dt and the number in a file do."""
+    body, motion = case()
+    cj.save_edit(edited(), tmp_path / "edit.json")
+    rounded = replace(motion, fps=float(np.nextafter(motion.fps, 100.0)))
+    (note,) = cj.load_edit(tmp_path / "edit.json", rounded, body).notes
+    assert re.fullmatch("the frames per second differ by .* of those that were edited, which is rounding", note)
+    with pytest.raises(cj.FileError, match=r"of 30 frames per second; this one has 30\.0000001$"):
+        cj.load_edit(tmp_path / "edit.json", replace(motion, fps=30.0000001), body)
 
 
 def shaken(motion: cj.Animation, by: float) -> cj.Animation:

@@ -77,11 +77,14 @@ def require_same_input(path: Path, theirs: Mapping[str, Any], animation: Animati
     """
     ours = counts_and_hashes(animation)
     for name, words in COUNTED.items():
-        if theirs[name] != ours[name]:
+        if theirs[name] != ours[name] and (name != "fps" or _rate_difference(theirs, ours) > ROUNDING):
             raise FileError(
-                f"{path} is for another animation, of {theirs[name]:g} {words}; this one has {ours[name]:g}"
+                f"{path} is for another animation, of {theirs[name]:.12g} {words}; this one has {ours[name]:.12g}"
             )
     notes = []
+    if theirs["fps"] != ours["fps"]:
+        off = _rate_difference(theirs, ours)
+        notes.append(f"the frames per second differ by {off:.1e} of those that were edited, which is rounding")
     for name, words in HASHED.items():
         if theirs[name] != ours[name]:
             notes.append(_rounding_note(path, words, theirs.get("projections"), name, animation))
@@ -89,6 +92,11 @@ def require_same_input(path: Path, theirs: Mapping[str, Any], animation: Animati
         remedy = "leave them out" if theirs["contacts"] is None else "give those of the edit, found in the same way"
         raise FileError(f"{path} is for other contacts than these; {remedy}")
     return tuple(notes)
+
+
+def _rate_difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> float:
+    """Difference of the frames per second, relative to the stored ones."""
+    return float(abs(theirs["fps"] - ours["fps"]) / theirs["fps"])
 
 
 def _rounding_note(path: Path, words: str, stored: Mapping[str, Any] | None, name: str, animation: Animation) -> str:
