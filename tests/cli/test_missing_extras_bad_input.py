@@ -32,6 +32,7 @@ CASES = {
     "enrich": ("pxr", ["enrich", "box", "-o", "{folder}/a.usdc"], "usd"),
     "enrich collisions": ("ipctk", ["enrich", "box", "--collisions", "fast", "-o", "{folder}/a.npz"], "contact"),
     "reroute": ("PIL", ["reroute", "cloth", "-o", "{folder}/a.webp"], "viz"),
+    "reroute scene of images": ("skimage", ["reroute", "heart", "-o", "{folder}/a.npz"], "images"),
     "reroute images": ("skimage", ["reroute", "heart", "--images", "{folder}", "-o", "{folder}/a.npz"], "images"),
     "picture": ("PIL", ["picture", "flower", "{folder}/a.png"], "viz"),
     "picture traced": ("mitsuba", ["picture", "flower", "{folder}/a.png", "--renderer", "mitsuba"], "viz"),

@@ -111,6 +111,7 @@ def reroute(
     from cajole.cli.rerouted_images import Stream
     from cajole.cli.saving import require_writable, save
     from cajole.direct.rerouting import reroute as rerouted
+    from cajole.scenes.rerouting import require_scene_packages
 
     outputs = output or []
     require_writable([*outputs, *([pilot] if pilot else [])])
@@ -118,6 +119,7 @@ def reroute(
     asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
     stream = Stream(images, at, section, align, level, every)
     stream.require_packages()
+    require_scene_packages(source)
     with in_options(), working(source) as progress:
         stage = asked.staged(progress)
         seen = stream.goals(stage.pilot, window)
