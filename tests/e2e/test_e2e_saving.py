@@ -24,6 +24,11 @@ def test_a_full_disk(page: StudioPage, start: Callable[..., Any], sway_file: Pat
     page.wait("() => cajole.app.state.edit.drags.length === 1 && cajole.app.state.unsaved_reason !== null")
     banner.get_by_text("Not saved.").wait_for()
     assert "project.json" in banner.inner_text()
+    # a long path is wrapped, not cut off at the edges of the window
+    box = banner.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.page.viewport_size["width"]
     assert "Not saved" in (dot.get_attribute("aria-label") or "")
     page.shot("not-saved")
     studio.fill_disk(False)
