@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Of the rest shape, held when no motion is given.
 FRAMES, DT = 121, "1/60"
 # Of a body, when nothing is said.
-EFFORT, MODES = 1e-2, 20
+EFFORT = 1e-2
 
 
 @options.of_body()
@@ -66,7 +66,9 @@ def steer(
     seed: Annotated[int, typer.Option(help="Of wind and samples: another number, another take.")] = 0,
     loops: Annotated[int, typer.Option(help="Go through the motion this often, the first frame after the last.")] = 1,
     uncontrolled: Annotated[bool, typer.Option("--uncontrolled", help="Write the take without control.")] = False,
-    modes: Annotated[int, typer.Option(help="Linear modes beside what the motion needs.")] = MODES,
+    modes: Annotated[
+        int | None, typer.Option(help="Linear modes beside what the motion needs; 20, or all of a small body.")
+    ] = None,
     components: Annotated[
         int | None, typer.Option(help="Directions of the motion itself; those it needs, 16 at most, when left out.")
     ] = None,
@@ -123,8 +125,8 @@ def steer(
     outputs = output or []
     require_apart([*outputs, save, plot])
     made: dict[str, object] = {
-        "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt, "modes": modes != MODES,
-        "components": components is not None, "substeps": substeps is not None,
+        "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt,
+        "modes": modes is not None, "components": components is not None, "substeps": substeps is not None,
     }  # fmt: skip
     if is_flow(asked.source):
         refuse_for_flows(made | {"loops": loops != 1} | dict.fromkeys(asked.given, True))
@@ -214,8 +216,8 @@ def _course(
 
 
 def _controller(
-    body: BodySolid, course: Animation, basis: tuple[int | NDArray[np.float64], int | None], substeps: int | None,
-    loops: int, dials: tuple[float, float | None, float | None], progress: Progress,
+    body: BodySolid, course: Animation, basis: tuple[int | NDArray[np.float64] | None, int | None],
+    substeps: int | None, loops: int, dials: tuple[float, float | None, float | None], progress: Progress,
 ) -> Controller:  # fmt: skip
     from cajole.direct import reference
     from cajole.direct import steer as steered
@@ -229,15 +231,17 @@ def _controller(
 
 
 def _beside(
-    body: BodySolid, course: Animation, modes: int, sampled: tuple[int, int, str | None], progress: Progress
-) -> int | NDArray[np.float64]:
+    body: BodySolid, course: Animation, modes: int | None, sampled: tuple[int, int, str | None], progress: Progress
+) -> int | NDArray[np.float64] | None:
     """What stands beside the motion's own directions: so many modes, or directions that disturbed runs need."""
     from cajole import checks
+    from cajole.direct.steering.bases import MODES
 
-    checks.count(modes, "--modes")
+    if modes is not None:
+        checks.count(modes, "--modes")
     samples, seed, cluster = sampled
     if checks.count(samples, "--samples", least=0):
-        return _sampled(body, course, modes, samples, seed, cluster, progress)
+        return _sampled(body, course, MODES if modes is None else modes, samples, seed, cluster, progress)
     if cluster is not None:
         raise InputError("--cluster says who simulates samples; say how many with --samples")
     return modes

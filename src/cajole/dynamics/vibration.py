@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.body import Body
 from cajole.body.around import require_body
+from cajole.errors import InputError
 from cajole.linalg import BACKENDS, lowest_eigenpairs
 from cajole.progress import Progress
 from cajole.storage import cache_load, cache_store, content_hash
@@ -19,6 +20,8 @@ Array = NDArray[np.float64]
 
 # Changing what is computed must change this, or old answers would be read from the cache.
 VERSION = 1
+# Eigenvalues below this share of the largest ratio of stiffness to mass at a vertex are zero up to rounding.
+MECHANISM = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,32 @@ def modes(
         values = np.concatenate([np.zeros(leading), values])[:count]
         shapes = np.hstack([loose, shapes])[:, :count]
     return Modes(shapes, values, min(leading, count))
+
+
+def count_modes(body: Body, *, rigid: bool = False) -> int:
+    """Number of modes of `body`; rigid: whether rigid motions are counted, as in `modes`."""
+    return len(body.free_dofs) - (0 if rigid else body.rigid_motions().shape[1])
+
+
+def first_frequency(body: Body) -> float:
+    """ω₁ [rad/s] of the lowest mode that has stiffness; mechanisms, as of ropes and of flat nets, have none.
+
+    Raises InputError for a body that has mechanisms only.
+    """
+    count, most = 1, count_modes(body)
+    while count <= most:
+        found = lowest_stiff(body, modes(body, count).eigenvalues)
+        if found is not None:
+            return found
+        count = min(4 * count, most) if count < most else most + 1
+    raise InputError("the body has no stiffness at rest in any direction, so it has no frequency; add springs to it")
+
+
+def lowest_stiff(body: Body, eigenvalues: Array) -> float | None:
+    """ω [rad/s] of the lowest of `eigenvalues` [1/s²], ascending, that is not zero up to rounding; None without one."""
+    largest = float((body.stiffness().diagonal() / body.mass.diagonal()).max())
+    stiff = eigenvalues[eigenvalues > MECHANISM * largest]
+    return float(np.sqrt(stiff[0])) if len(stiff) else None
 
 
 def _elastic(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.body import EARTH_GRAVITY, Body
-from cajole.dynamics import modes
+from cajole.dynamics.vibration import first_frequency
 from cajole.errors import InputError
 from cajole.reduction import kernels_motion as kernels
 from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
@@ -89,8 +89,8 @@ class ReducedModel(ABC):
 
     @cached_property
     def frequency(self) -> float:
-        """ω₁ [rad/s] of the body's first elastic mode: the unit of time of all dials."""
-        return float(np.sqrt(modes(self.body, 1).eigenvalues[0]))
+        """ω₁ [rad/s] of the body's first mode that has stiffness: the unit of time of all dials."""
+        return first_frequency(self.body)
 
     @property
     def unit_length(self) -> float:

@@ -156,3 +156,18 @@ def test_seam_of_a_loop_that_does_not_close_claim() -> None:
     run = cj.steer(broken, effort=1e-4).run(loops=2)
     assert run.error[13] > 0.3 * broken.seam
     assert run.error[-1] < 0.1 * run.error[13]
+
+
+def test_small_bodies_have_fewer_modes_identity() -> None:
+    """A rope of six vertices: all modes are taken, and the frequency is that of the first with stiffness."""
+    places = np.stack([np.linspace(0.0, 1.0, 6), np.zeros(6), np.zeros(6)], axis=1)
+    springs = [[k, k + 1] for k in range(5)]
+    rope = cj.BodySprings(places, springs, stiffness=100.0, mass=0.1, fixed=[0])
+    motion = cj.simulate(rope, 20, gravity=9.81)
+    made = cj.reference(rope, motion)
+    along = np.sqrt(100.0 / 0.1) * 2.0 * np.sin(0.5 * np.pi / 11)  # of a chain of five equal masses, held at one end
+    assert made.model.frequency == pytest.approx(along, rel=1e-9)
+    run = cj.steer(motion, body=rope).run(cj.Push(5, (0.0, 0.05, 0.0)))
+    assert np.isfinite(run.animation.positions).all()
+    with pytest.raises(cj.InputError, match="is 20, but must be between 1 and 13"):
+        cj.reference(rope, motion, modes=20)

@@ -17,6 +17,7 @@ from cajole.direct.editing.subject import Subject
 from cajole.direct.editing.unwarped import Unwarped
 from cajole.direct.editing.warp import Warp
 from cajole.dynamics import modes as modes_of
+from cajole.dynamics.vibration import count_modes
 from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
 from cajole.mesh import MeshTet, MeshTri
@@ -210,7 +211,7 @@ def _subject(
 ) -> Subject:
     with blas_threads():
         if modes is None:
-            modes = min(MODES, len(fit.body.free_dofs) - (0 if whole else fit.body.rigid_motions().shape[1]))
+            modes = min(MODES, count_modes(fit.body, rigid=whole))
         found = modes_of(fit.body, modes, rigid=whole, progress=progress)
         shapes = np.ascontiguousarray(fit.carried(found.shapes))
         eigenvalues = found.eigenvalues

@@ -13,6 +13,7 @@ from cajole.direct.keyframing.keys import Key, hard_rows, key_cost
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.timestep import natural_frequencies, natural_timestep
 from cajole.dynamics import modes as vibration_modes
+from cajole.dynamics.vibration import lowest_stiff
 from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
@@ -130,8 +131,9 @@ def _model(
     extras = None if linear is None else linear.shapes
     U, report = keyframe_basis(body, poses, tangents=tangents, extras=extras, extra_size=max(count, 1))
     model = reduce(body, U, cubature=cubature, poses=poses)
-    if linear is not None:
-        model.frequency = float(np.sqrt(linear.eigenvalues[0]))  # at hand: seconds saved on a large net
+    first = None if linear is None else lowest_stiff(body, linear.eigenvalues)
+    if first is not None:
+        model.frequency = first  # at hand: seconds saved on a large net
     return model, report
 
 

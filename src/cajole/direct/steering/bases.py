@@ -11,6 +11,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.body import Body, columns_of
 from cajole.dynamics import Modes
+from cajole.dynamics.vibration import count_modes
 from cajole.errors import InputError
 from cajole.reduction import enriched, principal
 from cajole.reduction.bases import mode_shapes
@@ -25,12 +26,13 @@ HELD = 1e-5
 
 
 def motion_basis(
-    body: Body, motion: Animation, *, modes: int | Modes | ArrayLike = MODES, components: int | None = None
+    body: Body, motion: Animation, *, modes: int | Modes | ArrayLike | None = None, components: int | None = None
 ) -> Array:
     """(3n, r) a motion's own main directions, and `modes` beside them.
 
     components: how many of its own; None takes those that hold 0.999999 of it, but 16 at most.
-    modes: how many linear modes, or shapes (3n, k) in place of them, as `sampled_basis` finds.
+    modes: how many linear modes, or shapes (3n, k) in place of them, as `sampled_basis` finds; None takes 20, or all
+        that a small body has.
     """
     shapes = _shapes(body, modes)
     moved = columns_of(np.asarray(motion.positions) - body.vertices)
@@ -43,7 +45,9 @@ def motion_basis(
     return enriched(body, own, shapes, size=shapes.shape[1])
 
 
-def _shapes(body: Body, modes: int | Modes | ArrayLike) -> Array:
+def _shapes(body: Body, modes: int | Modes | ArrayLike | None) -> Array:
+    if modes is None:
+        return mode_shapes(body, min(MODES, count_modes(body)))
     if isinstance(modes, Modes):
         return modes.shapes
     if isinstance(modes, int | np.integer):

@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 from cajole import checks
 from cajole.animation import Animation
 from cajole.body import Body
-from cajole.direct.steering.bases import MODES, held_still, motion_basis
+from cajole.direct.steering.bases import held_still, motion_basis
 from cajole.direct.steering.motion import (
     MANY_WEIGHTS,
     Force,
@@ -22,6 +22,7 @@ from cajole.direct.steering.motion import (
 )
 from cajole.dynamics import Modes
 from cajole.errors import InputError
+from cajole.memory import require_memory
 from cajole.reduction import ReducedModel, reduce
 from cajole.reduction import kernels_motion as motion_kernels
 
@@ -48,7 +49,7 @@ def reference(
 
     model: a reduced model, or a body: it is then reduced to the motion's own main directions and modes beside them, for
         what pushes may do. components: how many of the former, those that hold 0.999999 of it but at most 16 when None;
-        modes: how many of the latter (20), or shapes (3n, k) in place of them.
+        modes: how many of the latter (20, or all of a small body), or shapes (3n, k) in place of them.
     motion: on the body's mesh, one step between frames; from `simulate`, a file, anywhere.
     force: the external force [N] that made it, as `simulate` takes it: f(t), (n, 3) or (frames, n, 3). Gravity is
         found with all else: it need not be named.
@@ -68,8 +69,7 @@ def reference(
     if isinstance(model, Body):
         _require_vertices(model, motion)
         motion = held_still(model, motion)
-        beside = MODES if modes is None else modes
-        model = reduce(model, motion_basis(model, motion, modes=beside, components=components))
+        model = reduce(model, motion_basis(model, motion, modes=modes, components=components))
     elif modes is not None or components is not None:
         raise InputError("modes and components make a basis for a body; a reduced model has its own")
     checks.require_instance(model, ReducedModel, "model (a ReducedModel, or a body)")
@@ -143,9 +143,13 @@ def _inverse(
     model: ReducedModel, q: Array, v: Array, h: float, loop: bool, outside: Array, substeps: int = 1
 ) -> Reference:
     """The reference through given frames; accelerations by differences, forces by inverse dynamics."""
+    steps = (len(q) - 1) * substeps
+    # two derivatives (r, r) of every step, and some twenty rows (r,)
+    needed = 8 * steps * (2 * model.size**2 + 20 * model.size)
+    require_memory(needed, f"a reference of {steps} steps", "use fewer substeps, or fewer frames")
     if substeps > 1:
         frames = np.arange(len(q))
-        fine = np.arange((len(q) - 1) * substeps + 1) / substeps
+        fine = np.arange(steps + 1) / substeps
         path = CubicSpline(frames, q)
         q, v, h = path(fine), path(fine, 1) / h, h / substeps
         outside = np.interp(fine, frames, outside)
