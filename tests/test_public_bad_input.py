@@ -28,7 +28,9 @@ ABSURD: dict[str, Any] = {
     "nan": float("nan"),
     "inf": float("inf"),
     "1e300": 1e300,
+    "1e308": 1e308,
     "1e-300": 1e-300,
+    "5e-324": 5e-324,
     "complex": 1j,
     "text": "text",
     "NUL": "a\0b.npz",
@@ -153,6 +155,14 @@ def flow_controller() -> cj.FlowController:
 @cache
 def skin() -> cj.Skin:
     return cj.Skin(mesh().surface.compacted()[0], embedding=cj.embed(mesh().surface.compacted()[0], mesh()))
+
+
+def referred(substeps: int) -> cj.Reference:
+    return cj.reference(solid(), motion(), modes=3, substeps=substeps)
+
+
+def enriched(frames: int) -> cj.EnrichResult:
+    return cj.enrich(cloth_motion(), cj.BodyShell(regions().fine_mesh), regions(), frames=frames)
 
 
 def posed() -> cj.PoseSession:
@@ -359,7 +369,7 @@ def cases() -> dict[str, Case]:
             cj.enrich,
             {"guide": cloth_motion(), "cloth": cj.BodyShell(regions().fine_mesh), "regions": regions(), "dt": 0.02,
              "collisions": None, "colliders": (), "friction": None, "distance": None, "newton": 1, "gravity": None,
-             "forces": (), "undeformed": None},
+             "forces": (), "undeformed": None, "start": None, "frames": None, "tracked": True},
             slow=(("dt", "1e-300"), ("newton", LONG_WORK), ("collisions", "type"), ("forces", "type")),
             few=True,
         ),
@@ -379,7 +389,8 @@ def cases() -> dict[str, Case]:
             cj.keyframe,
             {"body": body, "keys": {3: 0.01 * mesh().vertices * (mesh().vertices[:, :1] > 0)}, "frames": 4, "dt": 0.05,
              "effort": 1e-4, "modes": 2, "start": None, "loop": False, "timing": "fixed", "basis": None,
-             "tangents": False, "cubature": False, "optimiser": "newton", "starts": "best", "tolerance": 1e-8},
+             "tangents": False, "cubature": False, "optimiser": "newton", "starts": "best", "tolerance": 1e-8,
+             "iterations": 200, "rank": 1e-2, "watch": None},
             few=True,
         ),
         "keyframe_sequence": Case(
@@ -400,7 +411,9 @@ def cases() -> dict[str, Case]:
             cj.picture,
             {"subject": motion(), "path": None, "frame": 0, "frames": None, "positions": None, "in_view": None,
              "size": (8, 8), "samples": 1, "azimuth": None, "elevation": None, "fov": None, "background": None,
-             "wireframe": False, "renderer": "draft"},
+             "floor": None, "floor_height": None, "colors": None, "role": None, "ghost": None, "compare": None,
+             "marks": None, "mark_size": None, "arrows": None, "props": None, "smooth": None, "wireframe": False,
+             "renderer": "draft", "seed": 0},
             few=True,
         ),
         "pose": Case(
@@ -420,7 +433,6 @@ def cases() -> dict[str, Case]:
             cj.reference,
             {"model": body, "motion": motion(), "modes": 3, "components": None, "force": None,
              "feed_forward": "inverse", "resimulate": False, "loop": False, "substeps": None},
-            slow=(("substeps", LONG_WORK),),
         ),
         "regions_clustered": Case(
             cj.regions_clustered,
@@ -455,7 +467,7 @@ def cases() -> dict[str, Case]:
             cj.sampled_flow,
             {"motion": flow_motion(), "runs": 2, "particles": [[4.0, 3.0]], "strength": (0.05, 0.2),
              "radius": (0.1, 0.2), "every": None, "seed": 0, "cluster": None},
-            slow=(("runs", LONG_WORK), ("cluster", LONG_WORK)),
+            slow=(("cluster", LONG_WORK),),
             few=True,
         ),
         "save_edit": Case(cj.save_edit, {"editor": editor(), "path": "edit.json"}),
@@ -546,6 +558,26 @@ def test_every_name_identity() -> None:
         (lambda: flow().simulate(10**12, 0.1), "a flow of 1000000000000 frames would take .* of memory"),
         (lambda: flow().simulate(10**30, 0.1), "more than any computer counts"),
         (lambda: controller().run(loops=10**12), "use fewer loops or frames"),
+        (lambda: controller().run(cj.Push(5, (0, 0, 1.0), 1e308)), "1e.308 s are inf steps of .* use a shorter time"),
+        (lambda: controller().run(cj.Push(5, (0, 0, 1.0), 0, 1e308)), "use a shorter time"),
+        (lambda: controller().start().push(5, (0, 0, 1.0), 1e308), "use a shorter time"),
+        (lambda: flow().simulate(3, 0.1, force=cj.Gust((3, 3), (1, 0), 2.0, 1e308)), "use a shorter time"),
+        (lambda: cj.simulate(solid(), 3, 1e200), "dt / substeps .* is 1e.200, but must lie between"),
+        (lambda: cj.simulate(solid(), 3, 1e-300), "dt / substeps .* is 1e-300, but must lie between"),
+        (lambda: cj.simulate(solid(), 3, obstacles=5), "obstacles must be an obstacle, or a list of them, not 5"),
+        (lambda: motion().resampled(5e-324), "fps is 4.94066e-324, but must lie between"),
+        (lambda: referred(10**12), "a reference of 4000000000000 steps would take .* use fewer substeps"),
+        (lambda: referred(2**63 - 1), "use fewer substeps"),
+        (lambda: enriched(10**12), "a motion of 1000000000000 frames would take .* use fewer frames"),
+        (lambda: enriched(2**63 - 1), "use fewer frames"),
+        (lambda: cj.sampled_flow(flow_motion(), runs=10**12), "the snapshots of 1000000000000 runs would take"),
+        (lambda: cj.sampled_flow(flow_motion(), runs=2**63 - 1), "use fewer runs"),
+        (lambda: cj.steer(controller().reference, vertices=[[1], [1, 2]]), "vertices must be whole numbers of shape"),
+        (lambda: cj.picture(motion(), colors=[[1], [1, 2]]), "colors must be numbers of shape"),
+        (lambda: cj.picture(motion(), props=5), "props must be a list of Prop, not 5"),
+        (lambda: cj.picture(motion(), smooth=np.ones(3)), "smooth must be True or False, not array"),
+        (lambda: cj.strip(motion(), onion=np.ones(3)), "onion must be True or False, not array"),
+        (lambda: cj.keyframe(solid(), {3: np.zeros((12, 3))}, 4, watch="x"), "watch must be a function .* not 'x'"),
         (lambda: cj.MaterialShell(thickness=1e300), "too large for double precision; check their units"),
         (lambda: cj.MaterialShell(thickness=10**200), "too large for double precision; check their units"),
         (lambda: cj.MaterialShell(young=10**400), "young .* too large for double precision"),

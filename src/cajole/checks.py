@@ -220,6 +220,17 @@ def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
     return int(value)
 
 
+def step_count(time: float, dt: float, *, least: int = 0) -> int:
+    """Steps of `dt` [s] nearest to `time` [s], at least `least`. Raises InputError if they exceed 64 bits."""
+    steps = time / dt
+    if steps > LARGEST_WHOLE:
+        raise InputError(
+            f"{time:g} s are {steps:.3g} steps of {dt:.3g} s, which is more than any computer counts; "
+            "use a shorter time"
+        )
+    return max(least, round(steps))
+
+
 def shown(value: Any) -> str:
     """`value` as a message shows it: in one line of at most LONGEST characters, whatever it is."""
     try:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_frames, largest_distance
 from cajole.animation.contacts import Contacts
-from cajole.checks import count, positive, require_instance, shown
+from cajole.checks import count, moderate, require_instance, shown
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.parsers.times import MOST_FRAMES
@@ -55,7 +55,7 @@ class Animation:
         n = len(self.mesh.vertices)
         positions = held_frames(self.positions, "positions", n, checked=self._checked)
         object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "fps", positive(self.fps, "fps"))
+        object.__setattr__(self, "fps", moderate(self.fps, "fps"))
         object.__setattr__(self, "start_frame", count(self.start_frame, "start_frame", least=-(2**31), most=2**31))
         if self.velocities is None:
             object.__setattr__(self, "_checked", (positions,))
@@ -151,7 +151,7 @@ class Animation:
 
         It starts at the same time, and ends at the last new frame that the old ones reach. Contacts go to the nearest.
         """
-        rate = positive(fps, "fps")
+        rate = moderate(fps, "fps")
         frames = (self.frames - 1) * rate / self.fps + 1
         if frames > MOST_FRAMES:
             raise InputError(

@@ -52,8 +52,8 @@ class Gust:
 
     def blows(self, step: int, dt: float) -> bool:
         """Whether it acts in the step after frame `step`."""
-        begin = round(self.time / dt)
-        return begin <= step < begin + max(1, round(self.duration / dt))
+        begin = checks.step_count(self.time, dt)
+        return begin <= step < begin + checks.step_count(self.duration, dt, least=1)
 
     def add_to(self, flow: Flow, out: Array) -> None:
         """Add the acceleration that it gives while it blows to `out` (n,)."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cajole.animation import Animation
-from cajole.checks import require_instance
+from cajole.checks import require_instance, several
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.pictures.subject import Subject, as_subject
@@ -38,7 +38,7 @@ class Prop:
 
 def as_props(props: Iterable[Prop] | None) -> tuple[tuple[Subject, float], ...]:
     """Subjects with their opacities. Raises InputError for what is no Prop."""
-    listed = () if props is None else tuple(props)
+    listed = () if props is None else several(props, "props", "a list of Prop")
     for prop in listed:
         require_instance(prop, Prop, "each of props")
     return tuple((prop.subject(), prop.opacity) for prop in listed)

@@ -121,6 +121,8 @@ def picture(
     beside = _beside(shown, compare, role, settings)
     around = as_props(props)
     flag(wireframe, "wireframe")
+    if smooth is not None:
+        flag(smooth, "smooth")
     cast = assembled(
         shown, ghosts, beside, marks, arrows, smooth=smooth, wireframe=wireframe, props=around, mark_size=mark_size,
         in_view=chosen if in_view is None else listed(in_view, shown.frames, "in_view"),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation import Animation
 from cajole.animation.animation import skin_positions
-from cajole.checks import real_array, share_array
+from cajole.checks import depth, real_array, share_array
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.mesh.skin import PLAIN
@@ -60,7 +60,7 @@ class Subject:
 
     def painted(self, colors: ArrayLike, name: str = "colors") -> Subject:
         """In one colour (3,) or one per vertex (n, 3), of lines per vertex of theirs, sRGB in 0..1."""
-        single = np.ndim(colors) == 1
+        single = depth(colors) == 1
         count = len(self.colors) if self.owners is None else self.cage_size
         array = share_array(colors, name, (3,) if single else (count, 3))
         if self.owners is not None and not single:

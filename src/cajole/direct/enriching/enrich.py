@@ -22,6 +22,7 @@ from cajole.direct.enriching.targets import Course
 from cajole.dynamics import State
 from cajole.errors import InputError, SolveError
 from cajole.linalg import blas_threads
+from cajole.memory import require_memory
 from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
 
@@ -86,6 +87,7 @@ def enrich(
     motion = animation_of(guide, "guide")
     _require_parts(motion, cloth, regions)
     count = motion.frames if frames is None else checks.count(frames, "frames")
+    require_memory(48 * count * cloth.count, f"a motion of {count} frames", "use fewer frames, or fewer triangles")
     substeps = _substeps(motion, dt)
     h, newton = motion.dt / substeps, checks.count(newton, "newton")
     leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)

@@ -137,7 +137,7 @@ class _Fitting:
         self.shares = _shares(skin, areas, self.count)
         _, _, volumes, _, mu = body.elastic
         # eq. (5) times W₀/β, so that energies stay in joules
-        strength = float(volumes @ mu) / (checks.positive(weight, "weight") * body.size**2)
+        strength = float(volumes @ mu) / (checks.moderate(weight, "weight") * body.size**2)
         self._pull = strength * (sp.diags_array(self.shares) @ self.embedding.matrix).T
         self.rest = self.embedding.apply(body.vertices)
         self._attached = _Attached(body, self.embedding, self.shares, strength)

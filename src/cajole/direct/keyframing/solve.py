@@ -118,6 +118,8 @@ def checked_options(
     watch: Callable[[Iterate], bool | None] | None = None,
 ) -> Options:
     """How to search, each value checked."""
+    if watch is not None and not callable(watch):
+        raise InputError(f"watch must be a function of an iterate, not {checks.shown(watch)}")
     return Options(
         checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
         checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),

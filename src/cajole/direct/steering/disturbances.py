@@ -38,9 +38,9 @@ class Push:
     def reduced(self, model: ReducedModel, dt: float, first: int, steps: int) -> Array:
         """w (steps, r) on the steps into frames first, first + 1, ...; InputError for what is no push."""
         force = push_force(model, self.vertex, self.force, self.duration)
-        begin = round(checks.positive(self.time, "the time of a push (s)", zero=True) / dt) + 1
+        begin = checks.step_count(checks.positive(self.time, "the time of a push (s)", zero=True), dt) + 1
         frame = np.arange(first, first + steps)
-        active = (frame >= begin) & (frame < begin + steps_of(self.duration, dt))
+        active = (frame >= begin) & (frame < begin + checks.step_count(self.duration, dt, least=1))
         return active[:, None] * force
 
 
@@ -55,11 +55,6 @@ def push_force(model: ReducedModel, vertex: int, force: ArrayLike, duration: flo
 def _require_body(model: object, what: str) -> None:
     if isinstance(model, ReducedFlow):
         raise InputError(f"{what} acts on a body; a flow is blown by a Gust or a GustNoise")
-
-
-def steps_of(duration: float, dt: float) -> int:
-    """How many steps a push of `duration` [s] lasts."""
-    return max(1, round(duration / dt))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
-from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_costs import size_of
 from cajole.direct.steering.flow_runs import LOST
@@ -94,7 +93,7 @@ class FlowLive(Living[FlowController]):
         """Blow with acceleration (2,) [m/s²] at position (2,) [m] from the next step on for `duration` [s], at least a
         step. Kicks add up."""
         force = self._gust(position, acceleration, radius, duration)
-        self._acting.append(Acting(force, steps_of(duration, self._controller.reference.dt)))
+        self._acting.append(Acting(force, checks.step_count(duration, self._controller.reference.dt, least=1)))
 
     @synchronized
     def hold(self, position: ArrayLike | None, acceleration: ArrayLike = (0.0, 0.0), radius: float = 1.0) -> None:

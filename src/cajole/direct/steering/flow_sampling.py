@@ -11,6 +11,7 @@ from cajole import checks
 from cajole.cluster import Cluster, stream
 from cajole.errors import InputError
 from cajole.flow import Flow, FlowMotion, Forces, Gust, force_of
+from cajole.memory import require_memory
 from cajole.progress import Progress
 
 Array = NDArray[np.float64]
@@ -18,6 +19,8 @@ Single = NDArray[np.float32]
 
 # Snapshots of disturbed runs at most, unless told otherwise: the Gram matrix of so many takes a few seconds.
 MOST = 1200
+# What is held of a run beside its snapshots: its gust and its start, about.
+RUN_BYTES = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,9 @@ def sampled_flow(
     """
     checks.require_instance(motion, FlowMotion, "motion")
     count, steps = checks.count(runs, "runs"), motion.frames - 1
+    # at least one snapshot of every run
+    needed = count * (4 * motion.flow.count + RUN_BYTES)
+    require_memory(needed, f"the snapshots of {count} runs", "use fewer runs, or a coarser flow")
     random = np.random.default_rng(checks.count(seed, "seed", least=0))
     firsts = np.minimum((steps * (np.arange(count) + random.random(count)) / count).astype(int), steps - 1)
     draw = _Draw(motion, _range(strength, "strength"), _range(radius, "radius"), particles, random)

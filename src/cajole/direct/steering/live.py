@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
 from cajole.direct.steering.controller import Controller
-from cajole.direct.steering.disturbances import Disturbance, push_force, steps_of
+from cajole.direct.steering.disturbances import Disturbance, push_force
 from cajole.direct.steering.living import Acting, Living
 from cajole.direct.steering.runs import ASTRAY
 from cajole.direct.steering.walker import Walker
@@ -72,7 +72,9 @@ class Live(Living[Controller]):
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:
         """Push `vertex` with force (3,) [N] for `duration` [s] from the next step on. Pushes add up."""
         model, dt = self._controller.model, self._controller.reference.dt
-        self._acting.append(Acting(push_force(model, vertex, force, duration), steps_of(duration, dt)))
+        self._acting.append(
+            Acting(push_force(model, vertex, force, duration), checks.step_count(duration, dt, least=1))
+        )
 
     @synchronized
     def hold(self, vertex: int | None, force: ArrayLike = (0.0, 0.0, 0.0)) -> None:

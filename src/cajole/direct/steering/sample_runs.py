@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY, Body
-from cajole.direct.steering.disturbances import steps_of
 from cajole.direct.steering.motion import Force
 from cajole.direct.steering.sample_work import Task
 from cajole.dynamics import modes
@@ -222,7 +221,7 @@ class Plan(Sequence[Task]):
         steps = run.frames * course.substeps
         shape, still = run.strength * self._unit * self._shapes[index], np.zeros((course.body.count, 3))
         push, kick = (shape, still) if self._pushed else (still, shape)
-        lasting = min(steps_of(self.span.duration, course.h), steps)
+        lasting = min(checks.step_count(self.span.duration, course.h, least=1), steps)
         forces = course.forces(run.frame, steps)
         return Task(run.frame, run.frames, *course.state(run.frame), forces, push, lasting, kick)
 
