@@ -2,8 +2,9 @@
 
 The owner of a folder is written into a file in it, so that a second process can say who the first one is. A killed
 process leaves its lock behind. Such a lock is stale, and is replaced, if its owner certainly is gone: on the same host,
-the machine was started anew, no process has the pid, or the process of that pid began at another time. Processes of
-other hosts cannot be examined, so their locks count until someone removes the file.
+the machine was started anew, no process has the pid, or the process of that pid began at another time. A lock that was
+copied from another folder is stale, too. Processes of other hosts cannot be examined, so their locks count
+until someone removes the file.
 """
 
 from __future__ import annotations
