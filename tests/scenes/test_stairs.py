@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cajole.arrays import Array
 from cajole.body import BodySolid, MaterialStVK
 from cajole.errors import InputError
 from cajole.mesh import ClosestPoints, MeshTet, Skin, box_tets, embed
@@ -23,7 +24,6 @@ from cajole.scenes.editing.stairs import (
     staircase,
     tumbled,
 )
-from cajole.scenes.sdf import Floats
 
 FRAMES, DRAGGED = 76, 60
 
@@ -43,14 +43,14 @@ def animal(tets: int) -> Scene:
 
 
 @pytest.fixture(scope="module")
-def path() -> Floats:
+def path() -> Array:
     made = animal(100)
     body = BodySolid(made.mesh, MaterialStVK(1e7, 0.4, 1000.0), damping=(0.1, 0.01))
     return tumbled(body, animal(5000).mesh.surface, FRAMES)
 
 
 @pytest.fixture
-def made(path: Floats, monkeypatch: pytest.MonkeyPatch) -> StairsScene:
+def made(path: Array, monkeypatch: pytest.MonkeyPatch) -> StairsScene:
     monkeypatch.setattr(module, "scene", lambda name, *, tets, progress: animal(tets))
     monkeypatch.setattr(module, "tumbled", lambda *_, **__: path)
     monkeypatch.setattr(module, "LIFTED", DRAGGED)
@@ -95,7 +95,7 @@ def test_faceted_keeps_the_surface() -> None:
     assert len(flat.vertices) == 3 * len(mesh.triangles)
 
 
-def test_tumbling_goes_down_and_stays_out_claim(path: Floats) -> None:
+def test_tumbling_goes_down_and_stays_out_claim(path: Array) -> None:
     middle = path.mean(axis=1)
     assert middle[-1, 0] > middle[0, 0] + 1
     assert middle[-1, 2] < middle[0, 2] - 0.5
@@ -107,7 +107,7 @@ def test_tumbling_goes_down_and_stays_out_claim(path: Floats) -> None:
     assert gaps.min() < HELD, "it never touched"
 
 
-def test_scene_identity(made: StairsScene, path: Floats) -> None:
+def test_scene_identity(made: StairsScene, path: Array) -> None:
     animation = made.animation
     assert isinstance(animation.mesh, MeshTet)
     assert animation.frames == FRAMES

@@ -8,13 +8,11 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from cajole.animation.contacts import Contacts
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count, positive, require_instance
 from cajole.errors import InputError
 from cajole.mesh.base import Mesh
 from cajole.mesh.topology import row_keys
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # the mean of a cluster's unit normals is at least this long, or the cluster is split: they differ by more than 60°
 COHERENT = 0.5
@@ -49,7 +47,7 @@ def clustered(contacts: Contacts, mesh: Mesh, *, longest: int | None = None, wid
     return _replaced(contacts, _coherent(label, contacts.normal), mesh)
 
 
-def _graph(contacts: Contacts, mesh: Mesh) -> tuple[Indices, Indices]:
+def _graph(contacts: Contacts, mesh: Mesh) -> tuple[IndexArray, IndexArray]:
     """The node (k,) of each contact, equal for equal frame, vertex and sort, and pairs (e, 2) of adjacent nodes."""
     n = len(mesh.vertices)
     sort = 2 * (contacts.kind == "sticking") + (contacts.other >= 0)
@@ -74,7 +72,7 @@ def _graph(contacts: Contacts, mesh: Mesh) -> tuple[Indices, Indices]:
     return node.reshape(-1), np.concatenate([time, np.column_stack([row[there], found[there]])])
 
 
-def _split(node: Indices, ends: Indices, part: Indices) -> Indices:
+def _split(node: IndexArray, ends: IndexArray, part: IndexArray) -> IndexArray:
     """(k,) the connected component of each contact, joining only nodes of equal `part` (k,)."""
     nodes = int(node.max()) + 1
     of_node = np.empty(nodes, dtype=np.int64)
@@ -84,7 +82,7 @@ def _split(node: Indices, ends: Indices, part: Indices) -> Indices:
     return csgraph.connected_components(graph, directed=False)[1].astype(np.int64)[node]
 
 
-def _cut(label: Indices, value: NDArray[np.generic], limit: float, *, floats: bool) -> Indices:
+def _cut(label: IndexArray, value: NDArray[np.generic], limit: float, *, floats: bool) -> IndexArray:
     """Finer labels (k,): within each the values span at most `limit`, in equal parts of the cluster's whole span."""
     clusters = int(label.max()) + 1
     low, high = np.full(clusters, np.inf), np.full(clusters, -np.inf)
@@ -98,7 +96,7 @@ def _cut(label: Indices, value: NDArray[np.generic], limit: float, *, floats: bo
     return np.unique(label * (int(cell.max()) + 1) + cell, return_inverse=True)[1].reshape(-1)
 
 
-def _coherent(label: Indices, normal: Floats) -> Indices:
+def _coherent(label: IndexArray, normal: Array) -> IndexArray:
     """Labels (k,) of clusters whose normals agree, by splitting those that do not."""
     while True:
         mean = _means(label, normal)
@@ -113,14 +111,14 @@ def _coherent(label: Indices, normal: Floats) -> Indices:
         label = np.unique(2 * label + beyond, return_inverse=True)[1].reshape(-1)
 
 
-def _means(label: Indices, values: Floats) -> Floats:
+def _means(label: IndexArray, values: Array) -> Array:
     """(clusters, c) the mean of `values` (k, c) over each cluster."""
     counts = np.bincount(label)
     sums = [np.bincount(label, column) for column in values.T]
     return np.stack(sums, axis=1) / counts[:, None]
 
 
-def _replaced(contacts: Contacts, label: Indices, mesh: Mesh) -> Contacts:
+def _replaced(contacts: Contacts, label: IndexArray, mesh: Mesh) -> Contacts:
     rest = mesh.vertices[contacts.vertex]
     middle = np.rint(_means(label, contacts.frame[:, None].astype(np.float64))[:, 0])
     late = np.abs(contacts.frame - middle[label])

@@ -5,18 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
 from cajole.mesh.kernels_closest import DEPTH, box_square, nearest, on_triangle, refit, side
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 
 @njit(cache=True)
 def touch_surface(
-    frames: F, vertices: I, corners: F, boxes: F, links: I, normals: F, closed: bool, reach: float,
-    seen: F, clear: F, hint: I, hit: NDArray[np.bool_], normal: F,
-) -> None:  # fmt: skip
+    frames: Array,
+    vertices: IndexArray,
+    corners: Array,
+    boxes: Array,
+    links: IndexArray,
+    normals: Array,
+    closed: bool,
+    reach: float,
+    seen: Array,
+    clear: Array,
+    hint: IndexArray,
+    hit: NDArray[np.bool_],
+    normal: Array,
+) -> None:
     """Set hit (b, k) and normal (b, k, 3) where vertex k of frame b is nearer than `reach`, or inside if `closed`.
 
     seen (k, 3): where each vertex was when it was last measured; clear (k,): how far it may have moved since and still
@@ -43,9 +52,19 @@ def touch_surface(
 
 @njit(cache=True)
 def touch_self(
-    x: F, rest: F, vertices: I, triangles: I, corners: F, boxes: F, links: I, closed: bool, reach: float, apart: float,
-    other: I, normal: F,
-) -> None:  # fmt: skip
+    x: Array,
+    rest: Array,
+    vertices: IndexArray,
+    triangles: IndexArray,
+    corners: Array,
+    boxes: Array,
+    links: IndexArray,
+    closed: bool,
+    reach: float,
+    apart: float,
+    other: IndexArray,
+    normal: Array,
+) -> None:
     """Set other (k,) and normal (k, 3) where a vertex of the frame x (n, 3) is nearer than `reach` to a triangle.
 
     Triangles at most `apart` from the vertex in the `rest` shape (n, 3) are its neighbours and do not count. The
@@ -73,7 +92,15 @@ def touch_self(
 
 @njit(cache=True)
 def _nearest_stranger(
-    v: int, x: F, rest: F, triangles: I, corners: F, boxes: F, links: I, within: float, apart: float
+    v: int,
+    x: Array,
+    rest: Array,
+    triangles: IndexArray,
+    corners: Array,
+    boxes: Array,
+    links: IndexArray,
+    within: float,
+    apart: float,
 ) -> int:
     """The slot of the nearest triangle closer than √within to vertex v and farther than √apart at rest; -1: none."""
     px, py, pz = x[v]
@@ -107,7 +134,7 @@ def _nearest_stranger(
 
 
 @njit(cache=True)
-def _nearest_corner(p: F, t: F) -> int:
+def _nearest_corner(p: Array, t: Array) -> int:
     """Which corner of triangle t (3, 3) is nearest to p (3,)."""
     best, corner = np.inf, 0
     for c in range(3):

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from cajole.animation.animation import Animation
 from cajole.animation.blocks import reported_blocks
 from cajole.animation.contacts import KINDS, Contacts
+from cajole.arrays import Array, IndexArray
 from cajole.checks import one_of, positive, require_instance
 from cajole.checks import plane as checked_plane
 from cajole.mesh import ClosestPoints, MeshTet, MeshTri
 from cajole.mesh.closest import has_inside
 from cajole.progress import Progress
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # a vertex nearer than this share of the body's size touches; finished motions keep about that gap or penetration
 NEAR = 2e-3
@@ -35,11 +33,11 @@ class _Touch(NamedTuple):
     place: relative to the vertex touched, in a contact of the body with itself.
     """
 
-    frame: Indices
-    vertex: Indices
-    normal: Floats
-    other: Indices
-    place: Floats
+    frame: IndexArray
+    vertex: IndexArray
+    normal: Array
+    other: IndexArray
+    place: Array
 
 
 def find_contacts(
@@ -87,7 +85,7 @@ def _touches(animation: Animation, against: Any, reach: float, progress: Progres
     return _of_plane(animation, against, reach, progress)
 
 
-def _blocks(animation: Animation, progress: Progress | None) -> Iterator[tuple[int, Floats]]:
+def _blocks(animation: Animation, progress: Progress | None) -> Iterator[tuple[int, Array]]:
     """The first frame and the positions (b, n, 3) of one block after another."""
     for block in reported_blocks(animation.frames, animation.n, progress, "finding contacts"):
         yield block.start, np.ascontiguousarray(animation.positions[block], dtype=np.float64)
@@ -140,7 +138,7 @@ def _of_self(animation: Animation, reach: float, progress: Progress | None) -> I
             yield _Touch(np.full(len(row), first + at), vertex, normal[row], touched, frame[vertex] - frame[touched])
 
 
-def _once(vertices: Indices, other: Indices, normal: Floats, n: int) -> Indices:
+def _once(vertices: IndexArray, other: IndexArray, normal: Array, n: int) -> IndexArray:
     """Rows that touch, without those whose pair stands there already the other way round with the opposite normal."""
     row = np.full(n, -1)
     row[vertices] = np.arange(len(vertices))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body.base import Body, Index, fixed_vertices
+from cajole.arrays import IndexArray
+from cajole.body.base import Body, fixed_vertices
 from cajole.body.material import MaterialStVK
 from cajole.body.solid import BodySolid
 from cajole.errors import InputError
@@ -33,7 +34,7 @@ class BodyAround:
     embedding: Embedding
 
     @property
-    def fixed(self) -> Index:
+    def fixed(self) -> IndexArray:
         """The vertices of the triangles that are held: all corners of their tets are."""
         return np.flatnonzero(np.isin(self.embedding.corners, self.body.fixed).all(axis=1))
 
@@ -81,7 +82,7 @@ def body_around(
     return BodyAround(mesh, BodySolid(cells, material, fixed=corners, damping=damping), embedding)
 
 
-def _cell_corners(cells: MeshTet, tets: Index) -> Index:
+def _cell_corners(cells: MeshTet, tets: IndexArray) -> IndexArray:
     """The vertices of the cells that tets belong to."""
     of_cells = TETS * np.unique(tets // TETS)[:, None] + np.arange(TETS)
     return np.unique(cells.tets[of_cells.ravel()])
@@ -100,7 +101,7 @@ def _one_piece(mesh: MeshTri, resolution: int) -> tuple[MeshTet, Embedding]:
     raise InputError(f"the cells around this mesh do not hang together at resolution {resolution}; try a lower one")
 
 
-def _bridges(mesh: MeshTri, pieces: Index, resolution: int) -> Index:
+def _bridges(mesh: MeshTri, pieces: IndexArray, resolution: int) -> IndexArray:
     """Triangles (k, 3) that join the pieces (n,) of the vertices, each to the nearest that is joined already."""
     longest = float(np.ptp(mesh.bounds, axis=0).max())
     used = np.flatnonzero(mesh.used)

@@ -12,15 +12,13 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body.pattern import BlockPattern
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # [m/s²] what bodies weigh by; reports and pushes count in body weights
 EARTH_GRAVITY = 9.81
@@ -31,9 +29,9 @@ LARGE = 100.0
 class Body(ABC):
     """Vertices with mass, some of them fixed, joined by forces; displacements u are (n, 3) [m] from rest."""
 
-    def __init__(self, vertices: Array, elements: Index, fixed: ArrayLike | None):
+    def __init__(self, vertices: Array, elements: IndexArray, fixed: ArrayLike | None):
         self.vertices = vertices
-        self.fixed: Index = fixed_vertices(fixed, len(vertices))
+        self.fixed: IndexArray = fixed_vertices(fixed, len(vertices))
         self.pattern = BlockPattern(len(vertices), elements)
 
     # --- physics that each kind defines
@@ -137,12 +135,12 @@ class Body(ABC):
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     @cached_property
-    def free(self) -> Index:
+    def free(self) -> IndexArray:
         """Indices of the vertices that may move."""
         return np.setdiff1d(np.arange(self.count), self.fixed)
 
     @cached_property
-    def free_dofs(self) -> Index:
+    def free_dofs(self) -> IndexArray:
         """Indices into 3n of the coordinates that may move."""
         return dofs_of(self.free)
 
@@ -168,7 +166,7 @@ class Body(ABC):
         load[index] = self.weight * (masses / masses.sum())[:, None] * whole
         return load
 
-    def inverted(self, displacement: ArrayLike) -> Index:
+    def inverted(self, displacement: ArrayLike) -> IndexArray:
         """The tets (k,) that a displacement (n, 3) turns inside out; none of a body without tets."""
         self.checked(displacement)
         return np.empty(0, dtype=np.int64)
@@ -187,19 +185,19 @@ class Body(ABC):
         """
         return np.hstack([self._rigid_motions_of(piece) for piece in self.pieces])
 
-    def drifting_motions(self, held: Index) -> Array:
+    def drifting_motions(self, held: IndexArray) -> Array:
         """Rigid motions (3n, 6 k) of the k pieces in which no vertex is fixed or `held`: nothing stops their drift."""
         stops = np.union1d(self.fixed, held)
         loose = [piece for piece in self.pieces if len(np.intersect1d(piece, stops)) == 0]
         return np.hstack([np.empty((3 * self.count, 0)), *(self._rigid_motions_of(piece) for piece in loose)])
 
     @cached_property
-    def pieces(self) -> list[Index]:
+    def pieces(self) -> list[IndexArray]:
         """The vertices of each connected piece."""
         labels = self.pattern.components()
         return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
 
-    def _rigid_motions_of(self, piece: Index) -> Array:
+    def _rigid_motions_of(self, piece: IndexArray) -> Array:
         arms = self.vertices[piece] - self.vertices[piece].mean(axis=0)
         turns = [np.cross(axis, arms) for axis in np.eye(3)]
         moves = [np.broadcast_to(axis * np.linalg.norm(arms, axis=1).max(), arms.shape) for axis in np.eye(3)]
@@ -228,7 +226,7 @@ class Body(ABC):
         return checks.real_array(displacement, name, (self.count, 3))
 
 
-def dofs_of(vertices: Index) -> Index:
+def dofs_of(vertices: IndexArray) -> IndexArray:
     """Coordinates 3i, 3i+1, 3i+2 of each vertex."""
     return (3 * vertices[:, None] + np.arange(3)).ravel()
 
@@ -246,7 +244,7 @@ def _acceleration(value: ArrayLike) -> Array:
     return checks.real_array(value, "gravity", (3,))
 
 
-def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
+def fixed_vertices(fixed: ArrayLike | None, count: int) -> IndexArray:
     """`fixed`, indices or a mask (n,), as sorted vertex indices, each in range and once; not all of them."""
     if fixed is None:
         return np.empty(0, dtype=np.int64)
@@ -256,7 +254,7 @@ def fixed_vertices(fixed: ArrayLike | None, count: int) -> Index:
     return values
 
 
-def _each_once(indices: Index, name: str) -> Index:
+def _each_once(indices: IndexArray, name: str) -> IndexArray:
     """`indices` in order; raise where a vertex is named twice."""
     values, times = np.unique(indices, return_counts=True)
     if (times > 1).any():

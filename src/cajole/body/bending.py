@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import kernels_shell_bending as kernels
 from cajole.body import kernels_shell_rest
 from cajole.body.hinges import Hinges
 from cajole.body.plasticity import ROUNDING, hardened
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_springs as kernels
-from cajole.body.base import Array, Index
 from cajole.body.springs import BodySprings, per_item
 from cajole.storage import content_hash
 
@@ -85,7 +85,7 @@ class Capsules:
 class Touch:
     """k vertices in one capsule: n (k, 3), their lengths l (k,) [m] from the axis, R [m], a (k, 3) or zero at ends."""
 
-    vertices: Index
+    vertices: IndexArray
     normals: Array
     lengths: Array
     radius: float
@@ -183,7 +183,7 @@ class BodySpringsAmong(BodySprings):
             data[self._blocks[touch.vertices]] += scale * touch.blocks(kind, v[touch.vertices])
 
     @cached_property
-    def _blocks(self) -> Index:
+    def _blocks(self) -> IndexArray:
         """(n, 3, 3) where the block of each vertex with itself stands in values on `pattern`."""
         entry, stride = np.arange(3), self.pattern.stride[:, None, None]
         return self._corners[:, None, None] + stride * entry[:, None] + entry

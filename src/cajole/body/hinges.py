@@ -23,13 +23,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body.material import Sheets
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.mesh.repair import triangle_qualities
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 NONE = -1
 # shares of a triangle's factors below this are rounding
@@ -51,16 +49,16 @@ class Hinges:
     as small as the mesh allows: 3 in regular ones.
     """
 
-    vertices: Index
-    groups: Index
-    elements: Index
-    sizes: Index
-    places: Index
-    homes: Index
+    vertices: IndexArray
+    groups: IndexArray
+    elements: IndexArray
+    sizes: IndexArray
+    places: IndexArray
+    homes: IndexArray
     factors: Array
 
     @cached_property
-    def owners(self) -> tuple[Index, Index]:
+    def owners(self) -> tuple[IndexArray, IndexArray]:
         """starts (h + 1,) and (·, 2): from starts[i] on, the groups that hold hinge i, and its number in each."""
         where = np.argwhere(self.groups >= 0)
         held = self.groups[self.groups >= 0]
@@ -90,7 +88,7 @@ def hinges_of(mesh: MeshTri, sheets: Sheets) -> Hinges:
     return Hinges(vertices, groups, elements, sizes, _places(vertices, groups, elements), homes, factors)
 
 
-def _triangle_groups(mesh: MeshTri, sheets: Sheets) -> tuple[Array, Index, Index]:
+def _triangle_groups(mesh: MeshTri, sheets: Sheets) -> tuple[Array, IndexArray, IndexArray]:
     """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
 
     The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
@@ -123,7 +121,7 @@ def _triangle_groups(mesh: MeshTri, sheets: Sheets) -> tuple[Array, Index, Index
     return _without_idle(factors, groups, elements)
 
 
-def _without_idle(factors: Array, groups: Index, elements: Index) -> tuple[Array, Index, Index]:
+def _without_idle(factors: Array, groups: IndexArray, elements: IndexArray) -> tuple[Array, IndexArray, IndexArray]:
     """Leave out hinges of neighbours that add nothing, as all do in regular meshes, and put the others first.
 
     The vertex beyond each of them goes with it: matrices stay as narrow as they can be.
@@ -189,7 +187,7 @@ def _offsets(mesh: MeshTri) -> Array:
     return out
 
 
-def _wide(mesh: MeshTri, hinge: Index, mate: Index) -> tuple[Index, Index]:
+def _wide(mesh: MeshTri, hinge: IndexArray, mate: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Hinges (m, 9) and vertices (m, 12) of each triangle and its neighbours; the first corner where there is none."""
     triangles, mates = mesh.triangles, mate.reshape(-1, 3)
     groups = np.full((len(triangles), 9), NONE)
@@ -238,14 +236,14 @@ def _refuse_slivers(mesh: MeshTri, C: Array) -> None:
     )
 
 
-def _places(hinges: Index, groups: Index, elements: Index) -> Index:
+def _places(hinges: IndexArray, groups: IndexArray, elements: IndexArray) -> IndexArray:
     """(g, k, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
     wanted = hinges[np.maximum(groups, 0)] if len(hinges) else np.zeros((*groups.shape, 4), dtype=np.int64)
     places = (elements[:, None, None, :] == wanted[..., None]).argmax(axis=3)
     return np.where(groups[..., None] >= 0, places, 0)
 
 
-def _crowded(mesh: MeshTri, bending: Array) -> tuple[Index, Array]:
+def _crowded(mesh: MeshTri, bending: Array) -> tuple[IndexArray, Array]:
     """Hinges (k, 4) between triangles next to each other around edges of more than two, and their stiffness [N m]."""
     half, opposite = mesh.half_edges, mesh.half_edges.opposite
     found, stiffness = [], []
@@ -261,7 +259,7 @@ def _crowded(mesh: MeshTri, bending: Array) -> tuple[Index, Array]:
     return np.array(found, dtype=np.int64).reshape(-1, 4), np.array(stiffness)
 
 
-def _turns(vertices: Array, a: int, b: int, wings: Index) -> Array:
+def _turns(vertices: Array, a: int, b: int, wings: IndexArray) -> Array:
     """The angle of each wing's vertex about the axis from a to b, from the first one on."""
     axis = vertices[b] - vertices[a]
     axis = axis / np.linalg.norm(axis)

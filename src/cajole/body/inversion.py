@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.body.base import Body
 from cajole.body.solid import BodySolid
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # The share of the rest volume up to which inverted tets count as few. A strong load at one vertex inverts the tets
 # beside it: 0.7 % to 4 % of a coarse beam of 450 tets under 50 to 100 weights, less on finer meshes. Most motions
@@ -31,7 +29,7 @@ class Inversion:
     total: the number of tets of the body; share: of its rest volume that is inside out.
     """
 
-    tets: Index
+    tets: IndexArray
     ratios: Array
     places: Array
     total: int

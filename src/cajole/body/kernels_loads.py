@@ -7,15 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body.kernels_shell import between, cross, dot
 from cajole.compiled import njit
 
-F = NDArray[np.float64]
 I = NDArray[np.int32]
 
 
 @njit(cache=True)
-def centres(x: F, triangles: I, out: F) -> None:
+def centres(x: Array, triangles: I, out: Array) -> None:
     """out (m, 3): the middle of every triangle."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
@@ -24,7 +24,7 @@ def centres(x: F, triangles: I, out: F) -> None:
 
 
 @njit(cache=True)
-def wind(x: F, v: F, air: F, triangles: I, across: float, along: float, out: F) -> None:
+def wind(x: Array, v: Array, air: Array, triangles: I, across: float, along: float, out: Array) -> None:
     """out += A |w| (across (w·n) n + along (w - (w·n) n)) of every triangle, w = air - the mean of its velocities."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
@@ -47,7 +47,7 @@ def wind(x: F, v: F, air: F, triangles: I, across: float, along: float, out: F) 
 
 
 @njit(cache=True)
-def pressure(x: F, triangles: I, value: float, out: F) -> None:
+def pressure(x: Array, triangles: I, value: float, out: Array) -> None:
     """out += value A n / 3 at the corners of every triangle."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
@@ -60,7 +60,7 @@ def pressure(x: F, triangles: I, value: float, out: F) -> None:
 
 
 @njit(cache=True)
-def volume(x: F, triangles: I) -> float:
+def volume(x: Array, triangles: I) -> float:
     """Σ x₀·(x₁×x₂)/6, seen from a vertex of the surface so that far away no digits are lost."""
     total, o = 0.0, triangles[0, 0]
     for e in range(len(triangles)):

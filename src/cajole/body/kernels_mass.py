@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.compiled import njit
 
-F = NDArray[np.float64]
 I = NDArray[np.int32]
 
 
 @njit(cache=True)
-def consistent_mass(elements: I, weights: F, slots: I, stride: I, data: F) -> None:
+def consistent_mass(elements: I, weights: Array, slots: I, stride: I, data: Array) -> None:
     """data += w (1 + δ_ab) / k(k + 1) I₃, the consistent mass of elements (m, k) that weigh w each [kg]."""
     k = elements.shape[1]
     for e in range(len(elements)):

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
 
-F = NDArray[np.float64]
-L = NDArray[np.int64]
 PERIOD = 256
 
 
 @njit(cache=True)
-def perlin(points: F, table: L, gradients: F, out: F) -> None:
+def perlin(points: Array, table: IndexArray, gradients: Array, out: Array) -> None:
     """out (k, 3) = Σ over the corners of a point's cell: fade times gradient·(point - corner), thrice.
 
     table (256,): a permutation that hashes corners; gradients (3, 256, 3): unit vectors of each component.

@@ -7,17 +7,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body.kernels_shell import added, between, cross, dot, mixed
 from cajole.body.kernels_shell_membrane import gradient, strain
 from cajole.compiled import njit
 
-F = NDArray[np.float64]
 I = NDArray[np.int32]
-L = NDArray[np.int64]
 
 
 @njit(cache=True, error_model="numpy")
-def frames(undeformed: F, moved: F, triangles: I, flattest: float, g: F, D: F, strains: F, areas: F) -> int:
+def frames(
+    undeformed: Array, moved: Array, triangles: I, flattest: float, g: Array, D: Array, strains: Array, areas: Array
+) -> int:
     """Fill g (m, 3, 2), D (m, 2, 3), strains (m, 3) and areas (m,) of triangles that `moved` (n, 3) takes to u = 0.
 
     D and strains are exact zeros and unit vectors where nothing moved. Returns the first triangle whose area is not
@@ -46,7 +47,7 @@ def frames(undeformed: F, moved: F, triangles: I, flattest: float, g: F, D: F, s
 
 
 @njit(cache=True, error_model="numpy")
-def widths(x: F, hinges: L, out: F) -> None:
+def widths(x: Array, hinges: IndexArray, out: Array) -> None:
     """out = 2A/l [m] of every hinge: l the length of its edge, A the area of both triangles."""
     for h in range(len(hinges)):
         a = hinges[h, 0]
@@ -56,7 +57,16 @@ def widths(x: F, hinges: L, out: F) -> None:
 
 
 @njit(cache=True)
-def yielded(phi: F, limit: F, slack: float, starts: L, owners: L, B: F, strained: F, slip: F) -> None:
+def yielded(
+    phi: Array,
+    limit: Array,
+    slack: float,
+    starts: IndexArray,
+    owners: IndexArray,
+    B: Array,
+    strained: Array,
+    slip: Array,
+) -> None:
     """Fill slip (hinges,) [rad]: by how far every hinge with |φ| above its limit and `slack` flows.
 
     strained (groups, 3): B φ of every group, changed with the slip. A hinge flows until its elastic angle is at its

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import kernels_loads as kernels
 from cajole.body.noise import unit_noise
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
-
-Array = NDArray[np.float64]
 
 # [kg/m³], at 20 °C and sea level
 AIR_DENSITY = 1.2

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 
-Array = NDArray[np.float64]
 Kind = TypeVar("Kind")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from cajole.body.base import Array, Index
+from cajole.arrays import Array, IndexArray
 
 # Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
 CLOTH_STEPS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
 
 
-def cloth_springs(nx: int, ny: int) -> tuple[Index, Index]:
+def cloth_springs(nx: int, ny: int) -> tuple[IndexArray, IndexArray]:
     """Springs (m, 2) of a grid of nx x ny cells and the kind (0..3) of each."""
     number = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
     pairs, kinds = [], []
@@ -25,7 +25,7 @@ def cloth_springs(nx: int, ny: int) -> tuple[Index, Index]:
     return np.concatenate(pairs), np.concatenate(kinds)
 
 
-def closed_triangles(edges: Index, count: int) -> Index:
+def closed_triangles(edges: IndexArray, count: int) -> IndexArray:
     """Every three vertices joined pairwise by springs, once."""
     ends = np.sort(edges, axis=1)
     graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
@@ -38,7 +38,7 @@ def closed_triangles(edges: Index, count: int) -> Index:
     return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
-def drawn_lines(vertices: Array, edges: Index, in_line: Index) -> Index:
+def drawn_lines(vertices: Array, edges: IndexArray, in_line: IndexArray) -> IndexArray:
     """Springs (k, 2) to draw, each once; of three vertices in line (m, 3) not the longest, which the others cover."""
     pairs = np.sort(in_line[:, [[0, 1], [1, 2], [2, 0]]], axis=2)
     lengths = np.linalg.norm(vertices[pairs[..., 0]] - vertices[pairs[..., 1]], axis=2)

@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import kernels_noise
-
-Array = NDArray[np.float64]
 
 # Root mean square of one component of `perlin` over space: 8 ∫ fade² |x|²/3 over a cell.
 PERLIN_RMS = 0.190944

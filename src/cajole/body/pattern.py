@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-Index = NDArray[np.int64]
+from cajole.arrays import IndexArray
 
 
 class BlockPattern:
@@ -18,7 +18,7 @@ class BlockPattern:
     Entry (r, c) of block (i, j) is `data[slot + r * stride[i] + c]`, where `slot` is the block's first entry.
     """
 
-    def __init__(self, count: int, elements: Index):
+    def __init__(self, count: int, elements: IndexArray):
         self.count = count
         width = elements.shape[1]
         rows = np.repeat(elements, width, axis=1).ravel()
@@ -51,12 +51,12 @@ class BlockPattern:
         matrix.has_canonical_format = True
         return matrix
 
-    def components(self) -> Index:
+    def components(self) -> IndexArray:
         """Number of the connected piece that each vertex belongs to (n,)."""
         blocks = sp.csr_array((np.ones(len(self._block_columns)), self._block_columns, self._first))
         return connected_components(blocks, directed=False)[1].astype(np.int64)
 
-    def restricted(self, dofs: Index) -> tuple[sp.csr_array, Index]:
+    def restricted(self, dofs: IndexArray) -> tuple[sp.csr_array, IndexArray]:
         """The sub-pattern on `dofs` as a matrix of zeros, and where each of its values stands in `data`."""
         numbered = self.matrix(np.arange(1, self.entries + 1, dtype=np.float64))
         part = sp.csr_array(numbered[dofs][:, dofs])
@@ -66,7 +66,7 @@ class BlockPattern:
         return part, take
 
 
-def _shared(indices: Index) -> NDArray[np.int32]:
+def _shared(indices: IndexArray) -> NDArray[np.int32]:
     """Index arrays stand behind many matrices: an operation in place on one of them must fail, not spoil the others."""
     small = indices.astype(np.int32)
     small.setflags(write=False)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError, SolveError
-
-Array = NDArray[np.float64]
 
 # [rad] what angles above their limit are of rounding alone: a second update at the same shape finds nothing to do
 ROUNDING = 1e-12

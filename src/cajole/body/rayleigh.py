@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.body.base import Array, Body, Index
+from cajole.arrays import Array, IndexArray
+from cajole.body.base import Body
 from cajole.errors import InputError
 
 
@@ -34,7 +35,7 @@ class BodyRayleigh(Body):
     A kind defines three loops, each of which adds to what it is given: f(u), K(u) v and dK(u) along v.
     """
 
-    def __init__(self, vertices: Array, elements: Index, *, fixed: ArrayLike | None, damping: tuple[float, float]):
+    def __init__(self, vertices: Array, elements: IndexArray, *, fixed: ArrayLike | None, damping: tuple[float, float]):
         super().__init__(vertices, elements, fixed)
         self.alpha, self.beta = damping_pair(damping)
 

@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import kernels_shell_membrane as membrane
 from cajole.body import kernels_shell_rest
-from cajole.body.base import Array, require_used
+from cajole.body.base import require_used
 from cajole.body.bending import Bending, Bent
 from cajole.body.hinges import hinges_of
 from cajole.body.kernels_mass import consistent_mass

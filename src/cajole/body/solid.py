@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_solid as kernels
-from cajole.body.base import Array, Index, require_used
+from cajole.body.base import require_used
 from cajole.body.kernels_mass import consistent_mass
 from cajole.body.material import MaterialStVK, material_rows
 from cajole.body.rayleigh import BodyRayleigh
@@ -95,7 +96,7 @@ class BodySolid(BodyRayleigh):
         moved = signed_volumes(self.vertices + self.checked(displacement), self.mesh.tets)
         return np.asarray(moved / self.mesh.volumes)
 
-    def inverted(self, displacement: ArrayLike) -> Index:
+    def inverted(self, displacement: ArrayLike) -> IndexArray:
         return np.flatnonzero(self.volume_ratios(displacement) <= 0)
 
     def __repr__(self) -> str:

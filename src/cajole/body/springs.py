@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_springs as kernels
-from cajole.body.base import Array, Body, Index
+from cajole.body.base import Body
 from cajole.body.nets import closed_triangles, cloth_springs, drawn_lines
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, grid_triangles
@@ -104,7 +105,7 @@ class BodySprings(Body):
         return data
 
     @cached_property
-    def _corners(self) -> Index:
+    def _corners(self) -> IndexArray:
         """(n,) where the block of each vertex with itself begins in values on `pattern`."""
         corners = np.empty(self.count, dtype=np.int64)
         for side in range(2):
@@ -112,7 +113,7 @@ class BodySprings(Body):
         return corners
 
     @cached_property
-    def _diagonal(self) -> Index:
+    def _diagonal(self) -> IndexArray:
         """(n, 3) where the diagonal stands in values on `pattern`."""
         return self._corners[:, None] + (self.pattern.stride[:, None] + 1) * np.arange(3)
 
@@ -252,7 +253,7 @@ class BodySprings(Body):
         kernels.matrix(kind, q, v, *self._elastic, self.spring_damping, self.clamp, *places, scale, data)
 
 
-def _checked_edges(edges: ArrayLike, count: int) -> Index:
+def _checked_edges(edges: ArrayLike, count: int) -> IndexArray:
     springs = checks.index_array(edges, "edges", (None, 2), count)
     if len(springs) == 0:
         raise InputError("edges is empty: a spring body needs at least one spring")
@@ -265,7 +266,7 @@ def _checked_edges(edges: ArrayLike, count: int) -> Index:
     return springs
 
 
-def _refuse_collapsed(springs: Index, lengths: Array) -> None:
+def _refuse_collapsed(springs: IndexArray, lengths: Array) -> None:
     if (lengths == 0).any():
         where = int(np.argmin(lengths))
         raise InputError(

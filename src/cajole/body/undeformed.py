@@ -7,14 +7,13 @@ at the mesh's vertices.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body.noise import unit_noise
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
-
-Array = NDArray[np.float64]
 
 
 def accordion(mesh: MeshTri, *, amplitude: float, wavelength: float, direction: ArrayLike = (1.0, 0.0, 0.0)) -> Array:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation, Contacts, find_contacts
+from cajole.arrays import IndexArray
 from cajole.body import BodyShell, BodySolid, MaterialShell, MaterialStVK, body_around
 from cajole.cli.options import ABOUT_BODY, Asked
 from cajole.errors import InputError
@@ -18,8 +18,6 @@ from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes import select
-
-Indices = NDArray[np.int64]
 
 KINDS = ("solid", "shell", "around")
 CELLS = ABOUT_BODY["cells"][1]
@@ -31,8 +29,8 @@ class Cast:
     """A body as `edit` takes it, None to have one made that holds `fixed`; parts and a camera, where it has them."""
 
     body: Any
-    fixed: Indices | None = None
-    parts: Mapping[str, Indices] = field(default_factory=dict)
+    fixed: IndexArray | None = None
+    parts: Mapping[str, IndexArray] = field(default_factory=dict)
     camera: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -60,7 +58,7 @@ def cast(animation: Animation, asked: Asked, thickness: float | None, progress: 
     return Cast(_own(kind, require_surface(animation.mesh, "edit"), given, held, asked.cells))
 
 
-def chosen(animation: Animation, texts: list[str], parts: Mapping[str, Indices]) -> Indices | None:
+def chosen(animation: Animation, texts: list[str], parts: Mapping[str, IndexArray]) -> IndexArray | None:
     """The vertices that any of the selections means; None when there are no selections."""
     if not texts:
         return None
@@ -75,7 +73,7 @@ def frames_of(text: str, name: str) -> tuple[int, int]:
     return int(words[0]), int(words[1])
 
 
-def _own(kind: str, mesh: MeshTet | MeshTri, given: dict[str, float], fixed: Indices | None, cells: int) -> Any:
+def _own(kind: str, mesh: MeshTet | MeshTri, given: dict[str, float], fixed: IndexArray | None, cells: int) -> Any:
     if isinstance(mesh, MeshTet) != (kind == "solid"):
         better = '"solid"' if isinstance(mesh, MeshTet) else '"shell" or "around"'
         raise InputError(f"--body {kind} does not fit an animation of a {type(mesh).__name__}; choose {better}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cajole import checks
 from cajole.animation import Animation, read_animation
 from cajole.animation.files import FORMATS
+from cajole.arrays import Array
 from cajole.body import BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
 from cajole.body.undeformed import accordion, crinkle, ridges
 from cajole.cli.numbers import number, pair, vector
@@ -29,7 +30,6 @@ from cajole.progress import Progress
 from cajole.scenes import select
 from cajole.storage import read_array
 
-Array = NDArray[np.float64]
 Labels = NDArray[Any] | list[int | str]
 
 # what docs/enrich.md says to start with: a light cotton, damped

@@ -6,12 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cajole import checks
 from cajole.animation import read_animation
 from cajole.animation.files import FORMATS
+from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.checks import positive
 from cajole.cli.numbers import number
@@ -21,8 +19,6 @@ from cajole.mesh import read_mesh
 from cajole.mesh.files import READERS
 from cajole.scenes import Subject
 from cajole.storage import read_arrays
-
-Array = NDArray[np.float64]
 
 # how an .npz names a pose
 ARRAY = "displacement"

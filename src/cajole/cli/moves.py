@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.cli.numbers import number, vector
 from cajole.direct import Editor
 from cajole.errors import FileError, InputError
 from cajole.scenes import select
 from cajole.storage import cannot_read, open_regular
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Move = Callable[[Editor], Any]
 
 AXES = "xyz"
@@ -39,7 +38,7 @@ class Reader:
     """Texts become moves of the vertices of an animation; parts: names for some of them."""
 
     animation: Animation
-    parts: Mapping[str, Indices]
+    parts: Mapping[str, IndexArray]
 
     def move(self, verb: str, texts: list[str]) -> Move:
         """One step of an edit. Several texts are dragged or pinned together. Raises InputError saying what is meant."""
@@ -53,7 +52,7 @@ class Reader:
         make: dict[str, Callable[[str], Move]] = {"pin": self._pin, "tie": self._tie, "release": self._release}
         return make[verb](texts[0])
 
-    def vertices(self, where: str) -> Indices:
+    def vertices(self, where: str) -> IndexArray:
         """(k,) what a selection means, at least one; "@" before it, or before a point at rest: the nearest one."""
         word = where.strip()
         if not word.startswith("@"):
@@ -65,7 +64,7 @@ class Reader:
         points = mesh.vertices[among]
         return among[[np.argmin(np.linalg.norm(points - points.mean(axis=0), axis=1))]]
 
-    def _selected(self, where: str) -> Indices:
+    def _selected(self, where: str) -> IndexArray:
         found = select(where, self.animation.mesh, self.parts)
         if len(found) == 0:
             raise InputError(f"{where!r} selects no vertex")
@@ -146,7 +145,7 @@ class Reader:
 class Goal:
     """Vertices (k,) of a frame, and where they shall be: values (3,), relative (3,) to where they are or not."""
 
-    vertices: Indices
+    vertices: IndexArray
     frame: int
     letters: str | None
     values: Array

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.cli.numbers import number, seconds, vector
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
 from cajole.scenes import Subject
-
-Array = NDArray[np.float64]
 
 # a push acts at every step whose end lies within it; times are sums of dt and carry rounding
 ROUNDING = 1e-9

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodySprings, Capsules, among
 from cajole.dynamics.linearised import LinearStep
 from cajole.dynamics.stepping import State, Stepper
@@ -16,7 +17,6 @@ from cajole.errors import InputError, SolveError
 from cajole.linalg import blas_threads
 from cajole.progress import Progress, report
 
-Array = NDArray[np.float64]
 # told of each frame as it is made, with its positions (n, 3) [m]
 Watch = Callable[[int, Array], None]
 

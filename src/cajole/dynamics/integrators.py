@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 INTEGRATORS = ("newmark", "bdf2", "euler")
 

@@ -11,18 +11,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
 from cajole.mesh.kernels_closest import nearest, side
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # nearer than this to an edge, in units of the edge, rounding decides the direction away from it
 ON_EDGE = 1e-9
 
 
 @njit(cache=True)
-def _carried(k: int, field: F, corners: I, weights: F) -> tuple[float, float, float]:
+def _carried(k: int, field: Array, corners: IndexArray, weights: Array) -> tuple[float, float, float]:
     """The value at point k of a field (n, 3) on the vertices."""
     x, y, z = 0.0, 0.0, 0.0
     for c in range(corners.shape[1]):
@@ -32,7 +30,9 @@ def _carried(k: int, field: F, corners: I, weights: F) -> tuple[float, float, fl
 
 
 @njit(cache=True)
-def measure_plane(u: F, rest: F, corners: I, weights: F, point: F, up: F, gap: F, normal: F) -> None:
+def measure_plane(
+    u: Array, rest: Array, corners: IndexArray, weights: Array, point: Array, up: Array, gap: Array, normal: Array
+) -> None:
     """Fill gap and normal of the points above the plane, when vertices have moved by u (n, 3)."""
     for k in range(len(rest)):
         x, y, z = _carried(k, u, corners, weights)
@@ -43,9 +43,23 @@ def measure_plane(u: F, rest: F, corners: I, weights: F, point: F, up: F, gap: F
 
 @njit(cache=True)
 def measure_mesh(
-    u: F, rest: F, corners: I, weights: F, triangles: F, boxes: F, links: I, normals: F, margin: float,
-    seen: F, clear: F, hint: I, gap: F, normal: F, axis: F, bend: F,
-) -> None:  # fmt: skip
+    u: Array,
+    rest: Array,
+    corners: IndexArray,
+    weights: Array,
+    triangles: Array,
+    boxes: Array,
+    links: IndexArray,
+    normals: Array,
+    margin: float,
+    seen: Array,
+    clear: Array,
+    hint: IndexArray,
+    gap: Array,
+    normal: Array,
+    axis: Array,
+    bend: Array,
+) -> None:
     """Fill gap, normal, axis and bend of the points outside (inside: negative) a closed mesh.
 
     seen (k, 3), clear (k,), hint (k,): where a point was last measured, how far from there it surely is farther than
@@ -78,7 +92,7 @@ def measure_mesh(
 
 
 @njit(cache=True)
-def energy(gap: F, areas: F, stiffness: float, margin: float) -> float:
+def energy(gap: Array, areas: Array, stiffness: float, margin: float) -> float:
     """Σ stiffness area depth² / 2 [J]."""
     total = 0.0
     for k in range(len(gap)):
@@ -87,7 +101,9 @@ def energy(gap: F, areas: F, stiffness: float, margin: float) -> float:
 
 
 @njit(cache=True)
-def remember(gap: F, normal: F, areas: F, stiffness: float, margin: float, load: F, along: F) -> None:
+def remember(
+    gap: Array, normal: Array, areas: Array, stiffness: float, margin: float, load: Array, along: Array
+) -> None:
     """Fill load and along with the present normal forces and normals."""
     for k in range(len(gap)):
         load[k] = stiffness * areas[k] * max(margin - gap[k], 0.0)
@@ -96,9 +112,21 @@ def remember(gap: F, normal: F, areas: F, stiffness: float, margin: float, load:
 
 @njit(cache=True)
 def add_force(
-    v: F, corners: I, weights: F, areas: F, gap: F, normal: F, stiffness: float, margin: float,
-    load: F, along: F, damping: float, friction: float, slow: float, out: F,
-) -> None:  # fmt: skip
+    v: Array,
+    corners: IndexArray,
+    weights: Array,
+    areas: Array,
+    gap: Array,
+    normal: Array,
+    stiffness: float,
+    margin: float,
+    load: Array,
+    along: Array,
+    damping: float,
+    friction: float,
+    slow: float,
+    out: Array,
+) -> None:
     """Subtract the obstacle's push from the internal forces `out` (n, 3): normal, damping of approach, and friction."""
     for k in range(len(gap)):
         depth = margin - gap[k]
@@ -123,10 +151,27 @@ def add_force(
 
 @njit(cache=True)
 def add_tangent(
-    v: F, corners: I, weights: F, areas: F, gap: F, normal: F, axis: F, bend: F, stiffness: float, margin: float,
-    load: F, along: F, damping: float, friction: float, slow: float,
-    drag: float, exact: bool, slots: I, stride: NDArray[np.int32], out: F,
-) -> None:  # fmt: skip
+    v: Array,
+    corners: IndexArray,
+    weights: Array,
+    areas: Array,
+    gap: Array,
+    normal: Array,
+    axis: Array,
+    bend: Array,
+    stiffness: float,
+    margin: float,
+    load: Array,
+    along: Array,
+    damping: float,
+    friction: float,
+    slow: float,
+    drag: float,
+    exact: bool,
+    slots: IndexArray,
+    stride: NDArray[np.int32],
+    out: Array,
+) -> None:
     """Add what `add_force` changes by with u and, times `drag`, with v: symmetric 3x3 blocks between a point's corners.
 
     slots (k, c, c): where these begin in `out`. Not `exact`, the part by which a rounded edge lets a point slip off is

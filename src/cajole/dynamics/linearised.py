@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import Body, BodySprings
 from cajole.dynamics.integrators import Past, Scheme, scheme
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import NotConverged
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

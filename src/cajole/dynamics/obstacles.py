@@ -7,16 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.errors import InputError
 from cajole.mesh import ClosestPoints, MeshTet, MeshTri
 from cajole.mesh.closest import has_inside
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,12 +58,12 @@ class Points:
 
     rest: Array
     areas: Array
-    corners: Index
+    corners: IndexArray
     weights: Array
-    slots: Index
+    slots: IndexArray
 
     @property
-    def place(self) -> tuple[Array, Index, Array]:
+    def place(self) -> tuple[Array, IndexArray, Array]:
         """As the kernels take it."""
         return self.rest, self.corners, self.weights
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.animation import Contacts
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.dynamics.obstacles import Obstacle, Points
@@ -16,10 +17,8 @@ from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, embed
 from cajole.mesh.line import TUBE_RADIUS
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 # points, normals and kinds
-Touched = tuple[Index, Array, NDArray[np.str_]]
+Touched = tuple[IndexArray, Array, NDArray[np.str_]]
 
 # A body whose weight rests on this share of its surface sinks in by that share of its size.
 FOOT, SINK = 0.02, 1e-3
@@ -161,7 +160,7 @@ def contacts_of(found: Sequence[Sequence[Touched]], points: Points) -> Contacts:
     return Contacts(frame, points.corners[point, 0], normal, kind)
 
 
-def _block_places(body: Body, one: Index, two: Index) -> Index:
+def _block_places(body: Body, one: IndexArray, two: IndexArray) -> IndexArray:
     """(k,) where the blocks between vertices `one` and `two` (k,) begin on the body's pattern."""
     pattern = body.pattern
     rows = np.repeat(np.arange(3 * body.count), np.diff(pattern.indptr))

@@ -6,14 +6,11 @@ from copy import copy
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.errors import NotConverged, NotPositiveDefinite
 from cajole.linalg import Factor
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 class Restricted:
@@ -23,7 +20,7 @@ class Restricted:
     [[A, B], [Bᵀ, 0]]: the solution is orthogonal to B.
     """
 
-    def __init__(self, body: Body, dofs: Index, *, border: Array | None = None, backend: str | None = None):
+    def __init__(self, body: Body, dofs: IndexArray, *, border: Array | None = None, backend: str | None = None):
         self.dofs = dofs
         self.values = np.empty(body.pattern.entries)
         self._shape = (body.count, 3)
@@ -116,7 +113,9 @@ class Restricted:
         return (np.concatenate([self.values, self._border]) if self._held else self.values).take(self._take)
 
 
-def _bordered(part: sp.csr_array, take: Index, border: Array, entries: int) -> tuple[sp.csr_array, Index, Array]:
+def _bordered(
+    part: sp.csr_array, take: IndexArray, border: Array, entries: int
+) -> tuple[sp.csr_array, IndexArray, Array]:
     """Pattern of [[A, B], [Bᵀ, 0]], where its values stand in (body values, B), and the values of B."""
     numbered = part.copy()
     numbered.data = take + 1.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 # Corrections kept; each is two vectors.
 MOST_PAIRS = 12

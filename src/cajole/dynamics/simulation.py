@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body, BodyAround
 from cajole.dynamics.integrators import INTEGRATORS
 from cajole.dynamics.obstacles import Obstacle
@@ -20,7 +21,6 @@ from cajole.memory import require_memory
 from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
 
-Array = NDArray[np.float64]
 Force = Callable[[float], ArrayLike] | ArrayLike | None
 
 

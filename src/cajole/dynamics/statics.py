@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body, dofs_of
 from cajole.body.around import require_body
 from cajole.body.inversion import find_inversion
@@ -20,8 +21,6 @@ from cajole.dynamics.turning import turned
 from cajole.errors import InputError, InversionWarning, LoadError, NotConverged, SolveError
 from cajole.progress import Progress, report
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Vectors = Mapping[int, ArrayLike]
 
 # Forces left, as a share of those at work; of a pose that follows the hand, where each further digit is waited for.
@@ -114,7 +113,7 @@ class Statics:
     weight: (n, 3) [N], added to every load.
     """
 
-    def __init__(self, body: Body, pinned: Index, weight: Array, *, progress: Progress | None = None):
+    def __init__(self, body: Body, pinned: IndexArray, weight: Array, *, progress: Progress | None = None):
         self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
         self._rigid = body.drifting_motions(pinned)
         self._loose = [piece for piece in body.pieces if np.any(self._rigid[3 * piece[0]] != 0)]
@@ -298,7 +297,7 @@ class Statics:
 _REMEDY = "apply the load in stages, each started from the one before, or reduce it"
 
 
-def _vectors(body: Body, given: Vectors, name: str) -> tuple[Index, Array]:
+def _vectors(body: Body, given: Vectors, name: str) -> tuple[IndexArray, Array]:
     """Vertices and their vectors (k, 3), checked."""
     if not isinstance(given, Mapping):
         raise InputError(f"{name} must be {{vertex: (x, y, z)}}, not {checks.shown(given)}")
@@ -318,7 +317,7 @@ def _forces(body: Body, loads: Vectors | ArrayLike | None) -> Array:
     return force
 
 
-def _refuse_fixed(body: Body, pinned: Index) -> None:
+def _refuse_fixed(body: Body, pinned: IndexArray) -> None:
     both = np.intersect1d(pinned, body.fixed)
     if len(both):
         raise InputError(f"vertex {both[0]} is pinned but also fixed in the body; pin another or leave it free")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.body import Body, BodyShell
 from cajole.dynamics.integrators import Past, Scheme, scheme
 from cajole.dynamics.linearised import LinearStep
@@ -16,8 +17,6 @@ from cajole.dynamics.pushing import Touched, require_clear, touches
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import NotConverged
 from cajole.mesh import MeshTri
-
-Array = NDArray[np.float64]
 
 # Relative residual at which a step counts as solved. Adjoints built on the steps are exact only to this number.
 TOLERANCE = 1e-10

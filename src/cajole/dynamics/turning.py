@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.errors import NotConverged
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Torque that may be left, relative to Σ|f| times the body's size.
 TOLERANCE = 1e-12
@@ -29,7 +26,9 @@ LARGEST_TURN = 0.3
 UNDECIDED = 1e-7
 
 
-def turned(body: Body, u: Array, load: Array, pieces: list[Index], solve: Callable[[Array, Array], Array]) -> Array:
+def turned(
+    body: Body, u: Array, load: Array, pieces: list[IndexArray], solve: Callable[[Array, Array], Array]
+) -> Array:
     """f(u) = load with the centre of mass of every loose piece in place.
 
     u: the pose under `load` with rigid motions held; solve(u, load): that pose again under another load, from u.
@@ -54,7 +53,7 @@ def turned(body: Body, u: Array, load: Array, pieces: list[Index], solve: Callab
 class _Turn:
     """How far one loose piece has been turned, and Broyden's estimate of how the torque answers a turn."""
 
-    def __init__(self, body: Body, piece: Index):
+    def __init__(self, body: Body, piece: IndexArray):
         self.body, self.piece = body, piece
         self.masses = body.vertex_masses[piece]
         self.total = Rotation.identity()

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.body.around import require_body
 from cajole.errors import InputError
 from cajole.linalg import BACKENDS, lowest_eigenpairs
 from cajole.progress import Progress
 from cajole.storage import cache_load, cache_store, content_hash
-
-Array = NDArray[np.float64]
 
 # Changing what is computed must change this, or old answers would be read from the cache.
 VERSION = 1

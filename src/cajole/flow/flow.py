@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError, SolveError
 from cajole.flow import kernels
 from cajole.flow.forces import Forces, force_of
@@ -16,8 +17,6 @@ from cajole.flow.motion import FlowMotion
 from cajole.flow.pressure import Pressure, diffuse
 from cajole.memory import require_memory
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 # Cells beyond a wall from which a back-trace may still come: there the edge next to the wall speaks for it.
 BEYOND = 0.5

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 from cajole.flow import kernels
 
 if TYPE_CHECKING:
     from cajole.flow.flow import Flow
-
-Array = NDArray[np.float64]
 
 
 @runtime_checkable

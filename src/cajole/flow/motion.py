@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.flow.forces import Forces
 
 if TYPE_CHECKING:
     from cajole.flow.flow import Flow
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.fft
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.flow import kernels
-
-Array = NDArray[np.float64]
 
 
 def differences(count: int, orders: int, first: int = 0) -> Array:

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import NotConverged, SolveError
 from cajole.linalg.factor import Factor
 from cajole.linalg.lanczos import BLOCK, Lanczos
 from cajole.linalg.threads import blas_threads
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 # Dense is faster below this size, or when a large share of the spectrum is wanted (measured, see docs/decisions.md).
 DENSE_SIZE, DENSE_SHARE, DENSE_MOST = 400, 0.2, 3000

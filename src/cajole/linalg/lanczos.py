@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 # Measured from 8 to 24 on 27k dofs: small blocks need the fewest vectors, and 8 solves already share the factors.
 BLOCK = 8

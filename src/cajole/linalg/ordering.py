@@ -10,15 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import spilu
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
 from cajole.linalg import kernels_fill, kernels_symbolic
 from cajole.linalg.kernels_fill import ROUNDING
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # The share of what a constraint holds that is eliminated before it, a node that k of them hold counting as 1/k, and how
 # much of that at least. At once its pivot would be zero; after all of it there is a fifth more to do. With a node each
@@ -30,14 +27,14 @@ LEAVES = (200, 800, 2400)
 TRIES, NUMBERED = 12, 24000
 
 
-def nested_dissection(pattern: sp.csr_array) -> Index:
+def nested_dissection(pattern: sp.csr_array) -> IndexArray:
     """Order of `dissected` for a square pattern; vertices with three dofs each are ordered as one."""
     block = blocks_of(pattern)
     graph = graph_of(pattern, block)
     return spread(require_permutation(dissected(graph), graph.shape[0]), block)
 
 
-def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
+def bordered_dissection(pattern: sp.csr_array, border: int) -> IndexArray:
     """METIS order of [[A, Cᵀ], [C, 0]] with `border` rows of C, each behind a share of the coordinates that it holds.
 
     Where A is positive definite and C has full rank, the diagonal then holds all pivots. Coordinates that come in
@@ -48,7 +45,7 @@ def bordered_dissection(pattern: sp.csr_array, border: int) -> Index:
     return spread(bordered(graph, dissected(graph), border // block), block)
 
 
-def orders(graph: sp.csr_array, border: int) -> Iterator[Index]:
+def orders(graph: sp.csr_array, border: int) -> Iterator[IndexArray]:
     """Orders of the nodes of a graph, the last `border` of them each behind a share of its neighbours.
 
     METIS's, and those in which the parts that it has cut are ordered anew by least fill. METIS orders parts of a
@@ -62,7 +59,7 @@ def orders(graph: sp.csr_array, border: int) -> Iterator[Index]:
             yield bordered(graph, _least_fill(graph, order, leaf, border, blur), border)
 
 
-def numberings(count: int) -> Iterator[tuple[Index, Array]]:
+def numberings(count: int) -> Iterator[tuple[IndexArray, Array]]:
     """Numberings (n,) of some nodes, and by how much the fill of each is overrated (n,).
 
     Where METIS begins decides by up to a tenth how much it leaves to do. Of nodes with nearly the same fill the least
@@ -74,7 +71,7 @@ def numberings(count: int) -> Iterator[tuple[Index, Array]]:
         yield random.permutation(count), 1.0 + random.random(count)
 
 
-def require_permutation(order: Index, count: int) -> Index:
+def require_permutation(order: IndexArray, count: int) -> IndexArray:
     """`order` if it holds each of 0..count-1 once: compiled loops read and write memory at its entries unchecked.
 
     Raises SolveError otherwise.
@@ -87,7 +84,7 @@ def require_permutation(order: Index, count: int) -> Index:
     return order
 
 
-def _least_fill(graph: sp.csr_array, order: Index, leaf: int, border: int, blur: Array) -> Index:
+def _least_fill(graph: sp.csr_array, order: IndexArray, leaf: int, border: int, blur: Array) -> IndexArray:
     order = require_permutation(order, graph.shape[0])
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     parent = kernels_symbolic.elimination_tree(*index, order)
@@ -108,7 +105,7 @@ def _waiting(graph: sp.csr_array, border: int) -> tuple[Array, Array]:
     return share, wait
 
 
-def bordered(graph: sp.csr_array, order: Index, border: int) -> Index:
+def bordered(graph: sp.csr_array, order: IndexArray, border: int) -> IndexArray:
     """`order` of the nodes of a graph with the last `border` of them each behind a share of its neighbours."""
     order = require_permutation(order, graph.shape[0])
     first = graph.shape[0] - border
@@ -141,7 +138,7 @@ def graph_of(pattern: sp.csr_array, block: int) -> sp.csr_array:
     return graph
 
 
-def dissected(graph: sp.csr_array, labels: Index | None = None) -> Index:
+def dissected(graph: sp.csr_array, labels: IndexArray | None = None) -> IndexArray:
     """METIS order of the nodes of a graph; labels: which of them METIS is to take for its first, second and so on.
 
     Without pymetis the minimum degree order.
@@ -156,7 +153,7 @@ def dissected(graph: sp.csr_array, labels: Index | None = None) -> Index:
     return np.asarray(pymetis.nested_dissection(adjacency=neighbours)[0], dtype=np.int64)
 
 
-def order_by_minimum_degree(graph: sp.csr_array) -> Index:
+def order_by_minimum_degree(graph: sp.csr_array) -> IndexArray:
     """Multiple minimum degree order (Liu 1985) of the nodes of a graph, as SuperLU computes it."""
     # SciPy gives the order only together with factors. The incomplete factorisation that drops everything is the
     # cheapest of them, and a dominant diagonal keeps its pivots away from zero.
@@ -173,7 +170,7 @@ def order_by_minimum_degree(graph: sp.csr_array) -> Index:
     return np.argsort(factors.perm_c).astype(np.int64)
 
 
-def spread(order: Index, block: int) -> Index:
+def spread(order: IndexArray, block: int) -> IndexArray:
     """Coordinates of nodes that have `block` of them each."""
     return (block * order[:, None] + np.arange(block)).ravel()
 

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cajole.arrays import IndexArray
 from cajole.linalg import kernels_symbolic as kernels
-from cajole.linalg.ordering import Index, blocks_of, bordered, bordered_blocks, dissected, graph_of, orders, spread
+from cajole.linalg.ordering import blocks_of, bordered, bordered_blocks, dissected, graph_of, orders, spread
 
 # What a panel takes, ns: of a product in it, of one in its update, of a value that is handed to its parent, and of any
 # panel. Rough measures of one machine; five sets of them, the third from 0.4 to 1.4, gave times within four per cent.
@@ -29,19 +30,19 @@ class Plan:
     negative (s,): how many pivots of each panel are, its last ones.
     """
 
-    order: Index
-    first: Index
-    rows_from: Index
-    rows: Index
+    order: IndexArray
+    first: IndexArray
+    rows_from: IndexArray
+    rows: IndexArray
     local: NDArray[np.int32]
     runs: NDArray[np.int32]
-    panels: Index
-    updates: Index
+    panels: IndexArray
+    updates: IndexArray
     room: int
-    children_from: Index
-    children: Index
-    entries: tuple[Index, Index, Index]
-    negative: Index
+    children_from: IndexArray
+    children: IndexArray
+    entries: tuple[IndexArray, IndexArray, IndexArray]
+    negative: IndexArray
 
     @property
     def tallest(self) -> int:
@@ -91,7 +92,9 @@ def planned(pattern: sp.csr_array, border: int = 0, *, thorough: bool = False) -
     )
 
 
-def _supernodes(graph: sp.csr_array, block: int, orders: Iterable[Index]) -> tuple[Index, Index, list[Index]]:
+def _supernodes(
+    graph: sp.csr_array, block: int, orders: Iterable[IndexArray]
+) -> tuple[IndexArray, IndexArray, list[IndexArray]]:
     """Order of the graph's nodes, the first column of each panel, and rows below it: the fastest of some orders.
 
     block: how many coordinates a node has.
@@ -101,7 +104,9 @@ def _supernodes(graph: sp.csr_array, block: int, orders: Iterable[Index]) -> tup
     return min(found, key=lambda each: _time(block, *each[1:]))
 
 
-def _panelled(index: tuple[Index, Index], block: int, order: Index) -> tuple[Index, Index, list[Index]]:
+def _panelled(
+    index: tuple[IndexArray, IndexArray], block: int, order: IndexArray
+) -> tuple[IndexArray, IndexArray, list[IndexArray]]:
     """An order in postorder, the first column of each panel, and rows below it."""
     parent = kernels.elimination_tree(*index, order)
     starts, _ = kernels.structures(*index, order, parent)
@@ -112,12 +117,14 @@ def _panelled(index: tuple[Index, Index], block: int, order: Index) -> tuple[Ind
     return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
 
 
-def _time(block: int, first: Index, below: list[Index]) -> float:
+def _time(block: int, first: IndexArray, below: list[IndexArray]) -> float:
     """What a factorisation takes, by `RATES`."""
     return float(sum(kernels.panel_time(n, len(under), block, RATES) for n, under in zip(np.diff(first), below)))
 
 
-def _signed(order: Index, first: Index, below: list[Index], border: int) -> tuple[Index, list[Index], Index]:
+def _signed(
+    order: IndexArray, first: IndexArray, below: list[IndexArray], border: int
+) -> tuple[IndexArray, list[IndexArray], IndexArray]:
     """The last `border` nodes come last in each panel: the order, rows below each, and how many of them it has (s,)."""
     panel = np.repeat(np.arange(len(below)), np.diff(first))
     last = order >= len(order) - border
@@ -127,7 +134,9 @@ def _signed(order: Index, first: Index, below: list[Index], border: int) -> tupl
     return order[turn], [np.sort(places[under]) for under in below], negative
 
 
-def _gathered(order: Index, first: Index, below: list[Index], negative: Index) -> tuple[Index, list[Index]]:
+def _gathered(
+    order: IndexArray, first: IndexArray, below: list[IndexArray], negative: IndexArray
+) -> tuple[IndexArray, list[IndexArray]]:
     """Within each panel those come together whom the same panels reach, so that these hand on long runs of rows.
 
     Classes of columns are split by each panel's rows, the longest first (partition refinement).
@@ -146,9 +155,9 @@ def _gathered(order: Index, first: Index, below: list[Index], negative: Index) -
     return order[turn], [np.sort(places[under]) for under in below]
 
 
-def _split(classes: list[Index], inside: NDArray[np.bool_]) -> list[Index]:
+def _split(classes: list[IndexArray], inside: NDArray[np.bool_]) -> list[IndexArray]:
     """Classes in order, none of them partly `inside`; the parts that are stand next to each other where they can."""
-    out: list[Index] = []
+    out: list[IndexArray] = []
     begun = False
     for each in classes:
         within = inside[each]
@@ -158,13 +167,13 @@ def _split(classes: list[Index], inside: NDArray[np.bool_]) -> list[Index]:
     return out
 
 
-def _parents(first: Index, below: list[Index]) -> Index:
+def _parents(first: IndexArray, below: list[IndexArray]) -> IndexArray:
     """(s,) the panel that has the first row below each, -1 where there is none."""
     rows = np.array([each[0] if len(each) else -1 for each in below], dtype=np.int64)
     return np.where(rows < 0, -1, np.searchsorted(first, rows, side="right") - 1)
 
 
-def _local(first: Index, rows: list[Index], parent: Index) -> NDArray[np.int32]:
+def _local(first: IndexArray, rows: list[IndexArray], parent: IndexArray) -> NDArray[np.int32]:
     found = []
     for below, up in zip(rows, parent):
         begin, end = first[up], first[up + 1]
@@ -172,7 +181,7 @@ def _local(first: Index, rows: list[Index], parent: Index) -> NDArray[np.int32]:
     return np.concatenate(found).astype(np.int32)
 
 
-def _runs(local: NDArray[np.int32], rows_from: Index) -> NDArray[np.int32]:
+def _runs(local: NDArray[np.int32], rows_from: IndexArray) -> NDArray[np.int32]:
     """How many of `local` from each on count up by one, within one panel."""
     breaks = np.flatnonzero(np.diff(local) != 1) + 1
     ends = np.union1d(breaks, rows_from[1:])
@@ -180,11 +189,11 @@ def _runs(local: NDArray[np.int32], rows_from: Index) -> NDArray[np.int32]:
     return (ends[np.searchsorted(ends, here, side="right")] - here).astype(np.int32)
 
 
-def _offsets(sizes: NDArray[np.int64]) -> Index:
+def _offsets(sizes: NDArray[np.int64]) -> IndexArray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _allotted(sizes: Index, children_from: Index, children: Index) -> tuple[Index, int]:
+def _allotted(sizes: IndexArray, children_from: IndexArray, children: IndexArray) -> tuple[IndexArray, int]:
     """Where each update begins in the room that those already taken leave free, and how much room that is."""
     places, room = np.zeros(len(sizes), dtype=np.int64), 1
     live: list[tuple[int, int, int]] = []

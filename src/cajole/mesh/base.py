@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import depth, index_array, is_empty, real_array
 from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
@@ -20,8 +21,6 @@ from cajole.storage import content_hash
 if TYPE_CHECKING:
     from cajole.mesh.tri import MeshTri
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 # fourth powers of lengths up to this stay finite in double precision
 LARGEST_COORDINATE = 1e75
@@ -37,14 +36,14 @@ class Mesh(ABC):
     Two meshes are equal only when they are the same object.
     """
 
-    vertices: Floats
+    vertices: Array
     notes: tuple[str, ...]
 
     _element_edges: ClassVar[NDArray[np.int64]]
 
     @property
     @abstractmethod
-    def elements(self) -> Indices:
+    def elements(self) -> IndexArray:
         """The vertex indices of every element."""
 
     @property
@@ -53,7 +52,7 @@ class Mesh(ABC):
         """What is seen of the mesh, and touched: its triangles, on the same vertex numbering."""
 
     @cached_property
-    def surface_vertices(self) -> Indices:
+    def surface_vertices(self) -> IndexArray:
         """(k,) the vertices on the surface, in order."""
         return frozen(np.flatnonzero(self.surface.used))
 
@@ -69,7 +68,7 @@ class Mesh(ABC):
         return frozen(used)
 
     @cached_property
-    def edges(self) -> Indices:
+    def edges(self) -> IndexArray:
         """(k, 2) every edge once, its smaller index first, in order."""
         return frozen(topology.unique_edges(self.elements, self._element_edges, len(self.vertices)))
 
@@ -79,12 +78,12 @@ class Mesh(ABC):
         return topology.adjacency(self.edges, len(self.vertices))
 
     @cached_property
-    def components(self) -> Indices:
+    def components(self) -> IndexArray:
         """(n,) the connected component of each vertex, from 0; -1 for a vertex that no element uses."""
         return frozen(topology.component_labels(self.edges, self.used))
 
     @cached_property
-    def bounds(self) -> Floats:
+    def bounds(self) -> Array:
         """(2, 3) [m] least and greatest coordinates of the vertices in use."""
         used = self.vertices[self.used]
         return frozen(np.array([used.min(axis=0), used.max(axis=0)]))
@@ -103,7 +102,7 @@ class Mesh(ABC):
     def _tree(self) -> Any:
         return point_tree(self.vertices[self.used])
 
-    def compacted(self) -> tuple[Self, Indices]:
+    def compacted(self) -> tuple[Self, IndexArray]:
         """The mesh without the vertices that no element uses, and `numbers` (n,): their new indices, -1 where dropped.
 
         Vertices keep their order, so `numbers[held]` are the new indices of the vertices `held`.
@@ -140,7 +139,7 @@ class Mesh(ABC):
         return int(indices) if single else indices
 
 
-def point_tree(points: Floats) -> Any:
+def point_tree(points: Array) -> Any:
     """A k-d tree of points (k, 3)."""
     from scipy.spatial import cKDTree  # takes a third of a second to load, which most uses of a mesh never need
 
@@ -153,7 +152,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def checked_vertices(vertices: ArrayLike) -> Floats:
+def checked_vertices(vertices: ArrayLike) -> Array:
     """`vertices` as an own, non-empty, finite (n, 3) array [m] of coordinates that can be multiplied."""
     array = real_array(vertices, "vertices", (None, 3), error=MeshError)
     if not len(array):
@@ -169,7 +168,7 @@ def checked_vertices(vertices: ArrayLike) -> Floats:
     return array.copy() if np.may_share_memory(array, vertices) else array
 
 
-def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> Indices:
+def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> IndexArray:
     """`elements` as an own, non-empty (m, corners) array of indices below `count`, no index twice in a row."""
     if is_empty(elements):
         raise MeshError(f"{name} is empty: a mesh needs at least one element")
@@ -184,7 +183,7 @@ def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -
     return array.copy() if np.may_share_memory(array, elements) else array
 
 
-def vertex_notes(vertices: Floats, used: NDArray[np.bool_]) -> list[str]:
+def vertex_notes(vertices: Array, used: NDArray[np.bool_]) -> list[str]:
     """What is unusual about the vertices: several at one position, or used by no element."""
     notes = []
     ordered = vertices[np.lexsort(vertices.T)]
@@ -199,13 +198,13 @@ def vertex_notes(vertices: Floats, used: NDArray[np.bool_]) -> list[str]:
     return notes
 
 
-def repeat_notes(elements: Indices, name: str, count: int) -> list[str]:
+def repeat_notes(elements: IndexArray, name: str, count: int) -> list[str]:
     """Whether elements stand twice in the list, in whatever order of their vertices."""
     repeats = len(elements) - len(np.unique(topology.row_keys(np.sort(elements, axis=1), count)))
     return [f"{repeats} {name} repeat the vertices of another"] if repeats else []
 
 
-def longest_edges(vertices: Floats, elements: Indices, pairs: NDArray[np.int64]) -> Floats:
+def longest_edges(vertices: Array, elements: IndexArray, pairs: NDArray[np.int64]) -> Array:
     """(m,) the longest edge of each element [m]."""
     ends = vertices[elements[:, pairs]]
     squares = ((ends[:, :, 1] - ends[:, :, 0]) ** 2).sum(axis=2)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import positive, real_array, require_instance
 from cajole.errors import MeshError
-from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.base import frozen
 from cajole.mesh.tri import MeshTri
 
 
@@ -23,12 +24,12 @@ class Closest(NamedTuple):
     Beyond `within`: distance infinite, triangle -1, sign 1, the rest zero.
     """
 
-    distance: Floats
-    sign: Floats
-    triangle: Indices
-    point: Floats
-    normal: Floats
-    region: Indices
+    distance: Array
+    sign: Array
+    triangle: IndexArray
+    point: Array
+    normal: Array
+    region: IndexArray
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -39,11 +40,11 @@ class ClosestPoints:
     """
 
     mesh: MeshTri
-    corners: Floats
-    boxes: Floats
-    links: Indices
-    order: Indices
-    normals: Floats
+    corners: Array
+    boxes: Array
+    links: IndexArray
+    order: IndexArray
+    normals: Array
 
     def __init__(self, mesh: MeshTri):
         require_instance(mesh, MeshTri, "mesh")
@@ -61,7 +62,7 @@ class ClosestPoints:
         return f"ClosestPoints({self.mesh!r})"
 
     @property
-    def tree(self) -> tuple[Floats, Floats, Indices]:
+    def tree(self) -> tuple[Array, Array, IndexArray]:
         """Corners, boxes and links, as the kernels take them."""
         return self.corners, self.boxes, self.links
 
@@ -81,7 +82,7 @@ class ClosestPoints:
         kernels.closest(places, *self.tree, self.order, self.normals, reach, *found)
         return found
 
-    def signed(self, points: ArrayLike) -> Floats:
+    def signed(self, points: ArrayLike) -> Array:
         """(k,) [m] the distance of each point, negative inside. Raises MeshError where the mesh has no inside."""
         if not has_inside(self.mesh):
             raise MeshError("the surface has no inside: it is open or not oriented; close its holes")
@@ -102,7 +103,7 @@ def has_inside(mesh: MeshTri) -> bool:
         return False
 
 
-def pseudonormals(mesh: MeshTri) -> Floats:
+def pseudonormals(mesh: MeshTri) -> Array:
     """(m, 7, 3) unit normals of each triangle's face, its edges 01, 12, 20 and its corners 0, 1, 2.
 
     At an edge the sum of the faces' normals, at a corner the sum weighted by the faces' angles there; where these
@@ -121,7 +122,7 @@ def pseudonormals(mesh: MeshTri) -> Floats:
     return out
 
 
-def _summed(parts: Floats, group: Indices, own: Floats) -> Floats:
+def _summed(parts: Array, group: IndexArray, own: Array) -> Array:
     """(m, 3, 3) unit sums of `parts` (3m, 3) over equal `group` (3m,); `own` where a sum vanishes."""
     sums = np.stack([np.bincount(group, parts[:, k]) for k in range(3)], axis=1)[group]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
@@ -131,7 +132,7 @@ def _summed(parts: Floats, group: Indices, own: Floats) -> Floats:
     return np.asarray(units).reshape(-1, 3, 3)
 
 
-def _angles(mesh: MeshTri) -> Floats:
+def _angles(mesh: MeshTri) -> Array:
     """(m, 3) the angle of each triangle at each of its corners [rad]."""
     x = mesh.vertices[mesh.triangles]
     one, two = np.roll(x, -1, axis=1) - x, np.roll(x, -2, axis=1) - x

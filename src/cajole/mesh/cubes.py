@@ -5,15 +5,14 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
+from cajole.arrays import IndexArray
 
 # corner c of a cube stands at (c & 1, c >> 1 & 1, c >> 2 & 1)
 CORNERS = np.array([(c & 1, c >> 1 & 1, c >> 2 & 1) for c in range(8)])
 
 
-def _kuhn_tets() -> Indices:
+def _kuhn_tets() -> IndexArray:
     """(6, 4) the monotone paths from corner 0 to corner 7, one tet each, turned to positive volume."""
     tets = []
     for order in permutations((1, 2, 4)):
@@ -26,7 +25,7 @@ def _kuhn_tets() -> Indices:
 CUBE_TETS = _kuhn_tets()
 
 
-def cube_tets(corners: Indices) -> Indices:
+def cube_tets(corners: IndexArray) -> IndexArray:
     """(6m, 4) Kuhn's six tets of each cube, from (m, 8) corners in binary order; tets 6i..6i+5 fill cube i.
 
     All share the diagonal from corner 0 to corner 7, so opposite faces are cut alike and neighbours conform.
@@ -34,7 +33,7 @@ def cube_tets(corners: Indices) -> Indices:
     return corners[:, CUBE_TETS].reshape(-1, 4)
 
 
-def grid_corners(cells: Indices, shape: tuple[int, int, int]) -> Indices:
+def grid_corners(cells: IndexArray, shape: tuple[int, int, int]) -> IndexArray:
     """(m, 8) corner numbers of cells (m, 3) in a lattice of shape[0] x shape[1] x shape[2] points."""
     points = cells[:, None, :] + CORNERS[None, :, :]
     return np.asarray((points[..., 0] * shape[1] + points[..., 1]) * shape[2] + points[..., 2])

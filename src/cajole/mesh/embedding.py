@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count, depth, index_array, real_array
 from cajole.errors import InputError
-from cajole.mesh.base import Floats, Indices, frozen, point_tree
+from cajole.mesh.base import frozen, point_tree
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
 
@@ -34,9 +35,9 @@ class Embedding:
     outside; corners: (k, 4) the vertices of these tets; vertex_count: n, the vertices of the mesh.
     """
 
-    tets: Indices
-    weights: Floats
-    corners: Indices
+    tets: IndexArray
+    weights: Array
+    corners: IndexArray
     vertex_count: int
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class Embedding:
         return sparse.csr_matrix((self.weights.reshape(-1), self.corners.reshape(-1), rows), shape=shape)
 
     @cached_property
-    def least_weights(self) -> Floats:
+    def least_weights(self) -> Array:
         """(k,) the smallest weight of each point: negative outside the mesh."""
         return frozen(self.weights.min(axis=1))
 
@@ -68,7 +69,7 @@ class Embedding:
         """(k,) whether the point lies outside every tet and is extrapolated linearly from a near one."""
         return frozen(self.least_weights < -ROUNDING)
 
-    def apply(self, positions: ArrayLike) -> Floats:
+    def apply(self, positions: ArrayLike) -> Array:
         """Where the points go when the mesh moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
         Raises InputError for positions of another mesh.
@@ -100,7 +101,7 @@ def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
     return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
 
 
-def _require_near(points: Floats, mesh: MeshTet) -> None:
+def _require_near(points: Array, mesh: MeshTet) -> None:
     low, high = mesh.bounds
     beyond = np.maximum(np.maximum(low - points, points - high), 0.0).max(axis=1)
     far = beyond > FARTHEST * mesh.size
@@ -115,7 +116,7 @@ def _require_near(points: Floats, mesh: MeshTet) -> None:
 class _Search:
     """Finds the best tet of many points; tets are sorted by size, so that a few large ones cost no one else."""
 
-    def __init__(self, mesh: MeshTet, centers: Floats):
+    def __init__(self, mesh: MeshTet, centers: Array):
         self.mesh, self.centers = mesh, centers
         offsets = mesh.vertices[mesh.tets] - centers[:, None, :]
         # a tet lies within this distance of its centroid; the factor covers rounding
@@ -125,7 +126,7 @@ class _Search:
         self.classes = [np.flatnonzero(octaves == octave) for octave in np.unique(octaves)]
         self.trees = [point_tree(centers[members]) for members in self.classes]
 
-    def best(self, points: Floats) -> Indices:
+    def best(self, points: Array) -> IndexArray:
         """(k,) the containing tet of each point, else the best of the nearest."""
         tets = np.zeros(len(points), dtype=np.int64)
         least = np.full(len(points), -np.inf)
@@ -138,7 +139,7 @@ class _Search:
             self._improve(points, np.repeat(lost, near), found, tets, least)
         return tets
 
-    def _containing(self, points: Floats) -> Iterator[tuple[Indices, Indices]]:
+    def _containing(self, points: Array) -> Iterator[tuple[IndexArray, IndexArray]]:
         """Pairs of points and tets, one size of tets at a time, among them every pair where the tet holds the point."""
         for members, tree in zip(self.classes, self.trees):
             lists = tree.query_ball_point(points, float(self.radii[members].max()))
@@ -147,7 +148,7 @@ class _Search:
                 found = np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])
                 yield np.repeat(np.arange(len(points)), lengths), members[found]
 
-    def _improve(self, points: Floats, rows: Indices, found: Indices, tets: Indices, least: Floats) -> None:
+    def _improve(self, points: Array, rows: IndexArray, found: IndexArray, tets: IndexArray, least: Array) -> None:
         """Give each point the best tet of its pairs where that is better than what it has; ties to the lower number."""
         score = _weights(self.mesh, self.centers, points[rows], found).min(axis=1)
         order = np.lexsort((found, -score, rows))
@@ -156,7 +157,7 @@ class _Search:
         tets[rows[first]], least[rows[first]] = found[first], score[first]
 
 
-def _weights(mesh: MeshTet, centers: Floats, points: Floats, tets: Indices) -> Floats:
+def _weights(mesh: MeshTet, centers: Array, points: Array, tets: IndexArray) -> Array:
     """(k, 4) barycentric weights wᵢ = 1/4 + ∇Nᵢ·(x - centroid); the first closes the sum to one."""
     weights = 0.25 + np.einsum("kij,kj->ki", mesh.gradients[tets], points - centers[tets])
     weights[:, 0] = 1 - weights[:, 1:].sum(axis=1)

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError, InputError
-from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.line import MeshLine
@@ -80,7 +80,7 @@ def is_upright(scale: float, up: str) -> bool:
     return unit == 1.0 and axis == "z"
 
 
-def upright(points: Floats, scale: float, up: str) -> Floats:
+def upright(points: Array, scale: float, up: str) -> Array:
     """(..., 3) points in metres and with z up, x kept: (x, y, z) becomes (x, -z, y) where y is up."""
     x, y, z = np.moveaxis(scale * points, -1, 0)
     return np.stack([x, -z, y] if up == "y" else [x, y, z], axis=-1)
@@ -94,7 +94,7 @@ def read_veg(path: str | os.PathLike[str]) -> VegFile:
     return _as_file_error(veg.read_veg, as_path(path))
 
 
-def read_bou(path: str | os.PathLike[str]) -> Indices:
+def read_bou(path: str | os.PathLike[str]) -> IndexArray:
     """Read a .bou file of fixed vertices, counted from 1 in the file, as sorted indices from 0.
 
     Raises FileError for anything but numbers.

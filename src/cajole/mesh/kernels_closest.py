@@ -9,12 +9,9 @@ its first and last + 1 triangle; order (m,) the triangles' own numbers; normals 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # below this many triangles boxes cost more than they save
 LEAF = 4
@@ -23,7 +20,7 @@ DEPTH = 64
 
 
 @njit(cache=True)
-def build(corners: F) -> tuple[I, F, I]:
+def build(corners: Array) -> tuple[IndexArray, Array, IndexArray]:
     """The order, boxes and links of a tree over `corners` (m, 3, 3): halves of equal number along the longest side."""
     m = len(corners)
     middles = np.empty((m, 3))
@@ -58,7 +55,7 @@ def build(corners: F) -> tuple[I, F, I]:
 
 
 @njit(cache=True)
-def refit(corners: F, links: I, boxes: F) -> None:
+def refit(corners: Array, links: IndexArray, boxes: Array) -> None:
     """Fill the boxes of a tree, children before their parents, for the present `corners` in the order of leaves."""
     for node in range(len(links) - 1, -1, -1):
         right, first, last = links[node]
@@ -75,7 +72,7 @@ def refit(corners: F, links: I, boxes: F) -> None:
 
 
 @njit(cache=True)
-def on_triangle(x: float, y: float, z: float, t: F) -> tuple[float, float, float, int]:
+def on_triangle(x: float, y: float, z: float, t: Array) -> tuple[float, float, float, int]:
     """The point of triangle t (3, 3) nearest to (x, y, z), and its region (Ericson 2005, 5.1.5)."""
     abx, aby, abz = t[1, 0] - t[0, 0], t[1, 1] - t[0, 1], t[1, 2] - t[0, 2]
     acx, acy, acz = t[2, 0] - t[0, 0], t[2, 1] - t[0, 1], t[2, 2] - t[0, 2]
@@ -108,7 +105,7 @@ def on_triangle(x: float, y: float, z: float, t: F) -> tuple[float, float, float
 
 
 @njit(cache=True)
-def box_square(x: float, y: float, z: float, box: F) -> float:
+def box_square(x: float, y: float, z: float, box: Array) -> float:
     """The squared distance of (x, y, z) from a box (6,), zero inside."""
     dx = max(box[0] - x, 0.0, x - box[3])
     dy = max(box[1] - y, 0.0, y - box[4])
@@ -118,7 +115,7 @@ def box_square(x: float, y: float, z: float, box: F) -> float:
 
 @njit(cache=True)
 def nearest(
-    x: float, y: float, z: float, corners: F, boxes: F, links: I, within: float, hint: int
+    x: float, y: float, z: float, corners: Array, boxes: Array, links: IndexArray, within: float, hint: int
 ) -> tuple[int, float, float, float, float, int]:
     """Slot, squared distance, nearest point and region of the nearest triangle closer than √within; slot -1: none.
 
@@ -158,15 +155,15 @@ def nearest(
 
 
 @njit(cache=True)
-def side(x: float, y: float, z: float, cx: float, cy: float, cz: float, normal: F) -> float:
+def side(x: float, y: float, z: float, cx: float, cy: float, cz: float, normal: Array) -> float:
     """1 where (x, y, z) lies on the side of its nearest point c to which the pseudonormal points, else -1."""
     return 1.0 if (x - cx) * normal[0] + (y - cy) * normal[1] + (z - cz) * normal[2] >= 0.0 else -1.0
 
 
 @njit(cache=True)
 def closest(
-    points: F, corners: F, boxes: F, links: I, order: I, normals: F, within: float,
-    distance: F, sign: F, triangle: I, point: F, normal: F, region: I,
+    points: Array, corners: Array, boxes: Array, links: IndexArray, order: IndexArray, normals: Array, within: float,
+    distance: Array, sign: Array, triangle: IndexArray, point: Array, normal: Array, region: IndexArray,
 ) -> None:  # fmt: skip
     """Fill the answers for `points` (k, 3); where nothing is closer than `within` they stay as they are."""
     hint = -1

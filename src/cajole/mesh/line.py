@@ -8,17 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import InputError, MeshError
-from cajole.mesh.base import (
-    Floats,
-    Indices,
-    Mesh,
-    checked_elements,
-    checked_vertices,
-    frozen,
-    repeat_notes,
-    vertex_notes,
-)
+from cajole.mesh.base import Mesh, checked_elements, checked_vertices, frozen, repeat_notes, vertex_notes
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
 
@@ -36,7 +28,7 @@ class MeshLine(Mesh):
     empty, not finite, out of range, without length.
     """
 
-    lines: Indices
+    lines: IndexArray
 
     _element_edges = np.array([(0, 1)])
 
@@ -50,7 +42,7 @@ class MeshLine(Mesh):
         object.__setattr__(self, "notes", tuple(notes))
 
     @property
-    def elements(self) -> Indices:
+    def elements(self) -> IndexArray:
         """(m, 2) the lines."""
         return self.lines
 
@@ -62,7 +54,7 @@ class MeshLine(Mesh):
         )
 
     @cached_property
-    def surface_vertices(self) -> Indices:
+    def surface_vertices(self) -> IndexArray:
         """(k,) the vertices that a line uses, in order: all of them are seen."""
         return frozen(np.flatnonzero(self.used))
 
@@ -87,11 +79,11 @@ class MeshLine(Mesh):
         return MeshTri._trusted(self.tubes_at(self.vertices), triangles)
 
     @property
-    def tube_owners(self) -> Indices:
+    def tube_owners(self) -> IndexArray:
         """(12 m,) the vertex of the lines that each vertex of `tubes` belongs to."""
         return np.repeat(self.lines.reshape(-1), TUBE_SIDES)
 
-    def tubes_at(self, positions: Floats) -> Floats:
+    def tubes_at(self, positions: Array) -> Array:
         """(12 m, 3) [m] the vertices of `tubes` while those of the lines are at positions (n, 3)."""
         start, end = positions[self.lines[:, 0]], positions[self.lines[:, 1]]
         axis = _unit(end - start)
@@ -113,12 +105,12 @@ def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet
     return mesh
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Array) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def _refuse_short(vertices: Floats, lines: Indices) -> None:
+def _refuse_short(vertices: Array, lines: IndexArray) -> None:
     short = (vertices[lines[:, 0]] == vertices[lines[:, 1]]).all(axis=1)
     if short.any():
         i = int(np.argmax(short))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import index_array, positive, require_instance
 from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
-from cajole.mesh.base import Floats, Indices, checked_vertices, frozen
+from cajole.mesh.base import checked_vertices, frozen
 from cajole.mesh.tri import MeshTri, flat_triangles
 
 # area over the longest edge squared: 0.43 of an equilateral triangle, 0.001 where the height is 1/500 of the base
@@ -41,7 +42,7 @@ def repaired(vertices: ArrayLike, triangles: ArrayLike) -> MeshTri:
     return mesh.noted(f"{dropped} triangles without area were dropped") if dropped else mesh
 
 
-def welded(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
+def welded(vertices: Array, triangles: IndexArray) -> tuple[Array, IndexArray]:
     """Vertices at exactly one position made one, in order of first use, and the triangles renumbered."""
     _, first, number = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -49,13 +50,13 @@ def welded(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
     return vertices[np.sort(first)], rank[number.reshape(-1)][triangles]
 
 
-def triangle_qualities(vertices: Floats, triangles: Indices) -> Floats:
+def triangle_qualities(vertices: Array, triangles: IndexArray) -> Array:
     """(m,) area over the longest edge squared: 0.43 of an equilateral triangle, 0 of a flat one."""
     _, areas, longest = flat_triangles(vertices, triangles)
     return np.asarray(areas / longest**2)
 
 
-def remove_slivers(mesh: MeshTri, quality: float = SLIVER) -> tuple[MeshTri, Indices]:
+def remove_slivers(mesh: MeshTri, quality: float = SLIVER) -> tuple[MeshTri, IndexArray]:
     """The mesh without triangles below `quality`, area / longest edge², and numbers (n,): its vertices' new indices.
 
     Three vertices nearly in line: the longest edge is flipped, or the triangle dropped where that edge is on the
@@ -93,8 +94,8 @@ def remove_slivers(mesh: MeshTri, quality: float = SLIVER) -> tuple[MeshTri, Ind
 class _Pass:
     """One pass over the slivers of a triangle list, worst first; no triangle is changed twice."""
 
-    vertices: Floats
-    triangles: Indices
+    vertices: Array
+    triangles: IndexArray
     quality: float
 
     def __post_init__(self) -> None:
@@ -121,7 +122,7 @@ class _Pass:
                 self.done += 1
         return self.done > 0
 
-    def result(self) -> Indices:
+    def result(self) -> IndexArray:
         """The triangles that are left."""
         rows = self.merged[self.triangles[~self._dropped]]
         a, b, c = rows.T
@@ -167,7 +168,7 @@ class _Pass:
         return True
 
 
-def _with_area(vertices: Floats, triangles: Indices) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _with_area(vertices: Array, triangles: IndexArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     a, b, c = triangles.T
     distinct = (a != b) & (b != c) & (c != a)
     flat, _, _ = flat_triangles(vertices, triangles)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import index_array, require_instance, several, share_array, shown
 from cajole.errors import InputError
-from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.base import frozen
 from cajole.mesh.embedding import Embedding
 from cajole.mesh.tri import MeshTri
 
@@ -28,10 +29,10 @@ class Skin:
     """
 
     mesh: MeshTri
-    colors: Floats = field(default_factory=lambda: np.array(PLAIN))
+    colors: Array = field(default_factory=lambda: np.array(PLAIN))
     parts: tuple[str, ...] = ("surface",)
-    labels: Indices = field(default_factory=lambda: np.array(0))
-    gloss: Floats = field(default_factory=lambda: np.array(0.2))
+    labels: IndexArray = field(default_factory=lambda: np.array(0))
+    gloss: Array = field(default_factory=lambda: np.array(0.2))
     embedding: Embedding | None = None
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Skin:
                 "embed its mesh"
             )
 
-    def follow(self, cage_positions: ArrayLike) -> Floats:
+    def follow(self, cage_positions: ArrayLike) -> Array:
         """The skin's vertices as the cage moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
         Raises InputError when the skin has no embedding, or for positions of another cage.
@@ -63,14 +64,14 @@ class Skin:
             raise InputError("this skin has no embedding and follows nothing; give it one with embed(mesh, cage)")
         return self.embedding.apply(cage_positions)
 
-    def part(self, name: str) -> Indices:
+    def part(self, name: str) -> IndexArray:
         """The vertices of the part called `name`. Raises InputError for a name that is not among the parts."""
         if not isinstance(name, str) or name not in self.parts:
             raise InputError(f"the skin has no part {shown(name)}; its parts are {', '.join(map(repr, self.parts))}")
         return np.flatnonzero(self.labels == self.parts.index(name))
 
 
-def _set(skin: Skin, name: str, array: Floats | Indices) -> None:
+def _set(skin: Skin, name: str, array: Array | IndexArray) -> None:
     object.__setattr__(skin, name, frozen(array.copy()))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count
 from cajole.errors import InputError
 from cajole.mesh import topology
-from cajole.mesh.base import Floats, Indices
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
 
@@ -64,7 +64,7 @@ def subdivide(mesh: MeshTri | MeshTet, *, levels: int = 1) -> tuple[MeshTri | Me
     return type(mesh)(np.asarray(P @ mesh.vertices), elements), P
 
 
-def _halved(vertices: Floats, elements: Indices) -> tuple[Indices, sparse.csr_matrix]:
+def _halved(vertices: Array, elements: IndexArray) -> tuple[IndexArray, sparse.csr_matrix]:
     """One level: the children of all elements, and the matrix that adds the middles of edges."""
     pairs = topology.TRI_EDGES if elements.shape[1] == 3 else topology.TET_EDGES
     n = len(vertices)
@@ -77,14 +77,14 @@ def _halved(vertices: Floats, elements: Indices) -> tuple[Indices, sparse.csr_ma
     return _tet_children(np.asarray(step @ vertices), nodes), step
 
 
-def _averages(edges: Indices, n: int) -> sparse.csr_matrix:
+def _averages(edges: IndexArray, n: int) -> sparse.csr_matrix:
     halves = sparse.csr_matrix(
         (np.full(edges.size, 0.5), edges.reshape(-1), np.arange(0, edges.size + 1, 2)), shape=(len(edges), n)
     )
     return sparse.csr_matrix(sparse.vstack([sparse.eye(n), halves]))
 
 
-def _tet_children(vertices: Floats, nodes: NDArray[np.int64]) -> Indices:
+def _tet_children(vertices: Array, nodes: NDArray[np.int64]) -> IndexArray:
     diagonals = _lengths(vertices, nodes[:, TET_DIAGONALS])
     edges = _lengths(vertices, nodes[:, TET_OPPOSITES])
     cores = TET_CORES[(diagonals**2 - TIE * edges.prod(axis=2)).argmin(axis=1)]
@@ -92,5 +92,5 @@ def _tet_children(vertices: Floats, nodes: NDArray[np.int64]) -> Indices:
     return np.concatenate([nodes[:, TET_TIPS], inner], axis=1).reshape(-1, 4)
 
 
-def _lengths(vertices: Floats, ends: Indices) -> Floats:
+def _lengths(vertices: Array, ends: IndexArray) -> Array:
     return np.asarray(np.linalg.norm(vertices[ends[..., 1]] - vertices[ends[..., 0]], axis=-1))

@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import MeshError
 from cajole.mesh import topology
 from cajole.mesh.base import (
     FLATTEST,
-    Floats,
-    Indices,
     Mesh,
     checked_elements,
     checked_vertices,
@@ -34,7 +33,7 @@ class MeshTet(Mesh):
     Raises MeshError for anything that cannot be a solid: empty, not finite, out of range, flat.
     """
 
-    tets: Indices
+    tets: IndexArray
 
     _element_edges = topology.TET_EDGES
 
@@ -52,12 +51,12 @@ class MeshTet(Mesh):
         object.__setattr__(self, "notes", tuple(notes + vertex_notes(points, self.used)))
 
     @property
-    def elements(self) -> Indices:
+    def elements(self) -> IndexArray:
         """(m, 4) the tets."""
         return self.tets
 
     @cached_property
-    def volumes(self) -> Floats:
+    def volumes(self) -> Array:
         """(m,) [m³] the volume of each tet, V = det[x₁-x₀, x₂-x₀, x₃-x₀] / 6 > 0."""
         return frozen(signed_volumes(self.vertices, self.tets))
 
@@ -67,7 +66,7 @@ class MeshTet(Mesh):
         return float(self.volumes.sum())
 
     @cached_property
-    def gradients(self) -> Floats:
+    def gradients(self) -> Array:
         """(m, 4, 3) [1/m] the gradient of each linear shape function: ∇Nᵢ, with Nᵢ(xⱼ) = δᵢⱼ."""
         a, b, c = np.moveaxis(self.vertices[self.tets[:, 1:]] - self.vertices[self.tets[:, :1]], 1, 0)
         # rows of the inverse of [a b c] are the cross products over the determinant
@@ -86,7 +85,7 @@ class MeshTet(Mesh):
         return MeshTri._trusted(self.vertices, faces)
 
     @cached_property
-    def dihedral_angles(self) -> Floats:
+    def dihedral_angles(self) -> Array:
         """(m, 6) [degrees] the inner angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
         one, two = topology.TET_EDGES[::-1].T  # the faces at edge ij are those opposite the other two vertices
         first, second = self.gradients[:, one], self.gradients[:, two]
@@ -116,13 +115,13 @@ class MeshTet(Mesh):
         return MeshTet(points, self.tets)
 
 
-def signed_volumes(vertices: Floats, tets: Indices) -> Floats:
+def signed_volumes(vertices: Array, tets: IndexArray) -> Array:
     """(m,) [m³] det[x₁-x₀, x₂-x₀, x₃-x₀] / 6."""
     x0, x1, x2, x3 = (vertices[column] for column in tets.T)
     return np.asarray(np.einsum("ij,ij->i", x1 - x0, np.cross(x2 - x0, x3 - x0)) / 6)
 
 
-def _refuse_flat(vertices: Floats, tets: Indices, volumes: Floats) -> None:
+def _refuse_flat(vertices: Array, tets: IndexArray, volumes: Array) -> None:
     longest = longest_edges(vertices, tets, topology.TET_EDGES)
     flat = np.abs(volumes) <= FLATTEST * longest**3
     if flat.any():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-Indices = NDArray[np.int64]
+from cajole.arrays import IndexArray
 
 TET_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 TRI_EDGES = np.array([(0, 1), (1, 2), (2, 0)])
@@ -17,7 +17,7 @@ TRI_EDGES = np.array([(0, 1), (1, 2), (2, 0)])
 TET_FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
 
 
-def row_keys(rows: NDArray[np.integer[Any]], limit: int) -> Indices:
+def row_keys(rows: NDArray[np.integer[Any]], limit: int) -> IndexArray:
     """One int64 per row of indices in [0, limit): equal exactly where the rows are equal, ordered like them."""
     key = rows[:, 0].astype(np.int64)
     span = limit
@@ -30,20 +30,20 @@ def row_keys(rows: NDArray[np.integer[Any]], limit: int) -> Indices:
     return key
 
 
-def unique_edges(elements: Indices, pairs: NDArray[np.int64], limit: int) -> Indices:
+def unique_edges(elements: IndexArray, pairs: NDArray[np.int64], limit: int) -> IndexArray:
     """(k, 2) the distinct edges of all elements, each with its smaller index first, in order."""
     ends = np.sort(elements[:, pairs].reshape(-1, 2), axis=1)
     _, first = np.unique(row_keys(ends, limit), return_index=True)
     return ends[first]
 
 
-def adjacency(edges: Indices, limit: int) -> sparse.csr_matrix:
+def adjacency(edges: IndexArray, limit: int) -> sparse.csr_matrix:
     """(limit, limit) symmetric matrix with a one wherever an edge joins two vertices."""
     rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
     return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(limit, limit))
 
 
-def component_labels(edges: Indices, used: NDArray[np.bool_]) -> Indices:
+def component_labels(edges: IndexArray, used: NDArray[np.bool_]) -> IndexArray:
     """(n,) the number of each vertex's connected component, -1 where no element uses the vertex."""
     _, labels = csgraph.connected_components(adjacency(edges, len(used)), directed=False)
     result = np.full(len(used), -1, dtype=np.int64)
@@ -51,20 +51,20 @@ def component_labels(edges: Indices, used: NDArray[np.bool_]) -> Indices:
     return result
 
 
-def boundary_faces(tets: Indices, limit: int) -> Indices:
+def boundary_faces(tets: IndexArray, limit: int) -> IndexArray:
     """(k, 3) the faces that belong to one tet only, turned outward, in the order of their tets."""
     faces = tets[:, TET_FACES].reshape(-1, 3)
     _, first, count = np.unique(row_keys(np.sort(faces, axis=1), limit), return_index=True, return_counts=True)
     return faces[np.sort(first[count == 1])]
 
 
-def most_tets_at_a_face(tets: Indices, limit: int) -> int:
+def most_tets_at_a_face(tets: IndexArray, limit: int) -> int:
     """How many tets meet at the most crowded face: 2 in a proper mesh of more than one tet."""
     faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
     return int(np.unique(row_keys(faces, limit), return_counts=True)[1].max())
 
 
-def fans(counts: Indices, corners: Indices) -> Indices:
+def fans(counts: IndexArray, corners: IndexArray) -> IndexArray:
     """(m, 3) polygons of `counts` corners each, all `corners` in a row, as fans of triangles around each first one."""
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(counts)), counts - 2)
@@ -78,7 +78,7 @@ class HalfEdges:
     Half-edge h belongs to triangle h // 3 and runs from its corner h % 3 to the next corner.
     """
 
-    def __init__(self, triangles: Indices, limit: int):
+    def __init__(self, triangles: IndexArray, limit: int):
         self.ends = triangles[:, TRI_EDGES].reshape(-1, 2)
         # (3m,) the corner that each half-edge's triangle has across it
         self.opposite = np.roll(triangles, -2, axis=1).reshape(-1)
@@ -89,7 +89,7 @@ class HalfEdges:
         self.count = np.diff(np.append(self.first, len(keys)))
 
     @property
-    def pairs(self) -> Indices:
+    def pairs(self) -> IndexArray:
         """(k, 2) half-edges that meet at an edge of exactly two triangles."""
         start = self.first[self.count == 2]
         return np.stack([self.order[start], self.order[start + 1]], axis=1)
@@ -126,7 +126,7 @@ def consistent_flips(half: HalfEdges, count: int) -> tuple[NDArray[np.bool_], in
     return ((kept[as_is] < kept[flipped]) | ties) & ~twisted, int(twisted.sum())
 
 
-def fan_count(triangles: Indices, half: HalfEdges) -> int:
+def fan_count(triangles: IndexArray, half: HalfEdges) -> int:
     """The number of fans of triangles around vertices: as many as used vertices exactly when none is pinched."""
     corners = np.arange(triangles.size).reshape(triangles.shape)
     one, two = half.pairs.T

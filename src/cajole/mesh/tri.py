@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import MeshError
 from cajole.mesh import topology
 from cajole.mesh.base import (
     FLATTEST,
-    Floats,
-    Indices,
     Mesh,
     checked_elements,
     checked_vertices,
@@ -33,7 +32,7 @@ class MeshTri(Mesh):
     Raises MeshError for anything that cannot be a surface: empty, not finite, out of range, without area.
     """
 
-    triangles: Indices
+    triangles: IndexArray
 
     _element_edges = topology.TRI_EDGES
 
@@ -46,19 +45,19 @@ class MeshTri(Mesh):
         object.__setattr__(self, "notes", tuple(notes + vertex_notes(points, self.used)))
 
     @classmethod
-    def _trusted(cls, vertices: Floats, triangles: Indices) -> MeshTri:
+    def _trusted(cls, vertices: Array, triangles: IndexArray) -> MeshTri:
         """A mesh from arrays that another mesh has already checked and oriented."""
         mesh = object.__new__(cls)
         mesh._fill(vertices, triangles)
         return mesh
 
-    def _fill(self, vertices: Floats, triangles: Indices) -> None:
+    def _fill(self, vertices: Array, triangles: IndexArray) -> None:
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "triangles", frozen(triangles))
         object.__setattr__(self, "notes", ())
 
     @property
-    def elements(self) -> Indices:
+    def elements(self) -> IndexArray:
         """(m, 3) the triangles."""
         return self.triangles
 
@@ -68,7 +67,7 @@ class MeshTri(Mesh):
         return self
 
     @cached_property
-    def _crosses(self) -> Floats:
+    def _crosses(self) -> Array:
         return frozen(cross_products(self.vertices, self.triangles))
 
     @cached_property
@@ -77,7 +76,7 @@ class MeshTri(Mesh):
         return topology.HalfEdges(self.triangles, len(self.vertices))
 
     @cached_property
-    def areas(self) -> Floats:
+    def areas(self) -> Array:
         """(m,) [m²] the area of each triangle."""
         return frozen(np.linalg.norm(self._crosses, axis=1) / 2)
 
@@ -87,12 +86,12 @@ class MeshTri(Mesh):
         return float(self.areas.sum())
 
     @cached_property
-    def normals(self) -> Floats:
+    def normals(self) -> Array:
         """(m, 3) the unit normal of each triangle, by the right-hand rule."""
         return frozen(self._crosses / (2 * self.areas)[:, None])
 
     @cached_property
-    def vertex_normals(self) -> Floats:
+    def vertex_normals(self) -> Array:
         """(n, 3) area-weighted unit normals; zero where no triangle is, or where those around cancel."""
         return frozen(vertex_normals(self.vertices, self.triangles))
 
@@ -111,14 +110,14 @@ class MeshTri(Mesh):
         return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6)
 
     @cached_property
-    def hinges(self) -> Indices:
+    def hinges(self) -> IndexArray:
         """(k, 4) a, b, c, d: each edge ab of two triangles, c opposite in the one that runs a→b, d in the other."""
         half = self.half_edges
         one, two = half.pairs.T
         return frozen(np.column_stack([half.ends[one], half.opposite[one], half.opposite[two]]))
 
     @cached_property
-    def boundary_edges(self) -> Indices:
+    def boundary_edges(self) -> IndexArray:
         """(k, 2) the edges of one triangle only, directed as that triangle runs."""
         half = self.half_edges
         return frozen(half.ends[half.order[half.first[half.count == 1]]])
@@ -144,13 +143,13 @@ class MeshTri(Mesh):
         return MeshTri._trusted(points, self.triangles).noted(*self.notes)
 
 
-def cross_products(vertices: Floats, triangles: Indices) -> Floats:
+def cross_products(vertices: Array, triangles: IndexArray) -> Array:
     """(m, 3) [m²] (x₁-x₀)×(x₂-x₀): along the normal, twice the area long."""
     x0, x1, x2 = (vertices[column] for column in triangles.T)
     return np.asarray(np.cross(x1 - x0, x2 - x0))
 
 
-def vertex_normals(vertices: Floats, triangles: Indices) -> Floats:
+def vertex_normals(vertices: Array, triangles: IndexArray) -> Array:
     """(n, 3) area-weighted unit normals of any positions of a triangle list; zero where none is defined."""
     faces = np.repeat(cross_products(vertices, triangles), 3, axis=0)
     corners = triangles.reshape(-1)
@@ -159,14 +158,14 @@ def vertex_normals(vertices: Floats, triangles: Indices) -> Floats:
     return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
 
 
-def flat_triangles(vertices: Floats, triangles: Indices) -> tuple[NDArray[np.bool_], Floats, Floats]:
+def flat_triangles(vertices: Array, triangles: IndexArray) -> tuple[NDArray[np.bool_], Array, Array]:
     """Which triangles have no area to speak of, all areas [m²] and all longest edges [m]."""
     areas = np.linalg.norm(cross_products(vertices, triangles), axis=1) / 2
     longest = longest_edges(vertices, triangles, topology.TRI_EDGES)
     return areas <= FLATTEST * longest**2, areas, longest
 
 
-def _refuse_flat(vertices: Floats, triangles: Indices) -> None:
+def _refuse_flat(vertices: Array, triangles: IndexArray) -> None:
     flat, areas, longest = flat_triangles(vertices, triangles)
     if flat.any():
         i = int(np.argmax(flat))
@@ -177,7 +176,7 @@ def _refuse_flat(vertices: Floats, triangles: Indices) -> None:
         )
 
 
-def _orient(triangles: Indices, count: int) -> list[str]:
+def _orient(triangles: IndexArray, count: int) -> list[str]:
     """Flip triangles in place until neighbours agree; say what was done and what could not be."""
     half = topology.HalfEdges(triangles, count)
     notes = []

@@ -7,14 +7,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, BoolArray
 from cajole.checks import count, one_of
 from cajole.errors import InputError
-from cajole.mesh.base import Floats
 from cajole.mesh.cubes import CORNERS, cube_tets, grid_corners
 from cajole.mesh.tet import MeshTet
 from cajole.mesh.tri import MeshTri
-
-Cells = NDArray[np.bool_]
 
 # cells along the longest side; beyond this the grid alone needs gigabytes
 MOST_RESOLUTION = 256
@@ -44,7 +42,7 @@ def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshT
     return _tets(filled, origin, step)
 
 
-def touched_cells(corners: Floats, shape: tuple[int, int, int]) -> Cells:
+def touched_cells(corners: Array, shape: tuple[int, int, int]) -> BoolArray:
     """The unit cells that triangles (m, 3, 3), in grid coordinates, meet."""
     from cajole.mesh.kernels_voxels import (
         mark_touched,
@@ -55,13 +53,13 @@ def touched_cells(corners: Floats, shape: tuple[int, int, int]) -> Cells:
     return touched
 
 
-def enclosed(touched: Cells) -> Cells:
+def enclosed(touched: BoolArray) -> BoolArray:
     """Touched cells and those that no path through faces of free cells joins to the grid's outside."""
     labels, _ = _label(np.pad(~touched, 1, constant_values=True))
     return np.asarray(labels != labels[0, 0, 0])[1:-1, 1:-1, 1:-1]
 
 
-def joined(cells: Cells) -> Cells:
+def joined(cells: BoolArray) -> BoolArray:
     """Fill cells until no two meet at an edge or a corner alone, and the same for free cells: a manifold surface."""
     grid = np.pad(cells, 1)
     while True:
@@ -88,7 +86,7 @@ def _repairs() -> NDArray[np.uint8]:
     return table
 
 
-def _label(cells: Cells) -> tuple[NDArray[np.int64], int]:
+def _label(cells: BoolArray) -> tuple[NDArray[np.int64], int]:
     """Pieces of cells that share faces, numbered from 1, and their count."""
     from scipy import ndimage  # loads slowly, and only this needs it
 
@@ -96,7 +94,7 @@ def _label(cells: Cells) -> tuple[NDArray[np.int64], int]:
     return labels, int(pieces)
 
 
-def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, int, int]]:
+def _grid(bounds: Array, resolution: int) -> tuple[Array, float, tuple[int, int, int]]:
     """Origin, cell size [m] and shape of a grid around the bounds, centred on them."""
     extent = bounds[1] - bounds[0]
     step = float(extent.max()) / (resolution - 2 * MARGIN)
@@ -105,14 +103,14 @@ def _grid(bounds: Floats, resolution: int) -> tuple[Floats, float, tuple[int, in
     return origin, step, (int(shape[0]), int(shape[1]), int(shape[2]))
 
 
-def _largest(filled: Cells) -> Cells:
+def _largest(filled: BoolArray) -> BoolArray:
     labels, pieces = _label(filled)
     sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
     sizes[0] = 0
     return np.asarray(labels == sizes.argmax())
 
 
-def _tets(filled: Cells, origin: Floats, step: float) -> MeshTet:
+def _tets(filled: BoolArray, origin: Array, step: float) -> MeshTet:
     points = (filled.shape[0] + 1, filled.shape[1] + 1, filled.shape[2] + 1)
     corners = grid_corners(np.argwhere(filled), points)
     used, numbers = np.unique(corners, return_inverse=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import vertex_normals
 from cajole.mesh.tri import cross_products
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 MARK_COLOR = (0.05, 0.72, 0.95)
 ARROW_COLOR = (0.13, 0.17, 0.32)
@@ -25,19 +22,19 @@ ROUND = 20  # sides of marks and arrows: round at the size they are drawn
 class Actor:
     """Triangles to draw. vertices, normals, colors (sRGB): (n, 3); triangles: (m, 3); gloss: (n,) 0 matt, 1 wet."""
 
-    vertices: Floats
-    triangles: Indices
-    normals: Floats
-    colors: Floats
-    gloss: Floats
+    vertices: Array
+    triangles: IndexArray
+    normals: Array
+    colors: Array
+    gloss: Array
     opacity: float = 1.0
 
-    def scaled(self, centre: Floats, size: float) -> Actor:
+    def scaled(self, centre: Array, size: float) -> Actor:
         """In units of `size` around `centre`."""
         return replace(self, vertices=(self.vertices - centre) / size)
 
 
-def shaded(vertices: Floats, triangles: Indices, colors: Floats, gloss: Floats, *, smooth: bool = True) -> Actor:
+def shaded(vertices: Array, triangles: IndexArray, colors: Array, gloss: Array, *, smooth: bool = True) -> Actor:
     """An actor with normals: those of the vertices, or with `smooth` off those of the triangles, each on its own."""
     if smooth:
         return Actor(vertices, triangles, vertex_normals(vertices, triangles), colors, gloss)
@@ -53,14 +50,14 @@ def ghosted(actor: Actor, opacity: float, inward: float) -> Actor:
     return replace(actor, vertices=actor.vertices - inward * actor.normals, opacity=opacity)
 
 
-def marks(points: Floats, radius: float) -> Actor:
+def marks(points: Array, radius: float) -> Actor:
     """Bright glossy spheres of `radius` [m] at points (k, 3)."""
     directions, triangles = _sphere()
     vertices = (points[:, None] + radius * directions).reshape(-1, 3)
     return _painted(vertices, _repeated(triangles, len(points), len(directions)), MARK_COLOR, 0.6, smooth=True)
 
 
-def arrows(origins: Floats, vectors: Floats) -> Actor:
+def arrows(origins: Array, vectors: Array) -> Actor:
     """Arrows from origins (k, 3) along vectors (k, 3) [m]; those of no length are left out."""
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > 0
@@ -73,7 +70,7 @@ def arrows(origins: Floats, vectors: Floats) -> Actor:
     return _painted(*_turned(origins[kept], axis, along, np.broadcast_to(widths, along.shape), ROUND), ARROW_COLOR, 0.0)
 
 
-def edges(vertices: Floats, pairs: Indices, radius: float) -> Actor:
+def edges(vertices: Array, pairs: IndexArray, radius: float) -> Actor:
     """Thin dark rods of `radius` [m] along edges (k, 2)."""
     start, along = vertices[pairs[:, 0]], vertices[pairs[:, 1]] - vertices[pairs[:, 0]]
     lengths = np.linalg.norm(along, axis=1)
@@ -83,13 +80,13 @@ def edges(vertices: Floats, pairs: Indices, radius: float) -> Actor:
 
 
 def _painted(
-    vertices: Floats, triangles: Indices, color: tuple[float, ...], gloss: float, *, smooth: bool = False
+    vertices: Array, triangles: IndexArray, color: tuple[float, ...], gloss: float, *, smooth: bool = False
 ) -> Actor:
     n = len(vertices)
     return shaded(vertices, triangles, np.tile(np.array(color), (n, 1)), np.full(n, gloss), smooth=smooth)
 
 
-def _turned(origins: Floats, axis: Floats, along: Floats, radii: Floats, sides: int) -> tuple[Floats, Indices]:
+def _turned(origins: Array, axis: Array, along: Array, radii: Array, sides: int) -> tuple[Array, IndexArray]:
     """Bodies of revolution: circles of `radii` (k, s) at distances `along` (k, s) from origins on unit axes (k, 3)."""
     helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
     one = _unit(np.cross(axis, helper))
@@ -105,17 +102,17 @@ def _turned(origins: Floats, axis: Floats, along: Floats, radii: Floats, sides: 
     return vertices.reshape(-1, 3), _repeated(triangles, count, stations * sides)
 
 
-def _sphere() -> tuple[Floats, Indices]:
+def _sphere() -> tuple[Array, IndexArray]:
     """Unit vectors on circles of latitude, joined to triangles."""
     polar = np.linspace(np.pi, 0, ROUND // 2 + 1)
     zero = np.zeros((1, 3))
     return _turned(zero, np.array([[0.0, 0.0, 1.0]]), np.cos(polar)[None], np.sin(polar)[None], ROUND)
 
 
-def _repeated(triangles: Indices, times: int, stride: int) -> Indices:
+def _repeated(triangles: IndexArray, times: int, stride: int) -> IndexArray:
     return (triangles + stride * np.arange(times)[:, None, None]).reshape(-1, 3)
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Array) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

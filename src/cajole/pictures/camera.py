@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.checks import count, real_number, shown
 from cajole.errors import InputError
-
-Floats = NDArray[np.float64]
 
 # share of the half picture left free at each side
 MARGIN = 0.08
@@ -48,7 +46,7 @@ class View:
         object.__setattr__(self, "fov", _angle(self.fov, "fov", *FOV_LIMITS))
 
     @property
-    def axes(self) -> Floats:
+    def axes(self) -> Array:
         """(3, 3) rows: the picture's right, the picture's up, and forward into it."""
         a, e = np.radians([self.azimuth, self.elevation])
         right = [-np.sin(a), np.cos(a), 0.0]
@@ -57,7 +55,7 @@ class View:
         return np.array([right, up, forward])
 
     @property
-    def tangents(self) -> Floats:
+    def tangents(self) -> Array:
         """(2,) the tangents of half the angle of view, across and up."""
         across = np.tan(np.radians(self.fov) / 2)
         return np.array([across, across * self.size[1] / self.size[0]])
@@ -68,9 +66,9 @@ class Camera:
     """A view from a position (3,)."""
 
     view: View
-    position: Floats
+    position: Array
 
-    def project(self, points: Floats) -> tuple[Floats, Floats]:
+    def project(self, points: Array) -> tuple[Array, Array]:
         """(n, 2) pixels from the upper left corner, and (n,) depths along the line of sight, of points (n, 3)."""
         local = (points - self.position) @ self.view.axes.T
         depth = np.maximum(local[:, 2], CLOSEST)
@@ -78,7 +76,7 @@ class Camera:
         return (relative * [1, -1] + 1) / 2 * self.view.size, depth
 
 
-def framed(view: View, clouds: Iterable[Floats], *, radius: float) -> Camera:
+def framed(view: View, clouds: Iterable[Array], *, radius: float) -> Camera:
     """The nearest camera that keeps every point of every cloud (n, 3) inside the margins, and the cloud centred.
 
     A point at (r, u, f) in the view's axes is inside when |r - r₀| ≤ tₓ (f - f₀), likewise for u: bounds linear in the

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.checks import positive, real_array, share_array
 from cajole.errors import InputError
 from cajole.pictures.actors import Actor, arrows, edges, ghosted, marks
 from cajole.pictures.camera import View, framed
 from cajole.pictures.stage import Stage
 from cajole.pictures.subject import Subject
-
-Floats = NDArray[np.float64]
 
 # relative to half the diagonal of all that is shown: how far a ghost hides, the size of marks, the width of edges
 GHOST_INWARD = 0.003
@@ -33,22 +32,22 @@ class Cast:
     """Subjects with the opacity and the shift (3,) [m] of each, props with their opacity that the camera need not see,
     extras that do not move, how surfaces are drawn, and the frames that the camera sees, all when None."""
 
-    players: tuple[tuple[Subject, float, Floats], ...]
+    players: tuple[tuple[Subject, float, Array], ...]
     props: tuple[tuple[Subject, float], ...]
     extras: tuple[Actor, ...]
     smooth: bool | None
     wireframe: bool
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
     radius: float
     in_view: Sequence[int] | None = None
 
     @property
-    def centre(self) -> Floats:
+    def centre(self) -> Array:
         """(3,) [m] the middle of the box around everything, over the frames in view."""
         return (self.low + self.high) / 2
 
-    def clouds(self) -> Iterator[Floats]:
+    def clouds(self) -> Iterator[Array]:
         """Every set of points that the camera must see, over the frames in view, in units of the radius."""
         for subject, _, shift in self.players:
             yield from ((cloud + shift - self.centre) / self.radius for cloud in _clouds(subject, self.in_view))
@@ -77,7 +76,7 @@ class Cast:
 def assembled(
     subject: Subject,
     ghosts: tuple[tuple[Subject, float], ...],
-    beside: tuple[Subject, Floats] | None,
+    beside: tuple[Subject, Array] | None,
     points: ArrayLike | None,
     loads: tuple[ArrayLike, ArrayLike] | None,
     *,
@@ -121,7 +120,7 @@ def staged(cast: Cast, settings: Mapping[str, Any]) -> Stage:
     return Stage(camera, floor, *(share_array(settings[name], name, (3,)) for name in ("background", "floor")))
 
 
-def _step_aside(players: list[Subject], other: Subject, direction: Floats, in_view: Sequence[int] | None) -> Floats:
+def _step_aside(players: list[Subject], other: Subject, direction: Array, in_view: Sequence[int] | None) -> Array:
     """How far another subject must move along a unit direction to stand free of the players."""
     ours = np.array([_span(player, direction, in_view) for player in players])
     low, high = _span(other, direction, in_view)
@@ -129,18 +128,18 @@ def _step_aside(players: list[Subject], other: Subject, direction: Floats, in_vi
     return (float(ours[:, 1].max()) - low + APART * width) * direction
 
 
-def _span(subject: Subject, direction: Floats, in_view: Sequence[int] | None) -> tuple[float, float]:
+def _span(subject: Subject, direction: Array, in_view: Sequence[int] | None) -> tuple[float, float]:
     along = [cloud @ direction for cloud in _clouds(subject, in_view)]
     return min(float(a.min()) for a in along), max(float(a.max()) for a in along)
 
 
-def _bounds(subject: Subject, in_view: Sequence[int] | None) -> Floats:
+def _bounds(subject: Subject, in_view: Sequence[int] | None) -> Array:
     """(2, 3) least and greatest coordinates over the frames in view [m]."""
     ends = np.array([[cloud.min(axis=0), cloud.max(axis=0)] for cloud in _clouds(subject, in_view)])
     return np.array([ends[:, 0].min(axis=0), ends[:, 1].max(axis=0)])
 
 
-def _clouds(subject: Subject, in_view: Sequence[int] | None) -> Iterator[Floats]:
+def _clouds(subject: Subject, in_view: Sequence[int] | None) -> Iterator[Array]:
     """Positions of the vertices in use (k, 3) [m] over the frames in view, or over many evenly spaced ones of them."""
     used = subject.mesh.used
     wanted = range(subject.frames) if in_view is None else in_view
@@ -149,7 +148,7 @@ def _clouds(subject: Subject, in_view: Sequence[int] | None) -> Iterator[Floats]
     return (subject.position(frame)[used] for frame in sorted({min(frame, subject.frames - 1) for frame in frames}))
 
 
-def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, Floats]:
+def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Array, Array]:
     if loads is None:
         return np.empty((0, 3)), np.empty((0, 3))
     try:
@@ -162,5 +161,5 @@ def _checked_arrows(loads: tuple[ArrayLike, ArrayLike] | None) -> tuple[Floats, 
     return starts, real_array(vectors, "arrows[1]", (len(starts), 3))
 
 
-def _drawn_arrows(origins: Floats, vectors: Floats) -> list[Actor]:
+def _drawn_arrows(origins: Array, vectors: Array) -> list[Actor]:
     return [arrows(origins, vectors)] if vectors.any() else []

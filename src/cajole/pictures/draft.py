@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb
+from cajole.arrays import Array
 from cajole.pictures import kernels, kernels_light
 from cajole.pictures.actors import Actor
 from cajole.pictures.stage import FILL, FILLET, FLOOR_BEHIND, Light, Stage, toned
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 # samples along each side of a pixel, and from one sample whose share of each light is asked to the next
@@ -48,8 +48,8 @@ class Sheet:
 
     winner: NDArray[np.int32]
     nearest: Singles
-    xy: Floats
-    inverse: Floats
+    xy: Array
+    inverse: Array
     actor: Actor
 
 
@@ -113,7 +113,7 @@ def _surfaces(stage: Stage, sheet: Sheet, step: int) -> tuple[Singles, Singles]:
     return found, facing
 
 
-def _rays(stage: Stage) -> Floats:
+def _rays(stage: Stage) -> Array:
     """(4, 3) the ray of sample (0, 0), of depth one; its change per column and per row; the eye."""
     view = stage.camera.view
     right, up, forward = view.axes
@@ -123,11 +123,11 @@ def _rays(stage: Stage) -> Floats:
     return np.stack([forward - across * right + along * up + (column + row) / 2, column, row, stage.camera.position])
 
 
-def _room(stage: Stage) -> Floats:
+def _room(stage: Stage) -> Array:
     return np.array([*stage.camera.position, *stage.back[:2], stage.ground, FLOOR_BEHIND, FILLET, FAR])
 
 
-def _backdrop_colors(stage: Stage) -> Floats:
+def _backdrop_colors(stage: Stage) -> Array:
     return linear_from_srgb(np.stack([stage.floor_color, stage.wall_color]))
 
 
@@ -150,20 +150,20 @@ def _seen(stage: Stage, solid: Actor, near: Singles, facing: Singles) -> Singles
     return seen
 
 
-def _lanterns(stage: Stage) -> tuple[Floats, NDArray[np.int64]]:
+def _lanterns(stage: Stage) -> tuple[Array, NDArray[np.int64]]:
     """(k, 3) points that light comes from, and which light each belongs to: key, rim, sky, ground."""
     key, rim = stage.lights
     sets = [_on_box(key, KEY_GRID), _on_box(rim, RIM_GRID), _dome(ABOVE), _dome(BELOW) * [1, 1, -1]]
     return np.concatenate(sets), np.repeat(np.arange(4), [len(s) for s in sets])
 
 
-def _on_box(light: Light, grid: int) -> Floats:
+def _on_box(light: Light, grid: int) -> Array:
     steps = (np.arange(grid) + 0.5) / grid * 2 - 1
     u, v = (a.reshape(-1, 1) for a in np.meshgrid(steps, steps))
     return light.centre + light.half * (u * light.axes[0] + v * light.axes[1])
 
 
-def _dome(count: int) -> Floats:
+def _dome(count: int) -> Array:
     """Directions spread evenly over the upper half sphere, on a spiral by the golden angle."""
     z = (np.arange(count) + 0.5) / count
     turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
@@ -171,7 +171,7 @@ def _dome(count: int) -> Floats:
     return SKY_DISTANCE * np.column_stack([radius * np.cos(turn), radius * np.sin(turn), z])
 
 
-def _looking(position: Floats) -> Floats:
+def _looking(position: Array) -> Array:
     """(5, 3) a light's frame towards the centre: position, right, up, forward, the half angle's tangent."""
     distance = np.linalg.norm(position)
     forward = -position / distance
@@ -182,7 +182,7 @@ def _looking(position: Floats) -> Floats:
     return np.stack([position, right, np.cross(right, forward), forward, [tangent, 0, 0]])
 
 
-def _depth_map(solid: Actor, frame: Floats) -> Singles:
+def _depth_map(solid: Actor, frame: Array) -> Singles:
     local = (solid.vertices - frame[0]) @ frame[1:4].T
     xy = (local[:, :2] / (local[:, 2:] * frame[4, 0]) * [1, -1] + 1) * (MAP_SIDE / 2)
     nearest = np.zeros((MAP_SIDE, MAP_SIDE), dtype=np.float32)
@@ -199,7 +199,7 @@ def _shade(stage: Stage, found: Singles, facing: Singles, seen: Singles, near: S
     return light
 
 
-def _glow(stage: Stage) -> Floats:
+def _glow(stage: Stage) -> Array:
     """(4, 3) radiance of key, rim, sky and ground."""
     key, rim = stage.lights
     floor, wall = _backdrop_colors(stage)

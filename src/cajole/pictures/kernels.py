@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # samples on an edge belong to both of its triangles, or rounding would leave some to neither
 _SLACK = 1e-9
@@ -24,13 +22,15 @@ inlined = njit(cache=True, error_model="numpy", fastmath=_FAST, inline="always")
 
 
 @inlined
-def _area(a: int, b: int, c: int, xy: F) -> float:
+def _area(a: int, b: int, c: int, xy: Array) -> float:
     """Twice a triangle's signed area on the sheet."""
     return (xy[b, 0] - xy[a, 0]) * (xy[c, 1] - xy[a, 1]) - (xy[b, 1] - xy[a, 1]) * (xy[c, 0] - xy[a, 0])
 
 
 @compiled
-def rasterise(xy: F, inverse: F, triangles: I, winner: NDArray[np.int32], nearest: NDArray[np.float32]) -> None:
+def rasterise(
+    xy: Array, inverse: Array, triangles: IndexArray, winner: NDArray[np.int32], nearest: NDArray[np.float32]
+) -> None:
     """Draw triangles into a sheet; xy: (n, 2) in samples; inverse: (n,) inverse depths, linear on the sheet."""
     rows, columns = winner.shape
     for t in range(triangles.shape[0]):
@@ -59,7 +59,7 @@ def rasterise(xy: F, inverse: F, triangles: I, winner: NDArray[np.int32], neares
 
 
 @inlined
-def _weights(x: float, y: float, a: int, b: int, c: int, xy: F, inverse: F) -> tuple[float, float, float]:
+def _weights(x: float, y: float, a: int, b: int, c: int, xy: Array, inverse: Array) -> tuple[float, float, float]:
     """Perspective-correct weights of a triangle's corners at a place on the sheet."""
     ax, ay, bx, by, cx, cy = xy[a, 0] - x, xy[a, 1] - y, xy[b, 0] - x, xy[b, 1] - y, xy[c, 0] - x, xy[c, 1] - y
     u = (bx * cy - by * cx) * inverse[a]
@@ -72,15 +72,15 @@ def _weights(x: float, y: float, a: int, b: int, c: int, xy: F, inverse: F) -> t
 @compiled
 def resolve(
     winner: NDArray[np.int32],
-    xy: F,
-    inverse: F,
-    triangles: I,
-    values: F,
-    normals: F,
+    xy: Array,
+    inverse: Array,
+    triangles: IndexArray,
+    values: Array,
+    normals: Array,
     step: int,
     found: NDArray[np.float32],
     facing: NDArray[np.float32],
-    ray: F,
+    ray: Array,
 ) -> None:
     """Interpolate `values` (n, k) and `normals` (n, 3) at every `step`-th sample of a sheet.
 
@@ -118,9 +118,9 @@ def resolve(
 def backdrop(
     winner: NDArray[np.int32],
     step: int,
-    ray: F,
-    room: F,
-    colors: F,
+    ray: Array,
+    room: Array,
+    colors: Array,
     found: NDArray[np.float32],
     facing: NDArray[np.float32],
 ) -> None:

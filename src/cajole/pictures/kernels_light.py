@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.pictures.kernels import F, I, compiled, inlined
+from cajole.arrays import Array, IndexArray
+from cajole.pictures.kernels import compiled, inlined
 
 # the least share of a pixel's neighbours' weight below which the blur keeps the pixel as it is
 _LEAST_WEIGHT = 1e-6
@@ -26,8 +27,8 @@ def visibility(
     points: NDArray[np.float32],
     facing: NDArray[np.float32],
     maps: NDArray[np.float32],
-    frames: F,
-    group: I,
+    frames: Array,
+    group: IndexArray,
     lift: NDArray[np.float32],
     seen: NDArray[np.float32],
 ) -> None:
@@ -136,7 +137,7 @@ def _kinship(
 
 
 @inlined
-def _softbox(p: F, n: F, box: F) -> float:
+def _softbox(p: Array, n: Array, box: Array) -> float:
     """The form factor of a square light, π E / (L A'), with E = L A cosθ cosθ' / (d² + A/π): exact on a disc's axis."""
     square, out, cosine = 0.0, 0.0, 0.0
     for k in range(3):
@@ -157,7 +158,7 @@ def _softbox(p: F, n: F, box: F) -> float:
 
 
 @inlined
-def _mirrored(p: F, r: F, box: F, blur: float) -> float:
+def _mirrored(p: Array, r: Array, box: Array, blur: float) -> float:
     """How much of a square light a blurred mirror ray from p along r sees."""
     ahead, down = 0.0, 0.0
     for k in range(3):
@@ -192,10 +193,10 @@ def shade(
     near: NDArray[np.float32],
     turned: NDArray[np.float32],
     step: int,
-    ray: F,
-    boxes: F,
-    glow: F,
-    look: F,
+    ray: Array,
+    boxes: Array,
+    glow: Array,
+    look: Array,
     floor: float,
     out: NDArray[np.float32],
 ) -> None:
@@ -234,7 +235,16 @@ def shade(
 
 @compiled
 def _mirror(
-    p: F, n: F, r: F, toward: float, gloss: float, share: F, boxes: F, glow: F, look: F, out: NDArray[np.float32]
+    p: Array,
+    n: Array,
+    r: Array,
+    toward: float,
+    gloss: float,
+    share: Array,
+    boxes: Array,
+    glow: Array,
+    look: Array,
+    out: NDArray[np.float32],
 ) -> None:
     """Add what a surface mirrors; r: the ray, turned into the mirrored one; toward: its cosine at the surface."""
     length = np.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
@@ -258,8 +268,8 @@ def _share(
     y: float,
     x: float,
     depth: float,
-    n: F,
-    out: F,
+    n: Array,
+    out: Array,
 ) -> None:
     """What the coarse samples around (y, x) see, mixed by nearness on the sheet and, above all, by kinship of surface.
 

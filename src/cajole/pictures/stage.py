@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.shown import linear_from_srgb, srgb_from_linear
+from cajole.arrays import Array
 from cajole.pictures.camera import Camera
-
-Floats = NDArray[np.float64]
 
 # where the floor ends behind the subject, the radius of the fillet up to the wall, and the least extent of both
 FLOOR_BEHIND = 3.0
@@ -37,13 +36,13 @@ SHOULDER = 0.75
 class Light:
     """A square softbox that faces the subject: centre (3,), unit axes (2, 3), half size, radiance (3,) linear RGB."""
 
-    centre: Floats
-    axes: Floats
+    centre: Array
+    axes: Array
     half: float
-    radiance: Floats
+    radiance: Array
 
     @property
-    def direction(self) -> Floats:
+    def direction(self) -> Array:
         """(3,) the unit vector from the box to the subject."""
         return -self.centre / np.linalg.norm(self.centre)
 
@@ -54,11 +53,11 @@ class Stage:
 
     camera: Camera
     floor: float
-    wall_color: Floats
-    floor_color: Floats
+    wall_color: Array
+    floor_color: Array
 
     @property
-    def back(self) -> Floats:
+    def back(self) -> Array:
         """(3,) the horizontal direction from the camera to the wall."""
         azimuth = np.radians(self.camera.view.azimuth)
         return np.array([-np.cos(azimuth), -np.sin(azimuth), 0.0])
@@ -75,7 +74,7 @@ class Stage:
         rim = _softbox(self.camera.view.azimuth + 140.0, 1.0, 4.2, 1.0, 3.0 * np.array([0.9, 0.95, 1.0]))
         return key, rim
 
-    def cyclorama(self) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+    def cyclorama(self) -> tuple[Array, NDArray[np.int64], Array, Array]:
         """Vertices, triangles, normals and linear colours of floor, fillet and wall."""
         distance, height, normal, share = self._profile()
         across = self.camera.view.axes[0] * self._extent(0, HALF_WIDTH)
@@ -91,7 +90,7 @@ class Stage:
             np.tile(colors, (2, 1)),
         )
 
-    def _profile(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _profile(self) -> tuple[Array, Array, Array, Array]:
         """Distance back, height, normal and share of the wall's colour, from the camera's feet to the wall's top."""
         angle = np.linspace(0, np.pi / 2, FILLET_STEPS)
         front = float(self.camera.position @ self.back) * 1.6 - HALF_WIDTH
@@ -115,7 +114,7 @@ class Stage:
         return max(least, 1.5 * (float(reach) + shift))
 
 
-def _softbox(azimuth: float, height: float, distance: float, half: float, radiance: Floats) -> Light:
+def _softbox(azimuth: float, height: float, distance: float, half: float, radiance: Array) -> Light:
     """A box at an azimuth [degrees] whose height over its horizontal distance is `height`."""
     a = np.radians(azimuth)
     outward = np.array([np.cos(a), np.sin(a), height]) / np.hypot(1.0, height)
@@ -123,13 +122,13 @@ def _softbox(azimuth: float, height: float, distance: float, half: float, radian
     return Light(distance * outward, np.stack([across, np.cross(outward, across)]), half, radiance)
 
 
-def mixed(first: Floats, second: Floats, share: Floats) -> Floats:
+def mixed(first: Array, second: Array, share: Array) -> Array:
     """(n, 3) linear colours between two sRGB ones, mixed as light mixes."""
     one, two = linear_from_srgb(first), linear_from_srgb(second)
     return one + (two - one) * share[:, None]
 
 
-def toned(light: Floats) -> Floats:
+def toned(light: Array) -> Array:
     """sRGB values in 0..1 of linear light: exposed, bent towards white above the shoulder, and encoded."""
     exposed = EXPOSURE * np.maximum(light, 0.0)
     room = 1 - SHOULDER

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from cajole.animation import Animation
 from cajole.animation.animation import skin_positions
+from cajole.arrays import Array
 from cajole.checks import depth, real_array, share_array
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
 from cajole.mesh.skin import PLAIN
 from cajole.pictures.actors import Actor, shaded
-
-Floats = NDArray[np.float64]
 
 INPUT = (0.97, 0.78, 0.15)
 OUTPUT = (0.82, 0.16, 0.12)
@@ -39,13 +38,13 @@ class Subject:
     """
 
     mesh: MeshTri
-    colors: Floats
-    gloss: Floats
+    colors: Array
+    gloss: Array
     frames: int
     fps: float
-    at: Callable[[int], Floats]
+    at: Callable[[int], Array]
     cage_size: int
-    carried: Callable[[Floats], Floats]
+    carried: Callable[[Array], Array]
     is_coarse: bool
     owners: NDArray[np.int64] | None = None
 
@@ -54,7 +53,7 @@ class Subject:
         soft = not self.is_coarse if smooth is None else smooth
         return shaded(self.position(frame), self.mesh.triangles, self.colors, self.gloss, smooth=soft)
 
-    def position(self, frame: int) -> Floats:
+    def position(self, frame: int) -> Array:
         """(n, 3) [m] at a frame; what has fewer frames holds its last one."""
         return self.at(min(frame, self.frames - 1))
 

@@ -7,17 +7,16 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.dynamics.vibration import first_frequency
 from cajole.errors import InputError
 from cajole.reduction import kernels_motion as kernels
 from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
 from cajole.storage import atomic_path
-
-Array = NDArray[np.float64]
 
 
 class ReducedModel(ABC):

@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body, columns_of
 from cajole.dynamics import Modes, modes
 from cajole.dynamics.restricted import Restricted
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
 
 # A column that loses all but this share of its length to the columns before it depends on them.
 DEPENDENT = 1e-9

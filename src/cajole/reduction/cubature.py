@@ -16,15 +16,14 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import NotConverged
 from cajole.linalg import blas_threads
 
 if TYPE_CHECKING:
     from cajole.reduction.springs import ReducedSprings
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Choice = tuple[Index, Array]
+Choice = tuple[IndexArray, Array]
 
 # Springs among which to choose. Too few, and no weights above zero fit large bends: on a bridge of 32 524 springs, the
 # best of 4000 leave 4 % on new poses, of 8000 1.6 %, of 16 000 0.9 %; their table takes 150 MB.
@@ -120,7 +119,9 @@ def _spectrum(K: Array, least: float) -> tuple[Array, Array]:
     return np.maximum(abs(values), least), turn
 
 
-def _table(model: ReducedSprings, states: Array, springs: Index, scale: Array) -> tuple[NDArray[np.float32], Array]:
+def _table(
+    model: ReducedSprings, states: Array, springs: IndexArray, scale: Array
+) -> tuple[NDArray[np.float32], Array]:
     """A (m, s r): the force of each spring at each state, and b (s r,): that of all; every state scaled to |b| = 1.
 
     A is kept in single precision, far finer than the fit, and half the size.
@@ -136,14 +137,14 @@ def _table(model: ReducedSprings, states: Array, springs: Index, scale: Array) -
     return A.reshape(len(springs), -1), b.ravel()
 
 
-def _differences(model: ReducedSprings, springs: Index) -> Array:
+def _differences(model: ReducedSprings, springs: IndexArray) -> Array:
     """B (m, 3, r): how the basis moves one end of each spring against the other."""
     U = model.basis.reshape(model.body.count, 3, -1)
     i, j = model.body.edges[springs].T
     return U[i] - U[j]
 
 
-def spring_pulls(model: ReducedSprings, state: Array, springs: Index) -> Array:
+def spring_pulls(model: ReducedSprings, state: Array, springs: IndexArray) -> Array:
     """k (l - rest) n (m, 3) [N] of each of `springs` at one state."""
     body = model.body
     i, j = body.edges[springs].T
@@ -185,14 +186,14 @@ def growing_fits(
         raise NotConverged("no spring lowers the error of the cubature: is there any force in these poses?")
 
 
-def _best_of_groups(scores: Array, active: Index, count: int, generator: np.random.Generator) -> Index:
+def _best_of_groups(scores: Array, active: IndexArray, count: int, generator: np.random.Generator) -> IndexArray:
     """The row of highest positive score in each of `count` random groups, those at hand left out."""
     order = generator.permutation(np.setdiff1d(np.arange(len(scores)), active))
     best = [group[np.argmax(scores[group])] for group in np.array_split(order, count) if len(group)]
     return np.array([place for place in best if scores[place] > 0], dtype=np.int64)
 
 
-def _positive_solution(gram: Array, right: Array) -> tuple[Index, Array]:
+def _positive_solution(gram: Array, right: Array) -> tuple[IndexArray, Array]:
     """Least squares by normal equations over the rows whose weights stay positive; the others go."""
     kept = np.arange(len(right))
     while True:

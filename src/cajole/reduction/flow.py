@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import SolveError
 from cajole.flow import Flow, FlowMotion
 from cajole.progress import Progress, portion
@@ -16,8 +17,6 @@ from cajole.reduction import kernels_flow as kernels
 from cajole.reduction.flow_basis import FlowModes, Snapshots, flow_modes
 from cajole.reduction.flow_shot import FlowShot, shot_of
 from cajole.reduction.flow_tensor import advection, diffusion, packed
-
-Array = NDArray[np.float64]
 
 
 class FlowStep(NamedTuple):

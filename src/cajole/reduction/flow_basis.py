@@ -10,11 +10,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 from cajole.flow import Flow, FlowMotion
 from cajole.linalg import blas_threads
 
-Array = NDArray[np.float64]
 Snapshots = FlowMotion | ArrayLike | Sequence[FlowMotion | ArrayLike]
 
 # Directions with less than this share of the largest one's energy are rounding, by the type of the snapshots.

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import FileError
 from cajole.flow import Flow
 from cajole.reduction.flow import ReducedFlow
 from cajole.reduction.flow_basis import FlowModes
 from cajole.reduction.flow_shot import FlowShot
-
-Array = NDArray[np.float64]
 
 
 def shot_arrays(shot: FlowShot) -> dict[str, Array]:

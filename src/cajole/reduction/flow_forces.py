@@ -7,15 +7,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.flow import FlowForce, Gust, force_of
 
 if TYPE_CHECKING:
     from cajole.reduction.flow import ReducedFlow
-
-Array = NDArray[np.float64]
 
 
 @runtime_checkable

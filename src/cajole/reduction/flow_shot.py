@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 from cajole.flow import FlowMotion
 from cajole.linalg import blas_threads
@@ -18,7 +18,6 @@ from cajole.reduction.flow_forces import inverse_forces, reduced_forces
 if TYPE_CHECKING:
     from cajole.reduction.flow import ReducedFlow
 
-Array = NDArray[np.float64]
 
 FEED_FORWARDS = ("given", "zero", "inverse")
 # Frames that are lifted at a time.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.flow import Flow
 from cajole.flow import kernels as flow_kernels
 from cajole.linalg import blas_threads
 from cajole.progress import Progress, report
 from cajole.reduction import kernels_flow as kernels
-
-Array = NDArray[np.float64]
 
 
 def advection(flow: Flow, basis: Array, progress: Progress | None = None) -> Array:

@@ -9,17 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.compiled import njit
 from cajole.flow.kernels import place
-
-F = NDArray[np.float64]
 
 # Into how many parts a particle's step is cut at most, so that it stays in the box.
 PARTS = 64
 
 
 @njit(cache=True)
-def convect(uj: F, vj: F, uk: F, vk: F, cu: F, cv: F) -> None:
+def convect(uj: Array, vj: Array, uk: Array, vk: Array, cu: Array, cv: Array) -> None:
     """(cu, cv) = ∇·(u_j ⊗ u_k) off the walls, in cells: central fluxes of u_k through the cells around each edge.
 
     Harlow and Welch's form: with a divergence-free u_j it is skew in (u_i, u_k) for any u_i.
@@ -48,7 +47,7 @@ def convect(uj: F, vj: F, uk: F, vk: F, cu: F, cv: F) -> None:
 
 
 @njit(cache=True)
-def rates(skew: F, damping: F, z: F, G: F) -> None:
+def rates(skew: Array, damping: Array, z: Array, G: Array) -> None:
     """G (r, r) = A(z) + νD."""
     # loops, for BLAS would wake its threads for a product of this size
     r = len(z)
@@ -67,7 +66,7 @@ def rates(skew: F, damping: F, z: F, G: F) -> None:
 
 
 @njit(cache=True)
-def solve(M: F, b: F) -> None:
+def solve(M: Array, b: Array) -> None:
     """M x = b in place of both, by elimination without pivots: M's symmetric part is positive definite, so none is
     small."""
     r = len(b)
@@ -88,7 +87,7 @@ def solve(M: F, b: F) -> None:
 
 
 @njit(cache=True)
-def middle(skew: F, damping: F, z: F, w: F, h: float, G: F) -> F:
+def middle(skew: Array, damping: Array, z: Array, w: Array, h: float, G: Array) -> Array:
     """The state (r,) half way through a step of h under the force w; the step ends at twice it less z.
 
     (1 - h/2 G(z*)) z_m = z + h/2 w with the explicit predictor z* = z + h/2 (G(z) z + w): Cayley's transform of G(z*),
@@ -113,7 +112,7 @@ def middle(skew: F, damping: F, z: F, w: F, h: float, G: F) -> F:
 
 
 @njit(cache=True)
-def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weights: F) -> None:
+def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weights: Array) -> None:
     """The four edges around (x, y) [cells] of u, then of v: rows (8,) of the basis; weights (8, 3): shares and their
     slopes along x and y, per cell.
     """
@@ -137,7 +136,9 @@ def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weigh
 
 
 @njit(cache=True)
-def velocity(basis: F, nx: int, ny: int, x: float, y: float, z: F, rows: NDArray[np.int64], weights: F, at: F) -> None:
+def velocity(
+    basis: Array, nx: int, ny: int, x: float, y: float, z: Array, rows: NDArray[np.int64], weights: Array, at: Array
+) -> None:
     """at (2, 3): the velocity Ψ(x, y) z and its slopes along x and y, per cell."""
     corners(x, y, nx, ny, rows, weights)
     at[:] = 0.0
@@ -151,7 +152,7 @@ def velocity(basis: F, nx: int, ny: int, x: float, y: float, z: F, rows: NDArray
 
 
 @njit(cache=True)
-def modes_at(basis: F, nx: int, ny: int, x: float, y: float, psi: F) -> None:
+def modes_at(basis: Array, nx: int, ny: int, x: float, y: float, psi: Array) -> None:
     """psi (2, r) = Ψ(x, y): the modes at (x, y) [cells], eq. (12)."""
     rows, weights = np.empty(8, dtype=np.int64), np.empty((8, 3))
     corners(x, y, nx, ny, rows, weights)
@@ -162,7 +163,7 @@ def modes_at(basis: F, nx: int, ny: int, x: float, y: float, psi: F) -> None:
 
 
 @njit(cache=True)
-def carried(basis: F, nx: int, ny: int, cell: float, z: F, zm: F, h: float, points: F) -> None:
+def carried(basis: Array, nx: int, ny: int, cell: float, z: Array, zm: Array, h: float, points: Array) -> None:
     """Particles (k, 2) [m] a step later, in place: the midpoint rule with z at its start, z_m in its middle.
 
     One that would leave the box is carried in more parts: the flow itself never crosses a wall.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body, BodySolid, BodySprings
 from cajole.dynamics import Modes
 from cajole.errors import FileError, InputError
@@ -24,7 +25,6 @@ from cajole.reduction.polynomial import Polynomial, polynomial
 from cajole.reduction.springs import ReducedSprings, reduced_springs, restored_springs
 from cajole.storage import read_arrays
 
-Array = NDArray[np.float64]
 Index = NDArray[np.signedinteger[Any]]
 
 # How far UᵀMU may be from the identity before a loaded basis is refused.

@@ -7,9 +7,10 @@ constant force f(u₀) is new. So vertices can be held anywhere: where u₀ puts
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.dynamics import modes
 from cajole.dynamics.restricted import Restricted
@@ -17,8 +18,6 @@ from cajole.reduction import kernels
 from cajole.reduction.bases import orthonormal, refuse_fixed
 from cajole.reduction.model import ReducedSolid
 from cajole.reduction.polynomial import Polynomial, polynomial, stored, whole
-
-Array = NDArray[np.float64]
 
 # How a pose follows its moved feet: as a body shaken at this many times its first frequency, that is, only near them.
 NEAR = 10.0

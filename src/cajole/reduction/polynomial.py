@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
+from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.linalg import blas_threads
 from cajole.progress import Progress, report
 from cajole.reduction import kernels
-
-Array = NDArray[np.float64]
 
 # Tets whose strain rows are held at once: six rows each, enough for full BLAS-3 speed, small enough for the cache.
 BLOCK = 96

@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.errors import InputError, NotConverged
 from cajole.linalg import blas_threads
 from cajole.reduction.bases import ROUNDING, orthonormal, principal
-
-Array = NDArray[np.float64]
 
 # Bytes of snapshots that are kept; their mass product and their Gram matrix need as much again.
 BATCH_BYTES = 2**29

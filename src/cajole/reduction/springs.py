@@ -5,17 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
 from cajole.errors import InputError
 from cajole.reduction import kernels_springs as kernels
 from cajole.reduction.base import ReducedModel
 from cajole.reduction.cubature import CubatureReport, chosen_springs, training_states
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # What cubature=True asks for: the force error to reach, and the springs it may take.
 CUBATURE_ERROR, CUBATURE_SPRINGS = 0.01, 1000
@@ -37,7 +35,7 @@ class ReducedSprings(ReducedModel):
         body: BodySprings,
         basis: Array,
         *,
-        springs: Index | None = None,
+        springs: IndexArray | None = None,
         weights: Array | None = None,
         report: CubatureReport | None = None,
         draft: ReducedSprings | None = None,
@@ -65,7 +63,7 @@ class ReducedSprings(ReducedModel):
         return {"springs": self.springs.astype(np.float64), "weights": self.weights}
 
 
-def _compact(vertices: Array, basis: Array, edges: Index) -> tuple[Array, Array, Index]:
+def _compact(vertices: Array, basis: Array, edges: IndexArray) -> tuple[Array, Array, IndexArray]:
     """Rest positions (p, 3), basis rows (3p, r) and ends (m, 2) of the same springs on as few points as do.
 
     Many springs share vertices. A few far apart do not: then each has a point of its own, the difference of its ends,
@@ -82,7 +80,7 @@ def _compact(vertices: Array, basis: Array, edges: Index) -> tuple[Array, Array,
     return apart, moved.reshape(-1, U.shape[2]), np.stack([own, np.full_like(own, len(edges))], axis=1)
 
 
-def moving_springs(body: BodySprings) -> Index:
+def moving_springs(body: BodySprings) -> IndexArray:
     """Springs with an end that may move (m,)."""
     held = np.zeros(body.count, dtype=bool)
     held[body.fixed] = True

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as kernels
-
-Array = NDArray[np.float64]
 
 # Relative residual of a step; adjoints are exact to this number.
 TOLERANCE = 1e-11

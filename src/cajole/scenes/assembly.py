@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cajole
+from cajole.arrays import IndexArray
 from cajole.checks import count, one_of
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.progress import Progress, report
 from cajole.scenes.library import RECIPES
 from cajole.scenes.recipe import Recipe
-from cajole.scenes.sdf import Ints
 from cajole.scenes.skin import placed, skin_of
 from cajole.scenes.stuffing import stuffed
 from cajole.storage import cached, content_hash
@@ -45,8 +45,8 @@ class Scene:
     description: str
     mesh: MeshTet
     skin: Skin
-    parts: Mapping[str, Ints]
-    fixed: Ints
+    parts: Mapping[str, IndexArray]
+    fixed: IndexArray
     camera: Mapping[str, Any]
     young: float
     poisson: float

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 TEAL, PALE, WALL = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80), (0.55, 0.53, 0.50)
 LENGTH, HALF, HEIGHT = 4.0, 0.25, 1.2
@@ -41,7 +42,7 @@ def recipe() -> Recipe:
     )
 
 
-def _wall(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _wall(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     # the beam begins where it leaves the wall
     return np.union1d(parts["wall"], np.flatnonzero(mesh.vertices[:, 0] < 1e-6))
 
@@ -53,7 +54,7 @@ def _shape() -> Shape:
     return s.shape()
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     along = np.abs(canvas.points[:, 0] % 1.0 - 0.75)  # rings in the second half of every metre show the bending
     ring = smoothstep(0.125 + 0.006, 0.125 - 0.006, along)
     return mixed(canvas.colors, PALE, np.where(canvas.on("beam"), ring, 0))

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 STEEL, CABLE = (0.74, 0.20, 0.12), (0.78, 0.24, 0.15)
 ROAD, CONCRETE = (0.30, 0.31, 0.33), (0.66, 0.64, 0.60)
@@ -48,16 +49,16 @@ def recipe() -> Recipe:
     )
 
 
-def _concrete(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _concrete(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.concatenate([parts["piers"], parts["anchors"]])
 
 
-def _main(x: Floats) -> Floats:
+def _main(x: Array) -> Array:
     """Height of the cable between the towers."""
     return 1.28 + 1.49 * (x / TOWER) ** 2
 
 
-def _side(x: Floats) -> Floats:
+def _side(x: Array) -> Array:
     """Height of the cable from a tower to its anchor."""
     return 1.33 + 1.44 * (1 - (x - TOWER) / 2.53).clip(0) ** 1.45
 
@@ -88,7 +89,7 @@ def _shape() -> Shape:
     return s.shape()
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     x, y, _ = canvas.points.T
     road = canvas.on("deck") * smoothstep(0.7, 0.9, canvas.normals[:, 2])
     edge = smoothstep(0.018, 0.010, np.abs(np.abs(y) - 0.34))

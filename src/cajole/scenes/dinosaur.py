@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 GREEN, SPOT, CREAM = (0.36, 0.62, 0.33), (0.20, 0.43, 0.24), (0.86, 0.84, 0.58)
 ORANGE, NAIL, DARK = (0.93, 0.52, 0.16), (0.95, 0.90, 0.74), (0.10, 0.16, 0.10)
@@ -62,7 +63,7 @@ def recipe_large() -> Recipe:
     )
 
 
-def _feet(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _feet(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.flatnonzero(mesh.vertices[:, 2] < 0.03)
 
 
@@ -112,10 +113,10 @@ def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
     )  # fmt: skip
 
 
-def _painter(shape: Shape) -> Callable[[Canvas], Floats]:
+def _painter(shape: Shape) -> Callable[[Canvas], Array]:
     centers, radii = _spots(shape)
 
-    def paint(canvas: Canvas) -> Floats:
+    def paint(canvas: Canvas) -> Array:
         p, n, colors = canvas.points, canvas.normals, canvas.colors
         green = canvas.on("torso", "neck", "tail", "head", "front legs", "hind legs")
         belly = smoothstep(0.25, 0.85, -n[:, 2]) * smoothstep(0.25, 0.45, p[:, 2])
@@ -130,7 +131,7 @@ def _painter(shape: Shape) -> Callable[[Canvas], Floats]:
     return paint
 
 
-def _spots(shape: Shape) -> tuple[Floats, Floats]:
+def _spots(shape: Shape) -> tuple[Array, Array]:
     """Centres (k, 3) on the upper flanks, at least 0.30 m apart, with radii (k,)."""
     random = np.random.default_rng(7)
     low, high = [-2.6, -0.9, 0.4], [1.9, 0.9, 2.8]

@@ -11,11 +11,12 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import real_number
 from cajole.mesh import MeshTet, Skin
 from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 GREY, DARK, PINK = (0.52, 0.54, 0.58), (0.26, 0.27, 0.31), (0.80, 0.62, 0.60)
 IVORY, NAIL = (0.95, 0.91, 0.80), (0.88, 0.85, 0.78)
@@ -62,7 +63,7 @@ def recipe() -> Recipe:
     )
 
 
-def _free(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _free(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -94,7 +95,7 @@ def _nails(s: Sculptor) -> None:
             s.ellipsoid("nails", at, (0.035, 0.050, 0.055), blend=0.01, color=NAIL, mirror="y", place="decor")
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     p, n, colors = canvas.points, canvas.normals, canvas.colors
     skin = canvas.on("torso", "head", "trunk", "front legs", "hind legs", "ears")
     colors = colors * (1 - np.where(skin, 0.14 * np.clip(-n[:, 2], 0, 1), 0))[:, None]
@@ -112,14 +113,14 @@ WRINKLE = 0.11
 TRUNK_SAMPLES = 400
 
 
-def _inside_ear(points: Floats) -> Floats:
+def _inside_ear(points: Array) -> Array:
     """1 in the middle of an ear, 0 at its rim."""
     out, up = np.abs(points[:, 1]) - EAR_ROOT[1], points[:, 2] - EAR_ROOT[2]
     return smoothstep(1.0, 0.75, np.hypot((out - 0.22) / 0.34, (up + 0.03) / 0.40))
 
 
 @cache
-def _trunk_line() -> tuple[Floats, Floats, Floats]:
+def _trunk_line() -> tuple[Array, Array, Array]:
     """Lengths (k,) [m] along the trunk, its middle line (k, 3) there, and the way it runs (k, 3)."""
     points = np.array(TRUNK, dtype=float)
     chords = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
@@ -129,7 +130,7 @@ def _trunk_line() -> tuple[Floats, Floats, Floats]:
     return np.concatenate([[0], np.cumsum(steps)]), line, ways / np.linalg.norm(ways, axis=1)[:, None]
 
 
-def _along_trunk(points: Floats) -> Floats:
+def _along_trunk(points: Array) -> Array:
     """Length [m] of the trunk's middle line up to the place beside each point; below zero before its root."""
     lengths, line, ways = _trunk_line()
     nearest = cKDTree(line).query(points)[1]
@@ -157,7 +158,7 @@ class Gesture:
             real_number(getattr(self, field.name), f"{field.name} (degrees)")
 
 
-def gestured(skin: Skin, gesture: Gesture) -> Floats:
+def gestured(skin: Skin, gesture: Gesture) -> Array:
     """The vertices (k, 3) [m] of an elephant's skin with its bones turned.
 
     A bone turns what hangs on it by an angle that grows smoothly from none at its root, so nothing tears or collapses.
@@ -182,7 +183,7 @@ HEAD = ("trunk", "ears", "tusks")
 NECK, NECK_WAY = (1.20, 1.60), np.array([0.8, 0.0, 0.6])
 
 
-def _curled(points: Floats, gesture: Gesture) -> Floats:
+def _curled(points: Array, gesture: Gesture) -> Array:
     """Points carried by the trunk's middle line, bent into another curve of the same length."""
     lengths, line, _ = _trunk_line()
     angles = smoothstep(0.15, 1.0, lengths / lengths[-1])[:, None] * [0.0, -gesture.curl, gesture.swing]
@@ -193,7 +194,7 @@ def _curled(points: Floats, gesture: Gesture) -> Floats:
     return np.asarray(turns[place].apply(points - line[place]) + bent[place])
 
 
-def _flapped(points: Floats, gesture: Gesture) -> Floats:
+def _flapped(points: Array, gesture: Gesture) -> Array:
     side = np.sign(points[:, 1])
     out = smoothstep(0.10, 0.50, np.abs(points[:, 1]) - EAR_ROOT[1])
     mirrored = points * np.column_stack([np.ones_like(side), side, np.ones_like(side)])
@@ -202,7 +203,7 @@ def _flapped(points: Floats, gesture: Gesture) -> Floats:
     return moved
 
 
-def _stepped(points: Floats, gesture: Gesture) -> Floats:
+def _stepped(points: Array, gesture: Gesture) -> Array:
     """The left front leg swings from the hip, and its shin half as far back."""
     own = (points[:, 1] > 0) & (points[:, 0] > 0)
     high = points[:, 2]
@@ -212,16 +213,16 @@ def _stepped(points: Floats, gesture: Gesture) -> Floats:
     return _turned(_turned(points, knee, shin), (LEGS[0], LEG_ASIDE, 0.85), thigh)
 
 
-def _wagged(points: Floats, gesture: Gesture) -> Floats:
+def _wagged(points: Array, gesture: Gesture) -> Array:
     share = smoothstep(1.35, 0.75, points[:, 2])
     return _turned(points, TAIL[0], share[:, None] * [-gesture.wag, 0.0, 0.0])
 
 
-def _turned(points: Floats, pivot: tuple[float, float, float], angles: Floats) -> Floats:
+def _turned(points: Array, pivot: tuple[float, float, float], angles: Array) -> Array:
     """Points (n, 3) turned about a pivot, each by its own angles (n, 3) [degrees]."""
     return np.asarray(_rotation(angles).apply(points - np.asarray(pivot)) + pivot)
 
 
-def _rotation(angles: Floats) -> Rotation:
+def _rotation(angles: Array) -> Rotation:
     """About the fixed axes x, y, z in this order by angles (n, 3) [degrees]."""
     return Rotation.from_euler("xyz", angles, degrees=True)

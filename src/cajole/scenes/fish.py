@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import BLACK, WHITE, Canvas, Recipe, eye_pair, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 ORANGE, FIN = (0.96, 0.42, 0.08), (0.97, 0.50, 0.12)
 # white bands: centre along x, half width, how far the middle bulges forward [m]
@@ -58,7 +59,7 @@ def recipe() -> Recipe:
     )
 
 
-def _free(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _free(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.zeros(0, dtype=np.int64)
 
 
@@ -86,7 +87,7 @@ def _shape() -> Shape:
     return s.shape()
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     x, _, z = canvas.points.T
     banded = canvas.on("body", "dorsal", "anal")
     colors = canvas.colors
@@ -103,5 +104,5 @@ def _paint(canvas: Canvas) -> Floats:
     return mixed(colors, (0.25, 0.08, 0.03), np.where(canvas.on("body"), mouth, 0))
 
 
-def _past(value: Floats, edge: float) -> Floats:
+def _past(value: Array, edge: float) -> Array:
     return smoothstep(edge - SHARP, edge + SHARP, value)

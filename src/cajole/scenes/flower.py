@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor, leaf_outline
-from cajole.scenes.sdf import Floats, Grade, Ints, Shape
+from cajole.scenes.sdf import Grade, Shape
 
 CLAY, SOIL = (0.72, 0.34, 0.20), (0.19, 0.12, 0.08)
 STEM, LEAF, RIB = (0.30, 0.55, 0.20), (0.26, 0.52, 0.19), (0.42, 0.66, 0.30)
@@ -40,7 +41,7 @@ class Bloom:
     dots: Vector
 
     @property
-    def frame(self) -> Floats:
+    def frame(self) -> Array:
         """Rows: two axes in the plane of the bloom and its normal."""
         n = np.asarray(self.normal) / np.linalg.norm(self.normal)
         across = np.cross([0.0, 0.0, 1.0], n)
@@ -98,7 +99,7 @@ def recipe() -> Recipe:
     )
 
 
-def _pot(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _pot(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return parts["pot"]
 
 
@@ -142,11 +143,11 @@ def _bloom(s: Sculptor, bloom: Bloom) -> None:
     s.ellipsoid(f"{bloom.name} disc", heart, disc * np.array([1, 1, 0.467]), normal=n, blend=0.02, color=bloom.heart)
 
 
-def _painter() -> Callable[[Canvas], Floats]:
+def _painter() -> Callable[[Canvas], Array]:
     dots = [_dots(bloom) for bloom in BLOOMS]
     frames = [_leaf_frame(origin, along, normal) for origin, along, normal, *_ in LEAVES]
 
-    def paint(canvas: Canvas) -> Floats:
+    def paint(canvas: Canvas) -> Array:
         colors = canvas.colors.copy()
         for bloom, seeds in zip(BLOOMS, dots):
             mine = np.flatnonzero(canvas.on(bloom.name))
@@ -162,7 +163,7 @@ def _painter() -> Callable[[Canvas], Floats]:
     return paint
 
 
-def _dots(bloom: Bloom) -> Floats:
+def _dots(bloom: Bloom) -> Array:
     """Centres (k, 3) of the seeds of a disc, in the golden-angle spiral of sunflowers."""
     i = np.arange(1, 90)
     radius, angle = 0.98 * bloom.disc * np.sqrt(i / 90), i * np.pi * (3 - np.sqrt(5))
@@ -173,13 +174,13 @@ def _dots(bloom: Bloom) -> Floats:
     )
 
 
-def _leaf_frame(origin: Vector, along: Vector, normal: Vector) -> tuple[Floats, Floats]:
+def _leaf_frame(origin: Vector, along: Vector, normal: Vector) -> tuple[Array, Array]:
     u, w = np.asarray(along) / np.linalg.norm(along), np.asarray(normal)
     v = np.cross(w, u)
     return np.asarray(origin), np.array([u, v / np.linalg.norm(v)])
 
 
-def _ribs(points: Floats, frames: list[tuple[Floats, Floats]]) -> Floats:
+def _ribs(points: Array, frames: list[tuple[Array, Array]]) -> Array:
     """How much of the light midrib shows at each point, over the leaf whose plane is nearest."""
     best, amount = np.full(len(points), np.inf), np.zeros(len(points))
     for (origin, axes), (*_, length, _, bend) in zip(frames, LEAVES):

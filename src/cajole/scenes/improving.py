@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels_improve, kernels_tets
 from cajole.scenes.lattice import TET_EDGES
 from cajole.scenes.repair import TET_FACES
-from cajole.scenes.sdf import STEP, Floats, Ints, Shape
+from cajole.scenes.sdf import STEP, Shape
 
 SWEEPS = 12
 # exponents of the inverse mean ratio: the first rounds the whole, the second minds the worst
@@ -20,7 +21,7 @@ HUNTS = 12
 SLACKS = (0.0, 0.05, 0.12)
 
 
-def improved(shape: Shape, vertices: Floats, tets: Ints, spacing: Floats, angles: tuple[float, float]) -> Floats:
+def improved(shape: Shape, vertices: Array, tets: IndexArray, spacing: Array, angles: tuple[float, float]) -> Array:
     """Vertices (n, 3) with fatter tets; those on the surface of `shape` slide on it.
 
     spacing: (n,) [m] local cell size, the yardstick of steps; angles: dihedral limits in degrees to be kept.
@@ -42,7 +43,7 @@ def improved(shape: Shape, vertices: Floats, tets: Ints, spacing: Floats, angles
     return x
 
 
-def on_surface(tets: Ints, n: int) -> np.ndarray:
+def on_surface(tets: IndexArray, n: int) -> np.ndarray:
     """Mask (n,) of the vertices of faces that belong to one tet only."""
     faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
     unique, times = np.unique(faces, axis=0, return_counts=True)
@@ -51,14 +52,14 @@ def on_surface(tets: Ints, n: int) -> np.ndarray:
     return mask
 
 
-def margins(x: Floats, tets: Ints, low: float, high: float) -> Floats:
+def margins(x: Array, tets: IndexArray, low: float, high: float) -> Array:
     """Cosine margin (m,) of every tet's worst dihedral angle; negative when it leaves the limits."""
     out = np.empty(len(tets))
     kernels_improve.all_margins(x, tets, low, high, out)
     return out
 
 
-def mean_ratios(vertices: Floats, tets: Ints) -> Floats:
+def mean_ratios(vertices: Array, tets: IndexArray) -> Array:
     """Shape (m,) of each tet, 12 (3V)^(2/3) / sum l²: 1 for the regular one, 0 for a flat one."""
     edges = vertices[tets[:, TET_EDGES[:, 0]]] - vertices[tets[:, TET_EDGES[:, 1]]]
     return 12 * np.cbrt(3 * signed_volumes(vertices, tets)) ** 2 / (edges**2).sum(axis=(1, 2))

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels, kernels_tets
-from cajole.scenes.sdf import Floats, Grade, Ints, Shape
+from cajole.scenes.sdf import Grade, Shape
 
 Vector = tuple[float, float, float]
 TET_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
@@ -22,12 +23,12 @@ TET_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 class Lattice:
     """Nodes (n, 3) and tets (m, 4) of a BCC lattice; nodes before `corners` are cube corners, the rest centres."""
 
-    nodes: Floats
-    tets: Ints
+    nodes: Array
+    tets: IndexArray
     corners: int
 
 
-def lattice(bounds: Floats, cell: float, shift: Vector, grade: Grade | None) -> Lattice:
+def lattice(bounds: Array, cell: float, shift: Vector, grade: Grade | None) -> Lattice:
     """A BCC lattice of cube edge `cell` [m] (times the grade) over bounds (2, 3) [m], centred but for `shift`."""
     box = bounds if grade is None else _ungraded(bounds, grade)
     counts = np.ceil((box[1] - box[0]) / cell).astype(int) + 3
@@ -39,7 +40,7 @@ def lattice(bounds: Floats, cell: float, shift: Vector, grade: Grade | None) -> 
 
 def stuff(
     shape: Shape, cell: float, shift: Vector, alphas: tuple[float, float], grade: Grade | None
-) -> tuple[Floats, Ints]:
+) -> tuple[Array, IndexArray]:
     """Vertices and tets of the inside of `shape`, snapped at `alphas` (long, short) shares of an edge.
 
     The order of a tet's vertices is that of the unmoved lattice: a negative volume betrays a fold.
@@ -68,13 +69,13 @@ def stuff(
     return compacted(moved, oriented(unmoved, pieces[:filled]))
 
 
-def compacted(vertices: Floats, tets: Ints) -> tuple[Floats, Ints]:
+def compacted(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray]:
     """Only the vertices in use, renumbered."""
     used, inverse = np.unique(tets, return_inverse=True)
     return vertices[used], inverse.reshape(tets.shape)
 
 
-def oriented(vertices: Floats, tets: Ints) -> Ints:
+def oriented(vertices: Array, tets: IndexArray) -> IndexArray:
     """Tets with their last two vertices swapped where the volume is negative."""
     flip = signed_volumes(vertices, tets) < 0
     out = tets.copy()
@@ -82,12 +83,12 @@ def oriented(vertices: Floats, tets: Ints) -> Ints:
     return out
 
 
-def _grid(counts: Ints) -> Floats:
+def _grid(counts: IndexArray) -> Array:
     axes = [np.arange(n, dtype=float) for n in counts]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
-def _tets(counts: Ints) -> Ints:
+def _tets(counts: IndexArray) -> IndexArray:
     """Around every inner cube face: its two cube centres with each of its four edges."""
     corner = np.arange(np.prod(counts + 1)).reshape(counts + 1)
     centre = np.arange(np.prod(counts)).reshape(counts) + corner.size
@@ -101,7 +102,7 @@ def _tets(counts: Ints) -> Ints:
     return np.concatenate(found)
 
 
-def _cut_edges(tets: Ints, state: Ints) -> Ints:
+def _cut_edges(tets: IndexArray, state: IndexArray) -> IndexArray:
     """Unique edges (k, 2) from a node inside to a node outside."""
     edges = tets[:, TET_EDGES].reshape(-1, 2)
     sign = state[edges]
@@ -113,14 +114,14 @@ def _cut_edges(tets: Ints, state: Ints) -> Ints:
     return np.stack([keys // n, keys % n], axis=1)
 
 
-def _incidence(ends: Ints, n: int) -> tuple[Ints, Ints]:
+def _incidence(ends: IndexArray, n: int) -> tuple[IndexArray, IndexArray]:
     """Cuts at every node, in compressed rows."""
     order = np.argsort(ends.ravel(), kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(ends.ravel(), minlength=n))])
     return starts, order // 2
 
 
-def _heights(bounds: Floats, grade: Grade) -> tuple[Floats, Floats]:
+def _heights(bounds: Array, grade: Grade) -> tuple[Array, Array]:
     """Samples of z and of the lattice height Z(z), dz = s dZ, wide enough to extrapolate nowhere."""
     reach = bounds[1, 2] - bounds[0, 2] + 4 * grade.width
     z = np.linspace(bounds[0, 2] - reach, bounds[1, 2] + reach, 4001)
@@ -128,7 +129,7 @@ def _heights(bounds: Floats, grade: Grade) -> tuple[Floats, Floats]:
     return z, z[0] + np.concatenate([[0], np.cumsum(step)])
 
 
-def _ungraded(bounds: Floats, grade: Grade) -> Floats:
+def _ungraded(bounds: Array, grade: Grade) -> Array:
     """The box in lattice coordinates whose image covers bounds."""
     z, below = _heights(bounds, grade)
     # x = s(z) X with s >= 1 near the top, so the widest lattice is needed where s is least
@@ -137,7 +138,7 @@ def _ungraded(bounds: Floats, grade: Grade) -> Floats:
     return np.column_stack([flat, np.interp(bounds[:, 2], z, below)])
 
 
-def _graded(nodes: Floats, bounds: Floats, grade: Grade) -> Floats:
+def _graded(nodes: Array, bounds: Array, grade: Grade) -> Array:
     z, below = _heights(bounds, grade)
     height = np.interp(nodes[:, 2], below, z)
     return np.column_stack([nodes[:, :2] * grade.scale(height)[:, None], height])

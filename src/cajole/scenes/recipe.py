@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
-from cajole.scenes.sdf import Floats, Grade, Ints, Shape
+from cajole.scenes.sdf import Grade, Shape
 from cajole.scenes.stuffing import CLAMP
 
 WHITE = (0.97, 0.97, 0.95)
@@ -34,12 +35,12 @@ class Canvas:
     """What a painter sees of a shape: points (n, 3) [m], base colours (n, 3) and the part (n,) of each point."""
 
     shape: Shape
-    points: Floats
-    colors: Floats
-    labels: Ints
+    points: Array
+    colors: Array
+    labels: IndexArray
 
     @cached_property
-    def normals(self) -> Floats:
+    def normals(self) -> Array:
         """(n, 3) outward unit normals; costly, so only computed for painters that look."""
         return self.shape.normals(self.points)
 
@@ -62,7 +63,7 @@ class Recipe:
     shape: Shape
     tets: int
     spacing: tuple[float, float]
-    fixed: Callable[[MeshTet, Mapping[str, Ints]], Ints]
+    fixed: Callable[[MeshTet, Mapping[str, IndexArray]], IndexArray]
     young: float
     damping: tuple[float, float]
     poisson: float = 0.4
@@ -71,7 +72,7 @@ class Recipe:
     clamp: float = CLAMP
     grade: Grade | None = None
     eyes: tuple[Eye, ...] = ()
-    paint: Callable[[Canvas], Floats] | None = None
+    paint: Callable[[Canvas], Array] | None = None
     camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -86,12 +87,12 @@ def eye_pair(
     return tuple(eyes)
 
 
-def smoothstep(low: float, high: float, value: Floats) -> Floats:
+def smoothstep(low: float, high: float, value: Array) -> Array:
     """0 below `low`, 1 above `high`, and a cubic between."""
     t = np.clip((value - low) / (high - low), 0, 1)
     return t * t * (3 - 2 * t)
 
 
-def mixed(colors: Floats, color: tuple[float, float, float], amount: Floats) -> Floats:
+def mixed(colors: Array, color: tuple[float, float, float], amount: Array) -> Array:
     """Colours (n, 3) drawn towards one colour by an amount (n,) in 0..1."""
     return colors + amount[:, None] * (np.asarray(color) - colors)

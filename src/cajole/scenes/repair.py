@@ -6,11 +6,11 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
 from cajole.mesh.tet import signed_volumes
 from cajole.scenes import kernels_tets
 from cajole.scenes.lattice import compacted
-from cajole.scenes.sdf import Floats, Ints
 
 # the face opposite each vertex, turned outward for a positive tet
 TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
@@ -19,7 +19,7 @@ CRUMB = 2
 ROUNDS = 40
 
 
-def largest_component(vertices: Floats, tets: Ints) -> tuple[Floats, Ints]:
+def largest_component(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray]:
     """The largest set of tets connected through faces, with its vertices renumbered."""
     if len(tets) == 0:
         return vertices[:0], tets
@@ -28,7 +28,7 @@ def largest_component(vertices: Floats, tets: Ints) -> tuple[Floats, Ints]:
     return compacted(vertices, kept)
 
 
-def face_components(tets: Ints) -> Ints:
+def face_components(tets: IndexArray) -> IndexArray:
     """Label (m,) of each tet: equal when a path through shared faces joins two tets."""
     owners = np.repeat(np.arange(len(tets)), 4)
     order, same = _matched(np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1))
@@ -37,7 +37,7 @@ def face_components(tets: Ints) -> Ints:
     return connected_components(graph, directed=False)[1]
 
 
-def misoriented(tets: Ints) -> int:
+def misoriented(tets: IndexArray) -> int:
     """Inner faces that their two tets see from the same side: each betrays a fold that volumes cannot show."""
     faces = tets[:, TET_FACES].reshape(-1, 3)
     order, same = _matched(np.sort(faces, axis=1))
@@ -45,7 +45,7 @@ def misoriented(tets: Ints) -> int:
     return int((parity[order[:-1]] == parity[order[1:]])[same].sum())
 
 
-def mended(vertices: Floats, tets: Ints) -> tuple[Floats, Ints, int, int]:
+def mended(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray, int, int]:
     """A heap whose surface is a 2-manifold, with the numbers of vertices split and tets deleted.
 
     A vertex whose star falls apart is split per part; a vertex whose link is pinched loses its smallest tet.
@@ -64,10 +64,12 @@ def mended(vertices: Floats, tets: Ints) -> tuple[Floats, Ints, int, int]:
     raise SolveError(f"{len(bad)} pinched vertices survive {ROUNDS} rounds of repair; ask for more tets")
 
 
-def _mend(vertices: Floats, tets: Ints, kind: Ints, starts: Ints, members: Ints) -> tuple[Floats, Ints, int, int]:
+def _mend(
+    vertices: Array, tets: IndexArray, kind: IndexArray, starts: IndexArray, members: IndexArray
+) -> tuple[Array, IndexArray, int, int]:
     size = signed_volumes(vertices, tets)
     tets, touched = tets.copy(), np.zeros(len(tets), dtype=bool)
-    added: list[Floats] = []
+    added: list[Array] = []
     doomed: set[int] = set()
     splits = 0
     for v in np.flatnonzero(kind):
@@ -93,7 +95,7 @@ def _mend(vertices: Floats, tets: Ints, kind: Ints, starts: Ints, members: Ints)
     return np.vstack([vertices, *added]), tets[keep], splits, len(doomed)
 
 
-def _star_parts(star: Ints, v: int) -> Ints:
+def _star_parts(star: IndexArray, v: int) -> IndexArray:
     """Label of each tet of a star: equal when joined through faces that hold v."""
     labels = np.arange(len(star))
     sets = [set(t) for t in star.tolist()]
@@ -104,14 +106,14 @@ def _star_parts(star: Ints, v: int) -> Ints:
     return np.unique(labels, return_inverse=True)[1]
 
 
-def _matched(faces: Ints) -> tuple[Ints, np.ndarray]:
+def _matched(faces: IndexArray) -> tuple[IndexArray, np.ndarray]:
     """An order that brings equal faces side by side, and where an entry equals the next."""
     order = np.lexsort(faces.T)
     ranked = faces[order]
     return order, (ranked[:-1] == ranked[1:]).all(axis=1)
 
 
-def _parity(faces: Ints) -> Ints:
+def _parity(faces: IndexArray) -> IndexArray:
     """Whether each triple is an even permutation of its sorted order."""
     a, b, c = faces.T
     return ((a < b).astype(int) + (b < c) + (c < a)) == 2

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
+from cajole.arrays import Array
 from cajole.checks import count, one_of, positive, real_array
 from cajole.errors import InputError
 from cajole.scenes import kernels as k
-from cajole.scenes.sdf import BOTH, CAGE, DECOR, SKIN, Floats, Shape
+from cajole.scenes.sdf import BOTH, CAGE, DECOR, SKIN, Shape
 
 MIRRORS = {"": 0, "x": k.MIRROR_X, "y": k.MIRROR_Y, "xy": k.MIRROR_X | k.MIRROR_Y}
 PLACES = {"both": BOTH, "skin": SKIN, "cage": CAGE, "decor": DECOR}
@@ -29,11 +30,11 @@ class Sculptor:
     def __init__(self, *, color: ArrayLike = GREY) -> None:
         self._color = real_array(color, "color", (3,))
         self._codes: list[list[int]] = []
-        self._numbers: list[Floats] = []
-        self._colors: list[Floats] = []
+        self._numbers: list[Array] = []
+        self._colors: list[Array] = []
         self._pool: list[float] = []
         self._parts: list[str] = []
-        self._corners: list[Floats] = []
+        self._corners: list[Array] = []
         self._group = 0
 
     def chain(
@@ -208,25 +209,25 @@ class Sculptor:
         self._numbers.append(row)
         self._colors.append(self._color if color is None else real_array(color, f"{part}: color", (3,)))
 
-    def _store(self, outline: Floats) -> tuple[int, int]:
+    def _store(self, outline: Array) -> tuple[int, int]:
         start = len(self._pool)
         self._pool.extend(outline.ravel().tolist())
         return start, len(outline)
 
-    def _bound(self, points: Floats, radius: float, mirror: str) -> None:
+    def _bound(self, points: Array, radius: float, mirror: str) -> None:
         for sx in (1, -1) if "x" in mirror else (1,):
             for sy in (1, -1) if "y" in mirror else (1,):
                 self._corners += [points * [sx, sy, 1] - radius, points * [sx, sy, 1] + radius]
 
     @staticmethod
-    def _outline(outline: ArrayLike, part: str) -> Floats:
+    def _outline(outline: ArrayLike, part: str) -> Array:
         points = real_array(outline, f"{part}: outline", (None, 2))
         if len(points) < 3:
             raise InputError(f"{part}: an outline needs three points or more, got {len(points)}")
         return points
 
 
-def leaf_outline(length: float, width: float, *, peak: float, fullness: float, samples: int = 15) -> Floats:
+def leaf_outline(length: float, width: float, *, peak: float, fullness: float, samples: int = 15) -> Array:
     """Half width W sin(pi t^peak)^fullness for t in [0, 1], mirrored: the outline (n, 2) of a petal or leaf."""
     t = np.linspace(0, 1, count(samples, "samples", least=3))
     half = width * np.sin(np.pi * t**peak).clip(0) ** fullness
@@ -234,7 +235,7 @@ def leaf_outline(length: float, width: float, *, peak: float, fullness: float, s
     return np.concatenate([upper, upper[-2:0:-1] * [1, -1]])
 
 
-def _resampled(p: Floats, r: Floats, segments: int, part: str) -> tuple[Floats, Floats]:
+def _resampled(p: Array, r: Array, segments: int, part: str) -> tuple[Array, Array]:
     lengths = np.linalg.norm(np.diff(p, axis=0), axis=1)
     if (lengths == 0).any():
         raise InputError(f"{part}: points[{int(np.argmin(lengths))}] and the next coincide; remove one of them")
@@ -243,14 +244,14 @@ def _resampled(p: Floats, r: Floats, segments: int, part: str) -> tuple[Floats, 
     return CubicSpline(s, p)(at), PchipInterpolator(s, r)(at)
 
 
-def _chaikin(points: Floats, rounds: int) -> Floats:
+def _chaikin(points: Array, rounds: int) -> Array:
     for _ in range(rounds):
         ahead = np.roll(points, -1, axis=0)
         points = np.stack([0.75 * points + 0.25 * ahead, 0.25 * points + 0.75 * ahead], axis=1).reshape(-1, 2)
     return points
 
 
-def _frame(along: ArrayLike, normal: ArrayLike, part: str) -> Floats:
+def _frame(along: ArrayLike, normal: ArrayLike, part: str) -> Array:
     """Rows u, v, w: u along, w the part of the normal across it, v = w x u."""
     u, w = real_array(along, f"{part}: along", (3,)), real_array(normal, f"{part}: normal", (3,))
     v = np.cross(w, u)

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count, positive, real_array
 from cajole.errors import InputError
 from cajole.scenes import kernels as k
 from cajole.storage import content_hash
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # the rows of both surfaces, of the drawn one, of the simulated cage, or of decorations drawn on a finer grid
 BOTH, SKIN, CAGE, DECOR = 0, 1, 2, 3
@@ -32,12 +30,12 @@ class Shape:
     that column LABEL of `codes` points to, `bounds` (2, 3) [m] a box that contains the surface.
     """
 
-    codes: Ints
-    numbers: Floats
-    pool: Floats
-    colors: Floats
+    codes: IndexArray
+    numbers: Array
+    pool: Array
+    colors: Array
     parts: tuple[str, ...]
-    bounds: Floats
+    bounds: Array
 
     @property
     def size(self) -> float:
@@ -45,7 +43,7 @@ class Shape:
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @property
-    def table(self) -> tuple[Ints, Floats, Floats]:
+    def table(self) -> tuple[IndexArray, Array, Array]:
         """The three arrays that every kernel takes."""
         return self.codes, self.numbers, self.pool
 
@@ -54,35 +52,35 @@ class Shape:
         """A digest: equal tables, equal string."""
         return content_hash(*self.table, self.colors, self.bounds, *self.parts)
 
-    def distance(self, points: ArrayLike) -> Floats:
+    def distance(self, points: ArrayLike) -> Array:
         """Signed distance (n,) [m] at points (n, 3) [m], negative inside."""
         points = real_array(points, "points", (None, 3))
         out = np.empty(len(points))
         k.distances(*self.table, points, out)
         return out
 
-    def gradient(self, points: ArrayLike) -> Floats:
+    def gradient(self, points: ArrayLike) -> Array:
         """Gradient (n, 3) of the distance by central differences."""
         points = real_array(points, "points", (None, 3))
         step = STEP * self.size * np.eye(3)
         columns = [self.distance(points + e) - self.distance(points - e) for e in step]
         return np.stack(columns, axis=1) / (2 * STEP * self.size)
 
-    def normals(self, points: ArrayLike) -> Floats:
+    def normals(self, points: ArrayLike) -> Array:
         """Unit gradients (n, 3) at points (n, 3): outward normals on the surface."""
         points = real_array(points, "points", (None, 3))
         out = np.empty_like(points)
         k.normals(*self.table, points, STEP * self.size, out)
         return out
 
-    def projected(self, points: ArrayLike, *, reach: float | None = None, steps: int = 3) -> Floats:
+    def projected(self, points: ArrayLike, *, reach: float | None = None, steps: int = 3) -> Array:
         """Points (n, 3) moved onto the surface by Newton steps p - f ∇f / |∇f|² of at most `reach` [m]."""
         moved = real_array(points, "points", (None, 3)).copy()
         reach = 0.1 * self.size if reach is None else positive(reach, "reach")
         k.project(*self.table, moved, STEP * self.size, reach, count(steps, "steps", least=0))
         return moved
 
-    def shaded(self, points: ArrayLike, *, sigma: float) -> tuple[Floats, Ints]:
+    def shaded(self, points: ArrayLike, *, sigma: float) -> tuple[Array, IndexArray]:
         """Colours (n, 3) blended over `sigma` [m] between rows, and the label (n,) of the nearest part."""
         points = real_array(points, "points", (None, 3))
         colors, labels = np.empty_like(points), np.empty(len(points), dtype=np.int64)
@@ -124,13 +122,13 @@ class Grade:
     height: float
     width: float
 
-    def scale(self, z: Floats) -> Floats:
+    def scale(self, z: Array) -> Array:
         """Local cell size over the finest: s(z) = 1 + (coarser - 1) / (1 + exp((z - height) / width))."""
         return 1 + (self.coarser - 1) / (1 + np.exp(np.clip((z - self.height) / self.width, -50, 50)))
 
 
 def sampled(
-    distance: Callable[[Floats], ArrayLike],
+    distance: Callable[[Array], ArrayLike],
     bounds: ArrayLike,
     *,
     resolution: int = 64,
@@ -162,11 +160,11 @@ def sampled(
     return Shape(codes, numbers, values, real_array(color, "color", (3,))[None], ("body",), box)
 
 
-def _height(code: Ints, n: Floats) -> float:
+def _height(code: IndexArray, n: Array) -> float:
     return float(n[k.PARAMS + 2] if code[k.KIND] != k.CONE else 0.5 * (n[k.PARAMS + 2] + n[k.PARAMS + 5]))
 
 
-def _thicken(code: Ints, n: Floats, least: float) -> None:
+def _thicken(code: IndexArray, n: Array, least: float) -> None:
     """Raise the radii of one row to `least`, in place, and its blend so that joints fuse."""
     first, last = {k.CONE: (6, 8), k.ELLIPSOID: (3, 6), k.BOX: (3, 6), k.SHEET: (12, 14)}.get(code[k.KIND], (0, 0))
     radii = n[k.PARAMS + first : k.PARAMS + last]

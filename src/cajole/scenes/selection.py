@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import IndexArray
 from cajole.checks import index_array
 from cajole.errors import InputError
 from cajole.mesh import read_bou
 from cajole.mesh.base import Mesh
-
-Indices = NDArray[np.int64]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _COMPARISON = re.compile(rf"\s*([xyz])\s*(<=|>=|<|>)\s*({_NUMBER})\s*(%?)\s*")
@@ -22,7 +21,7 @@ _NUMBERS = re.compile(r"\s*\d{1,18}(\s*,\s*\d{1,18})*\s*")
 _COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
-def select(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
+def select(text: str, mesh: Mesh, parts: Mapping[str, IndexArray]) -> IndexArray:
     """The vertices of `mesh` that `text` means, sorted.
 
     A part's name; "0,4,7"; "x<10%" (of the extent, from the low side), "z>0.2 & x<1" [m]; a .bou file; "all"; "none".
@@ -41,7 +40,7 @@ def select(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
     return _region(word, mesh, parts)
 
 
-def _region(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
+def _region(text: str, mesh: Mesh, parts: Mapping[str, IndexArray]) -> IndexArray:
     inside = np.ones(len(mesh.vertices), dtype=bool)
     for term in text.split("&"):
         match = _COMPARISON.fullmatch(term)
@@ -57,7 +56,7 @@ def _region(text: str, mesh: Mesh, parts: Mapping[str, Indices]) -> Indices:
     return np.flatnonzero(inside)
 
 
-def _forms(parts: Mapping[str, Indices]) -> str:
+def _forms(parts: Mapping[str, IndexArray]) -> str:
     named = f"a part ({', '.join(parts)}), " if parts else ""
     return f'{named}vertex numbers ("0,4,7"), a region ("x<10%", "z>0.2 & x<1"), a .bou file, "all" or "none"'
 

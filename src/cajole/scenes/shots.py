@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySolid, MaterialStVK, columns_of
 from cajole.checks import count, one_of, positive
 from cajole.direct import Shot, fit_poses, keyframe
@@ -23,7 +24,6 @@ from cajole.progress import Progress, report
 from cajole.reduction.bases import enriched, key_tangents, mode_shapes, orthonormal
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.elephant import Gesture, gestured
-from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cached, content_hash
 
 KIND = "keys"
@@ -43,7 +43,7 @@ class Storyboard:
 
     scene: Scene
     body: BodySolid
-    keys: Mapping[int, Floats]
+    keys: Mapping[int, Array]
     frames: int
     modes: int
     dt: float | None = None
@@ -56,14 +56,14 @@ class Storyboard:
             own["basis"] = self.basis(self.tangents)
         return keyframe(self.body, self.keys, **{**own, **options})
 
-    def basis(self, tangents: int) -> Floats:
+    def basis(self, tangents: int) -> Array:
         """Keys, the most significant directions of their tangents and modes beside them (3n, r); kept in the cache."""
         poses = np.stack([np.zeros_like(self.body.vertices), *self.keys.values()])
         key = content_hash(VERSION, "basis", self.body.content(), poses, np.array([tangents, self.modes]))
         return _kept(key, lambda _: _compressed(self.body, poses, tangents, self.modes), 1, None)[0]
 
 
-def _compressed(body: BodySolid, poses: Floats, tangents: int, modes: int) -> Floats:
+def _compressed(body: BodySolid, poses: Array, tangents: int, modes: int) -> Array:
     ahead, turns = key_tangents(body, poses), body.rigid_motions()
     # nothing stops a free body from turning: its tangents do little else, and turning is no shape
     ahead -= turns @ (turns.T @ (body.mass @ ahead))
@@ -92,7 +92,7 @@ def flower_eight(*, pull: float = 1.0, tets: int | None = None, progress: Progre
 BLOW = (1.2, 0.5, 0.35)
 
 
-def _blown(body: BodySolid, made: Scene, bloom: str, sideways: Floats) -> Floats:
+def _blown(body: BodySolid, made: Scene, bloom: str, sideways: Array) -> Array:
     """A horizontal force (2,) [weights] spread over all of a bloom, (n, 3) [N]."""
     parts = np.concatenate([made.parts[bloom], made.parts[f"{bloom} disc"], made.parts[f"{bloom} calyx"]])
     return body.spread(parts, (*sideways, 0.0))
@@ -113,7 +113,7 @@ def fish_swim(*, tets: int | None = None, progress: Progress | None = None) -> S
 BEND = (0.6, 0.42)
 
 
-def _balanced(body: BodySolid, profile: Floats) -> Floats:
+def _balanced(body: BodySolid, profile: Array) -> Array:
     """Sideways loads (n, 3) [N], one body weight in sum, that neither push nor turn the body."""
     load = np.zeros((body.count, 3))
     load[:, 1] = body.vertex_masses * profile
@@ -203,8 +203,8 @@ WALK_EFFORT = 1e-5
 
 
 def _walking(
-    made: Scene, feet: Mapping[str, Ints], order: Sequence[str], stride: float, lift: float
-) -> list[dict[int, Floats]]:
+    made: Scene, feet: Mapping[str, IndexArray], order: Sequence[str], stride: float, lift: float
+) -> list[dict[int, Array]]:
     """Pins of all soles for every key: of each step first the foot up, halfway to where it lands, then landed."""
     at = dict.fromkeys(FEET, 0.0)
     pins = []
@@ -241,7 +241,7 @@ GREETING = (
 GREETED = 4.8
 
 
-def _fitted(body: BodySolid, made: Scene, gestures: Sequence[Gesture], progress: Progress | None) -> Floats:
+def _fitted(body: BodySolid, made: Scene, gestures: Sequence[Gesture], progress: Progress | None) -> Array:
     """Poses (k, n, 3) that follow the scene's skin through gestures."""
     skins = np.array([gestured(made.skin, each) for each in gestures])
     # all at once when the first is asked for: a sequence shares one factorisation
@@ -250,14 +250,14 @@ def _fitted(body: BodySolid, made: Scene, gestures: Sequence[Gesture], progress:
     return _kept(key, lambda k: fits()[k].displacement, len(skins), None)
 
 
-def soles(dinosaur: Scene) -> dict[str, Ints]:
+def soles(dinosaur: Scene) -> dict[str, IndexArray]:
     """The vertices with which each foot stands on the floor, by name."""
     x = dinosaur.mesh.vertices[dinosaur.fixed]
     side = np.sign(x[:, :2])
     return {name: dinosaur.fixed[(side == where).all(axis=1)] for name, where in FEET.items()}
 
 
-def _stepped(made: Scene, grip: Ints, shift: Sequence[float], pitch: float) -> dict[int, Floats]:
+def _stepped(made: Scene, grip: IndexArray, shift: Sequence[float], pitch: float) -> dict[int, Array]:
     """Pins that carry a sole by `shift` [m] and tip it by `pitch` [degrees], toes up."""
     x = made.mesh.vertices[grip]
     centre = x.mean(axis=0)
@@ -265,14 +265,14 @@ def _stepped(made: Scene, grip: Ints, shift: Sequence[float], pitch: float) -> d
     return dict(zip(grip.tolist(), turned + centre + np.asarray(shift) - x))
 
 
-def _spaced(poses: Floats, last: int) -> dict[int, Floats]:
+def _spaced(poses: Array, last: int) -> dict[int, Array]:
     """Poses at equal distances of time up to frame `last`."""
     return {round(last * (k + 1) / len(poses)): u for k, u in enumerate(poses)}
 
 
 def _pinned(
-    body: BodySolid, pins: list[dict[int, Floats]], progress: Progress | None, pushes: Floats | None = None
-) -> Floats:
+    body: BodySolid, pins: list[dict[int, Array]], progress: Progress | None, pushes: Array | None = None
+) -> Array:
     """Resting shapes (k, n, 3) under each set of pins, all of the same vertices, and pushes (k, 3) [m/s²]."""
     targets = np.array([list(each.values()) for each in pins])
     pushes = np.zeros((len(pins), 3)) if pushes is None else pushes
@@ -280,15 +280,15 @@ def _pinned(
     return _kept(key, lambda k: pose(body, pins=pins[k], gravity=pushes[k]), len(pins), progress)
 
 
-def _loaded(body: BodySolid, loads: Floats, progress: Progress | None) -> Floats:
+def _loaded(body: BodySolid, loads: Array, progress: Progress | None) -> Array:
     """Resting shapes (k, n, 3) under loads (k, n, 3)."""
     return _kept(content_hash(VERSION, body.content(), loads), lambda k: pose(body, loads[k]), len(loads), progress)
 
 
-def _kept(key: str, make: Callable[[int], Floats], count: int, progress: Progress | None) -> Floats:
+def _kept(key: str, make: Callable[[int], Array], count: int, progress: Progress | None) -> Array:
     """make(0..count - 1) stacked, from the cache when it is there."""
 
-    def posed() -> Iterator[Floats]:
+    def posed() -> Iterator[Array]:
         for k in range(count):
             report(progress, k / count, f"posing key {k + 1} of {count}")
             yield make(k)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
 from cajole.scenes import kernels as k
 from cajole.scenes.recipe import Canvas, Eye, Recipe
-from cajole.scenes.sdf import BOTH, CAGE, Floats, Ints, Shape
+from cajole.scenes.sdf import BOTH, CAGE, Shape
 from cajole.scenes.surface import refined, surface
 
 # least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
@@ -48,7 +49,7 @@ def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
     return Skin(skin, np.clip(colors, 0, 1), tuple(parts), labels, gloss, placed(x, tets, mesh))
 
 
-def painted(recipe: Recipe, spacing: float) -> tuple[Floats, Ints, Floats, Ints]:
+def painted(recipe: Recipe, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
     """Points, triangles, colours and labels of the visible surface and its decorations."""
     shape, decor = recipe.shape.drawn(), recipe.shape.decorations()
     pieces = [_drawn(recipe, shape, spacing)]
@@ -63,16 +64,16 @@ def painted(recipe: Recipe, spacing: float) -> tuple[Floats, Ints, Floats, Ints]
     return points, triangles, colors, labels
 
 
-def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Floats, Ints, Floats, Ints]:
+def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
     """One surface, coloured, and refined along the edges of the paint."""
 
-    def color(points: Floats) -> Floats:
+    def color(points: Array) -> Array:
         colors, labels = shape.shaded(points, sigma=recipe.sigma)
         if recipe.paint is None:
             return colors
         return recipe.paint(Canvas(shape, points, colors, labels))
 
-    def project(points: Floats) -> Floats:
+    def project(points: Array) -> Array:
         return shape.projected(points, reach=spacing, steps=2)
 
     points, triangles = surface(shape, spacing)
@@ -80,7 +81,7 @@ def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Floats, Ints, 
     return points, triangles, colors, shape.shaded(points, sigma=recipe.sigma)[1]
 
 
-def _wide(points: Floats, triangles: Ints) -> NDArray[np.bool_]:
+def _wide(points: Array, triangles: IndexArray) -> NDArray[np.bool_]:
     """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
     a, b, c = (points[triangles[:, i]] for i in range(3))
     twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
@@ -90,7 +91,7 @@ def _wide(points: Floats, triangles: Ints) -> NDArray[np.bool_]:
     return twice > LINE * longest**2
 
 
-def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:
+def require_covered(recipe: Recipe, labels: IndexArray, embedding: Embedding) -> None:
     """Raise SolveError unless every part that is simulated has cage around all of its skin."""
     caged = {int(code[k.LABEL]) for code in recipe.shape.codes if code[k.PLACE] in (BOTH, CAGE)}
     for label, part in enumerate(recipe.shape.parts):
@@ -102,7 +103,7 @@ def require_covered(recipe: Recipe, labels: Ints, embedding: Embedding) -> None:
             )
 
 
-def placed(points: Floats, tets: Ints, mesh: MeshTet) -> Embedding:
+def placed(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
     """The embedding of points (n, 3) in given tets (n,)."""
     corners = mesh.tets[tets]
     x = mesh.vertices[corners]
@@ -111,7 +112,7 @@ def placed(points: Floats, tets: Ints, mesh: MeshTet) -> Embedding:
     return Embedding(tets, weights, corners, len(mesh.vertices))
 
 
-def ball(eye: Eye) -> tuple[Floats, Ints]:
+def ball(eye: Eye) -> tuple[Array, IndexArray]:
     """Vertices and outward triangles of a sphere of latitude rings with one vertex at each pole."""
     rings, around = EYE_RINGS, 2 * EYE_RINGS
     theta = np.pi * np.arange(1, rings) / rings

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 from cajole.scenes.tee import BASE, BLUE, CAMERA, DEEP
 
 
@@ -31,7 +32,7 @@ def recipe() -> Recipe:
     )
 
 
-def _foot(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _foot(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.flatnonzero(mesh.vertices[:, 2] < 0.3)
 
 
@@ -44,7 +45,7 @@ def _shape() -> Shape:
     return s.shape()
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     x = canvas.points[:, 0]
     tips = smoothstep(1.395, 1.405, np.abs(x))
     return mixed(canvas.colors, DEEP, np.where(canvas.on("arms"), tips, 0))

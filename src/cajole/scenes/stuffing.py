@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count, positive
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTet
@@ -16,7 +17,7 @@ from cajole.progress import Progress, report
 from cajole.scenes.improving import improved, mean_ratios
 from cajole.scenes.lattice import stuff
 from cajole.scenes.repair import largest_component, mended, misoriented
-from cajole.scenes.sdf import Floats, Grade, Ints, Shape, sampled
+from cajole.scenes.sdf import Grade, Shape, sampled
 
 # snapping distances, tried in this order: the first gives the better shapes, the second has the larger safety
 ALPHAS = ((0.35, 0.45), (0.25, 0.41))
@@ -60,7 +61,7 @@ class Stuffed:
 
 
 def tetrahedralise(
-    sdf: Shape | Callable[[Floats], ArrayLike],
+    sdf: Shape | Callable[[Array], ArrayLike],
     *,
     target: int = 5000,
     bounds: ArrayLike | None = None,
@@ -78,7 +79,7 @@ def tetrahedralise(
 
 
 def stuffed(
-    sdf: Shape | Callable[[Floats], ArrayLike],
+    sdf: Shape | Callable[[Array], ArrayLike],
     *,
     target: int = 5000,
     bounds: ArrayLike | None = None,
@@ -111,7 +112,7 @@ def stuffed(
     )
 
 
-def _shape(sdf: Shape | Callable[[Floats], ArrayLike], bounds: ArrayLike | None) -> Shape:
+def _shape(sdf: Shape | Callable[[Array], ArrayLike], bounds: ArrayLike | None) -> Shape:
     if isinstance(sdf, Shape):
         return sdf
     if not callable(sdf):
@@ -121,7 +122,7 @@ def _shape(sdf: Shape | Callable[[Floats], ArrayLike], bounds: ArrayLike | None)
     return sampled(sdf, bounds)
 
 
-def _stuff(shape: Shape, place: Place, clamp: float, grade: Grade | None) -> tuple[Floats, Ints]:
+def _stuff(shape: Shape, place: Place, clamp: float, grade: Grade | None) -> tuple[Array, IndexArray]:
     vertices, tets = stuff(shape.caged(clamp * place.cell, grade), place.cell, place.shift, place.alphas, grade)
     return largest_component(vertices, tets)
 
@@ -165,7 +166,7 @@ def _attempt(shape: Shape, place: Place, clamp: float, grade: Grade | None, targ
     return Stuffed(mesh, cell, splits, deletions, tries, float(mean_ratios(vertices, tets).min()))
 
 
-def _require_sound(vertices: Floats, tets: Ints) -> None:
+def _require_sound(vertices: Array, tets: IndexArray) -> None:
     folded = int((signed_volumes(vertices, tets) <= 0).sum())
     if folded:
         raise SolveError(f"{folded} tets were folded by snapping")

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import IndexArray
 from cajole.body import BodySolid, MaterialStVK
 from cajole.body.base import LARGE
 from cajole.body.files import material_of
@@ -23,8 +23,6 @@ from cajole.mesh.line import require_surface
 from cajole.progress import Progress
 from cajole.scenes.assembly import scene, scene_names
 from cajole.scenes.selection import select
-
-Indices = NDArray[np.int64]
 
 # of a file that names no damping: swings fade in some seconds, ripples sooner
 DAMPING = (0.2, 0.002)
@@ -42,14 +40,14 @@ class Subject:
     name: str
     mesh: MeshTet
     skin: Skin | None
-    parts: Mapping[str, Indices]
-    fixed: Indices
+    parts: Mapping[str, IndexArray]
+    fixed: IndexArray
     material: MaterialStVK | tuple[MaterialStVK, ...]
     damping: tuple[float, float]
     camera: Mapping[str, Any]
     notes: tuple[str, ...] = ()
 
-    def selected(self, text: str) -> Indices:
+    def selected(self, text: str) -> IndexArray:
         """The vertices that a selection means, as `select` reads it."""
         return select(text, self.mesh, self.parts)
 

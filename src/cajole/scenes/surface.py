@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import coo_matrix
 
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count, positive
 from cajole.errors import InputError, SolveError
 from cajole.scenes import kernels_skin
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 # about 8 bytes of sample and 4 of index a cell: a quarter of this many would still be slow to look at
 MOST_CELLS = 60_000_000
@@ -26,7 +27,7 @@ CROSSING = 0.1
 BISECTIONS = 4
 
 
-def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
+def surface(shape: Shape, spacing: float) -> tuple[Array, IndexArray]:
     """Points (n, 3) and outward triangles (m, 3) on the zero set, about `spacing` [m] apart.
 
     The dual of the sign changes on a grid (one vertex a cell), projected onto the surface. Parts thinner than
@@ -53,7 +54,7 @@ def surface(shape: Shape, spacing: float) -> tuple[Floats, Ints]:
     return points, triangles
 
 
-def _trimmed(shape: Shape) -> Floats:
+def _trimmed(shape: Shape) -> Array:
     """The part (2, 3) of the bounds that a coarse look cannot prove to be empty."""
     cell = float((shape.bounds[1] - shape.bounds[0]).max()) / COARSE
     axes = [np.arange(low, high + cell, cell) for low, high in shape.bounds.T]
@@ -65,7 +66,7 @@ def _trimmed(shape: Shape) -> Floats:
     return np.clip([near.min(axis=0) - cell, near.max(axis=0) + cell], *shape.bounds)
 
 
-def evened(shape: Shape, points: Floats, quads: Ints, reach: float) -> Floats:
+def evened(shape: Shape, points: Array, quads: IndexArray, reach: float) -> Array:
     """Points on the surface, spread evenly: each is drawn to the mean of its neighbours and projected back."""
     points = shape.projected(points, reach=reach, steps=NEWTON)
     i = quads.ravel()
@@ -82,16 +83,16 @@ def evened(shape: Shape, points: Floats, quads: Ints, reach: float) -> Floats:
 
 
 def refined(
-    points: Floats,
-    triangles: Ints,
-    color: Callable[[Floats], Floats],
-    project: Callable[[Floats], Floats],
+    points: Array,
+    triangles: IndexArray,
+    color: Callable[[Array], Array],
+    project: Callable[[Array], Array],
     *,
     contrast: float = 0.12,
     bump: float = 0.02,
     rounds: int = 3,
     finest: float = 0.0,
-) -> tuple[Floats, Ints, Floats]:
+) -> tuple[Array, IndexArray, Array]:
     """Split edges whose ends differ by more than `contrast` or whose middle is off by `bump`: painted lines get smooth.
 
     Edges shorter than `finest` [m] stay. color and project map points (n, 3) to colours and onto the surface. Each
@@ -118,7 +119,7 @@ def refined(
     return points, triangles, colors
 
 
-def _aligned(ends: Floats, colors: Floats, color: Callable[[Floats], Floats]) -> Floats:
+def _aligned(ends: Array, colors: Array, color: Callable[[Array], Array]) -> Array:
     """Where along edges (k, 2, 3) the colour passes the middle between its ends, near the middle of the edge."""
     at = np.full(len(ends), 0.5)
     crossing = np.flatnonzero(np.abs(colors[:, 1] - colors[:, 0]).max(axis=1) > CROSSING)
@@ -134,7 +135,7 @@ def _aligned(ends: Floats, colors: Floats, color: Callable[[Floats], Floats]) ->
     return ends[:, 0] + at[:, None] * (ends[:, 1] - ends[:, 0])
 
 
-def _edges(triangles: Ints) -> tuple[Ints, Ints]:
+def _edges(triangles: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Unique edges (k, 2) and, for each triangle, the edge after each of its corners (m, 3)."""
     pairs = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=-1).reshape(-1, 2), axis=1)
     unique, inverse = np.unique(pairs[:, 0] * (triangles.max() + 1) + pairs[:, 1], return_inverse=True)
@@ -142,7 +143,7 @@ def _edges(triangles: Ints) -> tuple[Ints, Ints]:
     return np.stack([unique // n, unique % n], axis=1), inverse.reshape(-1, 3)
 
 
-def _closed(chosen: np.ndarray, sides: Ints, length: Floats) -> np.ndarray:
+def _closed(chosen: np.ndarray, sides: IndexArray, length: Array) -> np.ndarray:
     """Also the longest edge of every triangle that has a chosen edge, until nothing changes."""
     longest = np.take_along_axis(sides, length[sides].argmax(axis=1)[:, None], axis=1)[:, 0]
     chosen = chosen.copy()
@@ -153,7 +154,7 @@ def _closed(chosen: np.ndarray, sides: Ints, length: Floats) -> np.ndarray:
         chosen[wanted] = True
 
 
-def _split(triangles: Ints, middle: Ints) -> Ints:
+def _split(triangles: IndexArray, middle: IndexArray) -> IndexArray:
     """Triangles cut at the given middles of their sides (-1: uncut) into two, three or four."""
     cut = middle >= 0
     many = cut.sum(axis=1)

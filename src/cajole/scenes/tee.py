@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
 from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
 from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Floats, Ints, Shape
+from cajole.scenes.sdf import Shape
 
 BLUE, DEEP, BALL, BAND = (0.24, 0.45, 0.72), (0.16, 0.31, 0.55), (0.90, 0.32, 0.22), (0.97, 0.93, 0.85)
 STEEL, BASE = (0.62, 0.63, 0.66), (0.45, 0.46, 0.48)
@@ -47,7 +48,7 @@ def recipe() -> Recipe:
     )
 
 
-def _foot(mesh: MeshTet, parts: Mapping[str, Ints]) -> Ints:
+def _foot(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return parts["foot"]
 
 
@@ -73,7 +74,7 @@ def _shape() -> Shape:
     return s.shape()
 
 
-def _paint(canvas: Canvas) -> Floats:
+def _paint(canvas: Canvas) -> Array:
     x, _, z = canvas.points.T
     tips = smoothstep(1.245, 1.255, np.abs(x)) * smoothstep(1.595, 1.585, np.abs(x))
     colors = mixed(canvas.colors, DEEP, np.where(canvas.on("arms"), tips, 0))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body, BodyAround
 from cajole.direct import Reference, Shot
 from cajole.direct.steering.flow_noise import GustNoise
@@ -24,9 +25,6 @@ from cajole.reduction import FlowShot
 from cajole.scenes.editing import Move
 from cajole.scenes.enriching import EnrichScene
 from cajole.scenes.rerouting import ReroutePlan
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ class FlowPlan:
     shot: FlowShot
     dials: Mapping[str, Any]
     paths: Array
-    owners: Index
+    owners: IndexArray
     smoke: Array
     noise: Callable[..., GustNoise]
     kicks: tuple[tuple[int, tuple[float, float]], ...] = ()
@@ -96,7 +94,7 @@ class Content:
     body: Body | BodyAround | None = None
     animation: Animation | None = None
     skin: Skin | None = None
-    parts: Mapping[str, Index] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, IndexArray] = field(default_factory=lambda: MappingProxyType({}))
     props: tuple[Prop, ...] = ()
     camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     edit: EditPlan = field(default_factory=EditPlan)
@@ -133,7 +131,7 @@ class Content:
         return np.rint(255 * np.column_stack([colors, gloss])).astype(np.uint8)
 
     @cached_property
-    def nodes(self) -> Index:
+    def nodes(self) -> IndexArray:
         """(k,) the body's vertex that each drawn one stands for: the corner of its tet that carries most of it."""
         if self.flow is not None:
             return self.flow.owners

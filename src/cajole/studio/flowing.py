@@ -8,9 +8,9 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTri, Skin
 from cajole.progress import Progress
 from cajole.reduction import FlowShot
@@ -19,9 +19,6 @@ from cajole.scenes.flowing.building import NOISE
 from cajole.scenes.flowing.swirl import KICKS
 from cajole.scenes.steering.staging import sphere
 from cajole.studio.content import Content, FlowPlan
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Steps of a flow in a second of the clock: slow enough to see a kick and what becomes of it.
 RATE = 20.0
@@ -39,7 +36,7 @@ def upright(points: Array) -> Array:
 
 
 @cache
-def _ball(radius: float) -> tuple[Array, Index]:
+def _ball(radius: float) -> tuple[Array, IndexArray]:
     """Points (b, 3) [m] around the origin, and triangles."""
     points, faces = sphere(radius)
     return points[:-1], faces
@@ -95,7 +92,7 @@ def _carried(shot: FlowShot, companions: Array) -> Array:
     return np.array(path)
 
 
-def _ball_mesh(points: Array, radius: float) -> tuple[MeshTri, Index]:
+def _ball_mesh(points: Array, radius: float) -> tuple[MeshTri, IndexArray]:
     """Balls around points (N, 2) [m], and the ball of each vertex."""
     shape, faces = _ball(radius)
     size = len(shape)

@@ -10,6 +10,7 @@ import numpy as np
 
 from cajole.animation import Animation, read_animation
 from cajole.animation.files import FORMATS
+from cajole.arrays import IndexArray
 from cajole.body import Body, BodyAround, BodyShell, BodySolid
 from cajole.checks import one_of
 from cajole.direct.editing.opening import still_vertices
@@ -26,7 +27,7 @@ from cajole.scenes.enriching import enrich_scene, enrich_scene_names
 from cajole.scenes.rerouting import reroute_plan, reroute_scene_names
 from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
 from cajole.scenes.subject import DAMPING
-from cajole.studio.content import Content, EditPlan, Index, KeyPlan
+from cajole.studio.content import Content, EditPlan, KeyPlan
 from cajole.studio.protocol import MODES
 from cajole.studio.steered import STEERED
 
@@ -225,7 +226,7 @@ def staged(made: Scene, body: Body) -> Content:
     return Content(made.title, made.mesh, body, None, made.skin, made.parts, camera=made.camera)
 
 
-def skin_parts(animation: Animation) -> dict[str, Index]:
+def skin_parts(animation: Animation) -> dict[str, IndexArray]:
     """Vertices of the mesh by the names that the skin's parts have; none where the skin has one part only."""
     skin = animation.skin
     if skin is None or len(skin.parts) < 2:

@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cajole.arrays import Array
 from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import Progress
 from cajole.studio import take
@@ -32,7 +30,6 @@ from cajole.studio.tabs import Tabs
 from cajole.studio.telling import frame_message, meshes, now_parts, project_message, state_head, zone_messages
 from cajole.studio.verbs import first_possible, make_mode, require_possible
 
-Array = NDArray[np.float64]
 LOG = logging.getLogger("cajole.studio")
 
 

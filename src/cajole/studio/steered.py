@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct import Reference
 from cajole.direct.keyframing.newton import Iterate
@@ -24,8 +24,6 @@ from cajole.scenes.steering.strike import EARLY, RADIUS
 from cajole.scenes.tee import BALL
 from cajole.studio.content import Content, SteerPlan
 from cajole.studio.flowing import FLOWING
-
-Array = NDArray[np.float64]
 
 # how far from its place the head may end to be there, in body sizes
 HOME = 0.01

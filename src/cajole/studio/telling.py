@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodyAround
 from cajole.pictures import Prop
 from cajole.studio.content import Content
@@ -18,8 +19,6 @@ from cajole.studio.flowing import upright
 from cajole.studio.modes.base import Mode
 from cajole.studio.opening import chances
 from cajole.studio.protocol import STREAM_KINDS, Kind, packed, single
-
-Array = NDArray[np.float64]
 
 # newer than any revision
 NEVER_STALE = 2**32 - 1

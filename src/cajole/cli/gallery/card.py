@@ -6,13 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cajole.arrays import Array
 from cajole.cli.gallery.films import Film
 from cajole.progress import Progress
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

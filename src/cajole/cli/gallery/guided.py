@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.cli.gallery.card import DemoItem
 from cajole.cli.gallery.films import Film, FilmBody, FilmFlow
 from cajole.direct.enriching import EnrichResult
@@ -21,8 +21,6 @@ from cajole.progress import Progress
 from cajole.scenes import flowing
 from cajole.scenes.enriching import EnrichScene, enrich_scene
 from cajole.scenes.rerouting import RerouteScene, reroute_scene
-
-Array = NDArray[np.float64]
 
 # of the box: its lid is turned, pressed down and let go again; the frame in which the folds tell most
 BOX_FRAMES, BOX_SHOWN = 56, 21

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.cli.gallery.card import DemoItem
 from cajole.cli.gallery.films import FilmBody
@@ -20,7 +20,6 @@ from cajole.scenes import Scene, scene, shots, steering
 from cajole.scenes.editing import edit_scene
 from cajole.scenes.steering.staging import takes
 
-Array = NDArray[np.float64]
 Force = Callable[[float], Array]
 
 # steps are half as long as the loop's frames are apart: quick to watch, smooth to simulate

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 MOST_LOOKS = 20
 # Growth of the damping after a step that did not help, and its fall after one that did.

@@ -8,15 +8,11 @@ entry is S_cd = Σ_m w_c w_d g_m[i_d], g the response at the frame of c, and one
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.direct.editing import kernels
 from cajole.direct.editing.spacetime import Spacetime
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Rows whose pivot in the equilibrated S is smaller than this follow from the others to rounding.
 DEPENDENT = 1e-11
@@ -52,7 +48,7 @@ class Rows:
         return self._weights[: self._count]
 
     @property
-    def frames(self) -> Index:
+    def frames(self) -> IndexArray:
         return self._frames[: self._count]
 
     @property
@@ -64,7 +60,7 @@ class Rows:
         return self._S[: self._count, : self._count]
 
     @property
-    def dependent(self) -> Index:
+    def dependent(self) -> IndexArray:
         """Rows that follow from the ones before them; their targets are met only if they agree with those."""
         return np.flatnonzero(~self._live[: self._count])
 
@@ -83,7 +79,7 @@ class Rows:
         self._S[:new, old:new], self._S[old:new, :new] = block, block.T
         self._factorise(old)
 
-    def remove(self, keep: Mask) -> None:
+    def remove(self, keep: BoolArray) -> None:
         """Keep only the rows marked."""
         kept = np.flatnonzero(keep)
         # what comes before the first row that goes stays factorised
@@ -126,7 +122,7 @@ class Rows:
         kernels.forward(self._L, self._live, w)
         return w[:, 0]
 
-    def colored(self, w: Array, rows: Index) -> Array:
+    def colored(self, w: Array, rows: IndexArray) -> Array:
         """Targets (k,) of some rows by the whitened ones (c,) of all: later ones follow earlier ones as S wants it."""
         known = np.where(self._live[: self._count], w, 0.0)
         return np.array([self._L[j, : j + 1] @ known[: j + 1] for j in rows]) / self._scale[rows]
@@ -137,7 +133,7 @@ class Rows:
         kernels.backward(self._L, self._live, mu)
         return self._scale[: self._count, None] * mu
 
-    def factor(self, rows: Index) -> Array:
+    def factor(self, rows: IndexArray) -> Array:
         """How targets of some rows (k, k) change with their own whitened ones."""
         block = np.tril(self._L[np.ix_(rows, rows)])
         return block / self._scale[rows, None]
@@ -152,7 +148,7 @@ class Rows:
         self._L[old:new, :new][~moved] = 0.0
         kernels.extend(self._L, self._live, old, new, DEPENDENT)
 
-    def _take(self, rows: Index) -> None:
+    def _take(self, rows: IndexArray) -> None:
         self._count = len(rows)
         for array in (self._weights, self._frames, self._targets):
             array[: len(rows)] = array[rows]

@@ -8,10 +8,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, Contacts
+from cajole.arrays import Array
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.hand import Hand
 from cajole.direct.editing.holds import Hold, Key, orthonormal
@@ -24,9 +25,6 @@ from cajole.errors import InputError
 from cajole.linalg.threads import blas_threads
 from cajole.locking import synchronized
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Frames whose linear changes are made together: enough for BLAS-3, little memory.
 TOGETHER = 16

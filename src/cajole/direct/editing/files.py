@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, Contacts
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.editing import stored
 from cajole.direct.editing.editor import Editor
@@ -27,8 +28,6 @@ from cajole.direct.editing.stored import Stored
 from cajole.errors import FileError
 from cajole.progress import Progress
 from cajole.storage import as_path, atomic_path
-
-Array = NDArray[np.float64]
 
 # What different machines may find for the eigenvalue of one mode, as a share of it and of the largest.
 ALIKE, NEXT_TO_NOTHING = 1e-5, 1e-9

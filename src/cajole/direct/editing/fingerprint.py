@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.animation.blocks import blocks
+from cajole.arrays import Array
 from cajole.errors import FileError
 from cajole.storage import content_hash
-
-Array = NDArray[np.float64]
 
 # Inputs are the same where they differ by no more than this share of the size: far above rounding, far below sight.
 ROUNDING = 1e-9

@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.landing import Grip, Landing, asked, scales
 from cajole.errors import InputError
@@ -19,7 +20,6 @@ from cajole.locking import synchronized
 if TYPE_CHECKING:
     from cajole.direct.editing.editor import Editor
 
-Array = NDArray[np.float64]
 
 # Drags beyond so many body sizes are mistakes.
 FARTHEST = 10.0

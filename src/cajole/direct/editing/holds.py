@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 
-Array = NDArray[np.float64]
 # (vertex, frame), or (vertex, frame, other) for an offset between two vertices
 Key = tuple[int, ...]
 

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.direct.editing.aim import NEAR, Aim, aim
 from cajole.direct.editing.constraints import Rows
 from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.subject import Subject
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # A held vertex has landed when it is this close, as a share of how far the edit takes it.
 LANDED = 1e-4
@@ -120,7 +117,7 @@ class Grip:
     no harm. The linear change of the frame is base + Σ y_k unit_k.
     """
 
-    def __init__(self, subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Index):
+    def __init__(self, subject: Subject, rows: Rows, holds: Sequence[Hold], mine: IndexArray):
         self.subject, self.holds, self.frame = subject, list(holds), holds[0].frame
         self._rows, self._mine, self._w = rows, mine, rows.whitened(rows.targets)
         self.y = self._w[mine]
@@ -246,7 +243,7 @@ class Grip:
         return Aim(y, self.miss(y), J, looks)
 
 
-def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[Index]) -> Array:
+def meet_all(subject: Subject, rows: Rows, holds: Sequence[Hold], mine: Sequence[IndexArray]) -> Array:
     """Targets (c,) of all rows that bring holds of any frames, with rows `mine`, where they belong.
 
     Rows of others keep their share of the energy, and follow with their targets.

@@ -6,16 +6,12 @@ import threading
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
+from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.errors import SolveError
 from cajole.linalg.ordering import nested_dissection
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Right-hand sides that are carried through the factor together.
 COLUMNS = 64
@@ -35,10 +31,10 @@ class Laplacian:
     Immutable; several threads may solve at once.
     """
 
-    def __init__(self, elements: Index, grads: Array, volumes: Array, loose: Index, count: int):
+    def __init__(self, elements: IndexArray, grads: Array, volumes: Array, loose: IndexArray, count: int):
         L = _assembled(elements, grads, volumes, count)[loose][:, loose]
         lower, diagonal, order = _factors(L)
-        self.order: Index = loose[order]
+        self.order: IndexArray = loose[order]
         self._groups = kernels.grouped(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
         begins, self._values = kernels.packed(
             lower.indptr.astype(np.int64), lower.indices.astype(np.int64), lower.data, *self._groups
@@ -62,22 +58,22 @@ class Laplacian:
         self.forward(x)
         self.backward(x, x)
 
-    def forward(self, x: Array, groups: Mask | None = None) -> None:
+    def forward(self, x: Array, groups: BoolArray | None = None) -> None:
         """The first half of a solve, in place; only through `groups` where all else of x is zero."""
         marked = self._every if groups is None else groups
         kernels.forward(*self._groups, self._begins, self._values, marked, x, self._scratch.work)
 
-    def backward(self, x: Array, out: Array, groups: Mask | None = None) -> None:
+    def backward(self, x: Array, out: Array, groups: BoolArray | None = None) -> None:
         """The second half, from x to out; only in `groups`."""
         marked = self._every if groups is None else groups
         work = self._scratch.work
         kernels.backward(*self._groups, self._begins, self._values, marked, self._inverse, x, out, work)
 
-    def groups_of(self, unknowns: Index) -> Mask:
+    def groups_of(self, unknowns: IndexArray) -> BoolArray:
         """The parts of the factor that the solution at some unknowns needs."""
         return np.asarray(kernels.closed(*self._groups, unknowns))
 
-    def inverse_at(self, unknowns: Index) -> Array:
+    def inverse_at(self, unknowns: IndexArray) -> Array:
         """(k, k) the rows and columns of L⁻¹ at some unknowns, exactly symmetric."""
         groups = self.groups_of(unknowns)
         starts = self._groups[0]
@@ -92,14 +88,14 @@ class Laplacian:
         return np.asarray(scaled.T @ scaled)
 
 
-def _assembled(elements: Index, grads: Array, volumes: Array, count: int) -> sp.csr_array:
+def _assembled(elements: IndexArray, grads: Array, volumes: Array, count: int) -> sp.csr_array:
     local = (grads * volumes[:, None, None]) @ np.swapaxes(grads, 1, 2)
     corners = elements.shape[1]
     rows, columns = np.repeat(elements, corners, axis=1).ravel(), np.tile(elements, (1, corners)).ravel()
     return sp.csr_array(sp.coo_array((local.ravel(), (rows, columns)), shape=(count, count)))
 
 
-def _factors(L: sp.csr_array) -> tuple[sp.csc_array, Array, Index]:
+def _factors(L: sp.csr_array) -> tuple[sp.csc_array, Array, IndexArray]:
     """Lower triangle, diagonal, and which row of L stands where."""
     if L.shape[0] == 0:
         return sp.csc_array((0, 0)), np.empty(0), np.empty(0, dtype=np.int64)

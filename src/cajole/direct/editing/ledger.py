@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Contacts
+from cajole.arrays import Array, IndexArray
 from cajole.direct.editing.constraints import STILL, Rows
 from cajole.direct.editing.holds import Hold, Key
 from cajole.direct.editing.spacetime import Settings, Spacetime
 from cajole.direct.editing.subject import Subject
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ class Ledger:
         if self._order:
             self.rows.targets[self._contacts :] = np.concatenate([held.linear for held in self._order])
 
-    def mine(self, key: Key) -> Index:
+    def mine(self, key: Key) -> IndexArray:
         """Indices of the rows of a hold."""
         start = self._contacts
         for held in self._order:

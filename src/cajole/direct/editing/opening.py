@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, Contacts, animation_of
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body, BodyAround, BodySolid, body_around
 from cajole.direct.editing.editor import Editor
 from cajole.direct.editing.report import WARPS, Options
@@ -23,9 +24,6 @@ from cajole.linalg.threads import blas_threads
 from cajole.mesh import MeshTet, MeshTri
 from cajole.mesh.line import require_surface
 from cajole.progress import Progress
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Modes unless asked otherwise; fewer where the body has fewer.
 MODES = 500
@@ -162,7 +160,7 @@ def _fit(animation: Animation, body: Body | BodyAround | None, fixed: ArrayLike 
     return _Fit(inner, around, own, len(inner.fixed) == 0, made)
 
 
-def still_vertices(animation: Animation) -> Index | None:
+def still_vertices(animation: Animation) -> IndexArray | None:
     """Vertices that are at one place in all frames, if not all are; None where there are none."""
     still = np.ones(animation.n, dtype=bool)
     for frame in range(1, animation.frames):
@@ -180,19 +178,19 @@ def _joined_alike(mesh: MeshTet | MeshTri, own: MeshTet | MeshTri) -> bool:
     return isinstance(own, MeshTet) and bool(np.isin(mesh.edges @ [n, 1], own.edges @ [n, 1]).all())
 
 
-def _sorted(elements: Index) -> Index:
+def _sorted(elements: IndexArray) -> IndexArray:
     rows = np.sort(elements, axis=1)
     return rows[np.lexsort(rows.T)]
 
 
-def _region(region: ArrayLike, n: int) -> Index:
+def _region(region: ArrayLike, n: int) -> IndexArray:
     inside = np.unique(checks.index_array(checks.at_least_one_axis(region), "region", (None,), n))
     if len(inside) == 0:
         raise InputError("region names no vertex, so nothing could change; leave it out to edit all")
     return inside
 
 
-def _restricted(fit: _Fit, inside: Index) -> _Fit:
+def _restricted(fit: _Fit, inside: IndexArray) -> _Fit:
     """The modes of a part alone: every vertex that anything outside depends on is held."""
     if fit.around is None:
         held = np.setdiff1d(np.arange(fit.body.count), inside)

@@ -8,11 +8,9 @@ an SVD whose smallest singular direction is flipped. Matrices are rows of nine n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.compiled import njit
-
-Array = NDArray[np.float64]
 
 # det F below this share of |F|³ (at most 0.19) goes to the eigenvector: Newton inverts F, and loses digits to that.
 FLAT = 1e-5

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.editing.holds import Key
 from cajole.direct.editing.warp import FORMS
-
-Array = NDArray[np.float64]
 
 # how a linear change becomes a shape; "none" leaves it linear
 WARPS = (*FORMS, "none")

@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body.rayleigh import damping_pair
 from cajole.direct.editing import kernels
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
 
 ENDS, ENERGIES = ("fixed", "free"), ("forces", "smooth")
 # Fewer frames leave nothing between two fixed ends.

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.editing.holds import Hold
 from cajole.direct.editing.report import WARPS, Options
 from cajole.direct.editing.spacetime import ENDS, ENERGIES, Settings
 from cajole.errors import FileError, InputError
 from cajole.storage import cannot_read, open_regular
-
-Array = NDArray[np.float64]
 
 FORMAT, VERSION = "cajole edit", 1
 # Longer files are none of ours: a region of a million vertices takes a quarter of it.

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation, Contacts
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.editing.unwarped import Unwarped
 from cajole.direct.editing.warp import Frame, Kept, Probe, Warp
 from cajole.mesh import MeshTet, MeshTri
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Made = TypeVar("Made")
 
 # Input frames, and sights of vertices, of which what the warp needs is kept.
@@ -35,7 +33,7 @@ class Subject:
 
     animation: Animation
     rest: MeshTet | MeshTri
-    moving: Index
+    moving: IndexArray
     shapes: Array
     eigenvalues: Array
     warp: Warp | Unwarped
@@ -101,7 +99,7 @@ class Subject:
             return None
         return self._once("kept", frame, lambda: self.warp.kept(*self.contact_rows(self.touching, frame)))
 
-    def contact_rows(self, contacts: Contacts | None, frame: int) -> tuple[Array, Index, Index]:
+    def contact_rows(self, contacts: Contacts | None, frame: int) -> tuple[Array, IndexArray, IndexArray]:
         """Directions (k, 3) turned with the body, vertices (k,) and others (k,) of the contacts of a frame."""
         if contacts is None:
             return np.empty((0, 3)), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.direct.editing.warp import Frame, Kept, Probe
-
-Array = NDArray[np.float64]
 
 _NOTHING = np.empty(0)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.direct.editing import kernels_laplacian
 from cajole.direct.editing import kernels_warp as kernels
 from cajole.direct.editing.warp_frames import split_frame
@@ -26,8 +27,6 @@ from cajole.mesh import MeshTet, MeshTri
 
 __all__ = ["FORMS", "Frame", "Kept", "Probe", "Warp"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 FORMS = ("composition", "additive")
 
@@ -192,7 +191,7 @@ class Warp:
         kernels_laplacian.gathered(p, self._poisson.order, self._scratch.p)
         return p
 
-    def _moving(self, vertices: Index) -> Index:
+    def _moving(self, vertices: IndexArray) -> IndexArray:
         """The unknowns of vertices, -1 for those that are held or in no element."""
         place = self._place[vertices]
         held = np.append(self._poisson.held, True)

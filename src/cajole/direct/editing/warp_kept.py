@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from cajole.direct.editing.laplacian import Mask
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
+from cajole.arrays import Array, BoolArray, IndexArray
 
 # Directions among the rows that repeat others, against the strongest.
 REPEATED = 1e-12
@@ -25,11 +21,11 @@ class Kept:
     directions (r, 3); yielding: (c,) κ of the floating pieces. `solve` gives λ of d u₀.
     """
 
-    points: Index
-    first: Index
-    second: Index
+    points: IndexArray
+    first: IndexArray
+    second: IndexArray
     directions: Array
-    groups: Mask
+    groups: BoolArray
     yielding: Array
     scale: Array
     factor: tuple[Array, Array | None]
@@ -56,14 +52,20 @@ class Kept:
         return self.scale[:, None] * (vectors @ (inverse[:, None] * (vectors.T @ scaled)))
 
 
-def gram(G: Array, first: Index, second: Index, directions: Array) -> Array:
+def gram(G: Array, first: IndexArray, second: IndexArray, directions: Array) -> Array:
     """d G dᵀ = (N Nᵀ) ∘ (A G Aᵀ)."""
     rows = G[first] - G[second]
     return np.asarray((directions @ directions.T) * (rows[:, first] - rows[:, second]))
 
 
 def with_factors(
-    G: Array, yielding: Array, points: Index, first: Index, second: Index, directions: Array, groups: Mask
+    G: Array,
+    yielding: Array,
+    points: IndexArray,
+    first: IndexArray,
+    second: IndexArray,
+    directions: Array,
+    groups: BoolArray,
 ) -> tuple[Kept, Array]:
     """The rows with the factors of d G dᵀ, and the combinations of rows (r, q) that have no effect."""
     S = gram(G, first, second, directions)

@@ -11,15 +11,12 @@ of a piece contradict each other, as when all of it touches, the centre yields: 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.direct.editing import kernels_laplacian as kernels
-from cajole.direct.editing.laplacian import Laplacian, Mask
+from cajole.direct.editing.laplacian import Laplacian
 from cajole.direct.editing.warp_kept import Kept, gram, with_factors
 from cajole.linalg.threads import blas_threads
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Rows that move nothing, against the one that moves most.
 NOTHING = 1e-13
@@ -34,7 +31,7 @@ class Poisson:
     for, the others held or pinned.
     """
 
-    def __init__(self, elements: Index, grads: Array, volumes: Array, held: Mask, pieces: Index):
+    def __init__(self, elements: IndexArray, grads: Array, volumes: Array, held: BoolArray, pieces: IndexArray):
         count = len(held)
         floating = np.setdiff1d(pieces[np.unique(elements)], pieces[held])
         used = np.zeros(count, dtype=bool)
@@ -43,8 +40,8 @@ class Poisson:
         found, firsts = np.unique(pieces, return_index=True)
         loose[firsts[np.searchsorted(found, floating)]] = False
         self.laplacian = Laplacian(elements, grads, volumes, np.flatnonzero(loose), count)
-        self.order: Index = np.concatenate([self.laplacian.order, np.flatnonzero(used & ~loose)])
-        self.held: Mask = held[self.order]
+        self.order: IndexArray = np.concatenate([self.laplacian.order, np.flatnonzero(used & ~loose)])
+        self.held: BoolArray = held[self.order]
         self.floating = len(floating)
         self._labels = _labels(pieces[self.order], floating)
         self._shares = _shares(elements, volumes, count)[self.order]
@@ -149,7 +146,7 @@ class Poisson:
             out.append(source)
         return out
 
-    def kept(self, directions: Array, first: Index, second: Index) -> Kept | None:
+    def kept(self, directions: Array, first: IndexArray, second: IndexArray) -> Kept | None:
         """Rows n·(δ_first - δ_second) = 0 of unknowns, -1 for what never moves; None when no row moves anything."""
         # a row of one moving end is the same whichever it is
         first, second = np.where(first < 0, second, first), np.where(first < 0, -1, second)
@@ -177,7 +174,7 @@ class Poisson:
                 kept, _ = with_factors(G + same * np.append(yielding, 0.0)[labels], yielding, *found)
         return kept
 
-    def _contrary(self, kept: Kept, idle: Array) -> Mask:
+    def _contrary(self, kept: Kept, idle: Array) -> BoolArray:
         """(c,) the floating pieces whose centre the rows contradict: combinations λ without effect that yet push."""
         out = np.zeros(self.floating, dtype=bool)
         for amounts in idle.T:
@@ -186,7 +183,7 @@ class Poisson:
             out[labels[labels >= 0]] = True
         return out
 
-    def _inverse_at(self, points: Index) -> Array:
+    def _inverse_at(self, points: IndexArray) -> Array:
         """(k, k) G at some unknowns."""
         inside = points < self._solved
         G = np.zeros((len(points), len(points)))
@@ -198,7 +195,7 @@ class Poisson:
         return G
 
 
-def _labels(pieces: Index, floating: Index) -> Index:
+def _labels(pieces: IndexArray, floating: IndexArray) -> IndexArray:
     """(n,) the place of each vertex's piece among the floating ones, -1 where it has held vertices."""
     place = np.searchsorted(floating, pieces)
     found = place < len(floating)
@@ -206,7 +203,7 @@ def _labels(pieces: Index, floating: Index) -> Index:
     return np.where(found, place, -1)
 
 
-def _shares(elements: Index, volumes: Array, count: int) -> Array:
+def _shares(elements: IndexArray, volumes: Array, count: int) -> Array:
     """(count,) the volume that belongs to each vertex."""
     corners = elements.shape[1]
     weights = np.repeat(volumes / corners, corners)

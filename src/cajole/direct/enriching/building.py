@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import IndexArray
 from cajole.direct.enriching.regions import Regions
 from cajole.errors import InputError
 from cajole.mesh import MeshTri, closest_points, subdivide
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Labels = ArrayLike | Sequence[str | None]
 
 # distance from the guide's surface, in its sizes, up to which a fine vertex counts as lying on it
@@ -124,7 +123,7 @@ def surface_lift(guide_mesh: MeshTri, fine_mesh: MeshTri) -> sp.csr_array | None
     return sp.csr_array((shares.ravel(), corners.ravel(), np.arange(0, 3 * n + 1, 3)), shape=(n, bar))
 
 
-def membership(codes: Index, count: int) -> sp.csr_array:
+def membership(codes: IndexArray, count: int) -> sp.csr_array:
     """(count, k) a one wherever entry k has the code of the row; -1 has none."""
     there = np.flatnonzero(codes >= 0)
     ones = np.ones(len(there))
@@ -135,12 +134,12 @@ def _measure(mesh: MeshTri, on_faces: bool) -> sp.csr_array:
     return triangle_weights(mesh) if on_faces else area_matrix(mesh)
 
 
-def _picks(vertices: Index, count: int) -> sp.csr_array:
+def _picks(vertices: IndexArray, count: int) -> sp.csr_array:
     k = len(vertices)
     return sp.csr_array((np.ones(k), vertices, np.arange(k + 1)), shape=(k, count))
 
 
-def _read(labels: Labels, mesh: MeshTri, name: str, on: str | None) -> tuple[tuple[str, ...], Index, bool]:
+def _read(labels: Labels, mesh: MeshTri, name: str, on: str | None) -> tuple[tuple[str, ...], IndexArray, bool]:
     """Names of the labels in order, the number of each entry's name or -1, and whether the entries are triangles."""
     entries = np.asarray(labels, dtype=object)
     if entries.ndim != 1:

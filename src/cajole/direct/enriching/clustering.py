@@ -6,18 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, animation_of
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.building import membership, triangle_weights
 from cajole.direct.enriching.regions import Regions
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 MOST_ROUNDS = 200
 # Rounds without an improvement of the whole error by this share, after which the best clustering is taken: with a
@@ -79,7 +77,7 @@ def _clustered(
     density: Array,
     random: np.random.Generator,
     progress: Progress | None,
-) -> Index:
+) -> IndexArray:
     from cajole.direct.enriching import kernels  # compiled code loads slowly
 
     faces = len(motion.areas)
@@ -105,7 +103,7 @@ def _clustered(
     return best
 
 
-def _seeds(neighbours: sp.csr_array, weights: Array, count: int, random: np.random.Generator) -> Index:
+def _seeds(neighbours: sp.csr_array, weights: Array, count: int, random: np.random.Generator) -> IndexArray:
     """A first triangle (count,) of each region, at random by weight, at least one on each separate piece."""
     pieces, piece = sp.csgraph.connected_components(neighbours, directed=False)
     if count < pieces:
@@ -119,7 +117,7 @@ def _seeds(neighbours: sp.csr_array, weights: Array, count: int, random: np.rand
     return np.concatenate([first, others])[:count].astype(np.int64)
 
 
-def _moving(guide: Animation, frames: Index, mu: float) -> Motion:
+def _moving(guide: Animation, frames: IndexArray, mu: float) -> Motion:
     assert isinstance(guide.mesh, MeshTri)
     corners = np.asarray(guide.positions[frames], dtype=np.float64)[:, guide.mesh.triangles]
     crosses = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])

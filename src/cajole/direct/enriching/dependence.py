@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import InputError
 from cajole.linalg import Factor
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # The square of what is left of a unit row beside the others, below which it is rounding.
 DEPENDENT = 1e-12
@@ -18,7 +15,7 @@ DEPENDENT = 1e-12
 MOST_NAMED = 2000
 
 
-def dependent_rows(rows: sp.sparray) -> Index:
+def dependent_rows(rows: sp.sparray) -> IndexArray:
     """Indices of the rows (m, n) that are combinations of rows before them, to a millionth of their length.
 
     Empty rows are dependent. Raises InputError where there are too many rows to tell which.
@@ -37,7 +34,7 @@ def dependent_rows(rows: sp.sparray) -> Index:
     return _left_out(gram.toarray())
 
 
-def _left_out(gram: Array) -> Index:
+def _left_out(gram: Array) -> IndexArray:
     """Cholesky's factorisation in the given order, leaving out what has no pivot."""
     A = gram.copy()
     found = []

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, animation_of
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
 from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
 from cajole.direct.enriching.collisions.world import IPCTK
@@ -25,8 +26,6 @@ from cajole.linalg import blas_threads
 from cajole.memory import require_memory
 from cajole.mesh import MeshTri
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 # f(t [s], positions (n, 3) [m], velocities (n, 3) [m/s]) -> (n, 3) [N]
 Force = Callable[[float, Array, Array], ArrayLike]

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.dependence import dependent_rows
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # how many names a message lists before it only counts
 LISTED = 5
@@ -41,7 +39,7 @@ class Regions:
     fine: sp.csr_array
     names: tuple[str, ...] = ()
     lift: sp.csr_array | None = field(default=None, kw_only=True)
-    faces: Index | None = field(default=None, kw_only=True)
+    faces: IndexArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.require_instance(self.guide_mesh, MeshTri, "guide_mesh")
@@ -77,12 +75,12 @@ class Regions:
         return np.asarray(self.guide.sum(axis=1))
 
     @cached_property
-    def labels(self) -> Index:
+    def labels(self) -> IndexArray:
         """(n,) for drawing: the region that weighs most at each vertex of the fine mesh, -1 where none does."""
         return _strongest(self.fine)
 
     @cached_property
-    def guide_labels(self) -> Index:
+    def guide_labels(self) -> IndexArray:
         """(n̄,) for drawing: the region that weighs most at each vertex of the guide, -1 where none does."""
         return _strongest(self.guide)
 
@@ -202,7 +200,7 @@ def _require_area(rows: sp.csr_array, names: tuple[str, ...], what: str) -> None
         )
 
 
-def _strongest(rows: sp.csr_array) -> Index:
+def _strongest(rows: sp.csr_array) -> IndexArray:
     columns = sp.csc_array(rows)
     out = np.full(rows.shape[1], -1, dtype=np.int64)
     for vertex in np.flatnonzero(np.diff(columns.indptr)):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodyShell
 from cajole.direct.enriching.collisions import CollisionReport
-
-Array = NDArray[np.float64]
 
 # of the leading force: beyond it, root mean square, a shell is forced rather than led
 MANY_WEIGHTS = 100.0

@@ -6,12 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.errors import NotPositiveDefinite
 from cajole.linalg import Factor
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # what averages may be off, as a share of the largest change and in body sizes, before the pivots are blamed
 INEXACT, ROUNDED = 1e-11, 1e-13
@@ -124,7 +122,9 @@ def _is_diagonal(matrix: sp.csr_array) -> NDArray[np.bool_]:
     return np.asarray(matrix.indices == rows)
 
 
-def _bordered(part: sp.csr_array, take: Index, held: sp.csr_array, entries: int) -> tuple[sp.csr_array, Index]:
+def _bordered(
+    part: sp.csr_array, take: IndexArray, held: sp.csr_array, entries: int
+) -> tuple[sp.csr_array, IndexArray]:
     """Pattern of [[A, Cᵀ], [C, 0]], C = held ⊗ I₃, and where its values stand in (body values, values of held, 0)."""
     numbered, border = part.copy(), held.copy()
     numbered.data = take + 1.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.enriching.regions import Regions
 from cajole.direct.enriching.stepping import Moment, Tracker
@@ -13,8 +14,6 @@ from cajole.direct.enriching.targets import Course
 from cajole.dynamics import State
 from cajole.errors import SolveError
 from cajole.mesh.turns import shortest_turn
-
-Array = NDArray[np.float64]
 
 # means this far off, in body sizes, are rounding
 MET = 1e-12

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import BodyShell
 from cajole.direct.enriching.regions import require_independent
 from cajole.direct.enriching.saddle import Saddle
 from cajole.errors import InputError, NotConverged, SolveError
-
-Array = NDArray[np.float64]
 
 # relative residual at which a step counts as solved, and what rounding may leave of it when no correction helps
 TOLERANCE, FLOOR = 1e-9, 1e-6

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
-
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 
 class Course:

@@ -9,18 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicHermiteSpline
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body, BodySolid
 from cajole.direct.keyframing.keys import Key, checked_keys
 from cajole.errors import NotConverged
 from cajole.mesh.tet import signed_volumes
 from cajole.reduction import ReducedSolid
 from cajole.reduction.trajectory import newmark_plan, predictor, rollout_pd
-
-Array = NDArray[np.float64]
 
 # Stiffness of the pull, in units of the body's first frequency: from half as fast as the body sways to far stiffer.
 PD_GRID = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

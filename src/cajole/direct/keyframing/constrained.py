@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct import kernels
 from cajole.direct.keyframing.problem import Problem
 from cajole.reduction.trajectory import Trajectory
-
-Array = NDArray[np.float64]
 
 # The least curvature of a free start, in units of a state: some states are seen by no key.
 UNSEEN = 1e-8

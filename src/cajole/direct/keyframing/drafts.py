@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from cajole.arrays import Array
 from cajole.direct.keyframing.newton import Iterate, Outcome, Stop, feedback
 from cajole.direct.keyframing.optimisers import minimised
-from cajole.direct.keyframing.problem import Array, Problem
+from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.setup import Setting, Start, first_guesses
 from cajole.errors import SolveError
 from cajole.reduction import ReducedSprings

@@ -11,19 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySolid
 from cajole.dynamics.statics import Statics
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Embedding, MeshTri, Skin
 from cajole.mesh.base import point_tree
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Below this share of the strongest, the pull against a rigid motion is rounding: the skin does not hold it.
 UNHELD = 1e-10
@@ -120,7 +118,7 @@ class _Attached(BodySolid):
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
         return self.pattern.matrix(self._solid.stiffness(displacement).data + self._pulls)
 
-    def drifting_motions(self, held: Index) -> Array:
+    def drifting_motions(self, held: IndexArray) -> Array:
         """None: the skin holds every piece."""
         return np.empty((3 * self.count, 0))
 
@@ -247,7 +245,7 @@ def _pull_values(body: BodySolid, embedding: Embedding, strengths: Array) -> Arr
     return data
 
 
-def _added(places: Index, values: Array, size: int) -> Array:
+def _added(places: IndexArray, values: Array, size: int) -> Array:
     """Sum of the values at each place (size,)."""
     return np.asarray(np.bincount(places.ravel(), values.ravel(), minlength=size), dtype=np.float64)
 

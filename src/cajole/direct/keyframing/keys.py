@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.body.inversion import FEW_INVERTED, MIRRORED, REMEDY, find_inversion
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
-
-Array = NDArray[np.float64]
 
 # A key whose shape is off the rest shape's by less than this share of it is positions: as displacements, it would
 # blow the body up to about twice its size.

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct import kernels
 from cajole.direct.keyframing.constrained import Step, Sweep, constrained_step
 from cajole.direct.keyframing.problem import Problem
 from cajole.reduction.trajectory import Trajectory, follow
-
-Array = NDArray[np.float64]
 
 # Shares of the second-order terms tried in turn; the first with all pivots positive definite is used.
 BLENDS = (1.0, 0.5, 0.25, 0.0)

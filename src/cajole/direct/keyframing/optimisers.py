@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.keyframing.newton import Iterate, Outcome, feedback, minimise
 from cajole.direct.keyframing.problem import Problem
 from cajole.errors import NotConverged
 from cajole.linalg import blas_threads
 from cajole.reduction.trajectory import Trajectory, rollout
-
-Array = NDArray[np.float64]
 
 OPTIMISERS = ("newton", "lbfgs", "cg")
 METHODS = {"lbfgs": "L-BFGS-B", "cg": "CG"}

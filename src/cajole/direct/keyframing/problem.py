@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.reduction.trajectory import Trajectory, adjoint
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +34,13 @@ class Problem:
     system: tuple
     plan: Array
     start: tuple[Array, Array]
-    key: Index
+    key: IndexArray
     H: Array
     t: Array
     effort: Array
     bias: Array
     rows: Array
-    row_step: Index
+    row_step: IndexArray
     wanted: Array
     ending: str
     calm: Array

@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.errors import InputError
 from cajole.locking import synchronized
 
 if TYPE_CHECKING:
     from cajole.direct.keyframing.session import PoseSession
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class Load:
     """
 
     number: int
-    vertices: Index
+    vertices: IndexArray
     forces: Array
     frozen: bool = False
     muted: bool = False

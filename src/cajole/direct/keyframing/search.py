@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.keyframing.drafts import drafted
 from cajole.direct.keyframing.newton import Iterate, Outcome, Stop, feedback, minimise
 from cajole.direct.keyframing.optimisers import minimised
@@ -16,8 +16,6 @@ from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.setup import Setting, Start, first_guesses, hard_problem, soft_problem
 from cajole.errors import NotConverged, SolveError
 from cajole.linalg import blas_threads
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodySolid, MaterialStVK, columns_of
 from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs, pose_of
 from cajole.direct.keyframing.search import Options, search
@@ -30,8 +31,6 @@ from cajole.mesh import MeshTet
 from cajole.reduction import enriched, key_tangents, orthonormal
 from cajole.reduction.bases import NEGLIGIBLE, mass_norm, unit_columns
 from cajole.reduction.offset import reduce_around, settled
-
-Array = NDArray[np.float64]
 
 # A key may hold its fixed vertices this far (in body sizes) from where they come to stand: soft keys before it miss by
 # less, and beyond it the key was meant for another place.

@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.direct.keyframing.pulling import Load, Moment, Pull, shared
 from cajole.dynamics.statics import Statics, warn_if_inverted
 from cajole.errors import InputError, LoadError
 from cajole.locking import synchronized
 from cajole.progress import Progress
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Steps that can be undone; each keeps one displacement.
 MOST_UNDO = 200
@@ -275,11 +273,11 @@ class PoseSession:
             np.add.at(total, load.vertices, load.forces)
         return total
 
-    def _pull(self, vertices: int | ArrayLike, force: ArrayLike) -> tuple[Index, Array]:
+    def _pull(self, vertices: int | ArrayLike, force: ArrayLike) -> tuple[IndexArray, Array]:
         indices = self._indices(vertices)
         return indices, shared(force, len(indices))
 
-    def _indices(self, vertices: int | ArrayLike) -> Index:
+    def _indices(self, vertices: int | ArrayLike) -> IndexArray:
         indices = checks.index_array(checks.at_least_one_axis(vertices), "vertices", (None,), self.body.count)
         if len(indices) == 0:
             raise InputError("vertices is empty: name at least one vertex")

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.keyframing.keys import Key, hard_rows, key_cost
 from cajole.direct.keyframing.problem import Problem
@@ -18,8 +19,6 @@ from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
 from cajole.reduction.trajectory import Trajectory, newmark_plan, rollout_pd
-
-Array = NDArray[np.float64]
 
 # Stiffness of the PD starts, in units of the natural frequency of the keys; together with zero control they found the
 # best known minimum of every long shot tried.

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct.keyframing.keys import inversion_notes, key_error
 from cajole.direct.keyframing.newton import Outcome
 from cajole.direct.keyframing.search import Found
 from cajole.direct.keyframing.setup import Setting
 from cajole.reduction import ReducedModel
 from cajole.reduction.bases import BasisReport
-
-Array = NDArray[np.float64]
 
 # Body weights of added force beyond which keys are hardly what was meant.
 MANY_WEIGHTS = 100.0

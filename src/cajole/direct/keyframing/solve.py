@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.keyframing.keys import Key, Keys, checked_keys
 from cajole.direct.keyframing.newton import Iterate
@@ -21,8 +22,6 @@ from cajole.direct.keyframing.timing import Freedom, checked_timing, retimed
 from cajole.dynamics import State
 from cajole.errors import InputError
 from cajole.memory import require_memory
-
-Array = NDArray[np.float64]
 
 STARTS = ("best", "zero", "pd")
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.reduction.bases import key_tangents
-
-Array = NDArray[np.float64]
 
 
 def natural_frequencies(body: Body, poses: Array) -> Array:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.keyframing.newton import Outcome, Stop, minimise
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.search import Found, Options, listener, search
@@ -22,9 +22,6 @@ from cajole.direct.keyframing.setup import Setting, soft_problem
 from cajole.errors import InputError, NotConverged
 from cajole.linalg import blas_threads
 from cajole.reduction.trajectory import Trajectory, rollout
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # How far "free" may stretch or shrink a gap: beyond it frames are too coarse or too many for the gap.
 WIDEST = (0.25, 4.0)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.ndimage import map_coordinates
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.rerouting.sections import area
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
 
 SCIKIT_IMAGE = checks.OptionalPackage(("skimage",), "scikit-image", "images", "contours of images")
 

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
 from cajole.errors import InputError
 from cajole.mesh.base import LARGEST_COORDINATE
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # α of eq. (11) counts in body sizes here: frames of a window for a goal that lies one size away
 ALPHA = 150.0
@@ -55,12 +53,12 @@ class Aims:
     motion began early enough.
     """
 
-    vertices: Index
-    starts: Index
-    ends: Index
+    vertices: IndexArray
+    starts: IndexArray
+    ends: IndexArray
     targets: Array
-    numbers: Index
-    asked: Index
+    numbers: IndexArray
+    asked: IndexArray
 
     def __len__(self) -> int:
         return len(self.vertices)
@@ -75,11 +73,11 @@ class Aims:
         """The frame of the last goal."""
         return int(self.ends.max())
 
-    def chosen(self, which: Index | NDArray[np.bool_]) -> Aims:
+    def chosen(self, which: IndexArray | NDArray[np.bool_]) -> Aims:
         """Some of them."""
         return replace(self, **{name: values[which] for name, values in vars(self).items()})
 
-    def open_at(self, frame: int) -> Index:
+    def open_at(self, frame: int) -> IndexArray:
         """Those that are led in the step into `frame`."""
         return np.flatnonzero((self.starts < frame) & (frame <= self.ends))
 
@@ -113,7 +111,7 @@ def aims_of(goals: Goal | Sequence[Goal], body: BodySprings, pilot: Array, alpha
     return Aims(vertices, starts, ends, targets, np.arange(len(rows)), lengths)
 
 
-def _last_asked(vertices: Index, ends: Index, g: int) -> int:
+def _last_asked(vertices: IndexArray, ends: IndexArray, g: int) -> int:
     """The frame of the goal before g on the same vertex, or 0."""
     return int(ends[(vertices == vertices[g]) & (ends < ends[g])].max(initial=0))
 

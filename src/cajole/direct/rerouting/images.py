@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, animation_of
+from cajole.arrays import Array, IndexArray
 from cajole.direct.rerouting.contours import checked_images, contour
 from cajole.direct.rerouting.goals import Goal
 from cajole.direct.rerouting.registration import (
@@ -24,9 +25,6 @@ from cajole.direct.rerouting.registration import (
 )
 from cajole.direct.rerouting.sections import Outline, Section, area, outline
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # contours farther from the body than this share of its section's width are of something else
 FARTHEST = 0.5
@@ -45,7 +43,7 @@ class ImageGoals:
     """
 
     goals: tuple[Goal, ...]
-    vertices: Index
+    vertices: IndexArray
     contours: tuple[Array, ...]
     alignment: Alignment
     offsets: Array
@@ -117,13 +115,13 @@ def _outward(points: Array, cut: Outline, line: Array, name: str) -> tuple[Array
     return smoothed(filled(found))[beside], normals[beside]
 
 
-def _ring(cut: Outline) -> Index:
+def _ring(cut: Outline) -> IndexArray:
     """The vertices along an outline, each once."""
     first = np.sort(np.unique(cut.nodes, return_index=True)[1])
     return np.asarray(cut.nodes[first])
 
 
-def _checked_frames(frames: ArrayLike, count: int) -> Index:
+def _checked_frames(frames: ArrayLike, count: int) -> IndexArray:
     at = checks.index_array(frames, "frames", (None,), count)
     if len(at) and (np.diff(at) <= 0).any():
         where = int(np.argmax(np.diff(at) <= 0)) + 1

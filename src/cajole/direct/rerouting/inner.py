@@ -8,11 +8,9 @@ no answer. Solved by semismooth Newton steps on the concave dual.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.rerouting.spread import limited
-
-Array = NDArray[np.float64]
 
 MOST_ITERATIONS = 60
 # the equation's residual, as a share of what was there to be done

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
+from cajole.arrays import Array
 from cajole.body import BodySprings
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.measures import likeness
 from cajole.direct.rerouting.report import GoalReport, Path
 from cajole.direct.rerouting.spread import spring_graph
 from cajole.direct.rerouting.stage import Stage
-
-Array = NDArray[np.float64]
 
 # a limit that holds in this share of a window's steps is what keeps a node away
 SATURATED = 0.8

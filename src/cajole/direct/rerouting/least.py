@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.inner import nearest
 from cajole.direct.rerouting.pattern import eased
@@ -24,8 +24,6 @@ from cajole.direct.rerouting.tracking import Led, Moment, track
 from cajole.dynamics.integrators import Past
 from cajole.errors import SolveError
 from cajole.progress import Progress, portion, report
-
-Array = NDArray[np.float64]
 
 MOST_ITERATIONS = 24
 # goals are met to this share of the target set before the search for less force ends, and polished to the second

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.pattern import LONGEST
@@ -22,8 +22,6 @@ from cajole.dynamics.integrators import Past
 from cajole.errors import InputError
 from cajole.mesh.turns import shortest_turn
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 SEARCHES = ("closed", "discrete")
 

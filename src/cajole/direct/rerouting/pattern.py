@@ -7,8 +7,8 @@ not needed: it always lands.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.measures import likeness
 from cajole.direct.rerouting.spread import Spread
@@ -17,8 +17,6 @@ from cajole.direct.rerouting.tracking import Led, Moment, Rule, track
 from cajole.dynamics.integrators import Past
 from cajole.mesh.turns import shortest_turn
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 # shares of the window over which the pilot's own step gives way to the similar one; each is one pass
 SOFT_STARTS = (0.0, 0.4)

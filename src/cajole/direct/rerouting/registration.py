@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 ALIGNMENTS = ("rigid", "shift", "none")
 # points that stand for a contour while it is laid over an outline

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct.rerouting.measures import Likeness
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
 from cajole.direct.rerouting.goals import ALPHA, Aims, Goal, aims_of
 from cajole.direct.rerouting.judging import judged, path_of
@@ -25,7 +26,6 @@ from cajole.dynamics.integrators import Past
 from cajole.linalg import blas_threads
 from cajole.progress import Progress, portion, report
 
-Array = NDArray[np.float64]
 # how the aims of a group are led from a state at their first start
 Lead = Callable[[Stage, Aims, Spread, Past, Progress | None], Led]
 

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class Outline:
     """A closed line in a section: points (m, 2) [m], counter-clockwise; nodes (m,): the vertex beside each."""
 
     points: Array
-    nodes: Index
+    nodes: IndexArray
 
 
 def outline(surface: MeshTri, positions: Array, section: Section, name: str) -> Outline:
@@ -86,7 +84,7 @@ def area(points: Array) -> float:
     return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
 
 
-def _loops(triangles: Index, above: NDArray[np.bool_], name: str) -> list[Index]:
+def _loops(triangles: IndexArray, above: NDArray[np.bool_], name: str) -> list[IndexArray]:
     """The edges (m, 2) that each closed line crosses, in its order."""
     cut = triangles[above[triangles].any(axis=1) & ~above[triangles].all(axis=1)]
     partners: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -109,7 +107,7 @@ def _loops(triangles: Index, above: NDArray[np.bool_], name: str) -> list[Index]
     return loops
 
 
-def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> Index:
+def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> IndexArray:
     """One of the loops, taken out of `partners`."""
     edge = next(iter(partners))
     loop = []
@@ -120,7 +118,7 @@ def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> Index:
     return np.array(loop)
 
 
-def _line(positions: Array, heights: Array, section: Section, edges: Index) -> Outline:
+def _line(positions: Array, heights: Array, section: Section, edges: IndexArray) -> Outline:
     a, b = edges.T
     share = heights[a] / (heights[a] - heights[b])
     points = section.flat(positions[a] + share[:, None] * (positions[b] - positions[a]))

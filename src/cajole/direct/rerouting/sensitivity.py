@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cajole.direct.rerouting.goals import Aims, Index
+from cajole.arrays import Array, IndexArray
+from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.spread import Spread
 from cajole.direct.rerouting.stage import Stage
 from cajole.direct.rerouting.tracking import Led
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import Rows
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +25,8 @@ class Window:
     stage: Stage
     aims: Aims
     past: Past
-    steps: Index
-    nodes: Index
+    steps: IndexArray
+    nodes: IndexArray
 
     @classmethod
     def around(cls, stage: Stage, aims: Aims, spread: Spread, past: Past) -> Window:

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
-from cajole.direct.rerouting.goals import Aims, Index
-
-Array = NDArray[np.float64]
+from cajole.direct.rerouting.goals import Aims
 
 # by default a node is led together with those within this many spacings
 SPACINGS = 9.0
@@ -51,7 +50,7 @@ class Spread:
         ends = np.minimum(reach, between.min(axis=1) * (1.0 - 1e-9))
         return cls(np.where(touched, bells(far, ends), 0.0), touched)
 
-    def chosen(self, which: Index) -> Spread:
+    def chosen(self, which: IndexArray) -> Spread:
         """That of some goals."""
         return Spread(self.weights[which], self.touched[which])
 
@@ -62,7 +61,7 @@ def _together(aims: Aims) -> NDArray[np.bool_]:
     return np.asarray(overlap & (aims.vertices[:, None] != aims.vertices))
 
 
-def distances(body: BodySprings, vertices: Index, reach: float) -> Array:
+def distances(body: BodySprings, vertices: IndexArray, reach: float) -> Array:
     """(G, n) [m] from each of `vertices` along springs at rest, infinite beyond `reach`.
 
     Along springs, not through the air, so that a fold does not pull the layer below.

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation, animation_of
+from cajole.arrays import Array
 from cajole.body import BodySprings, Capsules
 from cajole.dynamics.driven import bodies_in_time
 from cajole.dynamics.integrators import Past
 from cajole.dynamics.linearised import LinearStep
 from cajole.errors import InputError, SolveError
-
-Array = NDArray[np.float64]
 
 # [vertices x steps] factors of more steps than this (about 1 GB) are made again instead of kept
 KEPT = 200_000

@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cajole.direct.rerouting.goals import Aims, Index
+from cajole.arrays import Array, IndexArray
+from cajole.direct.rerouting.goals import Aims
 from cajole.direct.rerouting.spread import limited
 from cajole.direct.rerouting.stage import Stage
 from cajole.dynamics.integrators import Past
-
-Array = NDArray[np.float64]
 
 # keeps forces finite where many nodes are led that hang together, as a share of the mean square of the compliance
 DAMPING = 1e-10
@@ -32,7 +30,7 @@ class Moment:
     """
 
     frame: int
-    which: Index
+    which: IndexArray
     here: Array
     free: Array
     compliance: Array
@@ -91,7 +89,7 @@ def track(
 
 
 def _force(
-    stage: Stage, aims: Aims, spread: Array, which: Index, past: Past, after: Past, frame: int, rule: Rule,
+    stage: Stage, aims: Aims, spread: Array, which: IndexArray, past: Past, after: Past, frame: int, rule: Rule,
     limit: float | None, given: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """The force (n, 3) [N] that a step has more than what is `given`, and what it moves (n, 3) [m]."""

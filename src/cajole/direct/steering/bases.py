@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body, columns_of
 from cajole.dynamics import Modes
 from cajole.dynamics.vibration import count_modes
 from cajole.errors import InputError
 from cajole.reduction import enriched, principal
 from cajole.reduction.bases import mode_shapes
-
-Array = NDArray[np.float64]
 
 # Directions of the motion itself in the basis, unless asked: this share of its energy, but no more than so many.
 ENERGY, COMPONENTS = 0.999999, 16

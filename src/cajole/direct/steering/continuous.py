@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering.costs import Costs
 from cajole.direct.steering.laps import Laps
 from cajole.direct.steering.motion import Reference
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as motion_kernels
-
-Array = NDArray[np.float64]
 
 # Terms of the Taylor series at a norm of one half: the first left out is below rounding.
 TERMS = 14

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering.costs import Dial, Dials, costs
@@ -32,7 +33,6 @@ from cajole.reduction import FlowShot, ReducedModel
 if TYPE_CHECKING:
     from cajole.direct.steering.live import Live
 
-Array = NDArray[np.float64]
 
 # Steps between two calls of a progress callback.
 CHUNK = 256

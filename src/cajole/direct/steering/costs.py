@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering.motion import Reference
 from cajole.errors import InputError
 
-Array = NDArray[np.float64]
 Dial = float | ArrayLike | Callable[[float], ArrayLike]
 
 # Negative eigenvalues of a weight up to this share of its largest are rounding.

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
 from cajole.direct.steering.motion import Force, projected_force
 from cajole.errors import InputError
 from cajole.memory import require_memory
 from cajole.reduction import ReducedFlow, ReducedModel
-
-Array = NDArray[np.float64]
 
 
 @runtime_checkable

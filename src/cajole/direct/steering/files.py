@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering import kernels
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.costs import Dial, Dials
@@ -27,8 +28,6 @@ from cajole.direct.steering.travelling import TravellingBody, TravellingModel, s
 from cajole.errors import FileError, InputError, SolveError
 from cajole.mesh import MeshLine, MeshTri, Skin
 from cajole.storage import atomic_path, read_arrays
-
-Array = NDArray[np.float64]
 
 FORMAT, VERSION = "cajole controller", 1
 # what is read of a file; how its skin moves is for the runtime in a browser

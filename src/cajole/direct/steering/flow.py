@@ -9,9 +9,10 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering import kernels_flow
 from cajole.direct.steering.flow_costs import CURRENTS, FlowDials, flow_costs
 from cajole.direct.steering.flow_regulator import flow_gains
@@ -25,7 +26,6 @@ from cajole.reduction.flow_forces import FlowDisturbances, reduced_forces
 if TYPE_CHECKING:
     from cajole.direct.steering.flow_live import FlowLive
 
-Array = NDArray[np.float64]
 
 NO_GAINS = np.empty((0, 0, 0))
 # Steps between two calls of a progress callback.

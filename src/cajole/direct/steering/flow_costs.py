@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.errors import InputError
 from cajole.reduction import FlowShot
-
-Array = NDArray[np.float64]
 
 # What an error of the velocities costs beside one of the particles: enough to keep the flow alive, not to bind it.
 CURRENTS = 1e-3

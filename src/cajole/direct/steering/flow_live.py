@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_costs import size_of
 from cajole.direct.steering.flow_runs import LOST
@@ -15,8 +16,6 @@ from cajole.flow import Gust
 from cajole.linalg import blas_threads
 from cajole.locking import synchronized
 from cajole.reduction.flow_forces import FlowDisturbance, reduced_forces, reduced_gust
-
-Array = NDArray[np.float64]
 
 
 class FlowLive(Living[FlowController]):

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
 from cajole.errors import InputError
 from cajole.flow import Flow
 from cajole.reduction import ReducedFlow
-
-Array = NDArray[np.float64]
 
 # Points at which noise is sampled to one of its lumps, along each direction; between them it is bilinear.
 FINENESS = 4

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.direct.steering.flow import FlowController
@@ -16,8 +15,6 @@ from cajole.errors import InputError, NotConverged
 from cajole.progress import Progress, report
 from cajole.reduction import FlowShot
 from cajole.reduction.flow_forces import FlowDisturbances
-
-Array = NDArray[np.float64]
 
 # How far the effort of a tuned controller may be above the regulator's.
 SLACK = 1.02

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering.continuous import sampled, step_back
 from cajole.direct.steering.flow_costs import FlowCosts
 from cajole.linalg.threads import blas_threads
 from cajole.reduction import FlowShot
-
-Array = NDArray[np.float64]
 
 
 def flow_gains(shot: FlowShot, costs: FlowCosts, formulation: str = "discrete") -> tuple[Array, Array]:

@@ -8,15 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.direct.steering.flow_costs import size_of
 from cajole.flow import FlowMotion
 
 if TYPE_CHECKING:
     from cajole.direct.steering.flow import FlowController
 
-Array = NDArray[np.float64]
 
 # A particle this far from its path, in box sizes, is where the velocities around its path say nothing of its own.
 LOST = 0.04

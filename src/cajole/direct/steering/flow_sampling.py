@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.cluster import Cluster, stream
 from cajole.errors import InputError
 from cajole.flow import Flow, FlowMotion, Forces, Gust, force_of
 from cajole.memory import require_memory
 from cajole.progress import Progress
 
-Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 # Snapshots of disturbed runs at most, unless told otherwise: the Gram matrix of so many takes a few seconds.

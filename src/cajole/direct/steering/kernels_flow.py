@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.compiled import njit
 from cajole.reduction.kernels_flow import carried, middle
 
-F = NDArray[np.float64]
-
 
 @njit(cache=True)
-def feedback(gain: F, points: F, z: F, path: F, state: F, w: F) -> None:
+def feedback(gain: Array, points: Array, z: Array, path: Array, state: Array, w: Array) -> None:
     """w (r,) = K (Δp, Δz), the deviation of particles (N, 2) and modes (r,) from the reference's frame."""
     N, r = len(path), len(z)
     off = np.empty(2 * N + r)
@@ -26,9 +24,24 @@ def feedback(gain: F, points: F, z: F, path: F, state: F, w: F) -> None:
 
 @njit(cache=True)
 def drive(
-    skew: F, damping: F, basis: F, shape: tuple, cell: float, h: float, gains: F, paths: F, states: F, fed: F,
-    external: F, first: int, points: F, z: F, out_z: F, out_p: F, out_w: F,
-) -> int:  # fmt: skip
+    skew: Array,
+    damping: Array,
+    basis: Array,
+    shape: tuple,
+    cell: float,
+    h: float,
+    gains: Array,
+    paths: Array,
+    states: Array,
+    fed: Array,
+    external: Array,
+    first: int,
+    points: Array,
+    z: Array,
+    out_z: Array,
+    out_p: Array,
+    out_w: Array,
+) -> int:
     """As many steps from reference step `first` on as `external` (m, r) has rows; points and z become the last ones.
 
     gains (T, r, 2N+r), none for a run without control; paths (T+1, N, 2) and states (T+1, r): the reference; fed (T, r)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering.motion import Reference
-
-Array = NDArray[np.float64]
 
 # The gains of a loop have settled when a lap repeats them to this; laps that gains of a loop may need, and steps: the
 # shorter a lap is beside the time it takes to come back, the more of them.

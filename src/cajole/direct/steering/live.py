@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.disturbances import Disturbance, push_force
 from cajole.direct.steering.living import Acting, Living
@@ -15,8 +16,6 @@ from cajole.errors import InputError, NotConverged
 from cajole.locking import synchronized
 from cajole.mesh import Skin
 from cajole.reduction import ReducedModel
-
-Array = NDArray[np.float64]
 
 
 class Live(Living[Controller]):

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.locking import synchronized
-
-Array = NDArray[np.float64]
 
 # Steps for which a wind is made ahead.
 AHEAD = 64

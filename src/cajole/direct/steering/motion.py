@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering import kernels
@@ -17,8 +18,6 @@ from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel
 from cajole.reduction import kernels_motion as motion_kernels
 from cajole.reduction.trajectory import MOST_ITERATIONS, TOLERANCE, newmark_plan, rollout
-
-Array = NDArray[np.float64]
 
 # Body weights of feed-forward beyond which a motion, a body and a basis hardly belong together; and those which no
 # basis explains: differences of rough frames alone ask for up to twenty of the right body.

@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.steering import kernels
 from cajole.direct.steering.controller import Controller
 from cajole.direct.steering.costs import Costs, Dials, costs
@@ -22,8 +22,6 @@ from cajole.direct.steering.runs import Run
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import Skin
 from cajole.progress import Progress, report
-
-Array = NDArray[np.float64]
 
 MATCHES = ("effort", "error")
 # How much more than the regulator's a tuned PD may have of what is matched.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.steering.bases import held_still, motion_basis
 from cajole.direct.steering.motion import (
@@ -25,8 +26,6 @@ from cajole.errors import InputError
 from cajole.memory import require_memory
 from cajole.reduction import ReducedModel, reduce
 from cajole.reduction import kernels_motion as motion_kernels
-
-Array = NDArray[np.float64]
 
 FEED_FORWARD = ("inverse", "given", "zero")
 # Steps to a frame that are tried by themselves; a beam folded upon itself at 24 frames/s needed 8.

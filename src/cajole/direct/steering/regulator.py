@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering import kernels
 from cajole.direct.steering.continuous import NOT_FINITE, continuous_gains
 from cajole.direct.steering.costs import Costs
@@ -14,8 +14,6 @@ from cajole.direct.steering.laps import SETTLED, WATCHED, Laps
 from cajole.direct.steering.motion import Reference
 from cajole.errors import NotConverged
 from cajole.linalg.threads import blas_threads
-
-Array = NDArray[np.float64]
 
 FORMULATIONS = ("discrete", "continuous")
 

@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct.steering.diagnosis import trouble
 
 if TYPE_CHECKING:
     from cajole.direct.steering.controller import Controller
 
-Array = NDArray[np.float64]
 
 # Errors in body sizes beyond which the gains, made for small deviations, promise nothing.
 ASTRAY = 0.2

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct.steering.motion import Force
 from cajole.direct.steering.sample_work import Task
@@ -20,8 +21,6 @@ from cajole.dynamics.simulation import is_stack
 from cajole.errors import InputError
 from cajole.reduction.bases import mass_norm
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 # draws a disturbance of size one: where (None: everywhere), and its force or velocity (n, 3)
 Shape = Callable[[np.random.Generator], tuple[int | None, Array]]
 
@@ -226,7 +225,7 @@ class Plan(Sequence[Task]):
         return Task(run.frame, run.frames, *course.state(run.frame), forces, push, lasting, kick)
 
 
-def _pushable(body: Body, vertices: ArrayLike | None) -> Index:
+def _pushable(body: Body, vertices: ArrayLike | None) -> IndexArray:
     """`vertices` without the fixed ones, the surface unless given."""
     if vertices is None:
         free = np.setdiff1d(body.drawn_mesh().surface_vertices, body.fixed)

@@ -6,13 +6,12 @@ import contextlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cajole.arrays import Array
 from cajole.body import Body, columns_of
 from cajole.dynamics import State, simulate
 from cajole.errors import NotConverged
-
-Array = NDArray[np.float64]
 
 # A disturbance under which a step cannot be solved is halved this often.
 MOST_HALVINGS = 3

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.cluster import Cluster, stream
 from cajole.direct.steering.motion import Force
@@ -19,8 +20,6 @@ from cajole.direct.steering.sample_work import Worker
 from cajole.dynamics.integrators import INTEGRATORS
 from cajole.progress import Progress, portion, report
 from cajole.reduction.snapshots import Components, components
-
-Array = NDArray[np.float64]
 
 SIZE = 24
 

@@ -11,13 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.mesh import MeshLine, MeshTri
 from cajole.reduction import ReducedModel
 from cajole.reduction.kernels_solid import tangent
 from cajole.reduction.kernels_springs import energy_springs
-
-Array = NDArray[np.float64]
 
 
 def is_springs(system: tuple) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering import kernels
 from cajole.direct.steering.diagnosis import trouble
 from cajole.direct.steering.motion import NO_GAINS, Reference, step_row
@@ -14,8 +14,6 @@ from cajole.direct.steering.regulator import Regulator
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_motion as motion_kernels
 from cajole.reduction.trajectory import MOST_ITERATIONS, TOLERANCE
-
-Array = NDArray[np.float64]
 
 # Into how many parts a step that does not converge is cut, in turn.
 CUTS = (2, 4, 8, 16, 32)

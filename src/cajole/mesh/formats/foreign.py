@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError
-from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats.text import file_bytes
 from cajole.mesh.repair import repaired
 from cajole.mesh.tet import MeshTet
@@ -26,7 +26,7 @@ def read_foreign(path: Path) -> MeshTet | MeshTri:
     return mesh_of_cells(path, found["points"], cells)
 
 
-def mesh_of_cells(path: Path, points: Floats, cells: Mapping[str, Indices]) -> MeshTet | MeshTri:
+def mesh_of_cells(path: Path, points: Array, cells: Mapping[str, IndexArray]) -> MeshTet | MeshTri:
     """The tets among cells by name, else the triangles; others are noted. Raises FileError where there is neither."""
     for kind in ("tetra", "triangle"):
         if kind in cells:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError
-from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats.foreign import mesh_of_cells
 from cajole.mesh.formats.text import file_bytes
 from cajole.mesh.tet import MeshTet
@@ -42,7 +42,7 @@ class Cursor:
             return raw.astype(np.float64 if kind[0] == "f" else np.int64)
         return self._parsed(self.words[start : self.at], kind)
 
-    def whole(self, kind: str, count: int) -> Indices:
+    def whole(self, kind: str, count: int) -> IndexArray:
         """The next `count` whole numbers."""
         return self.take(kind, count).astype(np.int64, copy=False)
 
@@ -99,7 +99,7 @@ def _format(path: Path, data: bytes) -> tuple[str, str, str]:
     return words[0], "<" if rest[:4] == b"\x01\0\0\0" else ">", f"i{words[2]}"
 
 
-def _nodes_2(nodes: Cursor) -> tuple[Indices, Floats]:
+def _nodes_2(nodes: Cursor) -> tuple[IndexArray, Array]:
     count = nodes.line()
     if nodes.order:
         kind = np.dtype([("tag", nodes.order + "i4"), ("point", nodes.order + "f8", 3)])
@@ -111,9 +111,9 @@ def _nodes_2(nodes: Cursor) -> tuple[Indices, Floats]:
     return tags.astype(np.int64), table[:, 1:]
 
 
-def _elements_2(elements: Cursor) -> dict[str, Indices]:
+def _elements_2(elements: Cursor) -> dict[str, IndexArray]:
     """Cells by name; each with its node tags."""
-    parts: dict[str, list[Indices]] = {}
+    parts: dict[str, list[IndexArray]] = {}
     left = elements.line()
     while left > 0:
         # text has one element after another; binary runs of one type with as many tags
@@ -131,7 +131,7 @@ def _elements_2(elements: Cursor) -> dict[str, Indices]:
     return {name: np.concatenate(rows) for name, rows in parts.items()}
 
 
-def _nodes_4(nodes: Cursor, size: str) -> tuple[Indices, Floats]:
+def _nodes_4(nodes: Cursor, size: str) -> tuple[IndexArray, Array]:
     blocks = int(nodes.whole(size, 4)[0])
     tags, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
     for _ in range(blocks):
@@ -143,9 +143,9 @@ def _nodes_4(nodes: Cursor, size: str) -> tuple[Indices, Floats]:
     return np.concatenate(tags), np.concatenate(points)
 
 
-def _elements_4(elements: Cursor, size: str) -> dict[str, Indices]:
+def _elements_4(elements: Cursor, size: str) -> dict[str, IndexArray]:
     """Cells by name; each with its node tags."""
-    parts: dict[str, list[Indices]] = {}
+    parts: dict[str, list[IndexArray]] = {}
     for _ in range(int(elements.whole(size, 4)[0])):
         kind = int(elements.whole("i4", 3)[2])
         count = int(elements.whole(size, 1)[0])
@@ -161,7 +161,7 @@ def _nodes_of(elements: Cursor, kind: int) -> int:
     return NODES[kind - 1]
 
 
-def _numbered(path: Path, tags: Indices, rows: Indices) -> Indices:
+def _numbered(path: Path, tags: IndexArray, rows: IndexArray) -> IndexArray:
     """Node tags, which may have gaps, as indices from 0 in the order of the file."""
     order = np.argsort(tags, kind="stable")
     at = np.searchsorted(tags[order], rows)

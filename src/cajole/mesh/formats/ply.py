@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError
-from cajole.mesh.base import Floats, Indices
 from cajole.mesh.formats.text import file_bytes
 from cajole.mesh.repair import repaired
 from cajole.mesh.topology import fans
@@ -51,8 +51,8 @@ class Element:
 class Table(NamedTuple):
     """What was read of one element: single columns by name, lists by name."""
 
-    columns: dict[str, Floats]
-    lists: dict[str, list[Indices]]
+    columns: dict[str, Array]
+    lists: dict[str, list[IndexArray]]
 
 
 def read_ply(path: Path) -> MeshTri:
@@ -228,14 +228,14 @@ def _check_count(path: Path, element: Element, most: int) -> None:
         raise FileError(f"{path}: the header promises {element.count} of {element.name!r}: the file seems cut off")
 
 
-def _whole(path: Path, values: np.ndarray | list[float]) -> Indices:
+def _whole(path: Path, values: np.ndarray | list[float]) -> IndexArray:
     array = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)).all():
         raise FileError(f"{path}: a list holds {array[:4].tolist()}, but vertex numbers are whole")
     return array.astype(np.int64)
 
 
-def _triangles(path: Path, polygons: list[Indices]) -> Indices:
+def _triangles(path: Path, polygons: list[IndexArray]) -> IndexArray:
     short = next((i for i, ring in enumerate(polygons) if len(ring) < 3), None)
     if short is not None or not polygons:
         what = "holds no face" if short is None else f"face {short} has {len(polygons[short])} vertices"

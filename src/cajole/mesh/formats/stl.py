@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from cajole.arrays import Array
 from cajole.errors import FileError
-from cajole.mesh.base import Floats
 from cajole.mesh.formats.text import file_bytes, float_rows, text_lines
 from cajole.mesh.repair import repaired, welded
 from cajole.mesh.tri import MeshTri
@@ -48,7 +48,7 @@ def write_stl(mesh: MeshTri, path: Path) -> None:
     path.write_bytes(b"binary STL".ljust(HEADER, b" ") + struct.pack("<I", len(records)) + records.tobytes())
 
 
-def _text(path: Path) -> Floats:
+def _text(path: Path) -> Array:
     lines = text_lines(path)
     rows = [line for line in lines if line.text[:6].lower() == "vertex"]
     if not lines[-1].text.lower().startswith("endsolid"):

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError, MeshError
-from cajole.mesh.base import Floats, Indices, frozen
+from cajole.mesh.base import frozen
 from cajole.mesh.cubes import CORNERS, CUBE_TETS, cube_tets
 from cajole.mesh.formats.text import Line, counted, first_index, float_rows, text_lines, whole_rows, within
 from cajole.mesh.tet import MeshTet
@@ -31,10 +32,10 @@ class VegFile:
     """
 
     mesh: MeshTet
-    young: Floats | None
-    poisson: Floats | None
-    density: Floats | None
-    sets: Mapping[str, Indices]
+    young: Array | None
+    poisson: Array | None
+    density: Array | None
+    sets: Mapping[str, IndexArray]
     notes: tuple[str, ...] = ()
 
 
@@ -86,7 +87,7 @@ def write_geometry(mesh: MeshTet, path: Path) -> None:
             out.write(f"{i} {a} {b} {c} {d}\n")
 
 
-def read_bou(path: Path) -> Indices:
+def read_bou(path: Path) -> IndexArray:
     """Fixed vertices, counted from 1 in the file, as sorted indices from 0; an empty file fixes none."""
     numbers = [(line, word) for line in text_lines(path, empty=True) for word in line.words]
     for line, word in numbers:
@@ -207,7 +208,7 @@ def _table(block: Block, what: str, skip: int) -> list[Line]:
     return counted(body, what, block.body[skip - 1] if skip else block.head)[1]
 
 
-def _binary_order(vertices: Floats, cubes: Indices, rows: Sequence[Line]) -> Indices:
+def _binary_order(vertices: Array, cubes: IndexArray, rows: Sequence[Line]) -> IndexArray:
     """(m, 8) the corners of axis-aligned cubes sorted by position, in whatever order the file names them."""
     corners = vertices[cubes]
     low, high = corners.min(axis=1, keepdims=True), corners.max(axis=1, keepdims=True)
@@ -222,7 +223,7 @@ def _binary_order(vertices: Floats, cubes: Indices, rows: Sequence[Line]) -> Ind
     return np.take_along_axis(cubes, order, axis=1)
 
 
-def _set(block: Block, geometry: Geometry) -> Indices:
+def _set(block: Block, geometry: Geometry) -> IndexArray:
     """Elements of a set as indices from 0, in the file's own elements."""
     if not block.argument:
         raise block.head.wrong("expected a name after *SET")
@@ -236,7 +237,7 @@ def _set(block: Block, geometry: Geometry) -> Indices:
     return np.unique(np.array(members, dtype=np.int64))
 
 
-def _expanded(members: Indices, geometry: Geometry) -> Indices:
+def _expanded(members: IndexArray, geometry: Geometry) -> IndexArray:
     return (members[:, None] * geometry.split + np.arange(geometry.split)).reshape(-1)
 
 
@@ -257,8 +258,8 @@ def _material(block: Block) -> tuple[float, float, float]:
 
 
 def _regions(
-    blocks: list[Block], geometry: Geometry, sets: Mapping[str, Indices], materials: Mapping[str, tuple[float, ...]]
-) -> tuple[Floats, list[str]]:
+    blocks: list[Block], geometry: Geometry, sets: Mapping[str, IndexArray], materials: Mapping[str, tuple[float, ...]]
+) -> tuple[Array, list[str]]:
     """(count, 3) density, E, nu of each element; one in no region takes the last material, as in Vega."""
     every = {"allElements": np.arange(geometry.total), **sets}
     values = np.tile(list(materials.values())[-1], (geometry.total, 1))

@@ -10,12 +10,12 @@ from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import MaterialStVK, body_around
 from cajole.progress import Progress, report
 from cajole.scenes.editing.bird_paint import gull_skin
 from cajole.scenes.editing.bird_shape import Pose, gull_mesh, gull_points, landmarks
 from cajole.scenes.editing.staging import EditScene, Move
-from cajole.scenes.sdf import Floats
 
 FRAMES, FPS, MODES = 255, 30.0, 500
 # cells along the wings, from tip to tip
@@ -69,7 +69,7 @@ def bird(progress: Progress | None = None) -> EditScene:
     )
 
 
-def flight() -> Floats:
+def flight() -> Array:
     """Where the bird's vertices are, (255, 664, 3) [m]."""
     t = np.arange(FRAMES) / FPS
     keys = PchipInterpolator(FLIGHT[:, 0], FLIGHT[:, 1:])
@@ -99,11 +99,11 @@ def _beating(phase: float, strength: float, tail: float) -> Pose:
     )
 
 
-def _steps(whole: float) -> Floats:
+def _steps(whole: float) -> Array:
     return np.linspace(0.0, whole, round(whole / STEP) + 1)[1:]
 
 
-def _twisted_tail(x: Floats) -> tuple[Move, ...]:
+def _twisted_tail(x: Array) -> tuple[Move, ...]:
     """Both corners of the tail are turned about its length, its middle stays."""
     at = landmarks()
     corners = np.array([at["tail left"], at["tail right"], at["tail end"]])
@@ -111,7 +111,7 @@ def _twisted_tail(x: Floats) -> tuple[Move, ...]:
     return tuple(Move(corners, TWISTED, _turned(x[corners], angle, axis, centre)) for angle in _steps(TAIL))
 
 
-def _bent_wing(x: Floats) -> tuple[Move, ...]:
+def _bent_wing(x: Array) -> tuple[Move, ...]:
     """The tip of the left wing is raised about its wrist, which stays."""
     at = landmarks()
     wrist = np.array([at["wrist front"], at["wrist back"]])
@@ -124,7 +124,7 @@ def _bent_wing(x: Floats) -> tuple[Move, ...]:
     )
 
 
-def _turned(points: Floats, angle: float, axis: Floats, centre: Floats) -> Floats:
+def _turned(points: Array, angle: float, axis: Array, centre: Array) -> Array:
     """Points (k, 3) turned by an angle [degrees] about an axis through a centre."""
     turn = Rotation.from_rotvec(np.radians(angle) * axis / np.linalg.norm(axis))
     return np.asarray(centre + turn.apply(points - centre))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cajole.arrays import Array
 from cajole.mesh import MeshTri, Skin
 from cajole.scenes.editing.bird_shape import CHORD, RINGS, SIDES, STATIONS, first_of_parts, wing_count, wing_number
 from cajole.scenes.recipe import mixed, smoothstep
-from cajole.scenes.sdf import Floats
 
 WHITE, GREY, DARK, PALE = (0.96, 0.96, 0.95), (0.58, 0.62, 0.67), (0.07, 0.07, 0.09), (0.88, 0.89, 0.90)
 ORANGE, BEAK, PUPIL = (0.93, 0.52, 0.22), (0.97, 0.60, 0.10), (0.03, 0.03, 0.04)
@@ -35,7 +35,7 @@ def gull_skin(mesh: MeshTri) -> Skin:
     return Skin(mesh, colors, PARTS, labels, gloss)
 
 
-def _wing_colors() -> Floats:
+def _wing_colors() -> Array:
     """Grey above, pale below and along the back edge, black towards the tip."""
     colors = np.empty((wing_count(), 3))
     share = np.empty(wing_count())

@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTri
 from cajole.scenes.recipe import smoothstep
-from cajole.scenes.sdf import Floats, Ints
 
 # rings of the body from the tail to the beak [m]: x, height of the middle, half width, half height
 RINGS = np.array(
@@ -79,7 +79,7 @@ def gull_mesh() -> MeshTri:
     return MeshTri(gull_points(Pose()), _triangles())
 
 
-def gull_points(pose: Pose) -> Floats:
+def gull_points(pose: Pose) -> Array:
     """(664, 3) [m] of a pose about the middle of the body, beak along x, left along y."""
     body = _body()
     left = _wing(pose)
@@ -114,7 +114,7 @@ def first_of_parts() -> dict[str, int]:
     return dict(zip(names, np.cumsum(sizes).tolist()))
 
 
-def _body() -> Floats:
+def _body() -> Array:
     """Rings around x, side k at k · 30 degrees from the left upwards, then the two ends."""
     x, z, wide, high = (column[:, None] for column in RINGS.T)
     turn = 2 * np.pi * np.arange(SIDES) / SIDES
@@ -133,7 +133,7 @@ def wing_number(station: int, place: int, below: bool = False) -> int:
     return at + place + (CHORD - 1 if below and 0 < place < CHORD - 1 and station < STATIONS else 0)
 
 
-def _wing(pose: Pose) -> Floats:
+def _wing(pose: Pose) -> Array:
     """The left wing without its root: stations of places above, then the inner ones below; one sheet at the tip."""
     s = np.linspace(0.0, 1.0, 10 * STATIONS + 1)
     rise = np.radians(pose.shoulder + pose.wrist * smoothstep(0.2, 0.6, s))
@@ -161,7 +161,7 @@ def _wing(pose: Pose) -> Floats:
     return np.vstack([*rows, 0.5 * (above[-1] + below[-1])])
 
 
-def _tail(body: Floats, pose: Pose) -> Floats:
+def _tail(body: Array, pose: Pose) -> Array:
     """Rows behind the first ring: from its upper half to a flat fan with a rounded end."""
     root = body[:ACROSS]
     side = 1.0 - np.arange(ACROSS) / (ACROSS // 2)
@@ -175,7 +175,7 @@ def _tail(body: Floats, pose: Pose) -> Floats:
     return np.stack([root[0, 0] - length * np.cos(rise), y, z + length * np.sin(rise)], axis=2).reshape(-1, 3)
 
 
-def _ball() -> tuple[Floats, Ints]:
+def _ball() -> tuple[Array, IndexArray]:
     """An octahedron halved once: 18 points on the unit ball, and 32 triangles that face outwards."""
     points = [np.array(p, dtype=float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
     number: dict[tuple[int, int], int] = {}
@@ -198,7 +198,7 @@ def _ball() -> tuple[Floats, Ints]:
     return np.array(points), np.array(faces)
 
 
-def _triangles() -> Ints:
+def _triangles() -> IndexArray:
     first = first_of_parts()
     ball = _ball()[1]
     parts = [_body_triangles()]
@@ -217,7 +217,7 @@ def _triangles() -> Ints:
     return np.vstack(parts)
 
 
-def _body_triangles() -> Ints:
+def _body_triangles() -> IndexArray:
     i, k = (index.ravel() for index in np.indices((len(RINGS) - 1, SIDES)))
     a, b = i * SIDES + k, i * SIDES + (k + 1) % SIDES
     c, d = a + SIDES, b + SIDES
@@ -230,7 +230,7 @@ def _body_triangles() -> Ints:
     return np.vstack([np.column_stack([a, b, c]), np.column_stack([b, d, c]), *caps])
 
 
-def _wing_triangles(first: int, side: int) -> Ints:
+def _wing_triangles(first: int, side: int) -> IndexArray:
     """Both sheets of a wing that is welded to `side` of the rings, as the left one faces."""
     root = np.array([ring * SIDES + side for ring in ROOT])
     faces = []
@@ -252,7 +252,7 @@ def _wing_triangles(first: int, side: int) -> Ints:
     return np.vstack(faces)
 
 
-def _tail_triangles(first: int) -> Ints:
+def _tail_triangles(first: int) -> IndexArray:
     rows = [np.arange(ACROSS)] + [first + ACROSS * row + np.arange(ACROSS) for row in range(ROWS)]
     faces = []
     for near, far in pairwise(rows):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.checks import real_array
 from cajole.dynamics import simulate
@@ -23,7 +24,6 @@ from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.bridge import TOWER, WIDTH
 from cajole.scenes.editing.gulls import REACH, Flock, flock, swoop
 from cajole.scenes.editing.staging import EditScene, Move, kept_positions
-from cajole.scenes.sdf import Floats, Ints
 
 FRAMES, FPS, MODES = 240, 30.0, 1000
 # mass damping [1/s]: what one gust began has faded when the next ones shake
@@ -78,15 +78,15 @@ STORM = (
 class StormScene(EditScene):
     """The bridge in the storm. deck: vertices that must stay dry; outside: those on the surface; flocks: of gulls."""
 
-    deck: Ints
-    outside: Ints
+    deck: IndexArray
+    outside: IndexArray
     flocks: tuple[Flock, ...]
 
-    def depth(self, positions: Floats) -> float:
+    def depth(self, positions: Array) -> float:
         """How far the deck (n, 3) is in the sea [m]; negative when it is above."""
         return float(SEA - positions[self.deck, 2].min())
 
-    def gap(self, positions: Floats, frame: int) -> float:
+    def gap(self, positions: Array, frame: int) -> float:
         """The least distance [m] of the bridge (n, 3) from a gull's reach in a frame; negative where one is struck."""
         return float(min(group.gaps(positions[self.outside], frame).min() for group in self.flocks))
 
@@ -102,7 +102,7 @@ def bridge(progress: Progress | None = None) -> StormScene:
     return storm_scene(made, body, path)
 
 
-def storm_scene(made: Scene, body: BodySolid, path: Floats) -> StormScene:
+def storm_scene(made: Scene, body: BodySolid, path: Array) -> StormScene:
     """The scene of a motion (frames, n, 3) [m] of the bridge: gulls that its masts strike, and the moves that help.
 
     All places follow from the motion: how deep the deck is in the sea, and how far a mast must go to free a bird.
@@ -163,7 +163,7 @@ def storm_bridge(*, progress: Progress | None = None) -> Scene:
     return replace(made, damping=(FADING, made.damping[1]))
 
 
-def stormed(body: BodySolid, *, frames: int = FRAMES, progress: Progress | None = None) -> Floats:
+def stormed(body: BodySolid, *, frames: int = FRAMES, progress: Progress | None = None) -> Array:
     """Positions (frames, n, 3) [m] of the bridge in the storm, simulated on all of its tets."""
     made = simulate(
         body, frames, 1 / FPS, force=storm(body), integrator=INTEGRATOR, substeps=SUBSTEPS, progress=progress
@@ -171,7 +171,7 @@ def stormed(body: BodySolid, *, frames: int = FRAMES, progress: Progress | None 
     return np.asarray(made.positions)
 
 
-def storm(body: BodySolid) -> Callable[[float], Floats]:
+def storm(body: BodySolid) -> Callable[[float], Array]:
     """The force (n, 3) [N] of all gusts at a time [s]."""
     x, y = body.vertices[:, 0], body.vertices[:, 1]
     across, up = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -188,7 +188,7 @@ def storm(body: BodySolid) -> Callable[[float], Floats]:
     return lambda t: np.sum([gust(t) * patterns[gust.pattern] for gust in STORM], axis=0)
 
 
-def _mast_tops(made: Scene, side: float) -> Ints:
+def _mast_tops(made: Scene, side: float) -> IndexArray:
     """The highest vertex of both legs of the mast at `side` along x, that on the side of least y first."""
     x = made.mesh.vertices
     tower = made.parts["towers"]
@@ -197,7 +197,7 @@ def _mast_tops(made: Scene, side: float) -> Ints:
 
 
 def _passing(
-    path: Floats, tops: Ints, window: tuple[int, int], flight: tuple[tuple[float, ...], ...], number: int
+    path: Array, tops: IndexArray, window: tuple[int, int], flight: tuple[tuple[float, ...], ...], number: int
 ) -> Flock:
     """A flock whose first bird is struck by the outer leg of a mast, in the frame in which that sways out farthest."""
     frame = window[0] + int(path[slice(*window), tops[0], 1].argmin())
@@ -207,7 +207,7 @@ def _passing(
     return flock(first, fps=FPS, left=bool(velocity[0] < 0), seed=number, name=f"gulls {number + 1}")
 
 
-def _lifted(path: Floats, rest: Floats, girders: Ints, deck: Ints) -> Move:
+def _lifted(path: Array, rest: Array, girders: IndexArray, deck: IndexArray) -> Move:
     """Four places on the girders, a quarter and three quarters along what is wet of each, out of the sea."""
     frame = int(path[:, deck, 2].min(axis=1).argmin())
     x = path[frame]
@@ -227,7 +227,7 @@ def _lifted(path: Floats, rest: Floats, girders: Ints, deck: Ints) -> Move:
     return _eased(np.array(vertices), frame, x, rest, back, "z")
 
 
-def _turned_away(path: Floats, rest: Floats, outside: Ints, tops: Ints, group: Flock) -> Move:
+def _turned_away(path: Array, rest: Array, outside: IndexArray, tops: IndexArray, group: Flock) -> Move:
     """The tops of a mast, in the frame in which they must be brought back farthest to clear all birds."""
     shares = np.array([_way_back(x[outside], rest[outside], birds) for x, birds in zip(path, group.middles)])
     ways = shares * np.abs(rest[tops, 1] - path[:, tops, 1]).max(axis=1)
@@ -235,7 +235,7 @@ def _turned_away(path: Floats, rest: Floats, outside: Ints, tops: Ints, group: F
     return _eased(tops, frame, path[frame], rest, float(shares[frame]), "y")
 
 
-def _eased(vertices: Ints, frame: int, x: Floats, rest: Floats, back: float, directions: str) -> Move:
+def _eased(vertices: IndexArray, frame: int, x: Array, rest: Array, back: float, directions: str) -> Move:
     """Vertices brought a share of the way back to where they rest.
 
     Only along the way that frees them: a mast is stiff along itself, and to say how high its top shall be would
@@ -244,7 +244,7 @@ def _eased(vertices: Ints, frame: int, x: Floats, rest: Floats, back: float, dir
     return Move(vertices, frame, x[vertices] + back * (rest - x)[vertices], directions)
 
 
-def _way_back(points: Floats, rest: Floats, birds: Floats) -> float:
+def _way_back(points: Array, rest: Array, birds: Array) -> float:
     """The least share of the way to rest on which points (n, 3) are out of reach of birds (k, 3), and clear.
 
     A point r from a bird that moves by d leaves the sphere of radius R where |r + s d| = R, the greater s of the two.

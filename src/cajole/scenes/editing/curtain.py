@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodyShell, BodySprings, MaterialShell
 from cajole.body.nets import cloth_springs
 from cajole.dynamics import simulate
@@ -17,7 +18,6 @@ from cajole.mesh import MeshTri, Skin, grid_triangles
 from cajole.pictures import Prop
 from cajole.progress import Progress, report
 from cajole.scenes.editing.staging import EditScene, Move, kept_positions
-from cajole.scenes.sdf import Floats, Ints
 
 # 1281 vertices and 2400 triangles, as in Table 1
 ACROSS, DOWN = 60, 20
@@ -87,7 +87,7 @@ def vertex(across: int, down: int) -> int:
     return across * (DOWN + 1) + DOWN - down
 
 
-def tape() -> Ints:
+def tape() -> IndexArray:
     """The vertices at the upper edge, which the rod holds straight."""
     return np.array([vertex(i, 0) for i in range(ACROSS + 1)])
 
@@ -117,13 +117,13 @@ def springs(mesh: MeshTri) -> BodySprings:
     )  # fmt: skip
 
 
-def wind(cloth: BodySprings) -> Callable[[float], Floats]:
+def wind(cloth: BodySprings) -> Callable[[float], Array]:
     """Gusts (n, 3) [N] across the curtain at a time [s] from its first frame: they swell, fade and run along it."""
     x, z = cloth.vertices[:, 0], cloth.vertices[:, 2]
     # the rod shelters the upper part
     exposed = EARTH_GRAVITY * cloth.masses * (0.25 + 0.75 * (TOP - z) / HEIGHT)
 
-    def force(t: float) -> Floats:
+    def force(t: float) -> Array:
         total = np.zeros((len(x), 3))
         for start, stop, strength, along, beat in GUSTS:
             if start < t < stop:
@@ -136,7 +136,7 @@ def wind(cloth: BodySprings) -> Callable[[float], Floats]:
     return force
 
 
-def _blown(cloth: BodySprings, progress: Progress | None) -> Floats:
+def _blown(cloth: BodySprings, progress: Progress | None) -> Array:
     blowing, still = wind(cloth), SETTLING / FPS
     film = simulate(
         cloth, FRAMES + SETTLING, 1 / FPS, force=lambda t: blowing(t - still), gravity=EARTH_GRAVITY,
@@ -145,7 +145,7 @@ def _blown(cloth: BodySprings, progress: Progress | None) -> Floats:
     return np.asarray(film.positions[SETTLING:])
 
 
-def _moves(path: Floats) -> tuple[Move, ...]:
+def _moves(path: Array) -> tuple[Move, ...]:
     """In small steps, as a hand drags: the middle of the hem at one frame, then both corners together at another."""
     hem = hem_landmarks()
     drags = (([hem["middle"]], SWUNG, HIGHER), ([hem["left"], hem["right"]], FLAPPED, FLAP))
@@ -156,7 +156,7 @@ def _moves(path: Floats) -> tuple[Move, ...]:
     )
 
 
-def _swung(points: Floats, degrees: float, inward: float = 0.0) -> Floats:
+def _swung(points: Array, degrees: float, inward: float = 0.0) -> Array:
     """Points (k, 3) farther out about the rod, to the side on which they are, and `inward` [m] from either end."""
     arm = points - [0.0, 0.0, TOP]
     turn = np.radians(degrees) * np.sign(arm[:, 1])
@@ -190,7 +190,7 @@ def _rod(mesh: MeshTri) -> MeshTri:
     )
 
 
-def _tube(line: Floats, radius: float, *, closed: bool, sides: int = 12) -> tuple[Floats, Ints]:
+def _tube(line: Array, radius: float, *, closed: bool, sides: int = 12) -> tuple[Array, IndexArray]:
     """A round tube along points (k, 3), whose planes hold x or stand across it."""
     ahead = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0) if closed else np.gradient(line, axis=0)
     ahead = ahead / np.linalg.norm(ahead, axis=1, keepdims=True)

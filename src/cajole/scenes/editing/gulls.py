@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTri, Skin
-from cajole.scenes.sdf import Floats, Ints
 
 # [m], from tip to tip, and how far the farthest point is from the middle: everything within hits the bird
 SPAN = 0.56
@@ -37,21 +37,21 @@ FLOCK = ((0.0, 0.0, 0.0), (-1.3, 1.2, 0.25), (-2.1, 2.5, 0.6), (-3.4, 1.7, 0.9),
 class Flock:
     """Birds with their middles at (frames, k, 3) [m], and the animation that draws them."""
 
-    middles: Floats
+    middles: Array
     drawn: Animation
 
-    def gaps(self, points: Floats, frame: int) -> Floats:
+    def gaps(self, points: Array, frame: int) -> Array:
         """(k, n) how far points (n, 3) are from what each bird reaches in a frame [m]; negative where one is hit."""
         return np.linalg.norm(points[None] - self.middles[frame][:, None], axis=2) - REACH
 
 
-def swoop(at: Floats, frame: int, velocity: Floats, pull: Floats, *, frames: int, fps: float) -> Floats:
+def swoop(at: Array, frame: int, velocity: Array, pull: Array, *, frames: int, fps: float) -> Array:
     """A path (frames, 3) through `at` in `frame`, where it has `velocity` [m/s], bent by a steady `pull` [m/s²]."""
     t = (np.arange(frames) - frame)[:, None] / fps
     return at + t * velocity + 0.5 * t**2 * pull
 
 
-def flock(path: Floats, *, fps: float, left: bool, seed: int, name: str) -> Flock:
+def flock(path: Array, *, fps: float, left: bool, seed: int, name: str) -> Flock:
     """Birds behind the first one, which flies on a path (frames, 3) [m]; each beats its wings in its own time.
 
     left: on which side of the first the others are.
@@ -75,7 +75,7 @@ def flock(path: Floats, *, fps: float, left: bool, seed: int, name: str) -> Floc
     return Flock(middles, Animation(mesh, positions, fps=fps, skin=skin, name=name))
 
 
-def _axes(ahead: Floats) -> Floats:
+def _axes(ahead: Array) -> Array:
     """(frames, 3, 3) rows: ahead, left and up of a bird that flies along (frames, 3)."""
     front = ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
     left = np.cross([0.0, 0.0, 1.0], front)
@@ -83,7 +83,7 @@ def _axes(ahead: Floats) -> Floats:
     return np.stack([front, left, np.cross(front, left)], axis=1)
 
 
-def _bird(phase: Floats) -> tuple[Floats, Ints, Floats]:
+def _bird(phase: Array) -> tuple[Array, IndexArray, Array]:
     """Points (frames, n, 3) [m] about its middle at phases of its beat, triangles, colours (n, 3)."""
     body, rings, body_colors = _spindle()
     left, right = _wing(phase, 1.0), _wing(phase, -1.0)
@@ -95,7 +95,7 @@ def _bird(phase: Floats) -> tuple[Floats, Ints, Floats]:
     return SPAN * points, triangles, np.concatenate([body_colors, wing_colors, wing_colors])
 
 
-def _spindle() -> tuple[Floats, Ints, Floats]:
+def _spindle() -> tuple[Array, IndexArray, Array]:
     turn = 2 * np.pi * np.arange(SIDES) / SIDES
     points = [np.column_stack([np.full(SIDES, x), r * np.cos(turn), 0.9 * r * np.sin(turn)]) for x, r, _ in BODY]
     i, j = (a.ravel() for a in np.indices((len(BODY) - 1, SIDES)))
@@ -104,7 +104,7 @@ def _spindle() -> tuple[Floats, Ints, Floats]:
     return np.concatenate(points), triangles, np.repeat([color for *_, color in BODY], SIDES, axis=0)
 
 
-def _wing(phase: Floats, side: float) -> Floats:
+def _wing(phase: Array, side: float) -> Array:
     """(frames, 2 k, 3) front and back edge of each station, turned at the root and bent at the elbow."""
     out, front, back = (np.array([row[i] for row in WING]) for i in range(3))
     arm = np.radians(ARM + BEAT * np.sin(phase))[:, None]
@@ -116,6 +116,6 @@ def _wing(phase: Floats, side: float) -> Floats:
     return np.stack(edges, axis=2).reshape(len(phase), -1, 3)
 
 
-def _strip(stations: int) -> Ints:
+def _strip(stations: int) -> IndexArray:
     k = 2 * np.arange(stations - 1)
     return np.concatenate([np.column_stack([k, k + 1, k + 3]), np.column_stack([k, k + 3, k + 2])])

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body, BodyAround
 from cajole.checks import count, index_array, real_array
 from cajole.direct import Editor, edit
 from cajole.errors import InputError
 from cajole.pictures import Prop
 from cajole.progress import Progress, portion, report
-from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cached, content_hash
 
 KIND = "motions"
@@ -33,9 +33,9 @@ class Move:
     directions: which coordinates of the positions are meant, some of "xyz"; the others are left to the motion.
     """
 
-    vertices: Ints
+    vertices: IndexArray
     frame: int
-    positions: Floats
+    positions: Array
     directions: str | None = None
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ def performed(editor: Editor, moves: Iterable[Move], *, progress: Progress | Non
     return editor
 
 
-def kept_positions(make: Callable[[], Floats], *key: Floats | Ints | str | float | None) -> Floats:
+def kept_positions(make: Callable[[], Array], *key: Array | IndexArray | str | float | None) -> Array:
     """Positions (frames, n, 3) [m] that `make` makes, or made before of the same key, as for `content_hash`.
 
     Rounded to single precision, which halves the file, also when they are new: a motion is the same however it came.

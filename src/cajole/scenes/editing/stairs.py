@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation, find_contacts
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodySolid, MaterialStVK
 from cajole.checks import count
 from cajole.dynamics import ObstacleMesh, State, simulate
@@ -22,7 +23,6 @@ from cajole.pictures import Prop
 from cajole.progress import Progress, portion, report
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.editing.staging import EditScene, Move, kept_positions
-from cajole.scenes.sdf import Floats
 
 FRAMES, FPS, MODES = 600, 60.0, 500
 # of the body that is edited, and of the cage that is simulated
@@ -54,7 +54,7 @@ class StairsScene(EditScene):
 
     stairs: MeshTri
 
-    def depth(self, positions: Floats) -> float:
+    def depth(self, positions: Array) -> float:
         """How far the surface (n, 3) is inside the stairs [m]; negative when it is clear of them."""
         outer = self.animation.mesh.surface_vertices
         return float(-ClosestPoints(self.stairs).signed(positions[outer]).min())
@@ -122,7 +122,7 @@ def _body(made: Scene) -> BodySolid:
     return BodySolid(made.mesh, [stuffs[factor] for factor in factors.tolist()], damping=made.damping)
 
 
-def tumbled(body: BodySolid, surface: MeshTri, frames: int, *, progress: Progress | None = None) -> Floats:
+def tumbled(body: BodySolid, surface: MeshTri, frames: int, *, progress: Progress | None = None) -> Array:
     """Positions (frames, n, 3) [m] of a body that is thrown onto the stairs; its `surface` is what touches them."""
     arms = body.vertices - body.vertices.mean(axis=0)
     arms = Rotation.from_euler("xyz", TURNED, degrees=True).apply(arms)
@@ -134,7 +134,7 @@ def tumbled(body: BodySolid, surface: MeshTri, frames: int, *, progress: Progres
     return np.asarray(made.positions)
 
 
-def _places() -> tuple[Floats, Floats]:
+def _places() -> tuple[Array, Array]:
     """Where landing, steps and floor begin and end along x (STEPS + 2,), and the height of each (STEPS + 1,)."""
     ahead = np.concatenate([[-LANDING], TREAD * np.arange(STEPS), [TREAD * (STEPS - 1) + FLOOR]])
     return ahead, RISE * np.arange(STEPS, -1, -1.0)
@@ -156,7 +156,7 @@ def staircase() -> MeshTri:
     return extruded(outline, np.array(side), around)
 
 
-def extruded(outline: Floats, side: Sequence[Sequence[int]] | Floats, around: Floats) -> MeshTri:
+def extruded(outline: Array, side: Sequence[Sequence[int]] | Array, around: Array) -> MeshTri:
     """A closed surface, facing outward: the triangles `side` (m, 3) over points (k, 2) of x and z, at both ends of y.
 
     around: the points of its rim in order, along which the two are joined.

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySolid, MaterialStVK
 from cajole.checks import positive
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, box_tets
 from cajole.progress import Progress, report
 from cajole.scenes.editing.staging import EditScene, Move
-from cajole.scenes.sdf import Floats, Ints
 
 # 75 cubes, 208 vertices, eight of them held: the beam of Table 1, Barbič 2012, with its 600 degrees of freedom
 CELLS, CUBE = (25, 3, 1), 0.12
@@ -69,14 +69,14 @@ def twist_moves(mesh: MeshTet, frame: int, *, degrees: float = TURNS, step: floa
         yield Move(corners, frame, axis + Rotation.from_euler("x", angle, degrees=True).apply(x - axis))
 
 
-def end_corners(mesh: MeshTet) -> Ints:
+def end_corners(mesh: MeshTet) -> IndexArray:
     """The four vertices at the far end of a beam along x that lie farthest out in y and z."""
     low, high = mesh.bounds
     places = [(high[0], y, z) for y in (low[1], high[1]) for z in (low[2], high[2])]
     return np.array([np.linalg.norm(mesh.vertices - place, axis=1).argmin() for place in places], dtype=np.int64)
 
 
-def turned_by(mesh: MeshTet, positions: Floats) -> Floats:
+def turned_by(mesh: MeshTet, positions: Array) -> Array:
     """By how many degrees each section of a beam along x is turned, followed along the beam, from the held end."""
     sections = np.unique(mesh.vertices[:, 0].round(9))
     angles = []
@@ -119,7 +119,7 @@ def _striped(mesh: MeshTet) -> Skin:
     return Skin(surface, np.where(pale[:, None], PALE, TEAL), ("beam",), zero, np.zeros(start), embedding)
 
 
-def _along(cells: int, pieces: int) -> tuple[Ints, Floats]:
+def _along(cells: int, pieces: int) -> tuple[IndexArray, Array]:
     """Points that divide each of `cells` cells: the four sections (k, 4) around each, and their weights (k, 4).
 
     The cubic of Catmull and Rom; beyond the ends the sections go on in a straight line.
@@ -134,7 +134,7 @@ def _along(cells: int, pieces: int) -> tuple[Ints, Floats]:
     return np.clip(cell[:, None] + np.arange(-1, 3), 0, cells), w
 
 
-def _sheet(lines: int, points: int) -> Ints:
+def _sheet(lines: int, points: int) -> IndexArray:
     """Triangles between lines of points that follow one another."""
     i, j = (a.ravel() for a in np.indices((lines - 1, points - 1)))
     a, b = i * points + j, (i + 1) * points + j

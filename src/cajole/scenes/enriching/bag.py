@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodyShell, LoadWind, MaterialShell
 from cajole.body.rayleigh import Damping
 from cajole.body.undeformed import accordion, crinkle, ridges
@@ -16,7 +17,6 @@ from cajole.progress import Progress, report
 from cajole.scenes.enriching.bag_motion import FPS, backflip
 from cajole.scenes.enriching.bag_shape import HEIGHT, WIDTH, bag_mesh
 from cajole.scenes.enriching.staging import Cloth, EnrichScene
-from cajole.scenes.sdf import Floats
 
 # 88 vertices become 1297
 LEVELS = 2
@@ -60,7 +60,7 @@ def bag(progress: Progress | None = None) -> EnrichScene:
 
 def _materials(mesh: MeshTri) -> dict[str, Cloth]:
     def cloth(
-        text: str, color: tuple[float, float, float], damping: Damping, shape: Floats | None = None, **settings: Any
+        text: str, color: tuple[float, float, float], damping: Damping, shape: Array | None = None, **settings: Any
     ) -> Cloth:
         return Cloth(text, color, partial(_shell, mesh, damping, shape), settings)
 
@@ -78,5 +78,5 @@ def _materials(mesh: MeshTri) -> dict[str, Cloth]:
     }
 
 
-def _shell(mesh: MeshTri, damping: Damping, undeformed: Floats | None) -> BodyShell:
+def _shell(mesh: MeshTri, damping: Damping, undeformed: Array | None) -> BodyShell:
     return BodyShell(mesh, SHEET, damping=damping, undeformed=undeformed)

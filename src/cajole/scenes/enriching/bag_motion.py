@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY
 from cajole.scenes.enriching.bag_shape import Pose, posed
-from cajole.scenes.sdf import Floats
 
 FPS = 30.0
 # when it leaves the ground and when it is back on it [s], and how far back it lands [m]
@@ -45,7 +45,7 @@ KEYS = (
 )  # fmt: skip
 
 
-def poses(times: Floats) -> list[Pose]:
+def poses(times: Array) -> list[Pose]:
     """The pose at each of the times (k,) [s]; between keys it never overshoots them."""
     table = np.array(KEYS)
     names = [field.name for field in fields(Pose)]
@@ -53,14 +53,14 @@ def poses(times: Floats) -> list[Pose]:
     return [Pose(**dict(zip(names, row.tolist()))) for row in values]
 
 
-def backflip(rest: Floats) -> Floats:
+def backflip(rest: Array) -> Array:
     """Positions (frames, n, 3) [m] of the bag's points `rest` (n, 3)."""
     times = np.arange(round(DURATION * FPS) + 1) / FPS
     shapes = np.array([posed(rest, pose) for pose in poses(times)])
     return shapes + _path(rest, shapes, times)[:, None]
 
 
-def _path(rest: Floats, shapes: Floats, times: Floats) -> Floats:
+def _path(rest: Array, shapes: Array, times: Array) -> Array:
     """Where the middle of the bottom is (frames, 3): on the ground, or such that the bag as a whole falls freely."""
     left, landed = (_standing(posed(rest, pose)) for pose in poses(np.array([TAKEOFF, LANDING])))
     middle = [posed(rest, pose).mean(axis=0) for pose in poses(np.array([TAKEOFF, LANDING]))]
@@ -78,6 +78,6 @@ def _path(rest: Floats, shapes: Floats, times: Floats) -> Floats:
     return out
 
 
-def _standing(shape: Floats) -> Floats:
+def _standing(shape: Array) -> Array:
     """What lifts a shape (n, 3) so that it touches the ground."""
     return np.array([0.0, 0.0, -shape[:, 2].min()])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTri
 from cajole.scenes.enriching.easing import smooth
-from cajole.scenes.sdf import Floats, Ints
 
 # Cells of a box without its top: 88 vertices, 158 triangles and 16 edges around the opening, as in §5.3 of Bergou 2007;
 # halved twice it has 1297 vertices
@@ -47,7 +47,7 @@ def bag_mesh() -> MeshTri:
     return MeshTri(points * [DEPTH, WIDTH, HEIGHT], np.vstack([_bottom(), _walls()]))
 
 
-def rim() -> Ints:
+def rim() -> IndexArray:
     """(16, 2) the cell corners around the bottom, counterclockwise as seen from above."""
     front, right = np.arange(DEEP), np.arange(WIDE)
     sides = [
@@ -59,7 +59,7 @@ def rim() -> Ints:
     return np.vstack(sides)
 
 
-def _bottom() -> Ints:
+def _bottom() -> IndexArray:
     """Triangles of the bottom, seen from below, its diagonals alternating."""
     i, j = np.indices((DEEP, WIDE)).reshape(2, -1)
     a = i * (WIDE + 1) + j
@@ -67,7 +67,7 @@ def _bottom() -> Ints:
     return _halved(a, d, c, b, (i + j) % 2 == 0)
 
 
-def _walls() -> Ints:
+def _walls() -> IndexArray:
     ring = rim()
     count, first = len(ring), (DEEP + 1) * (WIDE + 1)
     lowest = ring[:, 0] * (WIDE + 1) + ring[:, 1]
@@ -77,14 +77,14 @@ def _walls() -> Ints:
     return _halved(rows[i, j], rows[i, nxt], rows[i + 1, nxt], rows[i + 1, j], (i + j) % 2 == 0)
 
 
-def _halved(a: Ints, b: Ints, c: Ints, d: Ints, even: Ints) -> Ints:
+def _halved(a: IndexArray, b: IndexArray, c: IndexArray, d: IndexArray, even: IndexArray) -> IndexArray:
     """Two triangles for each quad a b c d, cut from a to c where `even`, from b to d elsewhere."""
     one = np.where(even[:, None], np.column_stack([a, b, c]), np.column_stack([a, b, d]))
     two = np.where(even[:, None], np.column_stack([a, c, d]), np.column_stack([b, c, d]))
     return np.stack([one, two], axis=1).reshape(-1, 3)
 
 
-def posed(rest: Floats, pose: Pose) -> Floats:
+def posed(rest: Array, pose: Pose) -> Array:
     """Points (n, 3) of the bag at rest in a pose: sections stand across a spine that bends at its joints.
 
     The middle of the bottom stays at the origin. Where the spine bends more sharply than the bag is deep, the sections

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array
 from cajole.mesh import MeshTri
-from cajole.scenes.sdf import Floats
 
 SIDE, HEIGHT = 0.6, 0.8
 FPS, DURATION = 30.0, 4.6
@@ -41,7 +41,7 @@ def box_mesh() -> MeshTri:
     return MeshTri(np.column_stack([x - 0.5, y - 0.5, z]) * [SIDE, SIDE, HEIGHT], TRIANGLES)
 
 
-def lid_motion(mesh: MeshTri) -> Floats:
+def lid_motion(mesh: MeshTri) -> Array:
     """Positions (frames, 8, 3) [m]: the bottom stays, the lid moves rigidly."""
     times = np.arange(round(DURATION * FPS) + 1) / FPS
     keys = np.array(KEYS)

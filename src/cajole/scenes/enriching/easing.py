@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cajole.scenes.sdf import Floats
+from cajole.arrays import Array
 
 
-def smooth(x: ArrayLike) -> Floats:
+def smooth(x: ArrayLike) -> Array:
     """From 0 at 0 to 1 at 1, level at both ends and beyond."""
     y = np.clip(x, 0.0, 1.0)
     return np.asarray(y * y * (3.0 - 2.0 * y))

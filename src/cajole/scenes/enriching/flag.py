@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct.enriching import regions_painted
 from cajole.mesh import MeshTri
 from cajole.pictures import Prop
@@ -13,7 +14,6 @@ from cajole.scenes.editing.staging import kept_positions
 from cajole.scenes.enriching import flight
 from cajole.scenes.enriching.staging import Cloth, EnrichScene
 from cajole.scenes.enriching.tree import tree_mesh
-from cajole.scenes.sdf import Floats
 
 BARK, CRIMSON = (0.44, 0.33, 0.25), (0.74, 0.14, 0.20)
 CAMERA = {
@@ -53,7 +53,7 @@ def flag_of(cells: tuple[int, int], progress: Progress | None = None) -> EnrichS
     )
 
 
-def _flown(mesh: MeshTri, progress: Progress | None) -> Floats:
+def _flown(mesh: MeshTri, progress: Progress | None) -> Array:
     """The preview (frames, n, 3) [m], made once."""
     values = (
         flight.FPS, flight.FRAMES, flight.BEGIN, flight.SPEED, flight.SPIN, flight.BILLOW, flight.WAVES, flight.SETTINGS

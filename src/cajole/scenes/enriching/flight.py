@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodyShell, MaterialShell
 from cajole.direct.enriching import enrich, regions_painted
 from cajole.dynamics import State
 from cajole.mesh import MeshTri, grid_triangles
 from cajole.progress import Progress
 from cajole.scenes.enriching.tree import tree_mesh
-from cajole.scenes.sdf import Floats, Ints
 
 # goes up when collisions answer otherwise: previews kept before are made anew
 VERSION = 2
@@ -38,7 +38,7 @@ def cloth_mesh(cells: tuple[int, int]) -> MeshTri:
     return MeshTri(np.column_stack([np.zeros(len(along)), across, -along]), flat.triangles)
 
 
-def quarters(cells: tuple[int, int]) -> Ints:
+def quarters(cells: tuple[int, int]) -> IndexArray:
     """(triangles,) four regions: upper left, upper right, lower left, lower right."""
     i, j = np.indices(cells).reshape(2, -1)
     return np.repeat(2 * (2 * i >= cells[0]) + (2 * j >= cells[1]), 2)
@@ -52,7 +52,7 @@ def begun(mesh: MeshTri) -> State:
     return State(displacement, turning + SPEED)
 
 
-def _bulge(mesh: MeshTri) -> Floats:
+def _bulge(mesh: MeshTri) -> Array:
     """(n,) [m] how far the cloth is out of its plane."""
     _, y, z = mesh.vertices.T
     return np.asarray(BILLOW * np.sin(2 * np.pi * (WAVES[0] * z / LENGTH + WAVES[1] * y / WIDTH) + 0.4))
@@ -63,7 +63,7 @@ def cotton(mesh: MeshTri) -> BodyShell:
     return BodyShell(mesh, COTTON, damping=DAMPING)
 
 
-def previewed(mesh: MeshTri, progress: Progress | None = None) -> Floats:
+def previewed(mesh: MeshTri, progress: Progress | None = None) -> Array:
     """Positions (frames, n, 3) [m] of a cloth of few vertices that flies into the tree, led by nothing."""
     start, labels = begun(mesh), quarters(COARSE)
     still = Animation(mesh, (mesh.vertices + np.asarray(start.displacement, dtype=float))[None], FPS)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.checks import count
 from cajole.direct.enriching import EnrichResult
 from cajole.errors import InputError
@@ -22,7 +23,6 @@ from cajole.pictures.shot import Pixels, side_by_side
 from cajole.pictures.subject import INPUT
 from cajole.progress import Progress, portion
 from cajole.scenes.enriching.staging import EnrichScene
-from cajole.scenes.sdf import Floats
 
 Path = str | os.PathLike[str]
 # (width, height) [pixels] of one frame of a strip, and the white between rows
@@ -114,7 +114,7 @@ def regions_picture(scene: EnrichScene, frame: int = 0, path: Path | None = None
     return picture(scene.guide, path, frame=number, colors=colors, **own)
 
 
-def region_colors(scene: EnrichScene) -> Floats:
+def region_colors(scene: EnrichScene) -> Array:
     """(n̄, 3) sRGB of the guide's vertices by region."""
     palette = [colorsys.hsv_to_rgb(k * GOLDEN % 1.0, 0.45 + 0.2 * (k % 3), 0.92) for k in range(len(scene.regions))]
     return np.array([*palette, UNPAINTED])[scene.regions.guide_labels]

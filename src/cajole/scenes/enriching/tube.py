@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
+from cajole.arrays import Array
 from cajole.mesh import MeshTri
-from cajole.scenes.sdf import Floats
 
 
-def smooth_line(points: ArrayLike, radii: ArrayLike, rings: int) -> tuple[Floats, Floats]:
+def smooth_line(points: ArrayLike, radii: ArrayLike, rings: int) -> tuple[Array, Array]:
     """(rings, 3) [m] and (rings,) [m]: a curve through the points, evenly divided, and how thick it is there."""
     given = np.asarray(points, dtype=float)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(given, axis=0), axis=1))])
@@ -18,7 +18,7 @@ def smooth_line(points: ArrayLike, radii: ArrayLike, rings: int) -> tuple[Floats
     return CubicSpline(along, given)(at), PchipInterpolator(along, np.asarray(radii, dtype=float))(at)
 
 
-def tube(line: Floats, radii: ArrayLike, sides: int) -> MeshTri:
+def tube(line: Array, radii: ArrayLike, sides: int) -> MeshTri:
     """The closed surface around a line (k, 3) [m] with radii (k,) or one for all [m]; caps are fans of triangles."""
     rings, thick = len(line), np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     tangents = np.gradient(line, axis=0)

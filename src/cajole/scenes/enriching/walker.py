@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodyShell, LoadPressure, LoadWind, MaterialShell
 from cajole.body.rayleigh import Damping
 from cajole.body.undeformed import blend, crinkle
@@ -20,7 +21,6 @@ from cajole.scenes.enriching import walker_motion
 from cajole.scenes.enriching.staging import Cloth, EnrichScene
 from cajole.scenes.enriching.tube import tube
 from cajole.scenes.enriching.walker_shape import INSTEP, LIMBS, puppet, puppet_mesh
-from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cached, content_hash
 
 KIND, VERSION = "regions", 1
@@ -88,7 +88,7 @@ def _materials(mesh: MeshTri) -> dict[str, Cloth]:
     }
 
 
-def _headwind(load: LoadWind, time: float, positions: Floats, velocities: Floats) -> Floats:
+def _headwind(load: LoadWind, time: float, positions: Array, velocities: Array) -> Array:
     """Forces (n, 3) [N]: the wind while it blows."""
     strength = walker_motion.wind_at(time)
     return strength * load(time, positions, velocities) if strength else np.zeros_like(positions)
@@ -98,7 +98,7 @@ def _electric(mesh: MeshTri) -> Any:
     """The shape at rest as a function of time [s]: smooth, and under current now crinkled, now smooth."""
     rough = crinkle(mesh, amplitude=CRINKLE, scale=CRINKLE_SCALE, seed=1)
 
-    def shape(time: float) -> Floats:
+    def shape(time: float) -> Array:
         beat = np.sin(np.pi * FLICKER * (time - walker_motion.CURRENT[0])) ** 2
         return blend(mesh.vertices, rough, walker_motion.current_at(time) * float(beat))
 
@@ -114,14 +114,14 @@ def _regions(guide: Animation, progress: Progress | None) -> Regions:
     return regions_painted(mesh, faces, mesh, faces)
 
 
-def _found(guide: Animation, mesh: MeshTri, progress: Progress | None) -> dict[str, Ints]:
+def _found(guide: Animation, mesh: MeshTri, progress: Progress | None) -> dict[str, IndexArray]:
     finer = np.where(_on_feet(mesh), FINER, 1.0)
     found = regions_clustered(guide, REGIONS, finer=finer, seed=SEED, progress=progress)
     assert found.faces is not None
     return {"faces": found.faces}
 
 
-def _on_feet(mesh: MeshTri) -> Ints:
+def _on_feet(mesh: MeshTri) -> IndexArray:
     """(triangles,) whether all corners lie where a leg is a foot."""
     shape = puppet()
     legs = [number for number, name in enumerate(LIMBS) if name.endswith("leg")]

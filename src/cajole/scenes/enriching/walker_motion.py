@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
+from cajole.arrays import Array
 from cajole.scenes.enriching.easing import smooth
 from cajole.scenes.enriching.walker_pose import SOLE, Arm, Foot, Stance, standing
 from cajole.scenes.enriching.walker_shape import puppet
-from cajole.scenes.sdf import Floats
 
 FPS = 30.0
 DURATION = 9.4
@@ -33,13 +33,13 @@ HEIGHT, BOB, SWAY = 0.634, 0.022, 0.030
 REST_HEIGHT, REST_ASIDE = 0.640, 0.265
 
 
-def rest_shape() -> Floats:
+def rest_shape() -> Array:
     """(n, 3) [m] an X that stands on two feet."""
     feet = tuple(Foot(np.array([0.0, y, SOLE]), out=10.0) for y in (REST_ASIDE, -REST_ASIDE))
     return standing(puppet(), Stance(np.array([0.0, 0.0, REST_HEIGHT]), (feet[0], feet[1])))
 
 
-def walk() -> Floats:
+def walk() -> Array:
     """Positions (frames, n, 3) [m]."""
     times = np.arange(round(DURATION * FPS) + 1) / FPS
     return np.array([standing(puppet(), stance(float(t))) for t in times])
@@ -95,7 +95,7 @@ def stance(t: float) -> Stance:
     return Stance(centre, (feet[0], feet[1]), pelvis, chest, (arms[0], arms[1]))
 
 
-def _arm(u: float, way_: float, going: float, wind: float, current: float, buzz: Floats, wag: float) -> Arm:
+def _arm(u: float, way_: float, going: float, wind: float, current: float, buzz: Array, wag: float) -> Arm:
     """It swings against the leg of its side, the part beyond the elbow later; the wind takes it back."""
     swing, later = (way_ * going * (1.0 - 0.5 * wind) * np.cos(2 * np.pi * (u - lag)) for lag in (0.04, 0.16))
     beat = going * np.cos(4 * np.pi * (u - 0.1))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array
 from cajole.scenes.enriching.walker_shape import BALL, LIMBS, Puppet, bone_line, worn
-from cajole.scenes.sdf import Floats
 
 # a leg never gets quite straight: its knee could not tell where to bend
 STRAIGHTEST = 0.998
@@ -25,7 +25,7 @@ class Foot:
     toes point down; out: to which side it points.
     """
 
-    place: Floats
+    place: Array
     heel: float = 0.0
     toes: float = 0.0
     out: float = 0.0
@@ -47,14 +47,14 @@ class Stance:
     feet, left before right.
     """
 
-    centre: Floats
+    centre: Array
     feet: tuple[Foot, Foot]
     pelvis: tuple[float, float, float] = (0.0, 0.0, 0.0)
     chest: tuple[float, float, float] = (0.0, 0.0, 0.0)
     arms: tuple[Arm, Arm] = field(default=(Arm(), Arm()))
 
 
-def standing(shape: Puppet, stance: Stance) -> Floats:
+def standing(shape: Puppet, stance: Stance) -> Array:
     """The puppet's vertices (n, 3) [m] in a stance."""
     turns = np.empty((len(shape.bones), 3, 3))
     places = np.empty((len(shape.bones), 3))
@@ -67,7 +67,7 @@ def standing(shape: Puppet, stance: Stance) -> Floats:
     return worn(shape, turns, places)
 
 
-def _arm(shape: Puppet, side: str, arm: Arm, turns: Floats, places: Floats) -> None:
+def _arm(shape: Puppet, side: str, arm: Arm, turns: Array, places: Array) -> None:
     outward = -1.0 if side == "left" else 1.0
     before = shape.bone("chest")
     for part, ahead, down in (("upper", arm.forward, arm.down), ("fore", arm.bend, arm.fold)):
@@ -78,7 +78,7 @@ def _arm(shape: Puppet, side: str, arm: Arm, turns: Floats, places: Floats) -> N
         before = bone
 
 
-def _leg(shape: Puppet, side: str, foot: Foot, turns: Floats, places: Floats) -> None:
+def _leg(shape: Puppet, side: str, foot: Foot, turns: Array, places: Array) -> None:
     """Two bones to the ankle, bent at the knee, then the foot and its toes."""
     thigh, shin, ankle, toes = (shape.bone(f"{side} leg {part}") for part in ("thigh", "shin", "foot", "toes"))
     rest = [shape.origins[b] - shape.origins[a] for a, b in ((thigh, shin), (shin, ankle), (ankle, toes))]
@@ -99,13 +99,13 @@ def _leg(shape: Puppet, side: str, foot: Foot, turns: Floats, places: Floats) ->
     places[toes] = goal + turns[ankle] @ (shape.origins[toes] - shape.origins[ankle])
 
 
-def _rolled(foot: Foot, instep: float, ahead: Floats) -> Floats:
+def _rolled(foot: Foot, instep: float, ahead: Array) -> Array:
     """How far the ankle (3,) is from where it would be flat: it turns about the ball when the heel is up."""
     up = np.radians(max(foot.heel, 0.0))
     return np.asarray(instep * ((1.0 - np.cos(up)) * ahead + np.sin(up) * UP))
 
 
-def bent(hip: Floats, goal: Floats, thigh: float, shin: float, ahead: Floats) -> tuple[Floats, Floats]:
+def bent(hip: Array, goal: Array, thigh: float, shin: float, ahead: Array) -> tuple[Array, Array]:
     """Where knee and ankle are, (3,) each; an ankle out of reach comes as near to its goal as the leg is long."""
     r = goal - hip
     reach = STRAIGHTEST * (thigh + shin)
@@ -117,12 +117,12 @@ def bent(hip: Floats, goal: Floats, thigh: float, shin: float, ahead: Floats) ->
     return hip + along * r + bow * across / np.linalg.norm(across), hip + length * r
 
 
-def _turned(along: Floats, front: Floats, new_along: Floats, new_front: Floats) -> Floats:
+def _turned(along: Array, front: Array, new_along: Array, new_front: Array) -> Array:
     """The rotation (3, 3) that takes a bone's direction to a new one and its front as near as it can to a new one."""
     return np.asarray(_frame(new_along, new_front) @ _frame(along, front).T)
 
 
-def _frame(along: Floats, front: Floats) -> Floats:
+def _frame(along: Array, front: Array) -> Array:
     a = along / np.linalg.norm(along)
     b = front - (front @ a) * a
     b /= np.linalg.norm(b)

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
+from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTri
 from cajole.scenes.enriching.easing import smooth
-from cajole.scenes.sdf import Floats, Ints
 
 # Cells: limbs are ACROSS wide and THICK deep, arms and legs stick out of the middle by so many, and the tips of the
 # arms lack their corners. The skin around them has 3038 vertices, as the character of §5.4 of Bergou 2007.
@@ -36,13 +36,13 @@ class Puppet:
     that each bone turns about. bones: names; limb (n,): the number in LIMBS, along (n,) [cells] from the middle.
     """
 
-    vertices: Floats
-    triangles: Ints
+    vertices: Array
+    triangles: IndexArray
     bones: tuple[str, ...]
-    weights: Floats
-    origins: Floats
-    limb: Ints
-    along: Floats
+    weights: Array
+    origins: Array
+    limb: IndexArray
+    along: Array
 
     def bone(self, name: str) -> int:
         """Its number."""
@@ -64,7 +64,7 @@ def puppet() -> Puppet:
     return Puppet(vertices, triangles, names, weights, origins, limb, along)
 
 
-def directions() -> Floats:
+def directions() -> Array:
     """(4, 3) along each limb away from the middle, in the order of LIMBS."""
     arm, leg = np.radians([ARM_SPLAY, LEG_SPLAY])
     # seen from the front the puppet's right is at -y
@@ -74,7 +74,7 @@ def directions() -> Floats:
     ])  # fmt: skip
 
 
-def bone_line(number: int, along: Floats) -> tuple[Floats, Floats]:
+def bone_line(number: int, along: Array) -> tuple[Array, Array]:
     """The middle (k, 3) [m] of a limb at `along` (k,) [cells], and the direction of its front there."""
     away, ahead = directions()[number], np.array([1.0, 0.0, 0.0])
     if LIMBS[number].endswith("arm"):
@@ -90,7 +90,7 @@ def bone_line(number: int, along: Floats) -> tuple[Floats, Floats]:
     return CELL * (down[:, None] * away + forward[:, None] * ahead), front
 
 
-def _cells() -> Ints:
+def _cells() -> IndexArray:
     """(k, 2) corners of the cross's cells next to the origin; the right arm goes along +p, the left arm along +q."""
     half = ACROSS // 2
     filled = []
@@ -104,7 +104,7 @@ def _cells() -> Ints:
     return np.array(filled)
 
 
-def _skin(cells: Ints) -> tuple[Floats, Ints]:
+def _skin(cells: IndexArray) -> tuple[Array, IndexArray]:
     """Corners (n, 3) [cells] and outward triangles of the skin around cells (k, 2) that are THICK high."""
     there = {tuple(cell) for cell in cells.tolist()}
     quads: list[list[tuple[int, int, int]]] = []
@@ -123,7 +123,7 @@ def _skin(cells: Ints) -> tuple[Floats, Ints]:
     return keys.astype(np.float64), np.stack([one, two], axis=1).reshape(-1, 3)
 
 
-def _laid(p: Floats, q: Floats, h: Floats) -> Floats:
+def _laid(p: Array, q: Array, h: Array) -> Array:
     """Points of the cross (p, q) [cells], `h` in front of its plane, in the plane of the X [m]."""
     half = ACROSS / 2
     out = np.zeros((len(p), 3))
@@ -147,7 +147,7 @@ def _laid(p: Floats, q: Floats, h: Floats) -> Floats:
     return out
 
 
-def _slim(s: Floats, tip: float) -> Floats:
+def _slim(s: Array, tip: float) -> Array:
     """How wide a limb is at s [cells], as a share: it tapers a little, swells to a hand or foot and has a round end."""
     share = np.maximum(s - ACROSS / 2, 0.0) / (tip - ACROSS / 2)
     taper = 1.0 - 0.22 * smooth(share / 0.7) + 0.18 * smooth((share - 0.7) / 0.2)
@@ -155,7 +155,7 @@ def _slim(s: Floats, tip: float) -> Floats:
     return np.asarray(taper * (0.45 + 0.55 * np.sqrt(1.0 - (1.0 - rest) ** 2)))
 
 
-def _rounded(vertices: Floats, triangles: Ints) -> Floats:
+def _rounded(vertices: Array, triangles: IndexArray) -> Array:
     """Each vertex drawn halfway to the mean of its neighbours, a few times: rims and the middle lose their edges."""
     links = MeshTri(vertices, triangles).adjacency
     degree = np.asarray(links.sum(axis=1)).reshape(-1, 1)
@@ -164,7 +164,7 @@ def _rounded(vertices: Floats, triangles: Ints) -> Floats:
     return np.asarray(vertices)
 
 
-def _bones(limb: Ints, along: Floats, vertices: Floats) -> tuple[tuple[str, ...], Floats, Floats]:
+def _bones(limb: IndexArray, along: Array, vertices: Array) -> tuple[tuple[str, ...], Array, Array]:
     """Names, weights (n, bones) and origins of a body, and of two bones an arm and four a leg."""
     # above the middle the body belongs to the chest, below to the pelvis
     upper = smooth(vertices[:, 2] / (8 * CELL) + 0.5)
@@ -187,13 +187,13 @@ def _bones(limb: Ints, along: Floats, vertices: Floats) -> tuple[tuple[str, ...]
     return tuple(names), np.column_stack(columns), np.array(origins)
 
 
-def worn(shape: Puppet, turns: Floats, places: Floats) -> Floats:
+def worn(shape: Puppet, turns: Array, places: Array) -> Array:
     """The vertices (n, 3) [m] when each bone is turned by `turns` (bones, 3, 3) and its joint is at `places`."""
     shifts = places - np.einsum("bij,bj->bi", turns, shape.origins)
     turned = np.einsum("nij,nj->ni", (shape.weights @ turns.reshape(-1, 9)).reshape(-1, 3, 3), shape.vertices)
     return np.asarray(turned + shape.weights @ shifts)
 
 
-def puppet_mesh(vertices: Floats) -> MeshTri:
+def puppet_mesh(vertices: Array) -> MeshTri:
     """The skin with its vertices elsewhere."""
     return MeshTri(vertices, puppet().triangles)

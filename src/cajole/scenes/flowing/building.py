@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cajole.arrays import Array
 from cajole.direct import steer
 from cajole.direct.steering.flow import FlowController
 from cajole.direct.steering.flow_noise import GustNoise
@@ -20,8 +18,6 @@ from cajole.reduction import FlowShot
 from cajole.reduction.flow import reduced_flow
 from cajole.reduction.flow_files import shot_arrays, shot_from
 from cajole.storage import cached, content_hash
-
-Floats = NDArray[np.float64]
 
 KIND = "flows"
 # Raised when motions or models are made in another way, so that older ones are not read back.
@@ -66,13 +62,13 @@ def box(cells: int) -> Flow:
 
 
 def followed(
-    name: str, make: Callable[[], FlowMotion], flow: Flow, particles: Floats, size: int, runs: int,
+    name: str, make: Callable[[], FlowMotion], flow: Flow, particles: Array, size: int, runs: int,
     feed_forward: str, progress: Progress | None,
 ) -> FlowShot:  # fmt: skip
     """The shot of a motion in `size` modes of it and of `runs` disturbed runs around it, kept in the cache."""
     key = content_hash(VERSION, name, flow.columns, particles, size, runs, feed_forward)
 
-    def film() -> dict[str, Floats]:
+    def film() -> dict[str, Array]:
         motion = make()
         samples = sampled_flow(motion, runs=runs, particles=particles, progress=portion(progress, 0.1, 0.7))
         model = reduced_flow(flow, samples.snapshots, size, portion(progress, 0.7, 1.0))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.flow import Flow, FlowForce, FlowMotion, Gust
 from cajole.progress import Progress, report
 from cajole.scenes.flowing.building import DT, SIDE, FlowScene, box, followed
-
-Floats = NDArray[np.float64]
 
 STEPS = 200
 # The letter: two arcs of this radius [m], one above the other, of this many degrees each, from where on [degrees].
@@ -32,13 +30,13 @@ class Leaves(FlowScene):
     companions: (7, 2) [m], where the leaves that nobody steers start.
     """
 
-    companions: Floats
+    companions: Array
 
     def disturbance(self, seed: int = 0) -> list[FlowForce]:
         """What a take is disturbed by: the wind of a seed."""
         return [self.noise(seed)]
 
-    def smoke(self) -> Floats:
+    def smoke(self) -> Array:
         """Soft level bands of smoke (cells, cells), which show how the wind goes."""
         height = self.flow.cell * (np.arange(self.flow.rows) + 0.5)
         return np.tile(0.5 - 0.5 * np.cos(2.0 * np.pi * height / BAND), (self.flow.columns, 1))
@@ -52,7 +50,7 @@ def leaves(cells: int = 256, *, size: int = 64, runs: int = 50, progress: Progre
     return Leaves(flow, shot, _scattered())
 
 
-def letter() -> Floats:
+def letter() -> Array:
     """Where the red leaf should be at every frame (201, 2) [m]: an S at constant speed."""
     turned = 2.0 * ARC * np.arange(STEPS + 1) / STEPS
     upper = np.radians(FIRST + turned)
@@ -77,7 +75,7 @@ def written(flow: Flow, progress: Progress | None = None) -> FlowMotion:
     return FlowMotion(flow, DT, np.array(states), gusts)
 
 
-def _scattered() -> Floats:
+def _scattered() -> Array:
     """Where the seven others start (7, 2) [m]: around the letter."""
     angle = 2.0 * np.pi * np.arange(7) / 7 + 0.3
     return 0.5 * SIDE + 0.3 * SIDE * np.stack([np.cos(angle), np.sin(angle)], axis=1)

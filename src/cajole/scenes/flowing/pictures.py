@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering.flow_runs import FlowRun
 from cajole.pictures.loops import STILLS, write_loop, write_still
 from cajole.scenes.flowing.building import FlowScene
@@ -15,7 +16,6 @@ from cajole.scenes.flowing.leaves import Leaves
 from cajole.scenes.flowing.swirl import Swirl
 from cajole.storage import atomic_path
 
-Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
 # Sides of a picture at least [pixels]; every which frame a loop shows, and how many a second.
@@ -64,7 +64,7 @@ def card(scene: FlowScene, frame: int) -> Pixels:
     return np.pad(shown, ((0, 0), (side, side), (0, 0)), mode="edge")
 
 
-def _shades(scene: FlowScene, run: FlowRun, every: int) -> Floats:
+def _shades(scene: FlowScene, run: FlowRun, every: int) -> Array:
     """How dark each cell is (k, columns, rows), 0 to 1: smoke where the scene has some, else the speed."""
     if isinstance(scene, Swirl):
         return run.motion.smoke(scene.smoke(), every).astype(np.float64)
@@ -75,14 +75,14 @@ def _shades(scene: FlowScene, run: FlowRun, every: int) -> Floats:
     return np.array(shades)
 
 
-def _upright(shade: Floats) -> Floats:
+def _upright(shade: Array) -> Array:
     """Colours (height, width, 3) of shades (columns, rows), y upwards, every cell as large as whole pixels allow."""
     times = max(1, round(SIDE / len(shade)))
     large = np.repeat(np.repeat(np.clip(shade, 0.0, 1.0).T[::-1], times, axis=0), times, axis=1)
     return PAPER + large[:, :, None] * (INK - PAPER)
 
 
-def _dots(image: Floats, points: Floats, size: tuple[float, float], radius: float, colour: Floats) -> None:
+def _dots(image: Array, points: Array, size: tuple[float, float], radius: float, colour: Array) -> None:
     """Paint discs at points (k, 2) [m] with soft edges; radius as a share of the picture's width."""
     height, width = image.shape[:2]
     for x, y in points / size * (width, height):
@@ -95,7 +95,7 @@ def _dots(image: Floats, points: Floats, size: tuple[float, float], radius: floa
         part[:] = part + cover * (colour - part)
 
 
-def _companions(scene: FlowScene) -> Floats:
+def _companions(scene: FlowScene) -> Array:
     return scene.companions if isinstance(scene, Leaves) else np.zeros((0, 2))
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.flow import Flow, FlowForce, FlowMotion, Gust
 from cajole.progress import Progress
 from cajole.scenes.flowing.building import DT, FlowScene, box, followed
-
-Floats = NDArray[np.float64]
 
 STEPS = 90
 # The blow: where [m], the speed it gives at its centre before pressure spreads it [m/s], and how wide [m].
@@ -39,7 +37,7 @@ class Swirl(FlowScene):
         """What a take is disturbed by: the three kicks, whatever the seed."""
         return list(self.kicks())
 
-    def smoke(self) -> Floats:
+    def smoke(self) -> Array:
         """A disc of smoke (cells, cells) to start with, soft at its edge."""
         middle = self.flow.cell * (np.arange(self.flow.columns) + 0.5)
         away = np.hypot(middle[:, None] - SMOKE[0], middle - SMOKE[1])

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct.rerouting.registration import nearest, resampled
 from cajole.direct.rerouting.sections import Section, outline
 from cajole.scenes.rerouting.heart_beat import DT, VENTRICLES, contraction
 from cajole.scenes.rerouting.heart_shape import AHEAD, ASIDE
-from cajole.scenes.sdf import Floats
 
 # a picture's side [pixels], the size of a pixel [m], and where it cuts the long axis [m from the middle]
 SIDE, PIXEL, HEIGHT = 128, 1.0e-3, -0.016
@@ -33,7 +33,7 @@ def heart_section() -> Section:
     return Section(HEIGHT * axis - half * right + half * up, right, up, PIXEL)
 
 
-def patient_outlines(pilot: Animation) -> list[Floats]:
+def patient_outlines(pilot: Animation) -> list[Array]:
     """(points, 2) [m] what the section of the patient's heart is at each of TIMES, where the pilot's heart is."""
     section, surface = heart_section(), pilot.mesh.surface
     lines = []
@@ -49,20 +49,20 @@ def patient_outlines(pilot: Animation) -> list[Floats]:
     return lines
 
 
-def heart_images(pilot: Animation, seed: int = 0) -> Floats:
+def heart_images(pilot: Animation, seed: int = 0) -> Array:
     """(images, SIDE, SIDE) greys 0..1 of the patient as he lay in the scanner, with noise."""
     random = np.random.default_rng(seed)
     return np.array([_image(_scanned(line), random) for line in patient_outlines(pilot)])
 
 
-def _scanned(line: Floats) -> Floats:
+def _scanned(line: Array) -> Array:
     """Where a line (m, 2) [m] is when the patient is not aligned: `rigid` finds the way back."""
     angle = np.radians(TURNED)
     turn = np.array([(np.cos(angle), -np.sin(angle)), (np.sin(angle), np.cos(angle))])
     return np.asarray((line - SHIFTED) @ turn)
 
 
-def _image(line: Floats, random: np.random.Generator) -> Floats:
+def _image(line: Array, random: np.random.Generator) -> Array:
     middle = line.mean(axis=0)
     arms = line - middle
     around, far = np.arctan2(arms[:, 1], arms[:, 0]), np.linalg.norm(arms, axis=1)
@@ -75,11 +75,11 @@ def _image(line: Floats, random: np.random.Generator) -> Floats:
     return np.asarray(np.clip(grey + NOISE * random.normal(size=grey.shape), 0.0, 1.0))
 
 
-def _within(depth: Floats) -> Floats:
+def _within(depth: Array) -> Array:
     """0 outside to 1 inside, over about a pixel."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(depth / (0.5 * PIXEL), -40.0, 40.0))))
 
 
-def _bump(around: Floats, at: float, width: float, height: float) -> Floats:
+def _bump(around: Array, at: float, width: float, height: float) -> Array:
     away = (around - at + np.pi) % (2 * np.pi) - np.pi
     return np.asarray(height * np.exp(-((away / width) ** 2)))

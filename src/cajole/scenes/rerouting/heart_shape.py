@@ -7,13 +7,12 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
 from cajole.mesh import MeshTet
-from cajole.mesh.base import Indices
 from cajole.mesh.tet import signed_volumes
 from cajole.pictures import Prop
 from cajole.scenes.enriching.tube import smooth_line, tube
-from cajole.scenes.sdf import Floats
 
 LAYERS, RINGS, COLUMNS = 3, 33, 34
 SHELL = RINGS * COLUMNS + 2
@@ -70,13 +69,13 @@ def heart_mesh() -> MeshTet:
     return MeshTet(points, tets)
 
 
-def heights() -> Floats:
+def heights() -> Array:
     """(n,) [rad] the polar angle of each node, 0 at the apex and π at the base."""
     rings = np.repeat(np.pi * np.arange(1, RINGS + 1) / (RINGS + 1), COLUMNS)
     return np.tile(np.concatenate([[0.0], rings, [np.pi]]), LAYERS)
 
 
-def layer_of(nodes: Indices) -> Indices:
+def layer_of(nodes: IndexArray) -> IndexArray:
     """0 for the outermost."""
     return np.asarray(nodes) // SHELL
 
@@ -90,7 +89,7 @@ def vessels() -> tuple[Prop, ...]:
     return tuple(made)
 
 
-def _outer() -> Floats:
+def _outer() -> Array:
     """(SHELL, 3) [m] the outside of the heart, its apex down."""
     theta = np.pi * np.arange(1, RINGS + 1)[:, None] / (RINGS + 1)
     phi = 2 * np.pi * np.arange(COLUMNS) / COLUMNS
@@ -101,7 +100,7 @@ def _outer() -> Floats:
     return np.vstack([[(0.0, 0.0, -LONG)], grid.reshape(-1, 3), [(0.0, 0.0, LONG)]])
 
 
-def _relief(theta: Floats, phi: Floats) -> Floats:
+def _relief(theta: Array, phi: Array) -> Array:
     """Grooves between the chambers and the swelling of the atria, around 1."""
     below = 1.0 / (1.0 + np.exp((theta - GROOVE) / 0.08))
     between = sum(_bump(phi, at, 0.25) for at in (-1.9, 1.5))
@@ -111,12 +110,12 @@ def _relief(theta: Floats, phi: Floats) -> Floats:
     return np.asarray(1.0 - 0.07 * below * between * np.sin(theta) - 0.10 * ring + 0.24 * atria + 0.10 * right)
 
 
-def _bump(phi: Floats, at: float, width: float) -> Floats:
+def _bump(phi: Array, at: float, width: float) -> Array:
     away = (phi - at + np.pi) % (2 * np.pi) - np.pi
     return np.asarray(np.exp(-((away / width) ** 2)))
 
 
-def _triangles() -> Indices:
+def _triangles() -> IndexArray:
     """(m, 3) of one layer."""
     i, j = np.indices((RINGS - 1, COLUMNS)).reshape(2, -1)
     a, b = 1 + i * COLUMNS + j, 1 + i * COLUMNS + (j + 1) % COLUMNS
@@ -129,7 +128,7 @@ def _triangles() -> Indices:
     ])  # fmt: skip
 
 
-def _tets(triangles: Indices) -> Indices:
+def _tets(triangles: IndexArray) -> IndexArray:
     """(m, 4) three tets of each prism between two layers; in the order of numbers, neighbours share their diagonals."""
     a, b, c = np.sort(triangles, axis=1).T
     tets = []

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import Capsules
 from cajole.scenes.enriching.easing import smooth
 from cajole.scenes.enriching.tube import joined, tube
 from cajole.scenes.enriching.walker_pose import FORWARD, UP, bent
-from cajole.scenes.sdf import Floats
 
 # [s] of a cycle of two steps, the way it covers [m], and over how long [s] the walk begins
 PERIOD, STRIDE, BEGINS = 1.05, 0.90, 0.5
@@ -34,12 +34,12 @@ SIDES, RINGS = 18, 9
 class Pose:
     """hips (3,) [m] between the joints and turn (3, 3); joints (2, 4, 3) [m]: hip, knee, ankle and ball, left first."""
 
-    hips: Floats
-    turn: Floats
-    joints: Floats
+    hips: Array
+    turn: Array
+    joints: Array
 
     @property
-    def bars(self) -> tuple[Floats, Floats, Floats]:
+    def bars(self) -> tuple[Array, Array, Array]:
         """starts, ends (7, 3) [m] and radii (7,) [m] of hips, thighs, shins and feet."""
         legs = self.joints
         starts = np.concatenate([legs[:1, 0], legs[:, 0], legs[:, 1], legs[:, 2]])
@@ -81,7 +81,7 @@ def legs_animation(poses: list[Pose], fps: float) -> Animation:
     return Animation(mesh, np.array(frames), fps=fps, name="legs")
 
 
-def _leg(hips: Floats, turn: Floats, u: float, way: float) -> Floats:
+def _leg(hips: Array, turn: Array, u: float, way: float) -> Array:
     """(4, 3) [m] hip, knee, ankle, ball of the left (way 1) or right (-1) leg after u cycles."""
     offset = 0.0 if way > 0 else 0.5
     whole, phase = np.floor(u + offset), (u + offset) % 1.0
@@ -98,7 +98,7 @@ def _leg(hips: Floats, turn: Floats, u: float, way: float) -> Floats:
     return np.array([hip, knee, ankle, ankle + back - down])
 
 
-def _capsule(length: float, radius: float) -> tuple[Floats, Floats]:
+def _capsule(length: float, radius: float) -> tuple[Array, Array]:
     """A line (k, 3) [m] along z and the radii (k,) [m] around it of a bar of that length with round ends."""
     turn = np.linspace(0.5 * np.pi, 0.06, RINGS)
     below, thick = -radius * np.sin(turn), radius * np.cos(turn)
@@ -107,7 +107,7 @@ def _capsule(length: float, radius: float) -> tuple[Floats, Floats]:
     return heights[:, None] * UP, np.concatenate([thick, thick[::-1]])
 
 
-def _placed(points: Floats, start: Floats, end: Floats) -> Floats:
+def _placed(points: Array, start: Array, end: Array) -> Array:
     """Points (n, 3) of a bar along z, moved to where it goes from `start` to `end`."""
     along = (end - start) / np.linalg.norm(end - start)
     # bars lie across the walk or in its plane, none points straight ahead and level

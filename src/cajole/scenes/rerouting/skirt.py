@@ -8,17 +8,16 @@ from functools import cache
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
 from cajole.body.nets import CLOTH_STEPS
 from cajole.direct.rerouting import Goal, pose_goals
 from cajole.dynamics.driven import Watch, simulate_driven
 from cajole.mesh import MeshTri
-from cajole.mesh.base import Indices
 from cajole.pictures import Prop
 from cajole.progress import Progress
 from cajole.scenes.rerouting.legs import Pose, legs_animation, limbs, walking
 from cajole.scenes.rerouting.staging import ReroutePlan
-from cajole.scenes.sdf import Floats
 
 # nodes from waist to hem, and around
 ROWS, COLUMNS = 33, 60
@@ -50,7 +49,7 @@ def skirt_net() -> BodySprings:
     )  # fmt: skip
 
 
-def ring_springs() -> tuple[Indices, Indices]:
+def ring_springs() -> tuple[IndexArray, IndexArray]:
     """Springs (m, 2) of a cloth that closes to a ring, and the kind (0..3) of each, as those of a flat one."""
     rows, columns = np.indices((ROWS, COLUMNS))
     pairs, kinds = [], []
@@ -77,7 +76,7 @@ def skirt_limbs(path: list[Pose]) -> list[Capsules]:
 def skirt_pilot(progress: Progress | None = None, watch: Watch | None = None) -> Animation:
     """It comes to hang, then walks; frames of the walk."""
 
-    def walks(frame: int, positions: Floats) -> None:
+    def walks(frame: int, positions: Array) -> None:
         if watch is not None and frame >= SETTLING:
             watch(frame - SETTLING, positions)
 
@@ -91,7 +90,7 @@ def skirt_pilot(progress: Progress | None = None, watch: Watch | None = None) ->
     return replace(whole.trimmed(SETTLING), name="skirt")
 
 
-def curled(positions: Floats, pose: Pose) -> Floats:
+def curled(positions: Array, pose: Pose) -> Array:
     """The skirt (n, 3) [m] with its hem rolled up outward: the last rows of each column as an arc as long as they."""
     grid = positions.reshape(ROWS, COLUMNS, 3).copy()
     first = ROWS - 1 - ROLLED
@@ -107,7 +106,7 @@ def curled(positions: Floats, pose: Pose) -> Floats:
     return grid.reshape(-1, 3)
 
 
-def led_nodes() -> Indices:
+def led_nodes() -> IndexArray:
     """Nodes near the hem that are led; their neighbours follow."""
     rows = ROWS - 1 - np.array(LED)
     return np.sort((rows[:, None] * COLUMNS + np.arange(0, COLUMNS, EVERY)).ravel())
@@ -137,7 +136,7 @@ def skirt() -> ReroutePlan:
     )
 
 
-def _rest() -> Floats:
+def _rest() -> Array:
     """(n, 3) [m] a cone with folds, around the hips of the first pose."""
     pose = walking(0.0)
     share = np.linspace(0.0, 1.0, ROWS)[:, None]
@@ -150,7 +149,7 @@ def _rest() -> Floats:
     return np.asarray(pose.hips + local @ pose.turn.T)
 
 
-def _triangles() -> Indices:
+def _triangles() -> IndexArray:
     i, j = np.indices((ROWS - 1, COLUMNS)).reshape(2, -1)
     a, b = i * COLUMNS + j, i * COLUMNS + (j + 1) % COLUMNS
     c, d = a + COLUMNS, b + COLUMNS

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from cajole.arrays import Array
 from cajole.body import BodySolid
 from cajole.direct import Push, Reference, Wind
 from cajole.direct.steering.controller import Run
@@ -17,7 +18,6 @@ from cajole.progress import Progress
 from cajole.reduction import ReducedModel, reduce
 from cajole.scenes.assembly import Scene, scene
 from cajole.scenes.flower import BLOOMS
-from cajole.scenes.sdf import Floats
 from cajole.scenes.steering.script import Mischief, Script, SteerScene, filmed, tunnel
 
 STEPS, DT, SIZE = 1281, 0.01, 24
@@ -50,7 +50,7 @@ class BeeLanding(SteerScene):
     dials: ClassVar[Mapping[str, Any]] = {"tracking": 1.0, "effort": 1e-3}
 
     spot: int
-    flight: Floats
+    flight: Array
 
     def random_push(self, seed: int, *, strength: float = 1.0) -> Push:
         """On the upper stem or the heart of the main bloom, 3.2 to 1.2 s before the bee sits, for 0.3 s.
@@ -70,12 +70,12 @@ class BeeLanding(SteerScene):
         """Whether the bee lands: the spot is under it all the time that it sits."""
         return self.miss(run) <= BEE_RADIUS
 
-    def spot_of(self, run: Run) -> Floats:
+    def spot_of(self, run: Run) -> Array:
         """Where the landing spot is (frames, 3) [m], in the first lap of a run."""
         return spot_path(self.reference.model, run.states[: STEPS + 1], self.spot)
 
 
-def spot_path(model: ReducedModel, states: Floats, vertex: int) -> Floats:
+def spot_path(model: ReducedModel, states: Array, vertex: int) -> Array:
     """Positions (frames, 3) [m] of one vertex."""
     rest = model.body.vertices[vertex] + model.lift(np.zeros(model.size))[vertex]
     return np.asarray(rest + states @ model.basis[3 * vertex : 3 * vertex + 3].T)
@@ -100,7 +100,7 @@ def bee_landing(*, tets: int | None = None, progress: Progress | None = None) ->
     return BeeLanding(made, body, script, reference, spot, _flight(spot_path(model, reference.states, spot)))
 
 
-def _pulled(body: BodySolid, made: Scene) -> Floats:
+def _pulled(body: BodySolid, made: Scene) -> Array:
     """Both blooms pulled aside (n, 3) [N]."""
     names = [(f"{bloom.name}", f"{bloom.name} disc", f"{bloom.name} calyx") for bloom in BLOOMS]
     parts = [np.concatenate([made.parts[name] for name in each if name in made.parts]) for each in names]
@@ -121,7 +121,7 @@ def _spot(made: Scene) -> int:
     return int(disc[np.linalg.norm(made.mesh.vertices[disc] - face, axis=1).argmin()])
 
 
-def _flight(spot: Floats) -> Floats:
+def _flight(spot: Array) -> Array:
     """In from the right, on the spot of the reference while seated, and out to the left (frames, 3) [m]."""
     seated = np.arange(SEATED[0], SEATED[1] + 0.5 * DT, 0.1)
     places = spot[np.round(seated / DT).astype(int)]

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodySolid
 from cajole.checks import count
 from cajole.direct import Controller, Push, Reference, steer
@@ -18,7 +19,6 @@ from cajole.direct.steering.sampling import sampled_basis
 from cajole.dynamics import simulate
 from cajole.progress import Progress, report
 from cajole.scenes.assembly import Scene
-from cajole.scenes.sdf import Floats, Ints
 from cajole.storage import cached, content_hash
 
 KIND = "motions"
@@ -33,15 +33,15 @@ class Script:
     Called with a time it gives (n, 3) [N], as `simulate` takes it; before and after its times it keeps the ends.
     """
 
-    patterns: Floats
-    times: Floats
-    strengths: Floats
+    patterns: Array
+    times: Array
+    strengths: Array
 
     @cached_property
     def _curve(self) -> PchipInterpolator:
         return PchipInterpolator(self.times, self.strengths, axis=0)
 
-    def __call__(self, t: float) -> Floats:
+    def __call__(self, t: float) -> Array:
         strengths = self._curve(np.clip(t, self.times[0], self.times[-1]))
         return np.asarray(np.tensordot(strengths, self.patterns, axes=1))
 
@@ -74,7 +74,7 @@ def filmed(
     """`simulate` under a script, kept in the cache."""
     key = content_hash(VERSION, body.content(), script.content(), frames, dt, integrator)
 
-    def make() -> dict[str, Floats]:
+    def make() -> dict[str, Array]:
         made = simulate(body, frames, dt, force=script, integrator=integrator, progress=progress)
         return {"positions": made.positions, "velocities": np.asarray(made.velocities)}
 
@@ -84,18 +84,18 @@ def filmed(
 
 def tunnel(
     body: BodySolid, centre: Animation, script: Script, size: int, *, runs: int, progress: Progress | None
-) -> Floats:
+) -> Array:
     """The basis (3n, size) of a motion and of disturbed runs around it, kept in the cache."""
     key = content_hash(VERSION, "basis", body.content(), script.content(), centre.frames, centre.fps, size, runs)
 
-    def make() -> dict[str, Floats]:
+    def make() -> dict[str, Array]:
         found = sampled_basis(body, centre, force=script, runs=runs, size=size, integrator="bdf2", progress=progress)
         return {"basis": found.basis}
 
     return kept(key, make, progress)["basis"]
 
 
-def kept(key: str, make: Callable[[], Mapping[str, Floats]], progress: Progress | None) -> Mapping[str, Floats]:
+def kept(key: str, make: Callable[[], Mapping[str, Array]], progress: Progress | None) -> Mapping[str, Array]:
     """What `make` makes, from the cache when it is there."""
     stored = cached(KIND, key, make)
     report(progress, 1.0, "ready")
@@ -110,7 +110,7 @@ class Mischief:
     """
 
     body: BodySolid
-    vertices: Ints
+    vertices: IndexArray
     times: tuple[float, float]
     strength: float
     duration: float

@@ -10,11 +10,11 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.checks import count
 from cajole.direct.steering.controller import Run
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin
 from cajole.scenes.assembly import Scene
-from cajole.scenes.sdf import Floats, Ints
 from cajole.scenes.steering.bee import BEE_RADIUS, BeeLanding
 from cajole.scenes.steering.strike import RADIUS, STRING, Strike
 from cajole.scenes.tee import BALL
@@ -38,8 +38,8 @@ class _Player:
 
     mesh: MeshTet
     skin: Skin
-    positions: Floats
-    fixed: Ints
+    positions: Array
+    fixed: IndexArray
 
 
 def takes(scene: Strike, runs: Sequence[Run], *, every: int = 1) -> tuple[Scene, Animation]:
@@ -68,14 +68,12 @@ def with_bee(scene: BeeLanding, run: Run, *, every: int = 1) -> tuple[Scene, Ani
     return _together(scene.scene, [flower, bee], 1.0 / (every * scene.reference.dt))
 
 
-def _actor(made: Scene, positions: Floats, aside: Floats) -> _Player:
+def _actor(made: Scene, positions: Array, aside: Array) -> _Player:
     skin = replace(made.skin, mesh=MeshTri(made.skin.mesh.vertices + aside, made.skin.mesh.triangles))
     return _Player(MeshTet(made.mesh.vertices + aside, made.mesh.tets), skin, positions + aside, made.fixed)
 
 
-def _ball(
-    path: Floats, aside: Floats, radius: float, color: tuple[float, float, float], string: float = 0.0
-) -> _Player:
+def _ball(path: Array, aside: Array, radius: float, color: tuple[float, float, float], string: float = 0.0) -> _Player:
     """A rigid ball that goes along `path` (frames, 3): tets from its middle to points spread evenly on it.
 
     string [m]: the length of what it hangs on, turning with it; none when 0.
@@ -97,7 +95,7 @@ def _ball(
     return _Player(mesh, skin, _swung(shape, path, string) + aside, np.empty(0, dtype=np.int64))
 
 
-def sphere(radius: float) -> tuple[Floats, Ints]:
+def sphere(radius: float) -> tuple[Array, IndexArray]:
     """Points spread evenly and the middle (k + 1, 3), and triangles that face outwards."""
     i = np.arange(BALL_POINTS) + 0.5
     turn, height = np.pi * (1 + np.sqrt(5)) * i, 1 - 2 * i / BALL_POINTS
@@ -109,7 +107,7 @@ def sphere(radius: float) -> tuple[Floats, Ints]:
     return np.vstack([points, np.zeros(3)]), np.where(inward[:, None], faces[:, ::-1], faces).astype(np.int64)
 
 
-def _rope(length: float) -> tuple[Floats, Ints]:
+def _rope(length: float) -> tuple[Array, IndexArray]:
     """A thin prism from the middle of a ball upwards: (6, 3) and its triangles; nothing when it has no length."""
     if not length:
         return np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
@@ -119,7 +117,7 @@ def _rope(length: float) -> tuple[Floats, Ints]:
     return np.vstack([ring, ring + [0, 0, length]]), np.array(sides)
 
 
-def _swung(shape: Floats, path: Floats, string: float) -> Floats:
+def _swung(shape: Array, path: Array, string: float) -> Array:
     """Points of a ball (frames, k, 3) along its path, turned about the hook when it hangs on a string."""
     if not string:
         return shape + path[:, None]
@@ -145,7 +143,7 @@ def _together(made: Scene, players: Sequence[_Player], fps: float) -> tuple[Scen
     return staged, Animation(mesh, positions, fps=fps, skin=skin, name=made.name)
 
 
-def _worn(skins: Sequence[Skin], first: Ints, tets: Sequence[int]) -> Skin:
+def _worn(skins: Sequence[Skin], first: IndexArray, tets: Sequence[int]) -> Skin:
     """One skin of many, embedded in the joined mesh."""
     own, tet = np.cumsum([0, *(len(skin.mesh.vertices) for skin in skins)]), np.cumsum([0, *tets])
     inside = [skin.embedding for skin in skins if skin.embedding is not None]

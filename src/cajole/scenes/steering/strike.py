@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodySolid
 from cajole.direct import Push
 from cajole.direct import reference as referred
@@ -16,7 +17,6 @@ from cajole.direct.steering.controller import Run
 from cajole.progress import Progress
 from cajole.reduction import reduce
 from cajole.scenes.assembly import scene
-from cajole.scenes.sdf import Floats, Ints
 from cajole.scenes.steering.script import Mischief, Script, SteerScene, filmed, tunnel
 
 STEPS, DT, SIZE = 501, 0.01, 24
@@ -38,11 +38,11 @@ BOUNCE = 0.6
 class Ball:
     """A ball (centre (3,) [m]) on a string of STRING metres; ends: the vertices that shall strike it at `frame`."""
 
-    centre: Floats
-    ends: Ints
+    centre: Array
+    ends: IndexArray
     frame: int
 
-    def swung(self, positions: Floats, velocities: Floats) -> Floats:
+    def swung(self, positions: Array, velocities: Array) -> Array:
         """Its centre (frames, 3) while an end moves: positions (frames, e, 3) [m], velocities [m/s], one frame each DT.
 
         A rigid pendulum; struck, it takes over the speed along the line of impact and bounces off.
@@ -62,7 +62,7 @@ class Ball:
         return path
 
 
-def _hung(hook: Floats, x: Floats, v: Floats) -> tuple[Floats, Floats]:
+def _hung(hook: Array, x: Array, v: Array) -> tuple[Array, Array]:
     """Back on the string: position and velocity without their part along it."""
     along = (x - hook) / np.linalg.norm(x - hook)
     return hook + STRING * along, v - (v @ along) * along
@@ -92,14 +92,14 @@ class Strike(SteerScene):
         too_soon = any(self._gaps(run, ball)[: _in_time(ball).start].min() <= 0.0 for ball in self.balls)
         return max(self.misses(run)) == 0.0 and not too_soon
 
-    def balls_of(self, run: Run) -> Floats:
+    def balls_of(self, run: Run) -> Array:
         """Where the balls are (frames, 2, 3) [m] as a run strikes them, or not."""
         return np.stack([ball.swung(*self._ends(run, ball)) for ball in self.balls], axis=1)
 
-    def _gaps(self, run: Run, ball: Ball) -> Floats:
+    def _gaps(self, run: Run, ball: Ball) -> Array:
         return np.asarray(np.linalg.norm(self._ends(run, ball)[0] - ball.centre, axis=2).min(axis=1) - RADIUS)
 
-    def _ends(self, run: Run, ball: Ball) -> tuple[Floats, Floats]:
+    def _ends(self, run: Run, ball: Ball) -> tuple[Array, Array]:
         model = self.reference.model
         u, v = model.lift(run.states)[:, ball.ends], model.lift_velocity(run.velocities)[:, ball.ends]
         return self.body.vertices[ball.ends] + u, v
@@ -127,7 +127,7 @@ def _script(body: BodySolid) -> Script:
     return Script(np.array([couple, nod]), t, strengths)
 
 
-def _ends(body: BodySolid, side: int) -> Ints:
+def _ends(body: BodySolid, side: int) -> IndexArray:
     return np.flatnonzero(side * body.vertices[:, 0] > REACH)
 
 

@@ -8,13 +8,11 @@ to the whole force however fine the mesh is.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.steering.disturbances import spread
 from cajole.reduction import ReducedModel
 from cajole.studio.content import Content
-
-Array = NDArray[np.float64]
 
 MOST_ARROWS = 24
 # Arrows below this share of the largest are left out.

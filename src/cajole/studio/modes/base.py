@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.progress import Progress
 
 if TYPE_CHECKING:
     from cajole.studio.content import Content
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 Message = Mapping[str, Any]
 Handler = Callable[[Message], Mapping[str, Any] | None]
 
@@ -92,7 +91,7 @@ class Mode(ABC):
         return None
 
     @property
-    def zoned(self) -> tuple[Index, Index] | None:
+    def zoned(self) -> tuple[IndexArray, IndexArray] | None:
         """Regions that colour what is drawn: of each vertex of the body, and of the first view's guide; -1 for none."""
         return None
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.steering.live import carried_basis
 from cajole.errors import InputError
 from cajole.studio.content import Content
-
-Array = NDArray[np.float64]
 
 
 class Drawing:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.errors import NotConverged
-
-Array = NDArray[np.float64]
 
 # Pictures a second; and what a tick may spend on steps [s]: time that is lost is dropped, never caught up with.
 PICTURES, SPENT = 60.0, 0.03

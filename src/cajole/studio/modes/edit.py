@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct import Editor, edit
 from cajole.direct.editing import stored
 from cajole.direct.editing.files import edit_document, edit_of
@@ -27,8 +28,6 @@ from cajole.studio.modes.edit_markers import Markers
 from cajole.studio.modes.edit_telling import told
 from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.modes.telling import meter, place
-
-Array = NDArray[np.float64]
 
 # While a hand moves, the meter is measured again after so many times what that takes.
 METER_SHARE = 10.0

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.editing.holds import AXES, Hold, Key
 from cajole.studio.modes.telling import MOST_TRAILS, force_lane, marker, meter, percent, place, rounded, runs
 
 if TYPE_CHECKING:
     from cajole.studio.modes.edit import EditMode
 
-Array = NDArray[np.float64]
 
 # A drag's reach ends where its vertex follows by less than this share of the drag.
 FADED = 0.1

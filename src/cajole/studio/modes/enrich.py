@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodyShell
 from cajole.direct.enriching.guides import guide_of
 from cajole.errors import InputError
@@ -26,8 +27,6 @@ from cajole.studio.modes.enrich_sheet import MOST_LEVELS, Sheet, first_levels, s
 from cajole.studio.modes.enrich_telling import told
 from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.opening import of_shell
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

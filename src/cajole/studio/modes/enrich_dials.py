@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodyShell, LoadPressure, LoadWind, MaterialShell, Plasticity
 from cajole.body.rayleigh import Damping
 from cajole.body.undeformed import accordion, crinkle, ridges
@@ -18,8 +18,6 @@ from cajole.scenes.enriching import Cloth, EnrichScene
 from cajole.studio import take
 from cajole.studio.modes.base import Message
 from cajole.studio.modes.enrich_sheet import Sheet
-
-Array = NDArray[np.float64]
 
 SHAPES = ("flat", "accordion", "ridges", "crinkle", "own")
 COLLISIONS = ("none", "fast", "exact")

@@ -6,17 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import IndexArray
 from cajole.direct.enriching import Regions, regions_clustered, regions_painted, regions_subdivided
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
 from cajole.progress import Progress
 from cajole.scenes.enriching import EnrichScene
 from cajole.studio.modes.enrich_sheet import Sheet
-
-Index = NDArray[np.int64]
 
 KINDS = ("hats", "clusters", "scene", "paint")
 SIDES = ("guide", "shell")
@@ -31,8 +29,8 @@ class Zoning:
     kind: str = "hats"
     count: int = 24
     seed: int = 0
-    guide: Index | None = None
-    shell: Index | None = None
+    guide: IndexArray | None = None
+    shell: IndexArray | None = None
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -49,8 +47,8 @@ class Zones:
     """
 
     zoning: Zoning
-    guide: Index
-    shell: Index
+    guide: IndexArray
+    shell: IndexArray
     motion: Animation
     regions: Regions | None
     problem: InputError | None = None
@@ -109,7 +107,7 @@ def brushed(sheet: Sheet, zones: Zones, side: str, nodes: list[int], region: int
     return painting(sheet, zones.zoning, guide, shell)
 
 
-def painting(sheet: Sheet, zoning: Zoning, guide: Index, shell: Index) -> Zoning:
+def painting(sheet: Sheet, zoning: Zoning, guide: IndexArray, shell: IndexArray) -> Zoning:
     """A zoning of painted vertices; where the shell is the guide's mesh, subdivided, its paint is the guide's, too."""
     if not sheet.is_paired and sheet.nearest is not None:
         guide = shell[sheet.nearest]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodyShell
 from cajole.direct.enriching import Regions, enrich
 from cajole.direct.enriching.collisions import Colliders
@@ -24,7 +24,6 @@ from cajole.studio.modes.telling import percent
 if TYPE_CHECKING:
     from cajole.studio.modes.enrich import EnrichMode
 
-Array = NDArray[np.float64]
 
 # what the second view shows: the shell as its guide leads it, or as it goes by itself
 SIGHTS = ("led", "free")

@@ -7,16 +7,13 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.direct.editing.opening import still_vertices
 from cajole.errors import InputError
 from cajole.mesh import MeshTri, subdivide
 from cajole.scenes.enriching import EnrichScene
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # levels that a slider offers, and the triangles beyond which a shell is no work for a sitting
 MOST_LEVELS, MOST_TRIANGLES = 5, 60_000
@@ -48,12 +45,12 @@ class Sheet:
         return self.levels is None
 
     @cached_property
-    def owners(self) -> Index | None:
+    def owners(self) -> IndexArray | None:
         """(n,) the guide's vertex that each of the shell's belongs to: the one that weighs most."""
         return None if self.lift is None else np.asarray(self.lift.argmax(axis=1)).ravel().astype(np.int64)
 
     @cached_property
-    def nearest(self) -> Index | None:
+    def nearest(self) -> IndexArray | None:
         """(n̄,) the shell's vertex that lies on, or nearest to, each of the guide's."""
         return None if self.lift is None else np.asarray(self.lift.argmax(axis=0)).ravel().astype(np.int64)
 
@@ -68,7 +65,7 @@ class Sheet:
         return replace(self.guide, mesh=self.mesh, positions=positions, velocities=None, contacts=None, skin=None)
 
     @cached_property
-    def still(self) -> Index:
+    def still(self) -> IndexArray:
         """Vertices of the shell that lie on vertices of the guide that never leave their places."""
         found = still_vertices(self.guide)
         if found is None or self.lift is None:
@@ -83,7 +80,7 @@ class Sheet:
             return np.asarray(self.mesh.vertices)
         return np.asarray(self.lift @ self.guide.frame(min(frame, self.guide.frames - 1)))
 
-    def guide_faces(self, faces: Index) -> Index:
+    def guide_faces(self, faces: IndexArray) -> IndexArray:
         """The guide's triangles that some of the shell's lie in; none of a mesh of its own."""
         return np.empty(0, dtype=np.int64) if self.levels is None else np.unique(faces // 4**self.levels)
 

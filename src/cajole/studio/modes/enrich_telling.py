@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.studio.modes.enrich_dials import materials_of
 from cajole.studio.modes.enrich_running import Run
 from cajole.studio.modes.enrich_sheet import most_levels
@@ -16,7 +17,6 @@ from cajole.studio.modes.telling import force_lane, meter, percent
 if TYPE_CHECKING:
     from cajole.studio.modes.enrich import EnrichMode
 
-Array = NDArray[np.float64]
 
 # regions that stand in the list; more are only counted
 MOST_LISTED = 40

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.direct import steer
 from cajole.direct.steering.flow_live import FlowLive
 from cajole.progress import Progress, report
@@ -23,8 +24,6 @@ from cajole.studio.modes.flow_settings import FlowSettings, blown, first_setting
 from cajole.studio.modes.flow_telling import Currents, facts_told, outcome_told, pulse_told, selected_told, trails_told
 from cajole.studio.modes.pushing import Made
 from cajole.studio.modes.steering import Steering
-
-Array = NDArray[np.float64]
 
 # Particles that are nearer to their places than this [cells] are where they should be.
 HOLDS = 1.0

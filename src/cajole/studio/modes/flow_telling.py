@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.reduction import FlowShot
 from cajole.studio.flowing import upright
 from cajole.studio.modes.arrows import listed, strongest
@@ -16,7 +16,6 @@ from cajole.studio.modes.telling import MOST_TRAILS, place, rounded
 if TYPE_CHECKING:
     from cajole.studio.modes.flow import FlowMode
 
-Array = NDArray[np.float64]
 
 # Places of arrows along each side; those of a force below this share of the fastest motion's (U²/L) are rounding.
 GRID, FAINTEST = 9, 1e-6

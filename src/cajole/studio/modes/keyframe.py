@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body.inversion import find_inversion
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.comparators import spline_shares
@@ -30,8 +30,6 @@ from cajole.studio.modes.keys import Keys, PoseKey
 from cajole.studio.modes.posing import Hands
 from cajole.studio.modes.shooting import Dials, Shooter, Take, asked
 from cajole.studio.modes.thumbs import Thumbs
-
-Array = NDArray[np.float64]
 
 # [frames/s] as long as no motion has a pace of its own
 USUAL_FPS = 60.0

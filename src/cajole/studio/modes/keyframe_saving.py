@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.keyframing.pulling import Moment as Posed
 from cajole.errors import InputError
 from cajole.studio import take as given
@@ -22,8 +20,6 @@ from cajole.studio.modes.shooting import Dials, packed_take, unpacked_take
 
 if TYPE_CHECKING:
     from cajole.studio.modes.keyframe import KeyframeMode
-
-Array = NDArray[np.float64]
 
 
 def preload(mode: KeyframeMode, keys: Mapping[int, Array]) -> None:

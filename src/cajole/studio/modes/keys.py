@@ -7,17 +7,14 @@ from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.direct import Key
 from cajole.direct.keyframing.keys import AT_PLACE
 from cajole.direct.keyframing.pulling import Moment
 from cajole.errors import InputError
 from cajole.studio.modes.marked import Marked, changed, next_number, ordered
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +42,12 @@ class PoseKey(Marked):
 Keys = tuple[PoseKey, ...]
 
 
-def wanted(keys: Keys, held: Index) -> dict[int, Key]:
+def wanted(keys: Keys, held: IndexArray) -> dict[int, Key]:
     """As `keyframe` takes them; held: vertices at their rest place, which rounding may have moved a little."""
     return {key.frame: Key(_still(key.moment.displacement, held), weight=key.weight, hard=key.hard) for key in keys}
 
 
-def common_pins(body: Body, keys: Keys) -> Index:
+def common_pins(body: Body, keys: Keys) -> IndexArray:
     """Vertices (k,) that every key pins at their rest place; none of a body that something holds already.
 
     A key of the rest shape agrees with all pins.
@@ -80,7 +77,7 @@ def require_apart(keys: Keys) -> Keys:
     return keys
 
 
-def is_held(body: Body, pins: Index) -> bool:
+def is_held(body: Body, pins: IndexArray) -> bool:
     """Whether pins hold a body in a motion: about one or two of them, or some in a line, it would turn freely."""
     return len(pins) > 0 and body.holding(pins).rigid_motions().shape[1] == 0
 
@@ -92,7 +89,7 @@ def _pinned_at_rest(body: Body, moment: Moment) -> set[int]:
     return {node for node, there in zip(nodes, near) if there}
 
 
-def _still(pose: Array, held: Index) -> Array:
+def _still(pose: Array, held: IndexArray) -> Array:
     if len(held) == 0:
         return pose
     still = pose.copy()

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.errors import InputError
 from cajole.studio import take
 from cajole.studio.content import Content
 from cajole.studio.modes.base import Desk, Handler, Message, Mode, Saved
 from cajole.studio.modes.telling import MOST_TRAILS, meter, place, rounded
 
-Array = NDArray[np.float64]
 # of a motion of which nothing else is known [frames/s]
 STILL_FPS = 60.0
 

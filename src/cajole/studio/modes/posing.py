@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.pulling import Load, Moment
 from cajole.errors import SolveError
 from cajole.studio.content import Content
 from cajole.studio.modes.telling import place
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # What a finger takes hold of: vertices this near to the one that is pulled, in body sizes, and so many at most. A
 # force on one vertex alone would draw a spike out of a fine mesh.
@@ -32,7 +30,7 @@ FEEBLE = 1e-3
 USUAL = 0.5
 
 
-def patch(body: Body, node: int) -> Index:
+def patch(body: Body, node: int) -> IndexArray:
     """Vertices that are pulled together with `node`, which comes first; none of them fixed, unless it is itself."""
     distance = np.linalg.norm(body.vertices - body.vertices[node], axis=1)
     distance[node] = -1.0
@@ -41,7 +39,7 @@ def patch(body: Body, node: int) -> Index:
     return near[(near == node) | ~np.isin(near, body.fixed)]
 
 
-def hand_stiffness(session: PoseSession, edges: Index, vertices: Index) -> float:
+def hand_stiffness(session: PoseSession, edges: IndexArray, vertices: IndexArray) -> float:
     """[N/m] of force for each metre that the hand is away from vertices (k,), so that they go about as far with it.
 
     C f is how far they move together under a small force f; a hand of 1/λ, λ the greatest eigenvalue of C, takes them
@@ -65,7 +63,7 @@ def hand_stiffness(session: PoseSession, edges: Index, vertices: Index) -> float
     return min(straining, max(1.0 / max(float(softness[-1]), 1e-300), FEEBLE * straining))
 
 
-def _strain(rest: Array, edges: Index, moved: Array) -> float:
+def _strain(rest: Array, edges: IndexArray, moved: Array) -> float:
     """The greatest change of length of an edge, as a share of it, to first order."""
     along, apart = (x[edges[:, 1]] - x[edges[:, 0]] for x in (rest, moved))
     return float(np.abs((along * apart).sum(axis=1) / (along**2).sum(axis=1)).max(initial=0.0))

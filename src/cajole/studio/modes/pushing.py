@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.errors import InputError
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from cajole.studio.modes.steer import SteerMode
     from cajole.studio.modes.steering import Steering
 
-Array = NDArray[np.float64]
 Force = tuple[float, float, float]
 # where a push acts: a vertex, or a point of a flow [m]
 Where = TypeVar("Where")

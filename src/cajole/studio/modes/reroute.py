@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import BodySprings
 from cajole.direct.rerouting.spread import usual_reach
 from cajole.errors import InputError
@@ -24,8 +24,6 @@ from cajole.studio.modes.reroute_goals import GoalHandlers, Goals, goal_at
 from cajole.studio.modes.reroute_running import Asked, Run, again, compare, fly
 from cajole.studio.modes.reroute_saving import restore, saved
 from cajole.studio.modes.reroute_telling import told
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

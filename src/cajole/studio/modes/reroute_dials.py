@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import IndexArray
 from cajole.body import BodySprings
 from cajole.direct.editing.opening import still_vertices
 from cajole.direct.rerouting import METHODS
@@ -15,8 +15,6 @@ from cajole.direct.rerouting.goals import ALPHA
 from cajole.studio import take
 from cajole.studio.content import Content
 from cajole.studio.modes.base import Message
-
-Index = NDArray[np.int64]
 
 # of springs made from a mesh, where nothing else is said: N/m, kg of all, N s/m; and the clamp of folds
 STIFFNESS, MASS, DAMPING, CLAMP = 100.0, 1.0, 0.05, 0.02
@@ -65,7 +63,7 @@ def first_dials(content: Content, usual_reach: float) -> Dials:
     )  # fmt: skip
 
 
-def held_by(content: Content) -> Index:
+def held_by(content: Content) -> IndexArray:
     """Vertices that are held: by the scene, by the body, or since they never move."""
     if content.reroute is not None:
         return content.reroute.net.fixed

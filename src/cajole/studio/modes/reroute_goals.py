@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.rerouting import Goal
 from cajole.errors import InputError
 from cajole.studio import take
@@ -19,7 +19,6 @@ from cajole.studio.modes.telling import place
 if TYPE_CHECKING:
     from cajole.studio.modes.reroute import Moment, RerouteMode
 
-Array = NDArray[np.float64]
 Place = tuple[float, float, float]
 # whole poses are asked for, but not by hand
 MOST_DRAGGED = 200

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.rerouting import METHODS, GoalReport, RerouteReport, reroute
 from cajole.dynamics.driven import Watch, simulate_driven
@@ -24,7 +24,6 @@ from cajole.studio.modes.telling import percent
 if TYPE_CHECKING:
     from cajole.studio.modes.reroute import RerouteMode
 
-Array = NDArray[np.float64]
 Made = TypeVar("Made")
 # what is told of a second run beside its goals
 FACTS = ("method", "reached", "count", "effort", "peak", "error", "shape", "seconds", "text", "report")

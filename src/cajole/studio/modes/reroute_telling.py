@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.rerouting.goals import aims_of
 from cajole.studio.modes.reroute_goals import RouteGoal
 from cajole.studio.modes.reroute_running import FACTS, Run
@@ -16,7 +16,6 @@ from cajole.studio.modes.telling import force_lane, marker, meter, percent, plac
 if TYPE_CHECKING:
     from cajole.studio.modes.reroute import RerouteMode
 
-Array = NDArray[np.float64]
 
 # goals whose paths are drawn; more are a thicket
 MOST_PATHS = 160

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.direct import Shot
 from cajole.direct.keyframing.keys import checked_keys
@@ -23,9 +24,6 @@ from cajole.direct.keyframing.solve import checked_options, shot_of
 from cajole.reduction import reduce
 from cajole.studio.modes.keys import Keys, common_pins, is_held, wanted
 from cajole.studio.modes.telling import percent
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # Motions that a search begins with, each led to its end; exact keys take one more. And how far a gradient falls.
 STARTS, TOLERANCE = 3, 1e-8
@@ -69,7 +67,7 @@ class Take:
     about: Mapping[str, Any]
     asked: tuple[Any, ...]
     moments: tuple[Moment, ...]
-    held: Index
+    held: IndexArray
     _shot: list[Shot] = field(default_factory=list)
 
     def shot(self, body: Body) -> Shot:
@@ -90,12 +88,12 @@ class Take:
         return Shot(model, self.states, self.velocities, self.controls, gains, self.dt, report, self.start, self.loop)
 
 
-def holding(body: Body, held: Index) -> Body:
+def holding(body: Body, held: IndexArray) -> Body:
     """The body that a shot is made of: `body`, held by the pins of its keys where there are such."""
     return body.holding(held) if len(held) else body
 
 
-def taken(shot: Shot, keys: Keys, dials: Dials, pins: Index) -> Take:
+def taken(shot: Shot, keys: Keys, dials: Dials, pins: IndexArray) -> Take:
     """What is kept of a shot through `keys`; pins: vertices (k,) that all of them pin."""
     report = shot.report
     held = np.intersect1d(pins, shot.model.body.fixed)
@@ -162,7 +160,7 @@ class Shooter:
         shot = shot_of(setting, checked_options(dials.effort, tolerance=TOLERANCE, watch=watch), dt=dials.dt)
         return taken(shot, keys, dials, common_pins(self._body, keys))
 
-    def _held(self, keys: Keys) -> Index:
+    def _held(self, keys: Keys) -> IndexArray:
         pins = common_pins(self._body, keys)
         return pins if is_held(self._body, pins) else pins[:0]
 

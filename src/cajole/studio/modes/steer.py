@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct import Wind, steer
 from cajole.direct.steering.live import Live
@@ -22,8 +22,6 @@ from cajole.studio.modes.pushing import BodyPushes, Made
 from cajole.studio.modes.steer_settings import DIALS, Settings, blown, dialled, reference_of, restored
 from cajole.studio.modes.steer_telling import called, pulse_told, selected_told, trails_told
 from cajole.studio.modes.steering import Steering
-
-Array = NDArray[np.float64]
 
 
 class SteerMode(Steering[Settings, Live, int]):

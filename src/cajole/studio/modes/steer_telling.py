@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.studio.modes.pushing import Made
 from cajole.studio.modes.steering_telling import pulsed
 from cajole.studio.modes.telling import MOST_TRAILS, place, rounded
 
 if TYPE_CHECKING:
     from cajole.studio.modes.steer import SteerMode
-
-Array = NDArray[np.float64]
 
 
 def pulse_told(mode: SteerMode, state: Array) -> dict[str, Any]:

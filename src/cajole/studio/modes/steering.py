@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cajole.arrays import Array
 from cajole.errors import InputError, NotConverged
 from cajole.studio import take
 from cajole.studio.content import Content
@@ -21,8 +19,6 @@ from cajole.studio.modes.history import History, ModeUndo
 from cajole.studio.modes.pushing import PushHandlers, Where, packed
 from cajole.studio.modes.steer_settings import DIALS, GHOSTS, Settings, dialled
 from cajole.studio.modes.steering_telling import Told, told
-
-Array = NDArray[np.float64]
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0)
 # [s] that the meter looks back; and after a push until the tabs are told how it went

@@ -5,9 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cajole.arrays import Array
 from cajole.studio.modes.arrows import ROUNDING
 from cajole.studio.modes.pushing import Made, Where
 from cajole.studio.modes.telling import force_lane, marker, percent, rounded
@@ -15,7 +13,6 @@ from cajole.studio.modes.telling import force_lane, marker, percent, rounded
 if TYPE_CHECKING:
     from cajole.studio.modes.steering import Steering
 
-Array = NDArray[np.float64]
 
 # Pushes that are drawn on the lap.
 MOST_MARKERS = 24

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from cajole.arrays import Array
 
 # Selected vertices whose trails are drawn; more are a thicket.
 MOST_TRAILS = 4

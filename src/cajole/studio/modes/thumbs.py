@@ -9,10 +9,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.pictures import picture
 from cajole.studio.content import Content
-
-Array = NDArray[np.float64]
 
 # [pixels], twice what a card shows; [bytes] of a picture at most
 SIZE, MOST_BYTES = (176, 112), 10_000

@@ -6,12 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import BodyShell
 from cajole.direct.enriching.collisions import kernels_averages as kernels
 from cajole.linalg import Factor
-
-Array = NDArray[np.float64]
-
 
 # shares of a region's own move below this are left out: what one region asks for ends a few regions away
 SMALL = 1e-2

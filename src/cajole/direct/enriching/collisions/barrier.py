@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.collisions.world import World, columns
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # at this share of the width a contact is as stiff as the shell's own vertices are in a step
 EVEN = 0.5
@@ -63,7 +60,7 @@ class Barrier:
             slope = slope + self._rubs.gradient(self._lagged, world.mesh, v)
         return float(energy), np.asarray(slope).reshape(-1, 3)
 
-    def curvature(self, x: Array) -> tuple[sp.csc_matrix, Index]:
+    def curvature(self, x: Array) -> tuple[sp.csc_matrix, IndexArray]:
         """Its second derivative for the shell, positive semidefinite; vertices (k, 4) that may touch soon, or -1."""
         world, touching = self._world, self._touching(x)
         clamp = world.toolkit.PSDProjectionMethod.CLAMP

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from cajole.animation import Animation
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.targets import Course
 from cajole.dynamics import Ground, ObstacleMesh
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 Collider = MeshTri | MeshTet | Ground | ObstacleMesh | Animation
 
@@ -65,7 +62,7 @@ class Colliders:
         return np.concatenate([np.empty((0, 3)), *parts])
 
 
-def _stacked(parts: list[Index], width: int) -> Index:
+def _stacked(parts: list[IndexArray], width: int) -> IndexArray:
     return np.concatenate([np.empty((0, width), dtype=np.int64), *parts])
 
 

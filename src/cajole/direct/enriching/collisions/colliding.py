@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cajole import checks
+from cajole.arrays import Array
 from cajole.direct.enriching.collisions.colliders import Colliders
 from cajole.direct.enriching.collisions.contacts import Contacts
 from cajole.direct.enriching.collisions.exact import ExactStep
@@ -17,8 +17,6 @@ from cajole.direct.enriching.collisions.fast import FastResponse
 from cajole.direct.enriching.collisions.world import World
 from cajole.direct.enriching.stepping import Moment, Tracker
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
 
 KINDS = ("fast", "exact")
 FRICTION = 0.3

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.collisions import kernels_contacts as kernels
 from cajole.direct.enriching.collisions.world import World
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # what is pushed may leave its way by this many widths before those that it may meet are searched for anew
 ROOM = 1.0
@@ -20,7 +17,7 @@ MANY = 0.05
 class Found:
     """Contacts of vertices with triangles and of edges with edges."""
 
-    def __init__(self, before: Array, parts: list[tuple[Index, Array, Array, Array]]):
+    def __init__(self, before: Array, parts: list[tuple[IndexArray, Array, Array, Array]]):
         self._before = before
         self.stencils, self._weights, self._normals, self._wanted = (np.concatenate(part) for part in zip(*parts))
         self.count = len(self.stencils)
@@ -49,7 +46,7 @@ class Contacts:
         # of each kind, how much pairs may change before they can be contacts
         self._spare = [np.zeros(len(pairs)) for pairs in self._pairs]
 
-    def _approaching(self, boxes: tuple[Index, Index]) -> tuple[list[Index], list[Array]]:
+    def _approaching(self, boxes: tuple[IndexArray, IndexArray]) -> tuple[list[IndexArray], list[Array]]:
         """Stencils (k, 4) of vertices and triangles and of edges that may meet, and their distances (k,) before."""
         # both parts may leave their ways by the room along all three axes
         near = self._world.width + 2.0 * np.sqrt(3.0) * self._room
@@ -72,7 +69,7 @@ class Contacts:
             self._after[left] = x[left]
             self._replace(left)
 
-    def _replace(self, left: Index) -> None:
+    def _replace(self, left: IndexArray) -> None:
         """Put what is found for the vertices `left` in place of the pairs that held them."""
         for kind, (pairs, starts) in enumerate(zip(*self._approaching(self._boxes.of(self._after, left)))):
             stays = kernels.without(self._pairs[kind], left, len(self._after))

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.enriching.collisions.barrier import Barrier
 from cajole.direct.enriching.collisions.fast import FastResponse
 from cajole.direct.enriching.collisions.increment import Increment
 from cajole.direct.enriching.collisions.saddle import ContactSaddle
 from cajole.direct.enriching.stepping import Moment, Tracker
 from cajole.errors import NotConverged, SolveError
-
-Array = NDArray[np.float64]
 
 # a step is solved when no vertex of a Newton correction moves faster than this many body sizes a second; corrections
 # of the second are rounding, whatever is in their way

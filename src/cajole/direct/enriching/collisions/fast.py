@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.enriching.collisions.averages import Averages
 from cajole.direct.enriching.collisions.contacts import Contacts
 from cajole.direct.enriching.collisions.strain import Strain
 from cajole.direct.enriching.collisions.world import World
 from cajole.direct.enriching.collisions.zones import merged, moved_as_one
 from cajole.errors import SolveError
-
-Array = NDArray[np.float64]
 
 # looks at all pairs, each followed by sweeps of impulses over what was found, and each of these by sweeps over the
 # edges, after which the averages are met again: contacts and averages agree sooner than when they take longer turns

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.body import BodyShell
 from cajole.direct.enriching.stepping import Moment
-
-Array = NDArray[np.float64]
 
 
 class Increment:

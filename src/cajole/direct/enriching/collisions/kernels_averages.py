@@ -5,16 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.compiled import njit
 
-F = NDArray[np.float64]
 I = NDArray[np.int32]
 
 
 @njit(cache=True, fastmath={"reassoc", "contract"})
 def meet(
-    x: F, target: F, starts: I, held: I, weights: F, least: F, asked: F, moves_from: I, moved: I, moves: F, way: F
-) -> None:  # fmt: skip
+    x: Array,
+    target: Array,
+    starts: I,
+    held: I,
+    weights: Array,
+    least: Array,
+    asked: Array,
+    moves_from: I,
+    moved: I,
+    moves: Array,
+    way: Array,
+) -> None:
     """Move x (n, 3) so that averages are at `target` (m, 3) but for `least` (m,); way (3, m): room.
 
     (starts, held, weights): the averages, rows of a CSR matrix (m, n); asked (m, m): row i, how far regions are moved

@@ -6,13 +6,10 @@ What a stencil is and its weights are is said in kernels_gaps.py.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
 from cajole.direct.enriching.collisions.kernels_gaps import apart, gap, gather, impact, reach_of
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # a way is followed in steps that cannot pass through anything, until this share of the width, or of what there was,
 # is left
@@ -24,7 +21,7 @@ INNER = 1.0 - 1e-9
 
 
 @njit(cache=True)
-def leaving(x: F, after: F, room: float) -> I:
+def leaving(x: Array, after: Array, room: float) -> IndexArray:
     """The vertices of x (n, 3) that are farther from `after` (n, 3) than `room`, along any axis."""
     out, count = np.empty(len(x), np.int64), 0
     for v in range(len(x)):
@@ -35,7 +32,7 @@ def leaving(x: F, after: F, room: float) -> I:
 
 
 @njit(cache=True)
-def moved_since(x: F, seen: F) -> F:
+def moved_since(x: Array, seen: Array) -> Array:
     """How far (n,) the vertices of x (n, 3) are from where they were seen (n, 3), which they are now."""
     out = np.empty(len(x))
     for v in range(len(x)):
@@ -45,7 +42,7 @@ def moved_since(x: F, seen: F) -> F:
 
 
 @njit(cache=True)
-def without(stencils: I, some: I, vertices: int) -> I:
+def without(stencils: IndexArray, some: IndexArray, vertices: int) -> IndexArray:
     """The rows of `stencils` (k, 4) that hold none of some vertices, of which there are `vertices`."""
     held = np.zeros(vertices, np.bool_)
     held[some] = True
@@ -58,7 +55,9 @@ def without(stencils: I, some: I, vertices: int) -> I:
 
 
 @njit(cache=True)
-def approaching(before: F, after: F, stencils: I, edges: bool, near: float) -> tuple[I, F]:
+def approaching(
+    before: Array, after: Array, stencils: IndexArray, edges: bool, near: float
+) -> tuple[IndexArray, Array]:
     """Those stencils whose parts could come within `near` on the ways to `after` (n, 3), and their distances before.
 
     A few of a hundred: most boxes that overlap are those of neighbours in a surface.
@@ -81,7 +80,7 @@ def approaching(before: F, after: F, stencils: I, edges: bool, near: float) -> t
 
 
 @njit(cache=True)
-def meeting(before: F, after: F, stencils: I, edges: bool, start: F, width: float) -> I:
+def meeting(before: Array, after: Array, stencils: IndexArray, edges: bool, start: Array, width: float) -> IndexArray:
     """Stencils that come nearer than LEFT of the width, or of their distance at the start (k,), on the ways."""
     x, p, at = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
     w, way = np.empty(4), np.empty(3)
@@ -98,9 +97,21 @@ def meeting(before: F, after: F, stencils: I, edges: bool, start: F, width: floa
 
 @njit(cache=True)
 def find_contacts(
-    before: F, after: F, stencils: I, edges: bool, start: F, spare: F, moved: F, width: float, recovered: float,
-    only_hits: bool, which: I, weights: F, normals: F, wanted: F,
-) -> int:  # fmt: skip
+    before: Array,
+    after: Array,
+    stencils: IndexArray,
+    edges: bool,
+    start: Array,
+    spare: Array,
+    moved: Array,
+    width: float,
+    recovered: float,
+    only_hits: bool,
+    which: IndexArray,
+    weights: Array,
+    normals: Array,
+    wanted: Array,
+) -> int:
     """How many contacts there are on the ways from `before` to `after` (n, 3).
 
     spare (k,) [m]: what is left until a pair, which was none, can be one; vertices that have `moved` (n,) since the
@@ -165,7 +176,15 @@ def find_contacts(
 
 @njit(cache=True)
 def push_apart(
-    before: F, after: F, stencils: I, weights: F, normals: F, wanted: F, inverse: F, friction: float, sweeps: int
+    before: Array,
+    after: Array,
+    stencils: IndexArray,
+    weights: Array,
+    normals: Array,
+    wanted: Array,
+    inverse: Array,
+    friction: float,
+    sweeps: int,
 ) -> bool:
     """Move `after` (n, 3) so that every contact (k, 4) ends at the distance it wants, inelastically; whether any moved.
 

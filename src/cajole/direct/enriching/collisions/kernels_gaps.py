@@ -7,12 +7,9 @@ A stencil is four vertices: a vertex and the triangle it may meet, or two edges.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # steps after which what creeps towards a contact counts as one
 MOST_ADVANCES = 100
@@ -20,20 +17,20 @@ NEVER = 2.0
 
 
 @njit(cache=True)
-def dot(a: F, b: F, c: F, d: F) -> float:
+def dot(a: Array, b: Array, c: Array, d: Array) -> float:
     """(a - b)·(c - d) of points (3,)."""
     return (a[0] - b[0]) * (c[0] - d[0]) + (a[1] - b[1]) * (c[1] - d[1]) + (a[2] - b[2]) * (c[2] - d[2])
 
 
 @njit(cache=True)
-def on_edge(p: F, a: F, b: F) -> float:
+def on_edge(p: Array, a: Array, b: Array) -> float:
     """The share of the way from a to b at which the edge is nearest to p."""
     square = dot(b, a, b, a)
     return min(max(dot(p, a, b, a) / square, 0.0), 1.0) if square > 0.0 else 0.0
 
 
 @njit(cache=True)
-def weigh_triangle(x: F, w: F) -> None:
+def weigh_triangle(x: Array, w: Array) -> None:
     """Weights of the vertex x[0] and the nearest point of the triangle x[1:] (Ericson 2005, 5.1.5)."""
     p, a, b, c = x[0], x[1], x[2], x[3]
     w[0], w[1], w[2], w[3] = 1.0, 0.0, 0.0, 0.0
@@ -60,7 +57,7 @@ def weigh_triangle(x: F, w: F) -> None:
 
 
 @njit(cache=True)
-def weigh_edges(x: F, w: F) -> None:
+def weigh_edges(x: Array, w: Array) -> None:
     """Weights of the nearest points of the edges x[:2] and x[2:] (Ericson 2005, 5.1.9)."""
     p, q, r, s = x[0], x[1], x[2], x[3]
     a, e, b = dot(q, p, q, p), dot(s, r, s, r), dot(q, p, s, r)
@@ -76,7 +73,7 @@ def weigh_edges(x: F, w: F) -> None:
 
 
 @njit(cache=True)
-def gap(x: F, edges: bool, w: F, way: F) -> float:
+def gap(x: Array, edges: bool, w: Array, way: Array) -> float:
     """The distance of the two parts of the stencil at x (4, 3); fills its weights w (4,) and the way (3,)."""
     if edges:
         weigh_edges(x, w)
@@ -88,7 +85,7 @@ def gap(x: F, edges: bool, w: F, way: F) -> float:
 
 
 @njit(cache=True)
-def distances(x: F, stencils: I, edges: bool) -> F:
+def distances(x: Array, stencils: IndexArray, edges: bool) -> Array:
     """(k,) how far the parts of each stencil are from each other."""
     out, at, w, way = np.empty(len(stencils)), np.empty((4, 3)), np.empty(4), np.empty(3)
     for k in range(len(stencils)):
@@ -99,7 +96,7 @@ def distances(x: F, stencils: I, edges: bool) -> F:
 
 
 @njit(cache=True)
-def gather(before: F, after: F, stencil: I, x: F, p: F) -> None:
+def gather(before: Array, after: Array, stencil: IndexArray, x: Array, p: Array) -> None:
     """Fill x (4, 3) with where the four vertices are, and p (4, 3) with their ways."""
     for c in range(4):
         v = stencil[c]
@@ -109,7 +106,7 @@ def gather(before: F, after: F, stencil: I, x: F, p: F) -> None:
 
 
 @njit(cache=True)
-def reach_of(p: F, edges: bool) -> float:
+def reach_of(p: Array, edges: bool) -> float:
     """How much two parts can come nearer along the ways p (4, 3), their mean way apart."""
     # no arrays: they would cost more than the sums
     mx = 0.25 * (p[0, 0] + p[1, 0] + p[2, 0] + p[3, 0])
@@ -127,7 +124,7 @@ def reach_of(p: F, edges: bool) -> float:
 
 
 @njit(cache=True)
-def apart(x: F, edges: bool) -> float:
+def apart(x: Array, edges: bool) -> float:
     """A distance that the parts of the stencil at x (4, 3) have at least: along the line between their centres."""
     split = 2 if edges else 1
     # centres weighed by 6: of one vertex, of edges, of a triangle
@@ -147,7 +144,9 @@ def apart(x: F, edges: bool) -> float:
 
 
 @njit(cache=True)
-def impact(x: F, p: F, edges: bool, start: float, near: float, reach: float, at: F, w: F, way: F) -> float:
+def impact(
+    x: Array, p: Array, edges: bool, start: float, near: float, reach: float, at: Array, w: Array, way: Array
+) -> float:
     """The share of the ways p (4, 3) from x (4, 3) after which of the distance `start` only `near` is left, or NEVER.
 
     Additive advancement (Li et al. 2021): no step is longer than what the distance allows. at (4, 3), w (4,) and

@@ -6,13 +6,9 @@ They are sorted into strips along a second axis first, so that a sweep reads nei
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.compiled import njit
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
-B = NDArray[np.bool_]
 
 # strips are this many mean boxes wide: most boxes lie in one or two
 STRIP = 2.0
@@ -20,7 +16,7 @@ MOST_STRIPS = 4096
 
 
 @njit(cache=True)
-def swept_boxes(before: F, after: F, parts: I, pad: float) -> F:
+def swept_boxes(before: Array, after: Array, parts: IndexArray, pad: float) -> Array:
     """(m, 6) least and greatest coordinates of parts (m, k) of vertices on their way, made larger by `pad`."""
     out = np.empty((len(parts), 6))
     for m in range(len(parts)):
@@ -34,7 +30,7 @@ def swept_boxes(before: F, after: F, parts: I, pad: float) -> F:
 
 
 @njit(cache=True)
-def in_strips(low: F, high: F) -> tuple[I, I, int]:
+def in_strips(low: Array, high: Array) -> tuple[IndexArray, IndexArray, int]:
     """The first and the last strip (m,) of each extent along an axis, and how many strips there are."""
     least, size = low.min(), STRIP * (high - low).mean()
     count = 1
@@ -49,7 +45,7 @@ def in_strips(low: F, high: F) -> tuple[I, I, int]:
 
 
 @njit(cache=True)
-def members(first: I, last: I, count: int, order: I) -> tuple[I, I]:
+def members(first: IndexArray, last: IndexArray, count: int, order: IndexArray) -> tuple[IndexArray, IndexArray]:
     """Where each of `count` strips begins in the list of what lies in them, and that list, each strip in `order`."""
     begins = np.zeros(count + 1, np.int64)
     for m in range(len(order)):
@@ -66,7 +62,7 @@ def members(first: I, last: I, count: int, order: I) -> tuple[I, I]:
 
 
 @njit(cache=True)
-def doubled(found: I) -> I:
+def doubled(found: IndexArray) -> IndexArray:
     """Pairs (k, 2) with as much room again behind them."""
     larger = np.empty((2 * len(found), 2), np.int64)
     larger[: len(found)] = found
@@ -74,7 +70,7 @@ def doubled(found: I) -> I:
 
 
 @njit(cache=True)
-def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
+def overlapping(boxes: Array, order: IndexArray, split: int, axis: int, second: int) -> IndexArray:
     """Pairs (k, 2) of boxes that overlap: one below and one from `split` on, or any two where `split` is zero."""
     third = 3 - axis - second
     found, count = np.empty((1024, 2), np.int64), 0
@@ -113,8 +109,17 @@ def overlapping(boxes: F, order: I, split: int, axis: int, second: int) -> I:
 
 @njit(cache=True)
 def some_overlapping(
-    some: I, boxes: F, others: F, order: I, begins: F, longest: float, moved: B, anew: I, axis: int, same: bool
-) -> I:
+    some: IndexArray,
+    boxes: Array,
+    others: Array,
+    order: IndexArray,
+    begins: Array,
+    longest: float,
+    moved: BoolArray,
+    anew: IndexArray,
+    axis: int,
+    same: bool,
+) -> IndexArray:
     """Pairs (k, 2) of `some` of the boxes (m, 6) and of all `others` (n, 6) that overlap.
 
     order (n,): the others by where they began along `axis`, `begins` (n,), none longer than `longest` there; anew:
@@ -145,7 +150,7 @@ def some_overlapping(
 
 
 @njit(cache=True)
-def holding(some: I, starts: I, owned: I) -> I:
+def holding(some: IndexArray, starts: IndexArray, owned: IndexArray) -> IndexArray:
     """The parts that hold some vertices, one after the other; those of v are owned[starts[v] : starts[v + 1]]."""
     count = 0
     for v in some:
@@ -159,7 +164,7 @@ def holding(some: I, starts: I, owned: I) -> I:
 
 
 @njit(cache=True)
-def joined(first: I, second: I, pairs: I, shell: int) -> I:
+def joined(first: IndexArray, second: IndexArray, pairs: IndexArray, shell: int) -> IndexArray:
     """Vertices (k, 4) of pairs (j, 2) of rows of `first` and `second` that share none and hold one below `shell`."""
     a, b = first.shape[1], second.shape[1]
     out, count = np.empty((len(pairs), a + b), np.int64), 0

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.compiled import njit
-
-F = NDArray[np.float64]
-I = NDArray[np.int64]
 
 # an edge may end at these shares of its length at rest, and farther only where it was
 LONGEST, SHORTEST = 1.05, 0.95
@@ -17,13 +14,15 @@ SETTLED = 1e-3
 
 
 @njit(cache=True)
-def length_of(x: F, i: int, j: int) -> float:
+def length_of(x: Array, i: int, j: int) -> float:
     """The distance of two of the points x (n, 3)."""
     return np.sqrt((x[j, 0] - x[i, 0]) ** 2 + (x[j, 1] - x[i, 1]) ** 2 + (x[j, 2] - x[i, 2]) ** 2)
 
 
 @njit(cache=True)
-def edge_limits(before: F, after: F, edges: I, rest: F, change: float, longest: F, shortest: F) -> bool:
+def edge_limits(
+    before: Array, after: Array, edges: IndexArray, rest: Array, change: float, longest: Array, shortest: Array
+) -> bool:
     """Fill how long and how short edges (k, 2) may end that are `rest` (k,) long at rest; whether any ends beyond.
 
     before, after: (n, 3), where a step begins and would end without contacts; change: the share of its length by which
@@ -40,7 +39,9 @@ def edge_limits(before: F, after: F, edges: I, rest: F, change: float, longest: 
 
 
 @njit(cache=True)
-def limit_edges(before: F, after: F, edges: I, longest: F, shortest: F, inverse: F, sweeps: int) -> None:
+def limit_edges(
+    before: Array, after: Array, edges: IndexArray, longest: Array, shortest: Array, inverse: Array, sweeps: int
+) -> None:
     """Move `after` (n, 3) so that edges (k, 2) end within their limits (k,), to and fro over all of them.
 
     Each impulse acts along an edge on its two ends by their `inverse` masses (n,), so that momentum is kept, and takes

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import Body
 from cajole.direct.enriching.saddle import Saddle
 from cajole.errors import NotPositiveDefinite
 from cajole.linalg import Factor
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 class ContactSaddle(Saddle):
@@ -32,7 +29,7 @@ class ContactSaddle(Saddle):
         self._number[self.dofs] = np.arange(len(self.dofs))
         self._contact: Factor | None = None
 
-    def factorise_touching(self, values: Array, H: sp.csc_matrix, near: Index) -> bool:
+    def factorise_touching(self, values: Array, H: sp.csc_matrix, near: IndexArray) -> bool:
         """Factorise with `values` on the body's pattern plus H; near (k, 4): vertices that may touch soon, -1 for none.
 
         False where the matrix is not positive on the null space of the averages.
@@ -67,18 +64,18 @@ class ContactSaddle(Saddle):
         matrix = sp.csr_array((data, columns, starts), shape=(self._size, self._size))
         return Factor(matrix, kind="kkt" if self.count else "spd", backend=self._backend)
 
-    def _entries(self, H: sp.csc_matrix) -> tuple[Index, Array]:
+    def _entries(self, H: sp.csc_matrix) -> tuple[IndexArray, Array]:
         """Where the entries of H between free coordinates stand, and their values; each once."""
         coo = H.tocoo()
         i, j = self._number[coo.row], self._number[coo.col]
         there = (i >= 0) & (j >= 0)
         return i[there].astype(np.int64) * self._size + j[there], coo.data[there]
 
-    def _holds(self, keys: Index) -> bool:
+    def _holds(self, keys: IndexArray) -> bool:
         at = np.searchsorted(self._keys, keys)
         return bool((at < len(self._keys)).all() and (self._keys[np.minimum(at, len(self._keys) - 1)] == keys).all())
 
-    def _blocks(self, near: Index) -> Index:
+    def _blocks(self, near: IndexArray) -> IndexArray:
         """Keys of the 3x3 blocks between all vertices of each row."""
         one, two = np.repeat(near, 4, axis=1).ravel(), np.tile(near, (1, 4)).ravel()
         there = (one >= 0) & (two >= 0)

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.direct.enriching.collisions import kernels_pairs as kernels
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 POINTS, EDGES, FACES = range(3)
 
@@ -23,17 +20,17 @@ class Surface:
     Parts of which all vertices are from `shell` on never meet each other.
     """
 
-    vertices: Index
-    edges: Index
-    triangles: Index
+    vertices: IndexArray
+    edges: IndexArray
+    triangles: IndexArray
     shell: int
 
     @property
-    def parts(self) -> tuple[Index, Index, Index]:
+    def parts(self) -> tuple[IndexArray, IndexArray, IndexArray]:
         return self.vertices, self.edges, self.triangles
 
     @cached_property
-    def owned(self) -> list[tuple[Index, Index]]:
+    def owned(self) -> list[tuple[IndexArray, IndexArray]]:
         """Of each kind, starts (n + 1,) and a list: from starts[v] on, the parts that hold vertex v."""
         out = []
         for parts in self.parts:
@@ -53,14 +50,14 @@ class Search:
         self._axes = np.argsort(np.ptp(before[: surface.shell], axis=0))[::-1]
         self._moved = [np.zeros(len(parts), dtype=bool) for parts in surface.parts]
 
-    def all(self) -> tuple[Index, Index]:
+    def all(self) -> tuple[IndexArray, IndexArray]:
         """Vertices (k, 4) of all vertices and triangles, and of all pairs of edges, whose boxes overlap."""
         points, edges, faces = self._boxes
         found = self._overlapping(np.concatenate([points, faces]), len(points))
         found[:, 1] -= len(points)
         return self._joined(found, self._overlapping(edges, 0))
 
-    def of(self, after: Array, some: Index) -> tuple[Index, Index]:
+    def of(self, after: Array, some: IndexArray) -> tuple[IndexArray, IndexArray]:
         """As `all`, of those pairs alone that hold one of `some` vertices, which now go to `after` (n, 3)."""
         points, edges, faces = (self._moving(kind, after, some) for kind in (POINTS, EDGES, FACES))
         found, turned = self._near(POINTS, points, FACES), self._near(FACES, faces, POINTS)
@@ -70,12 +67,12 @@ class Search:
         turned = turned[~is_some[turned[:, 1]]]
         return self._joined(np.concatenate([found, turned[:, ::-1]]), self._near(EDGES, edges, EDGES))
 
-    def _overlapping(self, boxes: Array, split: int) -> Index:
+    def _overlapping(self, boxes: Array, split: int) -> IndexArray:
         first, second = int(self._axes[0]), int(self._axes[1])
         # numpy sorts faster than compiled code does
         return np.asarray(kernels.overlapping(boxes, np.argsort(boxes[:, first]), split, first, second))
 
-    def _moving(self, kind: int, after: Array, some: Index) -> Index:
+    def _moving(self, kind: int, after: Array, some: IndexArray) -> IndexArray:
         """The parts of a kind that hold some vertices; their boxes are made anew."""
         parts = np.unique(kernels.holding(some, *self._surface.owned[kind]))
         # sorted as they were before any moved
@@ -84,7 +81,7 @@ class Search:
         self._moved[kind][parts] = True
         return parts
 
-    def _near(self, kind: int, some: Index, other: int) -> Index:
+    def _near(self, kind: int, some: IndexArray, other: int) -> IndexArray:
         """Pairs (k, 2) of some parts of one kind with all of another whose boxes overlap, each pair once."""
         return np.asarray(
             kernels.some_overlapping(
@@ -94,7 +91,7 @@ class Search:
         )  # fmt: skip
 
     @cached_property
-    def _sorted(self) -> list[tuple[Index, Array, float]]:
+    def _sorted(self) -> list[tuple[IndexArray, Array, float]]:
         """Of each kind, the boxes in the order in which they begin along the first axis, there, and the longest one."""
         axis, out = int(self._axes[0]), []
         for boxes in self._boxes:
@@ -103,7 +100,7 @@ class Search:
             out.append((order, boxes[order, axis], longest))
         return out
 
-    def _joined(self, touching: Index, crossing: Index) -> tuple[Index, Index]:
+    def _joined(self, touching: IndexArray, crossing: IndexArray) -> tuple[IndexArray, IndexArray]:
         surface = self._surface
         return (
             kernels.joined(surface.vertices, surface.triangles, touching, surface.shell),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cajole.arrays import Array
 from cajole.direct.enriching.collisions import kernels_strain as kernels
 from cajole.direct.enriching.collisions.world import World
-
-Array = NDArray[np.float64]
 
 # the share of its length by which a step without contacts may change an edge beyond its limits: a guide can ask for any
 # strain, and where there is none only solves that went wrong do

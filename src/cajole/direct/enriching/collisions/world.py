@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.arrays import Array, IndexArray
 from cajole.body import BodyShell
 from cajole.checks import OptionalPackage
 from cajole.direct.enriching.collisions import kernels_gaps
 from cajole.direct.enriching.collisions.colliders import Colliders
 from cajole.direct.enriching.collisions.search import Search, Surface
 from cajole.errors import InputError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 IPCTK = OptionalPackage(("ipctk",), "ipctk", "contact", "collisions of a shell")
 # the width of contacts, unless told, as a share of the mean edge, and at most this share of what is apart at rest
@@ -108,7 +106,7 @@ class World:
             )
         )
 
-    def free_share_of(self, before: Array, after: Array, stencils: Sequence[Index]) -> float:
+    def free_share_of(self, before: Array, after: Array, stencils: Sequence[IndexArray]) -> float:
         """As `free_share`, of some vertices and triangles (k, 4) and of some pairs of edges (j, 4)."""
         share = 1.0
         for rows, query in zip(stencils, (self._ccd.point_triangle_ccd, self._ccd.edge_edge_ccd)):

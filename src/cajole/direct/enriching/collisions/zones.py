@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
+from cajole.arrays import Array, IndexArray
 
 
-def merged(zone: Index, stencils: Index) -> Index:
+def merged(zone: IndexArray, stencils: IndexArray) -> IndexArray:
     """Zones (n,) after the vertices of each stencil (k, 4) have been put into one."""
     n = len(zone)
     ones = np.ones(3 * len(stencils) + n)
@@ -20,7 +18,7 @@ def merged(zone: Index, stencils: Index) -> Index:
     return sp.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
 
 
-def moved_as_one(zone: Index, masses: Array, before: Array, x: Array) -> Array:
+def moved_as_one(zone: IndexArray, masses: Array, before: Array, x: Array) -> Array:
     """x (n, 3) where each zone of several vertices moves by its mean, as its momentum or its immovable part says."""
     count = int(zone.max()) + 1
     sizes = np.bincount(zone, minlength=count)
