@@ -14,6 +14,7 @@ from animation_cases import FPS, FRAMES
 from cajole.animation import Animation, glb, read_animation
 from cajole.errors import FileError, InputError
 from cajole.mesh import Skin, vertex_normals
+from cajole.parsers.child import CPU_VARIABLE
 
 SINGLE = 2e-7  # coordinates here are below two
 
@@ -271,4 +272,21 @@ def test_damaged_documents_bad_input(tmp_path: Path, path: str, value: Any, mess
     _set(document, path, value)
     (tmp_path / "a.glb").write_bytes(packed(document, data))
     with pytest.raises(FileError, match=message):
+        read_animation(tmp_path / "a.glb")
+
+
+def test_long_chain_of_nodes_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 nodes, each the parent of the next, take about 2 s of CPU; quadratic work would take more than 30."""
+    monkeypatch.setenv(CPU_VARIABLE, "20")
+    document, data = foreign()
+    first, length = len(document["nodes"]), 100_000
+    parents = [{"children": [first + k + 1], "translation": [1e-4, 0, 0]} for k in range(length)]
+    parents[-1]["children"] = [0]
+    document["nodes"] += parents
+    (tmp_path / "a.glb").write_bytes(packed(document, data))
+    again = read_animation(tmp_path / "a.glb")
+    np.testing.assert_allclose(again.positions[0], [[20, 0, 0], [20, 0, 2], [18, 0, 0]], atol=1e-6)
+    document["nodes"][0]["children"] = [1, first]
+    (tmp_path / "a.glb").write_bytes(packed(document, data))
+    with pytest.raises(FileError, match="its own ancestor"):
         read_animation(tmp_path / "a.glb")

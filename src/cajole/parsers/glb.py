@@ -27,6 +27,8 @@ _HARMLESS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_un
 _LINES, _TRIANGLES = 1, 4
 # vertices of an element, and the name of an array of such elements, by glTF's number of the primitive mode
 _MODES = {_LINES: (2, "lines"), _TRIANGLES: (3, "triangles")}
+# keys of a node that move it
+_TRANSFORMS = frozenset({"matrix", "translation", "rotation", "scale"})
 # a frame this close to a key, in keys, is that key: times are in single precision
 _AT_KEY = 1e-3
 
@@ -183,17 +185,21 @@ def _chosen(document: Document, wanted: str | None) -> int:
 def _world(document: Document, node: int) -> NDArray[np.float64]:
     """(4, 4) from the node's coordinates to the scene's; columns are the images of the axes."""
     parents = {child: i for i, n in enumerate(document.json["nodes"]) for child in n.get("children", [])}
-    chain = [node]
-    while chain[-1] in parents:
-        chain.append(parents[chain[-1]])
-        if chain[-1] in chain[:-1]:
-            raise FileError(f"{document.path}: node {chain[-1]} is its own ancestor; export it again")
+    # a dict, which keeps the order and is searched in constant time: chains may have any length
+    chain, last = {node: None}, node
+    while last in parents:
+        last = parents[last]
+        if last in chain:
+            raise FileError(f"{document.path}: node {last} is its own ancestor; export it again")
+        chain[last] = None
     channels = [c["target"] for a in document.json.get("animations", []) for c in a["channels"]]
     if any(target.get("node") in chain and target["path"] != "weights" for target in channels):
         raise FileError(f"{document.path} moves the mesh's node as a whole, which is not read; bake it to .usd first")
     matrix = np.eye(4)
     for index in chain:
-        matrix = _local(document.part("nodes", index)) @ matrix
+        part = document.part("nodes", index)
+        if not _TRANSFORMS.isdisjoint(part):
+            matrix = _local(part) @ matrix
     return matrix
 
 
