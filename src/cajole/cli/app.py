@@ -27,24 +27,17 @@ from cajole.cli.studio import studio
 
 app = typer.Typer(cls=Guarded, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
-MOVE, LOOK, FILES, PROJECT = "Move a body", "See it", "Files", "The project"
-app.command(rich_help_panel=MOVE, cls=Command)(simulate)
-app.command(rich_help_panel=MOVE, cls=Command)(pose)
-app.command(rich_help_panel=MOVE, cls=Command)(modes)
-app.command(rich_help_panel=MOVE, cls=Command)(keyframe)
-app.command(rich_help_panel=MOVE, cls=Command)(edit)
-app.command(rich_help_panel=MOVE, cls=Command)(steer)
-app.command(rich_help_panel=MOVE, cls=Command)(enrich)
-app.command(rich_help_panel=MOVE, cls=Command)(reroute)
-# the studio reads and writes its own projects again and again
-app.command(rich_help_panel=LOOK)(studio)
-app.command(rich_help_panel=LOOK, cls=Command)(picture)
-app.command(rich_help_panel=LOOK, cls=Command)(scenes)
-app.command(rich_help_panel=LOOK, cls=Command)(demo)
-app.command(rich_help_panel=FILES, cls=Command)(run)
-app.command(rich_help_panel=FILES, cls=Command)(info)
-app.command(rich_help_panel=FILES, cls=Command)(convert)
-app.command(rich_help_panel=PROJECT, cls=Command)(bench)
+# commands by the heading under which the help lists them, in its order
+_PANELS = {
+    "Move a body": (simulate, pose, modes, keyframe, edit, steer, enrich, reroute),
+    "See it": (studio, picture, scenes, demo),
+    "Files": (run, info, convert),
+    "The project": (bench,),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        # the studio reads and writes its own projects again and again
+        app.command(rich_help_panel=_panel, cls=None if _command is studio else Command)(_command)
 
 
 def _show_version(value: bool) -> None:

@@ -114,6 +114,15 @@ class Mesh(ABC):
         dropped = int((~self.used).sum())
         return mesh.noted(f"{dropped} vertices that belong to no element were dropped"), frozen(numbers)
 
+    def _checked_positions(self, vertices: ArrayLike) -> Floats:
+        """`vertices` as the positions (n, 3) [m] of a moved copy. Raises MeshError unless there is one for each."""
+        points = checked_vertices(vertices)
+        if points.shape != self.vertices.shape:
+            raise MeshError(
+                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
+            )
+        return points
+
     def noted(self, *notes: str) -> Self:
         """The same mesh with more to tell: `notes` before its own."""
         mesh = copy(self)

@@ -60,12 +60,7 @@ class MeshLine(Mesh):
 
     def moved(self, vertices: ArrayLike) -> MeshLine:
         """The same lines with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its length."""
-        points = checked_vertices(vertices)
-        if points.shape != self.vertices.shape:
-            raise MeshError(
-                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
-            )
-        return MeshLine(points, self.lines)
+        return MeshLine(self._checked_positions(vertices), self.lines)
 
     @cached_property
     def tubes(self) -> MeshTri:

@@ -101,11 +101,7 @@ class MeshTet(Mesh):
 
     def moved(self, vertices: ArrayLike) -> MeshTet:
         """The same tets with their vertices elsewhere, (n, 3) [m]. Raises MeshError where a tet is inverted or flat."""
-        points = checked_vertices(vertices)
-        if points.shape != self.vertices.shape:
-            raise MeshError(
-                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
-            )
+        points = self._checked_positions(vertices)
         inverted = signed_volumes(points, self.tets) < 0
         if inverted.any():
             raise MeshError(

@@ -134,11 +134,7 @@ class MeshTri(Mesh):
 
     def moved(self, vertices: ArrayLike) -> MeshTri:
         """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""
-        points = checked_vertices(vertices)
-        if points.shape != self.vertices.shape:
-            raise MeshError(
-                f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
-            )
+        points = self._checked_positions(vertices)
         _refuse_flat(points, self.triangles)
         return MeshTri._trusted(points, self.triangles).noted(*self.notes)
 
