@@ -19,6 +19,10 @@ from bodies import BODIES, beam_body, springs_many
 from cajole.body import Body, BodySolid, BodySprings
 from job_control import FAST_SOLVER
 
+# Files that take minutes, the slowest first. Parallel runs give out whole files (--dist loadfile), so a slow file that
+# starts last leaves all other processes idle until it ends.
+SLOWEST = ("test_compiled_kernels.py", "test_public_bad_input.py", "test_examples.py", "test_thread_safety.py")
+
 _own_cache = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
@@ -38,6 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     slow = [hypothesis.HealthCheck.too_slow]
     hypothesis.settings.register_profile("cajole", deadline=None, suppress_health_check=slow)
     hypothesis.settings.load_profile("cajole")
+    if hasattr(config.option, "loadscopereorder"):
+        # pytest-xdist would start the files with the most tests first, whatever they take
+        config.option.loadscopereorder = False
     if config.getoption("--fast-solver"):
         os.environ[FAST_SOLVER] = "1"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -46,6 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="cajole-tests-")
         os.environ["CAJOLE_CACHE"] = folder.name
         config.stash[_own_cache] = folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the slowest files first; all others stay in their order."""
+    places = {name: place for place, name in enumerate(SLOWEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(SLOWEST)))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
