@@ -132,6 +132,36 @@ def test_steps_of_recipes_bad_input(folder: Path, cajole) -> None:
     assert cajole("run", recipe).code == 0
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("jump.obj", "jump_####.obj"), ("jump_0001.obj", "jump.obj"), (".", "jump.obj"), ("jump_%04d.obj", "jump.obj")],
+)
+@pytest.mark.parametrize("later", [False, True])
+def test_sequences_of_recipes_bad_input(folder: Path, cajole, source: str, target: str, later: bool) -> None:
+    """Refused before the first step, whether the step that overwrites the sequence reads it or an earlier one does."""
+    step = "[[step]]\nverb = 'convert'\nsource = '{}'\ntarget = '{}'\n"
+    (folder / "ball.obj").unlink()
+    pairs = [(source, "a.npz"), ("a.npz", target)] if later else [("wag.glb", "a.npz"), (source, target)]
+    recipe = folder / "steps.toml"
+    recipe.write_text("".join(step.format(*pair) for pair in pairs))
+    before = contents(folder)
+    done = cajole("run", recipe)
+    said = " ".join(done.err.split())
+    assert done.code == 1
+    assert f'step 2 (convert): output = "{target}": it is what is read, and would be lost' in said
+    assert contents(folder) == before
+
+
+def test_sequences_that_a_recipe_makes_identity(folder: Path, cajole) -> None:
+    """Frames of an earlier run do not stop the next one."""
+    chain = [("wag.glb", "new.obj"), ("new_####.obj", "a.npz"), ("wag.npz", "new.obj")]
+    recipe = folder / "steps.toml"
+    recipe.write_text("".join(f"[[step]]\nverb = 'convert'\nsource = '{a}'\ntarget = '{b}'\n" for a, b in chain))
+    for _ in range(2):
+        done = cajole("run", recipe)
+        assert done.code == 0, done.err
+
+
 def test_library_convert_bad_input(folder: Path) -> None:
     before = contents(folder)
     with pytest.raises(FileError, match="is what is read, and would be lost"):

@@ -56,10 +56,10 @@ def named_files(value: Any) -> Iterator[Path]:
             yield from named_files(each)
     elif isinstance(value, str | Path) and str(value):
         for text in {str(value), *_BETWEEN.split(str(value))} - {""}:
-            yield from _with_companions(Path(text))
+            yield from files_read_with(Path(text))
 
 
-def _with_companions(path: Path) -> Iterator[Path]:
+def files_read_with(path: Path) -> Iterator[Path]:
     """A path, and the files that are read with it: the other half of a pair, or the frames of a sequence."""
     yield path
     suffix = path.suffix.lower()

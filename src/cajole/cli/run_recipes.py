@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import tomllib
@@ -10,9 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from cajole.cli.inputs import files_read_with
 from cajole.cli.run_keys import Key, WrongValue, keys_of, verbs
 from cajole.errors import FileError
 from cajole.storage import cannot_read, open_regular
+
+# device and number of a file, or its path where there is none
+FileIdentity = tuple[int, int] | Path
 
 VERB, STEPS = "verb", "step"
 # Longer files are no recipes.
@@ -203,23 +208,44 @@ def _missing(place: str, step: Step, recipe: Recipe) -> list[Problem]:
 
 
 def _overwritten(place: str, step: Step, recipe: Recipe) -> list[Problem]:
-    """Files that are to be written, but that this step or one before it reads, unless the recipe itself made them."""
-    made = {(recipe.folder / path).resolve() for before in recipe.steps for path in before.writes}
-    before = [(recipe.folder / text).resolve() for each in recipe.steps for _, text in each.reads]
-    reads = [recipe.file, *((recipe.folder / text).resolve() for _, text in step.reads)]
-    reads += [path for path in before if path not in made]
+    """Files that are to be written, but that this step or one before it reads, unless the recipe itself made them.
+
+    Frames of .obj sequences count, as far as they are there.
+    """
+    made = {file for before in recipe.steps for text in before.writes for file in _files_written(recipe.folder / text)}
+    before = {file for each in recipe.steps for _, text in each.reads for file in _files_read(recipe.folder / text)}
+    reads = {file for _, text in step.reads for file in _files_read(recipe.folder / text)}
+    reads |= {_identity(recipe.file)} | (before - made)
     return [
         Problem(place, "output", text, "it is what is read, and would be lost; name another file")
         for text in step.writes
-        if any(_same_file(recipe.folder / text, path) for path in reads)
+        if not reads.isdisjoint(_files_written(recipe.folder / text))
     ]
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def _files_read(path: Path) -> set[FileIdentity]:
+    """The files that are read for a path, which may stand for a sequence."""
+    return {_identity(file) for file in files_read_with(path)}
+
+
+def _files_written(path: Path) -> set[FileIdentity]:
+    """The files that are replaced when a path is written: of an .obj also the frames of its sequence."""
+    from cajole.animation.objs import sequence_to
+
+    files = [path]
+    if path.suffix.lower() == ".obj":
+        with contextlib.suppress(FileError, OSError):  # the step itself says what is wrong with the name
+            files += sequence_to(path).files().values()
+    return {_identity(file) for file in files}
+
+
+def _identity(path: Path) -> FileIdentity:
+    """What all names and links of a file have in common; of one that is not there its resolved path."""
     try:
-        return os.path.samefile(one, other)
-    except (OSError, ValueError):  # not there yet
-        return one.resolve() == other.resolve()
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return path.resolve()
+    return found.st_dev, found.st_ino
 
 
 def _unknown(place: str, keys: dict[str, Key], texts: dict[str, list[str]], folder: Path) -> list[Problem]:
