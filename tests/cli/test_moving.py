@@ -42,6 +42,17 @@ def test_material_options_agreement(cajole, beam, body):
     assert plain["frequencies_Hz"] == pytest.approx(cj.modes(body, 3).frequencies)
 
 
+def test_default_modes_of_a_small_body_identity(cajole, tmp_path):
+    """One free vertex has three modes."""
+    tet = cj.MeshTet([[0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]], [[0, 1, 2, 3]])
+    write_mesh(tet, tmp_path / "tet.veg")
+    told = cajole("modes", tmp_path / "tet.veg", "--fixed", "x<1%", "--json")
+    assert told.code == 0, told.err
+    assert len(told.json["frequencies_Hz"]) == 3
+    wrong = cajole("modes", tmp_path / "tet.veg", "--fixed", "x<1%", "--mode", 4)
+    assert "--mode is 4, but must be between 1 and 3" in wrong.err
+
+
 def test_mode_animation_identity(cajole, beam, body, tmp_path):
     target = tmp_path / "mode.npz"
     assert cajole("modes", beam, "--fixed", "x<1%", "--count", 2, "--mode", 2, "-o", target).code == 0

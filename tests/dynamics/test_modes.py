@@ -161,6 +161,15 @@ def test_too_many_modes_bad_input() -> None:
         cj.modes(body, 2.5)  # type: ignore[arg-type]
 
 
+def test_default_count_of_small_bodies_identity() -> None:
+    """Without a count, a body that has fewer modes than the default gives all of them."""
+    body = beam_body((1, 1, 1))
+    np.testing.assert_array_equal(cj.modes(body).eigenvalues, cj.modes(body, 12).eigenvalues)
+    loose = beam_body((1, 1, 1), held=False)
+    assert (cj.modes(loose).count, cj.modes(loose, rigid=True).count) == (18, 24)
+    assert cj.modes(beam_body((4, 1, 1))).count == 30
+
+
 def test_unknown_backend_bad_input() -> None:
     with pytest.raises(cj.InputError, match="backend is 'arpack'"):
         cj.modes(beam_body((1, 1, 1)), 2, backend="arpack", cache=False)

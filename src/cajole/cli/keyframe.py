@@ -56,7 +56,10 @@ def keyframe(
             "(met to a fraction of a percent).",
         ),
     ] = 1e-4,
-    modes: Annotated[int, typer.Option(help="Linear modes beside the keys: more of them, livelier motion.")] = 10,
+    modes: Annotated[
+        int | None,
+        typer.Option(help="Linear modes beside the keys, 10 or all of a small body; more of them, livelier motion."),
+    ] = None,
     loop: Annotated[
         bool, typer.Option("--loop", help="The motion comes back to where it began; say after how many --frames.")
     ] = False,

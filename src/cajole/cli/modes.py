@@ -26,7 +26,9 @@ SLOW = 0.01
 @options.of_body(damped=False)
 def modes(
     asked: options.Asked,
-    count: Annotated[int, typer.Option(help="How many, from the lowest.")] = 30,
+    count: Annotated[
+        int | None, typer.Option(help="How many, from the lowest; 30, or all of a small body, when left out.")
+    ] = None,
     mode: Annotated[int, typer.Option(help="Which one to write, from 1.")] = 1,
     output: options.Outputs = None,
     as_json: Json = False,
@@ -45,10 +47,11 @@ def modes(
 
     outputs = output or []
     require_writable(outputs)
-    whole(mode, "--mode", most=whole(count, "--count"))
+    whole(mode, "--mode", most=None if count is None else whole(count, "--count"))
     with working(asked.source) as progress:
         subject = asked.subject(progress)
         found = computed(subject.body(), count, progress=progress)
+        whole(mode, "--mode", most=found.count)
         for path in outputs:
             save(swinging(subject, found, mode - 1), path, camera=subject.camera, progress=progress)
     document: dict[str, Any] = {

@@ -18,6 +18,8 @@ from cajole.storage import cache_load, cache_store, content_hash
 
 # Changing what is computed must change this, or old answers would be read from the cache.
 VERSION = 1
+# modes unless their number is given; a body that has fewer gives all of them
+DEFAULT_COUNT = 30
 # Eigenvalues below this share of the largest ratio of stiffness to mass at a vertex are zero up to rounding.
 MECHANISM = 1e-14
 
@@ -56,7 +58,7 @@ class Modes:
 
 def modes(
     body: Body,
-    count: int = 30,
+    count: int | None = None,
     *,
     rigid: bool = False,
     cache: bool = True,
@@ -65,9 +67,10 @@ def modes(
 ) -> Modes:
     """The `count` lowest modes of `body` at rest.
 
+    count: None for 30, or for all that a small body has.
     rigid: whether the rigid motions of a body that is not held come first and are counted; else only elastic modes.
     cache: keep the answer on disk, found again by the content of the body.
-    Raises InputError when the body has fewer modes, NotConverged when the eigensolver's count of modes is not met.
+    Raises InputError when the body has fewer than `count` modes, NotConverged when the eigensolver misses some.
     """
     require_body(body)
     if backend is not None:
@@ -77,7 +80,8 @@ def modes(
     loose = body.rigid_motions()
     zero = loose.shape[1]
     leading = zero if rigid else 0
-    count = checks.count(count, "count (of modes)", most=len(body.free_dofs) - zero + leading)
+    most = len(body.free_dofs) - zero + leading
+    count = checks.count(min(DEFAULT_COUNT, most) if count is None else count, "count (of modes)", most=most)
     elastic = max(count - leading, 0)
     values, shapes = _elastic(body, elastic, loose, cache, backend, progress)
     if leading:

@@ -141,3 +141,19 @@ def test_timestep_too_large_bad_input() -> None:
 def test_body_of_the_wrong_kind_bad_input() -> None:
     with pytest.raises(cj.InputError, match="body must be a Body"):
         cj.keyframe(None, {1: np.zeros((2, 3))})  # type: ignore[arg-type]
+
+
+def test_modes_of_a_small_body_bad_input() -> None:
+    """By default, all modes of a body that has fewer than ten; a number that is given must fit."""
+    tet = cj.MeshTet([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
+    body, key = cj.BodySolid(tet, fixed=[0, 1, 2]), np.zeros((4, 3))
+    key[3] = 0.1
+    shot = cj.keyframe(body, {4: key}, 5)
+    assert np.abs(shot.animation.positions[4] - tet.vertices - key).max() < 0.01
+    with pytest.raises(cj.InputError, match=r"count \(of modes\) is 10, but must be between 1 and 3"):
+        cj.keyframe(body, {4: key}, 5, modes=10)
+    segment = cj.Segment({4: key}, 5, [0, 1, 2])
+    moved = cj.keyframe_sequence(tet, cj.MaterialStVK(), [segment]).animation
+    assert np.abs(moved.positions[4] - tet.vertices - key).max() < 0.01
+    with pytest.raises(cj.InputError, match="between 1 and 3"):
+        cj.keyframe_sequence(tet, cj.MaterialStVK(), [segment], modes=10)

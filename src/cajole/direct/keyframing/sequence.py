@@ -21,7 +21,7 @@ from cajole.arrays import Array
 from cajole.body import BodySolid, MaterialStVK, columns_of
 from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs, pose_of
 from cajole.direct.keyframing.search import Options, search
-from cajole.direct.keyframing.setup import Setting, tour
+from cajole.direct.keyframing.setup import Setting, mode_count, tour
 from cajole.direct.keyframing.shot import Shot, made
 from cajole.direct.keyframing.solve import checked_options
 from cajole.dynamics import State
@@ -83,7 +83,7 @@ def keyframe_sequence(
     start: State | None = None,
     dt: float | None = None,
     effort: float = 1e-4,
-    modes: int = 10,
+    modes: int | None = None,
     **options: Any,
 ) -> ShotSequence:
     """Keyframe each segment from where the one before ends, in position and velocity.
@@ -91,6 +91,7 @@ def keyframe_sequence(
     mesh, material, damping: as for BodySolid, the same throughout; displacements of keys count from its rest shape.
     A key's held vertices may be up to 5 % of the size from where they really stand: it is then bent to fit.
     start: State at the first frame, at rest when None; dt [s]: from the first segment's keys when None.
+    modes: as of `keyframe`, for each segment.
     options: starts, tolerance, iterations, rank and watch of `keyframe`. Raises InputError naming the segment.
     """
     chosen = checked_options(effort, **options)
@@ -106,7 +107,7 @@ def keyframe_sequence(
         checks.require_instance(segment, Segment, f"segment {number}")
         body = BodySolid(mesh, material, fixed=segment.fixed, damping=damping)
         v, share = _held(body, v)
-        shot = _segment_shot(body, segment, number, (u, v), h, checks.count(modes, "modes", least=0), chosen)
+        shot = _segment_shot(body, segment, number, (u, v), h, mode_count(body, modes), chosen)
         shots.append(shot)
         stopped += [share] if number else []
         h = shot.dt

@@ -8,18 +8,21 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
+from cajole import checks
 from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.keyframing.keys import Key, hard_rows, key_cost
 from cajole.direct.keyframing.problem import Problem
 from cajole.direct.keyframing.timestep import natural_frequencies, natural_timestep
 from cajole.dynamics import modes as vibration_modes
-from cajole.dynamics.vibration import lowest_stiff
+from cajole.dynamics.vibration import count_modes, lowest_stiff
 from cajole.errors import InputError, NotConverged
 from cajole.reduction import ReducedModel, keyframe_basis, reduce
 from cajole.reduction.bases import BasisReport
 from cajole.reduction.trajectory import Trajectory, newmark_plan, rollout_pd
 
+# Linear modes beside the keys unless their number is given.
+MODES = 10
 # Stiffness of the PD starts, in units of the natural frequency of the keys; together with zero control they found the
 # best known minimum of every long shot tried.
 PD_STARTS = (3.0, 8.0)
@@ -119,6 +122,11 @@ def tour(keys: dict[int, Key], frames: int, ending: str, first: Array) -> tuple[
     elif ending == "loop":
         poses, places = [*poses, poses[0]], [*places, places[0] + frames]
     return np.stack(poses), np.diff(np.array(places, dtype=float))
+
+
+def mode_count(body: Body, modes: int | None) -> int:
+    """`modes` as a checked number of linear modes; None for MODES, or for all that a small body has."""
+    return min(MODES, count_modes(body)) if modes is None else checks.count(modes, "modes", least=0)
 
 
 def _model(

@@ -16,7 +16,7 @@ from cajole.direct.keyframing.keys import Key, Keys, checked_keys
 from cajole.direct.keyframing.newton import Iterate
 from cajole.direct.keyframing.optimisers import OPTIMISERS
 from cajole.direct.keyframing.search import Options, search
-from cajole.direct.keyframing.setup import Setting
+from cajole.direct.keyframing.setup import Setting, mode_count
 from cajole.direct.keyframing.shot import Shot, made
 from cajole.direct.keyframing.timing import Freedom, checked_timing, retimed
 from cajole.dynamics import State
@@ -32,7 +32,7 @@ def keyframe(
     frames: int | None = None,
     dt: float | None = None,
     effort: float = 1e-4,
-    modes: int = 10,
+    modes: int | None = None,
     *,
     start: State | str | None = None,
     loop: bool = False,
@@ -55,7 +55,8 @@ def keyframe(
         shot.animation.resampled(24) is the same motion at another.
     effort: what added force costs against missing a key, dimensionless: 0.1 loose (keys are hints), 1e-2 soft, 1e-4
         normal (keys met to a fraction of a percent).
-    modes: linear modes that enrich the basis of keys and tangents; basis: (3n, r) to use instead.
+    modes: linear modes that enrich the basis of keys and tangents; None for 10, or for all that a small body has.
+        basis: (3n, r) to use instead.
     cubature: of a body of springs, sum only a few weighted ones, see `reduce`; shot.model.report tells their error.
     start: State at frame 0, at rest when None; "free" finds the best one, priced by
     the force that would hold it. loop: the last frame flows into the first.
@@ -77,7 +78,7 @@ def keyframe(
     _refuse_first_order(optimiser, ending, wanted)
     freedom = checked_timing(timing, ending)
     setting = Setting.of(
-        body, wanted, count, modes=checks.count(modes, "modes", least=0), ending=ending,
+        body, wanted, count, modes=mode_count(body, modes), ending=ending,
         start=_begin(body, wanted, start), basis=basis, tangents=tangents, cubature=cubature,
     )  # fmt: skip
     return shot_of(setting, options, dt=dt, freedom=freedom, begin=begin)

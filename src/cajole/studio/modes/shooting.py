@@ -21,6 +21,7 @@ from cajole.direct.keyframing.pulling import Moment
 from cajole.direct.keyframing.setup import Setting
 from cajole.direct.keyframing.shot import KeyframeReport
 from cajole.direct.keyframing.solve import checked_options, shot_of
+from cajole.dynamics.vibration import count_modes
 from cajole.reduction import reduce
 from cajole.studio.modes.keys import Keys, common_pins, is_held, wanted
 from cajole.studio.modes.telling import percent
@@ -150,7 +151,9 @@ class Shooter:
             held = self._held(keys)
             body, ending = holding(self._body, held), "loop" if dials.loop else "open"
             checked, count = checked_keys(body, wanted(keys, held), dials.frames, loop=dials.loop)
-            made = Setting.of(body, checked, count, modes=dials.detail, ending=ending)
+            # pinned vertices leave fewer modes than the dial may ask for
+            detail = min(dials.detail, count_modes(body))
+            made = Setting.of(body, checked, count, modes=detail, ending=ending)
             # the moments are kept, or another pose might be given the id of one that is gone
             self._setting = (decides, made, tuple(key.moment for key in keys))
         return self._setting[1]
