@@ -39,6 +39,11 @@ class OptionalPackage:
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)
 # fourth powers of larger numbers, or of their inverses, come close to overflowing
 EXTREME = 1e75
+# steps, runs or iterations of one call: at a microsecond each, which none of them reaches, this many take a second; at
+# a millisecond a quarter of an hour
+MOST_REPETITIONS = 1_000_000
+# thickness of a sheet [m]; anything larger is given in the wrong unit
+LARGEST_LENGTH = 1e6
 # characters of a value that a message shows
 LONGEST = 80
 
@@ -163,6 +168,17 @@ def moderate(value: float, name: str, *, zero: bool = False, error: type[InputEr
     return number
 
 
+def length(value: float, name: str) -> float:
+    """`value` as a positive length of at most LARGEST_LENGTH [m]."""
+    number = positive(value, name)
+    if number > LARGEST_LENGTH:
+        raise InputError(
+            f"{name} is {number:g}, but must be at most {LARGEST_LENGTH:g}; lengths are in metres, so divide "
+            "millimetres by 1000"
+        )
+    return number
+
+
 def real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
     """`value` as a finite float; text and truth values are not numbers."""
     try:
@@ -218,6 +234,17 @@ def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
     if value > LARGEST_WHOLE:
         raise InputError(f"{name} is {shown(value)}, which is more than any computer counts; use a smaller number")
     return int(value)
+
+
+def repetitions(value: int, name: str, *, least: int = 1) -> int:
+    """`value` as a whole number of repeated work, such as substeps, in [least, MOST_REPETITIONS].
+
+    More would take so long that a mistake is certain, and such a call cannot be told from one that hangs.
+    """
+    number = count(value, name, least=least)
+    if number > MOST_REPETITIONS:
+        raise InputError(f"{name} is {number}, but must be at most {MOST_REPETITIONS}; use a smaller number")
+    return number
 
 
 def step_count(time: float, dt: float, *, least: int = 0) -> int:

@@ -49,7 +49,7 @@ class MaterialStVK:
 class MaterialShell:
     """A thin sheet: St. Venant-Kirchhoff in plane stress, and Kirchhoff's plate in bending.
 
-    young: Young's modulus [Pa]; poisson: Poisson's ratio in (-1, 0.5]; thickness [m]; density [kg/m³].
+    young: Young's modulus [Pa]; poisson: Poisson's ratio in (-1, 0.5]; thickness [m], at most 1e6; density [kg/m³].
     """
 
     young: float = 1e6
@@ -59,7 +59,7 @@ class MaterialShell:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "young", checks.positive(self.young, "young (Young's modulus, Pa)"))
-        object.__setattr__(self, "thickness", checks.positive(self.thickness, "thickness (m)"))
+        object.__setattr__(self, "thickness", checks.length(self.thickness, "thickness (m)"))
         object.__setattr__(self, "density", checks.positive(self.density, "density (kg/m³)"))
         if not -1.0 < checks.real_number(self.poisson, "poisson") <= 0.5:
             raise InputError(f"poisson is {self.poisson}, but must be above -1 and at most 0.5")

@@ -27,6 +27,8 @@ Out = TypeVar("Out")
 # a distributed.Client is any: Dask is an optional package
 Cluster = int | str | Executor | Any | None
 
+# more local processes than this are a mistake: each takes about 100 MB
+MOST_WORKERS = 1024
 _FORMS = (
     'None, a number of processes, "processes", "processes:4", "dask", "dask:4", "tcp://host:port", an Executor or a '
     "Dask Client"
@@ -120,7 +122,7 @@ def _crew(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Calla
     if is_client(cluster):
         return functools.partial(Dask, function, cluster)
     if isinstance(cluster, Integral) and not isinstance(cluster, bool):
-        workers = checks.count(int(cluster), "cluster (a number of processes)")
+        workers = checks.count(int(cluster), "cluster (a number of processes)", most=MOST_WORKERS)
         return functools.partial(Processes, pickled(function, "function"), min(workers, count))
     if not isinstance(cluster, str):
         raise InputError(f"cluster must be {_FORMS}, not {type(cluster).__name__}")
@@ -128,9 +130,10 @@ def _crew(cluster: Cluster, function: Callable[[Any], Any], count: int) -> Calla
         DASK.require()
         return functools.partial(Dask, function, cluster)
     kind, colon, number = cluster.partition(":")
-    if kind not in ("processes", "dask") or (colon and not (number.isdecimal() and int(number) > 0)):
-        raise InputError(f"cluster is {cluster!r}, but must be {_FORMS}")
-    workers = min(int(number) if colon else _cores(), count)
+    if kind not in ("processes", "dask") or (colon and not (number.isdecimal() and len(number) < 10)):
+        raise InputError(f"cluster is {checks.shown(cluster)}, but must be {_FORMS}")
+    asked = int(number) if colon else min(_cores(), MOST_WORKERS)
+    workers = min(checks.count(asked, "cluster (a number of processes)", most=MOST_WORKERS), count)
     if kind == "dask":
         DASK.require()
         return functools.partial(Dask, function, workers)

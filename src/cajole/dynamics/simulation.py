@@ -42,7 +42,7 @@ def simulate(
 
     body: of what `body_around` gives the cells move, all values are theirs, and the triangles ride on them as the skin
         of the animation (`animation.skinned()`).
-    frames: how many, the start included; dt [s] between frames, divided into `substeps`.
+    frames: how many, the start included; dt [s] between frames, divided into `substeps` (at most 1,000,000).
     force: f(t [s]) -> (n, 3) [N], or (n, 3) constant, or (frames, n, 3), where row k acts on the way into frame k.
     gravity: acceleration (3,) [m/s²], e.g. (0, 0, -9.81), or a number, 9.81, which is down (-z).
     start: a State, or the displacement (n, 3); at rest when None.
@@ -62,7 +62,7 @@ def simulate(
         checks.require_instance(body, Body, "body")
         skin = None
     checks.one_of(integrator, "integrator", INTEGRATORS)
-    frames, substeps = checks.count(frames, "frames"), checks.count(substeps, "substeps")
+    frames, substeps = checks.count(frames, "frames"), checks.repetitions(substeps, "substeps")
     dt = checks.positive(dt, "dt (s)")
     h = checks.moderate(dt / substeps, "dt / substeps (s)")
     require_memory(48 * frames * body.count, f"a motion of {frames} frames", "use fewer frames, or fewer elements")

@@ -88,7 +88,7 @@ def enrich(
     count = motion.frames if frames is None else checks.count(frames, "frames")
     require_memory(48 * count * cloth.count, f"a motion of {count} frames", "use fewer frames, or fewer triangles")
     substeps = _substeps(motion, dt)
-    h, newton = motion.dt / substeps, checks.count(newton, "newton")
+    h, newton = motion.dt / substeps, checks.repetitions(newton, "newton")
     leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
     tracker = leader if checks.flag(tracked, "tracked") else Tracker(cloth, None, h, newton=newton)
     course, load = Course(motion, regions.guide, count), _load(cloth, gravity, forces)

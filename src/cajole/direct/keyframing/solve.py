@@ -123,7 +123,7 @@ def checked_options(
     return Options(
         checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
         checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),
-        checks.count(iterations, "iterations"), _share(rank), watch,
+        checks.repetitions(iterations, "iterations"), _share(rank), watch,
     )  # fmt: skip
 
 

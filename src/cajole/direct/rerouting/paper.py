@@ -24,6 +24,8 @@ from cajole.mesh.turns import shortest_turn
 from cajole.progress import Progress, report
 
 SEARCHES = ("closed", "discrete")
+# of a discrete search, whose cost is twice the square of them at every node
+MOST_ANGLES = 1000
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Seeking:
         checks.positive(self.seek, "seek (rad)")
         checks.positive(self.opening, "opening")
         checks.one_of(self.search, "search", SEARCHES)
-        checks.count(self.angles, "angles", least=2)
+        checks.count(self.angles, "angles", least=2, most=MOST_ANGLES)
         if not checks.several(self.deltas, "deltas", "a list of scales"):
             raise InputError("deltas is empty: give the scales of steps to try, 1.0 among them")
         for delta in self.deltas:

@@ -112,11 +112,11 @@ class FlowLive(Living[FlowController]):
 
     @synchronized
     def step(self, count: int = 1) -> None:
-        """Go on `count` steps.
+        """Go on `count` steps, at most 1,000,000 a call.
 
         Raises NotConverged when it is kicked so hard that numbers overflow; it then stands at the start again.
         """
-        for _ in range(checks.count(count, "count (of steps)")):
+        for _ in range(checks.repetitions(count, "count (of steps)")):
             self._take_over()
             if self._frame == self._controller.reference.steps:
                 self._begin()

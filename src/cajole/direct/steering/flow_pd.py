@@ -112,7 +112,9 @@ def tuned_flow_pd(
     tried = _Trials(controller, disturbance)
     if not tried.target.effort > 0:
         raise InputError("the disturbance leaves no deviation, so there is nothing to compare; blow harder")
-    grid = list(product(*tried.ratios(checks.count(ratios, "ratios", least=2), checks.positive(decades, "decades"))))
+    grid = list(
+        product(*tried.ratios(checks.repetitions(ratios, "ratios", least=2), checks.positive(decades, "decades")))
+    )
     found = []
     for number, (z, d) in enumerate(grid):
         report(progress, number / len(grid), "trying PD gains")

@@ -82,6 +82,7 @@ def sampled_flow(
     # at least one snapshot of every run
     needed = count * (4 * motion.flow.count + RUN_BYTES)
     require_memory(needed, f"the snapshots of {count} runs", "use fewer runs, or a coarser flow")
+    checks.repetitions(count, "runs")
     random = np.random.default_rng(checks.count(seed, "seed", least=0))
     firsts = np.minimum((steps * (np.arange(count) + random.random(count)) / count).astype(int), steps - 1)
     draw = _Draw(motion, _range(strength, "strength"), _range(radius, "radius"), particles, random)

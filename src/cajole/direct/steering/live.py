@@ -95,12 +95,12 @@ class Live(Living[Controller]):
 
     @synchronized
     def step(self, count: int = 1) -> None:
-        """Go on `count` steps.
+        """Go on `count` steps, at most 1,000,000 a call.
 
         Raises NotConverged when the body is pushed beyond what its model can do; it then stands where it was before the
         step, and the pushes are over.
         """
-        for _ in range(checks.count(count, "count (of steps)")):
+        for _ in range(checks.repetitions(count, "count (of steps)")):
             self._take_over()
             self._walker.regulator = self._controller.regulator if self.controlled else None
             try:

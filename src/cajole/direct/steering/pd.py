@@ -82,7 +82,7 @@ class PDGrid:
 
     def values(self, frequency: float) -> Array:
         """kp [1/s²], ascending."""
-        count = checks.count(self.stiffnesses, "stiffnesses", least=2)
+        count = checks.repetitions(self.stiffnesses, "stiffnesses", least=2)
         half = 0.5 * checks.positive(self.decades, "decades")
         return frequency**2 * np.logspace(-half, half, count)
 
@@ -217,7 +217,7 @@ class _Trials:
         if best is None:
             return None
         wide = np.log(self.kps[1] / self.kps[0]), np.log(self.ratios[1:] / self.ratios[:-1]).max()
-        for number in range(checks.count(self.grid.rounds, "rounds", least=0)):
+        for number in range(checks.repetitions(self.grid.rounds, "rounds", least=0)):
             report(progress, 0.8 + 0.2 * number / self.grid.rounds, "looking closer at the best PD gains")
             spacing = np.array(wide) / 2 ** (number + 1)
             for i, j in product(range(-2, 3), repeat=2):

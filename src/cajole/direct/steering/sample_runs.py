@@ -19,6 +19,7 @@ from cajole.direct.steering.sample_work import Task
 from cajole.dynamics import modes
 from cajole.dynamics.simulation import is_stack
 from cajole.errors import InputError
+from cajole.memory import require_memory
 from cajole.reduction.bases import mass_norm
 
 # draws a disturbance of size one: where (None: everywhere), and its force or velocity (n, 3)
@@ -179,6 +180,7 @@ class Plan(Sequence[Task]):
     def draw(self, runs: int, kind: str, vertices: ArrayLike | None) -> None:
         """Time-stratified: one start in each of `runs` equal parts of the motion."""
         course, last = self.course, self.course.centre.frames - 1
+        require_memory(24 * runs * course.body.count, f"the disturbances of {runs} runs", "use fewer runs")
         shape = self._velocities(vertices) if kind == "velocities" else self._impulses(vertices)
         for index in range(runs):
             random = np.random.default_rng([self.seed, index])

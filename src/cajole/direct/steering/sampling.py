@@ -106,7 +106,7 @@ def sampled_basis(
 
     centre: the motion, from `simulate` with this force, gravity, integrator and substeps; velocities that it lacks are
         taken from its positions. force: as `simulate` takes it, f(t) [N], (n, 3) or (frames, n, 3).
-    runs: how many; one starts at a random time in each of as many equal parts of the motion.
+    runs: how many, at most 1,000,000; one starts at a random time in each of as many equal parts of the motion.
     size: directions of the basis, 24 unless `energy` is given, a share of the snapshots' energy to hold.
     kind: "impulses" push a patch around a random one of `vertices` (on the surface and not fixed, unless given) in a
         random direction, for `duration` [s] (a quarter of the first period), with a random share `strength` of the
@@ -117,11 +117,12 @@ def sampled_basis(
     Raises InputError for a motion of another body or numbers that make no sense, NotConverged, Cancelled.
     """
     began = time.perf_counter()
-    course = Course(body, centre, force, checks.count(substeps, "substeps"))
+    runs = checks.repetitions(runs, "runs")
+    course = Course(body, centre, force, checks.repetitions(substeps, "substeps"))
     checks.one_of(integrator, "integrator", INTEGRATORS)
     span = Span.of(course, duration, horizon, every)
     plan = Plan(course, span, checks.count(seed, "seed", least=0), share_of(strength))
-    plan.draw(checks.count(runs, "runs"), checks.one_of(kind, "kind", KINDS), vertices)
+    plan.draw(runs, checks.one_of(kind, "kind", KINDS), vertices)
     worker = Worker(body, course.h, course.substeps, integrator, gravity, span.every)
     made: list[SampleRun] = []
 
