@@ -27,7 +27,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -59,6 +60,23 @@ _ENVIRONMENT = dict.fromkeys(
 _SIGNALS = {4: "illegal instruction", 6: "abort", 7: "bus error", 8: "arithmetic error", 11: "segmentation fault"}
 _SIGXCPU, _SIGKILL = 24, 9
 _PR_SET_PDEATHSIG = 1
+
+
+# of the innermost `reporting_to`
+_listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
+
+
+@contextlib.contextmanager
+def reporting_to(progress: Progress | None) -> Iterator[None]:
+    """Inside the block, children that are started without a progress of their own report to this one.
+
+    So whoever calls a reader that takes no progress can still end its child, by returning False.
+    """
+    token = _listener.set(progress)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 @dataclass(frozen=True)
@@ -98,10 +116,12 @@ def run_in_child(
 ) -> dict[str, Any]:
     """The values that `parser(path, *arguments, report=...)` returns, from a child process.
 
-    parser: a function of a module, which the child imports. limits: None for `Limits.for_file`.
+    parser: a function of a module, which the child imports. limits: None for `Limits.for_file`; progress: None for that
+    of the `reporting_to` around the call, if there is one.
     Raises FileError with what the parser raised, or when it crashed or went over a limit, and Cancelled.
     """
     limits = Limits.for_file(path) if limits is None else limits
+    progress = _listener.get() if progress is None else progress
     with tempfile.TemporaryDirectory(prefix="cajole-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         request = {

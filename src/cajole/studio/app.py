@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,13 +183,17 @@ class _Routes:
         """Say what came in, and keep it until it is opened; what cannot be read is refused with the reason."""
         from starlette.responses import JSONResponse
 
+        left = threading.Event()
         try:
-            found = await asyncio.to_thread(look, upload.path)
+            found = await asyncio.to_thread(look, upload.path, lambda *_: not left.is_set())
         except CajoleError as error:
             self._hub.refused(upload)
             said = failure(error)
             # whoever sent it knows its name, not where it lies here
             return JSONResponse(said | {"text": said["text"].replace(str(upload.path), upload.path.name)}, 400)
+        finally:
+            # a server that ends cancels this task, but not the thread, which would wait for a parser that blocks
+            left.set()
         self._hub.received(upload)
         return JSONResponse({"upload": upload.id, "name": upload.path.name, **found.told()})
 

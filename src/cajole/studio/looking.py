@@ -11,6 +11,8 @@ from typing import Any
 from cajole.animation import Animation, read_animation
 from cajole.errors import FileError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
+from cajole.parsers.child import reporting_to
+from cajole.progress import Progress
 from cajole.storage import READ_ERRORS, confine_reads
 from cajole.studio.opening import Chance, chances, file_kind, of_animation
 from cajole.studio.shelf import DOCUMENT, LARGEST_DOCUMENT
@@ -35,12 +37,12 @@ class Look:
         }
 
 
-def look(path: Path) -> Look:
-    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened.
+def look(path: Path, progress: Progress | None = None) -> Look:
+    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened, Cancelled.
 
     It was sent by a client, so it may not name files outside of its own folder.
     """
-    with confine_reads():
+    with confine_reads(), reporting_to(progress):
         return _look(path)
 
 

@@ -20,6 +20,7 @@ from cajole.mesh import MeshTet, MeshTri
 from cajole.mesh.closest import has_inside
 from cajole.mesh.files import READERS
 from cajole.mesh.line import require_surface
+from cajole.parsers.child import reporting_to
 from cajole.progress import Progress
 from cajole.scenes import Scene, Subject, load_subject, scene, scene_names
 from cajole.scenes.editing import edit_scene, edit_scene_names
@@ -72,9 +73,10 @@ def open_file(path: Path, progress: Progress | None = None) -> Content:
     Raises FileError for what cannot be read, InputError for a suffix that is neither.
     """
     kind = file_kind(path)
-    if kind == "animation":
-        return of_animation(read_animation(path, progress=progress))
-    return of_subject(load_subject(str(path), progress=progress))
+    with reporting_to(progress):
+        if kind == "animation":
+            return of_animation(read_animation(path, progress=progress))
+        return of_subject(load_subject(str(path), progress=progress))
 
 
 def file_kind(path: Path) -> str:
