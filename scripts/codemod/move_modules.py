@@ -11,6 +11,7 @@ Markdown are changed. Run `ruff check --fix --select I` afterwards: imports are 
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -82,17 +83,28 @@ class ImportRewriter(cst.CSTTransformer):
         return updated_node.with_changes(value=rewrite_text(updated_node.value, self._modules, self._names))
 
 
-class ModuleRenamer(cst.CSTTransformer):
-    """`old.name` becomes `new.name` for modules that are imported under another name now."""
+def rename_modules(code: str, renamed: dict[str, str]) -> str:
+    """`code` with the names of imported modules replaced, except in functions that bind such a name themselves."""
+    lines, edits = [line.encode() for line in code.splitlines(keepends=True)], set[tuple[int, int, str, str]]()
 
-    def __init__(self, renamed: dict[str, str]):
-        self._renamed = renamed
+    def visit(node: ast.AST, shadowed: frozenset[str]) -> None:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inner = {leaf.arg for leaf in ast.walk(node.args) if isinstance(leaf, ast.arg)}
+            for leaf in ast.walk(node):
+                if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store):
+                    inner.add(leaf.id)
+            shadowed = shadowed | frozenset(inner)
+        if isinstance(node, ast.Name) and node.id in renamed and node.id not in shadowed:
+            edits.add((node.lineno, node.col_offset, node.id, renamed[node.id]))
+        for child in ast.iter_child_nodes(node):
+            visit(child, shadowed)
 
-    def leave_Attribute(self, original_node, updated_node):  # type: ignore[no-untyped-def]
-        owner = updated_node.value
-        if isinstance(owner, cst.Name) and owner.value in self._renamed:
-            return updated_node.with_changes(value=cst.Name(self._renamed[owner.value]))
-        return updated_node
+    visit(ast.parse(code), frozenset())
+    for line, start, old, new in sorted(edits, reverse=True):
+        text = lines[line - 1]
+        assert text[start : start + len(old)].decode() == old
+        lines[line - 1] = text[:start] + new.encode() + text[start + len(old) :]
+    return b"".join(lines).decode()
 
 
 def rewrite_text(text: str, modules: Modules, names: Names) -> str:
@@ -107,8 +119,8 @@ def rewrite_text(text: str, modules: Modules, names: Names) -> str:
 def rewrite_code(text: str, modules: Modules, names: Names) -> str:
     """Python source with its imports rewritten."""
     rewriter = ImportRewriter(modules, names)
-    tree = cst.parse_module(text).visit(rewriter)
-    return (tree.visit(ModuleRenamer(rewriter.renamed)) if rewriter.renamed else tree).code
+    code = cst.parse_module(text).visit(rewriter).code
+    return rename_modules(code, rewriter.renamed) if rewriter.renamed else code
 
 
 def _dotted(node: cst.CSTNode) -> str:
@@ -120,10 +132,13 @@ def _dotted(node: cst.CSTNode) -> str:
 def main() -> None:
     modules, names = read_tables(sys.argv[1:])
     changed = 0
+    words = {module.rpartition(".")[2] for module in [*modules, *(module for module, _ in names)]}
     for file in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")):
         if file.suffix not in (".py", ".md") or "node_modules" in file.parts:
             continue
         old = file.read_text("utf-8")
+        if not any(word in old for word in words):
+            continue
         new = (rewrite_code if file.suffix == ".py" else rewrite_text)(old, modules, names)
         if new != old:
             file.write_text(new, "utf-8")

@@ -114,7 +114,7 @@ class Mesh(ABC):
         dropped = int((~self.used).sum())
         return mesh.noted(f"{dropped} vertices that belong to no element were dropped"), frozen(numbers)
 
-    def _checked_positions(self, vertices: ArrayLike) -> Floats:
+    def _checked_positions(self, vertices: ArrayLike) -> Array:
         """`vertices` as the positions (n, 3) [m] of a moved copy. Raises MeshError unless there is one for each."""
         points = checked_vertices(vertices)
         if points.shape != self.vertices.shape:
