@@ -160,6 +160,16 @@ def test_particles_stay_in_the_box_identity():
     assert (moved <= model.flow.size).all()
 
 
+def test_a_flow_that_overflows_bad_input():
+    """Positions that are not finite never become indices into the velocities."""
+    model = small_model()
+    points, z = np.full((3, 2), np.nan), np.zeros(model.size)
+    assert np.isnan(model.carried(points, z, z, 0.1)).all()
+    assert 0 <= kernels_flow.place(np.nan, 9)[0] <= 7
+    with pytest.raises(cj.SolveError, match="overflows"):
+        model.rollout(np.full((2, model.size), 1e200), 0.1, z, [np.array(model.flow.size) / 2])
+
+
 def test_flow_modes_bad_input():
     flow, motions = small(), small_motions()
     with pytest.raises(cj.InputError, match="size is 64, but there are only 30 snapshots"):

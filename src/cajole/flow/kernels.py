@@ -17,7 +17,8 @@ from cajole.compiled import njit
 def place(x, count):
     """The lower of the two neighbours of x among 0 ... count - 1, and how far x is from it; held at both ends."""
     x = min(max(x, 0.0), count - 1.0)
-    i = min(int(x), count - 2)
+    # the integer of NaN is any: it must not become an index outside of the array
+    i = max(0, min(int(x), count - 2))
     return i, x - i
 
 

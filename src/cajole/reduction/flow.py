@@ -96,8 +96,11 @@ class ReducedFlow:
         states, points = [self._checked(state)], [self.places(particles)]
         for w in W:
             middle, after = self.step(states[-1], w, h)
-            points.append(self.carried(points[-1], states[-1], middle, h))
-            states.append(checks.finite_result(after, "the reduced flow"))
+            checks.finite_result(after, "the reduced flow")
+            points.append(
+                checks.finite_result(self.carried(points[-1], states[-1], middle, h), "the motion of the particles")
+            )
+            states.append(after)
         return FlowShot(self, h, np.array(states), np.array(points), W)
 
     def places(self, particles: ArrayLike) -> Array:
