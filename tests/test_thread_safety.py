@@ -18,7 +18,7 @@ from bodies import beam_body, solid_one, springs_many
 from cajole.linalg import Factor, pardiso_available
 from cajole.mesh import box_tets, grid_triangles
 from flow_cases import small
-from threads import THREADS, run_together
+from threads import THREADS, run_together, take_turns
 
 ROUNDS = 3
 Calls = dict[str, Callable[[Any], Any]]
@@ -314,3 +314,40 @@ def test_factor_agreement(backend: str) -> None:
 
     for found in (each for results in run_together(use) for each in results):
         assert min(np.abs(found - x).max(), np.abs(2.0 * found - x).max()) <= 1e-9 * np.abs(x).max()
+
+
+def test_live_methods_take_turns_identity() -> None:
+    for second in ("step", "jump", "push"):
+        live = fixed_controller().start()
+        arguments = (5, (0.0, 0.0, 1.0)) if second == "push" else ()
+        assert take_turns(live, live._walker, "walk", live.step, lambda: getattr(live, second)(*arguments))  # noqa: B023
+
+
+def test_flow_live_methods_take_turns_identity() -> None:
+    live = fixed_flow_controller().start()
+    assert take_turns(live, live, "_carry", live.step, live.restart)
+
+
+def test_pose_session_methods_take_turns_identity() -> None:
+    """A load that is added while another one is being solved for is not lost."""
+    session = cj.PoseSession(beam())
+    ends = np.argsort(session.body.vertices[:, 0])[-2:].tolist()
+    add = [lambda v=v: session.add(v, (0.0, 0.0, 1.0)) for v in ends]  # type: ignore[misc]
+    assert take_turns(session, session, "_solved", *add)
+    assert [load.number for load in session.loads] == [0, 1]
+
+
+@pytest.mark.parametrize("backend", ["pardiso", "superlu", "cholesky"])
+def test_factor_methods_take_turns_identity(backend: str) -> None:
+    """A solve waits for the new factors instead of finding half of them, or none."""
+    if backend == "pardiso" and not pardiso_available():
+        pytest.skip("mkl is not installed")
+    body = beam()
+    matrix = sp.csr_array(body.stiffness()[body.free_dofs][:, body.free_dofs])
+    factor, right, found = Factor(matrix, backend=backend), np.ones(matrix.shape[0]), []
+    x = factor.solve(right)
+    assert take_turns(
+        factor, factor._solver, "factorise",
+        lambda: factor.refactor(2.0 * matrix.data), lambda: found.append(factor.solve(right)),
+    )  # fmt: skip
+    np.testing.assert_allclose(2.0 * found[0], x, rtol=1e-9, atol=1e-12 * np.abs(x).max())
