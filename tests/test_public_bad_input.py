@@ -614,12 +614,33 @@ def test_flow_controller_of_long_steps_bad_input(files: Path, tmp_path: Path) ->
             cj.load_flow_controller(tmp_path / "flow.npz").run(cj.Gust((3, 3), (1, 0), 2.0))
 
 
-def test_ragged_edit_bad_input(files: Path, tmp_path: Path) -> None:
-    document = json.loads((files / "edit.json").read_text())
+# lists of a saved edit, and numbers in whose place NumPy fails on ragged lists in a way of its own
+EDIT_VALUES: list[tuple[tuple[str | int, ...], str]] = [
+    (("eigenvalues",), "eigenvalues"),
+    (("eigenvalues", 0), "eigenvalues"),
+    (("input", "fps"), "fps"),
+    (("settings", "damping"), "damping"),
+    (("settings", "damping", 0), "damping"),
+    (("settings", "h"), "h"),
+    (("settings", "smoothness"), "smoothness"),
+    (("holds", 0, "target"), "target"),
+    (("holds", 0, "target", 0), "target"),
+    (("holds", 0, "directions", 0, 0), "directions"),
+    (("holds", 0, "linear", 0), "linear"),
+]
+
+
+@pytest.mark.parametrize(("place", "name"), EDIT_VALUES, ids=lambda value: str(value))
+def test_ragged_edit_bad_input(tmp_path: Path, place: tuple[str | int, ...], name: str) -> None:
+    made = cj.edit(motion(), solid(), 6)
+    made.drag(5, 2, motion().positions[2, 5] + [0.0, 0.0, 0.01])
+    cj.save_edit(made, tmp_path / "edit.json")
+    text = (tmp_path / "edit.json").read_text()
     for ragged in ([[1.0], [2.0, 3.0]], [[[1.0]], 2.0], [[], [1.0]]):
-        for table, name in ((document, "eigenvalues"), (document["settings"], "damping")):
-            kept, table[name] = table[name], ragged
-            (tmp_path / "edit.json").write_text(json.dumps(document))
-            table[name] = kept
-            with pytest.raises(cj.FileError, match=name):
-                cj.load_edit(tmp_path / "edit.json", motion(), solid())
+        document = table = json.loads(text)
+        for key in place[:-1]:
+            table = table[key]
+        table[place[-1]] = ragged
+        (tmp_path / "edit.json").write_text(json.dumps(document))
+        with pytest.raises(cj.FileError, match=name):
+            cj.load_edit(tmp_path / "edit.json", motion(), solid())

@@ -64,6 +64,18 @@ def test_damaged_file_bad_input(tmp_path: Path) -> None:
             load_model(path, solid())
 
 
+def test_misshapen_basis_bad_input(tmp_path: Path) -> None:
+    path, model = tmp_path / "model.npz", reduced(4)
+    model.save(path)
+    with np.load(path) as whole:
+        arrays = dict(whole)
+    U = model.basis
+    for basis in (U[:-3], U[:-1], np.vstack([U, U[:3]]), U[:0], U[:, 0], U[None], U.T):
+        np.savez(path, **(arrays | {"basis": basis}))
+        with pytest.raises(cj.FileError, match=r"basis has shape .* is needed; write it again with model\.save"):
+            load_model(path, solid())
+
+
 def test_pickled_file_bad_input(tmp_path: Path) -> None:
     """Objects are never unpickled."""
     np.savez(tmp_path / "model.npz", basis=np.array([{}], dtype=object), body=np.array("x"))
