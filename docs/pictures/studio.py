@@ -45,12 +45,12 @@ def settled(page: Page) -> None:
 
 
 def ask(page: Page, what: str, **values: object) -> None:
-    page.evaluate("([what, values]) => window.cajole.app.ask(what, values)", [what, values])
+    page.evaluate("([what, values]) => window.cajole.app.request(what, values)", [what, values])
 
 
 def edit(page: Page) -> None:
     page.wait_for_function("() => window.cajole?.app.state?.edit", timeout=PATIENCE)
-    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 96 })")
+    page.evaluate("() => window.cajole.app.setUi({ playing: false, playhead: 96 })")
     ask(page, "moves")
     page.wait_for_function("() => window.cajole.app.state.edit.drags.length > 4", timeout=PATIENCE)
     skip_tour(page)
@@ -62,7 +62,7 @@ def keyframe(page: Page) -> None:
     ask(page, "optimise")
     page.wait_for_function("() => window.cajole.app.state.keyframe.result", timeout=PATIENCE)
     frame, key = page.evaluate("() => { const k = window.cajole.app.state.keyframe.keys[0]; return [k.frame, k.id]; }")
-    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 63 })")
+    page.evaluate("() => window.cajole.app.setUi({ playing: false, playhead: 63 })")
     ask(page, "frame", frame=frame)
     ask(page, "key.load", key=key)
     skip_tour(page)
@@ -98,7 +98,7 @@ def enrich(page: Page) -> None:
     ask(page, "cloth", material="cloth", frames=32)
     ask(page, "enrich")
     page.wait_for_function("() => window.cajole.app.state.enrich.result", timeout=PATIENCE)
-    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 30, tool: 'select' })")
+    page.evaluate("() => window.cajole.app.setUi({ playing: false, playhead: 30, tool: 'select' })")
     ask(page, "frame", frame=30)
     skip_tour(page)
     time.sleep(6.0)  # until the word that it is ready has gone
@@ -110,7 +110,7 @@ def reroute(page: Page) -> None:
     ask(page, "moves")
     ask(page, "compare", **{"with": "least-force"})
     page.wait_for_function("() => window.cajole.app.state.reroute.compared.length === 2", timeout=PATIENCE)
-    page.evaluate("() => window.cajole.app.set({ playing: false, playhead: 50, plots: true })")
+    page.evaluate("() => window.cajole.app.setUi({ playing: false, playhead: 50, plots: true })")
     ask(page, "frame", frame=44)
     ask(page, "select", nodes=[380])
     skip_tour(page)

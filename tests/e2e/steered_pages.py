@@ -26,7 +26,7 @@ def push_by_hand(page: StudioPage, node: int, press: Pixel, move: Pixel, error: 
     x, y = page.pixel(node)
     page.press((x + press[0], y + press[1]))
     page.move((x + move[0], y + move[1]), 6)
-    page.ask("() => void cajole.app.ask('run', { play: true, speed: 1 })")
+    page.ask("() => void cajole.app.request('run', { play: true, speed: 1 })")
     page.wait("(error) => seen.pulses.at(-1).push !== null && seen.pulses.at(-1).error > error", error)
     page.release()
     page.wait("() => cajole.app.state.steer.pushes.length > 0 && seen.pulses.at(-1).push === null")

@@ -43,9 +43,9 @@ def enriching(page: StudioPage, studio: StudioProcess, turning_file: Path) -> St
     page.wait("() => cajole.app.state?.mode === 'enrich'")
     page.brought()
     assert page.project["guide"] == 8
-    page.ask("(levels) => cajole.app.ask('shell', { levels })", LEVELS)
+    page.ask("(levels) => cajole.app.request('shell', { levels })", LEVELS)
     page.wait("(levels) => cajole.app.state.enrich?.shell.levels === levels", LEVELS)
-    page.ask("() => cajole.app.ask('cloth', { substeps: 2 })")
+    page.ask("() => cajole.app.request('cloth', { substeps: 2 })")
     page.wait("() => cajole.app.state.enrich.dials.substeps === 2")
     page.settled()
     page.drawn()
@@ -87,7 +87,7 @@ def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, studio: Stu
     page.chosen("radio", "Found")
     page.wait("() => cajole.app.state.enrich.regions.kind === 'clusters'")
     page.settled()
-    page.ask("() => cajole.app.ask('regions', { kind: 'clusters', count: 10 })")
+    page.ask("() => cajole.app.request('regions', { kind: 'clusters', count: 10 })")
     page.wait("() => cajole.app.state.enrich.regions.count === 10")
     page.settled()
     page.shot("found")
@@ -97,7 +97,7 @@ def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, studio: Stu
     with studio.jobs.hold("Enriching", fraction=0.5):
         page.key("Enter")
         page.wait("() => cajole.app.state.enrich.running !== null && (cajole.app.state.ready ?? 0) >= 4")
-        page.ask("() => cajole.app.set({ playhead: 3 })")
+        page.ask("() => cajole.app.setUi({ playhead: 3 })")
         page.shot("making")
         page.chosen("button", "Stop, keep frames")
         page.wait("() => cajole.app.state.enrich.running === null && cajole.app.state.enrich.result !== null")
@@ -132,8 +132,8 @@ def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, studio: Stu
 
 def test_settings_regions_and_frames_are_there_again(enriching: StudioPage, turning_file: Path) -> None:
     page = enriching
-    page.ask("() => cajole.app.ask('cloth', { frames: 4, young: 50000, wind: 2 })")
-    page.ask("() => cajole.app.ask('paint', { on: 'guide', region: null, nodes: [4, 5] })")
+    page.ask("() => cajole.app.request('cloth', { frames: 4, young: 50000, wind: 2 })")
+    page.ask("() => cajole.app.request('paint', { on: 'guide', region: null, nodes: [4, 5] })")
     page.wait("() => cajole.app.state.enrich.regions.kind === 'paint'")
     page.page.locator(".view-surface").focus()
     page.key("Enter")
@@ -148,7 +148,7 @@ def test_settings_regions_and_frames_are_there_again(enriching: StudioPage, turn
     for name in ("regions", "dials", "shell", "result"):
         assert after[name] == before[name], name
     # regions that nothing belongs to any more are refused, in words
-    page.ask("""() => cajole.app.ask('paint', { on: 'shell', region: -1,
+    page.ask("""() => cajole.app.request('paint', { on: 'shell', region: -1,
       nodes: Array.from({ length: cajole.app.project.nodes }, (_, i) => i) })""")
     page.wait("() => cajole.app.state.enrich.regions.problem !== null")
     assert page.page.get_by_role("button", name="Enrich again").get_attribute("aria-disabled") == "true"
@@ -157,8 +157,8 @@ def test_settings_regions_and_frames_are_there_again(enriching: StudioPage, turn
 
 def test_the_page_is_readable_in_both_themes(enriching: StudioPage) -> None:
     page = enriching
-    page.ask("() => cajole.app.ask('cloth', { frames: 3 })")
-    page.ask("() => cajole.app.ask('enrich')")
+    page.ask("() => cajole.app.request('cloth', { frames: 3 })")
+    page.ask("() => cajole.app.request('enrich')")
     page.wait("() => cajole.app.state.enrich.running === null && cajole.app.state.enrich.result !== null")
     page.settled()
     for fold in ("Fine material", "Undeformed shape", "Weight and air", "Steps"):

@@ -33,7 +33,7 @@ def flowing(page: StudioPage, studio: StudioProcess, made: None) -> StudioPage:
     """The swirl, live."""
     page.open(studio.address)
     page.home()
-    page.ask("() => void cajole.app.ask('open', { scene: 'swirl', mode: 'steer' })")
+    page.ask("() => void cajole.app.request('open', { scene: 'swirl', mode: 'steer' })")
     page.wait("() => cajole.app.state?.steer?.flow && seen.pulses.length > 10")
     if page.page.locator(".coach").is_visible():
         page.chosen("button", "Skip tour")

@@ -32,7 +32,7 @@ def cloth(page: StudioPage, studio: StudioProcess) -> StudioPage:
 
 def test_a_point_is_led_to_where_it_was_dragged(cloth: StudioPage, tmp_path: Path) -> None:
     page = cloth
-    page.ask("() => cajole.app.set({ playing: true })")
+    page.ask("() => cajole.app.setUi({ playing: true })")
     page.wait("() => cajole.app.ui.playhead > 10")
     page.pause()
     page.go(FRAME)
@@ -103,9 +103,9 @@ def test_goals_and_runs_are_there_again_and_a_second_tab_looks_on(
     cloth: StudioPage, studio: StudioProcess, tabs: object
 ) -> None:
     page = cloth
-    page.ask("() => cajole.app.ask('moves')")
+    page.ask("() => cajole.app.request('moves')")
     page.wait("() => cajole.app.state.reroute.goals.length === 2")
-    page.ask("() => cajole.app.ask('reroute')")
+    page.ask("() => cajole.app.request('reroute')")
     page.wait("() => cajole.app.state.reroute.result !== null && cajole.app.state.reroute.running === null")
     page.settled()
     before = page.part()
@@ -123,9 +123,9 @@ def test_goals_and_runs_are_there_again_and_a_second_tab_looks_on(
 
 def test_reroute_is_readable_in_both_themes(cloth: StudioPage) -> None:
     page = cloth
-    page.ask("() => cajole.app.ask('moves')")
-    page.ask("() => cajole.app.ask('compare', { with: 'least-force' })")
+    page.ask("() => cajole.app.request('moves')")
+    page.ask("() => cajole.app.request('compare', { with: 'least-force' })")
     page.wait("() => cajole.app.state.reroute.compared.length === 2 && cajole.app.state.reroute.running === null")
-    page.ask("() => cajole.app.set({ plots: true })")
+    page.ask("() => cajole.app.setUi({ plots: true })")
     page.settled()
     assert not (wrong := looked_at(page, "reroute")), "\n".join(wrong)

@@ -73,7 +73,7 @@ def test_control_brings_the_body_back(steering: StudioPage, sway: Animation) -> 
 
     # a push of one body weight, repeated once with control and once with nothing to bring the body back
     impulse = {"node": node, "force": [0.0, 0.0, page.project["weight"]], "duration": 0.25}
-    push_at_start(page, lambda: page.ask("(values) => void cajole.app.ask('impulse', values)", impulse))
+    push_at_start(page, lambda: page.ask("(values) => void cajole.app.request('impulse', values)", impulse))
     held, loose = with_and_without_control(page, recovery)
     assert held < ON_THE_WAY
     assert loose > 3 * ON_THE_WAY

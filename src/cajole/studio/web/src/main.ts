@@ -1,13 +1,13 @@
-/** Where the page begins: the parts are made, hear the app, and then the socket opens. */
+/** Entry point: create the components, then connect to the server. */
 
 import "./style/tokens.css";
 import "./style/base.css";
-import { Studio } from "./core/app";
-import { bind } from "./core/binding";
-import { hang } from "./core/hook";
-import { playing } from "./core/playing";
+import { StudioApp } from "./core/app";
+import { bindShortcuts } from "./core/shortcuts";
+import { installTestHook } from "./core/test-hook";
+import { startPlayback } from "./core/playback";
 import { h } from "./core/dom";
-import { unsent } from "./core/unsent";
+import { offerLostDrags } from "./core/drag-recovery";
 import { help } from "./ui/help";
 import { noWebGL, restarted, undrawable } from "./ui/notice";
 import { palette } from "./ui/palette";
@@ -23,10 +23,10 @@ import { timeline } from "./timeline/timeline";
 import { viewport } from "./view/viewport";
 
 function main(): void {
-  const app = new Studio();
+  const app = new StudioApp();
   const reason = undrawable();
   if (reason !== null) return noWebGL(reason);
-  hang(app);
+  installTestHook(app);
   const begin = start(app);
   const corner = { element: h("div", { class: "corner" }, toasts(app).element, strip(app).element) };
   const time = timeline(app);
@@ -37,11 +37,11 @@ function main(): void {
   help(app);
   palette(app);
   tooltips();
-  playing(app);
-  unsent(app);
-  bind(app);
+  startPlayback(app);
+  offerLostDrags(app);
+  bindShortcuts(app);
   app.onUi.on((change) => change.connection === "refused" && restarted());
-  void app.wire.connect();
+  void app.connection.connect();
 }
 
 main();

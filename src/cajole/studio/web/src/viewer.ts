@@ -5,7 +5,7 @@ import "./style/base.css";
 import "./style/view.css";
 import "./style/viewer.css";
 import { h } from "./core/dom";
-import { onTheme, preferred, wear } from "./core/theme";
+import { onTheme, getSystemTheme, applyTheme } from "./core/theme";
 import { bar } from "./viewer/bar";
 import { lead } from "./viewer/hand";
 import { type Motion, motionIn } from "./viewer/motion";
@@ -32,8 +32,8 @@ function say(text: string): void {
 }
 
 async function main(): Promise<void> {
-  wear(preferred());
-  matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => wear(preferred()));
+  applyTheme(getSystemTheme());
+  matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => applyTheme(getSystemTheme()));
   const reason = undrawable();
   if (reason !== null) return say(`This browser does not draw in three dimensions. ${reason}`);
   const motion = await motionIn(document);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parse, positions } from "../src/core/binary";
-import { COMMANDS, GESTURES, neighbour } from "../src/core/commands";
-import { Frames } from "../src/core/frames";
-import { pressed, shown, spoken } from "../src/core/keys";
-import { advance } from "../src/core/playing";
-import { signal } from "../src/core/signal";
-import { type App, type BinaryFrame, Kind, MAGIC, type State } from "../src/core/types";
+import { parseBinaryFrame, readPositions } from "../src/core/binary";
+import { COMMANDS, GESTURE_HELP, findAdjacentMarker } from "../src/core/commands";
+import { FrameCache } from "../src/core/frame-cache";
+import { readKey, formatKey, formatAriaKey } from "../src/core/keys";
+import { advancePlayhead } from "../src/core/playback";
+import { createSignal } from "../src/core/signal";
+import { type App, type BinaryFrame, BinaryKind, MAGIC, type ProjectState } from "../src/core/types";
 import { lines } from "../src/ui/help";
 import { score, search } from "../src/ui/palette";
 
-const press = (key: string, more: object = {}): Parameters<typeof pressed>[0] => ({
+const press = (key: string, more: object = {}): Parameters<typeof readKey>[0] => ({
   key,
   code: "",
   ctrlKey: false,
@@ -22,7 +22,7 @@ const press = (key: string, more: object = {}): Parameters<typeof pressed>[0] =>
 
 test("a signal tells all, in order, and stops when asked", () => {
   const told: string[] = [];
-  const bell = signal<number>();
+  const bell = createSignal<number>();
   const off = bell.on((value) => told.push(`a${value}`));
   bell.on((value) => told.push(`b${value}`));
   bell.emit(1);
@@ -32,18 +32,18 @@ test("a signal tells all, in order, and stops when asked", () => {
 });
 
 test("keys are read as the table writes them", () => {
-  assert.equal(pressed(press("Z", { ctrlKey: true, shiftKey: true })), "Ctrl+Shift+z");
-  assert.equal(pressed(press("?", { shiftKey: true })), "?");
-  assert.equal(pressed(press("ArrowLeft", { shiftKey: true })), "Shift+ArrowLeft");
-  assert.equal(pressed(press("1", { code: "Numpad1" })), "Num1");
-  assert.equal(pressed(press("1", { code: "Digit1" })), "1");
-  assert.equal(shown("Ctrl+Shift+z"), "Ctrl ⇧ Z");
-  assert.equal(shown(" "), "Space");
-  assert.equal(spoken("Ctrl+k"), "Control+k");
+  assert.equal(readKey(press("Z", { ctrlKey: true, shiftKey: true })), "Ctrl+Shift+z");
+  assert.equal(readKey(press("?", { shiftKey: true })), "?");
+  assert.equal(readKey(press("ArrowLeft", { shiftKey: true })), "Shift+ArrowLeft");
+  assert.equal(readKey(press("1", { code: "Numpad1" })), "Num1");
+  assert.equal(readKey(press("1", { code: "Digit1" })), "1");
+  assert.equal(formatKey("Ctrl+Shift+z"), "Ctrl ⇧ Z");
+  assert.equal(formatKey(" "), "Space");
+  assert.equal(formatAriaKey("Ctrl+k"), "Control+k");
 });
 
 test("names of commands are unique, and no key means two things in one mode", () => {
-  assert.equal(new Set(COMMANDS.map((each) => each.name)).size, COMMANDS.length);
+  assert.equal(new Set(COMMANDS.map((each) => each.id)).size, COMMANDS.length);
   for (const mode of ["edit", "keyframe", "steer"] as const) {
     const keys = COMMANDS.filter((each) => !each.modes || each.modes.includes(mode)).flatMap((each) => each.keys ?? []);
     assert.deepEqual(
@@ -64,8 +64,8 @@ test("the sheet lists every command with a key, once, in its mode", () => {
   const titles = all.map((line) => `${line.group} ${line.title}`);
   assert.equal(new Set(titles).size, titles.length);
   for (const each of COMMANDS.filter((one) => one.keys && !one.hidden)) {
-    const line = all.find((one) => one.group === each.group && one.title === (each.row ?? each.title));
-    assert.ok(line?.keys.includes(shown(each.keys![0]!)), each.name);
+    const line = all.find((one) => one.group === each.group && one.title === (each.helpRow ?? each.title));
+    assert.ok(line?.keys.includes(formatKey(each.keys![0]!)), each.id);
   }
   assert.equal(
     lines("steer", "").some((line) => line.title === "Capture key"),
@@ -75,39 +75,39 @@ test("the sheet lists every command with a key, once, in its mode", () => {
     lines("all", "wireframe").map((line) => line.keys),
     [["H", "T", "W"]],
   );
-  assert.ok(GESTURES.every((each) => all.some((line) => line.title === each.title)));
+  assert.ok(GESTURE_HELP.every((each) => all.some((line) => line.title === each.title)));
 });
 
 test("the palette finds by parts of words, heads of words first", () => {
   assert.equal(score("Frame all", "zoo"), null);
   assert.ok(score("Frame all", "fr")! < score("One frame on", "fr")!);
   assert.ok(score("Frame all", "ram")! > score("Frame all", "all")!);
-  assert.equal(search("undo", () => true)[0]!.name, "undo");
+  assert.equal(search("undo", () => true)[0]!.id, "undo");
   assert.equal(
-    search("", (each) => each.start === true).every((each) => each.start),
+    search("", (each) => each.onStartPage === true).every((each) => each.onStartPage),
     true,
   );
 });
 
 test("the playhead goes by the clock, around the loop, and stops at the end without one", () => {
-  assert.equal(advance(10, 0.5, 60, [0, 99], true, 100), 40);
-  assert.equal(advance(90, 0.5, 60, [0, 99], true, 100), 20);
-  assert.equal(advance(5, 0.1, 60, [20, 40], true, 100), 20);
-  assert.equal(advance(40.5, 1, 21, [20, 40], true, 100), 40.5);
-  assert.equal(advance(98, 1, 60, [0, 99], false, 100), null);
-  assert.equal(advance(0, 0.25, 24, [0, 99], false, 100), 6);
+  assert.equal(advancePlayhead(10, 0.5, 60, [0, 99], true, 100), 40);
+  assert.equal(advancePlayhead(90, 0.5, 60, [0, 99], true, 100), 20);
+  assert.equal(advancePlayhead(5, 0.1, 60, [20, 40], true, 100), 20);
+  assert.equal(advancePlayhead(40.5, 1, 21, [20, 40], true, 100), 40.5);
+  assert.equal(advancePlayhead(98, 1, 60, [0, 99], false, 100), null);
+  assert.equal(advancePlayhead(0, 0.25, 24, [0, 99], false, 100), 6);
 });
 
 test("markers are visited in order from where one is", () => {
   const marker = (frame: number): object => ({ frame });
-  const state = { lanes: [{ markers: [marker(34), marker(172)] }, { markers: [marker(96)] }] } as unknown as State;
-  assert.equal(neighbour(state, 96, 1), 172);
-  assert.equal(neighbour(state, 96, -1), 34);
-  assert.equal(neighbour(state, 172, 1), null);
+  const state = { lanes: [{ markers: [marker(34), marker(172)] }, { markers: [marker(96)] }] } as unknown as ProjectState;
+  assert.equal(findAdjacentMarker(state, 96, 1), 172);
+  assert.equal(findAdjacentMarker(state, 96, -1), 34);
+  assert.equal(findAdjacentMarker(state, 172, 1), null);
 });
 
 /** A binary message as the server packs it. */
-function packed(kind: Kind, frame: number, rev: number, values: number[]): ArrayBuffer {
+function packed(kind: BinaryKind, frame: number, rev: number, values: number[]): ArrayBuffer {
   const data = new ArrayBuffer(32 + 4 * values.length);
   new Uint32Array(data, 0, 8).set([MAGIC, kind, 7, frame, values.length / 3, 0, rev, 0]);
   new Float32Array(data, 32).set(values);
@@ -115,30 +115,30 @@ function packed(kind: Kind, frame: number, rev: number, values: number[]): Array
 }
 
 test("binary messages are read in place, and what is not one of ours is left", () => {
-  const message = parse(packed(Kind.Now, 96, 3, [1, 2, 3, 4, 5, 6]))!;
+  const message = parseBinaryFrame(packed(BinaryKind.Current, 96, 3, [1, 2, 3, 4, 5, 6]))!;
   assert.deepEqual([message.kind, message.seq, message.frame, message.count, message.rev], [10, 7, 96, 2, 3]);
-  assert.deepEqual([...positions(message)!], [1, 2, 3, 4, 5, 6]);
-  assert.equal(parse(new ArrayBuffer(16)), null);
-  assert.equal(parse(new ArrayBuffer(64)), null);
-  assert.equal(positions({ ...message, count: 3 }), null);
+  assert.deepEqual([...readPositions(message)!], [1, 2, 3, 4, 5, 6]);
+  assert.equal(parseBinaryFrame(new ArrayBuffer(16)), null);
+  assert.equal(parseBinaryFrame(new ArrayBuffer(64)), null);
+  assert.equal(readPositions({ ...message, count: 3 }), null);
 });
 
 /** As much of an app as frames need; what was asked is in `asked`. */
 function fake(
   rev: number,
   frames = 100,
-): { app: App; asked: { stream: string; list: number[] }[]; say(frame: BinaryFrame): void; state: State } {
+): { app: App; asked: { stream: string; list: number[] }[]; say(frame: BinaryFrame): void; state: ProjectState } {
   const asked: { stream: string; list: number[] }[] = [];
-  const state = { rev, mode: "edit", frames } as unknown as State;
+  const state = { rev, mode: "edit", frames } as unknown as ProjectState;
   const app = {
     project: { vertices: 2 },
     state,
     ui: { connection: "connected", playhead: 10, loop: true, loopRange: [0, frames - 1] },
-    onFrame: signal<BinaryFrame>(),
-    onProject: signal(),
-    onState: signal(),
-    onUi: signal(),
-    ask: (_: string, values: { stream: string; list: number[] }) => (asked.push(values), Promise.resolve({})),
+    onFrame: createSignal<BinaryFrame>(),
+    onProject: createSignal(),
+    onState: createSignal(),
+    onUi: createSignal(),
+    request: (_: string, values: { stream: string; list: number[] }) => (asked.push(values), Promise.resolve({})),
   } as unknown as App;
   return { app, asked, say: (frame) => app.onFrame.emit(frame), state };
 }
@@ -146,7 +146,7 @@ function fake(
 test("frames that are looked at are asked for first, then those ahead of the playhead", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked } = fake(1);
-  const frames = new Frames();
+  const frames = new FrameCache();
   frames.attach(app);
   app.onState.emit(app.state!);
   assert.equal(frames.get("result", 50), null);
@@ -163,34 +163,34 @@ test("frames that are looked at are asked for first, then those ahead of the pla
 test("a stale frame is shown until a newer one comes, and an older one never replaces it", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { app, asked, say, state } = fake(1);
-  const frames = new Frames();
+  const frames = new FrameCache();
   frames.attach(app);
   app.onState.emit(app.state!);
   frames.get("result", 10);
   t.mock.timers.runAll();
-  say(parse(packed(Kind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
-  assert.equal(frames.fresh("result", 10), true);
+  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
+  assert.equal(frames.isFresh("result", 10), true);
   state.rev = 2;
   app.onState.emit(state);
-  assert.equal(frames.fresh("result", 10), false);
+  assert.equal(frames.isFresh("result", 10), false);
   assert.deepEqual([...frames.get("result", 10)!], [1, 1, 1, 1, 1, 1]);
   t.mock.timers.runAll();
   assert.equal(asked.at(-1)!.list[0], 10);
-  say(parse(packed(Kind.Result, 10, 2, [2, 2, 2, 2, 2, 2]))!);
-  say(parse(packed(Kind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
+  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 2, [2, 2, 2, 2, 2, 2]))!);
+  say(parseBinaryFrame(packed(BinaryKind.Result, 10, 1, [1, 1, 1, 1, 1, 1]))!);
   assert.equal(frames.get("result", 10)![0], 2);
 });
 
 test("frames leave by age once their bytes exceed the room, and all at once with their project", () => {
   const { app, say } = fake(1);
-  const frames = new Frames(3 * 24);
+  const frames = new FrameCache(3 * 24);
   frames.attach(app);
   app.onState.emit(app.state!);
-  for (const frame of [0, 1, 2]) say(parse(packed(Kind.Given, frame, 1, [0, 0, 0, 0, 0, 0]))!);
+  for (const frame of [0, 1, 2]) say(parseBinaryFrame(packed(BinaryKind.Input, frame, 1, [0, 0, 0, 0, 0, 0]))!);
   frames.get("given", 0);
-  say(parse(packed(Kind.Given, 3, 1, [0, 0, 0, 0, 0, 0]))!);
+  say(parseBinaryFrame(packed(BinaryKind.Input, 3, 1, [0, 0, 0, 0, 0, 0]))!);
   assert.deepEqual(
-    [0, 1, 2, 3].map((frame) => frames.fresh("given", frame)),
+    [0, 1, 2, 3].map((frame) => frames.isFresh("given", frame)),
     [true, false, true, true],
   );
   app.onProject.emit(null);

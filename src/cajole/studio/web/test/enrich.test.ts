@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hueOf, HUES } from "../src/core/brush";
-import { made } from "../src/core/playing";
-import type { State } from "../src/core/types";
+import { getRegionColor, REGION_COLORS } from "../src/core/brush";
+import { countPlayableFrames } from "../src/core/playback";
+import type { ProjectState } from "../src/core/types";
 import { Model } from "../src/view/model";
 import { neighboursOf, within } from "../src/view/neighbours";
 
@@ -46,13 +46,13 @@ test("vertices have the colour of their region, or the base", () => {
   model.zones = Int32Array.from([0, -1, 1]);
   const out = model.zoned({ r: 1, g: 1, b: 1 }, (region) => ({ r: 0, g: region, b: 0 }));
   assert.deepEqual([...out], [0, 0, 0, 1, 1, 1, 0, 1, 0]);
-  assert.equal(hueOf(HUES + 3), hueOf(3));
+  assert.equal(getRegionColor(REGION_COLORS + 3), getRegionColor(3));
 });
 
 test("only frames that there are play", () => {
-  const state = { frames: 30 } as State;
-  assert.equal(made(state), 30);
-  assert.equal(made({ ...state, ready: null }), 30);
-  assert.equal(made({ ...state, ready: 4 }), 4);
-  assert.equal(made({ ...state, ready: 0 }), 1);
+  const state = { frames: 30 } as ProjectState;
+  assert.equal(countPlayableFrames(state), 30);
+  assert.equal(countPlayableFrames({ ...state, ready: null }), 30);
+  assert.equal(countPlayableFrames({ ...state, ready: 4 }), 4);
+  assert.equal(countPlayableFrames({ ...state, ready: 0 }), 1);
 });

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ghost, parse, positions, smoke } from "../src/core/binary";
-import { command } from "../src/core/commands";
-import { type App, Kind, MAGIC, type Project, type Vec3 } from "../src/core/types";
-import { pushText } from "../src/core/settings";
+import { readGhost, parseBinaryFrame, readPositions, readSmoke } from "../src/core/binary";
+import { findCommand } from "../src/core/commands";
+import { type App, BinaryKind, MAGIC, type Project, type Vec3 } from "../src/core/types";
+import { formatPush } from "../src/core/push-settings";
 import { liveShown } from "../src/plots/telling";
 import { hintsOf } from "../src/ui/status";
 import { type Lens, project, rayAt } from "../src/view/camera";
@@ -21,23 +21,23 @@ const lens: Lens = {
 };
 
 /** A NOW frame of one vertex, with a ghost and smoke as asked. */
-function now(extra: number, bytes: number): ReturnType<typeof parse> {
+function now(extra: number, bytes: number): ReturnType<typeof parseBinaryFrame> {
   const floats = extra & 1 ? 6 : 3;
   const data = new ArrayBuffer(32 + 4 * floats + bytes);
-  new Uint32Array(data, 0, 8).set([MAGIC, Kind.Now, 1, 0, 1, 0, 1, extra]);
+  new Uint32Array(data, 0, 8).set([MAGIC, BinaryKind.Current, 1, 0, 1, 0, 1, extra]);
   new Float32Array(data, 32, floats).set([1, 2, 3, 4, 5, 6].slice(0, floats));
   new Uint8Array(data, 32 + 4 * floats).fill(7);
-  return parse(data);
+  return parseBinaryFrame(data);
 }
 
 test("a frame brings a ghost, smoke, both or neither", () => {
   for (const [extra, bytes] of [[0, 0], [1, 0], [2, 8], [3, 8]] as const) {
     const frame = now(extra, bytes)!;
-    assert.deepEqual([...positions(frame)!], [1, 2, 3]);
-    assert.deepEqual(ghost(frame) && [...ghost(frame)!], extra & 1 ? [4, 5, 6] : null);
-    assert.deepEqual(smoke(frame) && [...smoke(frame)!], extra & 2 ? Array(8).fill(7) : null);
+    assert.deepEqual([...readPositions(frame)!], [1, 2, 3]);
+    assert.deepEqual(readGhost(frame) && [...readGhost(frame)!], extra & 1 ? [4, 5, 6] : null);
+    assert.deepEqual(readSmoke(frame) && [...readSmoke(frame)!], extra & 2 ? Array(8).fill(7) : null);
   }
-  assert.equal(smoke(now(2, 0)!), null);
+  assert.equal(readSmoke(now(2, 0)!), null);
 });
 
 test("a press meets the box where it is seen, and not beside it", () => {
@@ -57,9 +57,9 @@ test("a drag in the box pushes there, in its plane", () => {
   const app = {
     project: { weight: 0.4, size: 286, field: FIELD },
     ui: { connection: "connected", tool: "push" },
-    hint: () => undefined,
+    setHints: () => undefined,
     stream: (what: string, values: Record<string, unknown>) => void said.push([what, values]),
-    ask: (what: string, values: Record<string, unknown>) => (said.push([what, values]), Promise.resolve({})),
+    request: (what: string, values: Record<string, unknown>) => (said.push([what, values]), Promise.resolve({})),
   };
   const sight = { app, lens: () => lens, ink: () => undefined, announce: () => undefined } as unknown as Sight;
   const pixel = (place: Vec3): Pixel => [project(lens, place).x, project(lens, place).y];
@@ -85,14 +85,14 @@ test("errors of flows are told in cells, and need no push to be seen", () => {
 });
 
 test("forces are newtons on bodies and accelerations in flows", () => {
-  assert.equal(pushText({ field: FIELD } as Project, 0.123), "0.12 m/s²");
-  assert.equal(pushText({ field: null } as Project, 12), "12 N");
+  assert.equal(formatPush({ field: FIELD } as Project, 0.123), "0.12 m/s²");
+  assert.equal(formatPush({ field: null } as Project, 12), "12 N");
 });
 
 test("kicks can be given where the scene has them", () => {
   const app = (kicks: number): App =>
     ({ state: { mode: "steer", steer: { flow: { kicks: Array(kicks).fill({ name: "F", text: "" }) } } } }) as unknown as App;
-  assert.equal(command("kick.3")!.when!(app(3)), null);
-  assert.match(command("kick.3")!.when!(app(0))!, /no such kick/);
+  assert.equal(findCommand("kick.3")!.getDisabledReason!(app(3)), null);
+  assert.match(findCommand("kick.3")!.getDisabledReason!(app(0))!, /no such kick/);
   assert.match(hintsOf("push", "steer", true)[0]![1], /push the flow/);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { onHover, sayHover } from "../src/core/hover";
+import { onHover, emitHover } from "../src/core/hover";
 import type { App } from "../src/core/types";
 import { discOf, type Hover } from "../src/view/hover";
 
@@ -9,11 +9,11 @@ import { discOf, type Hover } from "../src/view/hover";
 test("what is looked at is heard elsewhere, not by who said it, until nobody listens", () => {
   const heard: (number | null)[] = [];
   const end = onHover("view", (node) => heard.push(node));
-  sayHover(4, "panel");
-  sayHover(9, "view");
-  sayHover(null, "panel");
+  emitHover(4, "panel");
+  emitHover(9, "view");
+  emitHover(null, "panel");
   end();
-  sayHover(5, "panel");
+  emitHover(5, "panel");
   assert.deepEqual(heard, [4, null]);
 });
 

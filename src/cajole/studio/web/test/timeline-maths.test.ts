@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { timecode } from "../src/core/format";
+import { formatTimecode } from "../src/core/format";
 import { hit, inside, spot } from "../src/timeline/hits";
 import { fitted, labelRoom, merged } from "../src/timeline/merge";
 import {
@@ -122,8 +122,8 @@ test("frames are said in three units", () => {
   assert.equal(label(96, 60, "seconds", 12), "1.6");
   assert.equal(label(120, 60, "seconds", 60), "2");
   assert.equal(label(3, 60, "seconds", 3), "0.05");
-  assert.equal(timecode(96, 24), "00:04:00");
-  assert.equal(timecode(3661, 60), "01:01:01");
+  assert.equal(formatTimecode(96, 24), "00:04:00");
+  assert.equal(formatTimecode(3661, 60), "01:01:01");
 });
 
 test("typed frames, seconds and timecodes are understood, nothing else", () => {
@@ -137,7 +137,7 @@ test("typed frames, seconds and timecodes are understood, nothing else", () => {
 
 test("every timecode that is drawn is understood when typed", () => {
   for (const fps of [24, 29.97, 60])
-    for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(typedFrame(timecode(frame, fps), fps), frame);
+    for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(typedFrame(formatTimecode(frame, fps), fps), frame);
 });
 
 test("a drag stops on whole frames and at the ends of the shot", () => {

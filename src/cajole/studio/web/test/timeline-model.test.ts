@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { signal } from "../src/core/signal";
-import type { App, Lane, Marker, State } from "../src/core/types";
+import { createSignal } from "../src/core/signal";
+import type { App, Lane, Marker, ProjectState } from "../src/core/types";
 import { add, copy, nudge, release, select } from "../src/timeline/actions";
 import { edges, grips, items, rows } from "../src/timeline/arrange";
 import { loopDrag, windowDrag } from "../src/timeline/drags";
@@ -42,7 +42,7 @@ const contacts: Lane = {
 /** An app with two lanes at 10 px a frame, and what was said to the server. */
 function studio(
   lanes: Lane[] = [drags(mark(20, "tail"), mark(50, "head"), mark(90, "head")), contacts],
-  more: Partial<State> = {},
+  more: Partial<ProjectState> = {},
 ) {
   const said: Said[] = [];
   const state = {
@@ -54,22 +54,22 @@ function studio(
     selection: [],
     meter: {},
     ...more,
-  } as unknown as State;
+  } as unknown as ProjectState;
   const app = {
     state,
     project: null,
     ui: { views: 2, playing: false, playhead: 70, loop: true, loopRange: [10, 95], snap: "frame", unit: "frames" },
-    set(change: object) {
+    setUi(change: object) {
       app.ui = { ...app.ui, ...change };
     },
-    ask: (what: string, values: object = {}) => (
+    request: (what: string, values: object = {}) => (
       said.push([what, values as Record<string, unknown>]),
       Promise.resolve({})
     ),
     stream: (what: string, values: object) => void said.push([`~${what}`, values as Record<string, unknown>]),
-    toast: (notice: object) => void said.push(["toast", notice as Record<string, unknown>]),
-    hint: () => undefined,
-    onUi: signal(),
+    showToast: (notice: object) => void said.push(["toast", notice as Record<string, unknown>]),
+    setHints: () => undefined,
+    onUi: createSignal(),
   };
   const model = new Model(app as unknown as App, () => undefined);
   model.scale = whole(1032, 101); // LEFT + 100 frames of 10 px + RIGHT
@@ -161,7 +161,7 @@ test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it
 });
 
 test("markers stay in the editable range", () => {
-  const edit = { drags: [], window: [15, 60], editable: [15, 60] } as unknown as State["edit"];
+  const edit = { drags: [], window: [15, 60], editable: [15, 60] } as unknown as ProjectState["edit"];
   const { model, said } = studio(undefined, { edit });
   model.select([keyOf("drags", "tail@20")]);
   nudge(model, -10);
@@ -194,7 +194,7 @@ test("a double click adds what the mode has, or says what is missing", () => {
   const { app, said } = studio();
   add(app as unknown as App, 33);
   assert.equal(said.pop()![0], "toast");
-  app.state = { ...app.state, selection: [{ node: 7 }] } as unknown as State;
+  app.state = { ...app.state, selection: [{ node: 7 }] } as unknown as ProjectState;
   add(app as unknown as App, 33);
   app.state = { ...app.state, mode: "keyframe" };
   add(app as unknown as App, 34);
@@ -228,7 +228,7 @@ test("the loop moves by its ends and its middle", () => {
 });
 
 test("the editable range is told once, when the hand lets go; all frames are no range", async () => {
-  const edit = { drags: [], window: [20, 60], editable: [20, 60] } as unknown as State["edit"];
+  const edit = { drags: [], window: [20, 60], editable: [20, 60] } as unknown as ProjectState["edit"];
   const { model, said } = studio(undefined, { edit });
   const drag = windowDrag(model, 1);
   drag.move(xOf(model.scale, 70), 0, pointer());

@@ -19,9 +19,9 @@ function pulled(): { pull: Pull; said: [string, Record<string, unknown>][]; begu
   const app = {
     project: { weight: 1000, size: 2 },
     ui: { connection: "connected" },
-    hint: () => undefined,
+    setHints: () => undefined,
     stream: (what: string, values: Record<string, unknown>) => void said.push([what, values]),
-    ask: (what: string, values: Record<string, unknown>) => {
+    request: (what: string, values: Record<string, unknown>) => {
       said.push([what, values]);
       return new Promise((resolve) => what === "pull.begin" && (answer = resolve));
     },

@@ -1,194 +1,214 @@
-/** What the parts of the page are given: the server's word, the page's own choices, and ways to say something. */
+/** The application object that every component gets: server state, UI state, requests and signals. */
 
-import { beginning, beginningOf, remember } from "./choices";
-import { provide, run } from "./commands";
-import { failureToast, type Toast } from "./failures";
-import { frames } from "./frames";
-import { signal } from "./signal";
-import { onTheme, preferred, still, wear } from "./theme";
-import { recall } from "./store";
+import { registerHandler, runCommand } from "./commands";
+import { Connection, type ConnectionStatus, type Message, RequestError } from "./connection";
+import { toSentence } from "./format";
+import { frameCache } from "./frame-cache";
+import { loadModeUi, loadUi, savePreferences } from "./preferences";
+import { createSignal } from "./signal";
+import { loadSetting } from "./storage";
+import { isDragMode } from "./targets";
+import { applyTheme, getSystemTheme, onTheme, prefersReducedMotion } from "./theme";
 import type {
   App,
   BinaryFrame,
-  Failure,
-  FileMade,
-  Iterate,
+  DragUpdate,
+  ErrorMessage,
+  ExportedFile,
+  IterationUpdate,
   Job,
-  Moved,
   Notice,
   Project,
-  Pulse,
-  State,
-  Ui,
+  ProjectState,
+  SteerUpdate,
+  UiState,
 } from "./types";
-import { drags } from "./wanted";
-import { type Message, type Status, Wire, type WireError } from "./wire";
 
-export type { Toast };
 
-export class Studio implements App {
+
+export class StudioApp implements App {
   project: Project | null = null;
-  state: State | null = null;
-  ui: Ui = beginning();
-  readonly onProject = signal<Project | null>();
-  readonly onState = signal<State>();
-  readonly onUi = signal<Partial<Ui>>();
-  readonly onFrame = signal<BinaryFrame>();
-  readonly onMoved = signal<Moved>();
-  readonly onPulse = signal<Pulse>();
-  readonly onJob = signal<Job>();
-  readonly onIterate = signal<Iterate>();
+  state: ProjectState | null = null;
+  ui: UiState = loadUi();
+  readonly onProject = createSignal<Project | null>();
+  readonly onState = createSignal<ProjectState>();
+  readonly onUi = createSignal<Partial<UiState>>();
+  readonly onFrame = createSignal<BinaryFrame>();
+  readonly onMoved = createSignal<DragUpdate>();
+  readonly onPulse = createSignal<SteerUpdate>();
+  readonly onJob = createSignal<Job>();
+  readonly onIterate = createSignal<IterationUpdate>();
   readonly onTheme = onTheme;
-  readonly onToast = signal<Toast>();
-  readonly onHint = signal<[string, string][] | null>();
-  readonly onStatus = signal<Status>();
-  readonly onFile = signal<FileMade>();
-  readonly onAsk = signal<{ what: string; values: object; answer: Promise<Message> }>();
-  leading = true; // to what is open already: the start page is seen for a moment only
-  private fresh = false; // a project was opened and its first state has not come
+  readonly onToast = createSignal<Toast>();
+  readonly onHints = createSignal<[string, string][] | null>();
+  readonly onStatus = createSignal<ConnectionStatus>();
+  readonly onFile = createSignal<ExportedFile>();
+  readonly onRequest = createSignal<{ name: string; values: object; reply: Promise<Message> }>();
+  isRestoring = true; // until the server has said whether a project is open already
+  private awaitsFirstState = false; // a project was opened and its first state has not arrived
 
-  constructor(readonly wire = new Wire()) {
-    wire.onText.on((message) => this.hear(message));
-    wire.onBinary.on((message) => this.onFrame.emit(message));
-    wire.onStatus.on((status) => this.connected(status));
+  constructor(readonly connection = new Connection()) {
+    connection.onText.on((message) => this.handleMessage(message));
+    connection.onBinary.on((message) => this.onFrame.emit(message));
+    connection.onStatus.on((status) => this.handleStatus(status));
     matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => {
-      if (recall("theme", null) === null) this.change({ theme: preferred() });
+      if (loadSetting("theme", null) === null) this.updateUi({ theme: getSystemTheme() });
     });
-    provide("close", () => void this.ask("close").then(() => this.leave()));
-    frames.attach(this);
-    wear(this.ui.theme);
+    registerHandler("close", () => void this.request("close").then(() => this.showStartPage()));
+    frameCache.attach(this);
+    applyTheme(this.ui.theme);
   }
 
-  set(change: Partial<Ui>): void {
-    remember(change, this.state?.mode);
-    this.change(change);
+  setUi(change: Partial<UiState>): void {
+    savePreferences(change, this.state?.mode);
+    this.updateUi(change);
   }
 
-  /** Changes the page's choices without keeping them for the next visit. */
-  private change(change: Partial<Ui>): void {
-    const differs = Object.entries(change).filter(([name, value]) => !same(this.ui[name as keyof Ui], value));
-    if (differs.length === 0) return;
-    const real = Object.fromEntries(differs) as Partial<Ui>;
-    this.ui = { ...this.ui, ...real };
-    if (real.theme) wear(real.theme);
-    this.onUi.emit(real);
+  /** Change the UI state without storing it for the next visit. */
+  private updateUi(change: Partial<UiState>): void {
+    const changed = Object.entries(change).filter(([name, value]) => !isShallowEqual(this.ui[name as keyof UiState], value));
+    if (changed.length === 0) return;
+    const changes = Object.fromEntries(changed) as Partial<UiState>;
+    this.ui = { ...this.ui, ...changes };
+    if (changes.theme) applyTheme(changes.theme);
+    this.onUi.emit(changes);
   }
 
-  ask(what: string, values: object = {}, options: { quiet?: boolean } = {}): Promise<Message> {
-    const answer = this.wire.ask(what, values);
-    const question = { what, values, ask: this.ask.bind(this) };
-    answer.catch((failure: WireError) => options.quiet || this.toast(failureToast(failure, question)));
-    this.onAsk.emit({ what, values, answer });
-    return answer;
+  request(name: string, values: object = {}, options: { quiet?: boolean } = {}): Promise<Message> {
+    const reply = this.connection.request(name, values);
+    const failed = { name, values, request: this.request.bind(this) };
+    reply.catch((failure: RequestError) => options.quiet || this.showToast(createErrorToast(failure, failed)));
+    this.onRequest.emit({ name, values, reply });
+    return reply;
   }
 
-  stream(what: string, values: object): void {
-    this.wire.stream(what, values);
+  stream(name: string, values: object): void {
+    this.connection.stream(name, values);
   }
 
-  run(name: string): void {
-    run(this, name);
+  runCommand(name: string): void {
+    runCommand(this, name);
   }
 
-  toast(notice: Toast): void {
+  showToast(notice: Toast): void {
     this.onToast.emit(notice);
   }
 
-  hint(hints: [string, string][] | null): void {
-    this.onHint.emit(hints);
+  setHints(hints: [string, string][] | null): void {
+    this.onHints.emit(hints);
   }
 
-  /** Back to the start page. */
-  leave(): void {
-    this.leading = false;
+  /** Forget the open project and show the start page. */
+  showStartPage(): void {
+    this.isRestoring = false;
     this.project = null;
     this.state = null;
-    this.change({ page: "start", playing: false });
+    this.updateUi({ page: "start", playing: false });
     this.onProject.emit(null);
   }
 
-  private connected(status: Status): void {
-    this.change({ connection: status.at });
+  private handleStatus(status: ConnectionStatus): void {
+    this.updateUi({ connection: status.at });
     this.onStatus.emit(status);
   }
 
-  private hear(message: Message): void {
-    const word = message as { is: string };
-    switch (word.is) {
+  private handleMessage(message: Message): void {
+    const typed = message as { is: string };
+    switch (typed.is) {
       case "welcome":
-        return this.welcomed(message["project"] as string | null);
+        return this.handleWelcome(message["project"] as string | null);
       case "project":
-        return this.opened(message as unknown as Project);
+        return this.handleProject(message as unknown as Project);
       case "state":
-        return this.stated(message as unknown as State);
+        return this.handleState(message as unknown as ProjectState);
       case "moved":
-        return this.onMoved.emit(message as unknown as Moved);
+        return this.onMoved.emit(message as unknown as DragUpdate);
       case "pulse":
-        return this.onPulse.emit(message as unknown as Pulse);
+        return this.onPulse.emit(message as unknown as SteerUpdate);
       case "job":
         return this.onJob.emit(message as unknown as Job);
       case "iterate":
-        return this.onIterate.emit(message as unknown as Iterate);
+        return this.onIterate.emit(message as unknown as IterationUpdate);
       case "notice":
-        return this.toast(message as unknown as Notice);
+        return this.showToast(message as unknown as Notice);
       case "file":
-        return this.onFile.emit(message as unknown as FileMade);
+        return this.onFile.emit(message as unknown as ExportedFile);
       case "seat":
-        return this.change({ pilot: message["pilot"] === true });
+        return this.updateUi({ pilot: message["pilot"] === true });
       case "error":
-        return this.toast(failureToast(message as unknown as Failure));
+        return this.showToast(createErrorToast(message as unknown as ErrorMessage));
       default:
         return;
     }
   }
 
-  /** Comes back to what was open, here or at the server. */
-  private welcomed(open: string | null): void {
+  /** Reopen the project of this page, else the one that the server has open. */
+  private handleWelcome(open: string | null): void {
     const id = this.project?.id ?? open;
-    this.leading = id !== null;
-    if (id !== null) this.ask("open", { project: id }, { quiet: !this.project }).catch(() => this.leave());
-    frames.again();
+    this.isRestoring = id !== null;
+    if (id !== null) this.request("open", { project: id }, { quiet: !this.project }).catch(() => this.showStartPage());
+    frameCache.refetch();
   }
 
-  private opened(project: Project): void {
+  private handleProject(project: Project): void {
     const known = this.project?.id === project.id;
-    this.leading = false;
+    this.isRestoring = false;
     this.project = project;
     if (!known) {
       this.state = null;
-      this.fresh = true;
+      this.awaitsFirstState = true;
     }
     this.onProject.emit(project);
-    this.change({ page: "project" });
+    this.updateUi({ page: "project" });
   }
 
-  private stated(state: State): void {
+  private handleState(state: ProjectState): void {
     const before = this.state;
     this.state = state;
-    if (before?.mode !== state.mode) this.change({ ...beginningOf(state.mode), playing: false });
+    if (before?.mode !== state.mode) this.updateUi({ ...loadModeUi(state.mode), playing: false });
     if (before?.frames !== state.frames || before.mode !== state.mode)
-      this.change({ loopRange: [0, Math.max(0, state.frames - 1)] });
-    if (this.ui.playhead > state.frames - 1) this.change({ playhead: 0 });
-    if (state.steer) this.change({ playing: state.steer.running });
+      this.updateUi({ loopRange: [0, Math.max(0, state.frames - 1)] });
+    if (this.ui.playhead > state.frames - 1) this.updateUi({ playhead: 0 });
+    if (state.steer) this.updateUi({ playing: state.steer.running });
     this.onState.emit(state);
-    if (this.fresh) this.begin(state);
+    if (this.awaitsFirstState) this.applyOpeningDefaults(state);
   }
 
-  /** The first look at what was opened: its motion plays, and what a first drag would move is in hand. */
-  private begin(state: State): void {
-    this.fresh = false;
-    if (drags(state) && this.ui.views === 2 && !still()) this.change({ playing: true });
+  /** Play a newly opened motion and select the vertex that its scene suggests for a first drag. */
+  private applyOpeningDefaults(state: ProjectState): void {
+    this.awaitsFirstState = false;
+    if (isDragMode(state) && this.ui.views === 2 && !prefersReducedMotion()) this.updateUi({ playing: true });
     const { reroute } = state;
-    if (reroute && reroute.pilot_frames === null && !reroute.net.own && this.ui.pilot) void this.ask("pilot");
+    if (reroute && reroute.pilot_frames === null && !reroute.net.own && this.ui.pilot) void this.request("pilot");
     const hint = this.project?.suggestion;
     if (!hint || !state.edit || state.edit.drags.length > 0 || state.selection.length > 0 || !this.ui.pilot) return;
-    void this.ask("frame", { frame: hint.frame }, { quiet: true });
-    void this.ask("select", { nodes: [hint.node] }, { quiet: true });
+    void this.request("frame", { frame: hint.frame }, { quiet: true });
+    void this.request("select", { nodes: [hint.node] }, { quiet: true });
   }
 }
 
-function same(one: unknown, other: unknown): boolean {
+function isShallowEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((value, at) => value === other[at]);
   return one === other;
+}
+
+/** A server notice, or a toast of the page with its own actions. */
+export interface Toast extends Omit<Notice, "is"> {
+  actions?: { text: string; onClick(): void }[];
+}
+
+/** The request that failed, and the function that sends another one. */
+interface FailedRequest {
+  name: string;
+  values: object;
+  request(name: string, values: object): unknown;
+}
+
+export function createErrorToast(failure: RequestError | ErrorMessage, failed?: FailedRequest): Toast {
+  const text = failure instanceof RequestError ? failure.message : failure.text;
+  const toast: Toast = { tone: "err", title: toSentence(text), text: toSentence(failure.remedy ?? "") };
+  if (failure.code !== "locked" || failed?.name !== "open") return toast;
+  const openCopy = (): void => void failed.request("open", { ...failed.values, copy: true });
+  return { ...toast, actions: [{ text: "Open a copy", onClick: openCopy }] };
 }

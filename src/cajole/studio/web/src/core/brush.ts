@@ -1,61 +1,61 @@
-/** The brush for regions: what it does, how large it is, and which region is in hand. Told to nobody, in no history. */
+/** Settings of the region brush: mode, radius, active region. They stay in the browser and are not part of undo. */
 
-import { keep, recall } from "./store";
+import { saveSetting, loadSetting } from "./storage";
 import type { App } from "./types";
 
-/** add: to the region in hand; new: begins one; erase: takes out of any. */
-export type BrushUse = "add" | "new" | "erase";
+/** add: paint the active region; new: the next stroke starts a region; erase: remove vertices from all regions. */
+export type BrushMode = "add" | "new" | "erase";
 
 export interface BrushSettings {
-  use: BrushUse;
-  region: number; // in hand
-  radius: number; // share of the body's size
-  both: boolean; // what lies on the other side goes along
-  shown: boolean; // whether regions colour guide and shell
+  mode: BrushMode;
+  region: number; // active region
+  radius: number; // fraction of the body size
+  both: boolean; // also paint the corresponding vertices of the other mesh
+  shown: boolean; // color guide and shell by region
 }
 
-/** The smallest and the largest brush, as a share of the body's size, and what a key makes of it. */
-export const RADII: readonly [number, number] = [0.01, 0.4];
-const NOTCH = 1.25;
-const KEPT = "brush";
-/** Hues that there are tokens for. */
-export const HUES = 12;
+/** Range of the radius as a fraction of the body size, and the factor of one key press. */
+export const RADIUS_RANGE: readonly [number, number] = [0.01, 0.4];
+const RADIUS_STEP = 1.25;
+const STORAGE_KEY = "brush";
+/** Number of region colors in the design tokens. */
+export const REGION_COLORS = 12;
 
-const heard = new Set<() => void>();
-const present: BrushSettings = { use: "add", region: 0, radius: 0.08, both: true, shown: true, ...stored() };
+const listeners = new Set<() => void>();
+const current: BrushSettings = { mode: "add", region: 0, radius: 0.08, both: true, shown: true, ...loadBrush() };
 
-/** The present brush; read it when it is needed, not once. */
-export const brush: Readonly<BrushSettings> = present;
+/** Current settings, updated in place by `setBrush`. */
+export const brush: Readonly<BrushSettings> = current;
 
-export function changeBrush(change: Partial<BrushSettings>): void {
-  Object.assign(present, change);
-  keep(KEPT, { radius: present.radius, both: present.both, shown: present.shown });
-  for (const hear of [...heard]) hear();
+export function setBrush(change: Partial<BrushSettings>): void {
+  Object.assign(current, change);
+  saveSetting(STORAGE_KEY, { radius: current.radius, both: current.both, shown: current.shown });
+  for (const listener of [...listeners]) listener();
 }
 
-/** Be told of changes; returns what ends it. */
-export function onBrush(hear: () => void): () => void {
-  heard.add(hear);
-  return () => heard.delete(hear);
+/** Subscribe to changes; returns the unsubscribe function. */
+export function onBrush(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
-/** Takes the brush in hand for something. */
-export function takeBrush(app: App, use: BrushUse): void {
-  changeBrush({ use });
-  app.set({ tool: "brush" });
+/** Select the brush tool in a mode. */
+export function activateBrush(app: App, mode: BrushMode): void {
+  setBrush({ mode });
+  app.setUi({ tool: "brush" });
 }
 
-/** Makes it larger (1) or smaller (-1). */
-export function sizeBrush(way: 1 | -1): void {
-  const [low, high] = RADII;
-  changeBrush({ radius: Math.min(high, Math.max(low, present.radius * NOTCH ** way)) });
+/** Scale the radius up (1) or down (-1). */
+export function resizeBrush(direction: 1 | -1): void {
+  const [low, high] = RADIUS_RANGE;
+  setBrush({ radius: Math.min(high, Math.max(low, current.radius * RADIUS_STEP ** direction)) });
 }
 
-/** The token of a region's colour. */
-export const hueOf = (region: number): string => `region-${region % HUES}`;
+/** Name of the design token of a region's color. */
+export const getRegionColor = (region: number): string => `region-${region % REGION_COLORS}`;
 
-function stored(): Partial<BrushSettings> {
-  const { radius, both, shown } = recall<Partial<BrushSettings>>(KEPT, {});
-  const fits = typeof radius === "number" && radius >= RADII[0] && radius <= RADII[1];
+function loadBrush(): Partial<BrushSettings> {
+  const { radius, both, shown } = loadSetting<Partial<BrushSettings>>(STORAGE_KEY, {});
+  const fits = typeof radius === "number" && radius >= RADIUS_RANGE[0] && radius <= RADIUS_RANGE[1];
   return { ...(fits ? { radius } : {}), ...(both === false ? { both } : {}), ...(shown === false ? { shown } : {}) };
 }

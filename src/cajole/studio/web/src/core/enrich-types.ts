@@ -1,4 +1,4 @@
-/** What the server tells of Enrich: guide and shell, regions, dials, and runs. */
+/** Server state of Enrich: guide and shell, regions, parameters, and results. */
 
 export interface RegionInfo { id: number; guide: number; shell: number } // vertices of each side
 export type RegionKind = "hats" | "clusters" | "scene" | "paint";

@@ -1,4 +1,4 @@
-/** What the server says of a flow that is steered, beside what it says of all that is. */
+/** Server state of Steer that only flow scenes have. */
 
 export interface FieldInfo { size: [number, number]; cells: [number, number] } // [m]: x and z from the origin; columns and rows
 export interface FlowState {

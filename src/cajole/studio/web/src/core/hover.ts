@@ -1,25 +1,25 @@
-/** Which point of the body is looked at: rows of the panel and discs of the views show each other's. */
+/** Hovered vertex, shared between panel and views: each highlights what the pointer is over in the other. */
 
-export type Where = "panel" | "view";
+export type HoverSource = "panel" | "view";
 interface Hover {
   node: number | null;
-  from: Where;
+  from: HoverSource;
 }
 
-/** Told to the window while the pointer is over a point somewhere; node null when it has left. */
-const HOVER = "cajole-hover";
+/** Custom event of the window; node is null when the pointer has left. */
+const HOVER_EVENT = "cajole-hover";
 
-/** Say which point is looked at; from: who says so. */
-export function sayHover(node: number | null, from: Where): void {
-  window.dispatchEvent(new CustomEvent<Hover>(HOVER, { detail: { node, from } }));
+/** Announce the hovered vertex; from: where the pointer is. */
+export function emitHover(node: number | null, from: HoverSource): void {
+  window.dispatchEvent(new CustomEvent<Hover>(HOVER_EVENT, { detail: { node, from } }));
 }
 
-/** Hear which point is looked at elsewhere; here: who hears. Returns what ends it. */
-export function onHover(here: Where, hear: (node: number | null) => void): () => void {
-  const listen = (event: Event): void => {
+/** Subscribe to vertices hovered elsewhere; source: events from there are ignored. Returns the unsubscribe function. */
+export function onHover(source: HoverSource, listener: (node: number | null) => void): () => void {
+  const handle = (event: Event): void => {
     const { node, from } = (event as CustomEvent<Hover>).detail;
-    if (from !== here) hear(node);
+    if (from !== source) listener(node);
   };
-  window.addEventListener(HOVER, listen);
-  return () => window.removeEventListener(HOVER, listen);
+  window.addEventListener(HOVER_EVENT, handle);
+  return () => window.removeEventListener(HOVER_EVENT, handle);
 }

@@ -1,9 +1,9 @@
-/** The page's own drawings: a 16 px grid, strokes of 1.5, round ends, in the colour of the text. */
+/** Icons on a 16 px grid: strokes of 1.5 px with round caps in the text color. */
 
-import { s } from "./dom";
+import { svg } from "./dom";
 
 /** Paths by name. "dot:" draws a disc x y r, "fill:" fills a path, "thin:" strokes at 1.2; all else is stroked. */
-const DRAWINGS = {
+const ICON_PATHS = {
   select: ["M4 2.8l8 4.3-3.6 1-1.5 3.9z"],
   move: [
     "M8 1.8v12.4M1.8 8h12.4M6.2 3.6L8 1.8l1.8 1.8M6.2 12.4L8 14.2l1.8-1.8M3.6 6.2L1.8 8l1.8 1.8M12.4 6.2L14.2 8l-1.8 1.8",
@@ -108,14 +108,14 @@ const DRAWINGS = {
   copy: ["M5.6 5.6h7.6v7.6H5.6z", "M10.4 5.6V2.8H2.8v7.6h2.8"],
 } as const;
 
-export type IconName = keyof typeof DRAWINGS;
+export type IconName = keyof typeof ICON_PATHS;
 
 /** All names, for tests and the page of parts. */
-export const ICONS = Object.keys(DRAWINGS) as IconName[];
+export const ICONS = Object.keys(ICON_PATHS) as IconName[];
 
-/** A drawing of `size` px in the colour of the text around it; hidden from readers, its button has the name. */
-export function icon(name: IconName, size = 16): SVGSVGElement {
-  const drawing = s("svg", {
+/** Create an icon of `size` px in the text color; hidden from screen readers, the button has the name. */
+export function createIcon(name: IconName, size = 16): SVGSVGElement {
+  const drawing = svg("svg", {
     viewBox: "0 0 16 16",
     width: size,
     height: size,
@@ -123,17 +123,17 @@ export function icon(name: IconName, size = 16): SVGSVGElement {
     "aria-hidden": "true",
     focusable: "false",
   });
-  for (const path of DRAWINGS[name]) drawing.append(stroke(path));
+  for (const path of ICON_PATHS[name]) drawing.append(createStroke(path));
   return drawing;
 }
 
-function stroke(path: string): SVGElement {
+function createStroke(path: string): SVGElement {
   if (path.startsWith("dot:")) {
     const [cx, cy, r] = path.slice(4).split(" ") as [string, string, string];
-    return s("circle", { cx, cy, r, fill: "currentColor", stroke: "none" });
+    return svg("circle", { cx, cy, r, fill: "currentColor", stroke: "none" });
   }
   if (path.startsWith("fill:"))
-    return s("path", { d: path.slice(5), fill: "currentColor", "stroke-linejoin": "round" });
-  if (path.startsWith("thin:")) return s("path", { d: path.slice(5), "stroke-width": 1.2 });
-  return s("path", { d: path });
+    return svg("path", { d: path.slice(5), fill: "currentColor", "stroke-linejoin": "round" });
+  if (path.startsWith("thin:")) return svg("path", { d: path.slice(5), "stroke-width": 1.2 });
+  return svg("path", { d: path });
 }

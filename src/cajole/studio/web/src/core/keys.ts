@@ -1,8 +1,8 @@
-/** Keys: how they are written in the table, read from events, and shown. */
+/** Key names: as written in the command table, read from events, and displayed. */
 
-const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform ?? "");
+const IS_MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform ?? "");
 
-const SHOWN: Record<string, string> = {
+const KEY_SYMBOLS: Record<string, string> = {
   ArrowLeft: "←",
   ArrowRight: "→",
   ArrowUp: "↑",
@@ -17,24 +17,24 @@ const SHOWN: Record<string, string> = {
 };
 
 /** "Ctrl+Shift+z" -> "Ctrl ⇧ Z", and "⌘ ⇧ Z" on a Mac. */
-export function shown(key: string): string {
-  return parts(key)
+export function formatKey(key: string): string {
+  return splitKey(key)
     .map((part) => {
-      if (part === "Ctrl") return MAC ? "⌘" : "Ctrl";
+      if (part === "Ctrl") return IS_MAC ? "⌘" : "Ctrl";
       if (part === "Shift") return "⇧";
-      if (part === "Alt") return MAC ? "⌥" : "Alt";
-      return SHOWN[part] ?? (part.length === 1 ? part.toUpperCase() : part);
+      if (part === "Alt") return IS_MAC ? "⌥" : "Alt";
+      return KEY_SYMBOLS[part] ?? (part.length === 1 ? part.toUpperCase() : part);
     })
     .join(" ");
 }
 
 /** "Ctrl++" is Ctrl and the plus key. */
-function parts(key: string): string[] {
+function splitKey(key: string): string[] {
   const found = key.match(/^((?:Ctrl\+|Shift\+|Alt\+)*)(.+)$/);
   return found ? [...found[1]!.split("+").filter(Boolean), found[2]!] : [key];
 }
 
-export interface Press {
+export interface KeyPress {
   key: string;
   code: string;
   ctrlKey: boolean;
@@ -43,19 +43,19 @@ export interface Press {
   altKey: boolean;
 }
 
-/** What was pressed, as the table writes it. Signs such as ? and [ carry their own shift; letters and names say it. */
-export function pressed(event: Press): string {
+/** Key name of an event. Symbols such as ? and [ imply their Shift; letters and named keys state it. */
+export function readKey(event: KeyPress): string {
   const numpad = /^Numpad(\d)$/.exec(event.code);
   const name = numpad ? `Num${numpad[1]}` : event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const sign = name.length === 1 && !/[a-z0-9 ]/.test(name);
-  const control = MAC ? event.metaKey : event.ctrlKey;
+  const control = IS_MAC ? event.metaKey : event.ctrlKey;
   const shift = event.shiftKey && !(sign && !control);
   return `${control ? "Ctrl+" : ""}${shift ? "Shift+" : ""}${event.altKey ? "Alt+" : ""}${name}`;
 }
 
 /** For aria-keyshortcuts. */
-export function spoken(key: string): string {
-  return parts(key)
-    .map((part) => (part === "Ctrl" ? (MAC ? "Meta" : "Control") : part === " " ? "Space" : part))
+export function formatAriaKey(key: string): string {
+  return splitKey(key)
+    .map((part) => (part === "Ctrl" ? (IS_MAC ? "Meta" : "Control") : part === " " ? "Space" : part))
     .join("+");
 }

@@ -1,6 +1,6 @@
-/** What the server tells of Reroute: goals, dials, and second runs. */
+/** Server state of Reroute: goals, parameters, and second runs. */
 
-import type { Wanted } from "./types";
+import type { PositionTarget } from "./types";
 
 export type RerouteMethod = "pattern" | "least-force" | "paper";
 export interface GoalReport {
@@ -10,7 +10,7 @@ export interface GoalReport {
   shape: number; stepping: number; turning: number | null; // how like the pilot's path
   speed: number; pilot_speed: number; // [m/s]
 }
-export interface GoalInfo extends Wanted {
+export interface GoalInfo extends PositionTarget {
   window: number | null; // frames, null as far as it is
   start: number; asked: number; // the frame from which it is led, frames that its window would have
   report: GoalReport | null;

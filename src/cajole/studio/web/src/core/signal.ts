@@ -1,17 +1,17 @@
 import type { Signal } from "./types";
 
-/** A signal with no one listening yet. A listener that throws is reported and does not keep the others from hearing. */
-export function signal<T>(): Signal<T> {
-  const ears = new Set<(value: T) => void>();
+/** Create a signal. A listener that throws is reported and does not stop the others. */
+export function createSignal<T>(): Signal<T> {
+  const listeners = new Set<(value: T) => void>();
   return {
-    on(hear) {
-      ears.add(hear);
-      return () => void ears.delete(hear);
+    on(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     emit(value) {
-      for (const hear of [...ears]) {
+      for (const listener of [...listeners]) {
         try {
-          hear(value);
+          listener(value);
         } catch (failure) {
           reportError(failure);
         }

@@ -1,34 +1,34 @@
-/** Colours and measures of tokens.css, for canvas and 3D; never literals in code. */
+/** Design tokens of tokens.css for canvas and WebGL. */
 
-import { signal } from "./signal";
+import { createSignal } from "./signal";
 
-/** Told after the theme has changed and the tokens are those of the new one. */
-export const onTheme = signal<void>();
+/** Emitted after the theme and its tokens have changed. */
+export const onTheme = createSignal<void>();
 
-let known = new Map<string, string>();
+let cache = new Map<string, string>();
 
-/** The value of a token, without dashes: token("asked") is "#5aa2ff" in the dark. */
-export function token(name: string): string {
-  const found = known.get(name);
+/** Value of a token: getToken("asked") is "#5aa2ff" in the dark theme. */
+export function getToken(name: string): string {
+  const found = cache.get(name);
   if (found !== undefined) return found;
   const value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-  known.set(name, value);
+  cache.set(name, value);
   return value;
 }
 
-/** The theme that the system prefers. */
-export function preferred(): "dark" | "light" {
+/** Theme of the operating system. */
+export function getSystemTheme(): "dark" | "light" {
   return matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 }
 
-/** Whether the person asked for less motion. */
-export function still(): boolean {
+/** True if the system asks for reduced motion. */
+export function prefersReducedMotion(): boolean {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Puts a theme in force; canvas and 3D read their tokens anew. */
-export function wear(theme: "dark" | "light"): void {
+/** Switch the theme and notify canvas and WebGL views. */
+export function applyTheme(theme: "dark" | "light"): void {
   document.documentElement.dataset["theme"] = theme;
-  known = new Map();
+  cache = new Map();
   onTheme.emit();
 }

@@ -1,4 +1,4 @@
-/** What server and page say to each other (docs/studio-protocol.md), and what the parts of the page offer each other. */
+/** Messages between server and page (docs/studio-protocol.md), and interfaces shared by the components of the page. */
 
 import type { EnrichState } from "./enrich-types";
 import type { FieldInfo, FlowState } from "./flow-types";
@@ -84,7 +84,7 @@ export interface Lane {
   peak?: number; // scale of the curve
   add?: string; // what a double click does, or absent
 }
-export interface Meter {
+export interface ForceMeter {
   share: number; // mean added force in body weights
   peak: number;
   frame: number | null; // where the peak is
@@ -92,11 +92,11 @@ export interface Meter {
   cure: string | null; // one sentence
   of?: string; // what it is a share of, where not of the body's weight
 }
-export interface Selected { node: number; name: string; position: Vec3 | null; given: Vec3 | null; fixed: boolean }
+export interface SelectedVertex { node: number; name: string; position: Vec3 | null; given: Vec3 | null; fixed: boolean }
 export interface Trail { node: number; given: number[] | null; result: number[]; rev: number } // flat x y z a frame
 
-/** A vertex that shall be somewhere at a frame: a drag of Edit, a goal of Reroute. */
-export interface Wanted {
+/** Target position of a vertex at a frame: a drag of Edit, a goal of Reroute. */
+export interface PositionTarget {
   id: string; // also its marker's
   node: number;
   frame: number;
@@ -106,7 +106,7 @@ export interface Wanted {
   moved: number; // [m]
   warn: string | null;
 }
-export interface DragInfo extends Wanted {
+export interface DragInfo extends PositionTarget {
   missed: number; // share of the body's size
   pin: boolean;
   directions: string; // "xyz" or some of it
@@ -167,7 +167,7 @@ export interface SteerState {
   notes: string[];
   flow?: FlowState; // where it is one that is steered
 }
-export interface State {
+export interface ProjectState {
   is: "state";
   rev: number;
   mode: ModeName;
@@ -179,8 +179,8 @@ export interface State {
   undo: string | null; // what undo would take back
   redo: string | null;
   lanes: Lane[];
-  meter: Meter;
-  selection: Selected[];
+  meter: ForceMeter;
+  selection: SelectedVertex[];
   trails: Trail[];
   labels: { now: string; result: string }; // chips of the two views
   ready?: number | null; // frames of the result that there are, all when absent
@@ -191,31 +191,31 @@ export interface State {
   reroute?: RerouteState;
 }
 
-export interface Moved { is: "moved"; gesture: number; seq: number; position: Vec3; miss: number; ms: number; meter: Meter | null }
+export interface DragUpdate { is: "moved"; gesture: number; seq: number; position: Vec3; miss: number; ms: number; meter: ForceMeter | null }
 export interface Job {
   is: "job"; job: string; title: string; fraction: number | null; text: string;
   state: "running" | "done" | "failed" | "cancelled"; reason?: string; remedy?: string; stoppable?: boolean;
 }
-export interface Iterate { is: "iterate"; job: string; iteration: number; cost: number; gradient: number; seconds: number }
-export interface Pulse {
+export interface IterationUpdate { is: "iterate"; job: string; iteration: number; cost: number; gradient: number; seconds: number }
+export interface SteerUpdate {
   is: "pulse"; time: number; lap: number; frame: number; error: number; effort: number; astray: boolean; ms: number;
   push: Vec3 | null; at: Vec3 | null; arrows: number[][]; outcome?: { text: string; good: boolean | null };
 }
 export interface Notice { is: "notice"; tone: "ok" | "warn" | "err"; title: string; text: string; action?: { text: string; message: object } }
-export interface FileMade { is: "file"; id: string; name: string; url: string; bytes: number }
-export interface Failure { is: "error"; id?: number; code: string; text: string; remedy?: string }
+export interface ExportedFile { is: "file"; id: string; name: string; url: string; bytes: number }
+export interface ErrorMessage { is: "error"; id?: number; code: string; text: string; remedy?: string }
 
 export const MAGIC = 0x314c4a43;
-export enum Kind { Face = 1, Tint = 2, Node = 3, Prop = 4, Zone = 5, Now = 10, Result = 11, Given = 12, Other = 13 }
-export interface BinaryFrame { kind: Kind; seq: number; frame: number; count: number; flags: number; rev: number; extra: number; data: ArrayBuffer; offset: number }
+export enum BinaryKind { Triangles = 1, Colors = 2, Nodes = 3, Prop = 4, Regions = 5, Current = 10, Result = 11, Input = 12, Other = 13 }
+export interface BinaryFrame { kind: BinaryKind; seq: number; frame: number; count: number; flags: number; rev: number; extra: number; data: ArrayBuffer; offset: number }
 
-// --- between the parts of the page
+// --- shared by the components of the page
 
-/** A tiny signal: parts tell each other of changes without knowing each other. */
-export interface Signal<T> { on(hear: (value: T) => void): () => void; emit(value: T): void }
+/** Observer pattern; `on` returns the unsubscribe function. */
+export interface Signal<T> { on(listener: (value: T) => void): () => void; emit(value: T): void }
 
-/** What only this page knows: nothing of it is in the history. */
-export interface Ui {
+/** State of this page only; not part of undo. */
+export interface UiState {
   page: "start" | "project";
   theme: "dark" | "light";
   playing: boolean;
@@ -235,30 +235,30 @@ export interface Ui {
   pilot: boolean;
 }
 
-/** What every part is given: the server's word, the page's own, and ways to say something. */
+/** Interface that every component gets: server state, UI state, requests and signals. */
 export interface App {
   readonly project: Project | null;
-  readonly state: State | null;
-  readonly ui: Readonly<Ui>;
+  readonly state: ProjectState | null;
+  readonly ui: Readonly<UiState>;
   readonly onProject: Signal<Project | null>;
-  readonly onState: Signal<State>;
-  readonly onUi: Signal<Partial<Ui>>;
+  readonly onState: Signal<ProjectState>;
+  readonly onUi: Signal<Partial<UiState>>;
   readonly onFrame: Signal<BinaryFrame>; // every binary message
-  readonly onMoved: Signal<Moved>;
-  readonly onPulse: Signal<Pulse>;
+  readonly onMoved: Signal<DragUpdate>;
+  readonly onPulse: Signal<SteerUpdate>;
   readonly onJob: Signal<Job>;
-  readonly onIterate: Signal<Iterate>;
+  readonly onIterate: Signal<IterationUpdate>;
   readonly onTheme: Signal<void>;
-  set(change: Partial<Ui>): void;
-  /** Say something to the server; answers and errors of it come by the promise, errors are shown as toasts unless quiet. */
-  ask(what: string, values?: object, options?: { quiet?: boolean }): Promise<Record<string, unknown>>;
-  /** Say something of which only the newest matters; at most one an animation frame, dropped while the socket is full. */
-  stream(what: string, values: object): void;
-  /** Run a command of the table (core/commands.ts) by its name. */
-  run(command: string): void;
-  toast(notice: Omit<Notice, "is">): void;
-  /** Words for the status bar while something special goes on, null to return to the usual ones. */
-  hint(hints: [string, string][] | null): void;
+  setUi(change: Partial<UiState>): void;
+  /** Send a request; the promise resolves to the reply. Errors are also shown as toasts unless quiet. */
+  request(name: string, values?: object, options?: { quiet?: boolean }): Promise<Record<string, unknown>>;
+  /** Send a message of which only the newest matters: at most one per animation frame, fewer while the socket is busy. */
+  stream(name: string, values: object): void;
+  /** Run a command of the table (core/command-table.ts). */
+  runCommand(command: string): void;
+  showToast(notice: Omit<Notice, "is">): void;
+  /** Key hints of the status bar, [key, text] each; null restores those of the tool. */
+  setHints(hints: [string, string][] | null): void;
 }
 
-export interface Part { element: HTMLElement; dispose?(): void }
+export interface Component { element: HTMLElement; dispose?(): void }

@@ -2,7 +2,7 @@
 
 import { h } from "../core/dom";
 import type { IconName } from "../core/icons";
-import type { App, Part } from "../core/types";
+import type { App, Component } from "../core/types";
 import { button } from "../ui/parts/button";
 import { tell } from "./mode-panel";
 
@@ -23,7 +23,7 @@ export interface ActionOptions<S> {
   read: (part: S) => Doing;
 }
 
-export interface Action<S> extends Part {
+export interface Action<S> extends Component {
   update(part: S): void;
   dispose(): void;
 }

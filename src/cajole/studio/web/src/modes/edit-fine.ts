@@ -1,7 +1,7 @@
 /** Fine tuning of an edit: its energy, damping, warp and window. */
 
-import { figures, number } from "../core/format";
-import type { App, EditState, Part } from "../core/types";
+import { formatDigits, formatNumber } from "../core/format";
+import type { App, EditState, Component } from "../core/types";
 import { iconButton } from "../ui/parts/button";
 import { segment } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
@@ -11,7 +11,7 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { live, once, tell } from "./mode-panel";
 
-export interface FinePart extends Part {
+export interface FinePart extends Component {
   update(edit: EditState, frames: number): void;
 }
 
@@ -34,7 +34,7 @@ export function finePart(app: App): FinePart {
     value: 1,
     usual: 1,
     scale: log(0.01, 100),
-    text: (value) => figures(value),
+    text: (value) => formatDigits(value),
     tip: "More reaches farther in time",
     onInput: live(app, "tune", "smoothness"),
     onChange: live(app, "tune", "smoothness"),
@@ -87,7 +87,7 @@ function damping(app: App, name: "alpha" | "beta", title: string, scale: typeof 
     value: 0,
     usual: 0,
     scale,
-    text: (value) => (value === 0 ? "0" : figures(value, 2)),
+    text: (value) => (value === 0 ? "0" : formatDigits(value, 2)),
     tip,
     onInput: say,
     onChange: say,
@@ -99,9 +99,9 @@ const FEWEST = 5;
 
 function windowPart(app: App) {
   let [first, last] = [0, 0];
-  const say = (a: number, b: number): Promise<unknown> => app.ask("tune", { window: [a, b] });
+  const say = (a: number, b: number): Promise<unknown> => app.request("tune", { window: [a, b] });
   const step = (): number => 0.25;
-  const text = (value: number): string => number(value);
+  const text = (value: number): string => formatNumber(value);
   const from = field({
     name: "First frame that may change",
     whole: true,

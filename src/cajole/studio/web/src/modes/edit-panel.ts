@@ -1,8 +1,8 @@
 /** The panel of Edit: the dragged point, all drags, and how the motion follows. */
 
-import { h, write } from "../core/dom";
-import { count, number } from "../core/format";
-import { onHover, sayHover } from "../core/hover";
+import { h, setText } from "../core/dom";
+import { formatCount, formatNumber } from "../core/format";
+import { onHover, emitHover } from "../core/hover";
 import type { App, DragInfo, EditState } from "../core/types";
 import { button, iconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
@@ -71,7 +71,7 @@ function dragsPart(app: App) {
     const made = listRow({
       marker: drag.pin ? mark("pin") : disc(),
       onPick: () => visit(app, part.drag),
-      onHover: (over) => sayHover(over ? part.drag.node : null, "panel"),
+      onHover: (over) => emitHover(over ? part.drag.node : null, "panel"),
       actions: [remove.element],
     });
     const part: Dragged = { ...made, drag };
@@ -132,7 +132,7 @@ function motionPart(app: App) {
     value: 1,
     usual: 1,
     scale: log(1 / 30, 30),
-    text: (value) => `× ${number(value, value < 9.95 ? 2 : 1)}`,
+    text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 1)}`,
     plain: (value) => value.toPrecision(3),
     tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
     onInput: say,
@@ -142,7 +142,7 @@ function motionPart(app: App) {
     name: "Detail",
     value: 100,
     scale: log(1, 500, { whole: true }),
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
     onChange: once(app, "reopen", "modes"),
   });
@@ -169,13 +169,13 @@ function motionPart(app: App) {
       detail.set(edit.modes);
       contacts.set(edit.contacts);
       contacts.refuse(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
-      write(
+      setText(
         counted,
         edit.contacts_found === 0
           ? "none"
           : edit.contacts
-            ? `${number(edit.contacts_kept)} of ${number(edit.contacts_found)}`
-            : count(edit.contacts_found, "found", "found"),
+            ? `${formatNumber(edit.contacts_kept)} of ${formatNumber(edit.contacts_found)}`
+            : formatCount(edit.contacts_found, "found", "found"),
       );
     },
   };

@@ -1,8 +1,8 @@
 /** The dragged point: where it is, how far it went, when, and which of its directions are held. */
 
-import { h, write } from "../core/dom";
-import { metres, number } from "../core/format";
-import type { App, DragInfo, Part, Selected, State, Vec3 } from "../core/types";
+import { h, setText } from "../core/dom";
+import { formatLength, formatNumber } from "../core/format";
+import type { App, DragInfo, Component, SelectedVertex, ProjectState, Vec3 } from "../core/types";
 import { button } from "../ui/parts/button";
 import { letters } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
@@ -11,8 +11,8 @@ import { empty } from "../ui/parts/list";
 import { section } from "../ui/parts/section";
 import { goTo, tell } from "./mode-panel";
 
-export interface PointPart extends Part {
-  update(state: State): void;
+export interface PointPart extends Component {
+  update(state: ProjectState): void;
 }
 
 /** Scrubbing by a pixel moves by this share of the body's size. */
@@ -21,7 +21,7 @@ const SCRUB = 1 / 500;
 let gestures = 1_000_000;
 
 export function pointPart(app: App): PointPart {
-  const seen: { point: Selected | null; drag: DragInfo | null; frame: number } = { point: null, drag: null, frame: 0 };
+  const seen: { point: SelectedVertex | null; drag: DragInfo | null; frame: number } = { point: null, drag: null, frame: 0 };
   const step = (): number => SCRUB * (app.project?.size ?? 1);
   const release = button({
     text: "Release",
@@ -37,7 +37,7 @@ export function pointPart(app: App): PointPart {
       unit: "m",
       after: "",
       step,
-      text: (value) => number(value, 3),
+      text: (value) => formatNumber(value, 3),
       onChange: (value) =>
         seen.point?.position ? put(app, seen, seen.point.position.with(k, value) as Vec3) : undefined,
     }),
@@ -47,7 +47,7 @@ export function pointPart(app: App): PointPart {
     unit: "m",
     low: 0,
     step,
-    text: (value) => number(value, 3),
+    text: (value) => formatNumber(value, 3),
     tip: "How far it was dragged from where it came in",
     onChange: (value) => stretch(app, seen, value),
   });
@@ -102,7 +102,7 @@ export function pointPart(app: App): PointPart {
       if (seen.point === null) whole.note("");
       else if (many > 1) whole.note(`${many} points`);
       else if (seen.point.name.startsWith("vertex")) whole.note(seen.point.name);
-      else whole.note(seen.point.name, ` · vertex ${number(seen.point.node)}`);
+      else whole.note(seen.point.name, ` · vertex ${formatNumber(seen.point.node)}`);
       none.show(seen.point === null);
       body.hidden = seen.point === null;
       release.show(seen.drag !== null);
@@ -111,20 +111,20 @@ export function pointPart(app: App): PointPart {
       moved.set(seen.drag?.moved ?? distance(seen.point));
       frame.range(0, state.frames - 1);
       frame.set(state.frame);
-      frame.after(`${number(state.frame / state.fps, 2)} s`);
+      frame.after(`${formatNumber(state.frame / state.fps, 2)} s`);
       held.set(seen.drag?.directions || "xyz");
       held.refuse(seen.drag === null ? "Drag the point first" : null);
       refusals(state, seen.point, [...axes, moved]);
       if (seen.drag === null) moved.refuse("Drag the point first");
       const reach = state.lanes.flatMap((lane) => lane.markers).find((marker) => marker.id === seen.drag?.id)?.reach;
       lines[3]!.element.hidden = reach === undefined;
-      if (reach) write(follows, `frames ${reach[0]}–${reach[1]}`);
+      if (reach) setText(follows, `frames ${reach[0]}–${reach[1]}`);
     },
   };
 }
 
 /** Says why a point cannot be placed at this frame, where it cannot. */
-function refusals(state: State, point: Selected, fields: Field[]): void {
+function refusals(state: ProjectState, point: SelectedVertex, fields: Field[]): void {
   const [first, last] = state.edit!.editable;
   let why: string | null = null;
   if (state.selection.length > 1) why = "Select one point to type its place";
@@ -134,7 +134,7 @@ function refusals(state: State, point: Selected, fields: Field[]): void {
 }
 
 interface Seen {
-  point: Selected | null;
+  point: SelectedVertex | null;
   drag: DragInfo | null;
   frame: number;
 }
@@ -144,14 +144,14 @@ function put(app: App, seen: Seen, position: Vec3): Promise<unknown> {
   const { point, drag, frame } = seen;
   if (drag && drag.directions !== "xyz")
     return drawn(app, seen, drag.directions, difference(position, point!.position!));
-  return app.ask("place", { node: point!.node, frame, position });
+  return app.request("place", { node: point!.node, frame, position });
 }
 
 /** The same way, farther or less far. */
 function stretch(app: App, seen: Seen, length: number): Promise<unknown> | void {
   const { drag, point } = seen;
   if (!drag || drag.moved === 0 || !point?.position) {
-    app.toast({
+    app.showToast({
       tone: "warn",
       title: "No way to go yet",
       text: "Drag the point, or type its position, to give it a direction.",
@@ -165,8 +165,8 @@ function stretch(app: App, seen: Seen, length: number): Promise<unknown> | void 
 
 /** A drag goes along to another frame; without one, only the edit frame does. */
 async function shift(app: App, seen: Seen, frame: number): Promise<void> {
-  if (seen.drag) await app.ask("marker.move", { lane: "drags", ids: [seen.drag.id], frames: [frame], final: true });
-  await app.ask("frame", { frame });
+  if (seen.drag) await app.request("marker.move", { lane: "drags", ids: [seen.drag.id], frames: [frame], final: true });
+  await app.request("frame", { frame });
 }
 
 /** Takes hold of the point where it is, with other directions. */
@@ -177,14 +177,14 @@ function hold(app: App, seen: Seen, directions: string): Promise<unknown> {
 /** A whole gesture at once: one step of undo. */
 async function drawn(app: App, seen: Seen, directions: string, delta: Vec3): Promise<void> {
   const gesture = ++gestures;
-  await app.ask("drag.begin", { gesture, nodes: [seen.point!.node], frame: seen.frame, directions });
+  await app.request("drag.begin", { gesture, nodes: [seen.point!.node], frame: seen.frame, directions });
   try {
-    await app.ask("drag.move", { gesture, seq: 1, delta });
+    await app.request("drag.move", { gesture, seq: 1, delta });
   } catch (error) {
-    await app.ask("drag.cancel", { gesture }, { quiet: true });
+    await app.request("drag.cancel", { gesture }, { quiet: true });
     throw error;
   }
-  await app.ask("drag.commit", { gesture });
+  await app.request("drag.commit", { gesture });
 }
 
 export function letGo(app: App, drag: DragInfo): void {
@@ -198,8 +198,8 @@ export function visit(app: App, drag: DragInfo): void {
 }
 
 const difference = (a: Vec3, b: Vec3): Vec3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-const distance = (point: Selected): number | null =>
+const distance = (point: SelectedVertex): number | null =>
   point.position && point.given ? Math.hypot(...difference(point.position, point.given)) : null;
 
 /** "0.42 m", for lists. */
-export const way = (drag: DragInfo): string => metres(drag.moved);
+export const way = (drag: DragInfo): string => formatLength(drag.moved);

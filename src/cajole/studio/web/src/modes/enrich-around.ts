@@ -1,8 +1,8 @@
 /** What acts on the shell of Enrich: weight, air, contact; and how time is cut into steps. */
 
-import { h, write } from "../core/dom";
+import { h, setText } from "../core/dom";
 import type { EnrichDials } from "../core/enrich-types";
-import { figures, number, seconds } from "../core/format";
+import { formatDigits, formatNumber, formatSeconds } from "../core/format";
 import type { App } from "../core/types";
 import type { Choice } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
@@ -12,15 +12,15 @@ import { section } from "../ui/parts/section";
 import { dialLine, type EnrichPart, switchLine, wordChoice } from "./enrich-dials";
 import { once } from "./mode-panel";
 
-const speed = (value: number): string => `${figures(value, 2)} m/s`;
-const degrees = (value: number): string => `${number(value)}°`;
+const speed = (value: number): string => `${formatDigits(value, 2)} m/s`;
+const degrees = (value: number): string => `${formatNumber(value)}°`;
 
 export function aroundPart(app: App): EnrichPart {
   const size = app.project?.size ?? 1;
   const lines = [
     dialLine(app, {
       name: "gravity", title: "Gravity", scale: linear(-1, 3, 0.05), usual: 1,
-      text: (value) => `× ${number(value, 2)}`,
+      text: (value) => `× ${formatNumber(value, 2)}`,
       tip: "How many times as heavy as on Earth",
     }),
     dialLine(app, {
@@ -41,12 +41,12 @@ export function aroundPart(app: App): EnrichPart {
     }),
     dialLine(app, {
       name: "lumps", title: "Gust size", scale: log(0.02 * size, 2 * size), unit: "m",
-      text: (value) => `${figures(value, 2)} m`,
+      text: (value) => `${formatDigits(value, 2)} m`,
       tip: "Small ones flutter, large ones sway",
     }),
     dialLine(app, {
       name: "pressure", title: "Inflated", scale: linear(-50, 50, 0.5), unit: "Pa", usual: 0,
-      text: (value) => `${number(value, 1)} Pa`,
+      text: (value) => `${formatNumber(value, 1)} Pa`,
       tip: "Air pressure along the normals: what is closed fills out",
     }),
   ];
@@ -83,7 +83,7 @@ export function contactPart(app: App): EnrichPart {
   const kinds = wordChoice(app, "collisions", "Collisions", CONTACTS);
   const says = h("p", { class: "p-quiet" });
   const friction = dialLine(app, {
-    name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => number(value, 2), usual: 0.3,
+    name: "friction", title: "Friction", scale: linear(0, 1.5, 0.05), text: (value) => formatNumber(value, 2), usual: 0.3,
     tip: "Also between folds",
   });
   const whole = section({ title: "Collisions" }, kinds.element, friction.element, says);
@@ -94,7 +94,7 @@ export function contactPart(app: App): EnrichPart {
       friction.update(dials);
       friction.show(dials.collisions !== "none");
       const things = collidable ? "with itself and with what stands around" : "with itself";
-      write(says, dials.collisions === "none" ? "" : `Nothing passes through anything, ${things}.`);
+      setText(says, dials.collisions === "none" ? "" : `Nothing passes through anything, ${things}.`);
       says.hidden = dials.collisions === "none";
     },
   };
@@ -102,7 +102,7 @@ export function contactPart(app: App): EnrichPart {
 
 export function stepsPart(app: App): EnrichPart {
   const substeps = dialLine(app, {
-    name: "substeps", title: "Steps a frame", scale: linear(1, 32, 1), text: (value) => number(value), usual: 8,
+    name: "substeps", title: "Steps a frame", scale: linear(1, 32, 1), text: (value) => formatNumber(value), usual: 8,
     tip: "More are livelier and slower; fewer damp the folds",
   });
   const frames = field({
@@ -129,11 +129,11 @@ export function stepsPart(app: App): EnrichPart {
       const fps = app.state?.fps ?? 30;
       substeps.update(dials);
       frames.set(dials.frames);
-      frames.after(seconds((dials.frames - 1) / fps));
+      frames.after(formatSeconds((dials.frames - 1) / fps));
       seed.set(dials.seed);
       hold.update(dials);
       hold.show(shell.still > 0);
-      whole.note(`${number((1000 / fps) / dials.substeps, 1)} ms each`);
+      whole.note(`${formatNumber((1000 / fps) / dials.substeps, 1)} ms each`);
     },
   };
 }

@@ -1,9 +1,9 @@
 /** What the shell of Enrich is made of: a material to begin with, its numbers, and the shape that it has by itself. */
 
-import { attribute, h, write } from "../core/dom";
+import { setAttribute, h, setText } from "../core/dom";
 import type { EnrichDials, EnrichState } from "../core/enrich-types";
-import { figures, number } from "../core/format";
-import { icon } from "../core/icons";
+import { formatDigits, formatNumber } from "../core/format";
+import { createIcon } from "../core/icons";
 import type { App } from "../core/types";
 import { openMenu } from "../ui/menu";
 import type { Choice } from "../ui/parts/choice";
@@ -15,10 +15,10 @@ import { tell } from "./mode-panel";
 
 const pascals = (value: number): string => {
   const [unit, size] = value >= 1e6 ? (["MPa", 1e6] as const) : value >= 1e3 ? (["kPa", 1e3] as const) : ["Pa", 1];
-  return `${figures(value / size, 2)} ${unit}`;
+  return `${formatDigits(value / size, 2)} ${unit}`;
 };
-const millimetres = (value: number): string => `${figures(value, 2)} mm`;
-const plain = (value: number): string => figures(value, 2);
+const millimetres = (value: number): string => `${formatDigits(value, 2)} mm`;
+const plain = (value: number): string => formatDigits(value, 2);
 
 export function clothPart(app: App): EnrichPart {
   const chosen = materialButton(app);
@@ -51,7 +51,7 @@ export function finePart(app: App): EnrichPart {
   const lines = [
     dialLine(app, {
       name: "density", title: "Density", scale: log(10, 5000), unit: "kg/m³",
-      text: (value) => `${number(value)} kg/m³`,
+      text: (value) => `${formatNumber(value)} kg/m³`,
       tip: "Heavier sheets hang deeper and swing longer",
     }),
     dialLine(app, {
@@ -99,9 +99,9 @@ function materialButton(app: App): EnrichPart {
     "button",
     { type: "button", class: "p-button enrich-material", "aria-label": "Material" },
     words,
-    icon("chevron"),
+    createIcon("chevron"),
   );
-  attribute(element, "aria-haspopup", "menu");
+  setAttribute(element, "aria-haspopup", "menu");
   let known: EnrichState | null = null;
   element.addEventListener("click", () => {
     const entries = (known?.materials ?? []).map(({ name, text }) => ({
@@ -116,8 +116,8 @@ function materialButton(app: App): EnrichPart {
     element,
     update: (part) => {
       known = part;
-      write(words, titled(part.dials.material));
-      attribute(element, "data-tip", part.materials.find(({ name }) => name === part.dials.material)?.text ?? null);
+      setText(words, titled(part.dials.material));
+      setAttribute(element, "data-tip", part.materials.find(({ name }) => name === part.dials.material)?.text ?? null);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Rows of Enrich: each sets one number or word of the shell, and all of them in one message of the server. */
 
 import type { EnrichDials, EnrichState } from "../core/enrich-types";
-import type { App, Part } from "../core/types";
+import type { App, Component } from "../core/types";
 import { type Choice, type Segment, segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import type { Scale } from "../ui/parts/scale";
@@ -9,7 +9,7 @@ import { slider } from "../ui/parts/slider";
 import { live, once } from "./mode-panel";
 
 /** A part of the panel that goes by the state of this mode. */
-export interface EnrichPart extends Part {
+export interface EnrichPart extends Component {
   update(part: EnrichState): void;
 }
 

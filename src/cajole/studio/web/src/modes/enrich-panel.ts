@@ -1,10 +1,10 @@
 /** The panel of Enrich: the shell, its regions, what it is made of, what acts on it, and what came of it. */
 
 import "../style/enrich.css";
-import { h, write } from "../core/dom";
+import { h, setText } from "../core/dom";
 import type { EnrichState } from "../core/enrich-types";
-import { number, percent, seconds } from "../core/format";
-import { still } from "../core/theme";
+import { formatNumber, formatPercent, formatSeconds } from "../core/format";
+import { prefersReducedMotion } from "../core/theme";
 import type { App } from "../core/types";
 import { segment } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
@@ -79,26 +79,26 @@ function resultPart(app: App): EnrichPart {
       whole.show(result !== null && part.running === null);
       if (result === null) return;
       sight.set(part.sight);
-      write(text, said(part, result));
-      write(facts, told(result));
-      write(report, result.report);
+      setText(text, said(part, result));
+      setText(facts, told(result));
+      setText(report, result.report);
       details.hidden = result.seconds === null;
-      whole.note(`${number(result.frames)} frames`);
+      whole.note(`${formatNumber(result.frames)} frames`);
       edit.update(null);
     },
   };
 }
 
 function said({ free }: EnrichState, result: NonNullable<EnrichState["result"]>): string {
-  if (free !== null) return `Without its guide the shell strays by ${percent(free)} of its size.`;
+  if (free !== null) return `Without its guide the shell strays by ${formatPercent(free)} of its size.`;
   return result.stale ? "Changed since. Enrich again to see what it comes to." : result.text;
 }
 
 function told(result: NonNullable<EnrichState["result"]>): string {
   const crossed = result.intersections;
   const parts = [
-    result.seconds === null ? "Stopped early: force was not measured" : `took ${seconds(result.seconds, 1)}`,
-    crossed === null ? "" : crossed === 0 ? "no intersections" : `${number(crossed)} frames with intersections`,
+    result.seconds === null ? "Stopped early: force was not measured" : `took ${formatSeconds(result.seconds, 1)}`,
+    crossed === null ? "" : crossed === 0 ? "no intersections" : `${formatNumber(crossed)} frames with intersections`,
   ];
   return parts.filter(Boolean).join(" · ");
 }
@@ -112,7 +112,7 @@ function enrichAction(app: App): Action<EnrichState> {
     stop: { text: "Stop, keep frames", tip: "End here with the frames that there are" },
     onPress: () => {
       tell(app, "enrich");
-      if (!still()) app.set({ playing: true });
+      if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
     read: ({ running, result, regions }) => ({ job: running, again: result !== null, refused: regions.problem }),
   });

@@ -1,10 +1,10 @@
 /** The shell of Enrich and its regions: found, or painted with the brush. */
 
-import { brush, type BrushUse, changeBrush, hueOf, onBrush, RADII, takeBrush } from "../core/brush";
-import { fill, h, write } from "../core/dom";
+import { brush, type BrushMode, setBrush, getRegionColor, onBrush, RADIUS_RANGE, activateBrush } from "../core/brush";
+import { setChildren, h, setText } from "../core/dom";
 import type { EnrichState, RegionInfo, RegionKind } from "../core/enrich-types";
-import { number, percent } from "../core/format";
-import { icon } from "../core/icons";
+import { formatNumber, formatPercent } from "../core/format";
+import { createIcon } from "../core/icons";
 import type { App } from "../core/types";
 import { iconButton } from "../ui/parts/button";
 import { type Segment, segment, switcher } from "../ui/parts/choice";
@@ -25,7 +25,7 @@ export function shellPart(app: App): EnrichPart {
     name: "Levels",
     value: 3,
     scale: linear(0, 5, 1),
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     tip: "How often every edge of the guide is halved. Applied when let go",
     onChange: once(app, "shell", "levels"),
   });
@@ -38,7 +38,7 @@ export function shellPart(app: App): EnrichPart {
     ],
     onChange: (value) => {
       const most = app.state?.enrich?.shell.most_levels ?? USUAL_LEVELS;
-      return app.ask("shell", { levels: value === "own" ? null : Math.min(USUAL_LEVELS, most) });
+      return app.request("shell", { levels: value === "own" ? null : Math.min(USUAL_LEVELS, most) });
     },
   });
   const mesh = row("Mesh", own.element);
@@ -52,7 +52,7 @@ export function shellPart(app: App): EnrichPart {
       line.element.hidden = shell.levels === null;
       levels.scale(linear(0, Math.max(1, shell.most_levels), 1));
       levels.set(shell.levels ?? 0);
-      whole.note(`${number(shell.vertices)} vertices`);
+      whole.note(`${formatNumber(shell.vertices)} vertices`);
     },
   };
 }
@@ -75,7 +75,7 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
     name: "Colours of regions",
     icon: "eye",
     key: "O",
-    onPress: () => changeBrush({ shown: !brush.shown }),
+    onPress: () => setBrush({ shown: !brush.shown }),
   });
   const whole = section(
     { title: "Regions", actions: [shown.element] },
@@ -106,11 +106,11 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
       rows.update(part);
       problem.hidden = regions.problem === null;
       problem.dataset["good"] = "false";
-      fill(problem, icon("warn"), h("span", null, regions.problem ?? ""));
+      setChildren(problem, createIcon("warn"), h("span", null, regions.problem ?? ""));
       const loose = regions.covered < 0.9995 && regions.problem === null;
       says.hidden = !loose;
-      write(says, `${percent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
-      whole.note(number(regions.count));
+      setText(says, `${formatPercent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
+      whole.note(formatNumber(regions.count));
     },
   };
 }
@@ -126,7 +126,7 @@ function kindsPart(app: App): EnrichPart {
         const choices = regions.kinds.map((value) => ({ value, ...KINDS[value] }));
         const onChange = once<RegionKind>(app, "regions", "kind");
         held = { mark, part: segment({ name: "Regions", value: regions.kind, choices, onChange }) };
-        fill(element, held.part.element);
+        setChildren(element, held.part.element);
       }
       held.part.set(regions.kind);
     },
@@ -134,12 +134,12 @@ function kindsPart(app: App): EnrichPart {
 }
 
 function clustersPart(app: App): EnrichPart {
-  const send = latest((count: number) => app.ask("regions", { kind: "clusters", count }));
+  const send = latest((count: number) => app.request("regions", { kind: "clusters", count }));
   const count = slider({
     name: "Number of regions",
     value: 24,
     scale: log(1, 400, { whole: true }),
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     tip: "More keep closer to the guide, with finer folds; fewer leave more to the shell",
     onInput: send,
     onChange: send,
@@ -165,38 +165,38 @@ function clustersPart(app: App): EnrichPart {
 function brushPart(app: App): EnrichPart & { look(): void } {
   const use = segment({
     name: "Brush",
-    value: brush.use,
+    value: brush.mode,
     choices: [
-      { value: "add" as BrushUse, text: "Add", tip: "Paint the region that is chosen below, or picked with Alt" },
-      { value: "new" as BrushUse, text: "New", tip: "The next stroke begins a region (R)" },
-      { value: "erase" as BrushUse, text: "Erase", tip: "What is painted belongs to no region (E)" },
+      { value: "add" as BrushMode, text: "Add", tip: "Paint the region that is chosen below, or picked with Alt" },
+      { value: "new" as BrushMode, text: "New", tip: "The next stroke begins a region (R)" },
+      { value: "erase" as BrushMode, text: "Erase", tip: "What is painted belongs to no region (E)" },
     ],
-    onChange: (value) => takeBrush(app, value),
+    onChange: (value) => activateBrush(app, value),
   });
-  const [low, high] = RADII;
+  const [low, high] = RADIUS_RANGE;
   const radius = slider({
     name: "Size of the brush",
     value: 100 * brush.radius,
     usual: 8,
     scale: log(100 * low, 100 * high),
-    text: (value) => `${number(value, value < 9.95 ? 1 : 0)} %`,
+    text: (value) => `${formatNumber(value, value < 9.95 ? 1 : 0)} %`,
     unit: "%",
     tip: "Of the shell's size",
-    onInput: (value) => changeBrush({ radius: value / 100 }),
-    onChange: (value) => changeBrush({ radius: value / 100 }),
+    onInput: (value) => setBrush({ radius: value / 100 }),
+    onChange: (value) => setBrush({ radius: value / 100 }),
   });
   const both = switcher({
     name: "Both sides",
     value: brush.both,
     tip: "What lies there on the other side is painted, too",
-    onChange: (on) => changeBrush({ both: on }),
+    onChange: (on) => setBrush({ both: on }),
   });
   const sides = row("Both sides", both.element);
   const element = h("div", null, row("Brush", use.element).element, row("Size", radius.element).element, sides.element);
   return {
     element,
     look: () => {
-      use.set(brush.use);
+      use.set(brush.mode);
       radius.set(100 * brush.radius);
       both.set(brush.both);
     },
@@ -221,22 +221,22 @@ function regionRows(app: App): EnrichPart & { look(): void } {
     const made = listRow({
       marker,
       onPick: () => {
-        changeBrush({ region: region.id });
-        takeBrush(app, "add");
+        setBrush({ region: region.id });
+        activateBrush(app, "add");
       },
       actions: [remove.element],
     });
     return { ...made, region, marker };
   };
   const update = (part: Named, region: RegionInfo): void => {
-    part.marker.style.background = `var(--${hueOf(region.id)})`;
+    part.marker.style.background = `var(--${getRegionColor(region.id)})`;
     const lone = region.guide === 0 && paired ? "guide" : region.shell === 0 ? "shell" : null;
     part.set({
       name: `Region ${region.id}`,
-      value: number(region.shell),
-      selected: brush.use === "add" && region.id === brush.region,
+      value: formatNumber(region.shell),
+      selected: brush.mode === "add" && region.id === brush.region,
       warn: lone && `Empty on the ${lone}: paint it there, too, or remove it`,
-      tip: `${number(region.guide)} vertices of the guide, ${number(region.shell)} of the shell`,
+      tip: `${formatNumber(region.guide)} vertices of the guide, ${formatNumber(region.shell)} of the shell`,
     });
   };
   const rows = keyed<RegionInfo, Named>(holder, ({ id }) => String(id), make, update);
@@ -250,7 +250,7 @@ function regionRows(app: App): EnrichPart & { look(): void } {
       paired = shell.levels === null;
       rows(known);
       more.hidden = regions.count <= known.length;
-      write(more, `and ${number(regions.count - known.length)} more`);
+      setText(more, `and ${formatNumber(regions.count - known.length)} more`);
     },
   };
 }

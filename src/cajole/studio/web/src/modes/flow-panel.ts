@@ -1,8 +1,8 @@
 /** The panel of Steer where a flow is steered: what is shared with bodies, the scene's kicks, the wind, and smoke. */
 
-import { keyOf } from "../core/commands";
-import { fill, h } from "../core/dom";
-import { figures } from "../core/format";
+import { getShortcut } from "../core/commands";
+import { setChildren, h } from "../core/dom";
+import { formatDigits } from "../core/format";
 import type { FlowState } from "../core/flow-types";
 import type { App, SteerState } from "../core/types";
 import { button } from "../ui/parts/button";
@@ -27,10 +27,10 @@ export function kicksPart(app: App): SteerPart {
     const mark = JSON.stringify(kicks);
     if (mark === shown) return;
     shown = mark;
-    fill(
+    setChildren(
       buttons,
       kicks.map(({ name, text }, i) => {
-        const made = button({ text: name, key: keyOf(`kick.${i + 1}`), tip: text, onPress: () => app.run(`kick.${i + 1}`) });
+        const made = button({ text: name, key: getShortcut(`kick.${i + 1}`), tip: text, onPress: () => app.runCommand(`kick.${i + 1}`) });
         return made.element;
       }),
     );
@@ -41,7 +41,7 @@ export function kicksPart(app: App): SteerPart {
 /** Noise that blows everywhere, and another one. */
 export function noisePart(app: App): SteerPart {
   let now = { strength: 0, seed: 0 };
-  const say = latest((change: Partial<typeof now>) => app.ask("wind", (now = { ...now, ...change })));
+  const say = latest((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
   const blow = (strength: number): Promise<unknown> => say({ strength });
   const strength = slider({
     name: "Strength of the wind",
@@ -50,7 +50,7 @@ export function noisePart(app: App): SteerPart {
     scale: linear(0, 0.05, 0.001),
     tone: "world",
     unit: "m/s²",
-    text: (value) => (value === 0 ? "off" : `${figures(value, 2)} m/s²`),
+    text: (value) => (value === 0 ? "off" : `${formatDigits(value, 2)} m/s²`),
     tip: "Gusts everywhere in the flow, root mean square",
     onInput: blow,
     onChange: blow,

@@ -1,8 +1,8 @@
 /** Keys as cards, and what the chosen one is: its name, frame, how it is met, and how much it counts. */
 
-import { h, write } from "../core/dom";
-import { number, percent } from "../core/format";
-import type { App, KeyframeState, KeyInfo, Part } from "../core/types";
+import { h, setText } from "../core/dom";
+import { formatNumber, formatPercent } from "../core/format";
+import type { App, KeyframeState, KeyInfo, Component } from "../core/types";
 import { iconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
 import { field, fieldRow, textField } from "../ui/parts/field";
@@ -13,7 +13,7 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { goTo, tell } from "./mode-panel";
 
-export interface KeysPart extends Part {
+export interface KeysPart extends Component {
   update(part: KeyframeState, frame: number): void;
 }
 type Carded = KeyCard & { key: KeyInfo };
@@ -29,7 +29,7 @@ export function keysPart(app: App): KeysPart {
     key: "K",
     onPress: () => tell(app, "key.capture", { frame: app.state!.frame }),
   });
-  const set = (values: object): Promise<unknown> => app.ask("key.set", { key: chosen!.id, ...values });
+  const set = (values: object): Promise<unknown> => app.request("key.set", { key: chosen!.id, ...values });
   const name = textField({ name: "Name of the key", onChange: (value) => set({ name: value }) });
   const remove = iconButton({
     name: "Delete this key",
@@ -42,10 +42,10 @@ export function keysPart(app: App): KeysPart {
     whole: true,
     low: 0,
     step: () => 0.25,
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     onChange: async (value) => {
-      await app.ask("marker.move", { lane: "keys", ids: [chosen!.id], frames: [value], final: true });
-      await app.ask("frame", { frame: value });
+      await app.request("marker.move", { lane: "keys", ids: [chosen!.id], frames: [value], final: true });
+      await app.request("frame", { frame: value });
     },
   });
   const weight = slider({
@@ -53,7 +53,7 @@ export function keysPart(app: App): KeysPart {
     value: 1,
     usual: 1,
     scale: log(0.01, 100),
-    text: (value) => `× ${number(value, value < 9.95 ? 2 : 0)}`,
+    text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 0)}`,
     plain: String,
     tip: "How much missing this key counts",
     onChange: (value) => set({ weight: value }),
@@ -112,12 +112,12 @@ export function keysPart(app: App): KeysPart {
       weightLine.element.hidden = chosen.hard;
       weight.set(chosen.weight);
       missedLine.element.hidden = chosen.missed === null;
-      if (chosen.missed !== null) write(missed, `${percent(chosen.missed)} of body size`);
+      if (chosen.missed !== null) setText(missed, `${formatPercent(chosen.missed)} of body size`);
     },
   };
 }
 
 function tipOf(key: KeyInfo): string {
-  const met = key.missed === null ? "" : ` · missed by ${percent(key.missed)}`;
+  const met = key.missed === null ? "" : ` · missed by ${formatPercent(key.missed)}`;
   return `${key.name} · frame ${key.frame}${met}. Click to see its pose`;
 }

@@ -1,8 +1,8 @@
 /** Loads that pose the body: pulls, pins and gravity, stacked; one of them under the strength slider. */
 
-import { count, metres, newtons } from "../core/format";
-import { onHover, sayHover } from "../core/hover";
-import type { App, KeyframeState, LoadInfo, Part, PinInfo } from "../core/types";
+import { formatCount, formatLength, formatForce } from "../core/format";
+import { onHover, emitHover } from "../core/hover";
+import type { App, KeyframeState, LoadInfo, Component, PinInfo } from "../core/types";
 import { iconButton, type IconButton } from "../ui/parts/button";
 import { keyed, row } from "../ui/parts/common";
 import { empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
@@ -12,7 +12,7 @@ import { slider } from "../ui/parts/slider";
 import { tell } from "./mode-panel";
 import { latest } from "../ui/parts/latest";
 
-export interface LoadsPart extends Part {
+export interface LoadsPart extends Component {
   update(part: KeyframeState): void;
   dispose(): void;
 }
@@ -37,9 +37,9 @@ export function loadsPart(app: App): LoadsPart {
     name: "Pull: press on the body and drag",
     icon: "plus",
     key: "F",
-    onPress: () => app.set({ tool: "pull" }),
+    onPress: () => app.setUi({ tool: "pull" }),
   });
-  const tune = latest((value: { load: number; strength: number }) => app.ask("load", value));
+  const tune = latest((value: { load: number; strength: number }) => app.request("load", value));
   const say = (strength: number): Promise<unknown> | void =>
     chosen === null ? undefined : tune({ load: chosen, strength });
   const strength = slider({
@@ -47,7 +47,7 @@ export function loadsPart(app: App): LoadsPart {
     value: 1,
     scale: log(1e-3, 100),
     unit: "N",
-    text: newtons,
+    text: formatForce,
     onInput: say,
     onChange: say,
   });
@@ -87,7 +87,7 @@ export function loadsPart(app: App): LoadsPart {
     const made = listRow({
       marker: mark(item.kind),
       onPick: () => pick(part),
-      onHover: (over) => sayHover(over ? (nodesOf(part.item)[0] ?? null) : null, "panel"),
+      onHover: (over) => emitHover(over ? (nodesOf(part.item)[0] ?? null) : null, "panel"),
       actions: [remove?.element, eye?.element].filter((each) => each !== undefined),
     });
     const part: Loaded = { ...made, item, eye };
@@ -130,7 +130,7 @@ export function loadsPart(app: App): LoadsPart {
       if (!pulls.some((load) => load.id === chosen)) chosen = newest;
       show();
       const stacked = pulls.length + part.pins.length + Number(part.gravity);
-      whole.note(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${metres(part.moved)}` : "");
+      whole.note(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${formatLength(part.moved)}` : "");
       none.show(pulls.length === 0);
       freeze.refuse(pulls.some((load) => !load.frozen) ? null : "There is no new pull to freeze");
       reset.refuse(stacked === 0 && part.moved === 0 ? "The body is at rest" : null);
@@ -158,7 +158,7 @@ function described(item: Item): { strong?: string; name: string; value: string; 
   if (item.kind === "pin")
     return {
       ...named("Pin", item.pin.name),
-      value: count(item.pin.nodes.length, "vertex", "vertices"),
+      value: formatCount(item.pin.nodes.length, "vertex", "vertices"),
       tip: "Held in place. Click to select",
     };
   if (item.kind === "gravity")
@@ -166,7 +166,7 @@ function described(item: Item): { strong?: string; name: string; value: string; 
   const { strength, frozen } = item.load;
   return {
     ...named("Pull", item.load.name),
-    value: newtons(strength),
+    value: formatForce(strength),
     tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it",
   };
 }

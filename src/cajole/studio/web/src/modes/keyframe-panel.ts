@@ -1,7 +1,7 @@
 /** The panel of Keyframe: loads that pose the body, keys, effort, and the shot that comes of them. */
 
 import { h } from "../core/dom";
-import { power } from "../core/format";
+import { formatExponent } from "../core/format";
 import type { App, KeyframeState } from "../core/types";
 import { row } from "../ui/parts/common";
 import { dial } from "../ui/parts/dial";
@@ -49,7 +49,7 @@ function effortPart(app: App) {
     scale: EFFORT,
     value: USUAL,
     usual: USUAL,
-    text: power,
+    text: formatExponent,
     onChange: once<number>(app, "dials", "effort"),
     tip: "What added force costs against missing a key. Drag up and down, or turn the wheel",
   };

@@ -1,8 +1,8 @@
 /** The shot: how long, how fine, looped or not; what came of it, and where it can go. */
 
-import { h, write } from "../core/dom";
-import { number, seconds } from "../core/format";
-import type { App, KeyframeState, Part } from "../core/types";
+import { h, setText } from "../core/dom";
+import { formatNumber, formatSeconds } from "../core/format";
+import type { App, KeyframeState, Component } from "../core/types";
 import { segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { field, fieldRow } from "../ui/parts/field";
@@ -11,7 +11,7 @@ import { section } from "../ui/parts/section";
 import { slider } from "../ui/parts/slider";
 import { handOver, once } from "./mode-panel";
 
-export interface ShotPart extends Part {
+export interface ShotPart extends Component {
   update(part: KeyframeState, fps: number): void;
 }
 
@@ -27,7 +27,7 @@ export function shotPart(app: App): ShotPart {
     value: 10,
     usual: 10,
     scale: linear(0, MOST_MODES, 1),
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     tip: "Vibrations that the motion may use besides the poses of the keys",
     onChange: once(app, "dials", "detail"),
   });
@@ -36,7 +36,7 @@ export function shotPart(app: App): ShotPart {
     whole: true,
     low: 2,
     step: () => 0.5,
-    text: (value) => number(value),
+    text: (value) => formatNumber(value),
     onChange: once(app, "dials", "frames"),
   });
   const timing = segment({
@@ -46,7 +46,7 @@ export function shotPart(app: App): ShotPart {
       { value: "natural", text: "Natural", tip: "As the body would swing by itself" },
       { value: "set", text: "Set", tip: "So many seconds from frame to frame" },
     ],
-    onChange: (value) => app.ask("dials", { dt: value === "natural" ? null : (natural ?? SOME_DT) }),
+    onChange: (value) => app.request("dials", { dt: value === "natural" ? null : (natural ?? SOME_DT) }),
   });
   const dt = field({
     name: "Frame time",
@@ -101,7 +101,7 @@ export function shotPart(app: App): ShotPart {
       const last = Math.max(1, ...part.keys.map((key) => key.frame));
       frames.range(last + 1, 100_000);
       frames.set(part.frames);
-      frames.after(fps > 0 ? seconds((part.frames - 1) / fps) : "");
+      frames.after(fps > 0 ? formatSeconds((part.frames - 1) / fps) : "");
       timing.set(part.dt === null ? "natural" : "set");
       dtLine.element.hidden = part.dt === null && natural === null;
       dt.refuse(part.dt === null ? "The natural time step; choose Set to change it" : null);
@@ -110,8 +110,8 @@ export function shotPart(app: App): ShotPart {
       result.show(part.result !== null);
       if (part.result === null) return;
       ghost.set(part.ghost);
-      write(text, part.result.text);
-      write(figures, `${part.result.iterations} steps · ${seconds(part.result.seconds, 1)}`);
+      setText(text, part.result.text);
+      setText(figures, `${part.result.iterations} steps · ${formatSeconds(part.result.seconds, 1)}`);
       const why = part.optimising ? "Wait until the motion is found, or stop it" : null;
       steer.update(why);
       edit.update(why);

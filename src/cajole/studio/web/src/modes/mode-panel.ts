@@ -1,29 +1,29 @@
 /** What the panels of the modes have in common. */
 
-import { fill } from "../core/dom";
-import type { App, ModeName, Part, State } from "../core/types";
+import { setChildren } from "../core/dom";
+import type { App, ModeName, Component, ProjectState } from "../core/types";
 import { button, type Button } from "../ui/parts/button";
 import { latest } from "../ui/parts/latest";
 
 /** The panel of one mode: what scrolls, and what stands above the meter. */
-export interface ModePanel extends Part {
+export interface ModePanel extends Component {
   foot: HTMLElement | null;
-  update(state: State): void;
+  update(state: ProjectState): void;
 }
 
 /** One value of a message, told live: one under way at most, the newest next. */
 export function live(app: App, what: string, name: string): (value: number) => Promise<unknown> {
-  return latest((value: number) => app.ask(what, { [name]: value }));
+  return latest((value: number) => app.request(what, { [name]: value }));
 }
 
 /** One value of a message, told once. */
 export function once<T>(app: App, what: string, name: string): (value: T) => Promise<unknown> {
-  return (value) => app.ask(what, { [name]: value });
+  return (value) => app.request(what, { [name]: value });
 }
 
 /** Whatever is refused was shown as a toast already. */
 export function tell(app: App, what: string, values: object = {}): void {
-  void app.ask(what, values).catch(() => undefined);
+  void app.request(what, values).catch(() => undefined);
 }
 
 /** Goes to a frame, as a press on the time line does. */
@@ -49,5 +49,5 @@ export function refill(element: HTMLElement, items: readonly string[], make: (te
   const mark = items.join("\n");
   if (element.dataset["holds"] === mark) return;
   element.dataset["holds"] = mark;
-  fill(element, items.map(make));
+  setChildren(element, items.map(make));
 }

@@ -1,8 +1,8 @@
 /** The panel at the right: the controls of the present mode, and the gentleness meter at its foot in every mode. */
 
 import "../style/panel.css";
-import { attribute, fill, h } from "../core/dom";
-import type { App, ModeName, Part, State } from "../core/types";
+import { setAttribute, setChildren, h } from "../core/dom";
+import type { App, ModeName, Component, ProjectState } from "../core/types";
 import { meterPart } from "../ui/parts/meter";
 import { editPanel } from "./edit-panel";
 import { enrichPanel } from "./enrich-panel";
@@ -21,7 +21,7 @@ const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
 /** Digits that change faster than this [ms] cannot be read. */
 const READABLE = 120;
 
-export function panel(app: App): Part {
+export function panel(app: App): Component {
   const scroll = h("div", { class: "panel-scroll" });
   const foot = h("div", { class: "panel-foot" });
   const meter = meterPart((frame) => goTo(app, frame));
@@ -31,8 +31,8 @@ export function panel(app: App): Part {
   const clear = (): void => {
     shown?.part.dispose?.();
     shown = null;
-    fill(scroll);
-    fill(foot);
+    setChildren(scroll);
+    setChildren(foot);
   };
   const turn = (mode: ModeName): void => {
     if (shown?.mode === mode) return;
@@ -44,7 +44,7 @@ export function panel(app: App): Part {
     if (shown.part.foot) foot.append(shown.part.foot);
     scroll.scrollTop = 0;
   };
-  const update = (state: State): void => {
+  const update = (state: ProjectState): void => {
     turn(state.mode);
     shown?.part.update(state);
     meter.set(state.meter);
@@ -53,7 +53,7 @@ export function panel(app: App): Part {
     const why = offline(app);
     element.toggleAttribute("data-off", why !== null);
     for (const part of [scroll, foot]) {
-      attribute(part, "data-tip", why);
+      setAttribute(part, "data-tip", why);
       for (const child of part.children) (child as HTMLElement).inert = why !== null;
     }
   };

@@ -1,9 +1,9 @@
 /** Rows of Reroute: each sets one number of the second run, or of the net, and all of them in one message. */
 
 import { h } from "../core/dom";
-import { figures, metres, newtons, number, seconds } from "../core/format";
+import { formatDigits, formatLength, formatForce, formatNumber, formatSeconds } from "../core/format";
 import type { RerouteDials, RerouteMethod, RerouteState } from "../core/reroute-types";
-import type { App, Part } from "../core/types";
+import type { App, Component } from "../core/types";
 import { type Choice, segment, switcher } from "../ui/parts/choice";
 import { row } from "../ui/parts/common";
 import { field, fieldRow } from "../ui/parts/field";
@@ -13,7 +13,7 @@ import { slider } from "../ui/parts/slider";
 import { live, once } from "./mode-panel";
 
 /** A part of the panel that goes by the state of this mode. */
-export interface ReroutePart extends Part {
+export interface ReroutePart extends Component {
   update(part: RerouteState): void;
 }
 
@@ -53,24 +53,24 @@ export function leadPart(app: App): ReroutePart {
   });
   const alpha = line(app, {
     name: "alpha", title: "Window", scale: log(20, 1000), usual: 150,
-    text: (value) => `${number(value)} f`,
+    text: (value) => `${formatNumber(value)} f`,
     tip: "Frames in which a goal one body size away is led. Longer is gentler",
   });
   const reach = line(app, {
-    name: "reach", title: "Reach", scale: logZero(0.01 * size, 2 * size), text: metres, unit: "m",
+    name: "reach", title: "Reach", scale: logZero(0.01 * size, 2 * size), text: formatLength, unit: "m",
     tip: "How far along the net neighbours are led too. 0: the point alone, which makes a spike",
   });
   const within = line(app, {
-    name: "within", title: "Near enough", scale: log(1e-4 * size, 0.1 * size), text: metres, unit: "m",
+    name: "within", title: "Near enough", scale: log(1e-4 * size, 0.1 * size), text: formatLength, unit: "m",
     tip: "The radius of the yellow balls: from here a goal counts as reached",
   });
   const limit = line(app, {
-    name: "limit", title: "Most force", scale: log(1e-3, 100), text: newtons, unit: "N",
+    name: "limit", title: "Most force", scale: log(1e-3, 100), text: formatForce, unit: "N",
     tip: "On any point, never exceeded. Too little misses goals, and the report says so",
   });
   const limits = switcher({
     name: "Limit the force", value: false, tip: "Off: as much as it takes",
-    onChange: (on) => app.ask("route", { limit: on ? (app.state?.reroute?.net.weight ?? 1) / 20 : null }),
+    onChange: (on) => app.request("route", { limit: on ? (app.state?.reroute?.net.weight ?? 1) / 20 : null }),
   });
   const whole = section(
     { title: "How it is led" },
@@ -97,15 +97,15 @@ export function netPart(app: App): ReroutePart {
   const lines = [
     line(app, {
       name: "stiffness", title: "Stiffness", scale: log(1, 1e5), usual: 100, unit: "N/m",
-      text: (value) => `${figures(value, 2)} N/m`, tip: "Of every spring",
+      text: (value) => `${formatDigits(value, 2)} N/m`, tip: "Of every spring",
     }),
     line(app, {
       name: "mass", title: "Mass", scale: log(1e-3, 1e3), usual: 1, unit: "kg",
-      text: (value) => `${figures(value, 2)} kg`, tip: "Of the whole net",
+      text: (value) => `${formatDigits(value, 2)} kg`, tip: "Of the whole net",
     }),
     line(app, {
       name: "damping", title: "Damping", scale: logZero(1e-3, 100), usual: 0.05, unit: "N s/m",
-      text: (value) => `${figures(value, 2)}`, tip: "Of every spring, N s/m",
+      text: (value) => `${formatDigits(value, 2)}`, tip: "Of every spring, N s/m",
     }),
   ];
   const frames = field({
@@ -125,10 +125,10 @@ export function netPart(app: App): ReroutePart {
       whole.show(net.own);
       for (const each of lines) each.update(dials);
       frames.set(dials.frames);
-      frames.after(seconds((dials.frames - 1) / (app.state?.fps ?? 60)));
-      whole.note(`${number(net.springs)} springs`);
+      frames.after(formatSeconds((dials.frames - 1) / (app.state?.fps ?? 60)));
+      whole.note(`${formatNumber(net.springs)} springs`);
       held.textContent = nodes.length
-        ? `${number(nodes.length)} points are held.`
+        ? `${formatNumber(nodes.length)} points are held.`
         : "Nothing is held. Press P on a point to hold it.";
     },
   };

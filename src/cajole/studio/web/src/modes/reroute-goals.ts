@@ -1,11 +1,11 @@
 /** Goals of Reroute: the one in hand with its place, frame and window, and all of them in a list. */
 
 import { h } from "../core/dom";
-import { metres, number } from "../core/format";
-import { onHover, sayHover } from "../core/hover";
+import { formatLength, formatNumber } from "../core/format";
+import { onHover, emitHover } from "../core/hover";
 import type { GoalInfo } from "../core/reroute-types";
-import type { App, Part, State, Vec3 } from "../core/types";
-import { wantedAt } from "../core/wanted";
+import type { App, Component, ProjectState, Vec3 } from "../core/types";
+import { findTarget } from "../core/targets";
 import { button, iconButton } from "../ui/parts/button";
 import { keyed } from "../ui/parts/common";
 import { field, fieldRow } from "../ui/parts/field";
@@ -16,8 +16,8 @@ import { goTo, tell } from "./mode-panel";
 /** Scrubbing by a pixel moves by this share of the body's size. */
 const SCRUB = 1 / 500;
 
-export interface StatePart extends Part {
-  update(state: State): void;
+export interface StatePart extends Component {
+  update(state: ProjectState): void;
 }
 
 const remove = (app: App, goal: GoalInfo): void => tell(app, "marker.delete", { lane: "goals", ids: [goal.id] });
@@ -29,23 +29,23 @@ export function goalPart(app: App): StatePart {
   const step = (): number => SCRUB * (app.project?.size ?? 1);
   const axes = (["x", "y", "z"] as const).map((axis, k) =>
     field({
-      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", after: "", step, text: (value) => number(value, 3),
+      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", after: "", step, text: (value) => formatNumber(value, 3),
       onChange: (value) =>
-        at ? app.ask("place", { node: at.node, frame: at.frame, position: at.position.with(k, value) }) : undefined,
+        at ? app.request("place", { node: at.node, frame: at.frame, position: at.position.with(k, value) }) : undefined,
     }),
   );
   const frame = field({
     name: "Frame of the goal", unit: "f", after: "", whole: true, low: 1, step: () => 0.25, text: String,
     onChange: async (value) => {
-      if (goal) await app.ask("marker.move", { lane: "goals", ids: [goal.id], frames: [value], final: true });
-      await app.ask("frame", { frame: value });
+      if (goal) await app.request("marker.move", { lane: "goals", ids: [goal.id], frames: [value], final: true });
+      await app.request("frame", { frame: value });
     },
   });
   const led = field({
     name: "Window", unit: "f", after: "", whole: true, low: 0, high: 5000, step: () => 0.25,
     text: (value) => (value === 0 ? "auto" : String(value)),
     tip: "Frames in which it is led there; 0: as many as it is far",
-    onChange: (value) => (goal ? app.ask("goal.set", { goal: goal.id, window: value === 0 ? null : value }) : undefined),
+    onChange: (value) => (goal ? app.request("goal.set", { goal: goal.id, window: value === 0 ? null : value }) : undefined),
   });
   const drop = iconButton({ name: "Delete this goal", icon: "trash", key: "Del", onPress: () => goal && remove(app, goal) });
   const none = empty("Go to a frame, click a point, and drag it to where it shall be.");
@@ -63,7 +63,7 @@ export function goalPart(app: App): StatePart {
     update: (state) => {
       const [point] = state.selection;
       at = point?.position ? { node: point.node, frame: state.frame, position: point.position } : null;
-      goal = point ? (wantedAt(state, point.node, state.frame) as GoalInfo | null) : null;
+      goal = point ? (findTarget(state, point.node, state.frame) as GoalInfo | null) : null;
       none.show(!point);
       body.hidden = !point;
       drop.show(goal !== null);
@@ -71,7 +71,7 @@ export function goalPart(app: App): StatePart {
       axes.forEach((axis, k) => axis.set(point?.position?.[k] ?? null));
       frame.range(1, state.frames - 1);
       frame.set(state.frame);
-      frame.after(`${number(state.frame / state.fps, 2)} s`);
+      frame.after(`${formatNumber(state.frame / state.fps, 2)} s`);
       led.set(goal ? (goal.window ?? 0) : null);
       led.after(goal ? `from f ${goal.start}` : "");
       led.refuse(goal ? null : "Drag the point first");
@@ -82,7 +82,7 @@ export function goalPart(app: App): StatePart {
 }
 
 /** Why the selected point cannot be given a goal at this frame, null when it can. */
-function refusal({ selection, frame, reroute }: State): string | null {
+function refusal({ selection, frame, reroute }: ProjectState): string | null {
   if (selection.length > 1) return "Select one point to type its place";
   if (selection[0]?.fixed) return "This point is held, and nothing leads it";
   if (reroute?.pilot_frames === null) return "Run the pilot first";
@@ -99,7 +99,7 @@ export function goalsPart(app: App): StatePart & { dispose(): void } {
   });
   const whole = section({ title: "Goals" }, holder, h("div", { class: "p-buttons" }, suggest.element));
   let looked: number | null = null;
-  let here: State | null = null;
+  let here: ProjectState | null = null;
   const make = (goal: GoalInfo): Listed => {
     const gone = iconButton({ name: `Delete ${goal.name}`, icon: "x", size: 24, onPress: () => remove(app, part.goal) });
     const made = listRow({
@@ -108,7 +108,7 @@ export function goalsPart(app: App): StatePart & { dispose(): void } {
         goTo(app, part.goal.frame);
         tell(app, "select", { nodes: [part.goal.node] });
       },
-      onHover: (over) => sayHover(over ? part.goal.node : null, "panel"),
+      onHover: (over) => emitHover(over ? part.goal.node : null, "panel"),
       actions: [gone.element],
     });
     const part: Listed = { ...made, goal };
@@ -119,11 +119,11 @@ export function goalsPart(app: App): StatePart & { dispose(): void } {
     const { report } = goal;
     part.set({
       name: goal.name,
-      value: report === null ? `f ${goal.frame}` : `f ${goal.frame} · ${report.reached ? "reached" : metres(report.error)}`,
+      value: report === null ? `f ${goal.frame}` : `f ${goal.frame} · ${report.reached ? "reached" : formatLength(report.error)}`,
       selected: here !== null && goal.frame === here.frame && here.selection.some(({ node }) => node === goal.node),
       lit: goal.node === looked,
       warn: goal.warn,
-      tip: `${metres(goal.moved)} from the pilot, led from frame ${goal.start}`,
+      tip: `${formatLength(goal.moved)} from the pilot, led from frame ${goal.start}`,
     });
   };
   const rows = keyed<GoalInfo, Listed>(holder, (goal) => goal.id, make, update);

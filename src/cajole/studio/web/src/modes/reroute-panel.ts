@@ -1,9 +1,9 @@
 /** The panel of Reroute: the second run and others to compare it with, goals, and how they are met. */
 
 import "../style/reroute.css";
-import { h, write } from "../core/dom";
-import { figures, newtons, seconds } from "../core/format";
-import { still } from "../core/theme";
+import { h, setText } from "../core/dom";
+import { formatDigits, formatForce, formatSeconds } from "../core/format";
+import { prefersReducedMotion } from "../core/theme";
 import type { RerouteMethod, RerouteRun, RerouteState } from "../core/reroute-types";
 import type { App } from "../core/types";
 import { button } from "../ui/parts/button";
@@ -53,7 +53,7 @@ function resultPart(app: App): ReroutePart {
     onPress: () => tell(app, "compare", { with: other(app.state?.reroute) }),
   });
   const plots = button({
-    text: "Report", icon: "plot", tip: "Goal by goal, below the time line", onPress: () => app.set({ plots: true }),
+    text: "Report", icon: "plot", tip: "Goal by goal, below the time line", onPress: () => app.setUi({ plots: true }),
   });
   const [edit, enrich] = [handOver(app, "edit"), handOver(app, "enrich")];
   const line = h("div", { class: "reroute-methods" }, sight.element);
@@ -69,8 +69,8 @@ function resultPart(app: App): ReroutePart {
       whole.show(result !== null && part.making !== "pilot");
       if (result === null) return;
       const shown = compared.find(({ method }) => method === part.sight) ?? result;
-      write(text, result.stale ? "Changed since. Run again to see what it comes to." : shown.text);
-      write(facts, `effort ${figures(shown.effort)} N² s · ${newtons(shown.peak)} at most · took ${seconds(shown.seconds, 1)}`);
+      setText(text, result.stale ? "Changed since. Run again to see what it comes to." : shown.text);
+      setText(facts, `effort ${formatDigits(shown.effort)} N² s · ${formatForce(shown.peak)} at most · took ${formatSeconds(shown.seconds, 1)}`);
       table.hidden = compared.length < 2;
       line.hidden = compared.length < 2;
       if (compared.length > 1) fillTable(table, compared);
@@ -97,9 +97,9 @@ function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
       "tbody",
       null,
       line("Reached", ({ reached, count }) => `${reached} of ${count}`),
-      line("Effort, N² s", ({ effort }) => figures(effort)),
-      line("Most force", ({ peak }) => newtons(peak)),
-      line("Off the pilot's shape", ({ shape }) => figures(shape, 2)),
+      line("Effort, N² s", ({ effort }) => formatDigits(effort)),
+      line("Most force", ({ peak }) => formatForce(peak)),
+      line("Off the pilot's shape", ({ shape }) => formatDigits(shape, 2)),
     ),
   );
 }
@@ -112,7 +112,7 @@ function actionPart(app: App): ReroutePart {
     tip: "The same run, with small forces that lead points to their goals",
     onPress: () => {
       tell(app, known?.pilot_frames === null ? "pilot" : "reroute");
-      if (!still()) app.set({ playing: true });
+      if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
   });
   const cancel = button({

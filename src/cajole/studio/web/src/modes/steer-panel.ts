@@ -1,9 +1,9 @@
 /** The panel of Steer: control on or off, what it aims at, what disturbs it, and what it is compared with. */
 
-import { fill, h, write } from "../core/dom";
-import { figures, number } from "../core/format";
-import { icon } from "../core/icons";
-import { changeSettings, handForce, onSettings, pushText, settings } from "../core/settings";
+import { setChildren, h, setText } from "../core/dom";
+import { formatDigits, formatNumber } from "../core/format";
+import { createIcon } from "../core/icons";
+import { setPushSettings, getPushForce, onPushSettings, formatPush, pushSettings } from "../core/push-settings";
 import type { App, SteerState } from "../core/types";
 import { button } from "../ui/parts/button";
 import { segment, switcher } from "../ui/parts/choice";
@@ -71,7 +71,7 @@ function headlinePart(app: App) {
     if (outcome.dataset["holds"] === mark) return;
     outcome.dataset["holds"] = mark;
     outcome.dataset["good"] = String(found.good);
-    fill(outcome, icon(found.good === null ? "info" : found.good ? "check" : "error"), h("span", null, found.text));
+    setChildren(outcome, createIcon(found.good === null ? "info" : found.good ? "check" : "error"), h("span", null, found.text));
   };
   const end = app.onPulse.on((pulse) => {
     if (pulse.outcome) judge(pulse.outcome);
@@ -80,8 +80,8 @@ function headlinePart(app: App) {
     element,
     dispose: end,
     update: (steer: SteerState) => {
-      write(title, steer.control ? "Control is on" : "Control is off");
-      write(says, wordsOf(steer)[steer.control ? 0 : 1]);
+      setText(title, steer.control ? "Control is on" : "Control is off");
+      setText(says, wordsOf(steer)[steer.control ? 0 : 1]);
       control.set(steer.control);
       judge(steer.outcome);
     },
@@ -140,19 +140,19 @@ function controllerPart(app: App, usual: { final: number; effort: number }): Ste
 }
 
 const dialText = (value: number): string =>
-  value === 0 ? "0.00" : value < 0.095 ? figures(value, 2) : number(value, value < 99.5 ? 2 : 0);
+  value === 0 ? "0.00" : value < 0.095 ? formatDigits(value, 2) : formatNumber(value, value < 99.5 ? 2 : 0);
 
 function pushPart(app: App): SteerPart {
-  const unit = app.project ? handForce(app.project, 1) : 1;
-  const set = (force: number): void => changeSettings({ pushStrength: force / unit });
+  const unit = app.project ? getPushForce(app.project, 1) : 1;
+  const set = (force: number): void => setPushSettings({ pushStrength: force / unit });
   const strength = slider({
     name: "Strength of a push",
-    value: unit * settings.pushStrength,
+    value: unit * pushSettings.pushStrength,
     usual: unit,
     scale: log(0.01 * unit, 100 * unit),
     tone: "world",
     unit: app.project?.field ? "m/s²" : "N",
-    text: (value) => pushText(app.project, value),
+    text: (value) => formatPush(app.project, value),
     plain: (value) => String(Number(value.toPrecision(3))),
     tip: `Force of a push as long as a quarter of the ${app.project?.field ? "box" : "body"}`,
     onInput: set,
@@ -165,7 +165,7 @@ function pushPart(app: App): SteerPart {
       { value: "push", text: "Hold", tip: "Pushes as long as the button is down" },
       { value: "impulse", text: "Impulse", tip: "One short knock" },
     ],
-    onChange: (value) => app.set({ tool: value as "push" | "impulse" }),
+    onChange: (value) => app.setUi({ tool: value as "push" | "impulse" }),
   });
   const again = button({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
   again.element.classList.add("p-wide");
@@ -180,7 +180,7 @@ function pushPart(app: App): SteerPart {
     app.onUi.on((change) => {
       if ("tool" in change) showTool();
     }),
-    onSettings((now) => strength.set(unit * now.pushStrength)),
+    onPushSettings((now) => strength.set(unit * now.pushStrength)),
   ];
   showTool();
   return {
@@ -192,7 +192,7 @@ function pushPart(app: App): SteerPart {
 
 function windPart(app: App): SteerPart {
   let wind = { strength: 0, pace: 1 };
-  const say = latest((change: Partial<typeof wind>) => app.ask("wind", (wind = { ...wind, ...change })));
+  const say = latest((change: Partial<typeof wind>) => app.request("wind", (wind = { ...wind, ...change })));
   const blow = (percent: number): Promise<unknown> => say({ strength: percent / 100 });
   const strength = slider({
     name: "Strength of the wind",
@@ -201,7 +201,7 @@ function windPart(app: App): SteerPart {
     scale: linear(0, 200, 1),
     tone: "world",
     unit: "%",
-    text: (value) => (value === 0 ? "off" : `${number(value)} %`),
+    text: (value) => (value === 0 ? "off" : `${formatNumber(value)} %`),
     tip: "Gusts, in percent of the body's weight",
     onInput: blow,
     onChange: blow,
@@ -212,7 +212,7 @@ function windPart(app: App): SteerPart {
     usual: 1,
     scale: log(0.1, 10),
     tone: "world",
-    text: (value) => `${figures(value, 2)} /s`,
+    text: (value) => `${formatDigits(value, 2)} /s`,
     plain: String,
     tip: "Gusts a second",
     onInput: (value) => say({ pace: value }),
@@ -255,7 +255,7 @@ function comparePart(app: App): SteerPart {
     name: "Speed",
     value: 1,
     choices: SPEEDS,
-    onChange: (value) => app.ask("run", { play: app.state?.steer?.running ?? true, speed: value }),
+    onChange: (value) => app.request("run", { play: app.state?.steer?.running ?? true, speed: value }),
   });
   const whole = section({ title: "Compare" }, row("Ghost", ghost.element).element, row("Speed", speed.element).element);
   return {

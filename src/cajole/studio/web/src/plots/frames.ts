@@ -1,6 +1,6 @@
 /** Rows of a shot: force over its frames, in the time line's own view, and the cost of an optimisation. */
 
-import { power } from "../core/format";
+import { formatExponent } from "../core/format";
 import type { App } from "../core/types";
 import { percent } from "../ui/parts/gentleness";
 import { sharedScale } from "../timeline/shared";
@@ -72,8 +72,8 @@ export function gapShown(app: App, wide: number): Shown {
     ys,
     x: cut(scaleOf(app), wide),
     y: [ROUNDING / 2, Math.max(2 * most, 1e-2)],
-    top: ys.length ? power(most) : "",
-    value: here === undefined ? "–" : here === 0 ? "0" : power(here),
+    top: ys.length ? formatExponent(most) : "",
+    value: here === undefined ? "–" : here === 0 ? "0" : formatExponent(here),
     unit: "of the size",
     empty: ys.length === 0,
   };

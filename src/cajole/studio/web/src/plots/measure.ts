@@ -1,7 +1,7 @@
 /** What plots measure: scales of curves, and the cost of an optimisation as it falls. No DOM here. */
 
-import { figures } from "../core/format";
-import type { Iterate } from "../core/types";
+import { formatDigits } from "../core/format";
+import type { IterationUpdate } from "../core/types";
 import { frameAt, type Scale } from "../timeline/scale";
 import type { Shown } from "./row";
 
@@ -23,11 +23,11 @@ export function ceiling(values: readonly number[], least: number): number {
 /** Iterates of the newest optimisation. */
 export class Costs {
   private job: string | null = null;
-  private found: Iterate[] = [];
+  private found: IterationUpdate[] = [];
 
   get count(): number { return this.found.length; }
 
-  add(iterate: Iterate): void {
+  add(iterate: IterationUpdate): void {
     if (iterate.job !== this.job) [this.job, this.found] = [iterate.job, []];
     if (Number.isFinite(iterate.cost) && iterate.cost > 0) this.found.push(iterate);
   }
@@ -42,8 +42,8 @@ export class Costs {
       ys,
       x: [-0.2, Math.max(last.iteration, 5) * 1.03],
       y: [low / 1.5, Math.max(high, low * 1.1) * 1.2],
-      top: figures(high, 2),
-      value: figures(last.cost, 3),
+      top: formatDigits(high, 2),
+      value: formatDigits(last.cost, 3),
       unit: `step ${last.iteration}`,
       empty: false,
     };

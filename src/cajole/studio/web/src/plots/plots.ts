@@ -1,9 +1,9 @@
 /** The drawer of plots: force over the shot, the cost of an optimisation, or a live run against now. */
 
 import "../style/plots.css";
-import { fill, h, write } from "../core/dom";
-import type { App, ModeName, Part } from "../core/types";
-import { present } from "../core/playing";
+import { setChildren, h, setText } from "../core/dom";
+import type { App, ModeName, Component } from "../core/types";
+import { getEditFrame } from "../core/playback";
 import { onScale, sharedScale } from "../timeline/shared";
 import { xOf } from "../timeline/scale";
 import { costRow, forceRow, forceShown, gapRow, gapShown } from "./frames";
@@ -24,7 +24,7 @@ interface Bench {
   cursors(wide: number): [number | null, number | null];
 }
 
-export function plots(app: App): Part & { dispose(): void } {
+export function plots(app: App): Component & { dispose(): void } {
   const ring = new Ring();
   const costs = new Costs();
   const strip = h("span", { class: "plots-strip" });
@@ -59,8 +59,8 @@ export function plots(app: App): Part & { dispose(): void } {
     for (const each of bench?.rows ?? []) each.dispose();
     mode = next;
     bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
-    fill(rows, bench.above, bench.rows.map((each) => each.element));
-    write(strip, bench.strip);
+    setChildren(rows, bench.above, bench.rows.map((each) => each.element));
+    setText(strip, bench.strip);
   }
 
   /** How high what has no time stands above the rest [px]. */
@@ -137,7 +137,7 @@ function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
       if (!scale) return [null, null];
       const { ui } = app;
       const single = ui.views === 1;
-      return [xOf(scale, single && !ui.playing ? present(app) : ui.playhead), single ? null : xOf(scale, present(app))];
+      return [xOf(scale, single && !ui.playing ? getEditFrame(app) : ui.playhead), single ? null : xOf(scale, getEditFrame(app))];
     },
   };
 }

@@ -1,8 +1,8 @@
 /** The report of a second run in the drawer: goal by goal, how near it came, why not nearer, how like the pilot. */
 
 import "../style/reroute.css";
-import { h, write } from "../core/dom";
-import { figures, metres, number } from "../core/format";
+import { h, setText } from "../core/dom";
+import { formatDigits, formatLength, formatNumber } from "../core/format";
 import type { GoalInfo, RerouteState } from "../core/reroute-types";
 import type { App } from "../core/types";
 
@@ -31,8 +31,8 @@ export function reportRow(app: App): Report {
     update: () => {
       const part = app.state?.reroute;
       if (!part) return;
-      write(value, part.result && !part.result.stale ? `${part.result.reached} of ${part.result.count}` : "–");
-      write(unit, "reached");
+      setText(value, part.result && !part.result.stale ? `${part.result.reached} of ${part.result.count}` : "–");
+      setText(unit, "reached");
       const mark = JSON.stringify([part.result?.stale, part.sight, part.goals.map(({ id, name, frame, report }) => [id, name, frame, report])]);
       if (mark === told) return;
       told = mark;
@@ -49,20 +49,20 @@ function tableOf(part: RerouteState): HTMLElement {
 }
 
 function rowOf({ name, frame, report }: GoalInfo): HTMLElement {
-  if (report === null) return h("tr", null, h("td", null, name), h("td", null, number(frame)), h("td", { colSpan: 6 }, "–"));
+  if (report === null) return h("tr", null, h("td", null, name), h("td", null, formatNumber(frame)), h("td", { colSpan: 6 }, "–"));
   const near = report.reached
-    ? h("td", { class: "reached" }, `to ${metres(report.error)}`)
-    : h("td", { class: "missed" }, `${metres(report.error)} off, nearest ${metres(report.closest)} at f ${report.closest_frame}`);
+    ? h("td", { class: "reached" }, `to ${formatLength(report.error)}`)
+    : h("td", { class: "missed" }, `${formatLength(report.error)} off, nearest ${formatLength(report.closest)} at f ${report.closest_frame}`);
   return h(
     "tr",
     null,
     h("td", null, name),
-    h("td", null, number(frame)),
+    h("td", null, formatNumber(frame)),
     near,
-    h("td", null, figures(report.shape, 2)),
-    h("td", null, figures(report.stepping, 2)),
-    h("td", null, report.turning === null ? "–" : number(report.turning, 2)),
-    h("td", null, `${figures(report.speed, 2)} m/s`),
+    h("td", null, formatDigits(report.shape, 2)),
+    h("td", null, formatDigits(report.stepping, 2)),
+    h("td", null, report.turning === null ? "–" : formatNumber(report.turning, 2)),
+    h("td", null, `${formatDigits(report.speed, 2)} m/s`),
     h("td", null, report.why || report.notes.join("; ") || "nothing"),
   );
 }

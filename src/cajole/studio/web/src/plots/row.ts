@@ -2,9 +2,9 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { h, write } from "../core/dom";
-import { token } from "../core/theme";
-import type { Part, Tone } from "../core/types";
+import { h, setText } from "../core/dom";
+import { getToken } from "../core/theme";
+import type { Component, Tone } from "../core/types";
 
 export const HIGH = 60;
 export const AXIS = 20;
@@ -32,7 +32,7 @@ export interface Shown {
   empty: boolean; // say what to do
 }
 
-export interface Row extends Part {
+export interface Row extends Component {
   element: HTMLElement;
   show(what: Shown): void;
   redraw(): void;
@@ -68,9 +68,9 @@ export function row(options: RowOptions): Row {
     redraw: () => plot.redraw(),
     show: (what) => {
       shown = what;
-      write(value, what.value);
-      write(unit, what.unit);
-      write(top, what.top);
+      setText(value, what.value);
+      setText(unit, what.unit);
+      setText(top, what.top);
       note.hidden = !what.empty;
       element.setAttribute(
         "aria-label",
@@ -85,8 +85,8 @@ export function row(options: RowOptions): Row {
 
 /** uPlot without its own frame: no legend, no cursor; x are seconds or frames, never dates. */
 function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
-  const colour = (): string => token(options.tone);
-  const font = `11px ${token("font")}`;
+  const colour = (): string => getToken(options.tone);
+  const font = `11px ${getToken("font")}`;
   return {
     width: 400,
     height: HIGH + (options.axis ? AXIS : 0),
@@ -115,7 +115,7 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
         size: AXIS,
         gap: 2,
         font,
-        stroke: () => token("t3"),
+        stroke: () => getToken("t3"),
         grid: { show: false },
         ticks: { show: false },
         splits: () => options.ticks(),
@@ -126,7 +126,7 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
         size: 0,
         values: () => [],
         ticks: { show: false },
-        grid: { stroke: () => token("line"), width: 1 },
+        grid: { stroke: () => getToken("line"), width: 1 },
         splits: (_, __, low, high) => (options.log ? [low, high] : [low, (low + high) / 2, high]),
       },
     ],
@@ -139,7 +139,7 @@ function drawBands(plot: uPlot, bands: readonly [number, number][]): void {
   const { ctx, bbox } = plot;
   const foot = plot.axes[0].show ? bbox.top + bbox.height : ctx.canvas.height;
   ctx.save();
-  ctx.fillStyle = `color-mix(in srgb, ${token("world")} 20%, transparent)`;
+  ctx.fillStyle = `color-mix(in srgb, ${getToken("world")} 20%, transparent)`;
   for (const [from, to] of bands) {
     const x0 = plot.valToPos(from, "x", true);
     const wide = Math.max(plot.valToPos(to, "x", true) - x0, 2 * devicePixelRatio);

@@ -1,6 +1,6 @@
 /** How a live run is told: error and effort of the last seconds against now, of a body or a flow. No DOM here. */
 
-import { figures } from "../core/format";
+import { formatDigits } from "../core/format";
 import type { PushInfo } from "../core/types";
 import { percent } from "../ui/parts/gentleness";
 import { ceiling } from "./measure";
@@ -19,7 +19,7 @@ const BODY: Tellings = {
   effort: { least: 0.01, text: percent, unit: "of body weight" },
 };
 const FLOW: Tellings = {
-  error: { least: 1, text: (cells) => figures(cells, 2), unit: "cells off at worst" },
+  error: { least: 1, text: (cells) => formatDigits(cells, 2), unit: "cells off at worst" },
   effort: { least: 0.01, text: percent, unit: "of its momentum" },
 };
 

@@ -1,7 +1,7 @@
 /** What is done to markers, whether by mouse, menu, key or the hidden list. */
 
 import type { App } from "../core/types";
-import { wantedOf } from "../core/wanted";
+import { getTargets } from "../core/targets";
 import { keyOf, type Model, type Pick } from "./model";
 import { bounds } from "./snap";
 import { CLOSEST, clamp, revealing, xOf, zoomed } from "./scale";
@@ -24,7 +24,7 @@ export function select(model: Model, keys: readonly string[], how: Selecting): v
 
 /** Drags were selected: their points are, too, and the edit frame is where the first is, or where it went. */
 export function follow(model: Model, picks: readonly Pick[], frame = picks[0].marker.frame): void {
-  const drags = wantedOf(model.state);
+  const drags = getTargets(model.state);
   const by = frame - picks[0].marker.frame;
   const found = picks.flatMap(
     ({ marker }) =>
@@ -32,7 +32,7 @@ export function follow(model: Model, picks: readonly Pick[], frame = picks[0].ma
       [],
   );
   if (!found.length) return;
-  void model.app.ask("select", { nodes: [...new Set(found.map((each) => each.node))] });
+  void model.app.request("select", { nodes: [...new Set(found.map((each) => each.node))] });
   model.goTo(frame);
 }
 
@@ -54,7 +54,7 @@ export const movable = (picks: readonly Pick[]): Pick[] => picks.filter((pick) =
 
 /** Release (delete) markers; those that cannot be changed stay. */
 export function release(model: Model, picks: readonly Pick[]): void {
-  for (const [lane, some] of byLane(movable(picks))) void model.app.ask("marker.delete", { lane, ids: ids(some) });
+  for (const [lane, some] of byLane(movable(picks))) void model.app.request("marker.delete", { lane, ids: ids(some) });
 }
 
 /** Copy markers to the edit frame: the first comes there, the others keep their distance to it. */
@@ -65,13 +65,13 @@ export function copy(model: Model, picks: readonly Pick[]): void {
   const [low, high] = bounds(frames, model.range);
   const by = clamp(model.frame - Math.min(...frames), low, high);
   if (by === 0)
-    return model.app.toast({
+    return model.app.showToast({
       tone: "warn",
       title: "Copy to another frame",
       text: "Go to the frame where the copy belongs, then copy.",
     });
   for (const [lane, group] of byLane(some))
-    void model.app.ask("marker.copy", { lane, ids: ids(group), frames: group.map((pick) => pick.marker.frame + by) });
+    void model.app.request("marker.copy", { lane, ids: ids(group), frames: group.map((pick) => pick.marker.frame + by) });
 }
 
 /** Move the selected markers by whole frames, as far as the ends allow. */
@@ -83,7 +83,7 @@ export function nudge(model: Model, by: number): void {
   if (held === 0) return;
   model.expect(some.map(({ lane, marker }) => ({ lane: lane.id, frame: marker.frame + held, text: marker.text })));
   for (const [lane, group] of byLane(some))
-    void model.app.ask("marker.move", {
+    void model.app.request("marker.move", {
       lane,
       ids: ids(group),
       frames: group.map((pick) => pick.marker.frame + held),
@@ -94,11 +94,11 @@ export function nudge(model: Model, by: number): void {
 /** A double click on an empty place of a lane: what belongs there is made. */
 export function add(app: App, frame: number): void {
   const { state } = app;
-  if (state?.mode === "keyframe") return void app.ask("key.capture", { frame });
+  if (state?.mode === "keyframe") return void app.request("key.capture", { frame });
   if (state?.mode !== "edit") return;
   const nodes = state.selection.map((each) => each.node);
-  if (nodes.length) return void app.ask("pin", { nodes, frame });
-  app.toast({
+  if (nodes.length) return void app.request("pin", { nodes, frame });
+  app.showToast({
     tone: "warn",
     title: "No point is selected",
     text: "Click a point of the body first; then a double click holds it here.",

@@ -34,9 +34,9 @@ export function scrubbing(model: Model): Drag {
 export function playheadDrag(model: Model): Drag {
   const before = { playhead: model.app.ui.playhead, playing: model.app.ui.playing };
   return {
-    move: (x) => model.app.set({ playing: false, playhead: wholeFrame(model.scale, x) }),
-    end: () => model.app.set({ playing: before.playing }),
-    cancel: () => model.app.set(before),
+    move: (x) => model.app.setUi({ playing: false, playhead: wholeFrame(model.scale, x) }),
+    end: () => model.app.setUi({ playing: before.playing }),
+    cancel: () => model.app.setUi(before),
   };
 }
 
@@ -49,9 +49,9 @@ export function loopDrag(model: Model, part: "loop" | "loop-in" | "loop-out", st
       ? shifted(before, frameAt(model.scale, x) - grabbed, model.last)
       : stretched(before, part === "loop-in" ? 0 : 1, wholeFrame(model.scale, x), model.last);
   return {
-    move: (x) => model.app.set({ loopRange: at(x), loop: true }),
+    move: (x) => model.app.setUi({ loopRange: at(x), loop: true }),
     end: nothing,
-    cancel: () => model.app.set({ loopRange: before }),
+    cancel: () => model.app.setUi({ loopRange: before }),
   };
 }
 
@@ -73,7 +73,7 @@ export function windowDrag(model: Model, end: 0 | 1): Drag {
 /** The range that edits may change; null or the whole shot: all of it. */
 export async function tuneWindow(model: Model, range: [number, number] | null): Promise<void> {
   const all = range === null || (range[0] <= 0 && range[1] >= model.last);
-  await model.app.ask("tune", { window: all ? null : range }).catch(nothing);
+  await model.app.request("tune", { window: all ? null : range }).catch(nothing);
 }
 
 /** Moves the view with the pointer. */

@@ -1,6 +1,6 @@
 /** Draws lanes: what was asked as markers with their reach, spans as bars, force as a filled curve. */
 
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Marker, ModeName } from "../core/types";
 import { keysOf, type Item, type Row } from "./arrange";
 import { fitted, labelRoom } from "./merge";
@@ -17,7 +17,7 @@ const REACH = 14;
 
 /** What lies under the cursors: curves, reaches and bars. */
 export function drawGround(ctx: Brush, model: Model, row: Row): void {
-  hairline(ctx, 0, half(row.y + row.height) - 1, model.scale.width, half(row.y + row.height) - 1, token("line"));
+  hairline(ctx, 0, half(row.y + row.height) - 1, model.scale.width, half(row.y + row.height) - 1, getToken("line"));
   if (row.lane.curve?.length) drawCurve(ctx, model, row);
   for (const item of row.items) drawReach(ctx, model, row, item);
   const bars = row.items.filter((item) => item.end !== null);
@@ -50,7 +50,7 @@ function drawInvitation(ctx: Brush, model: Model, row: Row): void {
   trace(ctx, row.lane.shape, x, y, RADIUS);
   ctx.stroke();
   ctx.setLineDash([]);
-  ctx.fillStyle = token("t3");
+  ctx.fillStyle = getToken("t3");
   ctx.font = font();
   const text = INVITATIONS[model.state?.mode ?? "edit"] ?? "";
   const left = x + 14 + ctx.measureText(text).width < model.scale.width;
@@ -87,11 +87,11 @@ function drawBar(ctx: Brush, model: Model, row: Row, item: Item, end: number): v
   const key = keyOf(row.lane.id, marker.id);
   const on = model.isSelected(row.lane, marker);
   if (on || model.hover === key) box(ctx, item.x - 3, y - 3, wide + 6, BAR + 6, 5, faded(toned(row.lane.tone), 0.3));
-  box(ctx, item.x, y, wide, BAR, 3, quiet ? faded(token("ctl"), 0.6) : faded(swatch(row.lane.tone), 0.4));
+  box(ctx, item.x, y, wide, BAR, 3, quiet ? faded(getToken("ctl"), 0.6) : faded(swatch(row.lane.tone), 0.4));
   if (marker.warn || on || model.focus === key)
-    outlineBar(ctx, item.x, y, wide, marker.warn ? token("warn") : token(on ? "t1" : "asked"));
+    outlineBar(ctx, item.x, y, wide, marker.warn ? getToken("warn") : getToken(on ? "t1" : "asked"));
   ctx.font = font();
-  ctx.fillStyle = token("t1");
+  ctx.fillStyle = getToken("t1");
   // Where a bar begins left of the canvas its words stay in sight.
   const from = Math.max(item.x + 8, 6);
   ctx.fillText(
@@ -114,7 +114,7 @@ function drawLabels(ctx: Brush, model: Model, row: Row): void {
   const items = row.items.filter((item) => item.end === null);
   const room = labelRoom(items.map((item) => item.x), model.scale.width);
   ctx.font = font();
-  ctx.fillStyle = token("t2");
+  ctx.fillStyle = getToken("t2");
   items.forEach((item, i) => {
     if (item.x < -200 || item.x > model.scale.width) return;
     if (item.markers.length > 1) return;
@@ -137,8 +137,8 @@ function drawMarker(ctx: Brush, model: Model, row: Row, item: Item): void {
   const several = item.markers.length > 1;
   shape(ctx, row, item.x, y, colour, hollow && !several, on, several ? SEVERAL : RADIUS);
   if (several) count(ctx, model, item.markers.length, item.x, y);
-  if (item.markers.some((marker) => marker.warn)) ring(ctx, item.x, y, token("warn"), [3, 2.5]);
-  if (keys.includes(model.focus ?? "")) ring(ctx, item.x, y, token("asked"), []);
+  if (item.markers.some((marker) => marker.warn)) ring(ctx, item.x, y, getToken("warn"), [3, 2.5]);
+  if (keys.includes(model.focus ?? "")) ring(ctx, item.x, y, getToken("asked"), []);
 }
 
 function halo(ctx: Brush, row: Row, x: number, y: number, colour: string): void {
@@ -149,7 +149,7 @@ function halo(ctx: Brush, row: Row, x: number, y: number, colour: string): void 
 
 function count(ctx: Brush, model: Model, several: number, x: number, y: number): void {
   ctx.font = font(700);
-  ctx.fillStyle = token(model.app.ui.theme === "dark" ? "bg0" : "t1"); // dark on the swatch, in both
+  ctx.fillStyle = getToken(model.app.ui.theme === "dark" ? "bg0" : "t1"); // dark on the swatch, in both
   ctx.textAlign = "center";
   ctx.fillText(several > 99 ? "…" : String(several), x, y + 0.5);
   ctx.textAlign = "left";
@@ -166,7 +166,7 @@ function shape(
   radius = RADIUS,
 ): void {
   trace(ctx, row.lane.shape, x, y, radius);
-  ctx.fillStyle = hollow ? token("bg1") : colour;
+  ctx.fillStyle = hollow ? getToken("bg1") : colour;
   ctx.fill();
   if (hollow) {
     ctx.strokeStyle = colour;
@@ -175,7 +175,7 @@ function shape(
     if (!on) return;
     trace(ctx, row.lane.shape, x, y, radius + 1.5);
   }
-  ctx.strokeStyle = token(on ? "thumb" : "bg1");
+  ctx.strokeStyle = getToken(on ? "thumb" : "bg1");
   ctx.lineWidth = on ? 1.75 : 1;
   ctx.stroke();
 }

@@ -1,7 +1,7 @@
 /** What floats over the canvas: the tooltip of a marker, and the field in which it is renamed. */
 
-import { fill, h } from "../core/dom";
-import { seconds } from "../core/format";
+import { setChildren, h } from "../core/dom";
+import { formatSeconds } from "../core/format";
 import type { Marker } from "../core/types";
 import { rows, type Grip } from "./arrange";
 import { keyOf, type Model, type Pick } from "./model";
@@ -13,7 +13,7 @@ const WARM = 300; // ms after one was shown in which the next comes at once
 /** What a marker's tooltip says: "head · frame 96 · 1.60 s · 0.42 m". */
 export function describe(marker: Marker, fps: number): string {
   const span = marker.end === undefined ? `frame ${marker.frame}` : `frames ${marker.frame}–${marker.end}`;
-  return [marker.text, span, marker.detail ?? seconds(marker.frame / fps)].filter(Boolean).join(" · ");
+  return [marker.text, span, marker.detail ?? formatSeconds(marker.frame / fps)].filter(Boolean).join(" · ");
 }
 
 export class Tip {
@@ -44,7 +44,7 @@ export class Tip {
         ? `${markers.length} markers · frames ${markers[0].frame}–${markers[markers.length - 1].frame}`
         : describe(markers[0], this.model.fps);
     const warns = [...new Set(markers.flatMap((marker) => marker.warn ?? []))];
-    fill(this.element, words, warns.map((warn) => h("div", { class: "timeline-tip-warn" }, warn)));
+    setChildren(this.element, words, warns.map((warn) => h("div", { class: "timeline-tip-warn" }, warn)));
     this.element.hidden = false;
     const wide = this.element.offsetWidth;
     const left = Math.min(Math.max(item.x - wide / 2, 4), this.model.scale.width - wide - 4);
@@ -71,7 +71,7 @@ export function renaming(model: Model, pick: Pick, holder: HTMLElement, after: (
     input.remove();
     after();
     if (keep && name && name !== pick.marker.text)
-      void model.app.ask("marker.rename", { lane: pick.lane.id, ids: [pick.marker.id], name });
+      void model.app.request("marker.rename", { lane: pick.lane.id, ids: [pick.marker.id], name });
   };
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();

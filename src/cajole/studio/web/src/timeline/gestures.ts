@@ -145,7 +145,7 @@ function takeHold(model: Model, grip: Grip, x: number, event: PointerEvent): Beg
 function twice(model: Model, x: number, y: number): void {
   if (!model.state) return;
   const { edge, grip, ruler } = under(model, x, y);
-  if (edge?.startsWith("loop")) return model.app.set({ loopRange: [0, model.last] });
+  if (edge?.startsWith("loop")) return model.app.setUi({ loopRange: [0, model.last] });
   if (edge) return;
   if (ruler) return fit(model);
   if (grip) {

@@ -1,7 +1,7 @@
 /** Left of the canvas: the unit of the ruler, and the lanes' names and counts. */
 
-import { attribute, fill, h, write } from "../core/dom";
-import type { Lane, Part, Ui } from "../core/types";
+import { setAttribute, setChildren, h, setText } from "../core/dom";
+import type { Lane, Component, UiState } from "../core/types";
 import { openMenu } from "../ui/menu";
 import { keyed } from "../ui/parts/common";
 import { select, selecting } from "./actions";
@@ -9,9 +9,9 @@ import { laneMenu } from "./menu";
 import { keyOf, type Model } from "./model";
 import { shapeIcon } from "./shapes";
 
-const NEXT: Record<Ui["unit"], Ui["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
+const NEXT: Record<UiState["unit"], UiState["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
 
-export interface Gutter extends Part { update(): void }
+export interface Gutter extends Component { update(): void }
 
 export function gutter(model: Model): Gutter {
   const { app } = model;
@@ -19,7 +19,7 @@ export function gutter(model: Model): Gutter {
     type: "button",
     class: "timeline-unit",
     "data-tip": "Frames, seconds or timecode",
-    onclick: () => app.set({ unit: NEXT[app.ui.unit] }),
+    onclick: () => app.setUi({ unit: NEXT[app.ui.unit] }),
   });
   const list = h("div", { class: "timeline-names" });
   // The canvas has no scroll bar of its own: it follows the names.
@@ -36,8 +36,8 @@ export function gutter(model: Model): Gutter {
   return {
     element: h("div", { class: "timeline-gutter" }, unit, list),
     update: () => {
-      write(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
-      attribute(unit, "aria-label", `Unit of time: ${app.ui.unit}`);
+      setText(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
+      setAttribute(unit, "aria-label", `Unit of time: ${app.ui.unit}`);
       put(model.lanes);
       list.style.setProperty("--lane", `${model.laneHeight}px`);
       // read only where it matters: the browser lays everything out for it
@@ -47,7 +47,7 @@ export function gutter(model: Model): Gutter {
   };
 }
 
-interface Name extends Part { element: HTMLElement; update(lane: Lane): void }
+interface Name extends Component { element: HTMLElement; update(lane: Lane): void }
 
 function name(model: Model, id: string): Name {
   const mark = h("span", { class: "timeline-mark" });
@@ -68,13 +68,13 @@ function name(model: Model, id: string): Name {
     element,
     update: (lane) => {
       if (look !== lane.shape + lane.tone) {
-        fill(mark, shapeIcon(lane.shape));
+        setChildren(mark, shapeIcon(lane.shape));
         mark.dataset["tone"] = lane.tone;
         look = lane.shape + lane.tone;
       }
-      write(words, lane.name);
-      write(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");
-      attribute(
+      setText(words, lane.name);
+      setText(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");
+      setAttribute(
         element,
         "aria-label",
         lane.markers.length ? `${lane.name}, ${lane.markers.length}: select all` : lane.name,

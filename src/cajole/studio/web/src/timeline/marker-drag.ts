@@ -33,7 +33,7 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
   let told = false;
   const snapping = model.app.ui.snap === "marker";
   const hint = (): void =>
-    model.app.hint([
+    model.app.setHints([
       ["Drag", alt ? "copy in time" : "move in time"],
       ["Ctrl", snapping ? "whole frames only" : "snap to markers"],
       ["Esc", "put back"],
@@ -57,7 +57,7 @@ export function markerDrag(model: Model, picks: readonly Pick[], start: number, 
     model.app.stream("marker.move", { ...ofFirst(some, next), final: false });
   };
   const done = (): void => {
-    model.app.hint(null);
+    model.app.setHints(null);
     model.let();
   };
   const keep = async (): Promise<void> => {
@@ -88,7 +88,7 @@ function messages(model: Model, some: readonly Pick[], frames: readonly number[]
   const at = new Map(some.map((pick, i) => [pick, frames[i]]));
   return byLane(some).map(([lane, group]) => {
     const values = { lane, ids: group.map((pick) => pick.marker.id), frames: group.map((pick) => at.get(pick)) };
-    return alt ? model.app.ask("marker.copy", values) : model.app.ask("marker.move", { ...values, final: true });
+    return alt ? model.app.request("marker.copy", values) : model.app.request("marker.move", { ...values, final: true });
   });
 }
 

@@ -1,6 +1,6 @@
 /** What a right click on the time line offers. */
 
-import type { Ui } from "../core/types";
+import type { UiState } from "../core/types";
 import type { MenuEntry } from "../ui/menu";
 import { copy, goTo, release, select } from "./actions";
 import { tuneWindow, fit } from "./drags";
@@ -22,15 +22,15 @@ export function markerMenu(model: Model, picks: readonly Pick[], rename: (pick: 
 function keyEntries(model: Model, { marker }: Pick): MenuEntry[] {
   const key = model.state?.keyframe?.keys.find((each) => each.id === marker.id);
   if (!key) return [];
-  const hard = (on: boolean) => () => void model.app.ask("key.set", { key: key.id, hard: on });
+  const hard = (on: boolean) => () => void model.app.request("key.set", { key: key.id, hard: on });
   return [
-    { text: "Take this pose", icon: "camera", do: () => void model.app.ask("key.load", { key: key.id }) },
+    { text: "Take this pose", icon: "camera", do: () => void model.app.request("key.load", { key: key.id }) },
     { text: "Exact", checked: key.hard, do: hard(true) },
     { text: "Soft", checked: !key.hard, do: hard(false) },
   ];
 }
 
-const UNITS: [Ui["unit"], string][] = [["frames", "Frames"], ["seconds", "Seconds"], ["timecode", "Timecode"]];
+const UNITS: [UiState["unit"], string][] = [["frames", "Frames"], ["seconds", "Seconds"], ["timecode", "Timecode"]];
 
 /** For the ruler at a frame. */
 export function rulerMenu(model: Model, frame: number): MenuEntry[] {
@@ -40,14 +40,14 @@ export function rulerMenu(model: Model, frame: number): MenuEntry[] {
     {
       text: `Loop from ${frame}`,
       key: "[",
-      do: () => app.set({ loop: true, loopRange: [frame, Math.max(to, frame)] }),
+      do: () => app.setUi({ loop: true, loopRange: [frame, Math.max(to, frame)] }),
     },
     {
       text: `Loop up to ${frame}`,
       key: "]",
-      do: () => app.set({ loop: true, loopRange: [Math.min(from, frame), frame] }),
+      do: () => app.setUi({ loop: true, loopRange: [Math.min(from, frame), frame] }),
     },
-    { text: "Loop the whole shot", icon: "loop", do: () => app.set({ loop: true, loopRange: [0, last] }) },
+    { text: "Loop the whole shot", icon: "loop", do: () => app.setUi({ loop: true, loopRange: [0, last] }) },
   ];
   if (model.state?.edit) {
     if (from > 0 || to < last)
@@ -58,7 +58,7 @@ export function rulerMenu(model: Model, frame: number): MenuEntry[] {
   return [
     ...entries,
     null,
-    ...UNITS.map(([unit, text]) => ({ text, checked: app.ui.unit === unit, do: () => app.set({ unit }) })),
+    ...UNITS.map(([unit, text]) => ({ text, checked: app.ui.unit === unit, do: () => app.setUi({ unit }) })),
   ];
 }
 

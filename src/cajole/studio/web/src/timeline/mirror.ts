@@ -1,13 +1,13 @@
 /** The markers once more, as a list that keyboards and readers can use; it is not seen. */
 
-import { h, write } from "../core/dom";
-import type { Part } from "../core/types";
+import { h, setText } from "../core/dom";
+import type { Component } from "../core/types";
 import { keyed } from "../ui/parts/common";
 import { goTo, release, select } from "./actions";
 import { describe } from "./floating";
 import { keyOf, type Model, type Pick } from "./model";
 
-export interface Mirror extends Part { element: HTMLElement; update(): void }
+export interface Mirror extends Component { element: HTMLElement; update(): void }
 
 let mirrors = 0;
 
@@ -31,7 +31,7 @@ export function mirror(model: Model, rename: (pick: Pick) => void): Mirror {
     element: h("div", { role: "option", id: idOf(keyOfPick(pick)) }),
   });
   const tell = ({ element: each }: { element: HTMLElement }, { lane, marker }: Pick): void => {
-    write(each, `${lane.name}: ${describe(marker, model.fps)}${marker.warn ? `. ${marker.warn}` : ""}`);
+    setText(each, `${lane.name}: ${describe(marker, model.fps)}${marker.warn ? `. ${marker.warn}` : ""}`);
     each.setAttribute("aria-selected", String(model.isSelected(lane, marker)));
   };
   const put = keyed<Pick, { element: HTMLElement }>(element, keyOfPick, option, tell);

@@ -1,7 +1,7 @@
 /** What the time line knows beyond the server's word: its view, what is selected, hovered and held. */
 
-import { go, present } from "../core/playing";
-import type { App, Lane, Marker, State } from "../core/types";
+import { seek, getEditFrame } from "../core/playback";
+import type { App, Lane, Marker, ProjectState } from "../core/types";
 import { clamp, resized, revealing, whole, type Scale } from "./scale";
 
 export const TRANSPORT = 40;
@@ -52,7 +52,7 @@ export class Model {
     readonly redraw: () => void,
   ) {}
 
-  get state(): State | null {
+  get state(): ProjectState | null {
     return this.app.state;
   }
   get frames(): number {
@@ -81,7 +81,7 @@ export class Model {
 
   /** The frame that is edited: the one asked for last. */
   get frame(): number {
-    return clamp(this.scrub ?? present(this.app), 0, this.last);
+    return clamp(this.scrub ?? getEditFrame(this.app), 0, this.last);
   }
 
   get cursors(): Cursors {
@@ -133,7 +133,7 @@ export class Model {
   }
 
   goTo(frame: number): void {
-    go(this.app, frame);
+    seek(this.app, frame);
     this.redraw();
   }
 
@@ -149,7 +149,7 @@ export class Model {
   }
 
   /** The server's word came: forget markers that are gone. */
-  hear(state: State): void {
+  hear(state: ProjectState): void {
     this.curve = null;
     if (state.mode !== "steer") this.live = this.lap = null;
     this.scale = resized(this.scale, this.scale.width, Math.max(state.frames, 1));

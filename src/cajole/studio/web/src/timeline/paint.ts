@@ -1,20 +1,20 @@
 /** Colours and letters of the time line's canvas, all from the page's tokens. */
 
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Tone } from "../core/types";
 
-export const font = (weight = 400): string => `${weight} 11px ${token("font")}`;
+export const font = (weight = 400): string => `${weight} 11px ${getToken("font")}`;
 
 /** A colour at a part of its strength; never quite nothing, for a gradient to "transparent" runs through grey. */
 export const faded = (colour: string, part: number): string =>
   `color-mix(in srgb, ${colour} ${Math.max(100 * part, 0.5)}%, transparent)`;
 
 /** The colour of a tone; quiet things are grey. */
-export const toned = (tone: Tone): string => token(tone === "quiet" ? "t3" : tone);
+export const toned = (tone: Tone): string => getToken(tone === "quiet" ? "t3" : tone);
 
 /** The same for markers, which are swatches and no text. */
 export const swatch = (tone: Tone): string =>
-  tone === "asked" ? token("asked-dot") : tone === "given" ? token("given-swatch") : toned(tone);
+  tone === "asked" ? getToken("asked-dot") : tone === "given" ? getToken("given-swatch") : toned(tone);
 
 /** Hairlines stand on half pixels, or they are two pixels wide. */
 export const half = (x: number): number => Math.round(x) + 0.5;

@@ -1,13 +1,13 @@
 /** The upper edge of the time line: pulls its height, by hand or by arrows. */
 
 import { h } from "../core/dom";
-import type { Part } from "../core/types";
+import type { Component } from "../core/types";
 import { clamp } from "./scale";
 
 const STEP = 14; // px an arrow
 
 /** `get`, `set`: the height [px]; null: as high as its lanes need. `least`: the smallest; at most half the window. */
-export function resizer(get: () => number, set: (height: number | null) => void, least: () => number): Part {
+export function resizer(get: () => number, set: (height: number | null) => void, least: () => number): Component {
   const element = h("div", {
     class: "timeline-resize",
     role: "separator",

@@ -1,7 +1,7 @@
 /** Frames and pixels: which part of the shot the time line shows, and where its ticks stand. No DOM here. */
 
-import { timecode } from "../core/format";
-import type { Ui } from "../core/types";
+import { formatTimecode } from "../core/format";
+import type { UiState } from "../core/types";
 
 /** Room before the first and after the last frame, so that their flags and grips are whole [px]. */
 export const LEFT = 14;
@@ -93,7 +93,7 @@ export function oneTwoFive(least: number): number {
 export interface Steps { major: number; minor: number }
 
 /** Steps of the ruler: labels LABEL_GAP px apart or more, ticks TICK_GAP px or more and dividing the labels' steps. */
-export function steps(scale: Scale, fps: number, unit: Ui["unit"]): Steps {
+export function steps(scale: Scale, fps: number, unit: UiState["unit"]): Steps {
   const least = LABEL_GAP / scale.step;
   if (unit === "timecode") return timecodeSteps(scale, fps, least);
   const base = unit === "seconds" ? fps : 1; // frames of what the steps are counted in
@@ -125,9 +125,9 @@ export function ticks(scale: Scale, step: number): number[] {
 }
 
 /** A frame in words of a unit: "96", "1.6", "00:01:36"; seconds have as many digits as the step needs. */
-export function label(frame: number, fps: number, unit: Ui["unit"], major: number): string {
+export function label(frame: number, fps: number, unit: UiState["unit"], major: number): string {
   if (unit === "frames") return String(Math.round(frame));
-  if (unit === "timecode") return timecode(frame, fps);
+  if (unit === "timecode") return formatTimecode(frame, fps);
   return (frame / fps).toFixed(clamp(-Math.floor(Math.log10(major / fps) + 1e-9), 0, 3));
 }
 

@@ -1,6 +1,6 @@
 /** The shapes of markers, on the canvas and as the small pictures of the gutter. */
 
-import { s } from "../core/dom";
+import { svg } from "../core/dom";
 import type { Lane } from "../core/types";
 import type { Brush } from "./paint";
 
@@ -25,11 +25,11 @@ export function trace(ctx: Brush, shape: Shape, x: number, y: number, radius: nu
 export function shapeIcon(shape: Shape): SVGElement {
   const corners = CORNERS[shape];
   const mark = corners
-    ? s("polygon", { points: corners.map(([dx, dy]) => `${6 + 4.6 * dx},${6 + 4.6 * dy}`).join(" ") })
+    ? svg("polygon", { points: corners.map(([dx, dy]) => `${6 + 4.6 * dx},${6 + 4.6 * dy}`).join(" ") })
     : shape === "disc"
-      ? s("circle", { cx: 6, cy: 6, r: 4.5 })
-      : s("rect", { x: 1.5, y: 1.5, width: 9, height: 9, rx: 2 });
-  return s(
+      ? svg("circle", { cx: 6, cy: 6, r: 4.5 })
+      : svg("rect", { x: 1.5, y: 1.5, width: 9, height: 9, rx: 2 });
+  return svg(
     "svg",
     {
       class: "timeline-shape",

@@ -1,6 +1,6 @@
 /** The view of the time line, told to the plots: they stand above it and show the same frames. */
 
-import { signal } from "../core/signal";
+import { createSignal } from "../core/signal";
 import type { App, Signal } from "../core/types";
 import type { Scale } from "./scale";
 
@@ -9,7 +9,7 @@ interface Shared { scale: Scale | null; changed: Signal<Scale> }
 const known = new WeakMap<App, Shared>();
 
 function sharedOf(app: App): Shared {
-  const found = known.get(app) ?? { scale: null, changed: signal<Scale>() };
+  const found = known.get(app) ?? { scale: null, changed: createSignal<Scale>() };
   known.set(app, found);
   return found;
 }

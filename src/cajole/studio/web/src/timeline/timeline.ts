@@ -1,11 +1,11 @@
 /** The time line: transport bar, ruler and lanes on one canvas, and a hidden list of the same markers. */
 
 import "../style/timeline.css";
-import { provide } from "../core/commands";
+import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
-import "../core/hook";
-import { keep, recall } from "../core/store";
-import type { App, Part } from "../core/types";
+import "../core/test-hook";
+import { saveSetting, loadSetting } from "../core/storage";
+import type { App, Component } from "../core/types";
 import { openMenu } from "../ui/menu";
 import { nudge, release } from "./actions";
 import { grips, rows } from "./arrange";
@@ -32,7 +32,7 @@ export interface TimelineHook {
   y(lane: string): number;
   markers(): { lane: string; id: string; frame: number; text: string; x: number; y: number; selected: boolean }[];
 }
-export interface Timeline extends Part { hook: TimelineHook; dispose(): void }
+export interface Timeline extends Component { hook: TimelineHook; dispose(): void }
 
 export function timeline(app: App): Timeline {
   const canvas = h("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
@@ -51,7 +51,7 @@ export function timeline(app: App): Timeline {
 
   function pull(height: number | null): void {
     wanted = height;
-    keep("timeline.height", height ?? undefined);
+    saveSetting("timeline.height", height ?? undefined);
     model.redraw();
   }
 
@@ -119,7 +119,7 @@ export function timeline(app: App): Timeline {
 
 /** The height that was pulled on an earlier visit, null for none. */
 function recalledHeight(): number | null {
-  const height = recall<unknown>("timeline.height", null);
+  const height = loadSetting<unknown>("timeline.height", null);
   return typeof height === "number" && height >= TRANSPORT + RULER + LANE + FOOT ? height : null;
 }
 
@@ -146,11 +146,11 @@ function listen(model: Model): (() => void)[] {
 /** Commands of the table that only the time line can do: they concern what is selected in it. */
 function commands(model: Model): (() => void)[] {
   return [
-    provide("marker.back", () => nudge(model, -1)),
-    provide("marker.on", () => nudge(model, 1)),
-    provide("marker.back10", () => nudge(model, -10)),
-    provide("marker.on10", () => nudge(model, 10)),
-    provide("marker.delete", () => release(model, model.selected)),
+    registerHandler("marker.back", () => nudge(model, -1)),
+    registerHandler("marker.on", () => nudge(model, 1)),
+    registerHandler("marker.back10", () => nudge(model, -10)),
+    registerHandler("marker.on10", () => nudge(model, 10)),
+    registerHandler("marker.delete", () => release(model, model.selected)),
   ];
 }
 

@@ -1,10 +1,10 @@
 /** The bar above the ruler: which frame, playing, looping, snapping, zooming. */
 
-import { keyOf } from "../core/commands";
-import { attribute, h, write } from "../core/dom";
-import { number, seconds } from "../core/format";
+import { getShortcut } from "../core/commands";
+import { setAttribute, h, setText } from "../core/dom";
+import { formatNumber, formatSeconds } from "../core/format";
 import type { IconName } from "../core/icons";
-import type { App, Part } from "../core/types";
+import type { App, Component } from "../core/types";
 import { iconButton, type IconButton } from "../ui/parts/button";
 import { segment } from "../ui/parts/choice";
 import { toView } from "../ui/parts/common";
@@ -14,11 +14,11 @@ import { clamp, typedFrame, xOf, zoomed } from "./scale";
 
 const STEP = 1.5; // of the zoom buttons
 
-export interface Transport extends Part { update(): void }
+export interface Transport extends Component { update(): void }
 
 /** A button that runs a command of the table. */
 const runs = (app: App, command: string, name: string, icon: IconName): IconButton =>
-  iconButton({ name, icon, key: keyOf(command), size: 28, onPress: () => app.run(command) });
+  iconButton({ name, icon, key: getShortcut(command), size: 28, onPress: () => app.runCommand(command) });
 
 export function transport(model: Model): Transport {
   const { app } = model;
@@ -28,7 +28,7 @@ export function transport(model: Model): Transport {
   play.element.classList.add("timeline-play");
   const loop = runs(app, "loop", "Loop", "loop");
   const snap = segment({
-    name: "Snap", value: app.ui.snap, onChange: (value: "frame" | "marker") => app.set({ snap: value }),
+    name: "Snap", value: app.ui.snap, onChange: (value: "frame" | "marker") => app.setUi({ snap: value }),
     choices: [
       { value: "frame", text: "Frame", tip: "Markers stop on whole frames" },
       { value: "marker", text: "Marker", tip: "Markers are drawn to markers, cursors and ends of the loop" },
@@ -73,7 +73,7 @@ export function transport(model: Model): Transport {
       plots.on(app.ui.plots);
       snap.set(app.ui.snap);
       counter.update();
-      write(time, timeText(model));
+      setText(time, timeText(model));
     },
   };
 }
@@ -81,9 +81,9 @@ export function transport(model: Model): Transport {
 /** "1.60 s · 60 fps", and in a live run "lap 7 · 0.68 s". */
 function timeText(model: Model): string {
   const { edit, play } = model.cursors;
-  const now = seconds(Math.floor(edit ?? play) / model.fps);
-  if (model.state?.mode === "steer") return model.lap === null ? now : `lap ${number(model.lap)} · ${now}`;
-  return `${now} · ${number(model.fps, Number.isInteger(model.fps) ? 0 : 2)} fps`;
+  const now = formatSeconds(Math.floor(edit ?? play) / model.fps);
+  if (model.state?.mode === "steer") return model.lap === null ? now : `lap ${formatNumber(model.lap)} · ${now}`;
+  return `${now} · ${formatNumber(model.fps, Number.isInteger(model.fps) ? 0 : 2)} fps`;
 }
 
 /** Zooms about the cursor when it is in sight, else about the middle. */
@@ -104,7 +104,7 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
   const shown = (): number => Math.floor(model.cursors.edit ?? model.cursors.play);
   const wrong = (on: boolean): void => {
     element.classList.toggle("timeline-wrong", on);
-    attribute(input, "aria-invalid", String(on));
+    setAttribute(input, "aria-invalid", String(on));
   };
   const fitWidth = (): void => void (input.style.width = `${Math.max(input.value.length, 1) + 0.2}ch`);
   const put = (): void => {
@@ -142,7 +142,7 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
   return {
     element,
     update: () => {
-      write(total, `/ ${model.last}`);
+      setText(total, `/ ${model.last}`);
       if (document.activeElement !== input) put();
       // Room for the last frame, so that nothing moves while time runs.
       element.style.minWidth = `calc(${2 * String(model.last).length + 3}ch + 24px)`;

@@ -1,19 +1,19 @@
 /** First steps: three cards a mode, each gone once its step is done. */
 
-import { fill, h } from "../core/dom";
-import { provide } from "../core/commands";
-import { keep, recall } from "../core/store";
-import { onSeen } from "../core/seen";
+import { setChildren, h } from "../core/dom";
+import { registerHandler } from "../core/commands";
+import { saveSetting, loadSetting } from "../core/storage";
+import { onViewLayout } from "../core/view-points";
 import { FLOWING } from "./flow-steps";
 import { settle } from "./settling";
 import { perform, performable } from "./showing";
-import type { Studio } from "../core/app";
-import type { ModeName, Part, State } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { ModeName, Component, ProjectState } from "../core/types";
 
 export interface Step {
   title: string;
   text: string;
-  done(now: State, then: State): boolean; // then: the state in which the card appeared
+  done(now: ProjectState, then: ProjectState): boolean; // then: the state in which the card appeared
   last?: true;
 }
 
@@ -111,26 +111,26 @@ const STEPS: Partial<Record<ModeName, readonly Step[]>> = {
 };
 
 /** The cards for what is open; none in a mode without. */
-const stepsOf = (state: State): readonly Step[] | undefined => (state.steer?.flow ? FLOWING : STEPS[state.mode]);
+const stepsOf = (state: ProjectState): readonly Step[] | undefined => (state.steer?.flow ? FLOWING : STEPS[state.mode]);
 
 /** The cards show again from now on. */
 export function forgetSteps(): void {
-  for (const mode of Object.keys(STEPS)) keep(`coach.${mode}`, undefined);
+  for (const mode of Object.keys(STEPS)) saveSetting(`coach.${mode}`, undefined);
 }
 
-export function coach(app: Studio): Part {
+export function coach(app: StudioApp): Component {
   const element = h("aside", { class: "coach", "aria-label": "First steps", hidden: true });
   let mode: ModeName | null = null;
   let at = 0;
-  let then: State | null = null;
+  let then: ProjectState | null = null;
 
   const keepAway = (): void => settle(element);
   const end = (): void => {
-    if (mode) keep(`coach.${mode}`, true);
+    if (mode) saveSetting(`coach.${mode}`, true);
     mode = null;
     element.hidden = true;
   };
-  const show = (state: State): void => {
+  const show = (state: ProjectState): void => {
     const steps = stepsOf(state)!;
     const step = steps[at]!;
     then = state;
@@ -139,7 +139,7 @@ export function coach(app: Studio): Part {
     const main = step.last
       ? h("button", { type: "button", class: "p-button p-primary", onclick: end }, "Done")
       : showMe(app, at);
-    fill(
+    setChildren(
       element,
       h(
         "div",
@@ -161,21 +161,21 @@ export function coach(app: Studio): Part {
       ),
     );
   };
-  const begin = (state: State): void => {
+  const begin = (state: ProjectState): void => {
     mode = state.mode;
     at = 0;
     show(state);
   };
   /** The first card gains or loses its button as there is a point in hand or not. */
-  const refresh = (state: State): void => {
+  const refresh = (state: ProjectState): void => {
     const button = element.querySelector<HTMLButtonElement>(".show-me");
     if (at === 0 && !button?.disabled && performable(app) !== (button !== null)) show(state);
   };
-  const hear = (state: State): void => {
+  const hear = (state: ProjectState): void => {
     if (state.mode !== mode) {
       mode = null;
       element.hidden = true;
-      if (STEPS[state.mode] && !recall(`coach.${state.mode}`, false) && app.ui.pilot) begin(state);
+      if (STEPS[state.mode] && !loadSetting(`coach.${state.mode}`, false) && app.ui.pilot) begin(state);
       return;
     }
     const steps = stepsOf(state)!;
@@ -186,15 +186,15 @@ export function coach(app: Studio): Part {
     else end();
   };
   app.onState.on((state) => (hear(state), keepAway()));
-  onSeen.on(keepAway);
+  onViewLayout.on(keepAway);
   app.onUi.on((change) => change.pilot && app.state && hear(app.state));
   app.onProject.on((project) => project === null && ((mode = null), (element.hidden = true)));
-  provide("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
+  registerHandler("tour", () => app.state && STEPS[app.state.mode] && begin(app.state));
   return { element };
 }
 
 /** A button that truly does the first step of Edit and takes it back; none where nothing can be shown. */
-function showMe(app: Studio, at: number): HTMLElement | null {
+function showMe(app: StudioApp, at: number): HTMLElement | null {
   if (at > 0 || !performable(app)) return null;
   const button = h(
     "button",

@@ -1,10 +1,10 @@
 /** Files that leave the studio. */
 
-import { bytes } from "../core/format";
-import { provide } from "../core/commands";
+import { formatBytes } from "../core/format";
+import { registerHandler } from "../core/commands";
 import { openMenu, type MenuEntry } from "./menu";
-import type { Studio } from "../core/app";
-import type { FileMade, Project } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { ExportedFile, Project } from "../core/types";
 
 const NAMES: Record<string, string> = {
   npz: "NumPy archive",
@@ -32,7 +32,7 @@ const HEADS = { result: "Motion", edit: "Edit, to apply again", project: "Projec
 type What = keyof typeof HEADS;
 
 /** What can be exported, under its headings. */
-export function entries(app: Studio, formats: Project["formats"]): MenuEntry[] {
+export function entries(app: StudioApp, formats: Project["formats"]): MenuEntry[] {
   return (Object.keys(HEADS) as What[])
     .filter((what) => formats[what].length > 0)
     .flatMap((what) => [
@@ -46,29 +46,29 @@ export function entries(app: Studio, formats: Project["formats"]): MenuEntry[] {
     ]);
 }
 
-function send(app: Studio, format: string, what: What): void {
-  void app.ask("export", { format, what });
+function send(app: StudioApp, format: string, what: What): void {
+  void app.request("export", { format, what });
 }
 
 /** Offers the exports under a button, and fetches files once they are made. */
-export function exporting(app: Studio, button: HTMLElement): void {
-  provide("export", () => app.project && openMenu(button, entries(app, app.project.formats), "Export"));
-  provide("save", () => {
+export function exporting(app: StudioApp, button: HTMLElement): void {
+  registerHandler("export", () => app.project && openMenu(button, entries(app, app.project.formats), "Export"));
+  registerHandler("save", () => {
     const format = app.project?.formats.project[0];
     if (format) send(app, format, "project");
   });
   app.onFile.on((file) => {
     fetchFile(file);
-    app.toast({
+    app.showToast({
       tone: "ok",
       title: `${file.name} is ready`,
-      text: `${bytes(file.bytes)}, in the browser's downloads.`,
-      actions: [{ text: "Fetch it again", do: () => fetchFile(file) }],
+      text: `${formatBytes(file.bytes)}, in the browser's downloads.`,
+      actions: [{ text: "Fetch it again", onClick: () => fetchFile(file) }],
     });
   });
 }
 
-function fetchFile({ url, name }: FileMade): void {
+function fetchFile({ url, name }: ExportedFile): void {
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -1,21 +1,21 @@
 /** The sheet of keys and gestures, made from the table of commands. */
 
-import { fill, h } from "../core/dom";
-import { icon } from "../core/icons";
-import { COMMANDS, GESTURES, GROUPS, provide, type Group } from "../core/commands";
-import { shown } from "../core/keys";
+import { setChildren, h } from "../core/dom";
+import { createIcon } from "../core/icons";
+import { COMMANDS, GESTURE_HELP, COMMAND_GROUPS, registerHandler, type CommandGroup } from "../core/commands";
+import { formatKey } from "../core/keys";
 import { segment } from "./parts/choice";
 import { openSheet } from "./dialog";
-import type { Studio } from "../core/app";
+import type { StudioApp } from "../core/app";
 import type { ModeName } from "../core/types";
 
 export interface Line {
   title: string;
-  group: Group;
+  group: CommandGroup;
   keys: string[];
 }
 type Filter = ModeName | "all";
-const COLUMNS: readonly (readonly Group[])[] = [
+const COLUMNS: readonly (readonly CommandGroup[])[] = [
   ["Look", "Play"],
   ["Direct", "Markers"],
   ["Modes", "Project"],
@@ -25,15 +25,15 @@ const COLUMNS: readonly (readonly Group[])[] = [
 export function lines(filter: Filter, words: string): Line[] {
   const fits = (modes?: readonly ModeName[]): boolean => filter === "all" || !modes || modes.includes(filter);
   const made = new Map<string, Line>();
-  for (const each of GESTURES) {
+  for (const each of GESTURE_HELP) {
     if (fits(each.modes))
       made.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
   }
   for (const each of COMMANDS) {
     if (!each.keys || each.hidden || !fits(each.modes)) continue;
-    const title = each.row ?? each.title;
+    const title = each.helpRow ?? each.title;
     const line = made.get(`${each.group} ${title}`) ?? { title, group: each.group, keys: [] };
-    const key = shown(each.keys[0]!);
+    const key = formatKey(each.keys[0]!);
     if (!line.keys.includes(key)) line.keys.push(key);
     made.set(`${each.group} ${title}`, line);
   }
@@ -41,16 +41,16 @@ export function lines(filter: Filter, words: string): Line[] {
   return [...made.values()].filter((line) => `${line.title} ${line.keys.join(" ")}`.toLowerCase().includes(find));
 }
 
-export function help(app: Studio): void {
+export function help(app: StudioApp): void {
   let open = false;
-  provide("help", () => {
+  registerHandler("help", () => {
     if (open) return;
     open = true;
     show(app, () => (open = false));
   });
 }
 
-function show(app: Studio, onClose: () => void): void {
+function show(app: StudioApp, onClose: () => void): void {
   let filter: Filter = app.state?.mode ?? "all";
   const search = h("input", {
     type: "search",
@@ -62,7 +62,7 @@ function show(app: Studio, onClose: () => void): void {
   const body = h("div", { class: "help-body" });
   const draw = (): void => {
     const found = lines(filter, search.value);
-    fill(
+    setChildren(
       body,
       found.length > 0
         ? COLUMNS.map((groups) => column(groups, found))
@@ -92,15 +92,15 @@ function show(app: Studio, onClose: () => void): void {
       "data-key": "Esc",
       onclick: () => sheet.close(),
     },
-    icon("x"),
+    createIcon("x"),
   );
   const head = h(
     "header",
     { class: "sheet-head" },
-    icon("keyboard"),
+    createIcon("keyboard"),
     h("h2", { class: "sheet-title" }, "Keyboard and mouse"),
     modes.element,
-    h("label", { class: "search" }, icon("search"), search),
+    h("label", { class: "search" }, createIcon("search"), search),
     close,
   );
   draw();
@@ -108,8 +108,8 @@ function show(app: Studio, onClose: () => void): void {
   search.focus();
 }
 
-function column(groups: readonly Group[], found: readonly Line[]): HTMLElement {
-  const blocks = GROUPS.filter((group) => groups.includes(group)).map((group) => {
+function column(groups: readonly CommandGroup[], found: readonly Line[]): HTMLElement {
+  const blocks = COMMAND_GROUPS.filter((group) => groups.includes(group)).map((group) => {
     const mine = found.filter((line) => line.group === group);
     return mine.length > 0 ? h("section", null, h("h3", null, group), h("dl", null, mine.map(row))) : null;
   });

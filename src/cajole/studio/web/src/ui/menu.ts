@@ -1,7 +1,7 @@
 /** Menus: under a button or where the pointer is. */
 
 import { h } from "../core/dom";
-import { icon, type IconName } from "../core/icons";
+import { createIcon, type IconName } from "../core/icons";
 
 export interface MenuItem {
   text: string;
@@ -67,7 +67,7 @@ function row(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
   if (entry === null) return h("hr", { role: "separator" });
   if (typeof entry === "string") return h("div", { class: "menu-head", role: "presentation" }, entry);
   const role = entry.checked === undefined ? "menuitem" : "menuitemradio";
-  const mark = entry.checked ? icon("check") : entry.icon ? icon(entry.icon) : h("span", { class: "menu-blank" });
+  const mark = entry.checked ? createIcon("check") : entry.icon ? createIcon(entry.icon) : h("span", { class: "menu-blank" });
   const element = h(
     "button",
     {

@@ -1,10 +1,10 @@
 /** The palette: every command by its name, with its key. */
 
-import { attribute, fill, h } from "../core/dom";
-import { icon } from "../core/icons";
-import { COMMANDS, keyOf, provide, refusal, type Command } from "../core/commands";
+import { setAttribute, setChildren, h } from "../core/dom";
+import { createIcon } from "../core/icons";
+import { COMMANDS, getShortcut, registerHandler, getDisabledReason, type Command } from "../core/commands";
 import { openSheet } from "./dialog";
-import type { Studio } from "../core/app";
+import type { StudioApp } from "../core/app";
 
 /** How well words fit a title: each word must be found; sooner is better; null when one is missing. */
 export function score(title: string, words: string): number | null {
@@ -30,16 +30,16 @@ export function search(words: string, fits: (command: Command) => boolean): Comm
     .map((pair) => pair.each);
 }
 
-export function palette(app: Studio): void {
+export function palette(app: StudioApp): void {
   let open = false;
-  provide("palette", () => {
+  registerHandler("palette", () => {
     if (open) return;
     open = true;
     show(app, () => (open = false));
   });
 }
 
-function show(app: Studio, onClose: () => void): void {
+function show(app: StudioApp, onClose: () => void): void {
   let chosen = 0;
   let found: Command[] = [];
   const list = h("div", { class: "palette-list", role: "listbox", id: "palette-list", "aria-label": "Commands" });
@@ -54,24 +54,24 @@ function show(app: Studio, onClose: () => void): void {
     oninput: () => ((chosen = 0), draw()),
   });
   const fits = (each: Command): boolean =>
-    (app.state ? !each.modes || each.modes.includes(app.state.mode) : each.start === true) && each.name !== "palette";
+    (app.state ? !each.modes || each.modes.includes(app.state.mode) : each.onStartPage === true) && each.id !== "palette";
   const draw = (): void => {
     found = search(field.value, fits);
     chosen = Math.max(0, Math.min(found.length - 1, chosen));
-    fill(
+    setChildren(
       list,
       found.length > 0
         ? found.map((each, at) => option(app, each, at === chosen, () => choose(at)))
         : h("p", { class: "help-none" }, "No command is called that."),
     );
-    attribute(field, "aria-activedescendant", found[chosen] ? `command-${found[chosen].name}` : null);
+    setAttribute(field, "aria-activedescendant", found[chosen] ? `command-${found[chosen].id}` : null);
     list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   };
   const choose = (at: number): void => {
     const command = found[at];
-    if (!command || refusal(app, command) !== null) return;
+    if (!command || getDisabledReason(app, command) !== null) return;
     sheet.close();
-    app.run(command.name);
+    app.runCommand(command.id);
   };
   field.addEventListener("keydown", (event) => {
     const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -86,26 +86,26 @@ function show(app: Studio, onClose: () => void): void {
     "Find a command",
     "palette",
     onClose,
-    h("label", { class: "search large" }, icon("search"), field),
+    h("label", { class: "search large" }, createIcon("search"), field),
     list,
   );
   field.focus();
 }
 
-function option(app: Studio, each: Command, selected: boolean, choose: () => void): HTMLElement {
-  const why = refusal(app, each);
-  const key = keyOf(each.name);
+function option(app: StudioApp, each: Command, selected: boolean, choose: () => void): HTMLElement {
+  const why = getDisabledReason(app, each);
+  const key = getShortcut(each.id);
   return h(
     "div",
     {
       class: "palette-row",
       role: "option",
-      id: `command-${each.name}`,
+      id: `command-${each.id}`,
       "aria-selected": selected,
       "aria-disabled": why === null ? null : "true",
       onclick: choose,
     },
-    each.icon ? icon(each.icon) : h("span", { class: "menu-blank" }),
+    each.icon ? createIcon(each.icon) : h("span", { class: "menu-blank" }),
     h("span", { class: "menu-text" }, each.title === "This sheet" ? "Keyboard and mouse" : each.title),
     h("span", { class: "menu-detail" }, why ?? each.group),
     key ? h("kbd", null, key) : null,

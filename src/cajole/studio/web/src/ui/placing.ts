@@ -1,6 +1,6 @@
 /** Where a card has most room: it covers what would be missed least. No DOM here. */
 
-import type { Spot } from "../core/seen";
+import type { WeightedPoint } from "../core/view-points";
 
 export interface Box {
   readonly left: number;
@@ -14,7 +14,7 @@ const SOLID = 100; // to lie over another overlay is never worth it
 const WORTH = 0.02; // a card moves only where it covers so much less than now
 
 /** What a card would cover at a place. */
-export function covered(card: Box, spots: readonly Spot[], solid: readonly Box[]): number {
+export function covered(card: Box, spots: readonly WeightedPoint[], solid: readonly Box[]): number {
   const [left, top] = [card.left - MARGIN, card.top - MARGIN];
   const [right, bottom] = [card.left + card.width + MARGIN, card.top + card.height + MARGIN];
   const under = spots.filter(({ x, y }) => x > left && x < right && y > top && y < bottom);
@@ -27,7 +27,7 @@ export function covered(card: Box, spots: readonly Spot[], solid: readonly Box[]
 }
 
 /** The best of some places, the first of equally good ones; the present one stays unless another is much better. */
-export function roomiest(places: readonly Box[], now: Box | null, spots: readonly Spot[], solid: readonly Box[]): Box {
+export function roomiest(places: readonly Box[], now: Box | null, spots: readonly WeightedPoint[], solid: readonly Box[]): Box {
   const costs = places.map((place) => covered(place, spots, solid));
   const best = costs.indexOf(Math.min(...costs));
   if (now !== null && covered(now, spots, solid) <= costs[best]! + WORTH) return now;

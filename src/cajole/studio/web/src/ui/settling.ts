@@ -1,6 +1,6 @@
 /** Puts a card over the views where it covers the bodies least, and makes it small where it covers them anyhow. */
 
-import { seen } from "../core/seen";
+import { getViewPoints } from "../core/view-points";
 import { type Box, covered, roomiest } from "./placing";
 
 const RIM = 12; // px between a card and the edge of a view, …
@@ -33,7 +33,7 @@ function put(card: HTMLElement, views: HTMLElement, before: Box | null): number 
   // one of another size would reach elsewhere, and a view may have become smaller
   const fits = before?.width === size.width && before.height === size.height && within(before, area);
   const now = fits ? before : null;
-  const [spots, solid] = [seen(), boxes(views, SOLID)];
+  const [spots, solid] = [getViewPoints(), boxes(views, SOLID)];
   const place = roomiest(places, now, spots, solid);
   card.style.left = `${place.left - area.left}px`;
   card.style.top = `${place.top - area.top}px`;

@@ -3,25 +3,25 @@
 import "../style/shell.css";
 import "../style/overlays.css";
 import { h } from "../core/dom";
-import { keep, recall } from "../core/store";
+import { saveSetting, loadSetting } from "../core/storage";
 import { banner } from "./banner";
 import { coach } from "./coach";
 import { status } from "./status";
 import { topbar } from "./topbar";
-import type { Studio } from "../core/app";
-import type { Part } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { Component } from "../core/types";
 
 export interface Parts {
-  view: Part;
-  timeline: Part;
-  plots: Part;
-  panel: Part;
-  corner: Part;
+  view: Component;
+  timeline: Component;
+  plots: Component;
+  panel: Component;
+  corner: Component;
 }
 const NARROW = 240;
 const WIDE = 460;
 
-export function shell(app: Studio, parts: Parts): Part {
+export function shell(app: StudioApp, parts: Parts): Component {
   const views = h(
     "main",
     { class: "shell-views", "aria-label": "Views" },
@@ -49,7 +49,7 @@ export function shell(app: Studio, parts: Parts): Part {
   };
   app.onUi.on((change) => ("page" in change || "panel" in change || "plots" in change) && look());
   app.onState.on((state) => (element.dataset["mode"] = state.mode));
-  widen(recall<number | null>("panel.width", null));
+  widen(loadSetting<number | null>("panel.width", null));
   look();
   return { element };
 }
@@ -72,7 +72,7 @@ function splitter(): HTMLElement {
   const width = (): number => element.parentElement!.getBoundingClientRect().width;
   const set = (next: number | null): void => {
     widen(next);
-    keep("panel.width", next ?? undefined);
+    saveSetting("panel.width", next ?? undefined);
   };
   element.addEventListener("pointerdown", (event) => {
     event.preventDefault();

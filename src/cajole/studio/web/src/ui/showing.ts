@@ -1,8 +1,8 @@
 /** Shows a drag: a pointer takes the arrow, the body truly follows, and all of it is taken back. */
 
 import { h } from "../core/dom";
-import { icon } from "../core/icons";
-import type { Studio } from "../core/app";
+import { createIcon } from "../core/icons";
+import type { StudioApp } from "../core/app";
 import type { Vec3 } from "../core/types";
 
 const RISE = 0.12; // of the body's size
@@ -10,7 +10,7 @@ const LONG = 1400; // ms up and down again
 const GESTURE = 2 ** 31 - 1; // the largest that the server takes: no hand on this page counts up to it
 
 /** Whether there is a point in hand that could be dragged at this frame. */
-export function performable(app: Studio): boolean {
+export function performable(app: StudioApp): boolean {
   const { state, ui } = app;
   if (!state?.edit || !ui.pilot || ui.connection !== "connected") return false;
   const [first, last] = state.edit.editable;
@@ -18,14 +18,14 @@ export function performable(app: Studio): boolean {
 }
 
 /** Drags the selected point up and lets it go back; nothing of it is kept. */
-export async function perform(app: Studio): Promise<void> {
+export async function perform(app: StudioApp): Promise<void> {
   const node = app.state?.selection[0]?.node;
   if (node === undefined || !app.project) return;
-  const pointer = h("div", { class: "ghost-pointer", "aria-hidden": "true" }, icon("select", 24));
+  const pointer = h("div", { class: "ghost-pointer", "aria-hidden": "true" }, createIcon("select", 24));
   document.body.append(pointer);
   const size = app.project.size;
   try {
-    await app.ask("drag.begin", { gesture: GESTURE, nodes: [node], frame: app.state!.frame });
+    await app.request("drag.begin", { gesture: GESTURE, nodes: [node], frame: app.state!.frame });
     await animate((share, count) => {
       const up: Vec3 = [0, 0, RISE * size * Math.sin(Math.PI * share)];
       app.stream("drag.move", { gesture: GESTURE, seq: count, delta: up });
@@ -35,7 +35,7 @@ export async function perform(app: Studio): Promise<void> {
     return; // the toast has told why
   } finally {
     pointer.remove();
-    await app.ask("drag.cancel", { gesture: GESTURE }, { quiet: true }).catch(() => undefined);
+    await app.request("drag.cancel", { gesture: GESTURE }, { quiet: true }).catch(() => undefined);
   }
 }
 

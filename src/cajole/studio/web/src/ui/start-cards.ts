@@ -1,25 +1,25 @@
 /** Cards of the start page, one a scene. */
 
-import { attribute, fill, h } from "../core/dom";
-import { icon } from "../core/icons";
-import type { Studio } from "../core/app";
-import type { CatalogueScene, ModeName, Part } from "../core/types";
+import { setAttribute, setChildren, h } from "../core/dom";
+import { createIcon } from "../core/icons";
+import type { StudioApp } from "../core/app";
+import type { CatalogueScene, ModeName, Component } from "../core/types";
 
 const AGAIN = 4000; // ms until a picture that is still being made is asked for again
 const TRIES = 45;
 
-export interface Cards extends Part {
+export interface Cards extends Component {
   show(scenes: readonly CatalogueScene[] | null): void;
 }
 
-export function cards(app: Studio, verb: () => ModeName): Cards {
+export function cards(app: StudioApp, verb: () => ModeName): Cards {
   const element = h("div", { class: "cards" });
   let opening: HTMLElement | null = null;
   const open = (scene: CatalogueScene, card: HTMLElement): void => {
     if (opening) return;
     opening = card;
-    attribute(card, "aria-busy", "true");
-    app.ask("open", { scene: scene.name, mode: verb() }).catch(stop);
+    setAttribute(card, "aria-busy", "true");
+    app.request("open", { scene: scene.name, mode: verb() }).catch(stop);
   };
   const stop = (): void => {
     opening?.removeAttribute("aria-busy");
@@ -38,9 +38,9 @@ export function cards(app: Studio, verb: () => ModeName): Cards {
     element,
     show: (scenes) => {
       const waiting = Array.from({ length: 6 }, () => h("div", { class: "card waiting", "aria-hidden": "true" }));
-      fill(element, scenes === null ? waiting : scenes.map(keep));
+      setChildren(element, scenes === null ? waiting : scenes.map(keep));
       if (scenes?.length === 0)
-        fill(element, h("p", { class: "cards-none" }, "No scene of this kind. Drop a file of your own."));
+        setChildren(element, h("p", { class: "cards-none" }, "No scene of this kind. Drop a file of your own."));
     },
   };
 }
@@ -75,7 +75,7 @@ function card(scene: CatalogueScene, open: (scene: CatalogueScene, card: HTMLEle
 
 /** A picture that may still be in the making: its place stays, and it is asked for again while it is looked at. */
 export function picture(url: string | null): HTMLElement {
-  const frame = h("span", { class: "picture" }, icon("camera", 20));
+  const frame = h("span", { class: "picture" }, createIcon("camera", 20));
   if (!url) return frame;
   const image = h("img", { alt: "", loading: "lazy", decoding: "async", draggable: "false" });
   let tries = 0;

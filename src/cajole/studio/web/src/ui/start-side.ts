@@ -1,38 +1,38 @@
 /** The sidebar of the start page: files, what was open before, help and theme. */
 
-import { fill, h, write } from "../core/dom";
-import { icon } from "../core/icons";
-import { keyOf, titled } from "../core/commands";
-import { ago } from "../core/format";
-import { keep, recall } from "../core/store";
-import { preferred } from "../core/theme";
+import { setChildren, h, setText } from "../core/dom";
+import { createIcon } from "../core/icons";
+import { getShortcut, formatModeName } from "../core/commands";
+import { formatDate } from "../core/format";
+import { saveSetting, loadSetting } from "../core/storage";
+import { getSystemTheme } from "../core/theme";
 import { openMenu } from "./menu";
 import { forgetSteps } from "./coach";
 import { picture } from "./start-cards";
 import { iconButton } from "./parts/button";
-import type { Studio } from "../core/app";
-import type { Catalogue, Part, RecentProject } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { Catalogue, Component, RecentProject } from "../core/types";
 
-export interface Side extends Part {
+export interface Side extends Component {
   show(catalogue: Catalogue): void;
 }
 
-export function sidebar(app: Studio): Side {
+export function sidebar(app: StudioApp): Side {
   const formats = h("p", { class: "drop-formats" });
   const recent = h("section", { class: "recent", "aria-label": "Recent" });
   const version = h("span", { class: "version" });
   const drop = h(
     "section",
     { class: "drop", "aria-label": "Open a file" },
-    icon("file", 24),
+    createIcon("file", 24),
     h("b", null, "Drop a file here"),
     h("p", null, "mesh, animation or project"),
     h(
       "button",
-      { type: "button", class: "p-button", onclick: () => app.run("open") },
-      icon("folder"),
+      { type: "button", class: "p-button", onclick: () => app.runCommand("open") },
+      createIcon("folder"),
       h("span", null, "Open file…"),
-      h("kbd", null, keyOf("open")),
+      h("kbd", null, getShortcut("open")),
     ),
     formats,
   );
@@ -51,10 +51,10 @@ export function sidebar(app: Studio): Side {
     h("div", { class: "start-foot" }, foot(app), version),
   );
   const show = (catalogue: Catalogue): void => {
-    write(formats, catalogue.formats.read.join(" "));
-    write(version, catalogue.version);
+    setText(formats, catalogue.formats.read.join(" "));
+    setText(version, catalogue.version);
     recent.hidden = catalogue.recent.length === 0;
-    fill(
+    setChildren(
       recent,
       h("h2", null, "Recent"),
       h(
@@ -67,13 +67,13 @@ export function sidebar(app: Studio): Side {
   return { element, show };
 }
 
-function row(app: Studio, project: RecentProject, remove: (row: HTMLElement) => void): HTMLElement {
-  const words = [project.recovered ? "recovered" : "", titled(project.mode), project.text, ago(project.when)]
+function row(app: StudioApp, project: RecentProject, remove: (row: HTMLElement) => void): HTMLElement {
+  const words = [project.recovered ? "recovered" : "", formatModeName(project.mode), project.text, formatDate(project.when)]
     .filter(Boolean)
     .join(" · ");
   const open = h(
     "button",
-    { type: "button", class: "recent-open", onclick: () => void app.ask("open", { project: project.id }) },
+    { type: "button", class: "recent-open", onclick: () => void app.request("open", { project: project.id }) },
     picture(project.picture),
     h("span", null, h("b", null, project.name), h("span", { class: "recent-text" }, words)),
   );
@@ -82,18 +82,18 @@ function row(app: Studio, project: RecentProject, remove: (row: HTMLElement) => 
     tip: "Forget it: the project is deleted",
     icon: "x",
     size: 24,
-    onPress: () => void app.ask("forget", { project: project.id }).then(() => remove(element)),
+    onPress: () => void app.request("forget", { project: project.id }).then(() => remove(element)),
   });
   const element = h("li", { class: project.recovered ? "recent-row recovered" : "recent-row" }, open, forget.element);
   return element;
 }
 
-function foot(app: Studio): HTMLElement {
+function foot(app: StudioApp): HTMLElement {
   const theme = iconButton({
     name: "Dark or light",
     icon: app.ui.theme === "dark" ? "moon" : "sun",
     size: 28,
-    onPress: () => app.run("theme"),
+    onPress: () => app.runCommand("theme"),
   });
   app.onUi.on((change) => change.theme && theme.face(change.theme === "dark" ? "moon" : "sun", "Dark or light"));
   const gear = iconButton({
@@ -105,9 +105,9 @@ function foot(app: Studio): HTMLElement {
         gear.element,
         [
           "Theme",
-          { text: "As the system", checked: recall("theme", null) === null, do: () => follow(app) },
-          { text: "Dark", checked: recall("theme", null) === "dark", do: () => app.set({ theme: "dark" }) },
-          { text: "Light", checked: recall("theme", null) === "light", do: () => app.set({ theme: "light" }) },
+          { text: "As the system", checked: loadSetting("theme", null) === null, do: () => follow(app) },
+          { text: "Dark", checked: loadSetting("theme", null) === "dark", do: () => app.setUi({ theme: "dark" }) },
+          { text: "Light", checked: loadSetting("theme", null) === "light", do: () => app.setUi({ theme: "light" }) },
           null,
           { text: "Show the first steps again", icon: "info", do: () => forgetSteps() },
         ],
@@ -121,15 +121,15 @@ function foot(app: Studio): HTMLElement {
       name: "Keyboard and mouse",
       icon: "keyboard",
       size: 28,
-      key: keyOf("help") ?? "",
-      onPress: () => app.run("help"),
+      key: getShortcut("help") ?? "",
+      onPress: () => app.runCommand("help"),
     }).element,
     iconButton({
       name: "Find a command",
       icon: "help",
       size: 28,
-      key: keyOf("palette") ?? "",
-      onPress: () => app.run("palette"),
+      key: getShortcut("palette") ?? "",
+      onPress: () => app.runCommand("palette"),
     }).element,
     theme.element,
     gear.element,
@@ -137,7 +137,7 @@ function foot(app: Studio): HTMLElement {
 }
 
 /** From now on as the system has it. */
-function follow(app: Studio): void {
-  app.set({ theme: preferred() });
-  keep("theme", undefined);
+function follow(app: StudioApp): void {
+  app.setUi({ theme: getSystemTheme() });
+  saveSetting("theme", undefined);
 }

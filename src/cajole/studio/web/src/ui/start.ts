@@ -1,15 +1,15 @@
 /** The start page: what should the body do, and which body. */
 
 import "../style/start.css";
-import { attribute, fill, h, write } from "../core/dom";
-import { icon } from "../core/icons";
-import { titled } from "../core/commands";
-import { keep, recall } from "../core/store";
+import { setAttribute, setChildren, h, setText } from "../core/dom";
+import { createIcon } from "../core/icons";
+import { formatModeName } from "../core/commands";
+import { saveSetting, loadSetting } from "../core/storage";
 import { cards } from "./start-cards";
 import { sidebar } from "./start-side";
 import { forgetSteps } from "./coach";
-import type { Studio } from "../core/app";
-import type { Catalogue, CatalogueScene, ModeName, Part } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { Catalogue, CatalogueScene, ModeName, Component } from "../core/types";
 
 const VERBS: readonly { mode: ModeName; text: string }[] = [
   { mode: "edit", text: "Drag a finished animation where you want it" },
@@ -28,12 +28,12 @@ const SCENES: Partial<Record<ModeName, string>> = {
 const GROUPS = ["all", "creatures", "plants", "structures", "characters", "flows"] as const;
 type Shown = (typeof GROUPS)[number];
 
-export interface Start extends Part {
+export interface Start extends Component {
   readonly verb: ModeName;
 }
 
-export function start(app: Studio): Start {
-  let verb = recall<ModeName>("verb", "edit");
+export function start(app: StudioApp): Start {
+  let verb = loadSetting<ModeName>("verb", "edit");
   let group: Shown = "all";
   let catalogue: Catalogue | null = null;
 
@@ -45,7 +45,7 @@ export function start(app: Studio): Start {
   const tour = h(
     "button",
     { type: "button", class: "p-button tour", onclick: () => begin() },
-    icon("play"),
+    createIcon("play"),
     "60-second tour",
   );
   const verbs = h("div", { class: "verbs", role: "radiogroup", "aria-label": "What to do" }, tiles);
@@ -76,13 +76,13 @@ export function start(app: Studio): Start {
   const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(verb));
   const draw = (): void => {
     VERBS.forEach(({ mode }, at) => {
-      attribute(tiles[at]!, "aria-checked", mode === verb);
+      setAttribute(tiles[at]!, "aria-checked", mode === verb);
       tiles[at]!.tabIndex = mode === verb ? 0 : -1;
     });
-    write(heading, SCENES[verb] ?? "");
+    setText(heading, SCENES[verb] ?? "");
     const there = GROUPS.filter((each) => each === "all" || scenes().some((scene) => scene.group === each));
     if (!there.includes(group)) group = "all";
-    fill(
+    setChildren(
       chips,
       there.length > 2 ? there.map((each) => chip(each, each === group, () => ((group = each), draw()))) : null,
     );
@@ -91,7 +91,7 @@ export function start(app: Studio): Start {
   };
   const choose = (mode: ModeName): void => {
     verb = mode;
-    keep("verb", mode);
+    saveSetting("verb", mode);
     draw();
   };
   const begin = (): void => {
@@ -100,12 +100,12 @@ export function start(app: Studio): Start {
       catalogue?.scenes.find((each) => each.modes.includes("edit"));
     if (!scene) return;
     forgetSteps();
-    void app.ask("open", { scene: scene.name, mode: "edit" });
+    void app.request("open", { scene: scene.name, mode: "edit" });
   };
   verbs.addEventListener("keydown", (event) => arrows(event, tiles, (at) => choose(VERBS[at]!.mode)));
 
   const load = async (): Promise<void> => {
-    const answer = await app.ask("catalogue", {}, { quiet: true });
+    const answer = await app.request("catalogue", {}, { quiet: true });
     catalogue = answer["catalogue"] as unknown as Catalogue;
     side.show(catalogue);
     draw();
@@ -129,7 +129,7 @@ function tile({ mode, text }: (typeof VERBS)[number], choose: () => void): HTMLE
   return h(
     "button",
     { type: "button", class: "verb", role: "radio", onclick: choose },
-    h("span", { class: "verb-name" }, icon(mode), titled(mode)),
+    h("span", { class: "verb-name" }, createIcon(mode), formatModeName(mode)),
     h("span", { class: "verb-text" }, text),
   );
 }

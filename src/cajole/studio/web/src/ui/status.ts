@@ -1,14 +1,14 @@
 /** The status bar: what the hand can do now, and how things stand. */
 
-import { fill, h, write } from "../core/dom";
-import { keyOf } from "../core/commands";
-import { milliseconds, number } from "../core/format";
-import type { Studio } from "../core/app";
-import type { ModeName, Part, State, Ui } from "../core/types";
+import { setChildren, h, setText } from "../core/dom";
+import { getShortcut } from "../core/commands";
+import { formatMilliseconds, formatNumber } from "../core/format";
+import type { StudioApp } from "../core/app";
+import type { ModeName, Component, ProjectState, UiState } from "../core/types";
 
 export type Hints = readonly (readonly [string, string])[];
 
-const BY_TOOL: Partial<Record<Ui["tool"], Hints>> = {
+const BY_TOOL: Partial<Record<UiState["tool"], Hints>> = {
   move: [
     ["Drag", "a point or its arrows"],
     ["X", ""],
@@ -84,7 +84,7 @@ const FLOWING: Hints = [
 ];
 
 /** What the hand can do with a tool, in a mode. */
-export function hintsOf(tool: Ui["tool"], mode?: ModeName, flow = false): Hints {
+export function hintsOf(tool: UiState["tool"], mode?: ModeName, flow = false): Hints {
   if (flow && (tool === "push" || tool === "impulse")) return FLOWING;
   if (mode === "reroute" && (tool === "move" || tool === "select")) return REROUTING;
   return BY_TOOL[tool] ?? (mode === "enrich" ? ENRICHING : LOOKING);
@@ -92,7 +92,7 @@ export function hintsOf(tool: Ui["tool"], mode?: ModeName, flow = false): Hints 
 
 const WORDS = { connecting: "Connecting", connected: "Connected", lost: "Reconnecting", refused: "Refused" } as const;
 
-export function status(app: Studio): Part {
+export function status(app: StudioApp): Component {
   const hints = h("div", { class: "hints" });
   const facts = h("div", { class: "facts" });
   const vertices = h("span", { class: "fact-vertices" });
@@ -106,21 +106,21 @@ export function status(app: Studio): Part {
   const hint = (): void => show(hints, special ?? hintsOf(app.ui.tool, app.state?.mode, app.project?.field != null));
   const connection = (): void => {
     link.dataset["at"] = app.ui.connection;
-    write(link.lastElementChild!, WORDS[app.ui.connection]);
+    setText(link.lastElementChild!, WORDS[app.ui.connection]);
   };
-  app.onHint.on((next) => ((special = next), hint()));
+  app.onHints.on((next) => ((special = next), hint()));
   app.onUi.on((change) => ("tool" in change && hint(), "connection" in change && connection()));
-  app.onProject.on((project) => write(vertices, project ? `${number(project.vertices)} vertices` : ""));
+  app.onProject.on((project) => setText(vertices, project ? `${formatNumber(project.vertices)} vertices` : ""));
   app.onState.on((state) => {
     if (state.mode !== shownFor) hint();
     measure(solve, state);
   });
-  app.onMoved.on(({ ms }) => ms > 0 && write(solve, `solve ${milliseconds(ms)}`));
-  app.onPulse.on(({ ms }) => write(solve, `step ${milliseconds(ms)}`));
+  app.onMoved.on(({ ms }) => ms > 0 && setText(solve, `solve ${formatMilliseconds(ms)}`));
+  app.onPulse.on(({ ms }) => setText(solve, `step ${formatMilliseconds(ms)}`));
   app.onIterate.on((step) =>
-    write(solve, `iteration ${milliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`),
+    setText(solve, `iteration ${formatMilliseconds((1000 * step.seconds) / Math.max(1, step.iteration))}`),
   );
-  rate(app, (value) => write(fps, value >= 1 ? `${number(value)} fps` : ""));
+  rate(app, (value) => setText(fps, value >= 1 ? `${formatNumber(value)} fps` : ""));
   hint();
   connection();
   return { element };
@@ -129,22 +129,22 @@ export function status(app: Studio): Part {
 let shownFor: ModeName | null = null;
 
 /** A mode's number says nothing in another. */
-function measure(solve: HTMLElement, { mode, keyframe }: State): void {
-  if (mode !== shownFor) write(solve, keyframe ? `${number(keyframe.detail)} modes` : "");
+function measure(solve: HTMLElement, { mode, keyframe }: ProjectState): void {
+  if (mode !== shownFor) setText(solve, keyframe ? `${formatNumber(keyframe.detail)} modes` : "");
   shownFor = mode;
 }
 
 function show(holder: HTMLElement, hints: Hints): void {
-  fill(
+  setChildren(
     holder,
     hints.map(([key, text]) =>
-      h("span", { class: text ? "hint" : "hint joined" }, h("kbd", null, keyOf(key) ?? key), text),
+      h("span", { class: text ? "hint" : "hint joined" }, h("kbd", null, getShortcut(key) ?? key), text),
     ),
   );
 }
 
 /** Frames drawn a second, told twice a second while something moves and not at all while nothing does. */
-function rate(app: Studio, tell: (fps: number) => void): void {
+function rate(app: StudioApp, tell: (fps: number) => void): void {
   let timer: ReturnType<typeof setInterval> | undefined;
   const look = (): void => tell(window.cajole?.view?.fps ?? 0);
   app.onUi.on((change) => {

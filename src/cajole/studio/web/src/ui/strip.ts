@@ -1,21 +1,21 @@
 /** The strip at the foot of the view: how long work goes, and the ways to end it. */
 
-import { attribute, fill, h, s, write } from "../core/dom";
-import { icon } from "../core/icons";
-import type { Iterate, Job, Part } from "../core/types";
-import type { Studio } from "../core/app";
+import { setAttribute, setChildren, h, svg, setText } from "../core/dom";
+import { createIcon } from "../core/icons";
+import type { IterationUpdate, Job, Component } from "../core/types";
+import type { StudioApp } from "../core/app";
 
 const PATIENCE = 700; // ms before the strip shows: short work needs none
 const STALLED = 10_000; // ms without a word
 const WIDTH = 170; // of the curve's drawing
 const HEIGHT = 32;
 
-export function strip(app: Studio): Part {
+export function strip(app: StudioApp): Component {
   const title = h("b");
   const share = h("span", { class: "strip-share" });
   const bar = h("div", { class: "strip-bar" }, h("i"));
   const text = h("p", { class: "strip-text" });
-  const curve = s("svg", {
+  const curve = svg("svg", {
     class: "strip-curve",
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     preserveAspectRatio: "none",
@@ -51,28 +51,28 @@ export function strip(app: Studio): Part {
     costs = [];
     said = -1;
     curve.replaceChildren();
-    fill(actions, buttons(app, next));
+    setChildren(actions, buttons(app, next));
     clearTimeout(timer);
     timer = setTimeout(show, PATIENCE);
   };
   const draw = (next: Job): void => {
     element.classList.toggle("failed", next.state === "failed");
     element.classList.remove("stalled");
-    write(title, next.title);
-    write(share, next.fraction === null ? "" : `${Math.round(100 * next.fraction)} %`);
-    write(text, next.state === "failed" ? [next.reason, next.remedy].filter(Boolean).join(" ") : next.text);
+    setText(title, next.title);
+    setText(share, next.fraction === null ? "" : `${Math.round(100 * next.fraction)} %`);
+    setText(text, next.state === "failed" ? [next.reason, next.remedy].filter(Boolean).join(" ") : next.text);
     bar.classList.toggle("unknown", next.fraction === null);
     (bar.firstElementChild as HTMLElement).style.width = next.fraction === null ? "" : `${100 * next.fraction}%`;
-    attribute(curve, "hidden", costs.length < 2);
+    setAttribute(curve, "hidden", costs.length < 2);
     const tenth = Math.floor(10 * (next.fraction ?? 0));
-    if (tenth !== said) write(live, `${next.title} ${next.fraction === null ? "" : `${10 * tenth} percent`}`);
+    if (tenth !== said) setText(live, `${next.title} ${next.fraction === null ? "" : `${10 * tenth} percent`}`);
     said = tenth;
   };
   const watch = (): void => {
     clearTimeout(stall);
     stall = setTimeout(() => {
       element.classList.add("stalled");
-      write(text, "No progress for 10 seconds.");
+      setText(text, "No progress for 10 seconds.");
       if (app.state?.keyframe) actions.prepend(relax(app));
     }, STALLED);
   };
@@ -87,7 +87,7 @@ export function strip(app: Studio): Part {
       hide();
       if (next.state !== "failed") return;
       draw(next);
-      fill(actions, dismiss(hide));
+      setChildren(actions, dismiss(hide));
       show();
     }
   });
@@ -95,15 +95,15 @@ export function strip(app: Studio): Part {
     if (step.job !== job?.job) return;
     costs = [...costs, step.cost];
     curve.removeAttribute("hidden");
-    fill(curve, sketch(costs));
-    write(text, steps(step));
+    setChildren(curve, sketch(costs));
+    setText(text, steps(step));
   });
   app.onUi.on((change) => change.connection && change.connection !== "connected" && hide());
   element.append(live);
   return { element };
 }
 
-function buttons(app: Studio, job: Job): HTMLElement[] {
+function buttons(app: StudioApp, job: Job): HTMLElement[] {
   const cancel = h(
     "button",
     {
@@ -111,13 +111,13 @@ function buttons(app: Studio, job: Job): HTMLElement[] {
       class: "p-icon p-icon-28",
       "aria-label": "Cancel",
       "data-tip": "Cancel",
-      onclick: () => void app.ask("cancel", { job: job.job }),
+      onclick: () => void app.request("cancel", { job: job.job }),
     },
-    icon("x"),
+    createIcon("x"),
   );
   const stop = h(
     "button",
-    { type: "button", class: "p-button", onclick: () => void app.ask("stop", { job: job.job }) },
+    { type: "button", class: "p-button", onclick: () => void app.request("stop", { job: job.job }) },
     app.state?.enrich ? "Stop, keep frames" : "Stop, keep best",
   );
   return job.stoppable ? [stop, cancel] : [cancel];
@@ -127,16 +127,16 @@ function dismiss(hide: () => void): HTMLElement {
   return h("button", { type: "button", class: "p-button", onclick: hide }, "Dismiss");
 }
 
-function relax(app: Studio): HTMLElement {
+function relax(app: StudioApp): HTMLElement {
   const effort = app.state!.keyframe!.effort;
   return h(
     "button",
-    { type: "button", class: "p-button", onclick: () => void app.ask("dials", { effort: 10 * effort }) },
+    { type: "button", class: "p-button", onclick: () => void app.request("dials", { effort: 10 * effort }) },
     "Relax effort ×10",
   );
 }
 
-function steps({ iteration, seconds }: Iterate): string {
+function steps({ iteration, seconds }: IterationUpdate): string {
   return `step ${iteration} · ${seconds.toFixed(1)} s`;
 }
 
@@ -149,11 +149,11 @@ export function sketch(costs: readonly number[]): SVGElement[] {
   const y = (log: number): number => HEIGHT - 4 - ((HEIGHT - 8) * (log - low)) / span;
   const points = logs.map((log, at) => `${x(at).toFixed(1)},${y(log).toFixed(1)}`).join(" ");
   const lines = [2, HEIGHT / 2, HEIGHT - 2].map((at) =>
-    s("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: "strip-rule" }),
+    svg("line", { x1: 0, x2: WIDTH, y1: at, y2: at, class: "strip-rule" }),
   );
   return [
     ...lines,
-    s("polyline", { points, class: "strip-line" }),
-    s("circle", { cx: x(logs.length - 1), cy: y(logs.at(-1)!), r: 3, class: "strip-dot" }),
+    svg("polyline", { points, class: "strip-line" }),
+    svg("circle", { cx: x(logs.length - 1), cy: y(logs.at(-1)!), r: 3, class: "strip-dot" }),
   ];
 }

@@ -1,15 +1,15 @@
 /** Toasts: what happened, in the corner, for a while. */
 
 import { h } from "../core/dom";
-import { icon } from "../core/icons";
-import type { Studio, Toast } from "../core/app";
-import type { Part } from "../core/types";
+import { createIcon } from "../core/icons";
+import type { StudioApp, Toast } from "../core/app";
+import type { Component } from "../core/types";
 
 const MOST = 3;
 const STAY = { ok: 5000, warn: 10_000, err: Infinity }; // ms
 const ICONS = { ok: "check", warn: "warn", err: "warn" } as const;
 
-export function toasts(app: Studio): Part {
+export function toasts(app: StudioApp): Component {
   const element = h("div", { class: "toasts" });
   app.onToast.on((toast) => {
     for (const old of [...element.children]) if ((old as HTMLElement).dataset["title"] === toast.title) old.remove();
@@ -19,7 +19,7 @@ export function toasts(app: Studio): Part {
   return { element };
 }
 
-function make(app: Studio, toast: Toast): HTMLElement {
+function make(app: StudioApp, toast: Toast): HTMLElement {
   const close = (): void => leave(card);
   const actions = [...(toast.actions ?? []), ...served(app, toast)];
   const words = h(
@@ -29,13 +29,13 @@ function make(app: Studio, toast: Toast): HTMLElement {
     toast.text ? h("p", null, toast.text) : null,
   );
   const buttons = actions.map((action) =>
-    h("button", { type: "button", class: "link", onclick: () => (close(), action.do()) }, action.text),
+    h("button", { type: "button", class: "link", onclick: () => (close(), action.onClick()) }, action.text),
   );
   const under = h("div", { class: "toast-actions" }, buttons, dismiss(toast, close));
   const card = h(
     "div",
     { class: `toast ${toast.tone}`, role: toast.tone === "err" ? "alert" : "status", data: { title: toast.title } },
-    icon(ICONS[toast.tone]),
+    createIcon(ICONS[toast.tone]),
     words,
   );
   // one short action stands beside the words; what stays has its actions under them
@@ -49,10 +49,10 @@ function dismiss(toast: Toast, close: () => void): HTMLElement | null {
 }
 
 /** The action of a server's notice sends its message back. */
-function served(app: Studio, toast: Toast): { text: string; do(): void }[] {
+function served(app: StudioApp, toast: Toast): { text: string; onClick(): void }[] {
   if (!toast.action) return [];
   const { do: what, ...values } = toast.action.message as { do: string };
-  return [{ text: toast.action.text, do: () => void app.ask(what, values) }];
+  return [{ text: toast.action.text, onClick: () => void app.request(what, values) }];
 }
 
 /** Goes after its time, which stands still while the pointer is on it. */

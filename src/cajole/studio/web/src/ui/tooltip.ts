@@ -1,6 +1,6 @@
 /** Tooltips of everything that has data-tip, with data-key at their right. One layer for the whole page. */
 
-import { fill, h } from "../core/dom";
+import { setChildren, h } from "../core/dom";
 
 const WAIT = 500; // ms over a control before its tooltip shows; at once while one was open
 const LINGER = 300; // ms after one closed in which the next shows at once
@@ -24,7 +24,7 @@ export function tooltips(): void {
     const tip = element.dataset["tip"];
     if (!tip || !element.isConnected) return;
     const key = element.dataset["key"];
-    fill(layer, h("span", null, tip), key ? h("kbd", null, key) : null);
+    setChildren(layer, h("span", null, tip), key ? h("kbd", null, key) : null);
     (element.closest("dialog") ?? document.body).append(layer);
     layer.hidden = false;
     if (!element.hasAttribute("aria-describedby")) element.setAttribute("aria-describedby", "tooltip");

@@ -1,30 +1,30 @@
 /** The bar at the top: what is open, the modes, undo, help, export. */
 
-import { attribute, h, write } from "../core/dom";
-import { icon } from "../core/icons";
-import { keyOf, possible, titled } from "../core/commands";
-import { number } from "../core/format";
-import { savingLabel } from "../core/saving";
+import { setAttribute, h, setText } from "../core/dom";
+import { createIcon } from "../core/icons";
+import { getShortcut, getModeDisabledReason, formatModeName } from "../core/commands";
+import { formatNumber } from "../core/format";
+import { formatSaveStatus } from "../core/save-status";
 import { askText } from "./dialog";
 import { exporting } from "./exporting";
 import { openMenu } from "./menu";
 import { iconButton } from "./parts/button";
 import { refuse, tip } from "./parts/common";
-import type { Studio } from "../core/app";
-import type { ModeName, Part, State } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { ModeName, Component, ProjectState } from "../core/types";
 
 const MODES: readonly ModeName[] = ["edit", "keyframe", "steer", "enrich", "reroute"];
 
-export function topbar(app: Studio): Part {
+export function topbar(app: StudioApp): Component {
   const save = h(
     "button",
-    { type: "button", class: "p-button p-primary export", onclick: () => app.run("export") },
-    icon("export"),
+    { type: "button", class: "p-button p-primary export", onclick: () => app.runCommand("export") },
+    createIcon("export"),
     h("span", null, "Export"),
   );
-  attribute(save, "aria-haspopup", "menu");
-  attribute(save, "data-tip", "Export");
-  attribute(save, "data-key", keyOf("export"));
+  setAttribute(save, "aria-haspopup", "menu");
+  setAttribute(save, "data-tip", "Export");
+  setAttribute(save, "data-key", getShortcut("export"));
   exporting(app, save);
   const right = h(
     "div",
@@ -35,8 +35,8 @@ export function topbar(app: Studio): Part {
       name: "Keyboard and mouse",
       icon: "keyboard",
       size: 32,
-      key: keyOf("help") ?? "",
-      onPress: () => app.run("help"),
+      key: getShortcut("help") ?? "",
+      onPress: () => app.runCommand("help"),
     }).element,
     helpButton(app),
     save,
@@ -47,7 +47,7 @@ export function topbar(app: Studio): Part {
   };
 }
 
-function home(app: Studio): HTMLElement {
+function home(app: StudioApp): HTMLElement {
   return h(
     "button",
     {
@@ -55,13 +55,13 @@ function home(app: Studio): HTMLElement {
       class: "home",
       "aria-label": "Back to the start page",
       "data-tip": "Back to the start page",
-      onclick: () => app.run("close"),
+      onclick: () => app.runCommand("close"),
     },
     h("img", { src: "/static/icon.svg", width: 24, height: 24, alt: "" }),
   );
 }
 
-function chip(app: Studio): HTMLElement {
+function chip(app: StudioApp): HTMLElement {
   const name = h("b");
   const frames = h("span", { class: "chip-frames" });
   const dot = h("i", {
@@ -81,40 +81,40 @@ function chip(app: Studio): HTMLElement {
     name,
     dot,
     frames,
-    icon("chevron"),
+    createIcon("chevron"),
   );
   const rename = async (): Promise<void> => {
     const next = app.project && (await askText("Rename the project", app.project.name, "Rename"));
-    if (next) void app.ask("rename", { name: next });
+    if (next) void app.request("rename", { name: next });
   };
   const entries = (): Parameters<typeof openMenu>[1] => [
     { text: "Rename…", icon: "rename", do: () => void rename() },
-    { text: "Save as a file", icon: "download", key: keyOf("save") ?? "", do: () => app.run("save") },
-    { text: "Open a file…", icon: "folder", key: keyOf("open") ?? "", do: () => app.run("open") },
+    { text: "Save as a file", icon: "download", key: getShortcut("save") ?? "", do: () => app.runCommand("save") },
+    { text: "Open a file…", icon: "folder", key: getShortcut("open") ?? "", do: () => app.runCommand("open") },
     null,
-    { text: "Back to the start page", icon: "x", do: () => app.run("close") },
+    { text: "Back to the start page", icon: "x", do: () => app.runCommand("close") },
   ];
   app.onProject.on((project) => {
-    write(name, project?.name ?? "");
+    setText(name, project?.name ?? "");
     document.title = project ? `${project.name} · Cajole Studio` : "Cajole Studio";
   });
   app.onState.on((state) => {
-    write(frames, length(state));
-    const label = savingLabel(state);
+    setText(frames, length(state));
+    const label = formatSaveStatus(state);
     dot.hidden = label === null;
     dot.classList.toggle("failed", state.unsaved_reason !== null);
-    attribute(dot, "aria-label", label ?? "");
-    attribute(dot, "data-tip", label ?? "");
+    setAttribute(dot, "aria-label", label ?? "");
+    setAttribute(dot, "data-tip", label ?? "");
   });
   return element;
 }
 
-function length(state: State): string {
-  const many = `${number(state.frames)} frames`;
+function length(state: ProjectState): string {
+  const many = `${formatNumber(state.frames)} frames`;
   return state.steer?.loop ? `· loop of ${many}` : `· ${many}`;
 }
 
-function tabs(app: Studio): HTMLElement {
+function tabs(app: StudioApp): HTMLElement {
   const buttons = MODES.map((mode) => {
     const element = h(
       "button",
@@ -124,25 +124,25 @@ function tabs(app: Studio): HTMLElement {
         class: "tab",
         "aria-selected": "false",
         tabIndex: -1,
-        "data-tip": titled(mode),
-        "data-key": keyOf(`mode.${mode}`),
+        "data-tip": formatModeName(mode),
+        "data-key": getShortcut(`mode.${mode}`),
         onclick: () => choose(mode),
       },
-      icon(mode),
-      h("span", null, titled(mode)),
+      createIcon(mode),
+      h("span", null, formatModeName(mode)),
     );
     return element;
   });
   const choose = (mode: ModeName): void => {
-    if (possible(app, mode) === null) app.run(`mode.${mode}`);
+    if (getModeDisabledReason(app, mode) === null) app.runCommand(`mode.${mode}`);
   };
   const show = (): void =>
     MODES.forEach((mode, at) => {
       const chosen = app.state?.mode === mode;
       const element = buttons[at]!;
-      attribute(element, "aria-selected", chosen);
+      setAttribute(element, "aria-selected", chosen);
       element.tabIndex = chosen ? 0 : -1;
-      refuse(element, app.project && !chosen ? possible(app, mode) : null);
+      refuse(element, app.project && !chosen ? getModeDisabledReason(app, mode) : null);
     });
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Modes" }, buttons);
   list.addEventListener("keydown", (event) => {
@@ -158,20 +158,20 @@ function tabs(app: Studio): HTMLElement {
 }
 
 /** Undo and redo, named after what they would take back. */
-function history(app: Studio): HTMLElement[] {
+function history(app: StudioApp): HTMLElement[] {
   const undo = iconButton({
     name: "Undo",
     icon: "undo",
     size: 32,
-    key: keyOf("undo") ?? "",
-    onPress: () => app.run("undo"),
+    key: getShortcut("undo") ?? "",
+    onPress: () => app.runCommand("undo"),
   });
   const redo = iconButton({
     name: "Redo",
     icon: "redo",
     size: 32,
-    key: keyOf("redo") ?? "",
-    onPress: () => app.run("redo"),
+    key: getShortcut("redo") ?? "",
+    onPress: () => app.runCommand("redo"),
   });
   app.onState.on((state) => {
     tip(undo.element, state.undo ? `Undo ${state.undo}` : "Undo");
@@ -182,7 +182,7 @@ function history(app: Studio): HTMLElement[] {
   return [undo.element, redo.element];
 }
 
-function helpButton(app: Studio): HTMLElement {
+function helpButton(app: StudioApp): HTMLElement {
   const { element } = iconButton({
     name: "Help",
     icon: "help",
@@ -191,19 +191,19 @@ function helpButton(app: Studio): HTMLElement {
       openMenu(
         element,
         [
-          { text: "Show the first steps", icon: "info", do: () => app.run("tour") },
-          { text: "Keyboard and mouse", icon: "keyboard", key: keyOf("help") ?? "", do: () => app.run("help") },
-          { text: "Find a command", icon: "search", key: keyOf("palette") ?? "", do: () => app.run("palette") },
+          { text: "Show the first steps", icon: "info", do: () => app.runCommand("tour") },
+          { text: "Keyboard and mouse", icon: "keyboard", key: getShortcut("help") ?? "", do: () => app.runCommand("help") },
+          { text: "Find a command", icon: "search", key: getShortcut("palette") ?? "", do: () => app.runCommand("palette") },
           null,
           {
             text: app.ui.theme === "dark" ? "Light" : "Dark",
             icon: app.ui.theme === "dark" ? "sun" : "moon",
-            do: () => app.run("theme"),
+            do: () => app.runCommand("theme"),
           },
         ],
         "Help",
       ),
   });
-  attribute(element, "aria-haspopup", "menu");
+  setAttribute(element, "aria-haspopup", "menu");
   return element;
 }

@@ -1,9 +1,9 @@
 /** Files that come in: chosen, or dropped anywhere on the page. */
 
 import { h } from "../core/dom";
-import { provide, titled } from "../core/commands";
-import { sentence } from "../core/format";
-import type { Studio } from "../core/app";
+import { registerHandler, formatModeName } from "../core/commands";
+import { toSentence } from "../core/format";
+import type { StudioApp } from "../core/app";
 import type { ModeInfo, ModeName } from "../core/types";
 
 const LARGE = 413;
@@ -17,7 +17,7 @@ interface Upload {
 }
 
 /** Takes files in; wanted: the verb that the person has chosen. */
-export function uploading(app: Studio, wanted: () => ModeName): void {
+export function uploading(app: StudioApp, wanted: () => ModeName): void {
   const take = (file: File): void => void bring(app, file, app.state?.mode ?? wanted());
   const field = h("input", {
     type: "file",
@@ -31,7 +31,7 @@ export function uploading(app: Studio, wanted: () => ModeName): void {
     },
   });
   document.body.append(field);
-  provide("open", () => field.click());
+  registerHandler("open", () => field.click());
   dropping(take);
 }
 
@@ -55,33 +55,33 @@ function dropping(take: (file: File) => void): void {
 }
 
 /** Sends a file and opens it, in the wanted mode or the first that can use it. */
-async function bring(app: Studio, file: File, wanted: ModeName): Promise<void> {
+async function bring(app: StudioApp, file: File, wanted: ModeName): Promise<void> {
   const upload = await send(app, file);
   if (!upload) return;
   const able = (Object.keys(upload.modes) as ModeName[]).filter((mode) => upload.modes[mode].possible);
   const mode = able.includes(wanted) ? wanted : able[0];
   if (!mode)
-    return void app.toast({
+    return void app.showToast({
       tone: "err",
       title: `${upload.name} cannot be directed`,
       text: reasons(upload, wanted),
     });
   if (mode !== wanted)
-    app.toast({ tone: "warn", title: `Opened for ${titled(mode)}`, text: reasons(upload, wanted) });
-  void app.ask("open", { upload: upload.upload, mode });
+    app.showToast({ tone: "warn", title: `Opened for ${formatModeName(mode)}`, text: reasons(upload, wanted) });
+  void app.request("open", { upload: upload.upload, mode });
 }
 
 function reasons({ text, modes }: Upload, wanted: ModeName): string {
-  return [text, modes[wanted]?.why ?? ""].map(sentence).join(" ").trim();
+  return [text, modes[wanted]?.why ?? ""].map(toSentence).join(" ").trim();
 }
 
-async function send(app: Studio, file: File): Promise<Upload | null> {
+async function send(app: StudioApp, file: File): Promise<Upload | null> {
   try {
     const answer = await fetch(`/upload?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
     if (answer.ok) return (await answer.json()) as Upload;
-    app.toast({ tone: "err", title: `${file.name} was not taken`, text: sentence(await why(answer)) });
+    app.showToast({ tone: "err", title: `${file.name} was not taken`, text: toSentence(await why(answer)) });
   } catch {
-    app.toast({
+    app.showToast({
       tone: "err",
       title: `${file.name} was not sent`,
       text: "The studio cannot be reached; try again once it is back.",
@@ -94,7 +94,7 @@ async function why(answer: Response): Promise<string> {
   const text = await answer.text();
   try {
     const { text: said, remedy } = JSON.parse(text) as { text: string; remedy?: string };
-    return [said, remedy ?? ""].map(sentence).filter(Boolean).join(" ");
+    return [said, remedy ?? ""].map(toSentence).filter(Boolean).join(" ");
   } catch {
     return answer.status === LARGE ? "it is too large" : text.slice(0, 200) || `the studio answered ${answer.status}`;
   }

@@ -1,6 +1,6 @@
 /** Taking a rectangle of vertices, and measuring between two points. */
 
-import { count, metres } from "../core/format";
+import { formatCount, formatLength } from "../core/format";
 import type { Vec3 } from "../core/types";
 import { frameOf, rayAt } from "./camera";
 import type { Gesture, Sight } from "./gesture";
@@ -53,9 +53,9 @@ export class Marquee implements Gesture {
   }
 
   private tell(found: number, kept: number): void {
-    this.sight.app.toast({
+    this.sight.app.showToast({
       tone: "ok",
-      title: `${count(found, "vertex", "vertices")} in the box`,
+      title: `${formatCount(found, "vertex", "vertices")} in the box`,
       text: `${kept} of them, spread over all, are selected.`,
     });
   }
@@ -118,12 +118,12 @@ export class Measure implements Gesture {
 
   move(at: Pixel): void {
     this.to = this.under(at, this.from);
-    this.measured({ from: this.from, to: this.to, label: metres(distance(this.from, this.to)) });
+    this.measured({ from: this.from, to: this.to, label: formatLength(distance(this.from, this.to)) });
   }
 
   release(): void {
     if (distance(this.from, this.to) === 0) return this.measured(null);
-    this.sight.announce(`${metres(distance(this.from, this.to))} apart`);
+    this.sight.announce(`${formatLength(distance(this.from, this.to))} apart`);
   }
 
   cancel(): void {

@@ -1,6 +1,6 @@
 /** The axis ball: shows how the camera is turned; a click on an end looks along it, a drag orbits. */
 
-import { h, s } from "../core/dom";
+import { h, svg } from "../core/dom";
 import { type Eye, frameOf } from "./camera";
 import { AXES, dot, scale } from "./vec";
 
@@ -23,7 +23,7 @@ const VIEWS: Record<string, [number, number]> = {
 
 export class Ball {
   readonly element: HTMLElement;
-  private readonly drawing = s("svg", {
+  private readonly drawing = svg("svg", {
     width: SIZE,
     height: SIZE,
     viewBox: `${-SIZE / 2} ${-SIZE / 2} ${SIZE} ${SIZE}`,
@@ -64,13 +64,13 @@ export class Ball {
     axis: "x" | "y" | "z",
     sign: number,
   ): { axis: "x" | "y" | "z"; sign: number; line: SVGElement; knob: SVGElement } {
-    const line = s("line", { class: `view-axis-${axis}`, x1: 0, y1: 0, "stroke-width": 2 });
-    const knob = s(
+    const line = svg("line", { class: `view-axis-${axis}`, x1: 0, y1: 0, "stroke-width": 2 });
+    const knob = svg(
       "g",
       { "data-end": `${axis}${sign}`, class: `view-axis-${axis}` },
-      s("circle", { r: sign > 0 ? 8.5 : 4.5 }),
+      svg("circle", { r: sign > 0 ? 8.5 : 4.5 }),
     );
-    if (sign > 0) knob.append(s("text", { y: 3.8, "text-anchor": "middle" }, axis.toUpperCase()));
+    if (sign > 0) knob.append(svg("text", { y: 3.8, "text-anchor": "middle" }, axis.toUpperCase()));
     return { axis, sign, line, knob };
   }
 

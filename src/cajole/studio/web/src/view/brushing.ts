@@ -1,6 +1,6 @@
 /** Enrich: painting regions on the guide, or on the shell that follows it. */
 
-import { brush, changeBrush, hueOf } from "../core/brush";
+import { brush, setBrush, getRegionColor } from "../core/brush";
 import type { Vec3 } from "../core/types";
 import { rayAt } from "./camera";
 import { CANCEL, type Gesture, type Sight } from "./gesture";
@@ -24,8 +24,8 @@ const radiusOf = (sight: Sight): number => brush.radius * (sight.app.project?.si
 
 /** The colour of what the brush does, by its token. */
 function brushHue(sight: Sight, pane: number): string {
-  if (brush.use === "erase") return "err";
-  return hueOf(brush.use === "new" ? nextRegion(sight, pane) : brush.region);
+  if (brush.mode === "erase") return "err";
+  return getRegionColor(brush.mode === "new" ? nextRegion(sight, pane) : brush.region);
 }
 
 /** The number that a new region would have. */
@@ -43,7 +43,7 @@ function pickRegion(sight: Sight, pane: number, hit: Hit): void {
   const [vertex] = within(positions, model.neighbours, corners, hit.point, 0);
   const region = model.zones?.[vertex] ?? NONE;
   if (region === NONE) return;
-  changeBrush({ region, use: "add" });
+  setBrush({ region, mode: "add" });
   sight.announce(`region ${region} in hand`);
 }
 
@@ -92,7 +92,7 @@ export class BrushInHand {
 class Brush implements Gesture {
   private readonly before: Int32Array<ArrayBuffer>;
   private readonly region: number;
-  private readonly use = brush.use;
+  private readonly use = brush.mode;
   private readonly touched = new Set<number>();
   private last: Pixel;
   private point: Vec3;
@@ -108,7 +108,7 @@ class Brush implements Gesture {
     this.region = { erase: NONE, new: nextRegion(sight, pane), add: brush.region }[this.use];
     this.last = start;
     this.point = hit.point;
-    sight.app.hint([["Drag", "paint"], CANCEL]);
+    sight.app.setHints([["Drag", "paint"], CANCEL]);
     this.dab(hit);
   }
 
@@ -139,11 +139,11 @@ class Brush implements Gesture {
   }
 
   release(): void {
-    this.sight.app.hint(null);
+    this.sight.app.setHints(null);
     const region = this.use === "new" ? null : this.region;
     const nodes = [...this.touched];
     void this.sight.app
-      .ask("paint", { on: this.pane === 0 ? "guide" : "shell", region, nodes, both: brush.both })
+      .request("paint", { on: this.pane === 0 ? "guide" : "shell", region, nodes, both: brush.both })
       .then((answer) => this.painted(answer))
       .catch(() => this.restore());
     this.sight.announce(`${nodes.length === 1 ? "one vertex" : `${nodes.length} vertices`} painted`);
@@ -151,11 +151,11 @@ class Brush implements Gesture {
 
   /** A region that was begun is the one in hand. */
   private painted(answer: Record<string, unknown>): void {
-    if (this.use === "new") changeBrush({ use: "add", region: Number(answer["region"]) });
+    if (this.use === "new") setBrush({ mode: "add", region: Number(answer["region"]) });
   }
 
   cancel(): void {
-    this.sight.app.hint(null);
+    this.sight.app.setHints(null);
     this.restore();
   }
 
@@ -173,7 +173,7 @@ class Brush implements Gesture {
 
   /** The ring of the brush, in its own view. */
   ring(): Marks["brush"] {
-    const hue = this.use === "erase" ? "err" : hueOf(this.region);
+    const hue = this.use === "erase" ? "err" : getRegionColor(this.region);
     return { at: this.point, radius: radiusOf(this.sight), hue };
   }
 

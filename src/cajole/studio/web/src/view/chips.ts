@@ -1,11 +1,11 @@
 /** Words at the rim of a view: what it shows, what colours mean, and the two buttons of a pose. */
 
-import { keyOf } from "../core/commands";
-import { attribute, fill, h, write } from "../core/dom";
-import { number } from "../core/format";
-import { icon } from "../core/icons";
-import { present } from "../core/playing";
-import type { App, Part, Pulse, Tone } from "../core/types";
+import { getShortcut } from "../core/commands";
+import { setAttribute, setChildren, h, setText } from "../core/dom";
+import { formatNumber } from "../core/format";
+import { createIcon } from "../core/icons";
+import { getEditFrame } from "../core/playback";
+import type { App, Component, SteerUpdate, Tone } from "../core/types";
 
 /** A view's role and what it is at; the dot has the colour of what it shows. */
 export class Chip {
@@ -15,9 +15,9 @@ export class Chip {
   readonly element = h("div", { class: "view-chip" }, this.dot, this.role, this.now);
 
   say(tone: "asked" | "got" | "live", role: string, now: string): void {
-    attribute(this.dot, "data-tone", tone);
-    write(this.role, role);
-    write(this.now, now);
+    setAttribute(this.dot, "data-tone", tone);
+    setText(this.role, role);
+    setText(this.now, now);
   }
 }
 
@@ -28,15 +28,15 @@ function parted(label: string): [string, string | undefined] {
 }
 
 /** What the first view is at; frame: the one that it shows. */
-export function sayNow(chip: Chip, app: App, pulse: Pulse | null, frame: number): void {
+export function sayNow(chip: Chip, app: App, pulse: SteerUpdate | null, frame: number): void {
   const { state } = app;
   if (!state) return;
   const [role, told] = parted(state.labels.now);
-  if (state.mode !== "steer") return chip.say("asked", role, told ?? `frame ${number(frame)}`);
+  if (state.mode !== "steer") return chip.say("asked", role, told ?? `frame ${formatNumber(frame)}`);
   chip.say(
     "live",
     role,
-    told ?? (pulse ? `lap ${number(pulse.lap)} · frame ${number(pulse.frame)}` : `frame ${number(frame)}`),
+    told ?? (pulse ? `lap ${formatNumber(pulse.lap)} · frame ${formatNumber(pulse.frame)}` : `frame ${formatNumber(frame)}`),
   );
 }
 
@@ -44,7 +44,7 @@ export function sayNow(chip: Chip, app: App, pulse: Pulse | null, frame: number)
 export function sayResult(chip: Chip, app: App): void {
   if (!app.state) return;
   const [role, told] = parted(app.state.labels.result);
-  const frame = number(Math.floor(app.ui.playhead));
+  const frame = formatNumber(Math.floor(app.ui.playhead));
   chip.say("got", role, told ?? (app.ui.playing ? `playing · ${frame}` : `frame ${frame}`));
 }
 
@@ -69,7 +69,7 @@ const MEANING: Record<string, (app: App) => [Tone | "err", string][]> = {
 };
 
 /** What the colours mean in this mode. */
-export function legend(app: App): Part {
+export function legend(app: App): Component {
   const element = h("div", { class: "view-legend" });
   let shown = "";
   const update = (): void => {
@@ -78,7 +78,7 @@ export function legend(app: App): Part {
     if (text === shown) return;
     shown = text;
     element.hidden = rows.length === 0;
-    fill(
+    setChildren(
       element,
       rows.map(([tone, name]) => h("span", null, h("i", { data: { tone } }), name)),
     );
@@ -90,24 +90,24 @@ export function legend(app: App): Part {
 }
 
 /** Keyframe: capture the pose that is seen, or go back to rest. */
-export function poseBar(app: App): Part {
+export function poseBar(app: App): Component {
   const words = h("span");
   const capture = h(
     "button",
-    { type: "button", class: "view-capture", onclick: () => app.run("key.capture") },
-    icon("key"),
+    { type: "button", class: "view-capture", onclick: () => app.runCommand("key.capture") },
+    createIcon("key"),
     words,
-    h("kbd", { "aria-hidden": "true" }, keyOf("key.capture") ?? ""),
+    h("kbd", { "aria-hidden": "true" }, getShortcut("key.capture") ?? ""),
   );
   const reset = h(
     "button",
-    { type: "button", class: "view-reset", onclick: () => app.run("pose.reset") },
+    { type: "button", class: "view-reset", onclick: () => app.runCommand("pose.reset") },
     "Reset pose",
   );
   const element = h("div", { class: "view-pose" }, capture, reset);
   const update = (): void => {
     element.hidden = app.state?.mode !== "keyframe";
-    write(words, `Capture key at ${number(present(app))}`);
+    setText(words, `Capture key at ${formatNumber(getEditFrame(app))}`);
   };
   const end = app.onState.on(update);
   update();

@@ -1,9 +1,9 @@
 /** Puts together what is drawn above the bodies, from the state and from what the hand is doing. */
 
-import { newtons, number } from "../core/format";
-import { handStiffness, pushText } from "../core/settings";
-import type { App, Pulse, State, Trail, Vec3 } from "../core/types";
-import { wantedOf } from "../core/wanted";
+import { formatForce, formatNumber } from "../core/format";
+import { getPushStiffness, formatPush } from "../core/push-settings";
+import type { App, SteerUpdate, ProjectState, Trail, Vec3 } from "../core/types";
+import { getTargets } from "../core/targets";
 import { arrowOf } from "./force";
 import type { Sight } from "./gesture";
 import type { Hand } from "./hand";
@@ -30,7 +30,7 @@ function trailOf(trail: Trail): TrailMark {
 }
 
 /** Marks of the first view. */
-export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse: Pulse | null): Marks {
+export function composeNow(sight: Sight, selection: Selection, hand: Hand, pulse: SteerUpdate | null): Marks {
   const marks = noMarks();
   const { app } = sight;
   const { state } = app;
@@ -71,28 +71,28 @@ function crossings(sight: Sight, pane: number): Vec3[][] {
   return faces.map((face) => [0, 1, 2].map((i) => vertexOf(figure.positions, figure.faces[3 * face + i])));
 }
 
-function dragDiscs(sight: Sight, state: State, hand: Hand): DiscMark[] {
+function dragDiscs(sight: Sight, state: ProjectState, hand: Hand): DiscMark[] {
   const frame = sight.frame();
   return (state.edit?.drags ?? []).flatMap((drag) => {
     const at = placeOfDrag(sight, drag);
     if (at === null) return [];
     const label =
-      hand.gesture === null && hand.hover?.drag?.id === drag.id ? `${drag.name} · f ${number(drag.frame)}` : null;
+      hand.gesture === null && hand.hover?.drag?.id === drag.id ? `${drag.name} · f ${formatNumber(drag.frame)}` : null;
     return [{ at, size: drag.frame === frame && !drag.pin ? PLAIN : SMALL + 1, warn: drag.warn !== null, label }];
   });
 }
 
 /** Where the point that is looked at is seen: the goals of its drags, the places of its pin, else on the body. */
-function halos(sight: Sight, state: State, node: number | null): Vec3[] {
+function halos(sight: Sight, state: ProjectState, node: number | null): Vec3[] {
   if (node === null) return [];
   const pin = state.keyframe?.pins.find(({ nodes }) => nodes.includes(node));
   if (pin) return pin.places;
-  const drags = wantedOf(state).filter((drag) => drag.node === node);
+  const drags = getTargets(state).filter((drag) => drag.node === node);
   const places = drags.length > 0 ? drags.map((drag) => placeOfDrag(sight, drag)) : [sight.placeOf(node)];
   return places.filter((place) => place !== null);
 }
 
-function pinDiscs(state: State): DiscMark[] {
+function pinDiscs(state: ProjectState): DiscMark[] {
   return (state.keyframe?.pins ?? []).flatMap((pin) => pin.places.map((at) => ({ at, size: SMALL })));
 }
 
@@ -104,25 +104,25 @@ function chosenDiscs(selection: Selection): DiscMark[] {
 }
 
 /** Pulls of a pose, as long as the hand drew them. */
-function loadArrows(app: App, state: State): ArrowMark[] {
+function loadArrows(app: App, state: ProjectState): ArrowMark[] {
   const { project } = app;
   if (project === null) return [];
   return (state.keyframe?.loads ?? [])
     .filter((load) => load.kind === "pull")
     .map((load) => ({
       at: load.at,
-      way: scale(load.force, 1 / (load.stiffness ?? handStiffness(project))),
+      way: scale(load.force, 1 / (load.stiffness ?? getPushStiffness(project))),
       tone: "asked",
       pixels: 4.5,
       disc: true,
       alpha: load.muted ? 0.45 : 1,
-      label: newtons(load.strength),
+      label: formatForce(load.strength),
       passing: !load.frozen,
     }));
 }
 
 /** What pushes a steered body: the controller, and a push that is on unless the hand itself shows it. */
-function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): ArrowMark[] {
+function pulseArrows(app: App, state: ProjectState, pulse: SteerUpdate | null, hand: Hand): ArrowMark[] {
   const { project } = app;
   if (project === null || pulse === null || state.mode !== "steer") return [];
   const added: ArrowMark[] = pulse.arrows.map((arrow) => ({
@@ -132,9 +132,9 @@ function pulseArrows(app: App, state: State, pulse: Pulse | null, hand: Hand): A
     pixels: 2.6,
   }));
   if (pulse.push === null || pulse.at === null || hand.gesture !== null) return added;
-  const label = `your push · ${pushText(project, length(pulse.push))}`;
+  const label = `your push · ${formatPush(project, length(pulse.push))}`;
   return [
     ...added,
-    { at: pulse.at, way: scale(pulse.push, 1 / handStiffness(project)), tone: "world", pixels: 4.5, disc: true, label },
+    { at: pulse.at, way: scale(pulse.push, 1 / getPushStiffness(project)), tone: "world", pixels: 4.5, disc: true, label },
   ];
 }

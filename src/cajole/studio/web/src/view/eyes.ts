@@ -1,6 +1,6 @@
 /** The cameras of the views: shared unless that is broken, moved by the hand at once and by commands over a moment. */
 
-import { still } from "../core/theme";
+import { prefersReducedMotion } from "../core/theme";
 import type { Vec3 } from "../core/types";
 import { between, type Eye, framed, HALF, orbited, panned, zoomed } from "./camera";
 import type { Pane } from "./screen";
@@ -76,7 +76,7 @@ export class Eyes {
   private go(pane: number, to: Eye): void {
     const from = this.panes[pane].eye;
     const mine = ++this.moving;
-    if (still()) return this.set(pane, to);
+    if (prefersReducedMotion()) return this.set(pane, to);
     const began = performance.now();
     const step = (now: number): void => {
       if (mine !== this.moving) return;

@@ -16,7 +16,7 @@ import {
   ShaderMaterial,
 } from "three";
 import type { FieldInfo } from "../core/flow-types";
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import { screenColor } from "./materials";
 
 const VERTEX = `
@@ -78,9 +78,9 @@ export class Field {
 
   theme(): void {
     this.pane.uniforms["paneColor"].value = screenColor("flow-pane");
-    this.pane.uniforms["paneStrength"].value = Number(token("flow-pane-strength"));
+    this.pane.uniforms["paneStrength"].value = Number(getToken("flow-pane-strength"));
     this.pane.uniforms["smokeColor"].value = screenColor("flow-smoke");
-    this.rim.color.setStyle(token("grid"));
+    this.rim.color.setStyle(getToken("grid"));
     this.rim.opacity = 0.6;
   }
 

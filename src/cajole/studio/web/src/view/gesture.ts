@@ -1,6 +1,6 @@
 /** What the hand can be doing: one gesture at a time, from a press to a release. */
 
-import type { App, Moved, Pulse, Vec3 } from "../core/types";
+import type { App, DragUpdate, SteerUpdate, Vec3 } from "../core/types";
 import type { Lens } from "./camera";
 import type { Figure } from "./figure";
 import type { Pixel } from "./handle";
@@ -45,8 +45,8 @@ export interface Gesture {
   cancel(): void;
   /** A key was pressed: "held" when it meant something, "done" when it ended the gesture. */
   key?(event: KeyboardEvent): "held" | "done" | null;
-  moved?(moved: Moved): void;
-  pulse?(pulse: Pulse): void;
+  moved?(moved: DragUpdate): void;
+  pulse?(pulse: SteerUpdate): void;
   mark(marks: Marks): void;
 }
 

@@ -1,7 +1,7 @@
 /** The floor: a soft shadow and a faint grid that fades out around the body. */
 
 import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector3 } from "three";
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 import { screenColor } from "./materials";
 import { niceStep } from "./vec";
@@ -61,10 +61,10 @@ export class Ground {
   }
 
   theme(): void {
-    this.shade.color.setStyle(token("ground-shadow"));
-    this.shade.opacity = Number(token("ground-shadow-strength"));
+    this.shade.color.setStyle(getToken("ground-shadow"));
+    this.shade.opacity = Number(getToken("ground-shadow-strength"));
     this.grid.uniforms["color"].value = screenColor("grid");
-    this.grid.uniforms["strength"].value = Number(token("grid-strength"));
+    this.grid.uniforms["strength"].value = Number(getToken("grid-strength"));
   }
 
   /** The grid's lines stay, what is seen of them goes with the body. */

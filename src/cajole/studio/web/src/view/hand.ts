@@ -1,8 +1,8 @@
 /** The hand in the views: which gesture a press begins, and who hears what comes after it. */
 
-import { onHover, sayHover } from "../core/hover";
-import { go } from "../core/playing";
-import { drags } from "../core/wanted";
+import { onHover, emitHover } from "../core/hover";
+import { seek } from "../core/playback";
+import { isDragMode } from "../core/targets";
 import type { Vec3 } from "../core/types";
 import { Marquee, Measure } from "./area";
 import { BrushInHand } from "./brushing";
@@ -94,12 +94,12 @@ export class Hand {
         0,
         at,
         () => undefined,
-        () => go(this.sight.app, hover.dot!.frame),
+        () => seek(this.sight.app, hover.dot!.frame),
       );
     if (hover.grip !== null)
       return this.moving(at, this.selection.nodes, this.selection.middle!, hover.grip === "view" ? null : hover.grip);
     if (tool === "measure") return new Measure(this.sight, 0, at, (line) => this.measure(line));
-    if (tool === "marquee" || (touched === null && event.shiftKey && drags(this.sight.app.state)))
+    if (tool === "marquee" || (touched === null && event.shiftKey && isDragMode(this.sight.app.state)))
       return this.boxing(event, at);
     if (touched === null || this.sight.app.state?.mode === "enrich") return null;
     if (tool === "pin")
@@ -121,7 +121,7 @@ export class Hand {
     const figure = this.sight.figure()!;
     figure.model.prefer(vertex);
     const select = (): void => this.select(node, event);
-    if (!drags(this.sight.app.state))
+    if (!isDragMode(this.sight.app.state))
       return new Look(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), select);
     const { nodes, middle } = this.selection;
     if (nodes.length > 1 && nodes.includes(node)) return this.moving(at, nodes, middle!, null, select);
@@ -183,9 +183,9 @@ export class Hand {
     const { app } = this.sight;
     const held = app.state?.reroute?.held ?? app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? [];
     const loose = nodes.filter((node) => !held.includes(node));
-    if (app.state?.mode === "edit") void app.ask("pin", { nodes, frame: this.sight.frame() });
+    if (app.state?.mode === "edit") void app.request("pin", { nodes, frame: this.sight.frame() });
     else if (app.state?.mode === "keyframe" || app.state?.mode === "reroute")
-      void app.ask(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
+      void app.request(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
     this.sight.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }
 
@@ -194,7 +194,7 @@ export class Hand {
     const { touched } = this.hover ?? {};
     if (touched?.near) this.pin([touched.node]);
     else if (this.hover !== null && this.selection.nodes.length > 0) this.pin(this.selection.nodes);
-    else this.sight.app.set({ tool: "pin" });
+    else this.sight.app.setUi({ tool: "pin" });
   }
 
   private move(event: PointerEvent): void {
@@ -277,7 +277,7 @@ export class Hand {
   private lookAt(node: number | null): void {
     if (node === this.looked) return;
     this.looked = node;
-    sayHover(node, "view");
+    emitHover(node, "view");
   }
 
   mark(marks: Marks): void {

@@ -1,7 +1,7 @@
 /** What is under the pointer, in the order in which it may be meant. */
 
-import type { App, Vec3, Wanted } from "../core/types";
-import { drags, wantedOf } from "../core/wanted";
+import type { App, Vec3, PositionTarget } from "../core/types";
+import { isDragMode, getTargets } from "../core/targets";
 import { project } from "./camera";
 import type { Sight } from "./gesture";
 import { type Grip, gripAt, handleAt, type Pixel } from "./handle";
@@ -15,13 +15,13 @@ export interface Hover {
   at: Pixel;
   grip: Grip | null;
   dot: Dot | null; // of a trail
-  drag: Wanted | null; // a disc of one
+  drag: PositionTarget | null; // a disc of one
   touched: { vertex: number; node: number; near: boolean } | null; // near: the vertex is within reach
 }
 
 /** Whether the handle is shown: in Edit and Reroute, where there is something to move and no other tool is in hand. */
 export function handleShown(app: App): boolean {
-  return drags(app.state) && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
+  return isDragMode(app.state) && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
 }
 
 export function hoverAt(sight: Sight, selection: Selection, dots: readonly Dot[], pane: number, at: Pixel): Hover {
@@ -41,18 +41,18 @@ export function hoverAt(sight: Sight, selection: Selection, dots: readonly Dot[]
   return { ...nothing, drag, touched: { vertex, node: figure.model.nodeOf(vertex), near: pixels <= REACH } };
 }
 
-function dragAt(sight: Sight, at: Pixel): Wanted | null {
+function dragAt(sight: Sight, at: Pixel): PositionTarget | null {
   const lens = sight.lens(0);
   const near = (place: Vec3 | null): boolean => {
     if (place === null) return false;
     const seen = project(lens, place);
     return seen.depth > 0 && Math.hypot(seen.x - at[0], seen.y - at[1]) <= 10;
   };
-  return wantedOf(sight.app.state).find((drag) => near(placeOfDrag(sight, drag))) ?? null;
+  return getTargets(sight.app.state).find((drag) => near(placeOfDrag(sight, drag))) ?? null;
 }
 
 /** Where a drag's disc is: at its goal in its own frame, on the body in others. */
-export function placeOfDrag(sight: Sight, drag: Wanted): Vec3 | null {
+export function placeOfDrag(sight: Sight, drag: PositionTarget): Vec3 | null {
   return drag.frame === sight.frame() ? drag.position : sight.placeOf(drag.node);
 }
 

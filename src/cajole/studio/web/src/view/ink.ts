@@ -1,6 +1,6 @@
 /** Strokes of the layer above the bodies: discs, lines, labels and solid arrows, in pixels of a view. */
 
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 import { type Lens, pixelsPerMetre, placeOf, project } from "./camera";
 import { hull } from "./hull";
@@ -13,7 +13,7 @@ const RING = 20; // corners of a circle in the world
 
 /** A token's colour with an alpha. */
 export const faint = (name: string, alpha: number): string =>
-  `color-mix(in srgb, ${token(name)} ${Math.round(100 * alpha)}%, transparent)`;
+  `color-mix(in srgb, ${getToken(name)} ${Math.round(100 * alpha)}%, transparent)`;
 
 /** Draws in one view; `at` gives the pixel of a point, null behind the camera. */
 export class Ink {
@@ -76,7 +76,7 @@ export class Ink {
   /** Words on glass beside a pixel, to its right or left as `toward` says, and always within the view. */
   label([x, y]: Pixel, text: string, toward: Pixel = [1, 0]): void {
     const { context, lens } = this;
-    context.font = `12px ${token("font")}`;
+    context.font = `12px ${getToken("font")}`;
     const width = context.measureText(text).width + 16;
     const [ax, ay] = [x + GAP * toward[0], y + GAP * toward[1]];
     const fits = toward[0] >= 0 ? ax + width <= lens.width - 8 : ax - width < 8;
@@ -84,12 +84,12 @@ export class Ink {
     const top = Math.min(Math.max(ay - 11, 8), lens.height - 30);
     context.beginPath();
     context.roundRect(left, top, width, 22, 6);
-    context.fillStyle = token("glass");
+    context.fillStyle = getToken("glass");
     context.fill();
     context.lineWidth = 1;
-    context.strokeStyle = token("line");
+    context.strokeStyle = getToken("line");
     context.stroke();
-    context.fillStyle = token("t1");
+    context.fillStyle = getToken("t1");
     context.textBaseline = "middle";
     context.fillText(text, left + 8, top + 11.5);
   }

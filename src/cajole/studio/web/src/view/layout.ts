@@ -1,7 +1,7 @@
 /** Where the views are: one, or two with a divider that can be drawn aside. */
 
 import { h } from "../core/dom";
-import { keep, recall } from "../core/store";
+import { saveSetting, loadSetting } from "../core/storage";
 import type { App } from "../core/types";
 import type { Pixel } from "./handle";
 import { freeRoom } from "./room";
@@ -29,7 +29,7 @@ export class Layout {
     "aria-label": "Width of the first view",
   });
   readonly element = h("div", { class: "viewport" });
-  private share = within(recall("split", 0.5));
+  private share = within(loadSetting("split", 0.5));
   private readonly observer = new ResizeObserver(() => this.arrange());
 
   /** resized: told after the panes have got their places. */
@@ -68,7 +68,7 @@ export class Layout {
 
   private split(share: number): void {
     this.share = within(share);
-    keep("split", this.share);
+    saveSetting("split", this.share);
     this.arrange();
   }
 

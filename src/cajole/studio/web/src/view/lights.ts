@@ -1,7 +1,7 @@
 /** Light that turns with the camera: the form stays readable from behind, and elevation is fixed. */
 
 import { DirectionalLight, Group, HemisphereLight, Vector3 } from "three";
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 
 const KEY = { turn: -14, height: 51, far: 7.2 }; // degrees from the camera's azimuth, degrees up, radii away
@@ -48,10 +48,10 @@ export class Lights {
 
   theme(): void {
     const light = document.documentElement.dataset["theme"] === "light";
-    this.sky.color.setStyle(token("hemi-sky"));
-    this.sky.groundColor.setStyle(token("hemi-ground"));
-    this.key.color.setStyle(token("key-light"));
-    this.rim.color.setStyle(token("rim-light"));
+    this.sky.color.setStyle(getToken("hemi-sky"));
+    this.sky.groundColor.setStyle(getToken("hemi-ground"));
+    this.key.color.setStyle(getToken("key-light"));
+    this.rim.color.setStyle(getToken("rim-light"));
     this.sky.intensity = light ? 1.0 : 1.05;
     this.key.intensity = light ? 2.1 : 2.35;
     this.rim.intensity = light ? 0.5 : 1.0;

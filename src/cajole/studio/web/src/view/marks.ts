@@ -1,6 +1,6 @@
 /** What is drawn above a body: put together from the state and the hand, then inked in one go. */
 
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Tone, Vec3 } from "../core/types";
 import { type Lens, pixelsPerMetre } from "./camera";
 import type { AxisName, Lock } from "./drag";
@@ -93,7 +93,7 @@ export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: M
   for (const place of marks.halos) inkHalo(ink, place);
   for (const disc of marks.discs) if (!disc.active) inkDisc(ink, disc);
   const hover = marks.hover && ink.at(marks.hover);
-  if (hover) ink.disc(hover, 7, token("thumb"), token("view-rim"), 1.5);
+  if (hover) ink.disc(hover, 7, getToken("thumb"), getToken("view-rim"), 1.5);
   if (marks.handle) inkHandle(ink, handleAt(lens, marks.handle.at), marks.handle);
   for (const disc of marks.discs) if (disc.active) inkDisc(ink, disc);
   for (const ball of marks.balls) inkBall(ink, ball);
@@ -118,7 +118,7 @@ function inkFace(ink: Ink, corners: readonly Vec3[]): void {
   const points = corners.map((corner) => ink.at(corner));
   if (points.some((point) => point === null)) return;
   ink.area(points as Pixel[], faint("err", 0.45));
-  ink.line([...points, points[0]] as Pixel[], token("err"), 1.5);
+  ink.line([...points, points[0]] as Pixel[], getToken("err"), 1.5);
 }
 
 /** Where the brush would paint. */
@@ -126,48 +126,48 @@ function inkBrush(ink: Ink, { at, radius, hue }: NonNullable<Marks["brush"]>): v
   const middle = ink.at(at);
   if (middle === null) return;
   const across = Math.max(8, 2 * radius * pixelsPerMetre(ink.lens, at));
-  ink.disc(middle, across + 3, "transparent", token("casing"), 3);
-  ink.disc(middle, across, faint(hue, 0.18), token(hue), 1.5);
+  ink.disc(middle, across + 3, "transparent", getToken("casing"), 3);
+  ink.disc(middle, across, faint(hue, 0.18), getToken(hue), 1.5);
 }
 
 function inkDisc(ink: Ink, disc: DiscMark): void {
   const at = ink.at(disc.at);
   if (at === null) return;
-  if (disc.active) ink.disc(at, disc.size - 3, token("asked-dot"), token("thumb"), 3);
-  else ink.disc(at, disc.size - 2, token("asked-dot"), token("view-rim"), 2);
+  if (disc.active) ink.disc(at, disc.size - 3, getToken("asked-dot"), getToken("thumb"), 3);
+  else ink.disc(at, disc.size - 2, getToken("asked-dot"), getToken("view-rim"), 2);
   if (!disc.warn) return;
   ink.context.setLineDash([3, 3]);
-  ink.disc(at, disc.size + 10, "transparent", token("warn"), 1.5);
+  ink.disc(at, disc.size + 10, "transparent", getToken("warn"), 1.5);
   ink.context.setLineDash([]);
 }
 
 function inkHalo(ink: Ink, place: Vec3): void {
   const at = ink.at(place);
-  if (at) ink.disc(at, HALO, faint("asked-dot", 0.35), token("asked-dot"), 1.5);
+  if (at) ink.disc(at, HALO, faint("asked-dot", 0.35), getToken("asked-dot"), 1.5);
 }
 
 function inkArrow(ink: Ink, arrow: ArrowMark): void {
   ink.context.globalAlpha = arrow.alpha ?? 1;
-  const color = token(arrow.tone === "asked" ? "asked-dot" : arrow.tone);
+  const color = getToken(arrow.tone === "asked" ? "asked-dot" : arrow.tone);
   ink.arrow(arrow.at, arrow.way, arrow.pixels, color);
   const at = ink.at(arrow.at);
-  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, color, token("thumb"), 2);
+  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, color, getToken("thumb"), 2);
   ink.context.globalAlpha = 1;
 }
 
 function inkContact(ink: Ink, { point, normal }: { point: Vec3; normal: Vec3 }, far: number): void {
   const [at, end] = [ink.at(point), ink.at(add(point, scale(normal, 0.06 * far)))];
   if (!at || !end) return;
-  ink.line([at, end], token("err"), 1.5);
-  ink.disc(at, 6, token("err"), token("view-rim"), 1);
+  ink.line([at, end], getToken("err"), 1.5);
+  ink.disc(at, 6, getToken("err"), getToken("view-rim"), 1);
 }
 
 function inkLine(ink: Ink, mark: LineMark, dash: number[], width: number): void {
   const [from, to] = [ink.at(mark.from), ink.at(mark.to)];
   if (!from || !to) return;
-  ink.line([from, to], token("asked-dot"), width, dash);
+  ink.line([from, to], getToken("asked-dot"), width, dash);
   if (!mark.label) return;
-  for (const end of [from, to]) ink.disc(end, 5, token("asked-dot"), token("thumb"), 1);
+  for (const end of [from, to]) ink.disc(end, 5, getToken("asked-dot"), getToken("thumb"), 1);
   ink.label([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], mark.label);
 }
 
@@ -188,34 +188,34 @@ function inkHandle(ink: Ink, shape: HandleShape, { grip, held, lock }: NonNullab
     const corners = plane.corners.map((corner) => ink.at(corner));
     if (corners.some((corner) => corner === null)) continue;
     context.globalAlpha = plane.alpha * (strong(plane.name) ? 0.75 : held ? 0.16 : 0.36);
-    ink.area(corners as Pixel[], token(plane.normal));
+    ink.area(corners as Pixel[], getToken(plane.normal));
   }
   for (const axis of shape.axes) {
     context.globalAlpha = axis.alpha * (strong(axis.name) || !held ? 1 : 0.45);
     const [from, to] = [ink.at(axis.from), ink.at(axis.to)];
     if (!from || !to) continue;
-    ink.line([from, to], token(axis.name), strong(axis.name) ? 4 : 3);
-    ink.cone(axis.to, axis.tip, shape.radius * (strong(axis.name) ? 1.2 : 1), token(axis.name), false);
+    ink.line([from, to], getToken(axis.name), strong(axis.name) ? 4 : 3);
+    ink.cone(axis.to, axis.tip, shape.radius * (strong(axis.name) ? 1.2 : 1), getToken(axis.name), false);
   }
   context.globalAlpha = 1;
 }
 
 function inkBox(ink: Ink, [left, top, right, bottom]: [number, number, number, number]): void {
   const { context } = ink;
-  context.fillStyle = token("wash-asked");
+  context.fillStyle = getToken("wash-asked");
   context.fillRect(left, top, right - left, bottom - top);
   context.lineWidth = 1;
-  context.strokeStyle = token("asked");
+  context.strokeStyle = getToken("asked");
   context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.round(right - left), Math.round(bottom - top));
 }
 
 function inkTrail(ink: Ink, trail: TrailMark): Dot[] {
-  if (trail.given) ink.line(ink.path(trail.given), token("given-swatch"), 2, [5, 4]);
+  if (trail.given) ink.line(ink.path(trail.given), getToken("given-swatch"), 2, [5, 4]);
   const path = ink.path(trail.result);
-  ink.line(path, token("casing"), 5);
-  ink.line(path, token("got-trail"), 2.5);
+  ink.line(path, getToken("casing"), 5);
+  ink.line(path, getToken("got-trail"), 2.5);
   const dots = dotsOf(path);
-  for (const dot of dots) ink.disc([dot.x, dot.y], 4.5, token("thumb"), token("view-rim"), 1);
+  for (const dot of dots) ink.disc([dot.x, dot.y], 4.5, getToken("thumb"), getToken("view-rim"), 1);
   return dots;
 }
 

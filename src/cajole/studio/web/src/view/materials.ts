@@ -14,7 +14,7 @@ import {
   ShaderMaterial,
   type StencilFunc,
 } from "three";
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 
 /** A body: matt, with a thin coat and a soft sheen; eyes shine by their gloss. The stencil gets its silhouette. */
 export function bodyMaterial(): MeshPhysicalMaterial {
@@ -59,7 +59,7 @@ export function wireMaterial(): MeshBasicMaterial {
     wireframe: true,
     transparent: true,
     opacity: 0.2,
-    color: new Color(token("view-shade")),
+    color: new Color(getToken("view-shade")),
     depthWrite: false,
     toneMapped: false,
   });
@@ -159,5 +159,5 @@ const ghostly = (stencilFunc: StencilFunc): object => ({
 
 /** A token's colour as its bytes say, for shaders that write to the screen themselves. */
 export function screenColor(name: string): Color {
-  return new Color().setStyle(token(name)).convertLinearToSRGB();
+  return new Color().setStyle(getToken(name)).convertLinearToSRGB();
 }

@@ -1,6 +1,6 @@
 /** What is drawn of a body, as it came from the server: triangles, paint, and the node that each vertex stands for. */
 
-import { Kind, type BinaryFrame } from "../core/types";
+import { BinaryKind, type BinaryFrame } from "../core/types";
 import { creased, type Split } from "./creases";
 import { type Neighbours, neighboursOf } from "./neighbours";
 
@@ -110,9 +110,9 @@ export function wholesOf(frame: BinaryFrame, size: number, skip = 0): Uint32Arra
 
 /** The model after a frame of FACE, TINT or NODE; the same one after a frame of another kind or another body. */
 export function modelAfter(model: Model | null, frame: BinaryFrame, vertices: number): Model | null {
-  if (frame.kind === Kind.Face) return new Model(wholesOf(frame, 3 * frame.count), vertices);
+  if (frame.kind === BinaryKind.Triangles) return new Model(wholesOf(frame, 3 * frame.count), vertices);
   if (model === null || frame.count !== model.count) return model;
-  if (frame.kind === Kind.Tint) model.tint(new Uint8Array(frame.data, frame.offset, 4 * frame.count));
-  if (frame.kind === Kind.Node) model.stand(wholesOf(frame, frame.count));
+  if (frame.kind === BinaryKind.Colors) model.tint(new Uint8Array(frame.data, frame.offset, 4 * frame.count));
+  if (frame.kind === BinaryKind.Nodes) model.stand(wholesOf(frame, frame.count));
   return model;
 }

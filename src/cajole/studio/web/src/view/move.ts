@@ -1,7 +1,7 @@
 /** Edit and Reroute: taking hold of vertices and putting them elsewhere. */
 
-import { figures } from "../core/format";
-import type { Moved, Vec3 } from "../core/types";
+import { formatDigits } from "../core/format";
+import type { DragUpdate, Vec3 } from "../core/types";
 import { frameOf, pixelsPerMetre, project, rayAt } from "./camera";
 import { type AxisName, axesOf, Drag, type Lock, nextLock, snapped } from "./drag";
 import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
@@ -73,8 +73,8 @@ export class Move implements Gesture {
     const { nodes } = this.hold;
     this.begun = true;
     this.sight.expect(nodes);
-    app.hint(HINTS);
-    app.ask("drag.begin", { gesture: this.number, nodes, frame: this.sight.frame() }).then(
+    app.setHints(HINTS);
+    app.request("drag.begin", { gesture: this.number, nodes, frame: this.sight.frame() }).then(
       (answer) => {
         if (Array.isArray(answer["position"])) this.from = this.served = answer["position"] as Vec3;
       },
@@ -112,7 +112,7 @@ export class Move implements Gesture {
     return oldest === undefined ? 0 : performance.now() - oldest;
   }
 
-  moved(moved: Moved): void {
+  moved(moved: DragUpdate): void {
     if (moved.gesture !== this.number) return;
     this.served = moved.position;
     for (const seq of this.sent.keys()) if (seq <= moved.seq) this.sent.delete(seq);
@@ -143,8 +143,8 @@ export class Move implements Gesture {
     const far = length(this.way);
     this.sight.settle(this.place);
     this.end();
-    this.sight.app.ask("drag.commit", { gesture: this.number }).then(
-      () => this.sight.announce(`${this.hold.name} moved ${figures(far)} metres`),
+    this.sight.app.request("drag.commit", { gesture: this.number }).then(
+      () => this.sight.announce(`${this.hold.name} moved ${formatDigits(far)} metres`),
       () => this.sight.settle(null),
     );
   }
@@ -154,7 +154,7 @@ export class Move implements Gesture {
     this.end();
     this.sight.settle(null);
     if (this.begun)
-      void this.sight.app.ask("drag.cancel", { gesture: this.number }, { quiet: true }).catch(() => undefined);
+      void this.sight.app.request("drag.cancel", { gesture: this.number }, { quiet: true }).catch(() => undefined);
     this.sight.announce("drag cancelled");
   }
 
@@ -162,7 +162,7 @@ export class Move implements Gesture {
     this.over = true;
     this.timers.forEach(clearTimeout);
     this.sight.tag.hide();
-    this.sight.app.hint(null);
+    this.sight.app.setHints(null);
     this.sight.ink();
   }
 
@@ -189,7 +189,7 @@ export class Move implements Gesture {
     const typed = this.typing.begun;
     const axis = typed ? this.typing.axis : (this.drag.lock ?? "");
     const single = axis.length === 1 ? this.way["xyz".indexOf(axis)] : length(this.way);
-    const text = typed ? this.typing.text || "0" : figures(single);
+    const text = typed ? this.typing.text || "0" : formatDigits(single);
     const wide = this.drag.lock === null || this.drag.lock.length === 2 ? 0.5 * SIZE : 0;
     tag.show(left + at[0], at[1], [left, left + width], wide, axis, text, "m", this.typing.good);
     tag.wait(this.lag > VERY_LATE);

@@ -1,7 +1,7 @@
 /** What stands around the body, still or moving: meshes that the scene brings along. */
 
 import { BufferAttribute, BufferGeometry, Color, Group, Mesh } from "three";
-import { positions } from "../core/binary";
+import { readPositions } from "../core/binary";
 import type { BinaryFrame, PropInfo } from "../core/types";
 import { propMaterial } from "./materials";
 import { wholesOf } from "./model";
@@ -12,7 +12,7 @@ export class PropStore {
 
   /** Takes a PROP frame. */
   take(frame: BinaryFrame): void {
-    const places = positions(frame);
+    const places = readPositions(frame);
     if (places === null) return;
     const geometry = new BufferGeometry();
     const skip = 12 * frame.count;

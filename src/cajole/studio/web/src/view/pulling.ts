@@ -1,7 +1,7 @@
 /** Keyframe and Steer: pulling and pushing the body at a point, like a spring between it and the hand. */
 
-import { handStiffness, pushText } from "../core/settings";
-import type { Pulse, Tone, Vec3 } from "../core/types";
+import { getPushStiffness, formatPush } from "../core/push-settings";
+import type { SteerUpdate, Tone, Vec3 } from "../core/types";
 import { frameOf, rayAt } from "./camera";
 import { onPlane } from "./drag";
 import { CANCEL, type Gesture, nextGesture, type Sight, SLACK } from "./gesture";
@@ -84,7 +84,7 @@ export class Pull implements Gesture {
     const { project } = this.sight.app;
     const from = this.touched.use === "pull" ? this.begin : this.vertex;
     if (project === null || !this.strong) return [0, 0, 0];
-    return scale(sub(this.hand, from), this.stiffness ?? handStiffness(project));
+    return scale(sub(this.hand, from), this.stiffness ?? getPushStiffness(project));
   }
 
   move(at: Pixel): void {
@@ -99,11 +99,11 @@ export class Pull implements Gesture {
     const { where, add: also, use } = this.touched;
     const { app } = this.sight;
     this.begun = true;
-    app.hint(WORDS[use].hints);
+    app.setHints(WORDS[use].hints);
     if (use === "impulse") return;
     const values = use === "pull" ? { add: also } : {};
     app
-      .ask(`${use}.begin`, { gesture: this.number, ...where, ...values })
+      .request(`${use}.begin`, { gesture: this.number, ...where, ...values })
       .then((answer) => this.taken(answer))
       .catch(() => this.end());
   }
@@ -126,7 +126,7 @@ export class Pull implements Gesture {
     this.sight.ink();
   }
 
-  pulse(_pulse: Pulse): void {
+  pulse(_pulse: SteerUpdate): void {
     if (this.begun && !this.over && this.touched.use === "push") this.send(); // the body moved on, the hand did not
   }
 
@@ -148,9 +148,9 @@ export class Pull implements Gesture {
     const { use, where } = this.touched;
     const { app } = this.sight;
     const force = this.force;
-    if (use === "impulse") void app.ask("impulse", { ...where, force });
-    else void app.ask(use === "pull" ? "pull.commit" : "push.end", { gesture: this.number });
-    this.sight.announce(`${WORDS[use].done} ${pushText(app.project, length(force))}`);
+    if (use === "impulse") void app.request("impulse", { ...where, force });
+    else void app.request(use === "pull" ? "pull.commit" : "push.end", { gesture: this.number });
+    this.sight.announce(`${WORDS[use].done} ${formatPush(app.project, length(force))}`);
   }
 
   cancel(): void {
@@ -159,13 +159,13 @@ export class Pull implements Gesture {
     const { use } = this.touched;
     if (!this.begun || use === "impulse") return;
     void this.sight.app
-      .ask(use === "pull" ? "pull.cancel" : "push.end", { gesture: this.number }, { quiet: true })
+      .request(use === "pull" ? "pull.cancel" : "push.end", { gesture: this.number }, { quiet: true })
       .catch(() => undefined);
   }
 
   private end(): void {
     this.over = true;
-    this.sight.app.hint(null);
+    this.sight.app.setHints(null);
     this.sight.ink();
   }
 
@@ -181,7 +181,7 @@ export class Pull implements Gesture {
       tone: WORDS[use].tone,
       pixels: 4.5,
       disc: true,
-      label: this.strong ? WORDS[use].tag(pushText(this.sight.app.project, length(this.force))) : null,
+      label: this.strong ? WORDS[use].tag(formatPush(this.sight.app.project, length(this.force))) : null,
     });
   }
 }

@@ -1,7 +1,7 @@
 /** Reroute above the bodies: goals as balls as wide as near enough is, and the ways of their vertices to them. */
 
-import { number } from "../core/format";
-import { token } from "../core/theme";
+import { formatNumber } from "../core/format";
+import { getToken } from "../core/theme";
 import type { App, Vec3 } from "../core/types";
 import { pixelsPerMetre } from "./camera";
 import type { Sight } from "./gesture";
@@ -37,25 +37,25 @@ export function goalBalls(sight: Sight, hovered: string | null): BallMark[] {
     radius: part!.dials.within,
     now: goal.frame === frame,
     warn: goal.warn !== null,
-    label: goal.id === hovered ? `${goal.name} · f ${number(goal.frame)}` : null,
+    label: goal.id === hovered ? `${goal.name} · f ${formatNumber(goal.frame)}` : null,
   }));
 }
 
 export function inkPath(ink: Ink, { points, hue }: PathMark): void {
   const path = ink.path(points);
   if (path.length < 2) return;
-  ink.line(path, token("casing"), 4.5);
-  ink.line(path, token(hue), 2.5);
+  ink.line(path, getToken("casing"), 4.5);
+  ink.line(path, getToken(hue), 2.5);
 }
 
 export function inkBall(ink: Ink, { at, radius, now, warn }: BallMark): void {
   const middle = ink.at(at);
   if (middle === null) return;
   const across = Math.max(LEAST, 2 * radius * pixelsPerMetre(ink.lens, at));
-  ink.disc(middle, across + 2, "transparent", token("casing"), 3);
-  ink.disc(middle, across, faint("given-swatch", now ? 0.75 : 0.35), token("given-swatch"), 1.5);
+  ink.disc(middle, across + 2, "transparent", getToken("casing"), 3);
+  ink.disc(middle, across, faint("given-swatch", now ? 0.75 : 0.35), getToken("given-swatch"), 1.5);
   if (!warn) return;
   ink.context.setLineDash([3, 3]);
-  ink.disc(middle, across + 10, "transparent", token("warn"), 1.5);
+  ink.disc(middle, across + 10, "transparent", getToken("warn"), 1.5);
   ink.context.setLineDash([]);
 }

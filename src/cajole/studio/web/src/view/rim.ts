@@ -1,6 +1,6 @@
 /** What lies at the rim of the views and is not drawn: chips, tools, options, legend, buttons of a pose, axis ball. */
 
-import type { App, Part, Pulse } from "../core/types";
+import type { App, Component, SteerUpdate } from "../core/types";
 import { Ball } from "./ball";
 import { Chip, legend, poseBar, sayNow, sayResult } from "./chips";
 import type { Eye } from "./camera";
@@ -10,7 +10,7 @@ import { toolColumn, viewOptions } from "./tools";
 export class Rim {
   private readonly chips = [new Chip(), new Chip()];
   private readonly ball: Ball;
-  private readonly parts: Part[];
+  private readonly parts: Component[];
 
   constructor(
     private readonly app: App,
@@ -28,7 +28,7 @@ export class Rim {
   }
 
   /** What the views are at; frame: of the first; eye: as it is seen. */
-  say(pulse: Pulse | null, frame: number, eye: Eye): void {
+  say(pulse: SteerUpdate | null, frame: number, eye: Eye): void {
     sayNow(this.chips[0], this.app, pulse, frame);
     sayResult(this.chips[1], this.app);
     this.ball.show(eye);

@@ -2,7 +2,7 @@
 
 import { NeutralToneMapping, PMREMGenerator, type Texture, VSMShadowMap, WebGLRenderer } from "three";
 import { RoomEnvironment } from "three/addons/environments/RoomEnvironment.js";
-import { recall } from "../core/store";
+import { loadSetting } from "../core/storage";
 import type { Eye } from "./camera";
 import { FIRST } from "./eyes";
 import { Pace } from "./pace";
@@ -51,7 +51,7 @@ export class Screen {
     private readonly panes: () => readonly Pane[],
     private readonly hooks: { prepare(): void; drew(): void; simpler(): void },
   ) {
-    this.pace.begin(drawnBy(), recall<string | null>("quality", null) === "full");
+    this.pace.begin(drawnBy(), loadSetting<string | null>("quality", null) === "full");
     // views that did not change are kept, hence preserved
     const options = {
       canvas,

@@ -66,7 +66,7 @@ export class Selection {
   /** Select these at the server. */
   choose(nodes: number[]): void {
     this.expect(nodes);
-    this.app.ask("select", { nodes }).catch(() => this.heard());
+    this.app.request("select", { nodes }).catch(() => this.heard());
   }
 
   /** A click on a vertex: alone, shift adds, ctrl toggles. */

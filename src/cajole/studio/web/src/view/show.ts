@@ -1,13 +1,13 @@
 /** Which vertices each view shows: what the server says now, or a frame of the motion that has been fetched. */
 
 import { Color, type Texture } from "three";
-import { brush, hueOf } from "../core/brush";
-import { ghost as ghostIn, positions as read, smoke as smokeIn } from "../core/binary";
-import { frames, type Stream } from "../core/frames";
-import { made, present } from "../core/playing";
-import { type App, type BinaryFrame, Kind, type State } from "../core/types";
-import { token } from "../core/theme";
-import { drags } from "../core/wanted";
+import { brush, getRegionColor } from "../core/brush";
+import { readGhost as ghostIn, readPositions as read, readSmoke as smokeIn } from "../core/binary";
+import { frameCache, type Stream } from "../core/frame-cache";
+import { countPlayableFrames, getEditFrame } from "../core/playback";
+import { type App, type BinaryFrame, BinaryKind, type ProjectState } from "../core/types";
+import { getToken } from "../core/theme";
+import { isDragMode } from "../core/targets";
 import { type Light, modelAfter, type Model } from "./model";
 import { PropStore } from "./props";
 import type { Pane } from "./screen";
@@ -70,17 +70,17 @@ export class Show {
 
   /** A binary message came; says whether it brought another body. */
   take(message: BinaryFrame): boolean {
-    if (message.kind === Kind.Prop) this.props.take(message);
-    if (message.kind === Kind.Now) this.apply(message);
-    if (message.kind === Kind.Zone) this.zone(message);
-    if (message.kind !== Kind.Face && message.kind !== Kind.Tint && message.kind !== Kind.Node) return false;
-    if (message.kind === Kind.Face && message.extra === 1) {
+    if (message.kind === BinaryKind.Prop) this.props.take(message);
+    if (message.kind === BinaryKind.Current) this.apply(message);
+    if (message.kind === BinaryKind.Regions) this.zone(message);
+    if (message.kind !== BinaryKind.Triangles && message.kind !== BinaryKind.Colors && message.kind !== BinaryKind.Nodes) return false;
+    if (message.kind === BinaryKind.Triangles && message.extra === 1) {
       this.guide = modelAfter(null, message, this.app.project?.guide ?? 0);
       return true;
     }
-    if (message.kind === Kind.Face) this.guide = null;
+    if (message.kind === BinaryKind.Triangles) this.guide = null;
     this.model = modelAfter(this.model, message, this.app.project?.vertices ?? 0);
-    return message.kind !== Kind.Node;
+    return message.kind !== BinaryKind.Nodes;
   }
 
   /** Regions of the body, or of its guide. */
@@ -125,12 +125,12 @@ export class Show {
   }
 
   /** The frame that the second view shows: the playhead's, or the last that there is of a result in the making. */
-  private played(state: State): number {
-    return Math.min(Math.floor(this.app.ui.playhead), made(state) - 1);
+  private played(state: ProjectState): number {
+    return Math.min(Math.floor(this.app.ui.playhead), countPlayableFrames(state) - 1);
   }
 
   /** Edit shows clay at its left, so that the ghost is read against one colour; everything else its own paint. */
-  colour(state: State): void {
+  colour(state: ProjectState): void {
     if (state.mode === "enrich") return this.zones();
     const painted = this.app.project?.painted ?? false;
     this.panes[0].stage?.paint(painted && state.mode !== "edit");
@@ -166,13 +166,13 @@ export class Show {
     });
   }
 
-  private firstOf(state: State): Float32Array | null {
+  private firstOf(state: ProjectState): Float32Array | null {
     const { ui } = this.app;
     const alone = ui.views === 1 && ui.playing && state.mode !== "steer";
-    const frame = alone ? Math.floor(ui.playhead) : present(this.app);
+    const frame = alone ? Math.floor(ui.playhead) : getEditFrame(this.app);
     const led = this.guide !== null;
     const elsewhere = this.now !== null && this.now.frame !== frame;
-    const wanted = alone || ((drags(state) || led) && elsewhere);
+    const wanted = alone || ((isDragMode(state) || led) && elsewhere);
     const cached = wanted ? this.fetch(led ? "given" : "result", frame) : null;
     this.shownFrame = cached ? frame : (this.now?.frame ?? state.frame);
     return cached ?? this.now?.positions ?? null;
@@ -183,7 +183,7 @@ export class Show {
   }
 
   private fetch(stream: Stream, frame: number): Float32Array | null {
-    const found = frames.get(stream, frame);
+    const found = frameCache.get(stream, frame);
     this.lacking ||= found === null;
     return found;
   }
@@ -213,6 +213,6 @@ const STRONG = 0.9;
 
 /** The light of a region over a base colour; -1: of the base alone. */
 function lightOf(base: string, region: number): Light {
-  const under = new Color().setStyle(token(base));
-  return region < 0 ? under : under.lerp(new Color().setStyle(token(hueOf(region))), STRONG);
+  const under = new Color().setStyle(getToken(base));
+  return region < 0 ? under : under.lerp(new Color().setStyle(getToken(getRegionColor(region))), STRONG);
 }

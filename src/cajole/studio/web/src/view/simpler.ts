@@ -7,5 +7,5 @@ export function tellSimpler(app: App, restore: () => void): void {
   const actions = [{ text: "Undo", do: restore }];
   const [title, text] = ["Drawing was simplified", "Pictures took too long on this machine."];
   const notice = { tone: "warn" as const, title, text, actions };
-  app.toast(notice);
+  app.showToast(notice);
 }

@@ -1,6 +1,6 @@
 /** Where bodies and the handle are on the page, for those who must not cover them. */
 
-import type { Spot } from "../core/seen";
+import type { WeightedPoint } from "../core/view-points";
 import type { App, Vec3 } from "../core/types";
 import { type Lens, project } from "./camera";
 import { handleAt } from "./handle";
@@ -15,12 +15,12 @@ const SHARES = [1, 0.5]; // of the bodies: the hand acts on the first
 const GRIP = 0.4; // of each end of the handle: without it nothing can be done
 
 /** Spots of the panes that are seen in an element. */
-export function spotsOf(app: App, panes: readonly Pane[], element: HTMLElement, selection: Selection): Spot[] {
+export function spotsOf(app: App, panes: readonly Pane[], element: HTMLElement, selection: Selection): WeightedPoint[] {
   const box = element.getBoundingClientRect();
   const middle = handleShown(app) ? selection.middle : null;
   return panes.flatMap((pane, i) => {
     const lens: Lens = { eye: pane.eye, width: pane.width, height: pane.height, middle: centreOf(pane) };
-    const at = (point: Vec3, weight: number): Spot => {
+    const at = (point: Vec3, weight: number): WeightedPoint => {
       const { x, y } = project(lens, point);
       return { x: box.left + pane.left + x, y: box.top + pane.top + y, weight };
     };
@@ -30,7 +30,7 @@ export function spotsOf(app: App, panes: readonly Pane[], element: HTMLElement, 
 }
 
 /** A body's vertices, `share` in all. */
-function bodyOf({ stage }: Pane, share: number, at: (point: Vec3, weight: number) => Spot): Spot[] {
+function bodyOf({ stage }: Pane, share: number, at: (point: Vec3, weight: number) => WeightedPoint): WeightedPoint[] {
   const figure = stage?.figure;
   if (!figure?.shown) return [];
   const step = Math.max(1, Math.floor(figure.model.count / SOME));

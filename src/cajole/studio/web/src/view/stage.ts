@@ -1,7 +1,7 @@
 /** One view's world: light, floor, things around, the body, and the ghost of what came in. */
 
 import { type Material, PerspectiveCamera, Scene, type Texture } from "three";
-import { token } from "../core/theme";
+import { getToken } from "../core/theme";
 import type { Project, Vec3 } from "../core/types";
 import { FOV, type Lens, middleOf, placeOf } from "./camera";
 import { Figure } from "./figure";
@@ -73,11 +73,11 @@ export class Stage {
     this.lights.theme();
     this.ground.theme();
     this.field?.theme();
-    this.wire.color.setStyle(token("view-shade"));
+    this.wire.color.setStyle(getToken("view-shade"));
     for (const material of this.ghosts) {
       if ("uniforms" in material) material.uniforms["color"].value = screenColor("given-swatch");
     }
-    this.guide.color.setStyle(token("given-swatch"));
+    this.guide.color.setStyle(getToken("given-swatch"));
     this.paint(this.painted);
     this.cast = true;
   }
@@ -86,12 +86,12 @@ export class Stage {
   paint(painted: boolean): void {
     this.painted = painted;
     const { model } = this.figure;
-    this.figure.color(painted ? model.paint : model.clay(this.rich.color.clone().setStyle(token("clay"))));
+    this.figure.color(painted ? model.paint : model.clay(this.rich.color.clone().setStyle(getToken("clay"))));
   }
 
   /** One colour with those of regions over it. base: its token. */
   zone(base: string, palette: (region: number) => Light): void {
-    this.figure.color(this.figure.model.zoned(this.rich.color.clone().setStyle(token(base)), palette));
+    this.figure.color(this.figure.model.zoned(this.rich.color.clone().setStyle(getToken(base)), palette));
   }
 
   /** New vertices of the body; says whether they fit. */

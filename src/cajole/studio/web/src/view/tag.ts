@@ -1,6 +1,6 @@
 /** The number beside a dragged point: which way, how far, in what unit. */
 
-import { h, write } from "../core/dom";
+import { h, setText } from "../core/dom";
 
 const AWAY = 26; // px right of the handle
 const MINUS = "\u2212";
@@ -34,9 +34,9 @@ export class Tag {
     good: boolean,
   ): void {
     if (this.element.hidden) this.element.hidden = false;
-    write(this.axis, `Δ${axis}`);
-    write(this.value, value.replace("-", MINUS));
-    write(this.unit, unit);
+    setText(this.axis, `Δ${axis}`);
+    setText(this.value, value.replace("-", MINUS));
+    setText(this.unit, unit);
     this.element.classList.toggle("view-tag-bad", !good);
     this.measure(`${axis.length} ${value.length} ${unit} ${this.ring.hidden}`);
     const [width, height] = this.size;

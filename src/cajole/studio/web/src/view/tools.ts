@@ -1,14 +1,14 @@
 /** The column of tools at the left, and the view's options at the right. */
 
-import { command, keyOf, titled } from "../core/commands";
+import { findCommand, getShortcut, formatModeName } from "../core/commands";
 import { brush, onBrush } from "../core/brush";
-import { attribute, h } from "../core/dom";
-import { icon, type IconName } from "../core/icons";
-import type { App, ModeName, Part, Ui } from "../core/types";
+import { setAttribute, h } from "../core/dom";
+import { createIcon, type IconName } from "../core/icons";
+import type { App, ModeName, Component, UiState } from "../core/types";
 
 type Entry = { command: string; icon: IconName; on?(app: App): boolean } | null; // null: a rule between groups
 
-const tool = (name: Ui["tool"], icon: IconName): Entry => ({
+const tool = (name: UiState["tool"], icon: IconName): Entry => ({
   command: `tool.${name}`,
   icon,
   on: (app) => app.ui.tool === name,
@@ -38,7 +38,7 @@ const COLUMNS: Record<ModeName, Entry[]> = {
   enrich: [
     tool("select", "select"),
     tool("brush", "brush"),
-    { command: "brush.erase", icon: "erase", on: (app) => app.ui.tool === "brush" && brush.use === "erase" },
+    { command: "brush.erase", icon: "erase", on: (app) => app.ui.tool === "brush" && brush.mode === "erase" },
     null,
     { command: "regions.shown", icon: "eye", on: () => brush.shown },
   ],
@@ -46,7 +46,7 @@ const COLUMNS: Record<ModeName, Entry[]> = {
 };
 
 function press(app: App, entry: NonNullable<Entry>): HTMLButtonElement {
-  const title = command(entry.command)?.title ?? entry.command;
+  const title = findCommand(entry.command)?.title ?? entry.command;
   return h(
     "button",
     {
@@ -54,11 +54,11 @@ function press(app: App, entry: NonNullable<Entry>): HTMLButtonElement {
       class: "view-button",
       "aria-label": title,
       "data-tip": title,
-      "data-key": keyOf(entry.command),
+      "data-key": getShortcut(entry.command),
       "data-command": entry.command,
-      onclick: () => app.run(entry.command),
+      onclick: () => app.runCommand(entry.command),
     },
-    icon(entry.icon),
+    createIcon(entry.icon),
   );
 }
 
@@ -68,11 +68,11 @@ function bar(app: App, entries: Entry[], element: HTMLElement): () => void {
   element.replaceChildren(...buttons.map((button) => button ?? h("hr")));
   return () =>
     entries.forEach((entry, i) => {
-      if (entry?.on) attribute(buttons[i]!, "aria-pressed", String(entry.on(app)));
+      if (entry?.on) setAttribute(buttons[i]!, "aria-pressed", String(entry.on(app)));
     });
 }
 
-export function toolColumn(app: App): Part {
+export function toolColumn(app: App): Component {
   const element = h("div", {
     class: "view-tools",
     role: "toolbar",
@@ -86,7 +86,7 @@ export function toolColumn(app: App): Part {
     if (now !== null && now !== mode) {
       mode = now;
       refresh = bar(app, COLUMNS[now], element);
-      element.setAttribute("aria-label", `Tools of ${titled(now)}`);
+      element.setAttribute("aria-label", `Tools of ${formatModeName(now)}`);
     }
     element.hidden = now === null;
     refresh();
@@ -97,7 +97,7 @@ export function toolColumn(app: App): Part {
 }
 
 /** linked: whether both views share one camera; toggle: breaks or mends that. */
-export function viewOptions(app: App, linked: () => boolean, toggle: () => void): Part {
+export function viewOptions(app: App, linked: () => boolean, toggle: () => void): Component {
   const element = h("div", { class: "view-options", role: "toolbar", "aria-label": "View" });
   const count = (views: 1 | 2, face: IconName, title: string): HTMLButtonElement =>
     h(
@@ -107,10 +107,10 @@ export function viewOptions(app: App, linked: () => boolean, toggle: () => void)
         class: "view-button view-count",
         "aria-label": title,
         "data-tip": title,
-        "data-key": keyOf("view.views"),
-        onclick: () => app.set({ views }),
+        "data-key": getShortcut("view.views"),
+        onclick: () => app.setUi({ views }),
       },
-      icon(face),
+      createIcon(face),
     );
   const [one, two] = [count(1, "one", "One view"), count(2, "two", "Two views")];
   const rest = h("div", { class: "view-group" });
@@ -138,7 +138,7 @@ export function viewOptions(app: App, linked: () => boolean, toggle: () => void)
     one.setAttribute("aria-pressed", String(app.ui.views === 1));
     two.setAttribute("aria-pressed", String(app.ui.views === 2));
     link.hidden = app.ui.views === 1;
-    link.replaceChildren(icon(linked() ? "link" : "unlink"));
+    link.replaceChildren(createIcon(linked() ? "link" : "unlink"));
     for (const [name, value] of Object.entries({ "aria-label": title, "data-tip": title }))
       link.setAttribute(name, value);
     refresh();

@@ -2,13 +2,13 @@
 
 import "../style/view.css";
 import { onBrush } from "../core/brush";
-import { provide } from "../core/commands";
+import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
-import { frames } from "../core/frames";
-import { go, onGo } from "../core/playing";
-import { onSeen, type Spot, tellsSeen } from "../core/seen";
-import type { App, Part, Pulse, Vec3 } from "../core/types";
-import { drags } from "../core/wanted";
+import { frameCache } from "../core/frame-cache";
+import { seek, onSeek } from "../core/playback";
+import { onViewLayout, type WeightedPoint, provideViewPoints } from "../core/view-points";
+import type { App, Component, SteerUpdate, Vec3 } from "../core/types";
+import { isDragMode } from "../core/targets";
 import { Again } from "./again";
 import type { Lens } from "./camera";
 import { composeNow, composeResult } from "./compose";
@@ -31,7 +31,7 @@ import type { Figure } from "./figure";
 import { Tag } from "./tag";
 import { vertexOf } from "./vec";
 
-export function viewport(app: App): Part {
+export function viewport(app: App): Component {
   const view = new Viewport(app);
   return { element: view.element, dispose: () => view.dispose() };
 }
@@ -50,7 +50,7 @@ class Viewport implements Sight {
   private readonly hand: Hand;
   private readonly rim: Rim;
   private readonly ends: (() => void)[];
-  private pulse: Pulse | null = null;
+  private pulse: SteerUpdate | null = null;
   private readonly again = new Again(() => this.wake());
 
   constructor(readonly app: App) {
@@ -63,7 +63,7 @@ class Viewport implements Sight {
       simpler: () => this.simpler(),
     });
     this.eyes = new Eyes(this.panes, () => this.wake());
-    this.framing = new Framing(app, this.panes, this.eyes, () => onSeen.emit());
+    this.framing = new Framing(app, this.panes, this.eyes, () => onViewLayout.emit());
     this.show = new Show(app, this.panes);
     this.selection = new Selection(app, (node) => this.placeOf(node));
     this.hand = new Hand(
@@ -79,8 +79,8 @@ class Viewport implements Sight {
     );
     this.rim = new Rim(app, this.eyes);
     this.layout.fill([canvas, this.layer.canvas], [...this.rim.elements, this.tag.element, this.live]);
-    const spots = (): Spot[] => spotsOf(app, this.visible, this.element, this.selection);
-    this.ends = [...this.listen(), ...this.commands(), hang(this.hooked()), tellsSeen(spots)];
+    const spots = (): WeightedPoint[] => spotsOf(app, this.visible, this.element, this.selection);
+    this.ends = [...this.listen(), ...this.commands(), hang(this.hooked()), provideViewPoints(spots)];
     this.rebuild();
   }
 
@@ -102,20 +102,20 @@ class Viewport implements Sight {
       app.onMoved.on((moved) => this.hand.gesture?.moved?.(moved)),
       app.onPulse.on((pulse) => this.pulsed(pulse)),
       app.onTheme.on(() => this.themed()),
-      frames.onArrive.on(() => this.wake()),
-      onGo.on(() => this.wake()),
+      frameCache.onArrive.on(() => this.wake()),
+      onSeek.on(() => this.wake()),
       onBrush(() => this.recolour()),
     ];
   }
 
   private commands(): (() => void)[] {
     return [
-      provide("view.all", () => this.framing.all()),
-      provide("view.selection", () => this.framing.selected(this.selection.chosen.map(({ place }) => place))),
-      provide("view.front", () => this.eyes.look(-90, 0)),
-      provide("view.right", () => this.eyes.look(0, 0)),
-      provide("view.top", () => this.eyes.look(-90, 89)),
-      provide("tool.pin", () => this.hand.pinHere()),
+      registerHandler("view.all", () => this.framing.all()),
+      registerHandler("view.selection", () => this.framing.selected(this.selection.chosen.map(({ place }) => place))),
+      registerHandler("view.front", () => this.eyes.look(-90, 0)),
+      registerHandler("view.right", () => this.eyes.look(0, 0)),
+      registerHandler("view.top", () => this.eyes.look(-90, 89)),
+      registerHandler("tool.pin", () => this.hand.pinHere()),
     ];
   }
 
@@ -128,7 +128,7 @@ class Viewport implements Sight {
     this.wake();
   }
 
-  private pulsed(pulse: Pulse): void {
+  private pulsed(pulse: SteerUpdate): void {
     this.pulse = pulse;
     this.hand.gesture?.pulse?.(pulse);
     this.wake();
@@ -137,8 +137,8 @@ class Viewport implements Sight {
   private changed(names: string[]): void {
     if (names.includes("pilot") && !this.app.ui.pilot) this.hand.drop();
     // one view has one time: where playing stopped is where the hand acts
-    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && drags(this.app.state))
-      go(this.app, this.app.ui.playhead);
+    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && isDragMode(this.app.state))
+      seek(this.app, this.app.ui.playhead);
     if (names.includes("wireframe")) for (const pane of this.panes) pane.stage?.mesh(this.app.ui.wireframe);
     if (names.includes("views")) {
       this.layout.arrange();
@@ -195,7 +195,7 @@ class Viewport implements Sight {
     this.layer.size(width, height);
     this.screen.size(width, height);
     this.framing.resized();
-    onSeen.emit();
+    onViewLayout.emit();
   }
 
   private draw(): void {

@@ -1,7 +1,7 @@
 /** The bar below the motion: play, scrub, loop, and the whole in view. */
 
-import { h, write } from "../core/dom";
-import { number, seconds } from "../core/format";
+import { h, setText } from "../core/dom";
+import { formatNumber, formatSeconds } from "../core/format";
 import { iconButton } from "../ui/parts/button";
 import type { Header } from "./motion";
 import type { Player } from "./player";
@@ -21,7 +21,7 @@ export function bar(player: Player, header: Header, whole: () => void): HTMLElem
     loop.on(player.loop);
     const frame = Math.min(Math.floor(player.time), player.frames - 1);
     time.value = String(frame);
-    write(told, timeText(frame, header));
+    setText(told, timeText(frame, header));
   });
   return h("div", { class: "viewer-bar", role: "toolbar", "aria-label": "Playing" },
     play.element, time, told, loop.element, fit.element);
@@ -29,6 +29,6 @@ export function bar(player: Player, header: Header, whole: () => void): HTMLElem
 
 /** "0.43 s · frame 12 / 120", as the program that wrote it counts them. */
 function timeText(frame: number, { every, start_frame: first, fps, frames }: Header): string {
-  const counted = (k: number): string => number(first + every * k);
-  return `${seconds(frame / fps)} · frame ${counted(frame)} / ${counted(frames - 1)}`;
+  const counted = (k: number): string => formatNumber(first + every * k);
+  return `${formatSeconds(frame / fps)} · frame ${counted(frame)} / ${counted(frames - 1)}`;
 }

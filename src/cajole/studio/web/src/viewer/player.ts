@@ -1,14 +1,14 @@
 /** Time in the viewer: the clock leads it, the hand may, and whoever shows it is told. */
 
-import { advance } from "../core/playing";
-import { signal } from "../core/signal";
-import { still } from "../core/theme";
+import { advancePlayhead } from "../core/playback";
+import { createSignal } from "../core/signal";
+import { prefersReducedMotion } from "../core/theme";
 
 export class Player {
   playing = false;
   loop = true;
   time = 0; // in frames
-  readonly onChange = signal<void>();
+  readonly onChange = createSignal<void>();
   private before = 0; // ms of the last step
 
   /** show: called with the time whenever it is another one. */
@@ -22,7 +22,7 @@ export class Player {
   begin(): void {
     this.show(0);
     this.onChange.emit();
-    if (!still()) this.play(true);
+    if (!prefersReducedMotion()) this.play(true);
   }
 
   play(on: boolean): void {
@@ -55,7 +55,7 @@ export class Player {
     if (!this.playing) return;
     const elapsed = this.before ? Math.min(1, (now - this.before) / 1000) : 0;
     this.before = now;
-    const next = advance(this.time, elapsed, this.fps, [0, this.frames - 1], this.loop, this.frames);
+    const next = advancePlayhead(this.time, elapsed, this.fps, [0, this.frames - 1], this.loop, this.frames);
     if (next === null) return this.go(this.frames - 1);
     this.put(next);
     this.onChange.emit();

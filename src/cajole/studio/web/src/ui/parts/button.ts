@@ -1,8 +1,8 @@
 /** Buttons: with words, or with an icon alone. */
 
-import { attribute, h, write } from "../../core/dom";
-import { icon, type IconName } from "../../core/icons";
-import type { Part } from "../../core/types";
+import { setAttribute, h, setText } from "../../core/dom";
+import { createIcon, type IconName } from "../../core/icons";
+import type { Component } from "../../core/types";
 import { refuse, refused, tip } from "./common";
 
 export interface ButtonOptions {
@@ -14,7 +14,7 @@ export interface ButtonOptions {
   key?: string; // shown at its right
   tip?: string;
 }
-export interface Button extends Part {
+export interface Button extends Component {
   say(text: string): void;
   /** A ring left of the words; what is under way cannot be pressed again. */
   busy(on: boolean): void;
@@ -25,7 +25,7 @@ export interface Button extends Part {
 export function button(options: ButtonOptions): Button {
   const words = h("span", null, options.text);
   const ring = h("span", { class: "spinner", hidden: true });
-  const face = options.icon ? icon(options.icon) : null;
+  const face = options.icon ? createIcon(options.icon) : null;
   const element = h(
     "button",
     {
@@ -38,15 +38,15 @@ export function button(options: ButtonOptions): Button {
     words,
     options.key ? h("kbd", { "aria-hidden": "true" }, options.key) : null,
   );
-  attribute(element, "aria-keyshortcuts", options.key);
+  setAttribute(element, "aria-keyshortcuts", options.key);
   element.addEventListener("click", () => {
     if (!refused(element) && element.getAttribute("aria-busy") !== "true") options.onPress();
   });
   return {
     element,
-    say: (text) => write(words, text),
+    say: (text) => setText(words, text),
     busy: (on) => {
-      attribute(element, "aria-busy", on ? "true" : null);
+      setAttribute(element, "aria-busy", on ? "true" : null);
       ring.hidden = !on;
       face?.toggleAttribute("hidden", on);
     },
@@ -63,7 +63,7 @@ export interface IconButtonOptions {
   key?: string;
   tip?: string;
 }
-export interface IconButton extends Part {
+export interface IconButton extends Component {
   /** Another icon and name for another state. */
   face(icon: IconName, name: string): void;
   on(pressed: boolean): void;
@@ -81,7 +81,7 @@ export function iconButton(options: IconButtonOptions): IconButton {
       "data-tip": options.tip ?? options.name,
       "data-key": options.key,
     },
-    icon(options.icon),
+    createIcon(options.icon),
   );
   let shown = options.icon;
   element.addEventListener("click", (event) => {
@@ -91,12 +91,12 @@ export function iconButton(options: IconButtonOptions): IconButton {
   return {
     element,
     face: (next, name) => {
-      if (next !== shown) element.replaceChildren(icon(next));
+      if (next !== shown) element.replaceChildren(createIcon(next));
       shown = next;
-      attribute(element, "aria-label", name);
+      setAttribute(element, "aria-label", name);
       tip(element, name);
     },
-    on: (pressed) => attribute(element, "aria-pressed", String(pressed)),
+    on: (pressed) => setAttribute(element, "aria-pressed", String(pressed)),
     refuse: (why) => refuse(element, why),
     show: (visible) => void (element.hidden = !visible),
   };

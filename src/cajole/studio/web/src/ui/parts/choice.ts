@@ -1,7 +1,7 @@
 /** Choices: a segment of a few words, and a switch. */
 
-import { attribute, h } from "../../core/dom";
-import type { Part } from "../../core/types";
+import { setAttribute, h } from "../../core/dom";
+import type { Component } from "../../core/types";
 import { refuse, refused } from "./common";
 import { Shown, type Told } from "./shown";
 
@@ -16,7 +16,7 @@ export interface SegmentOptions<T extends string | number> {
   value: T;
   onChange: (value: T) => Told;
 }
-export interface Segment<T> extends Part {
+export interface Segment<T> extends Component {
   set(value: T): void;
   refuse(why: string | null): void;
 }
@@ -36,8 +36,8 @@ export function segment<T extends string | number>(options: SegmentOptions<T>): 
     const any = options.choices.some((choice) => choice.value === next);
     buttons.forEach((button, place) => {
       const on = options.choices[place]!.value === next;
-      attribute(button, "aria-checked", String(on));
-      attribute(button, "tabindex", on || (!any && place === 0) ? 0 : -1);
+      setAttribute(button, "aria-checked", String(on));
+      setAttribute(button, "tabindex", on || (!any && place === 0) ? 0 : -1);
     });
   };
   const shown = new Shown(value, show);
@@ -70,7 +70,7 @@ export interface SwitchOptions {
   key?: string;
   tip?: string;
 }
-export interface Switch extends Part {
+export interface Switch extends Component {
   set(value: boolean): void;
   refuse(why: string | null): void;
 }
@@ -88,7 +88,7 @@ export function switcher(options: SwitchOptions): Switch {
     },
     h("span"),
   );
-  attribute(element, "aria-keyshortcuts", options.key);
+  setAttribute(element, "aria-keyshortcuts", options.key);
   let value = options.value;
   const show = (next: boolean): void => {
     value = next;

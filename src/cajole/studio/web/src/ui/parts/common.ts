@@ -5,7 +5,7 @@ import "../../style/controls.css";
 import "../../style/choices.css";
 import "../../style/lists.css";
 import "../../style/dials.css";
-import { attribute, h, write, type Child } from "../../core/dom";
+import { setAttribute, h, setText, type Child } from "../../core/dom";
 
 /** A label of the first column, and its control in the second; line: one below both. */
 export interface Row {
@@ -21,14 +21,14 @@ export function row(text: string, control: Child, tip?: string): Row {
 /** Switch a control off and say why by its tooltip, or on again with its usual one. */
 export function refuse(element: HTMLElement, why: string | null): void {
   if (element.dataset["usualTip"] === undefined) element.dataset["usualTip"] = element.dataset["tip"] ?? "";
-  attribute(element, "aria-disabled", why === null ? null : "true");
-  attribute(element, "data-tip", why ?? (element.dataset["usualTip"] || null));
+  setAttribute(element, "aria-disabled", why === null ? null : "true");
+  setAttribute(element, "data-tip", why ?? (element.dataset["usualTip"] || null));
 }
 
 /** Give a control another usual tooltip. */
 export function tip(element: HTMLElement, text: string | null): void {
-  attribute(element, "data-usual-tip", text ?? "");
-  if (!refused(element)) attribute(element, "data-tip", text);
+  setAttribute(element, "data-usual-tip", text ?? "");
+  if (!refused(element)) setAttribute(element, "data-tip", text);
 }
 
 /** Enter in a field: it is done, and the next keys are meant for the view. */
@@ -54,9 +54,9 @@ export class Complaint {
 
   say(text: string | null): void {
     this.element.hidden = text === null;
-    write(this.element, text ?? "");
-    attribute(this.input, "aria-invalid", text === null ? null : "true");
-    attribute(this.input, "aria-describedby", text === null ? null : this.element.id);
+    setText(this.element, text ?? "");
+    setAttribute(this.input, "aria-invalid", text === null ? null : "true");
+    setAttribute(this.input, "aria-describedby", text === null ? null : this.element.id);
   }
 }
 let complaints = 0;

@@ -1,7 +1,7 @@
 /** The effort dial: from exact to gentle, with one sentence of what it costs. */
 
-import { h, s, write } from "../../core/dom";
-import type { Part } from "../../core/types";
+import { h, svg, setText } from "../../core/dom";
+import type { Component } from "../../core/types";
 import { refused } from "./common";
 import { stepped, type Scale } from "./scale";
 import { Shown, type Told } from "./shown";
@@ -18,7 +18,7 @@ export interface DialOptions {
   onChange: (value: number) => Told;
   tip?: string;
 }
-export interface Dial extends Part {
+export interface Dial extends Component {
   set(value: number): void;
   consequence(text: string): void;
 }
@@ -36,20 +36,20 @@ const REST = 160;
 
 export function dial(options: DialOptions): Dial {
   let value = options.value;
-  const arc = s("path", { class: "p-dial-arc", d: path(0) });
-  const pointer = s("line", {
+  const arc = svg("path", { class: "p-dial-arc", d: path(0) });
+  const pointer = svg("line", {
     class: "p-dial-pointer",
     x1: SIZE / 2,
     y1: SIZE / 2 - 13,
     x2: SIZE / 2,
     y2: SIZE / 2 - 23,
   });
-  const drawing = s(
+  const drawing = svg(
     "svg",
     { width: SIZE, height: SIZE, viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" },
-    s("path", { class: "p-dial-rail", d: path(1) }),
+    svg("path", { class: "p-dial-rail", d: path(1) }),
     arc,
-    s("circle", { class: "p-dial-knob", cx: SIZE / 2, cy: SIZE / 2, r: KNOB }),
+    svg("circle", { class: "p-dial-knob", cx: SIZE / 2, cy: SIZE / 2, r: KNOB }),
     pointer,
   );
   const knob = h(
@@ -131,7 +131,7 @@ export function dial(options: DialOptions): Dial {
     if (next !== value) tell(next);
   });
   show(value);
-  return { element, set: (next) => shown.hear(next), consequence: (text) => write(words, text) };
+  return { element, set: (next) => shown.hear(next), consequence: (text) => setText(words, text) };
 }
 
 /** The arc from the first end to a share of the scale. */

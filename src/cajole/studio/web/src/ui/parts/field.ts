@@ -1,7 +1,7 @@
 /** Fields: a number with an axis letter or a unit, and a line of text. */
 
-import { attribute, h, write } from "../../core/dom";
-import type { Part } from "../../core/types";
+import { setAttribute, h, setText } from "../../core/dom";
+import type { Component } from "../../core/types";
 import { Complaint, refuse, refused, type Row, row, toView } from "./common";
 import { read } from "./expression";
 import { Shown, type Told } from "./shown";
@@ -22,7 +22,7 @@ export interface FieldOptions {
   onChange: (value: number) => Told;
   tip?: string;
 }
-export interface Field extends Part {
+export interface Field extends Component {
   /** The server's word, null when there is none; waits while the field is typed into. */
   set(value: number | null): void;
   after(text: string): void;
@@ -143,12 +143,12 @@ export function field(options: FieldOptions): Field {
   return {
     element,
     set: (next) => shown.hear(next),
-    after: (text) => write(after, text),
+    after: (text) => setText(after, text),
     range: (least, most) => void ([low, high] = [least, most]),
     refuse: (why) => {
       refuse(box, why);
       input.readOnly = why !== null;
-      attribute(input, "aria-disabled", why === null ? null : "true");
+      setAttribute(input, "aria-disabled", why === null ? null : "true");
     },
     scrub,
   };
@@ -202,7 +202,7 @@ export interface TextOptions {
   onChange: (value: string) => Told;
   most?: number;
 }
-export interface TextField extends Part {
+export interface TextField extends Component {
   set(value: string): void;
 }
 

@@ -33,7 +33,7 @@ export function filled(share: number): number {
 /** The share in percent with as many digits as can be felt: 0 %, < 0.1 %, 8.4 %, 21 %. */
 export function percent(share: number): string {
   if (nothing(share)) return "0 %";
-  return share < 1e-3 ? "< 0.1 %" : format.percent(share);
+  return share < 1e-3 ? "< 0.1 %" : format.formatPercent(share);
 }
 
 /** Whether nothing was added at all. */

@@ -1,8 +1,8 @@
 /** A key as a card: its pose as a picture, its frame, and whether it is met softly or exactly. */
 
-import { attribute, h, write } from "../../core/dom";
-import { icon } from "../../core/icons";
-import type { Part } from "../../core/types";
+import { setAttribute, h, setText } from "../../core/dom";
+import { createIcon } from "../../core/icons";
+import type { Component } from "../../core/types";
 
 export interface KeyCardOptions {
   onPick: () => void;
@@ -17,13 +17,13 @@ export interface KeyCardState {
   picture: string | null;
   tip: string;
 }
-export interface KeyCard extends Part {
+export interface KeyCard extends Component {
   set(state: KeyCardState): void;
 }
 
 export function keyCard(options: KeyCardOptions): KeyCard {
   const picture = h("img", { alt: "", hidden: true, draggable: "false" });
-  const blank = h("span", { class: "p-card-blank" }, icon("key"));
+  const blank = h("span", { class: "p-card-blank" }, createIcon("key"));
   const frame = h("span", { class: "p-card-frame" });
   const hold = h("button", { type: "button", class: "p-card-hold", onclick: options.onHold });
   const face = h("button", { type: "button", class: "p-card-face", onclick: options.onPick }, picture, blank, frame);
@@ -38,14 +38,14 @@ export function keyCard(options: KeyCardOptions): KeyCard {
       if (state.picture !== null && picture.getAttribute("src") !== state.picture) picture.src = state.picture;
       picture.hidden = state.picture === null;
       blank.hidden = state.picture !== null;
-      write(frame, String(state.frame));
-      write(hold, state.hard ? "exact" : "soft");
+      setText(frame, String(state.frame));
+      setText(hold, state.hard ? "exact" : "soft");
       hold.setAttribute("aria-pressed", String(state.hard));
       hold.setAttribute("aria-label", `${state.name}: ${state.hard ? "exact" : "soft"}`);
-      attribute(hold, "data-tip", state.hard ? "Met exactly. Press for soft" : "Met softly. Press for exact");
+      setAttribute(hold, "data-tip", state.hard ? "Met exactly. Press for soft" : "Met softly. Press for exact");
       face.setAttribute("aria-label", `Key ${state.name} at frame ${state.frame}`);
-      attribute(face, "aria-current", state.selected ? "true" : null);
-      attribute(face, "data-tip", state.tip);
+      setAttribute(face, "aria-current", state.selected ? "true" : null);
+      setAttribute(face, "data-tip", state.tip);
       element.toggleAttribute("data-selected", state.selected);
     },
   };

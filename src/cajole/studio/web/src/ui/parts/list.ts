@@ -1,8 +1,8 @@
 /** Rows of lists: drags, loads, pins, pushes; and what stands where a list is empty. */
 
-import { attribute, h, write } from "../../core/dom";
-import { icon, type IconName } from "../../core/icons";
-import type { Part } from "../../core/types";
+import { setAttribute, h, setText } from "../../core/dom";
+import { createIcon, type IconName } from "../../core/icons";
+import type { Component } from "../../core/types";
 
 export interface ListRowOptions {
   marker: Node;
@@ -20,7 +20,7 @@ export interface ListRowState {
   warn?: string | null;
   tip?: string | null;
 }
-export interface ListRow extends Part {
+export interface ListRow extends Component {
   set(state: ListRowState): void;
 }
 
@@ -28,7 +28,7 @@ export function listRow(options: ListRowOptions): ListRow {
   const strong = h("b");
   const name = h("span", { class: "p-row-name" });
   const value = h("span", { class: "p-row-value" });
-  const sign = h("span", { class: "p-row-warn", hidden: true }, icon("warn"));
+  const sign = h("span", { class: "p-row-warn", hidden: true }, createIcon("warn"));
   const main = h(
     "button",
     { type: "button", class: "p-row-main", onclick: options.onPick },
@@ -42,15 +42,15 @@ export function listRow(options: ListRowOptions): ListRow {
   return {
     element,
     set: (state) => {
-      write(strong, state.strong ? `${state.strong} ` : "");
-      write(name, state.name);
-      write(value, state.value ?? "");
-      attribute(main, "aria-current", state.selected ? "true" : null);
+      setText(strong, state.strong ? `${state.strong} ` : "");
+      setText(name, state.name);
+      setText(value, state.value ?? "");
+      setAttribute(main, "aria-current", state.selected ? "true" : null);
       element.toggleAttribute("data-selected", state.selected ?? false);
       element.toggleAttribute("data-muted", state.muted ?? false);
       element.toggleAttribute("data-lit", state.lit ?? false);
       sign.hidden = !state.warn;
-      attribute(main, "data-tip", state.warn ?? state.tip ?? null);
+      setAttribute(main, "data-tip", state.warn ?? state.tip ?? null);
     },
   };
 }
@@ -65,12 +65,12 @@ function hovering(element: HTMLElement, say: (over: boolean) => void): void {
 
 /** A disc, as drags have in every view. */
 export const disc = (): HTMLElement => h("span", { class: "p-disc" });
-export const mark = (name: IconName): Node => icon(name);
+export const mark = (name: IconName): Node => createIcon(name);
 
 /** A list with its name for readers. */
 export const list = (name: string): HTMLUListElement => h("ul", { class: "p-list", "aria-label": name });
 
-export interface Empty extends Part {
+export interface Empty extends Component {
   show(on: boolean): void;
 }
 

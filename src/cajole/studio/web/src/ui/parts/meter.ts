@@ -1,12 +1,12 @@
 /** The gentleness meter: how much force was added, always in sight. */
 
-import { attribute, h, write } from "../../core/dom";
-import { icon } from "../../core/icons";
-import type { Meter, Part } from "../../core/types";
+import { setAttribute, h, setText } from "../../core/dom";
+import { createIcon } from "../../core/icons";
+import type { ForceMeter, Component } from "../../core/types";
 import { filled, nothing, percent, sentence, spoken, WEIGHT, word, WORDS } from "./gentleness";
 
-export interface MeterPart extends Part {
-  set(meter: Meter): void;
+export interface MeterPart extends Component {
+  set(meter: ForceMeter): void;
   /** A share by itself, while something goes on; the sentence stays. */
   live(share: number): void;
   busy(on: boolean): void;
@@ -16,7 +16,7 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
   const big = h("span", { class: "p-meter-number" });
   const of = h("span", { class: "p-meter-of" });
   const verdict = h("span");
-  const feather = h("span", { class: "p-meter-word" }, icon("feather"), verdict);
+  const feather = h("span", { class: "p-meter-word" }, createIcon("feather"), verdict);
   const fill = h("span", { class: "p-meter-fill" });
   const bar = h(
     "span",
@@ -42,10 +42,10 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
 
   const live = (share: number): void => {
     const none = nothing(share);
-    write(big, percent(share));
-    write(of, none ? "nothing added" : whole);
+    setText(big, percent(share));
+    setText(of, none ? "nothing added" : whole);
     const found = none ? null : word(share);
-    write(verdict, found ?? "");
+    setText(verdict, found ?? "");
     feather.hidden = none;
     fill.style.setProperty("--share", String(filled(share)));
     element.toggleAttribute("data-over", share > 1);
@@ -61,13 +61,13 @@ export function meterPart(onPeak: (frame: number) => void): MeterPart {
     set: (meter) => {
       whole = meter.of ?? WEIGHT;
       peak = nothing(meter.peak) ? null : meter.frame;
-      attribute(element, "aria-disabled", peak === null ? "true" : null);
-      attribute(
+      setAttribute(element, "aria-disabled", peak === null ? "true" : null);
+      setAttribute(
         element,
         "data-tip",
         peak === null ? `Force that was added, as a share ${whole}` : `Go to the peak at frame ${peak}`,
       );
-      write(says, sentence(meter) ?? "");
+      setText(says, sentence(meter) ?? "");
       says.hidden = says.textContent === "";
       live(meter.share);
     },

@@ -1,16 +1,16 @@
 /** A block of the panel under a heading; some can be folded away, and stay as they were left. */
 
-import { h, write, type Child } from "../../core/dom";
-import { icon } from "../../core/icons";
-import { keep, recall } from "../../core/store";
-import type { Part } from "../../core/types";
+import { h, setText, type Child } from "../../core/dom";
+import { createIcon } from "../../core/icons";
+import { saveSetting, loadSetting } from "../../core/storage";
+import type { Component } from "../../core/types";
 
 export interface SectionOptions {
   title: string;
   fold?: string; // a name under which the browser keeps whether it is open
   actions?: HTMLElement[];
 }
-export interface Section extends Part {
+export interface Section extends Component {
   /** Quiet words beside the heading; `more` only where there is room. */
   note(text: string, more?: string): void;
   show(on: boolean): void;
@@ -37,8 +37,8 @@ export function section(options: SectionOptions, ...children: Child[]): Section 
   return {
     element,
     note: (text, more = "") => {
-      write(words, text);
-      write(rest, more);
+      setText(words, text);
+      setText(rest, more);
     },
     show: (on) => void (element.hidden = !on),
   };
@@ -46,7 +46,7 @@ export function section(options: SectionOptions, ...children: Child[]): Section 
 
 function folding(options: SectionOptions, body: HTMLElement): HTMLElement {
   const name = `fold.${options.fold}`;
-  const button = h("button", { type: "button", class: "p-fold" }, options.title, icon("chevron"));
+  const button = h("button", { type: "button", class: "p-fold" }, options.title, createIcon("chevron"));
   const open = (on: boolean): void => {
     button.setAttribute("aria-expanded", String(on));
     body.hidden = !on;
@@ -54,8 +54,8 @@ function folding(options: SectionOptions, body: HTMLElement): HTMLElement {
   button.addEventListener("click", () => {
     const on = Boolean(body.hidden);
     open(on);
-    keep(name, on);
+    saveSetting(name, on);
   });
-  open(recall<unknown>(name, false) === true);
+  open(loadSetting<unknown>(name, false) === true);
   return button;
 }

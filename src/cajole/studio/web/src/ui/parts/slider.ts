@@ -1,7 +1,7 @@
 /** A slider with its value at its right: drag, arrows, double click for the default, or press the value and type. */
 
 import { h } from "../../core/dom";
-import type { Part, Tone } from "../../core/types";
+import type { Component, Tone } from "../../core/types";
 import { refuse, refused } from "./common";
 import { stepped, type Scale } from "./scale";
 import { Shown, type Told } from "./shown";
@@ -22,7 +22,7 @@ export interface SliderOptions {
   onChange: (value: number) => Told;
   tip?: string;
 }
-export interface Slider extends Part {
+export interface Slider extends Component {
   /** The server's word; waits while the hand is on the slider. */
   set(value: number): void;
   scale(next: Scale, usual?: number): void;

@@ -1,7 +1,7 @@
 /** A value that is a text until it is pressed, and then a field to type into: beside sliders and dials. */
 
-import { h, write } from "../../core/dom";
-import type { Part } from "../../core/types";
+import { h, setText } from "../../core/dom";
+import type { Component } from "../../core/types";
 import { Complaint, refused, toView } from "./common";
 import { read } from "./expression";
 
@@ -14,7 +14,7 @@ export interface TypedOptions {
   plain: (value: number) => string; // what stands in the field
   onValue: (value: number) => void;
 }
-export interface Typed extends Part {
+export interface Typed extends Component {
   complaint: HTMLElement;
   set(value: number): void;
 }
@@ -80,7 +80,7 @@ export function typed(first: number, options: TypedOptions): Typed {
     complaint: complaint.element,
     set: (next) => {
       value = next;
-      write(face, options.text(next));
+      setText(face, options.text(next));
     },
   };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Wire, WireError } from "../src/core/wire";
+import { Connection, RequestError } from "../src/core/connection";
 
 /** A socket that the test holds the other end of. */
 class Socket {
@@ -41,12 +41,12 @@ globalThis.fetch = ((path: string) => {
 
 const paint = (): void => frames.splice(0).forEach((does) => does());
 /** Waits for a status, however many turns of the event loop it takes. */
-async function until(wire: Wire, at: string): Promise<void> {
+async function until(wire: Connection, at: string): Promise<void> {
   while (wire.status.at !== at) await new Promise((resolve) => setTimeout(resolve));
 }
 
-async function connected(): Promise<{ wire: Wire; socket: Socket }> {
-  const wire = new Wire();
+async function connected(): Promise<{ wire: Connection; socket: Socket }> {
+  const wire = new Connection();
   await wire.connect();
   const socket = Socket.made.at(-1)!;
   socket.onopen?.();
@@ -62,15 +62,15 @@ test("hello comes first, and welcome makes the connection", async () => {
 
 test("each question gets its own answer, each error its words", async () => {
   const { wire, socket } = await connected();
-  const one = wire.ask("catalogue");
-  const two = wire.ask("pin", { nodes: [3] });
+  const one = wire.request("catalogue");
+  const two = wire.request("pin", { nodes: [3] });
   const [first, second] = socket.said.slice(1) as { id: number }[];
   socket.hear({ is: "error", id: second!.id, code: "input", text: "vertex 3 is fixed", remedy: "choose another" });
   socket.hear({ is: "done", id: first!.id, catalogue: 1 });
   assert.equal((await one)["catalogue"], 1);
   await assert.rejects(
     two,
-    (failure: WireError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another",
+    (failure: RequestError) => failure.message === "vertex 3 is fixed" && failure.remedy === "choose another",
   );
 });
 
@@ -82,7 +82,7 @@ test("of a stream only the newest is said, once a picture, and before the next q
   paint();
   assert.deepEqual(socket.said.slice(1), [{ v: 1, do: "drag.move", seq: 2 }]);
   wire.stream("drag.move", { seq: 3 });
-  const commit = wire.ask("drag.commit", { gesture: 1 });
+  const commit = wire.request("drag.commit", { gesture: 1 });
   assert.deepEqual(
     socket.said.slice(2).map((each) => each["do"]),
     ["drag.move", "drag.commit"],
@@ -118,12 +118,12 @@ test("now frames are acknowledged after they were heard", async () => {
 
 test("a lost socket fails what waits, and is tried again; another token is told apart", async () => {
   const { wire, socket } = await connected();
-  const asked = wire.ask("undo");
+  const asked = wire.request("undo");
   reach = false;
   socket.onclose?.({ code: 1006 });
-  await assert.rejects(asked, (failure: WireError) => failure.code === "lost");
+  await assert.rejects(asked, (failure: RequestError) => failure.code === "lost");
   await until(wire, "lost");
-  await assert.rejects(wire.ask("redo"), (failure: WireError) => failure.code === "lost");
+  await assert.rejects(wire.request("redo"), (failure: RequestError) => failure.code === "lost");
   reach = true;
   door = 403;
   wire.retry();

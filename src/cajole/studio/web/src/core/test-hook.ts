@@ -1,8 +1,8 @@
-/** What tests may look at: window.cajole. The page itself takes only the drawing rate from it. */
+/** window.cajole: access for tests. The page itself reads only the frame rate and projected vertices from it. */
 
 import type { App, Vec3 } from "./types";
 
-export interface Hook {
+export interface TestHook {
   readonly app: App;
   view?: {
     project(node: number): [number, number] | null;
@@ -15,11 +15,11 @@ export interface Hook {
 
 declare global {
   interface Window {
-    cajole?: Hook;
+    cajole?: TestHook;
   }
 }
 
-/** Puts the hook in place, before the parts that add to it. */
-export function hang(app: App): void {
+/** Install the hook before the components that extend it. */
+export function installTestHook(app: App): void {
   window.cajole = { app };
 }

@@ -1,0 +1,178 @@
+/** WebSocket connection: requests with replies, latest-value streams, and reconnection with backoff. */
+
+import { parseBinaryFrame } from "./binary";
+import { authenticate, isServerReachable } from "./authentication";
+import { createSignal } from "./signal";
+import { type BinaryFrame, type ErrorMessage, BinaryKind } from "./types";
+
+export const PROTOCOL_VERSION = 1;
+const RETRY_DELAYS = [0.5, 1, 2, 4, 8]; // seconds between attempts
+const MAX_BUFFERED = 64 * 1024; // bytes buffered in the socket beyond which streams pause
+const REPLY_TIMEOUT = 60; // seconds
+
+export type Message = Record<string, unknown>;
+export type ConnectionStatus = { at: "connecting" | "connected" | "refused" } | { at: "lost"; until: number };
+
+/** Error of a request: from the server, or a lost connection or timeout. */
+export class RequestError extends Error {
+  constructor(
+    readonly code: string,
+    text: string,
+    readonly remedy: string = "",
+  ) {
+    super(text);
+  }
+}
+
+interface PendingRequest {
+  resolve(message: Message): void;
+  reject(failure: RequestError): void;
+  timer: ReturnType<typeof setTimeout>;
+}
+
+export class Connection {
+  readonly onText = createSignal<Message>();
+  readonly onBinary = createSignal<BinaryFrame>();
+  readonly onStatus = createSignal<ConnectionStatus>();
+  status: ConnectionStatus = { at: "connecting" };
+  private socket: WebSocket | null = null;
+  private attempts = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private lastId = 0;
+  private requests = new Map<number, PendingRequest>();
+  private streams = new Map<string, object>();
+  private scheduled = false;
+
+  /** Authenticate and open the socket; repeated automatically after a loss. */
+  async connect(): Promise<void> {
+    clearTimeout(this.timer);
+    this.setStatus({ at: "connecting" });
+    const authentication = await authenticate();
+    if (authentication === "refused") return this.setStatus({ at: "refused" });
+    if (authentication === "unreachable") return this.scheduleReconnect();
+    this.openSocket();
+  }
+
+  /** Reconnect now instead of after the delay. */
+  retry(): void {
+    this.attempts = 0;
+    void this.connect();
+  }
+
+  private openSocket(): void {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/ws`);
+    let opened = false;
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onopen = () => {
+      opened = true;
+      this.send("hello", { proto: PROTOCOL_VERSION });
+    };
+    socket.onmessage = (event) => this.handleData(event.data as string | ArrayBuffer);
+    socket.onclose = (event) => void this.handleClose(socket, opened, event.code);
+  }
+
+  private async handleClose(socket: WebSocket, opened: boolean, code: number): Promise<void> {
+    if (this.socket !== socket) return;
+    this.socket = null;
+    this.streams.clear();
+    for (const id of [...this.requests.keys()]) this.takeRequest(id)?.reject(createLostError());
+    const refused = code === 1008 || code === 4403 || (!opened && (await isServerReachable()));
+    if (refused) this.setStatus({ at: "refused" });
+    else this.scheduleReconnect();
+  }
+
+  private scheduleReconnect(): void {
+    const wait = RETRY_DELAYS[Math.min(this.attempts++, RETRY_DELAYS.length - 1)]!;
+    this.setStatus({ at: "lost", until: Date.now() + 1000 * wait });
+    this.timer = setTimeout(() => void this.connect(), 1000 * wait);
+  }
+
+  private setStatus(status: ConnectionStatus): void {
+    this.status = status;
+    this.onStatus.emit(status);
+  }
+
+  private handleData(data: string | ArrayBuffer): void {
+    if (typeof data === "string") return this.handleMessage(JSON.parse(data) as Message);
+    const message = parseBinaryFrame(data);
+    if (message === null) return;
+    this.onBinary.emit(message);
+    // listeners apply a frame before they return, so the server may send the next one
+    if (message.kind === BinaryKind.Current) this.send("ack", { seq: message.seq });
+    else if (message.kind > BinaryKind.Current) this.send("got");
+  }
+
+  private handleMessage(message: Message): void {
+    if (message["is"] === "welcome") {
+      this.attempts = 0;
+      this.setStatus({ at: "connected" });
+    }
+    const id = message["id"];
+    const isReply = typeof id === "number" && (message["is"] === "done" || message["is"] === "error");
+    if (!isReply) return this.onText.emit(message);
+    const request = this.takeRequest(id);
+    if (message["is"] === "done") return request?.resolve(message);
+    const { code, text, remedy } = message as unknown as ErrorMessage;
+    return request?.reject(new RequestError(code, text, remedy));
+  }
+
+  private takeRequest(id: number): PendingRequest | undefined {
+    const request = this.requests.get(id);
+    if (request) clearTimeout(request.timer);
+    this.requests.delete(id);
+    return request;
+  }
+
+  /** Send a request and await its reply. Pending streams are sent first, so that the last move precedes its commit. */
+  request(name: string, values: object = {}): Promise<Message> {
+    this.flushStreams(true);
+    const id = ++this.lastId;
+    const reply = new Promise<Message>((resolve, reject) => {
+      const expire = (): void => this.takeRequest(id)?.reject(createTimeoutError(name));
+      this.requests.set(id, { resolve: resolve, reject: reject, timer: setTimeout(expire, 1000 * REPLY_TIMEOUT) });
+    });
+    reply.catch(() => undefined); // callers that do not await it see the error as a toast
+    if (!this.send(name, { id, ...values })) this.takeRequest(id)?.reject(createLostError());
+    return reply;
+  }
+
+  /** Send the newest value of a message, at most once per animation frame. */
+  stream(name: string, values: object): void {
+    this.streams.set(name, values);
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      this.flushStreams(false);
+    });
+  }
+
+  private flushStreams(all: boolean): void {
+    for (const [name, values] of [...this.streams]) {
+      if (!all && this.socket && this.socket.bufferedAmount > MAX_BUFFERED) return this.stream(name, values);
+      this.streams.delete(name);
+      this.send(name, values);
+    }
+  }
+
+  /** Send a message without a reply; false if the socket is not open. */
+  send(name: string, values: object = {}): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify({ v: PROTOCOL_VERSION, do: name, ...values }));
+    return true;
+  }
+}
+
+function createLostError(): RequestError {
+  return new RequestError("lost", "The studio cannot be reached.", "Your work is safe; it comes back by itself.");
+}
+
+function createTimeoutError(name: string): RequestError {
+  return new RequestError(
+    "late",
+    `The studio has not answered “${name}” for ${REPLY_TIMEOUT} seconds.`,
+    "Wait for the work in hand, or cancel it.",
+  );
+}
