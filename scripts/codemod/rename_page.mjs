@@ -8,6 +8,7 @@
  *   core/app.ts:name -> newName                  a declaration at the top of a file
  *   core/app.ts:Name.member -> newName           a member of a class, an interface or a type, or of what a function returns
  *   core/app.ts:name(local) -> newName           a parameter or local variable of a function or of Class.method; * for any function
+ *   core/*.ts:*(local) -> newName                that local in every file of a folder which has it
  *   file core/table.ts -> core/commands.ts       moves a file
  *   merge view/again.ts -> view/viewport.ts      appends a file's declarations to another file ("merge-above": puts them first)
  *
@@ -149,13 +150,18 @@ function editsOf(project, renames) {
   const program = service.getProgram();
   const edits = new Map();
   for (const rename of renames) {
+    if (rename.file.endsWith("/*.ts")) {
+      const folder = ours(project).map((file) => file.getFilePath()).filter((file) => dirname(file) === dirname(rename.file));
+      renames.push(...folder.map((file) => ({ ...rename, file, optional: true })));
+      continue;
+    }
     const source = program.getSourceFile(rename.file);
     if (!source) {
       problems.push(`no file for: ${rename.line}`);
       continue;
     }
     const found = declarations(source, rename);
-    if (found.length === 0) problems.push(`nothing found for: ${rename.line}`);
+    if (found.length === 0 && !rename.optional) problems.push(`nothing found for: ${rename.line}`);
     for (const identifier of found) {
       for (const place of placesOf(service, program, source.fileName, identifier.getStart(source))) {
         if (place.fileName.includes("node_modules")) {
@@ -245,6 +251,18 @@ function checkMeanings(project, edits, texts) {
       const line = texts.get(file).slice(0, Number(position)).split("\n").length;
       problems.push(`${relative(WEB, file)}:${line} means another declaration afterwards (${relative(WEB, after.get(place))}, was ${relative(WEB, meant)})`);
     }
+}
+
+/** Writes `{ name: name }` as `{ name }`. */
+function shorten(path, text) {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const edits = [];
+  walk(source, (node) => {
+    const [key, value] = ts.isPropertyAssignment(node) ? [node.name, node.initializer] : ts.isBindingElement(node) ? [node.propertyName, node.name] : [];
+    if (!key || !ts.isIdentifier(key) || !ts.isIdentifier(value) || key.text !== value.text) return;
+    edits.push({ start: key.getStart(source), length: value.getEnd() - key.getStart(source), text: key.text });
+  });
+  return edits.length ? applyEdits(text, edits) : text;
 }
 
 // --- imports
@@ -388,6 +406,7 @@ if (table.renames.length) {
   const edits = editsOf(project, table.renames);
   for (const [file, list] of byFile(edits)) texts.set(file, applyEdits(before.get(file), list));
   checkMeanings(project, edits, texts);
+  for (const [path, text] of texts) if (text !== before.get(path)) texts.set(path, shorten(path, text));
 }
 texts = moveFiles(texts, table.files);
 for (const each of table.merges) merge(texts, each);

@@ -20,7 +20,7 @@ import { uploading } from "./ui/uploading";
 import { panel } from "./modes/panel";
 import { plots } from "./plots/plots";
 import { timeline } from "./timeline/timeline";
-import { viewport } from "./view/viewport";
+import { createViewport } from "./view/viewport";
 
 function main(): void {
   const app = new StudioApp();
@@ -31,7 +31,7 @@ function main(): void {
   const corner = { element: h("div", { class: "corner" }, toasts(app).element, strip(app).element) };
   const time = timeline(app);
   window.cajole!.timeline = time.hook;
-  const frame = shell(app, { view: viewport(app), timeline: time, plots: plots(app), panel: panel(app), corner });
+  const frame = shell(app, { view: createViewport(app), timeline: time, plots: plots(app), panel: panel(app), corner });
   document.body.append(begin.element, frame.element);
   uploading(app, () => begin.verb);
   help(app);

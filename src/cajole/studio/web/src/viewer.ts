@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const { note } = motion.header;
   document.body.append(
     h("main", { class: "viewer" }, view.element, note ? h("p", { class: "viewer-note" }, note) : null),
-    bar(player, motion.header, () => view.whole("slowly")),
+    bar(player, motion.header, () => view.whole("animated")),
   );
   lead(view, player);
   onTheme.on(() => view.theme());

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { getRegionColor, REGION_COLORS } from "../src/core/brush";
 import { countPlayableFrames } from "../src/core/playback";
 import type { ProjectState } from "../src/core/types";
-import { Model } from "../src/view/model";
-import { neighboursOf, within } from "../src/view/neighbours";
+import { SurfaceModel } from "../src/view/surface-model";
+import { buildAdjacency, findWithinRadius } from "../src/view/adjacency";
 
 /** A strip of squares along x, two triangles each, one metre wide; a second strip a hair above it. */
 function strips(count: number): { positions: Float32Array; faces: Uint32Array<ArrayBuffer> } {
@@ -25,16 +25,16 @@ function strips(count: number): { positions: Float32Array; faces: Uint32Array<Ar
 
 test("a brush reaches along the surface, and not what only lies near", () => {
   const { positions, faces } = strips(4);
-  const around = neighboursOf(faces, positions.length / 3);
-  const found = within(positions, around, [4, 6, 5], [2, 0.1, 0], 1.2);
+  const around = buildAdjacency(faces, positions.length / 3);
+  const found = findWithinRadius(positions, around, [4, 6, 5], [2, 0.1, 0], 1.2);
   assert.deepEqual([...found].sort((a, b) => a - b), [2, 4, 5, 6]);
   // a small brush on a coarse mesh still paints the nearest corner
-  assert.deepEqual(within(positions, around, [4, 6, 5], [2.2, 0.1, 0], 0.01), [4]);
+  assert.deepEqual(findWithinRadius(positions, around, [4, 6, 5], [2.2, 0.1, 0], 0.01), [4]);
 });
 
 test("neighbours are those that share an edge", () => {
   const { faces } = strips(1);
-  const { starts, others } = neighboursOf(faces, 8);
+  const { starts, neighbors: others } = buildAdjacency(faces, 8);
   const of = (v: number): number[] => [...new Set(others.slice(starts[v], starts[v + 1]))].sort((a, b) => a - b);
   assert.deepEqual(of(0), [1, 2]);
   assert.deepEqual(of(1), [0, 2, 3]);
@@ -42,9 +42,9 @@ test("neighbours are those that share an edge", () => {
 });
 
 test("vertices have the colour of their region, or the base", () => {
-  const model = new Model(Uint32Array.from([0, 1, 2]), 3);
-  model.zones = Int32Array.from([0, -1, 1]);
-  const out = model.zoned({ r: 1, g: 1, b: 1 }, (region) => ({ r: 0, g: region, b: 0 }));
+  const model = new SurfaceModel(Uint32Array.from([0, 1, 2]), 3);
+  model.regions = Int32Array.from([0, -1, 1]);
+  const out = model.computeRegionColors({ r: 1, g: 1, b: 1 }, (region) => ({ r: 0, g: region, b: 0 }));
   assert.deepEqual([...out], [0, 0, 0, 1, 1, 1, 0, 1, 0]);
   assert.equal(getRegionColor(REGION_COLORS + 3), getRegionColor(3));
 });

@@ -2,20 +2,20 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readGhost, parseBinaryFrame, readPositions, readSmoke } from "../src/core/binary";
+import { parseBinaryFrame, readGhost, readPositions, readSmoke } from "../src/core/binary";
 import { findCommand } from "../src/core/commands";
-import { type App, BinaryKind, MAGIC, type Project, type Vec3 } from "../src/core/types";
 import { formatPush } from "../src/core/push-settings";
+import { type App, BinaryKind, MAGIC, type Project, type Vec3 } from "../src/core/types";
 import { liveShown } from "../src/plots/telling";
 import { hintsOf } from "../src/ui/status";
-import { type Lens, project, rayAt } from "../src/view/camera";
-import { kickAt, placeIn } from "../src/view/flow-kick";
-import type { Sight } from "../src/view/gesture";
-import type { Pixel } from "../src/view/handle";
+import { getPixelRay, projectPoint, type ViewCamera } from "../src/view/camera";
+import type { ViewContext } from "../src/view/gesture";
+import type { Pixel } from "../src/view/gizmo";
+import { intersectField, startFlowPush } from "../src/view/pull-gesture";
 
 const FIELD = { size: [256, 128] as [number, number], cells: [4, 2] as [number, number] };
-const lens: Lens = {
-  eye: { azimuth: -80, elevation: 12, target: [128, 0, 64], distance: 500 },
+const camera: ViewCamera = {
+  pose: { azimuth: -80, elevation: 12, target: [128, 0, 64], distance: 500 },
   width: 800,
   height: 600,
 };
@@ -42,13 +42,13 @@ test("a frame brings a ghost, smoke, both or neither", () => {
 
 test("a press meets the box where it is seen, and not beside it", () => {
   for (const place of [[1, 0, 1], [200, 0, 100], [255, 0, 127]] as Vec3[]) {
-    const { x, y } = project(lens, place);
-    const met = placeIn(FIELD, rayAt(lens, x, y))!;
+    const { x, y } = projectPoint(camera, place);
+    const met = intersectField(FIELD, getPixelRay(camera, x, y))!;
     place.forEach((value, i) => assert.ok(Math.abs(met[i]! - value) < 1e-6));
   }
   for (const place of [[-1, 0, 64], [128, 0, 129]] as Vec3[]) {
-    const { x, y } = project(lens, place);
-    assert.equal(placeIn(FIELD, rayAt(lens, x, y)), null);
+    const { x, y } = projectPoint(camera, place);
+    assert.equal(intersectField(FIELD, getPixelRay(camera, x, y)), null);
   }
 });
 
@@ -61,18 +61,18 @@ test("a drag in the box pushes there, in its plane", () => {
     stream: (what: string, values: Record<string, unknown>) => void said.push([what, values]),
     request: (what: string, values: Record<string, unknown>) => (said.push([what, values]), Promise.resolve({})),
   };
-  const sight = { app, lens: () => lens, ink: () => undefined, announce: () => undefined } as unknown as Sight;
-  const pixel = (place: Vec3): Pixel => [project(lens, place).x, project(lens, place).y];
-  const push = kickAt(sight, pixel([100, 0, 60]))!;
+  const view = { app, getCamera: () => camera, requestOverlay: () => undefined, announce: () => undefined } as unknown as ViewContext;
+  const pixel = (place: Vec3): Pixel => [projectPoint(camera, place).x, projectPoint(camera, place).y];
+  const push = startFlowPush(view, pixel([100, 0, 60]))!;
   push.move(pixel([120, 0, 60]), {} as PointerEvent);
   push.release();
   assert.deepEqual(said.map(([what]) => what), ["push.begin", "push.move", "push.end"]);
   (said[0]![1]["at"] as Vec3).forEach((value, i) => assert.ok(Math.abs(value - [100, 0, 60][i]!) < 1e-6));
   const [fx, fy, fz] = said[1]![1]["force"] as Vec3;
   assert.ok(fx > 0 && Math.abs(fy) < 1e-9 && Math.abs(fz) < 1e-9);
-  assert.equal(kickAt(sight, pixel([300, 0, 60])), null);
+  assert.equal(startFlowPush(view, pixel([300, 0, 60])), null);
   app.ui.tool = "select";
-  assert.equal(kickAt(sight, pixel([100, 0, 60])), null);
+  assert.equal(startFlowPush(view, pixel([100, 0, 60])), null);
 });
 
 test("errors of flows are told in cells, and need no push to be seen", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { onHover, emitHover } from "../src/core/hover";
 import type { App } from "../src/core/types";
-import { discOf, type Hover } from "../src/view/hover";
+import { getHoveredDiscNode, type HoverTarget } from "../src/view/hover";
 
 (globalThis as { window?: unknown }).window = new EventTarget();
 
@@ -17,8 +17,8 @@ test("what is looked at is heard elsewhere, not by who said it, until nobody lis
   assert.deepEqual(heard, [4, null]);
 });
 
-const at = (node: number, near: boolean, drag: number | null = null): Hover =>
-  ({ drag: drag === null ? null : { node: drag }, touched: { vertex: node, node, near } }) as Hover;
+const at = (node: number, near: boolean, drag: number | null = null): HoverTarget =>
+  ({ drag: drag === null ? null : { node: drag }, touched: { vertex: node, node, near } }) as HoverTarget;
 
 test("a disc is hovered where a drag, a pin or a pull is, and not elsewhere on the body", () => {
   const loads = [
@@ -26,8 +26,8 @@ test("a disc is hovered where a drag, a pin or a pull is, and not elsewhere on t
     { kind: "gravity", nodes: [1] },
   ];
   const app = { state: { keyframe: { pins: [{ nodes: [2, 3] }], loads } } } as unknown as App;
-  assert.equal(discOf(app, at(5, true, 8)), 8);
-  assert.equal(discOf(app, at(3, true)), 3);
-  assert.equal(discOf(app, at(7, true)), 7);
-  for (const hover of [at(3, false), at(1, true), at(5, true), null]) assert.equal(discOf(app, hover), null);
+  assert.equal(getHoveredDiscNode(app, at(5, true, 8)), 8);
+  assert.equal(getHoveredDiscNode(app, at(3, true)), 3);
+  assert.equal(getHoveredDiscNode(app, at(7, true)), 7);
+  for (const hover of [at(3, false), at(1, true), at(5, true), null]) assert.equal(getHoveredDiscNode(app, hover), null);
 });

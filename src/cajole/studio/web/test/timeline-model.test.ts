@@ -145,7 +145,7 @@ test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it
     [10, 50, 60, 70, 80, 90, 95],
   );
   const at = (x: number, snap: "frame" | "marker", ctrlKey: boolean): number => {
-    app.set({ snap });
+    app.setUi({ snap });
     const drag = markerDrag(model, model.picks.slice(0, 1), xOf(model.scale, 20), false)!;
     drag.move(x, 0, pointer({ ctrlKey }));
     const found = [...model.held!.frames.values()][0];
@@ -259,11 +259,11 @@ test("only the playhead's flag moves it; the ruler beside and below it, and the 
   assert.equal(under(model, at + half - 1, 12).edge, "playhead");
   for (const [x, y] of [[at + half + 1, 12], [at - half - 1, 12], [at, 1]])
     assert.deepEqual(under(model, x, y), { edge: null, grip: null, ruler: true });
-  app.set({ loopRange: [0, model.last] });
+  app.setUi({ loopRange: [0, model.last] });
   assert.equal(under(model, at, 21).edge, null); // under the flag
-  app.set({ playhead: 50 }); // where the edit frame is, whose flag lies above
+  app.setUi({ playhead: 50 }); // where the edit frame is, whose flag lies above
   assert.equal(under(model, xOf(model.scale, 50), 12).edge, null);
-  app.set({ playhead: 50 + (half + 2) / model.scale.step }); // a part of it looks out
+  app.setUi({ playhead: 50 + (half + 2) / model.scale.step }); // a part of it looks out
   assert.equal(under(model, xOf(model.scale, 50) + half - 1, 12).edge, null);
   assert.equal(under(model, xOf(model.scale, 50) + half + 1, 12).edge, "playhead");
 });
@@ -271,9 +271,9 @@ test("only the playhead's flag moves it; the ruler beside and below it, and the 
 test("one view has one cursor, and a live run follows its pulses", () => {
   const { model, app } = studio();
   assert.deepEqual(model.cursors, { edit: 50, play: 70 });
-  app.set({ views: 1 });
+  app.setUi({ views: 1 });
   assert.deepEqual(model.cursors, { edit: null, play: 50 });
-  app.set({ playing: true });
+  app.setUi({ playing: true });
   assert.deepEqual(model.cursors, { edit: null, play: 70 });
   assert.ok(!edges(model).some(({ what }) => what === "playhead"));
   app.state = { ...app.state, mode: "steer" };

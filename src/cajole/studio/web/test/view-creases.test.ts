@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { creased, MOST, scattered, type Split } from "../src/view/creases";
-import { Figure } from "../src/view/figure";
-import { Model } from "../src/view/model";
-import { areaNormals } from "../src/view/normals";
-import { length, unit, vertexOf } from "../src/view/vec";
+import { splitCreases, MAX_TRIANGLES, scatterToCorners, type CreaseSplit } from "../src/view/creases";
+import { DynamicMesh } from "../src/view/dynamic-mesh";
+import { SurfaceModel } from "../src/view/surface-model";
+import { computeVertexNormals } from "../src/view/normals";
+import { length, normalize, getVertex } from "../src/view/vec";
 
 /** A unit cube of 8 vertices and 12 triangles, outward. */
 const CUBE = Float32Array.from({ length: 24 }, (_, i) => (Math.floor(i / 3) >> (i % 3)) & 1);
@@ -32,19 +32,19 @@ function strip(degrees: number, squares: number): [Float32Array, Uint32Array<Arr
 }
 
 /** Normals of the corners that are drawn, of length 1. */
-function cornerNormals(positions: Float32Array, split: Split): number[][] {
-  const places = scattered(positions, split, 3, new Float32Array(3 * split.source.length));
+function cornerNormals(positions: Float32Array, split: CreaseSplit): number[][] {
+  const places = scatterToCorners(positions, split, 3, new Float32Array(3 * split.source.length));
   const normals = new Float32Array(places.length);
-  areaNormals(places, split.faces, normals);
-  return split.source.length === 0 ? [] : Array.from(split.source, (_, i) => unit(vertexOf(normals, i)));
+  computeVertexNormals(places, split.faces, normals);
+  return split.source.length === 0 ? [] : Array.from(split.source, (_, i) => normalize(getVertex(normals, i)));
 }
 
 test("a cube has 24 corners, each with the normal of its side", () => {
-  const split = creased(CUBE, FACES)!;
+  const split = splitCreases(CUBE, FACES)!;
   assert.equal(split.source.length, 24);
   const normals = cornerNormals(CUBE, split);
   FACES.forEach((_, corner) => {
-    const side = SIDES[Math.floor(corner / 6)].map((v) => vertexOf(CUBE, v));
+    const side = SIDES[Math.floor(corner / 6)].map((v) => getVertex(CUBE, v));
     const axis = [0, 1, 2].find((k) => side.every((place) => place[k] === side[0][k]))!;
     const wanted = [0, 1, 2].map((k) => (k === axis ? 2 * side[0][k] - 1 : 0));
     normals[split.faces[corner]].forEach((value, k) => assert.ok(Math.abs(value - wanted[k]) < 1e-6));
@@ -52,7 +52,7 @@ test("a cube has 24 corners, each with the normal of its side", () => {
 });
 
 test("triangles keep their places, and the first corners are the vertices themselves", () => {
-  const split = creased(CUBE, FACES)!;
+  const split = splitCreases(CUBE, FACES)!;
   assert.deepEqual(
     Array.from(split.faces, (corner) => split.source[corner]),
     [...FACES],
@@ -61,15 +61,15 @@ test("triangles keep their places, and the first corners are the vertices themse
 });
 
 test("an edge is sharp from fifty degrees on", () => {
-  assert.equal(creased(...strip(45, 3)), null);
-  assert.equal(creased(...strip(55, 3))!.source.length, 8 + 4);
+  assert.equal(splitCreases(...strip(45, 3)), null);
+  assert.equal(splitCreases(...strip(55, 3))!.source.length, 8 + 4);
 });
 
 test("a smooth way around a vertex keeps its corners together", () => {
   // a crease that ends in the middle of a sheet: its end is one corner, as light goes around it
   const positions = Float32Array.from([0, 0, 0, 1, 0, 0, 0.7, 0.7, 0.9, 0, 1, 0, -1, 0, 0, 0, -1, 0]);
   const fan = Uint32Array.from([0, 1, 2, 0, 2, 3, 0, 3, 4, 0, 4, 5, 0, 5, 1]);
-  const split = creased(positions, fan)!;
+  const split = splitCreases(positions, fan)!;
   const ends = split.faces.filter((_, corner) => fan[corner] === 0);
   assert.ok(new Set(ends).size < 5);
   assert.ok(split.source.length > 6);
@@ -77,48 +77,48 @@ test("a smooth way around a vertex keeps its corners together", () => {
 
 test("flat triangles and edges of three do not mislead", () => {
   const flat = Float32Array.from([0, 0, 0, 1, 0, 0, 2, 0, 0, 0, 1, 0]);
-  assert.equal(creased(flat, Uint32Array.from([0, 1, 2, 0, 1, 3])), null);
+  assert.equal(splitCreases(flat, Uint32Array.from([0, 1, 2, 0, 1, 3])), null);
   const book = Float32Array.from([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, -1, 0]);
-  const split = creased(book, Uint32Array.from([0, 1, 2, 0, 1, 3, 0, 1, 4]))!;
+  const split = splitCreases(book, Uint32Array.from([0, 1, 2, 0, 1, 3, 0, 1, 4]))!;
   assert.equal(split.source.length, 9);
 });
 
 test("bodies of many triangles, and of none, are left as they are", () => {
-  const many = new Uint32Array(3 * (MOST + 1));
+  const many = new Uint32Array(3 * (MAX_TRIANGLES + 1));
   for (let i = 0; i < many.length; i++) many[i] = FACES[i % FACES.length];
-  assert.equal(creased(CUBE, many), null);
-  assert.equal(creased(CUBE, new Uint32Array()), null);
+  assert.equal(splitCreases(CUBE, many), null);
+  assert.equal(splitCreases(CUBE, new Uint32Array()), null);
 });
 
 test("a figure draws corners, but is picked by its vertices", () => {
-  const figure = new Figure(new Model(FACES, 8));
-  figure.color(new Float32Array(24).map((_, i) => i));
-  assert.ok(figure.show(CUBE));
-  const { geometry } = figure.dress(null!, 0);
-  figure.settle();
+  const figure = new DynamicMesh(new SurfaceModel(FACES, 8));
+  figure.setColors(new Float32Array(24).map((_, i) => i));
+  assert.ok(figure.setPositions(CUBE));
+  const { geometry } = figure.addMesh(null!, 0);
+  figure.updateAttributes();
   assert.equal(geometry.getAttribute("position").count, 24);
   assert.equal(geometry.getAttribute("color").count, 24);
   assert.equal(geometry.getAttribute("gloss").count, 24);
   assert.equal(figure.positions, CUBE);
   assert.equal(figure.normals.length, 24);
   const out = new Float32Array(24);
-  areaNormals(CUBE, FACES, out);
+  computeVertexNormals(CUBE, FACES, out);
   assert.deepEqual([...figure.normals], [...out]);
 
   // another frame of it: corners follow, and its creases stay where they were
   const moved = CUBE.map((value) => value + 2);
-  assert.ok(figure.show(moved));
-  figure.settle();
+  assert.ok(figure.setPositions(moved));
+  figure.updateAttributes();
   const places = geometry.getAttribute("position").array as Float32Array;
   assert.deepEqual([figure.bounds[0], figure.bounds[1]], [[2, 2, 2], [3, 3, 3]]);
   assert.ok(places.every((value) => value === 2 || value === 3));
-  assert.ok(length(vertexOf(figure.normals, 0)) > 0);
+  assert.ok(length(getVertex(figure.normals, 0)) > 0);
 });
 
 test("a round figure draws the array that came", () => {
   const [positions, faces] = strip(20, 5);
-  const figure = new Figure(new Model(faces, positions.length / 3));
-  figure.show(positions);
-  figure.settle();
-  assert.equal(figure.dress(null!, 0).geometry.getAttribute("position").array, positions);
+  const figure = new DynamicMesh(new SurfaceModel(faces, positions.length / 3));
+  figure.setPositions(positions);
+  figure.updateAttributes();
+  assert.equal(figure.addMesh(null!, 0).geometry.getAttribute("position").array, positions);
 });

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Vec3 } from "../src/core/types";
-import { type Lens, project, rayAt } from "../src/view/camera";
-import { areaNormals } from "../src/view/normals";
-import { type Drawn, pickRectangle, pickTriangle, pickVertex } from "../src/view/pick";
-import { add, cross, length, sub, vertexOf } from "../src/view/vec";
+import { type ViewCamera, projectPoint, getPixelRay } from "../src/view/camera";
+import { computeVertexNormals } from "../src/view/normals";
+import { type PickMesh, pickRectangle, pickTriangle, pickVertex } from "../src/view/picking";
+import { add, cross, length, sub, getVertex } from "../src/view/vec";
 
 /** A torus around z, its normals outward. */
-function torus(around: number, across: number): Drawn {
+function torus(around: number, across: number): PickMesh {
   const positions = new Float32Array(3 * around * across);
   const faces = new Uint32Array(6 * around * across);
   for (let i = 0; i < around; i++) {
@@ -21,40 +21,40 @@ function torus(around: number, across: number): Drawn {
     }
   }
   const normals = new Float32Array(positions.length);
-  areaNormals(positions, faces, normals);
+  computeVertexNormals(positions, faces, normals);
   return { positions, faces, normals };
 }
 
-const lens: Lens = { eye: { azimuth: -50, elevation: 35, target: [0, 0, 0], distance: 6 }, width: 800, height: 600 };
+const camera: ViewCamera = { pose: { azimuth: -50, elevation: 35, target: [0, 0, 0], distance: 6 }, width: 800, height: 600 };
 const body = torus(40, 20);
 
 test("normals are those of a naive sum of cross products", () => {
   const sums: Vec3[] = Array.from({ length: body.positions.length / 3 }, () => [0, 0, 0]);
   for (let f = 0; f < body.faces.length; f += 3) {
-    const at = [0, 1, 2].map((i) => vertexOf(body.positions, body.faces[f + i]));
+    const at = [0, 1, 2].map((i) => getVertex(body.positions, body.faces[f + i]));
     const normal = cross(sub(at[1], at[0]), sub(at[2], at[0]));
     for (let i = 0; i < 3; i++) sums[body.faces[f + i]] = add(sums[body.faces[f + i]], normal);
   }
-  sums.forEach((sum, v) => assert.ok(length(sub(sum, vertexOf(body.normals, v))) < 1e-6));
+  sums.forEach((sum, v) => assert.ok(length(sub(sum, getVertex(body.normals, v))) < 1e-6));
 });
 
 test("normals of a torus point away from its ring", () => {
   for (let v = 0; v < body.positions.length / 3; v++) {
-    const [x, y, z] = vertexOf(body.positions, v);
+    const [x, y, z] = getVertex(body.positions, v);
     const ring = Math.hypot(x, y);
-    const out = vertexOf(body.normals, v);
+    const out = getVertex(body.normals, v);
     assert.ok((x - x / ring) * out[0] + (y - y / ring) * out[1] + z * out[2] > 0);
   }
 });
 
 test("vertices of no triangle, or of flat ones alone, still have a direction", () => {
   const normals = new Float32Array(12);
-  areaNormals(new Float32Array([0, 0, 0, 1, 0, 0, 2, 0, 0, 5, 5, 5]), new Uint32Array([0, 1, 2]), normals);
-  for (let v = 0; v < 4; v++) assert.ok(length(vertexOf(normals, v)) > 0);
+  computeVertexNormals(new Float32Array([0, 0, 0, 1, 0, 0, 2, 0, 0, 5, 5, 5]), new Uint32Array([0, 1, 2]), normals);
+  for (let v = 0; v < 4; v++) assert.ok(length(getVertex(normals, v)) > 0);
 });
 
 /** Distance along a ray to a triangle, by areas instead of determinants; Infinity when it misses. */
-function naive(ray: ReturnType<typeof rayAt>, [a, b, c]: Vec3[]): number {
+function naive(ray: ReturnType<typeof getPixelRay>, [a, b, c]: Vec3[]): number {
   const normal = cross(sub(b, a), sub(c, a));
   const size = length(normal);
   const facing = normal[0] * ray.direction[0] + normal[1] * ray.direction[1] + normal[2] * ray.direction[2];
@@ -73,11 +73,11 @@ test("a ray meets the triangle that a test by areas finds nearest", () => {
   let met = 0;
   for (let x = 110; x < 700; x += 37) {
     for (let y = 95; y < 520; y += 29) {
-      const ray = rayAt(lens, x + 0.31, y + 0.17);
+      const ray = getPixelRay(camera, x + 0.31, y + 0.17);
       const all = Array.from({ length: body.faces.length / 3 }, (_, f) =>
         naive(
           ray,
-          [0, 1, 2].map((i) => vertexOf(body.positions, body.faces[3 * f + i])),
+          [0, 1, 2].map((i) => getVertex(body.positions, body.faces[3 * f + i])),
         ),
       );
       const least = Math.min(...all);
@@ -94,34 +94,34 @@ test("a ray meets the triangle that a test by areas finds nearest", () => {
 test("the vertex under its own pixel is picked, when it is in sight", () => {
   let seen = 0;
   for (let v = 0; v < body.positions.length / 3; v += 7) {
-    const point = vertexOf(body.positions, v);
-    const at = project(lens, point);
-    const hit = pickTriangle(rayAt(lens, at.x, at.y), body.positions, body.faces);
+    const point = getVertex(body.positions, v);
+    const at = projectPoint(camera, point);
+    const hit = pickTriangle(getPixelRay(camera, at.x, at.y), body.positions, body.faces);
     if (hit === null || length(sub(hit.point, point)) > 1e-3) continue; // hidden by what is before it
     seen++;
-    assert.equal(pickVertex(lens, at.x, at.y, body)?.vertex, v);
+    assert.equal(pickVertex(camera, at.x, at.y, body)?.vertex, v);
   }
   assert.ok(seen > 20);
 });
 
 test("a pointer just off the body means the nearest vertex of its rim, far off none", () => {
-  const xs = Array.from({ length: body.positions.length / 3 }, (_, v) => project(lens, vertexOf(body.positions, v)));
+  const xs = Array.from({ length: body.positions.length / 3 }, (_, v) => projectPoint(camera, getVertex(body.positions, v)));
   const right = xs.reduce((best, at, v) => (at.x > xs[best].x ? v : best), 0);
-  const rim = pickVertex(lens, xs[right].x + 6, xs[right].y, body);
+  const rim = pickVertex(camera, xs[right].x + 6, xs[right].y, body);
   assert.ok(rim !== null && rim.pixels <= 14);
-  assert.equal(pickVertex(lens, xs[right].x + 60, xs[right].y, body), null);
+  assert.equal(pickVertex(camera, xs[right].x + 60, xs[right].y, body), null);
 });
 
 test("a rectangle takes the vertices whose pixels are in it, and the back only when asked", () => {
   const box: [number, number, number, number] = [300, 200, 460, 330];
   const inside = (v: number): boolean => {
-    const at = project(lens, vertexOf(body.positions, v));
+    const at = projectPoint(camera, getVertex(body.positions, v));
     return at.x >= box[0] && at.x <= box[2] && at.y >= box[1] && at.y <= box[3];
   };
-  const all = pickRectangle(lens, box, body, true);
+  const all = pickRectangle(camera, box, body, true);
   const wanted = Array.from({ length: body.positions.length / 3 }, (_, v) => v).filter(inside);
   assert.deepEqual(all, wanted);
-  const front = pickRectangle(lens, box, body, false);
+  const front = pickRectangle(camera, box, body, false);
   assert.ok(front.length > 0 && front.length < all.length);
   assert.ok(front.every((v) => all.includes(v)));
 });

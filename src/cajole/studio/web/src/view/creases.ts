@@ -1,116 +1,116 @@
-/** Sharp edges: where a body has a crease, a vertex is drawn once for each of its sides, so that light breaks there. */
+/** Split vertices along sharp edges, so that shading normals are discontinuous there. */
 
-const CREASE = Math.cos((50 * Math.PI) / 180); // of the angle between two triangles from which on an edge is sharp
-export const MOST = 60_000; // triangles: finer bodies are round enough, and must be drawn fast
+const CREASE_COSINE = Math.cos((50 * Math.PI) / 180); // edges with a larger angle between their normals are sharp
+export const MAX_TRIANGLES = 60_000; // finer meshes are not split: they look smooth and must render fast
 
-/** What is drawn instead: the vertex (drawn) that each corner goes by, and the triangles (m, 3) of those corners. */
-export interface Split {
+/** Split mesh: source vertex of each corner, and triangles (m, 3) of corners. */
+export interface CreaseSplit {
   readonly source: Uint32Array<ArrayBuffer>;
   readonly faces: Uint32Array<ArrayBuffer>;
 }
 
 /**
- * Splits the vertices of a body along its sharp edges; null when it has none, or too many triangles.
+ * Split the vertices of a mesh along its sharp edges; null if it has none, or too many triangles.
  *
- * positions: (n, 3) flat; faces: (m, 3) flat. Corners of a vertex stay one as far as smooth edges lead around it. The
- * first n corners are the vertices themselves. An edge of one triangle, or of more than two, joins nothing.
+ * positions: (n, 3) flat; faces: (m, 3) flat. Corners of a vertex that smooth edges connect stay
+ * one. The first n corners are the vertices themselves. Boundary and non-manifold edges connect nothing.
  */
-export function creased(positions: Float32Array, faces: Uint32Array): Split | null {
+export function splitCreases(positions: Float32Array, faces: Uint32Array): CreaseSplit | null {
   const triangles = faces.length / 3;
-  if (triangles === 0 || triangles > MOST) return null;
-  const normals = unitNormals(positions, faces);
-  const joined = counted(faces.length); // each corner's leader, or on the way to it
-  const sharp = joinSmooth(faces, normals, joined, positions.length / 3);
-  return sharp ? numbered(faces, joined, positions.length / 3) : null;
+  if (triangles === 0 || triangles > MAX_TRIANGLES) return null;
+  const normals = computeFaceNormals(positions, faces);
+  const parents = createRange(faces.length); // union-find forest over corners
+  const sharp = uniteSmoothEdges(faces, normals, parents, positions.length / 3);
+  return sharp ? numberCorners(faces, parents, positions.length / 3) : null;
 }
 
-const NONE = 0xffffffff;
-const MANY = 0xfffffffe;
+const NO_INDEX = 0xffffffff;
+const NON_MANIFOLD = 0xfffffffe;
 
-/** Joins corners on both sides of smooth edges; says whether there is a sharp one. */
-function joinSmooth(faces: Uint32Array, normals: Float64Array, joined: Uint32Array, count: number): boolean {
+/** Unite the corners on both sides of smooth edges; returns true if there is a sharp edge. */
+function uniteSmoothEdges(faces: Uint32Array, normals: Float64Array, parents: Uint32Array, count: number): boolean {
   let sharp = false;
-  const { first, second } = edgesOf(faces, count);
+  const { first, second } = buildEdges(faces, count);
   for (let edge = 0; edge < first.length; edge++) {
     const [one, other] = [first[edge], second[edge]];
-    if (other === NONE) continue;
-    const smooth = other !== MANY && alike(normals, Math.floor(one / 3), Math.floor(other / 3));
-    if (smooth) joinSides(faces, joined, one, other);
+    if (other === NO_INDEX) continue;
+    const smooth = other !== NON_MANIFOLD && isSmooth(normals, Math.floor(one / 3), Math.floor(other / 3));
+    if (smooth) uniteSides(faces, parents, one, other);
     else sharp = true;
   }
   return sharp;
 }
 
 /**
- * Edges by the two sides that meet in each; a side is named by the corner at which it begins. second: NONE for an edge
- * of one triangle, MANY for one of more than two. Edges are listed by their lower vertex, which has few: no hashing.
+ * Edges with their two half-edges, each named by its first corner. second: NO_INDEX for a boundary edge, NON_MANIFOLD
+ * for one of more than two triangles. Edges are chained by their lower vertex, which has few: no hashing.
  */
-function edgesOf(faces: Uint32Array, count: number): { first: Uint32Array; second: Uint32Array } {
+function buildEdges(faces: Uint32Array, count: number): { first: Uint32Array; second: Uint32Array } {
   const [first, second, higher, next] = [0, 1, 2, 3].map(() => new Uint32Array(faces.length));
-  const heads = new Uint32Array(count).fill(NONE);
+  const heads = new Uint32Array(count).fill(NO_INDEX);
   let edges = 0;
   for (let corner = 0; corner < faces.length; corner++) {
-    const [a, b] = [faces[corner], faces[after(corner)]];
+    const [a, b] = [faces[corner], faces[getNextCorner(corner)]];
     const [low, high] = a < b ? [a, b] : [b, a];
     let edge = heads[low];
-    while (edge !== NONE && higher[edge] !== high) edge = next[edge];
-    if (edge !== NONE) second[edge] = second[edge] === NONE ? corner : MANY;
+    while (edge !== NO_INDEX && higher[edge] !== high) edge = next[edge];
+    if (edge !== NO_INDEX) second[edge] = second[edge] === NO_INDEX ? corner : NON_MANIFOLD;
     else {
-      [first[edges], second[edges], higher[edges], next[edges]] = [corner, NONE, high, heads[low]];
+      [first[edges], second[edges], higher[edges], next[edges]] = [corner, NO_INDEX, high, heads[low]];
       heads[low] = edges++;
     }
   }
   return { first: first.subarray(0, edges), second: second.subarray(0, edges) };
 }
 
-/** 0, 1, 2 and so on. */
-function counted(size: number): Uint32Array {
+/** Array 0, 1, …, size - 1. */
+function createRange(size: number): Uint32Array {
   const numbers = new Uint32Array(size);
   for (let i = 0; i < size; i++) numbers[i] = i;
   return numbers;
 }
 
 /** The next corner of a triangle. */
-const after = (corner: number): number => (corner % 3 === 2 ? corner - 2 : corner + 1);
+const getNextCorner = (corner: number): number => (corner % 3 === 2 ? corner - 2 : corner + 1);
 
-/** Whether two triangles lean to each other by less than a crease; one without a normal leans as its neighbour. */
-function alike(normals: Float64Array, one: number, other: number): boolean {
+/** True if the normals of two triangles differ by less than the crease angle; degenerate triangles count as smooth. */
+function isSmooth(normals: Float64Array, one: number, other: number): boolean {
   const [a, b] = [3 * one, 3 * other];
-  const lean = normals[a] * normals[b] + normals[a + 1] * normals[b + 1] + normals[a + 2] * normals[b + 2];
-  return lean > CREASE || (lean === 0 && (isFlat(normals, a) || isFlat(normals, b)));
+  const cosine = normals[a] * normals[b] + normals[a + 1] * normals[b + 1] + normals[a + 2] * normals[b + 2];
+  return cosine > CREASE_COSINE || (cosine === 0 && (isZeroNormal(normals, a) || isZeroNormal(normals, b)));
 }
 
-const isFlat = (normals: Float64Array, at: number): boolean =>
+const isZeroNormal = (normals: Float64Array, at: number): boolean =>
   normals[at] === 0 && normals[at + 1] === 0 && normals[at + 2] === 0;
 
-/** Joins the two ends of an edge, each with its own of the other side. */
-function joinSides(faces: Uint32Array, joined: Uint32Array, one: number, other: number): void {
-  const along = faces[one] === faces[other]; // whether both sides go the same way, which a torn orientation does
-  join(joined, one, along ? other : after(other));
-  join(joined, after(one), along ? after(other) : other);
+/** Unite the corners at both ends of an edge. */
+function uniteSides(faces: Uint32Array, parents: Uint32Array, one: number, other: number): void {
+  const along = faces[one] === faces[other]; // inconsistent orientation: both half-edges run the same way
+  unite(parents, one, along ? other : getNextCorner(other));
+  unite(parents, getNextCorner(one), along ? getNextCorner(other) : other);
 }
 
-function join(joined: Uint32Array, one: number, other: number): void {
-  const [a, b] = [leader(joined, one), leader(joined, other)];
-  if (a < b) joined[b] = a;
-  else joined[a] = b;
+function unite(parents: Uint32Array, one: number, other: number): void {
+  const [a, b] = [findRoot(parents, one), findRoot(parents, other)];
+  if (a < b) parents[b] = a;
+  else parents[a] = b;
 }
 
-function leader(joined: Uint32Array, corner: number): number {
-  while (joined[corner] !== corner) {
-    joined[corner] = joined[joined[corner]]; // halves the way for the next who asks
-    corner = joined[corner];
+function findRoot(parents: Uint32Array, corner: number): number {
+  while (parents[corner] !== corner) {
+    parents[corner] = parents[parents[corner]]; // path halving
+    corner = parents[corner];
   }
   return corner;
 }
 
-/** A number for each group of corners: the vertex's own for the first, new ones for the others. */
-function numbered(faces: Uint32Array, joined: Uint32Array, count: number): Split {
-  const more: number[] = []; // sources of the corners after the first `count`
+/** Number the groups of corners: the first of a vertex keeps its index, the others get new ones. */
+function numberCorners(faces: Uint32Array, parents: Uint32Array, count: number): CreaseSplit {
+  const more: number[] = []; // source vertices of the new corners
   const taken = new Uint8Array(count);
   const split = new Uint32Array(faces.length);
   for (let corner = 0; corner < faces.length; corner++) {
-    const first = leader(joined, corner); // never after the corner itself
+    const first = findRoot(parents, corner); // never after the corner itself
     const vertex = faces[corner];
     if (first !== corner) split[corner] = split[first];
     else if (taken[vertex] === 0) {
@@ -119,13 +119,13 @@ function numbered(faces: Uint32Array, joined: Uint32Array, count: number): Split
     } else split[corner] = count + more.push(vertex) - 1;
   }
   const source = new Uint32Array(count + more.length);
-  source.set(counted(count));
+  source.set(createRange(count));
   source.set(more, count);
   return { source, faces: split };
 }
 
-/** Normals of triangles (m, 3), zero for those without an area. */
-function unitNormals(positions: Float32Array, faces: Uint32Array): Float64Array {
+/** Unit normals of triangles (m, 3), zero for degenerate ones. */
+function computeFaceNormals(positions: Float32Array, faces: Uint32Array): Float64Array {
   const normals = new Float64Array(faces.length);
   for (let f = 0; f < faces.length; f += 3) {
     const a = 3 * faces[f];
@@ -149,8 +149,8 @@ function unitNormals(positions: Float32Array, faces: Uint32Array): Float64Array 
   return normals;
 }
 
-/** Values of vertices (n, width) given to the corners that are drawn (drawn, width), into `out`. */
-export function scattered(values: Float32Array, { source }: Split, width: number, out: Float32Array): Float32Array {
+/** Copy values of vertices (n, width) to their corners (corners, width), into `out`. */
+export function scatterToCorners(values: Float32Array, { source }: CreaseSplit, width: number, out: Float32Array): Float32Array {
   for (let i = 0, to = 0; i < source.length; i++) {
     const from = width * source[i];
     for (let k = 0; k < width; k++) out[to++] = values[from + k];

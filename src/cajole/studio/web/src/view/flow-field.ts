@@ -1,4 +1,4 @@
-/** The box of a flow: an upright pane with a rim, and the smoke in it as one texture. */
+/** Domain of a flow: an upright rectangle with an outline, and the smoke density as a texture. */
 
 import {
   BufferGeometry,
@@ -17,7 +17,7 @@ import {
 } from "three";
 import type { FieldInfo } from "../core/flow-types";
 import { getToken } from "../core/theme";
-import { screenColor } from "./materials";
+import { getScreenColor } from "./materials";
 
 const VERTEX = `
 varying vec2 vAt;
@@ -39,11 +39,11 @@ void main() {
   gl_FragColor = vec4(mix(paneColor, smokeColor, thick), cover);
 }`;
 
-export class Field {
+export class FlowFieldMesh {
   readonly group = new Group();
   private readonly smoke: DataTexture;
-  private readonly pane: ShaderMaterial;
-  private readonly rim = new LineBasicMaterial({ transparent: true, toneMapped: false });
+  private readonly material: ShaderMaterial;
+  private readonly outline = new LineBasicMaterial({ transparent: true, toneMapped: false });
   private shown: Uint8Array | null = null;
 
   constructor(info: FieldInfo) {
@@ -51,8 +51,8 @@ export class Field {
     const [columns, rows] = info.cells;
     this.smoke = new DataTexture(new Uint8Array(columns * rows), columns, rows, RedFormat);
     this.smoke.magFilter = this.smoke.minFilter = LinearFilter;
-    this.smoke.unpackAlignment = 1; // rows of any length
-    this.pane = new ShaderMaterial({
+    this.smoke.unpackAlignment = 1; // rows need not be multiples of four bytes
+    this.material = new ShaderMaterial({
       vertexShader: VERTEX,
       fragmentShader: FRAGMENT,
       transparent: true,
@@ -67,28 +67,28 @@ export class Field {
         paneStrength: { value: 0 },
       },
     });
-    const mesh = new Mesh(new PlaneGeometry(width, height).rotateX(Math.PI / 2).translate(width / 2, 0, height / 2), this.pane);
+    const mesh = new Mesh(new PlaneGeometry(width, height).rotateX(Math.PI / 2).translate(width / 2, 0, height / 2), this.material);
     const corners = [0, 0, 0, width, 0, 0, width, 0, height, 0, 0, height];
     const outline = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(corners, 3));
-    const rim = new LineLoop(outline, this.rim);
-    [mesh.renderOrder, rim.renderOrder] = [1, 2]; // before ghosts, after the floor
+    const rim = new LineLoop(outline, this.outline);
+    [mesh.renderOrder, rim.renderOrder] = [1, 2]; // after the ground, before ghosts
     this.group.add(mesh, rim);
-    this.theme();
+    this.updateTheme();
   }
 
-  theme(): void {
-    this.pane.uniforms["paneColor"].value = screenColor("flow-pane");
-    this.pane.uniforms["paneStrength"].value = Number(getToken("flow-pane-strength"));
-    this.pane.uniforms["smokeColor"].value = screenColor("flow-smoke");
-    this.rim.color.setStyle(getToken("grid"));
-    this.rim.opacity = 0.6;
+  updateTheme(): void {
+    this.material.uniforms["paneColor"].value = getScreenColor("flow-pane");
+    this.material.uniforms["paneStrength"].value = Number(getToken("flow-pane-strength"));
+    this.material.uniforms["smokeColor"].value = getScreenColor("flow-smoke");
+    this.outline.color.setStyle(getToken("grid"));
+    this.outline.opacity = 0.6;
   }
 
-  /** New smoke, a byte a cell from the lowest row on; null for none. Says whether it differs. */
-  fill(bytes: Uint8Array | null): boolean {
+  /** Set the smoke density, one byte per cell, bottom row first; null for none. Returns true if it changed. */
+  setSmoke(bytes: Uint8Array | null): boolean {
     if (bytes === this.shown) return false;
     this.shown = bytes;
-    this.pane.uniforms["there"].value = bytes === null ? 0 : 1;
+    this.material.uniforms["there"].value = bytes === null ? 0 : 1;
     if (bytes === null || bytes.length !== this.smoke.image.data!.length) return true;
     this.smoke.image.data = bytes;
     this.smoke.needsUpdate = true;
@@ -97,7 +97,7 @@ export class Field {
 
   dispose(): void {
     this.smoke.dispose();
-    this.pane.dispose();
-    this.rim.dispose();
+    this.material.dispose();
+    this.outline.dispose();
   }
 }

@@ -1,59 +1,89 @@
-/** What the hand can be doing: one gesture at a time, from a press to a release. */
+/** Pointer gestures: one at a time, from press to release. */
 
 import type { App, DragUpdate, SteerUpdate, Vec3 } from "../core/types";
-import type { Lens } from "./camera";
-import type { Figure } from "./figure";
-import type { Pixel } from "./handle";
+import type { ViewCamera } from "./camera";
+import type { DragLabel } from "./drag-label";
+import type { DynamicMesh } from "./dynamic-mesh";
+import type { Pixel } from "./gizmo";
 import type { Marks } from "./marks";
-import type { Tag } from "./tag";
 
-export const SLACK = 3; // px that a click may tremble
+export const CLICK_SLOP = 3; // px that the pointer may move during a click
 
-/** What a gesture may see and use of the viewport. */
-export interface Sight {
+/** Interface of the viewport for gestures. */
+export interface ViewContext {
   readonly app: App;
-  readonly tag: Tag;
-  /** How a view is seen at this moment. */
-  lens(pane: number): Lens;
-  /** Left end and width [px] of a view. */
-  room(pane: number): { left: number; width: number };
-  /** The body of the first view, null before it came. */
-  figure(): Figure | null;
-  /** The body of a view. */
-  figureIn(pane: number): Figure | null;
-  /** Vertices of a body belong to other regions, though nobody was told yet. */
-  recolour(): void;
-  /** The frame that the first view shows. */
-  frame(): number;
-  /** Where a vertex of the body is drawn now, null when it is not. */
-  placeOf(node: number): Vec3 | null;
-  /** The layer above the bodies has changed. */
-  ink(): void;
-  /** Tell those who do not see it. */
+  readonly label: DragLabel;
+  /** Camera of the last rendered frame of a view. */
+  getCamera(pane: number): ViewCamera;
+  /** Left edge and width [px] of a view. */
+  getPaneBox(pane: number): { left: number; width: number };
+  /** Body of the first view, null before it has arrived. */
+  getBodyMesh(): DynamicMesh | null;
+  /** Body of a view. */
+  getMesh(pane: number): DynamicMesh | null;
+  /** Update vertex colors after a local change of regions. */
+  updateColors(): void;
+  /** Frame shown in the first view. */
+  getFrame(): number;
+  /** Rendered position of a vertex of the body, null if it is not rendered. */
+  getPosition(node: number): Vec3 | null;
+  /** Request a redraw of the overlay. */
+  requestOverlay(): void;
+  /** Announce to screen readers. */
   announce(text: string): void;
-  /** Show the selection at these nodes until the server says where it is. */
-  expect(nodes: number[]): void;
-  /** Show the dragged point here until the server says where it is. */
-  settle(place: Vec3 | null): void;
+  /** Show this selection until the next state arrives. */
+  setPendingSelection(nodes: number[]): void;
+  /** Show the gizmo here until the next state arrives. */
+  setPendingPosition(position: Vec3 | null): void;
 }
 
 export interface Gesture {
   readonly pane: number;
-  /** The pointer is at a pixel of its view. */
+  /** Handle a pointer move to a pixel of the view. */
   move(at: Pixel, event: PointerEvent): void;
   release(): void;
   cancel(): void;
-  /** A key was pressed: "held" when it meant something, "done" when it ended the gesture. */
-  key?(event: KeyboardEvent): "held" | "done" | null;
-  moved?(moved: DragUpdate): void;
-  pulse?(pulse: SteerUpdate): void;
-  mark(marks: Marks): void;
+  /** Handle a key: "held" if it was used, "done" if it ended the gesture. */
+  handleKey?(event: KeyboardEvent): "held" | "done" | null;
+  handleDragUpdate?(moved: DragUpdate): void;
+  handleSteerUpdate?(pulse: SteerUpdate): void;
+  addMarks(marks: Marks): void;
 }
 
-let last = Date.now() % 1_000_000_000; // differs after a reload, so that late answers fit no new gesture
+let lastGestureId = Date.now() % 1_000_000_000; // differs after a reload, so that late replies match no new gesture
 
-/** A number for a gesture. */
-export const nextGesture = (): number => ++last;
+/** Create a unique gesture id. */
+export const createGestureId = (): number => ++lastGestureId;
 
-/** Words for the status bar during a gesture that can be cancelled. */
-export const CANCEL: [string, string] = ["Esc", "cancel"];
+/** Status bar hint of gestures that can be cancelled. */
+export const CANCEL_HINT: [string, string] = ["Esc", "cancel"];
+
+/** Orbit or pan by pointer movement; a press without movement is a click. */
+export class CameraDrag implements Gesture {
+  private last: Pixel;
+  private distance = 0;
+
+  constructor(
+    readonly pane: number,
+    at: Pixel,
+    private readonly onMove: (dx: number, dy: number) => void,
+    private readonly onClick: () => void,
+  ) {
+    this.last = at;
+  }
+
+  move(at: Pixel): void {
+    const [dx, dy] = [at[0] - this.last[0], at[1] - this.last[1]];
+    this.distance += Math.hypot(dx, dy);
+    this.last = at;
+    if (this.distance > CLICK_SLOP) this.onMove(dx, dy);
+  }
+
+  release(): void {
+    if (this.distance <= CLICK_SLOP) this.onClick();
+  }
+
+  cancel(): void {}
+
+  addMarks(): void {}
+}

@@ -1,9 +1,9 @@
-/** The floor: a soft shadow and a faint grid that fades out around the body. */
+/** Ground plane: a soft shadow and a grid that fades out around the body. */
 
 import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vector3 } from "three";
 import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
-import { screenColor } from "./materials";
+import { getScreenColor } from "./materials";
 import { niceStep } from "./vec";
 
 const VERTEX = `
@@ -36,7 +36,7 @@ void main() {
 
 export class Ground {
   readonly group = new Group();
-  private readonly shade = new ShadowMaterial({ transparent: true, depthWrite: false });
+  private readonly shadow = new ShadowMaterial({ transparent: true, depthWrite: false });
   private readonly grid: ShaderMaterial;
 
   /** radius: of the body [m]; height: of the floor [m]. */
@@ -55,26 +55,26 @@ export class Ground {
         fade: { value: [radius / 4, 1.9 * radius] },
       },
     });
-    this.group.add(plane(this.shade, 12 * radius, -2), plane(this.grid, 4.4 * radius, -1));
-    this.group.position.z = height - 1e-4 * radius; // a hair below soles that stand on it
-    this.theme();
+    this.group.add(createPlane(this.shadow, 12 * radius, -2), createPlane(this.grid, 4.4 * radius, -1));
+    this.group.position.z = height - 1e-4 * radius; // slightly lower, to avoid z-fighting with soles
+    this.updateTheme();
   }
 
-  theme(): void {
-    this.shade.color.setStyle(getToken("ground-shadow"));
-    this.shade.opacity = Number(getToken("ground-shadow-strength"));
-    this.grid.uniforms["color"].value = screenColor("grid");
+  updateTheme(): void {
+    this.shadow.color.setStyle(getToken("ground-shadow"));
+    this.shadow.opacity = Number(getToken("ground-shadow-strength"));
+    this.grid.uniforms["color"].value = getScreenColor("grid");
     this.grid.uniforms["strength"].value = Number(getToken("grid-strength"));
   }
 
-  /** The grid's lines stay, what is seen of them goes with the body. */
+  /** Center the fade on the body; grid lines stay fixed. */
   follow([x, y]: Vec3): void {
     this.group.position.set(x, y, this.group.position.z);
     this.grid.uniforms["middle"].value.set(x, y, 0);
   }
 }
 
-function plane(material: ShadowMaterial | ShaderMaterial, size: number, order: number): Mesh {
+function createPlane(material: ShadowMaterial | ShaderMaterial, size: number, order: number): Mesh {
   const mesh = new Mesh(new PlaneGeometry(size, size), material);
   mesh.receiveShadow = material instanceof ShadowMaterial;
   mesh.renderOrder = order;

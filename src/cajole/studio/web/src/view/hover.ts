@@ -1,63 +1,63 @@
-/** What is under the pointer, in the order in which it may be meant. */
+/** Hit test under the pointer: gizmo, trail dot, target disc, then vertex. */
 
 import type { App, Vec3, PositionTarget } from "../core/types";
 import { isDragMode, getTargets } from "../core/targets";
-import { project } from "./camera";
-import type { Sight } from "./gesture";
-import { type Grip, gripAt, handleAt, type Pixel } from "./handle";
-import type { Dot } from "./marks";
-import { pickVertex, REACH } from "./pick";
+import { projectPoint } from "./camera";
+import type { ViewContext } from "./gesture";
+import { type GizmoPart, pickGizmo, computeGizmo, type Pixel } from "./gizmo";
+import type { TrailDot } from "./marks";
+import { pickVertex, PICK_RADIUS } from "./picking";
 import type { Selection } from "./selection";
-import { vertexOf } from "./vec";
+import { getVertex } from "./vec";
 
-export interface Hover {
+export interface HoverTarget {
   pane: number;
   at: Pixel;
-  grip: Grip | null;
-  dot: Dot | null; // of a trail
-  drag: PositionTarget | null; // a disc of one
-  touched: { vertex: number; node: number; near: boolean } | null; // near: the vertex is within reach
+  grip: GizmoPart | null;
+  dot: TrailDot | null; // of a trail
+  drag: PositionTarget | null; // its disc
+  touched: { vertex: number; node: number; near: boolean } | null; // near: within the pick radius
 }
 
-/** Whether the handle is shown: in Edit and Reroute, where there is something to move and no other tool is in hand. */
-export function handleShown(app: App): boolean {
+/** True if the gizmo may show: in Edit and Reroute with the select or move tool. */
+export function isGizmoVisible(app: App): boolean {
   return isDragMode(app.state) && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
 }
 
-export function hoverAt(sight: Sight, selection: Selection, dots: readonly Dot[], pane: number, at: Pixel): Hover {
-  const nothing: Hover = { pane, at, grip: null, dot: null, drag: null, touched: null };
-  const figure = sight.figure();
-  if (pane !== 0 || figure === null || !figure.shown || sight.app.state?.mode === "enrich") return nothing;
-  const lens = sight.lens(pane);
-  const middle = selection.middle;
-  const grip = middle !== null && handleShown(sight.app) ? gripAt(lens, handleAt(lens, middle), ...at) : null;
+export function findHover(view: ViewContext, selection: Selection, dots: readonly TrailDot[], pane: number, at: Pixel): HoverTarget {
+  const nothing: HoverTarget = { pane, at, grip: null, dot: null, drag: null, touched: null };
+  const mesh = view.getBodyMesh();
+  if (pane !== 0 || mesh === null || !mesh.hasPositions || view.app.state?.mode === "enrich") return nothing;
+  const camera = view.getCamera(pane);
+  const center = selection.center;
+  const grip = center !== null && isGizmoVisible(view.app) ? pickGizmo(camera, computeGizmo(camera, center), ...at) : null;
   if (grip !== null) return { ...nothing, grip };
   const dot = dots.find(({ x, y }) => Math.hypot(x - at[0], y - at[1]) <= 6) ?? null;
   if (dot !== null) return { ...nothing, dot };
-  const drag = dragAt(sight, at);
-  const picked = pickVertex(lens, ...at, figure);
+  const drag = findTargetAt(view, at);
+  const picked = pickVertex(camera, ...at, mesh);
   if (picked === null) return { ...nothing, drag };
   const { vertex, pixels } = picked;
-  return { ...nothing, drag, touched: { vertex, node: figure.model.nodeOf(vertex), near: pixels <= REACH } };
+  return { ...nothing, drag, touched: { vertex, node: mesh.model.getNode(vertex), near: pixels <= PICK_RADIUS } };
 }
 
-function dragAt(sight: Sight, at: Pixel): PositionTarget | null {
-  const lens = sight.lens(0);
-  const near = (place: Vec3 | null): boolean => {
-    if (place === null) return false;
-    const seen = project(lens, place);
-    return seen.depth > 0 && Math.hypot(seen.x - at[0], seen.y - at[1]) <= 10;
+function findTargetAt(view: ViewContext, at: Pixel): PositionTarget | null {
+  const camera = view.getCamera(0);
+  const near = (position: Vec3 | null): boolean => {
+    if (position === null) return false;
+    const projected = projectPoint(camera, position);
+    return projected.depth > 0 && Math.hypot(projected.x - at[0], projected.y - at[1]) <= 10;
   };
-  return getTargets(sight.app.state).find((drag) => near(placeOfDrag(sight, drag))) ?? null;
+  return getTargets(view.app.state).find((drag) => near(getTargetPosition(view, drag))) ?? null;
 }
 
-/** Where a drag's disc is: at its goal in its own frame, on the body in others. */
-export function placeOfDrag(sight: Sight, drag: PositionTarget): Vec3 | null {
-  return drag.frame === sight.frame() ? drag.position : sight.placeOf(drag.node);
+/** Position of a target's disc: the target itself at its frame, else the vertex. */
+export function getTargetPosition(view: ViewContext, drag: PositionTarget): Vec3 | null {
+  return drag.frame === view.getFrame() ? drag.position : view.getPosition(drag.node);
 }
 
-/** The body's vertex whose disc is hovered: of a drag, a pin or a pull; null for none. */
-export function discOf({ state }: App, hover: Hover | null): number | null {
+/** Vertex whose disc is hovered: of a target, a pin or a pull; null for none. */
+export function getHoveredDiscNode({ state }: App, hover: HoverTarget | null): number | null {
   if (hover?.drag) return hover.drag.node;
   const node = hover?.touched?.near ? hover.touched.node : null;
   const { pins = [], loads = [] } = state?.keyframe ?? {};
@@ -65,15 +65,15 @@ export function discOf({ state }: App, hover: Hover | null): number | null {
   return node !== null && [...pins, ...pulls].some(({ nodes }) => nodes.includes(node)) ? node : null;
 }
 
-/** Where the dot of a hovered vertex goes. */
-export function hoverPlace(sight: Sight, hover: Hover | null): Vec3 | null {
-  const figure = sight.figure();
-  if (figure === null || hover?.touched?.near !== true) return null;
-  return vertexOf(figure.positions, hover.touched.vertex);
+/** Position of the dot on the hovered vertex. */
+export function getHoverPosition(view: ViewContext, hover: HoverTarget | null): Vec3 | null {
+  const mesh = view.getBodyMesh();
+  if (mesh === null || hover?.touched?.near !== true) return null;
+  return getVertex(mesh.positions, hover.touched.vertex);
 }
 
-/** The pointer that says what a press would do. */
-export function cursorOf(app: App, hover: Hover | null): string {
+/** CSS cursor for the action of a press. */
+export function getCursor(app: App, hover: HoverTarget | null): string {
   if (hover !== null && app.ui.tool === "brush") return "crosshair";
   if (hover === null || hover.pane !== 0) return "default";
   if (app.project?.field && (app.ui.tool === "push" || app.ui.tool === "impulse")) return "crosshair";
@@ -82,9 +82,9 @@ export function cursorOf(app: App, hover: Hover | null): string {
   return hover.dot !== null || hover.touched?.near === true || hover.drag !== null ? "pointer" : "default";
 }
 
-/** Whether two looks are at different things. */
-export function differs(one: Hover | null, other: Hover | null): boolean {
-  const key = (hover: Hover | null): string =>
+/** True if two hover targets differ. */
+export function hasHoverChanged(one: HoverTarget | null, other: HoverTarget | null): boolean {
+  const key = (hover: HoverTarget | null): string =>
     hover === null
       ? ""
       : [hover.grip, hover.dot?.frame, hover.drag?.id, hover.touched?.near ? hover.touched.vertex : -1].join();

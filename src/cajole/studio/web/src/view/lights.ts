@@ -1,11 +1,11 @@
-/** Light that turns with the camera: the form stays readable from behind, and elevation is fixed. */
+/** Key, rim and sky light. They turn with the camera azimuth at fixed elevation. */
 
 import { DirectionalLight, Group, HemisphereLight, Vector3 } from "three";
 import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 
-const KEY = { turn: -14, height: 51, far: 7.2 }; // degrees from the camera's azimuth, degrees up, radii away
-const RIM = { turn: 187, height: 26, far: 6.7 };
+const KEY_LIGHT = { turn: -14, height: 51, far: 7.2 }; // degrees from the camera's azimuth, degrees up, radii away
+const RIM_LIGHT = { turn: 187, height: 26, far: 6.7 };
 
 export class Lights {
   readonly group = new Group();
@@ -13,19 +13,19 @@ export class Lights {
   private readonly rim = new DirectionalLight();
   private readonly sky = new HemisphereLight();
   private readonly radius: number;
-  private turned = NaN;
-  private middle: Vec3 = [NaN, NaN, NaN];
+  private azimuth = NaN;
+  private center: Vec3 = [NaN, NaN, NaN];
 
   /** radius: of the body [m]. */
   constructor(radius: number) {
     this.radius = radius;
     this.sky.position.set(0, 0, 1); // up is z
     this.group.add(this.key, this.key.target, this.rim, this.rim.target, this.sky);
-    this.cast();
-    this.theme();
+    this.setUpShadow();
+    this.updateTheme();
   }
 
-  private cast(): void {
+  private setUpShadow(): void {
     const { shadow } = this.key;
     this.key.castShadow = true;
     shadow.mapSize.set(1024, 1024);
@@ -46,7 +46,7 @@ export class Lights {
     shadow.camera.updateProjectionMatrix();
   }
 
-  theme(): void {
+  updateTheme(): void {
     const light = document.documentElement.dataset["theme"] === "light";
     this.sky.color.setStyle(getToken("hemi-sky"));
     this.sky.groundColor.setStyle(getToken("hemi-ground"));
@@ -57,18 +57,18 @@ export class Lights {
     this.rim.intensity = light ? 0.5 : 1.0;
   }
 
-  /** Around a body's middle [m], for a camera at `azimuth` [degrees]; says whether the shadow must be drawn anew. */
-  turn(azimuth: number, middle: Vec3): boolean {
-    if (azimuth === this.turned && middle.every((value, i) => value === this.middle[i])) return false;
-    this.turned = azimuth;
-    this.middle = [...middle];
+  /** Orient the lights for a camera azimuth [degrees] around a center [m]; returns true if the shadow changed. */
+  orient(azimuth: number, center: Vec3): boolean {
+    if (azimuth === this.azimuth && center.every((value, i) => value === this.center[i])) return false;
+    this.azimuth = azimuth;
+    this.center = [...center];
     for (const [light, from] of [
-      [this.key, KEY],
-      [this.rim, RIM],
+      [this.key, KEY_LIGHT],
+      [this.rim, RIM_LIGHT],
     ] as const) {
-      light.target.position.set(...middle);
+      light.target.position.set(...center);
       light.position
-        .copy(way(azimuth + from.turn, from.height))
+        .copy(computeDirection(azimuth + from.turn, from.height))
         .multiplyScalar(from.far * this.radius)
         .add(light.target.position);
     }
@@ -82,7 +82,7 @@ export class Lights {
   }
 }
 
-function way(azimuth: number, height: number): Vector3 {
+function computeDirection(azimuth: number, height: number): Vector3 {
   const [a, e] = [(azimuth * Math.PI) / 180, (height * Math.PI) / 180];
   return new Vector3(Math.cos(a) * Math.cos(e), Math.sin(a) * Math.cos(e), Math.sin(e));
 }

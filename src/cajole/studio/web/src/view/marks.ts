@@ -1,33 +1,33 @@
-/** What is drawn above a body: put together from the state and the hand, then inked in one go. */
+/** Overlay marks above a body, and how they are drawn on the 2D canvas. */
 
 import { getToken } from "../core/theme";
 import type { Tone, Vec3 } from "../core/types";
-import { type Lens, pixelsPerMetre } from "./camera";
-import type { AxisName, Lock } from "./drag";
-import { handleAt, type Grip, type HandleShape, type Pixel } from "./handle";
-import { faint, Ink } from "./ink";
-import { type BallMark, inkBall, inkPath, type PathMark } from "./reroute-marks";
+import { type ViewCamera, pixelsPerMetre } from "./camera";
+import type { AxisName, AxisLock } from "./drag";
+import { computeGizmo, type GizmoPart, type GizmoShape, type Pixel } from "./gizmo";
+import { getTokenWithAlpha, OverlayPainter } from "./overlay-painter";
+import { type BallMark, drawGoalBall, drawGoalPath, type PathMark } from "./goal-marks";
 import { add, AXES, scale } from "./vec";
 
-const APART = 14; // px between dots of a trail
-const HALO = 29; // px across: seven around a disc, some around the one with the handle
+const DOT_SPACING = 14; // px between dots of a trail
+const HALO_SIZE = 29; // px, diameter
 
 export interface DiscMark {
   at: Vec3;
-  size: number; // px across
+  size: number; // px, diameter
   active?: boolean; // with a white ring
   warn?: boolean; // with a dashed ring
   label?: string | null;
 }
 export interface ArrowMark {
   at: Vec3;
-  way: Vec3;
+  offset: Vec3;
   tone: Tone;
-  pixels: number; // half the shaft's width
+  pixels: number; // half width of the shaft
   label?: string | null;
   alpha?: number;
-  disc?: boolean; // where it begins
-  passing?: boolean; // gives way to a new pull
+  disc?: boolean; // at its start
+  replaceable?: boolean; // hidden during a new pull
 }
 export interface TrailMark {
   given: Float32Array | null;
@@ -40,22 +40,22 @@ export interface LineMark {
 }
 export interface Marks {
   trails: TrailMark[];
-  paths: PathMark[]; // of goals, in the pilot and in the second run
+  paths: PathMark[]; // of goal vertices, in the pilot and in the second run
   balls: BallMark[]; // goals
   contacts: { point: Vec3; normal: Vec3 }[];
   arrows: ArrowMark[];
-  halos: Vec3[]; // around points that are looked at
+  halos: Vec3[]; // around hovered vertices
   discs: DiscMark[];
-  handle: { at: Vec3; grip: Grip | null; held: boolean; lock: Lock } | null;
-  tether: LineMark | null;
+  handle: { at: Vec3; grip: GizmoPart | null; held: boolean; lock: AxisLock } | null;
+  lagLine: LineMark | null;
   measure: LineMark | null;
   hover: Vec3 | null;
   box: [number, number, number, number] | null; // px
-  faces: Vec3[][]; // triangles that something is wrong with
-  brush: { at: Vec3; radius: number; hue: string } | null; // [m], and the token of its colour
+  faces: Vec3[][]; // self-intersecting triangles
+  brush: { at: Vec3; radius: number; token: string } | null; // [m], and its color token
 }
 
-export const noMarks = (): Marks => ({
+export const createMarks = (): Marks => ({
   trails: [],
   paths: [],
   balls: [],
@@ -64,7 +64,7 @@ export const noMarks = (): Marks => ({
   halos: [],
   discs: [],
   handle: null,
-  tether: null,
+  lagLine: null,
   measure: null,
   hover: null,
   box: null,
@@ -72,136 +72,136 @@ export const noMarks = (): Marks => ({
   brush: null,
 });
 
-/** A dot of a trail where it is on the screen, to be clicked. */
-export interface Dot {
+/** Clickable dot of a trail [px]. */
+export interface TrailDot {
   x: number;
   y: number;
   frame: number;
 }
 
-/** Inks everything in its order; returns the dots of trails. */
-export function inkMarks(context: CanvasRenderingContext2D, lens: Lens, marks: Marks, far: number): Dot[] {
-  const ink = new Ink(context, lens);
-  const dots = marks.trails.flatMap((trail) => inkTrail(ink, trail));
-  for (const path of marks.paths) inkPath(ink, path);
-  for (const face of marks.faces) inkFace(ink, face);
-  for (const contact of marks.contacts) inkContact(ink, contact, far);
-  for (const arrow of marks.arrows) inkArrow(ink, arrow);
-  if (marks.tether) inkLine(ink, marks.tether, [], 1);
-  if (marks.measure) inkLine(ink, marks.measure, [4, 3], 1.5);
-  if (marks.handle?.held) inkAxis(ink, marks.handle.at, marks.handle.lock, far);
-  for (const place of marks.halos) inkHalo(ink, place);
-  for (const disc of marks.discs) if (!disc.active) inkDisc(ink, disc);
-  const hover = marks.hover && ink.at(marks.hover);
-  if (hover) ink.disc(hover, 7, getToken("thumb"), getToken("view-rim"), 1.5);
-  if (marks.handle) inkHandle(ink, handleAt(lens, marks.handle.at), marks.handle);
-  for (const disc of marks.discs) if (disc.active) inkDisc(ink, disc);
-  for (const ball of marks.balls) inkBall(ink, ball);
-  for (const { at, label, way } of marks.arrows) inkLabel(ink, add(at, way), label, at);
-  for (const { at, label } of [...marks.discs, ...marks.balls]) inkLabel(ink, at, label);
-  if (marks.box) inkBox(ink, marks.box);
-  if (marks.brush) inkBrush(ink, marks.brush);
+/** Draw all marks in order; returns the dots of trails. */
+export function drawMarks(context: CanvasRenderingContext2D, camera: ViewCamera, marks: Marks, bodySize: number): TrailDot[] {
+  const painter = new OverlayPainter(context, camera);
+  const dots = marks.trails.flatMap((trail) => drawTrail(painter, trail));
+  for (const path of marks.paths) drawGoalPath(painter, path);
+  for (const face of marks.faces) drawFace(painter, face);
+  for (const contact of marks.contacts) drawContact(painter, contact, bodySize);
+  for (const arrow of marks.arrows) drawArrow(painter, arrow);
+  if (marks.lagLine) drawLine(painter, marks.lagLine, [], 1);
+  if (marks.measure) drawLine(painter, marks.measure, [4, 3], 1.5);
+  if (marks.handle?.held) drawLockAxes(painter, marks.handle.at, marks.handle.lock, bodySize);
+  for (const position of marks.halos) drawHalo(painter, position);
+  for (const disc of marks.discs) if (!disc.active) drawDisc(painter, disc);
+  const hover = marks.hover && painter.toPixel(marks.hover);
+  if (hover) painter.drawDisc(hover, 7, getToken("thumb"), getToken("view-rim"), 1.5);
+  if (marks.handle) drawGizmo(painter, computeGizmo(camera, marks.handle.at), marks.handle);
+  for (const disc of marks.discs) if (disc.active) drawDisc(painter, disc);
+  for (const ball of marks.balls) drawGoalBall(painter, ball);
+  for (const { at, label, offset } of marks.arrows) drawMarkLabel(painter, add(at, offset), label, at);
+  for (const { at, label } of [...marks.discs, ...marks.balls]) drawMarkLabel(painter, at, label);
+  if (marks.box) drawBox(painter, marks.box);
+  if (marks.brush) drawBrush(painter, marks.brush);
   return dots;
 }
 
-/** Words at a point; from: what they must not cover, where an arrow begins. */
-function inkLabel(ink: Ink, at: Vec3, text: string | null | undefined, from?: Vec3): void {
-  const [pixel, start] = [ink.at(at), from ? ink.at(from) : null];
+/** Draw a label at a point; from: start of the arrow that it must not cover. */
+function drawMarkLabel(painter: OverlayPainter, at: Vec3, text: string | null | undefined, from?: Vec3): void {
+  const [pixel, start] = [painter.toPixel(at), from ? painter.toPixel(from) : null];
   if (!text || !pixel) return;
-  const way: Pixel = start ? [pixel[0] - start[0], pixel[1] - start[1]] : [1, 0];
-  const long = Math.hypot(...way);
-  ink.label(pixel, text, long > 0 ? [way[0] / long, way[1] / long] : [1, 0]);
+  const direction: Pixel = start ? [pixel[0] - start[0], pixel[1] - start[1]] : [1, 0];
+  const long = Math.hypot(...direction);
+  painter.drawLabel(pixel, text, long > 0 ? [direction[0] / long, direction[1] / long] : [1, 0]);
 }
 
-/** A triangle that something is wrong with. */
-function inkFace(ink: Ink, corners: readonly Vec3[]): void {
-  const points = corners.map((corner) => ink.at(corner));
+/** Draw a self-intersecting triangle. */
+function drawFace(painter: OverlayPainter, corners: readonly Vec3[]): void {
+  const points = corners.map((corner) => painter.toPixel(corner));
   if (points.some((point) => point === null)) return;
-  ink.area(points as Pixel[], faint("err", 0.45));
-  ink.line([...points, points[0]] as Pixel[], getToken("err"), 1.5);
+  painter.fillArea(points as Pixel[], getTokenWithAlpha("err", 0.45));
+  painter.drawLine([...points, points[0]] as Pixel[], getToken("err"), 1.5);
 }
 
-/** Where the brush would paint. */
-function inkBrush(ink: Ink, { at, radius, hue }: NonNullable<Marks["brush"]>): void {
-  const middle = ink.at(at);
-  if (middle === null) return;
-  const across = Math.max(8, 2 * radius * pixelsPerMetre(ink.lens, at));
-  ink.disc(middle, across + 3, "transparent", getToken("casing"), 3);
-  ink.disc(middle, across, faint(hue, 0.18), getToken(hue), 1.5);
+/** Draw the brush cursor. */
+function drawBrush(painter: OverlayPainter, { at, radius, token: tokenName }: NonNullable<Marks["brush"]>): void {
+  const center = painter.toPixel(at);
+  if (center === null) return;
+  const across = Math.max(8, 2 * radius * pixelsPerMetre(painter.camera, at));
+  painter.drawDisc(center, across + 3, "transparent", getToken("casing"), 3);
+  painter.drawDisc(center, across, getTokenWithAlpha(tokenName, 0.18), getToken(tokenName), 1.5);
 }
 
-function inkDisc(ink: Ink, disc: DiscMark): void {
-  const at = ink.at(disc.at);
+function drawDisc(painter: OverlayPainter, disc: DiscMark): void {
+  const at = painter.toPixel(disc.at);
   if (at === null) return;
-  if (disc.active) ink.disc(at, disc.size - 3, getToken("asked-dot"), getToken("thumb"), 3);
-  else ink.disc(at, disc.size - 2, getToken("asked-dot"), getToken("view-rim"), 2);
+  if (disc.active) painter.drawDisc(at, disc.size - 3, getToken("asked-dot"), getToken("thumb"), 3);
+  else painter.drawDisc(at, disc.size - 2, getToken("asked-dot"), getToken("view-rim"), 2);
   if (!disc.warn) return;
-  ink.context.setLineDash([3, 3]);
-  ink.disc(at, disc.size + 10, "transparent", getToken("warn"), 1.5);
-  ink.context.setLineDash([]);
+  painter.context.setLineDash([3, 3]);
+  painter.drawDisc(at, disc.size + 10, "transparent", getToken("warn"), 1.5);
+  painter.context.setLineDash([]);
 }
 
-function inkHalo(ink: Ink, place: Vec3): void {
-  const at = ink.at(place);
-  if (at) ink.disc(at, HALO, faint("asked-dot", 0.35), getToken("asked-dot"), 1.5);
+function drawHalo(painter: OverlayPainter, position: Vec3): void {
+  const at = painter.toPixel(position);
+  if (at) painter.drawDisc(at, HALO_SIZE, getTokenWithAlpha("asked-dot", 0.35), getToken("asked-dot"), 1.5);
 }
 
-function inkArrow(ink: Ink, arrow: ArrowMark): void {
-  ink.context.globalAlpha = arrow.alpha ?? 1;
+function drawArrow(painter: OverlayPainter, arrow: ArrowMark): void {
+  painter.context.globalAlpha = arrow.alpha ?? 1;
   const color = getToken(arrow.tone === "asked" ? "asked-dot" : arrow.tone);
-  ink.arrow(arrow.at, arrow.way, arrow.pixels, color);
-  const at = ink.at(arrow.at);
-  if (at && arrow.disc) ink.disc(at, 2.6 * arrow.pixels, color, getToken("thumb"), 2);
-  ink.context.globalAlpha = 1;
+  painter.drawArrow(arrow.at, arrow.offset, arrow.pixels, color);
+  const at = painter.toPixel(arrow.at);
+  if (at && arrow.disc) painter.drawDisc(at, 2.6 * arrow.pixels, color, getToken("thumb"), 2);
+  painter.context.globalAlpha = 1;
 }
 
-function inkContact(ink: Ink, { point, normal }: { point: Vec3; normal: Vec3 }, far: number): void {
-  const [at, end] = [ink.at(point), ink.at(add(point, scale(normal, 0.06 * far)))];
+function drawContact(painter: OverlayPainter, { point, normal }: { point: Vec3; normal: Vec3 }, bodySize: number): void {
+  const [at, end] = [painter.toPixel(point), painter.toPixel(add(point, scale(normal, 0.06 * bodySize)))];
   if (!at || !end) return;
-  ink.line([at, end], getToken("err"), 1.5);
-  ink.disc(at, 6, getToken("err"), getToken("view-rim"), 1);
+  painter.drawLine([at, end], getToken("err"), 1.5);
+  painter.drawDisc(at, 6, getToken("err"), getToken("view-rim"), 1);
 }
 
-function inkLine(ink: Ink, mark: LineMark, dash: number[], width: number): void {
-  const [from, to] = [ink.at(mark.from), ink.at(mark.to)];
+function drawLine(painter: OverlayPainter, mark: LineMark, dash: number[], width: number): void {
+  const [from, to] = [painter.toPixel(mark.from), painter.toPixel(mark.to)];
   if (!from || !to) return;
-  ink.line([from, to], getToken("asked-dot"), width, dash);
+  painter.drawLine([from, to], getToken("asked-dot"), width, dash);
   if (!mark.label) return;
-  for (const end of [from, to]) ink.disc(end, 5, getToken("asked-dot"), getToken("thumb"), 1);
-  ink.label([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], mark.label);
+  for (const end of [from, to]) painter.drawDisc(end, 5, getToken("asked-dot"), getToken("thumb"), 1);
+  painter.drawLabel([(from[0] + to[0]) / 2, (from[1] + to[1]) / 2], mark.label);
 }
 
-/** A dashed line along the axis that a drag is held to, through the scene. */
-function inkAxis(ink: Ink, at: Vec3, lock: Lock, far: number): void {
+/** Draw dashed lines along the locked axes. */
+function drawLockAxes(painter: OverlayPainter, at: Vec3, lock: AxisLock, bodySize: number): void {
   if (lock === null) return;
   for (const name of [...lock] as AxisName[]) {
-    const way = scale(AXES[name], 1.2 * far);
-    const [from, to] = [ink.at(add(at, scale(way, -1))), ink.at(add(at, way))];
-    if (from && to) ink.line([from, to], faint(name, 0.7), 1, [5, 4]);
+    const direction = scale(AXES[name], 1.2 * bodySize);
+    const [from, to] = [painter.toPixel(add(at, scale(direction, -1))), painter.toPixel(add(at, direction))];
+    if (from && to) painter.drawLine([from, to], getTokenWithAlpha(name, 0.7), 1, [5, 4]);
   }
 }
 
-function inkHandle(ink: Ink, shape: HandleShape, { grip, held, lock }: NonNullable<Marks["handle"]>): void {
-  const { context } = ink;
-  const strong = (name: Grip): boolean => (held ? (lock ?? "view") === name : grip === name);
+function drawGizmo(painter: OverlayPainter, shape: GizmoShape, { grip, held, lock }: NonNullable<Marks["handle"]>): void {
+  const { context } = painter;
+  const strong = (name: GizmoPart): boolean => (held ? (lock ?? "view") === name : grip === name);
   for (const plane of shape.planes) {
-    const corners = plane.corners.map((corner) => ink.at(corner));
+    const corners = plane.corners.map((corner) => painter.toPixel(corner));
     if (corners.some((corner) => corner === null)) continue;
     context.globalAlpha = plane.alpha * (strong(plane.name) ? 0.75 : held ? 0.16 : 0.36);
-    ink.area(corners as Pixel[], getToken(plane.normal));
+    painter.fillArea(corners as Pixel[], getToken(plane.normal));
   }
   for (const axis of shape.axes) {
     context.globalAlpha = axis.alpha * (strong(axis.name) || !held ? 1 : 0.45);
-    const [from, to] = [ink.at(axis.from), ink.at(axis.to)];
+    const [from, to] = [painter.toPixel(axis.from), painter.toPixel(axis.to)];
     if (!from || !to) continue;
-    ink.line([from, to], getToken(axis.name), strong(axis.name) ? 4 : 3);
-    ink.cone(axis.to, axis.tip, shape.radius * (strong(axis.name) ? 1.2 : 1), getToken(axis.name), false);
+    painter.drawLine([from, to], getToken(axis.name), strong(axis.name) ? 4 : 3);
+    painter.drawCone(axis.to, axis.tip, shape.radius * (strong(axis.name) ? 1.2 : 1), getToken(axis.name), false);
   }
   context.globalAlpha = 1;
 }
 
-function inkBox(ink: Ink, [left, top, right, bottom]: [number, number, number, number]): void {
-  const { context } = ink;
+function drawBox(painter: OverlayPainter, [left, top, right, bottom]: [number, number, number, number]): void {
+  const { context } = painter;
   context.fillStyle = getToken("wash-asked");
   context.fillRect(left, top, right - left, bottom - top);
   context.lineWidth = 1;
@@ -209,21 +209,21 @@ function inkBox(ink: Ink, [left, top, right, bottom]: [number, number, number, n
   context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, Math.round(right - left), Math.round(bottom - top));
 }
 
-function inkTrail(ink: Ink, trail: TrailMark): Dot[] {
-  if (trail.given) ink.line(ink.path(trail.given), getToken("given-swatch"), 2, [5, 4]);
-  const path = ink.path(trail.result);
-  ink.line(path, getToken("casing"), 5);
-  ink.line(path, getToken("got-trail"), 2.5);
-  const dots = dotsOf(path);
-  for (const dot of dots) ink.disc([dot.x, dot.y], 4.5, getToken("thumb"), getToken("view-rim"), 1);
+function drawTrail(painter: OverlayPainter, trail: TrailMark): TrailDot[] {
+  if (trail.given) painter.drawLine(painter.toPath(trail.given), getToken("given-swatch"), 2, [5, 4]);
+  const path = painter.toPath(trail.result);
+  painter.drawLine(path, getToken("casing"), 5);
+  painter.drawLine(path, getToken("got-trail"), 2.5);
+  const dots = sampleTrailDots(path);
+  for (const dot of dots) painter.drawDisc([dot.x, dot.y], 4.5, getToken("thumb"), getToken("view-rim"), 1);
   return dots;
 }
 
-/** Every k-th frame, k of 1, 2, 5, 10 …, so that dots are mostly far enough apart to be clicked. */
-export function dotsOf(path: readonly Pixel[]): Dot[] {
+/** Dots at every k-th frame, k of 1, 2, 5, 10 …, at least DOT_SPACING apart on average. */
+export function sampleTrailDots(path: readonly Pixel[]): TrailDot[] {
   const steps = path.slice(1).map(([x, y], i) => Math.hypot(x - path[i][0], y - path[i][1]));
   const whole = steps.reduce((sum, step) => sum + step, 0);
-  const least = (APART * path.length) / Math.max(whole, 1e-9);
+  const least = (DOT_SPACING * path.length) / Math.max(whole, 1e-9);
   const every = [1, 2, 5, 10, 20, 50, 100].find((step) => step >= least);
   if (every === undefined) return [];
   return path.flatMap(([x, y], frame) => (frame % every === 0 ? [{ x, y, frame }] : []));

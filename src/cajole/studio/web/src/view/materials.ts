@@ -1,4 +1,4 @@
-/** How surfaces answer to light: clay, paint, and the yellow ghost that never fights with the body for depth. */
+/** Materials of bodies, props, wireframes and ghosts. */
 
 import {
   AlwaysStencilFunc,
@@ -16,8 +16,8 @@ import {
 } from "three";
 import { getToken } from "../core/theme";
 
-/** A body: matt, with a thin coat and a soft sheen; eyes shine by their gloss. The stencil gets its silhouette. */
-export function bodyMaterial(): MeshPhysicalMaterial {
+/** Physical material of a body: rough, with clear coat and sheen; `gloss` per vertex. Writes its silhouette to the stencil. */
+export function createBodyMaterial(): MeshPhysicalMaterial {
   const material = new MeshPhysicalMaterial({
     vertexColors: true,
     roughness: 0.62,
@@ -27,7 +27,7 @@ export function bodyMaterial(): MeshPhysicalMaterial {
     sheenColor: new Color(0.35, 0.35, 0.35),
     sheenRoughness: 0.6,
     side: DoubleSide,
-    ...marked(),
+    ...getBodyStencil(),
   });
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -49,12 +49,12 @@ export function bodyMaterial(): MeshPhysicalMaterial {
   return material;
 }
 
-/** The same body for a slow machine. */
-export function plainMaterial(): MeshLambertMaterial {
-  return new MeshLambertMaterial({ vertexColors: true, side: DoubleSide, ...marked() });
+/** Lambert material for slow machines. */
+export function createSimpleMaterial(): MeshLambertMaterial {
+  return new MeshLambertMaterial({ vertexColors: true, side: DoubleSide, ...getBodyStencil() });
 }
 
-export function wireMaterial(): MeshBasicMaterial {
+export function createWireMaterial(): MeshBasicMaterial {
   return new MeshBasicMaterial({
     wireframe: true,
     transparent: true,
@@ -65,14 +65,14 @@ export function wireMaterial(): MeshBasicMaterial {
   });
 }
 
-/** The wires of a guide over the body that follows it. */
-export function guideMaterial(): MeshBasicMaterial {
+/** Wireframe of a guide over its shell. */
+export function createGuideMaterial(): MeshBasicMaterial {
   const seen = { wireframe: true, transparent: true, opacity: 0.7 };
   return new MeshBasicMaterial({ ...seen, depthWrite: false, toneMapped: false });
 }
 
-/** What stands around: a matt thing of one colour. */
-export function propMaterial(color: Color, opacity: number): MeshPhysicalMaterial {
+/** Rough material of one color for props. */
+export function createPropMaterial(color: Color, opacity: number): MeshPhysicalMaterial {
   return new MeshPhysicalMaterial({
     color,
     roughness: 0.7,
@@ -83,8 +83,8 @@ export function propMaterial(color: Color, opacity: number): MeshPhysicalMateria
   });
 }
 
-// a little back, so that wires drawn over it win
-const marked = (): object => ({
+// offset backward, so that wireframes over it pass the depth test
+const getBodyStencil = (): object => ({
   polygonOffset: true,
   polygonOffsetFactor: 1,
   polygonOffsetUnits: 1,
@@ -125,27 +125,27 @@ const GHOST_RIM = `${GHOST_START}
 }`;
 
 /**
- * The ghost's three passes, in their order of drawing.
+ * Materials of the three ghost passes, in render order.
  *
- * Outside the body's silhouette: its depth alone, so that it never shows its own inside, then its fill; inside: a rim
- * where it stands before the body. Pushed back a little, so that where both coincide the body wins.
+ * Outside the body silhouette: depth only, to hide back faces, then the fill; inside: a rim where the ghost is in front
+ * of the body. Polygon offset lets the body win where both coincide.
  */
-export function ghostMaterials(): [Material, ShaderMaterial, ShaderMaterial] {
-  const depth = new MeshBasicMaterial({ ...ghostly(NotEqualStencilFunc), colorWrite: false, depthWrite: true });
-  const fill = new ShaderMaterial({ ...ghostly(NotEqualStencilFunc), ...shader(GHOST_FILL) });
-  const rim = new ShaderMaterial({ ...ghostly(EqualStencilFunc), ...shader(GHOST_RIM) });
+export function createGhostMaterials(): [Material, ShaderMaterial, ShaderMaterial] {
+  const depth = new MeshBasicMaterial({ ...getGhostOptions(NotEqualStencilFunc), colorWrite: false, depthWrite: true });
+  const fill = new ShaderMaterial({ ...getGhostOptions(NotEqualStencilFunc), ...getGhostShader(GHOST_FILL) });
+  const rim = new ShaderMaterial({ ...getGhostOptions(EqualStencilFunc), ...getGhostShader(GHOST_RIM) });
   return [depth, fill, rim];
 }
 
-// colours go to the screen as the tokens say them, past tone mapping
-const shader = (fragmentShader: string): object => ({
+// token colors bypass tone mapping
+const getGhostShader = (fragmentShader: string): object => ({
   vertexShader: GHOST_VERTEX,
   fragmentShader,
   uniforms: { color: { value: new Color() } },
   toneMapped: false,
 });
 
-const ghostly = (stencilFunc: StencilFunc): object => ({
+const getGhostOptions = (stencilFunc: StencilFunc): object => ({
   transparent: true,
   side: DoubleSide,
   depthWrite: false,
@@ -157,7 +157,7 @@ const ghostly = (stencilFunc: StencilFunc): object => ({
   stencilFunc,
 });
 
-/** A token's colour as its bytes say, for shaders that write to the screen themselves. */
-export function screenColor(name: string): Color {
+/** Token color in sRGB, for shaders that bypass color management. */
+export function getScreenColor(name: string): Color {
   return new Color().setStyle(getToken(name)).convertLinearToSRGB();
 }

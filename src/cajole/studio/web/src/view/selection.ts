@@ -1,79 +1,79 @@
-/** What is selected and where it is: as the server says, or as the hand just chose until the server has said it. */
+/** Selected vertices and their positions: from the state, or pending until the next state arrives. */
 
 import type { App, Vec3 } from "../core/types";
 import { centroid } from "./vec";
 
-export interface Chosen {
+export interface SelectedPoint {
   node: number;
   name: string;
-  place: Vec3;
+  position: Vec3;
 }
 
 export class Selection {
-  private expected: number[] | null = null;
-  private kept: Vec3 | null = null;
+  private pendingNodes: number[] | null = null;
+  private pendingPosition: Vec3 | null = null;
 
-  /** drawn: where a vertex of the body is drawn now, null when it is not. */
+  /** getPosition: rendered position of a vertex, null if it is not rendered. */
   constructor(
     private readonly app: App,
-    private readonly drawn: (node: number) => Vec3 | null,
+    private readonly getPosition: (node: number) => Vec3 | null,
   ) {}
 
-  /** A new state came: it knows better. */
-  heard(): void {
-    this.expected = null;
-    this.kept = null;
+  /** Discard pending values after a new state. */
+  clearPending(): void {
+    this.pendingNodes = null;
+    this.pendingPosition = null;
   }
 
-  /** Until then: these nodes. */
-  expect(nodes: number[]): void {
-    this.expected = nodes;
+  /** Select these nodes until then. */
+  setPendingNodes(nodes: number[]): void {
+    this.pendingNodes = nodes;
   }
 
-  /** Until then: the handle is here. */
-  settle(place: Vec3 | null): void {
-    this.kept = place;
+  /** Show the gizmo here until then. */
+  setPendingPosition(position: Vec3 | null): void {
+    this.pendingPosition = position;
   }
 
   get nodes(): number[] {
-    return this.expected ?? this.app.state?.selection.map((each) => each.node) ?? [];
+    return this.pendingNodes ?? this.app.state?.selection.map((each) => each.node) ?? [];
   }
 
-  /** Each selected vertex that has a place. */
-  get chosen(): Chosen[] {
-    const told = new Map(this.app.state?.selection.map((each) => [each.node, each]));
-    const live = this.app.state?.mode === "steer"; // there it moves on between two states
+  /** Selected vertices that have a position. */
+  get points(): SelectedPoint[] {
+    const known = new Map(this.app.state?.selection.map((each) => [each.node, each]));
+    const live = this.app.state?.mode === "steer"; // there bodies move between states
     return this.nodes.flatMap((node) => {
-      const each = told.get(node);
-      const place = (live ? null : each?.position) ?? this.drawn(node);
-      return place === null ? [] : [{ node, name: each?.name ?? "", place }];
+      const each = known.get(node);
+      const position = (live ? null : each?.position) ?? this.getPosition(node);
+      return position === null ? [] : [{ node, name: each?.name ?? "", position }];
     });
   }
 
-  /** Where the handle is: the middle of what is selected, null when nothing is. */
-  get middle(): Vec3 | null {
-    const { chosen } = this;
+  /** Position of the gizmo: centroid of the selection, null if it is empty. */
+  get center(): Vec3 | null {
+    const { points: chosen } = this;
     if (chosen.length === 0) return null;
-    return this.kept ?? centroid(chosen.map(({ place }) => place));
+    return this.pendingPosition ?? centroid(chosen.map(({ position }) => position));
   }
 
-  /** What is selected in words. */
+  /** Description of the selection. */
   get name(): string {
-    const { chosen } = this;
+    const { points: chosen } = this;
     return chosen.length === 1 ? chosen[0].name || `vertex ${chosen[0].node}` : `${chosen.length} vertices`;
   }
 
-  /** Select these at the server. */
-  choose(nodes: number[]): void {
-    this.expect(nodes);
-    this.app.request("select", { nodes }).catch(() => this.heard());
+  /** Send a new selection to the server. */
+  select(nodes: number[]): void {
+    this.setPendingNodes(nodes);
+    this.app.request("select", { nodes }).catch(() => this.clearPending());
   }
 
-  /** A click on a vertex: alone, shift adds, ctrl toggles. */
-  click(node: number, event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void {
+  /** Handle a click on a vertex: Shift adds, Ctrl toggles. */
+  handleClick(node: number, event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void {
     const { nodes } = this;
     const without = nodes.filter((each) => each !== node);
-    if (event.ctrlKey || event.metaKey) this.choose(without.length < nodes.length ? without : [node, ...nodes]);
-    else this.choose(event.shiftKey ? [node, ...without] : [node]);
+    if (event.ctrlKey || event.metaKey) this.select(without.length < nodes.length ? without : [node, ...nodes]);
+    else this.select(event.shiftKey ? [node, ...without] : [node]);
   }
 }

@@ -1,4 +1,4 @@
-/** Vectors of three numbers, as plain as they are: metres in the world unless a name says otherwise. */
+/** Vectors of three numbers, in metres unless a name says otherwise. */
 
 import type { Vec3 } from "../core/types";
 
@@ -15,14 +15,14 @@ export function cross(a: Vec3, b: Vec3): Vec3 {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 }
 
-/** `a` at length 1; a zero vector stays zero. */
-export function unit(a: Vec3): Vec3 {
+/** Unit vector; zero stays zero. */
+export function normalize(a: Vec3): Vec3 {
   const size = length(a);
   return size > 0 ? scale(a, 1 / size) : [0, 0, 0];
 }
 
 /** `from` at share 0, `to` at share 1. */
-export const mix = (from: Vec3, to: Vec3, share: number): Vec3 => add(scale(from, 1 - share), scale(to, share));
+export const lerp = (from: Vec3, to: Vec3, share: number): Vec3 => add(scale(from, 1 - share), scale(to, share));
 
 /** Mean of some points; the origin when there are none. */
 export function centroid(points: readonly Vec3[]): Vec3 {
@@ -30,8 +30,8 @@ export function centroid(points: readonly Vec3[]): Vec3 {
   return scale(sum, 1 / Math.max(points.length, 1));
 }
 
-/** The vertex at `index` of a flat array x y z x y z … */
-export function vertexOf(positions: Float32Array, index: number): Vec3 {
+/** Vertex of a flat array x y z x y z … */
+export function getVertex(positions: Float32Array, index: number): Vec3 {
   return [positions[3 * index], positions[3 * index + 1], positions[3 * index + 2]];
 }
 

@@ -1,86 +1,116 @@
-/** The views: bodies drawn by the graphics card, and above them what the hand works with. */
+/** The viewport: two views of the bodies, their overlay, controls and pointer input. */
 
 import "../style/view.css";
 import { onBrush } from "../core/brush";
 import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
 import { frameCache } from "../core/frame-cache";
-import { seek, onSeek } from "../core/playback";
-import { onViewLayout, type WeightedPoint, provideViewPoints } from "../core/view-points";
-import type { App, Component, SteerUpdate, Vec3 } from "../core/types";
+import { onSeek, seek } from "../core/playback";
 import { isDragMode } from "../core/targets";
-import { Again } from "./again";
-import type { Lens } from "./camera";
-import { composeNow, composeResult } from "./compose";
-import { Eyes } from "./eyes";
-import { Framing } from "./framing";
-import type { Sight } from "./gesture";
-import { Hand } from "./hand";
-import { type Hooked, hang } from "./hooking";
-import { Layer } from "./layer";
-import { Layout } from "./layout";
-import { inkMarks } from "./marks";
-import { emptyPane, type Pane, Screen } from "./screen";
-import { Rim } from "./rim";
-import { centreOf } from "./room";
+import type { App, Component, SteerUpdate, Vec3 } from "../core/types";
+import { onViewLayout, provideViewPoints, type WeightedPoint } from "../core/view-points";
+import { projectPoint, type ViewCamera } from "./camera";
+import { CameraFraming } from "./camera-framing";
+import { CameraRig } from "./camera-rig";
+import { DragLabel } from "./drag-label";
+import type { DynamicMesh } from "./dynamic-mesh";
+import { getPaneCenter } from "./free-area";
+import type { ViewContext } from "./gesture";
+import { computeGizmo } from "./gizmo";
+import { type HoverTarget, isGizmoVisible } from "./hover";
+import { composeCurrentMarks, composeResultMarks } from "./mark-composition";
+import { drawMarks } from "./marks";
+import { OverlayCanvas } from "./overlay-canvas";
+import { PaneLayout } from "./pane-layout";
+import { PointerController } from "./pointer-controller";
+import { SceneUpdater } from "./scene-updater";
 import { Selection } from "./selection";
-import { Show } from "./show";
-import { tellSimpler } from "./simpler";
-import { spotsOf } from "./spots";
-import type { Figure } from "./figure";
-import { Tag } from "./tag";
-import { vertexOf } from "./vec";
+import { getVertex } from "./vec";
+import { ViewControls } from "./view-controls";
+import { createPane, type Pane, ViewRenderer } from "./view-renderer";
 
-export function viewport(app: App): Component {
+const RETRY_DELAY = 700; // ms
+const MAX_RETRIES = 8;
+
+/** Retries a missing frame a few times: the frame cache drops requests that nobody repeats. */
+class RetryTimer {
+  private tries = MAX_RETRIES;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** retry: called after the delay; it reports by `update` whether something is still missing. */
+  constructor(private readonly retry: () => void) {}
+
+  /** Allow the full number of retries again. */
+  reset(): void {
+    this.tries = MAX_RETRIES;
+  }
+
+  update(isMissing: boolean): void {
+    if (!isMissing) this.reset();
+    else if (this.tries > 0) this.timer ??= setTimeout(() => this.fire(), RETRY_DELAY);
+  }
+
+  private fire(): void {
+    this.timer = undefined;
+    this.tries--;
+    this.retry();
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+export function createViewport(app: App): Component {
   const view = new Viewport(app);
   return { element: view.element, dispose: () => view.dispose() };
 }
 
-class Viewport implements Sight {
-  readonly tag = new Tag();
-  private readonly panes: [Pane, Pane] = [emptyPane(), emptyPane()];
-  private readonly live = h("div", { class: "hidden-text", role: "status", "aria-live": "polite" });
-  private readonly layout: Layout;
-  private readonly layer: Layer;
-  private readonly screen: Screen;
-  private readonly eyes: Eyes;
-  private readonly framing: Framing;
-  private readonly show: Show;
+class Viewport implements ViewContext {
+  readonly label = new DragLabel();
+  private readonly panes: [Pane, Pane] = [createPane(), createPane()];
+  private readonly liveRegion = h("div", { class: "hidden-text", role: "status", "aria-live": "polite" });
+  private readonly layout: PaneLayout;
+  private readonly overlay: OverlayCanvas;
+  private readonly renderer: ViewRenderer;
+  private readonly cameras: CameraRig;
+  private readonly framing: CameraFraming;
+  private readonly scenes: SceneUpdater;
   private readonly selection: Selection;
-  private readonly hand: Hand;
-  private readonly rim: Rim;
-  private readonly ends: (() => void)[];
-  private pulse: SteerUpdate | null = null;
-  private readonly again = new Again(() => this.wake());
+  private readonly pointer: PointerController;
+  private readonly controls: ViewControls;
+  private readonly disposers: (() => void)[];
+  private steerUpdate: SteerUpdate | null = null;
+  private readonly retryTimer = new RetryTimer(() => this.update());
 
   constructor(readonly app: App) {
-    this.layout = new Layout(app, this.panes, () => this.resized());
-    this.layer = new Layer(() => this.draw());
+    this.layout = new PaneLayout(app, this.panes, () => this.handleResize());
+    this.overlay = new OverlayCanvas(() => this.drawOverlay());
     const canvas = h("canvas", { class: "view-canvas", "aria-hidden": "true" });
-    this.screen = new Screen(canvas, () => this.visible, {
-      prepare: () => this.look(),
-      drew: () => this.layer.now(),
-      simpler: () => this.simpler(),
+    this.renderer = new ViewRenderer(canvas, () => this.visiblePanes, {
+      prepare: () => this.updateScenes(),
+      afterDraw: () => this.overlay.drawNow(),
+      onSimplified: () => this.handleSimplified(),
     });
-    this.eyes = new Eyes(this.panes, () => this.wake());
-    this.framing = new Framing(app, this.panes, this.eyes, () => onViewLayout.emit());
-    this.show = new Show(app, this.panes);
-    this.selection = new Selection(app, (node) => this.placeOf(node));
-    this.hand = new Hand(
+    this.cameras = new CameraRig(this.panes, () => this.update());
+    this.framing = new CameraFraming(app, this.panes, this.cameras, () => onViewLayout.emit());
+    this.scenes = new SceneUpdater(app, this.panes);
+    this.selection = new Selection(app, (node) => this.getPosition(node));
+    this.pointer = new PointerController(
       this.layout.surface,
       this,
       this.selection,
       {
-        orbit: (pane, dx, dy) => this.eyes.orbit(pane, dx, dy),
-        pan: (pane, dx, dy) => this.eyes.pan(pane, dx, dy),
-        zoom: (pane, at, factor) => this.framing.zoom(pane, this.lens(pane), at, factor),
+        orbit: (pane, dx, dy) => this.cameras.orbit(pane, dx, dy),
+        pan: (pane, dx, dy) => this.cameras.pan(pane, dx, dy),
+        zoom: (pane, at, factor) => this.framing.zoomAt(pane, this.getCamera(pane), at, factor),
       },
       (event) => this.layout.locate(event),
     );
-    this.rim = new Rim(app, this.eyes);
-    this.layout.fill([canvas, this.layer.canvas], [...this.rim.elements, this.tag.element, this.live]);
-    const spots = (): WeightedPoint[] => spotsOf(app, this.visible, this.element, this.selection);
-    this.ends = [...this.listen(), ...this.commands(), hang(this.hooked()), provideViewPoints(spots)];
+    this.controls = new ViewControls(app, this.cameras);
+    this.layout.mount([canvas, this.overlay.canvas], [...this.controls.elements, this.label.element, this.liveRegion]);
+    const spots = (): WeightedPoint[] => collectViewPoints(app, this.visiblePanes, this.element, this.selection);
+    this.disposers = [...this.subscribe(), ...this.registerCommands(), installViewHook(this.createProbe()), provideViewPoints(spots)];
     this.rebuild();
   }
 
@@ -88,206 +118,298 @@ class Viewport implements Sight {
     return this.layout.element;
   }
 
-  private get visible(): Pane[] {
+  private get visiblePanes(): Pane[] {
     return this.panes.slice(0, this.app.ui.views);
   }
 
-  private listen(): (() => void)[] {
+  private subscribe(): (() => void)[] {
     const { app } = this;
     return [
-      app.onProject.on((project) => project === null && this.close()),
-      app.onFrame.on((message) => (this.show.take(message) ? this.rebuild() : this.wake())),
-      app.onState.on(() => this.heard()),
-      app.onUi.on((change) => this.changed(Object.keys(change))),
-      app.onMoved.on((moved) => this.hand.gesture?.moved?.(moved)),
-      app.onPulse.on((pulse) => this.pulsed(pulse)),
-      app.onTheme.on(() => this.themed()),
-      frameCache.onArrive.on(() => this.wake()),
-      onSeek.on(() => this.wake()),
-      onBrush(() => this.recolour()),
+      app.onProject.on((project) => project === null && this.handleClose()),
+      app.onFrame.on((message) => (this.scenes.handleFrame(message) ? this.rebuild() : this.update())),
+      app.onState.on(() => this.handleState()),
+      app.onUi.on((change) => this.handleUiChange(Object.keys(change))),
+      app.onMoved.on((moved) => this.pointer.gesture?.handleDragUpdate?.(moved)),
+      app.onPulse.on((pulse) => this.handleSteerUpdate(pulse)),
+      app.onTheme.on(() => this.handleTheme()),
+      frameCache.onArrive.on(() => this.update()),
+      onSeek.on(() => this.update()),
+      onBrush(() => this.updateColors()),
     ];
   }
 
-  private commands(): (() => void)[] {
+  private registerCommands(): (() => void)[] {
     return [
-      registerHandler("view.all", () => this.framing.all()),
-      registerHandler("view.selection", () => this.framing.selected(this.selection.chosen.map(({ place }) => place))),
-      registerHandler("view.front", () => this.eyes.look(-90, 0)),
-      registerHandler("view.right", () => this.eyes.look(0, 0)),
-      registerHandler("view.top", () => this.eyes.look(-90, 89)),
-      registerHandler("tool.pin", () => this.hand.pinHere()),
+      registerHandler("view.all", () => this.framing.frameAll()),
+      registerHandler("view.selection", () => this.framing.framePositions(this.selection.points.map(({ position }) => position))),
+      registerHandler("view.front", () => this.cameras.lookFrom(-90, 0)),
+      registerHandler("view.right", () => this.cameras.lookFrom(0, 0)),
+      registerHandler("view.top", () => this.cameras.lookFrom(-90, 89)),
+      registerHandler("tool.pin", () => this.pointer.pinAtPointer()),
     ];
   }
 
-  // --- what came
+  // --- events
 
-  private heard(): void {
-    this.again.afresh();
-    this.show.heard();
-    this.selection.heard();
-    this.wake();
+  private handleState(): void {
+    this.retryTimer.reset();
+    this.scenes.handleState();
+    this.selection.clearPending();
+    this.update();
   }
 
-  private pulsed(pulse: SteerUpdate): void {
-    this.pulse = pulse;
-    this.hand.gesture?.pulse?.(pulse);
-    this.wake();
+  private handleSteerUpdate(pulse: SteerUpdate): void {
+    this.steerUpdate = pulse;
+    this.pointer.gesture?.handleSteerUpdate?.(pulse);
+    this.update();
   }
 
-  private changed(names: string[]): void {
-    if (names.includes("pilot") && !this.app.ui.pilot) this.hand.drop();
-    // one view has one time: where playing stopped is where the hand acts
+  private handleUiChange(names: string[]): void {
+    if (names.includes("pilot") && !this.app.ui.pilot) this.pointer.cancelGesture();
+    // a single view has one cursor: editing continues where playback stopped
     if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && isDragMode(this.app.state))
       seek(this.app, this.app.ui.playhead);
-    if (names.includes("wireframe")) for (const pane of this.panes) pane.stage?.mesh(this.app.ui.wireframe);
+    if (names.includes("wireframe")) for (const pane of this.panes) pane.scene?.setWireframe(this.app.ui.wireframe);
     if (names.includes("views")) {
       this.layout.arrange();
-      return this.screen.afford(); // a view that was hidden may have missed a change of it
+      return this.renderer.applyQuality(); // a hidden view may have missed a quality change
     }
-    if (names.includes("tool")) return this.recolour(); // regions have their colours while they are painted
-    if (names.some((name) => name !== "playhead" && name !== "playing")) return this.all();
-    this.wake();
+    if (names.includes("tool")) return this.updateColors(); // regions are colored while the brush is active
+    if (names.some((name) => name !== "playhead" && name !== "playing")) return this.invalidateAll();
+    this.update();
   }
 
-  private themed(): void {
-    for (const pane of this.panes) pane.stage?.theme();
-    this.recolour();
+  private handleTheme(): void {
+    for (const pane of this.panes) pane.scene?.updateTheme();
+    this.updateColors();
   }
 
-  private close(): void {
-    this.hand.drop();
-    this.show.forget();
-    this.framing.forget();
-    this.pulse = null;
-    this.all();
+  private handleClose(): void {
+    this.pointer.cancelGesture();
+    this.scenes.clear();
+    this.framing.reset();
+    this.steerUpdate = null;
+    this.invalidateAll();
   }
 
-  /** Another body: its stages are made anew. */
+  /** Rebuild the scenes for another body. */
   private rebuild(): void {
-    const { quality } = this.screen.pace;
-    this.show.build(quality.rich ? this.screen.environment() : null, quality);
-    this.all();
+    const { quality } = this.renderer.quality;
+    this.scenes.buildScenes(quality.physicalMaterials ? this.renderer.getEnvironment() : null, quality);
+    this.invalidateAll();
   }
 
   // --- drawing
 
-  private all(): void {
+  private invalidateAll(): void {
     for (const pane of this.panes) pane.dirty = true;
-    this.wake();
+    this.update();
   }
 
-  /** Something may look different: the bodies, and what is above them. */
-  private wake(): void {
-    this.look();
-    if (this.visible.some((pane) => pane.dirty)) this.screen.request();
-    this.layer.request();
-    this.again.wanted(this.show.lacking);
+  /** Update the scenes and request redraws where needed. */
+  private update(): void {
+    this.updateScenes();
+    if (this.visiblePanes.some((pane) => pane.dirty)) this.renderer.request();
+    this.overlay.request();
+    this.retryTimer.update(this.scenes.isMissingFrame);
   }
 
-  /** Gives the views what they show, and frames a body that is new before a picture is made of it. */
-  private look(): void {
-    this.show.refresh();
-    this.framing.first(this.show.shownFrame);
+  /** Update the scenes, and frame a new body before it is rendered. */
+  private updateScenes(): void {
+    this.scenes.update();
+    this.framing.frameFirst(this.scenes.shownFrame);
   }
 
-  private resized(): void {
+  private handleResize(): void {
     const { clientWidth: width, clientHeight: height } = this.element;
-    this.layer.size(width, height);
-    this.screen.size(width, height);
-    this.framing.resized();
+    this.overlay.setSize(width, height);
+    this.renderer.setSize(width, height);
+    this.framing.handleResize();
     onViewLayout.emit();
   }
 
-  private draw(): void {
-    const marks = [composeNow(this, this.selection, this.hand, this.pulse), composeResult(this)];
-    this.hand.brush.mark(marks, this.hand.gesture);
-    const far = this.app.project?.size ?? 1;
-    this.visible.forEach((pane, i) => {
-      const dots = this.layer.within(pane, (context) => inkMarks(context, this.lens(i), marks[i], far));
-      if (i === 0) this.hand.dots = dots;
+  private drawOverlay(): void {
+    const marks = [composeCurrentMarks(this, this.selection, this.pointer, this.steerUpdate), composeResultMarks(this)];
+    this.pointer.brush.addMarks(marks, this.pointer.gesture);
+    const bodySize = this.app.project?.size ?? 1;
+    this.visiblePanes.forEach((pane, i) => {
+      const dots = this.overlay.drawInPane(pane, (context) => drawMarks(context, this.getCamera(i), marks[i], bodySize));
+      if (i === 0) this.pointer.dots = dots;
     });
-    this.rim.say(this.pulse, this.show.shownFrame, this.panes[0].seen);
+    this.controls.update(this.steerUpdate, this.scenes.shownFrame, this.panes[0].drawnPose);
   }
 
-  private simpler(): void {
-    const restore = (): void => (this.screen.pace.restore(), this.screen.afford());
-    if (this.screen.pace.level === 1) tellSimpler(this.app, restore);
+  private handleSimplified(): void {
+    const restore = (): void => (this.renderer.quality.restore(), this.renderer.applyQuality());
+    if (this.renderer.quality.level === 1) showSimplifiedToast(this.app, restore);
   }
 
-  // --- what gestures see
+  // --- ViewContext
 
-  lens(pane: number): Lens {
-    const { seen, width, height } = this.panes[pane];
-    return { eye: seen, width, height, middle: centreOf(this.panes[pane]) };
+  getCamera(pane: number): ViewCamera {
+    const { drawnPose: projected, width, height } = this.panes[pane];
+    return { pose: projected, width, height, center: getPaneCenter(this.panes[pane]) };
   }
 
-  room(pane: number): { left: number; width: number } {
+  getPaneBox(pane: number): { left: number; width: number } {
     return this.panes[pane];
   }
 
-  figure(): Figure | null {
-    return this.figureIn(0);
+  getBodyMesh(): DynamicMesh | null {
+    return this.getMesh(0);
   }
 
-  figureIn(pane: number): Figure | null {
-    return this.panes[pane].stage?.figure ?? null;
+  getMesh(pane: number): DynamicMesh | null {
+    return this.panes[pane].scene?.mesh ?? null;
   }
 
-  ink(): void {
-    this.layer.request();
+  requestOverlay(): void {
+    this.overlay.request();
   }
 
-  recolour(): void {
-    if (this.app.state) this.show.colour(this.app.state);
-    this.all();
+  updateColors(): void {
+    if (this.app.state) this.scenes.updateColors(this.app.state);
+    this.invalidateAll();
   }
 
-  frame(): number {
-    return this.show.shownFrame;
+  getFrame(): number {
+    return this.scenes.shownFrame;
   }
 
-  placeOf(node: number): Vec3 | null {
-    const figure = this.figure();
-    const vertex = figure?.shown ? figure.model.vertexOf(node) : null;
-    return figure === null || vertex === null ? null : vertexOf(figure.positions, vertex);
+  getPosition(node: number): Vec3 | null {
+    const mesh = this.getBodyMesh();
+    const vertex = mesh?.hasPositions ? mesh.model.getVertex(node) : null;
+    return mesh === null || vertex === null ? null : getVertex(mesh.positions, vertex);
   }
 
   announce(text: string): void {
-    this.live.textContent = text;
+    this.liveRegion.textContent = text;
   }
 
-  expect(nodes: number[]): void {
-    this.selection.expect(nodes);
-    this.ink();
+  setPendingSelection(nodes: number[]): void {
+    this.selection.setPendingNodes(nodes);
+    this.requestOverlay();
   }
 
-  settle(place: Vec3 | null): void {
-    this.selection.settle(place);
-    this.ink();
+  setPendingPosition(position: Vec3 | null): void {
+    this.selection.setPendingPosition(position);
+    this.requestOverlay();
   }
 
-  private hooked(): Hooked {
+  private createProbe(): ViewportProbe {
     return {
-      lens: () => this.lens(0),
+      camera: () => this.getCamera(0),
       box: () => this.element.getBoundingClientRect(),
-      vertex: (node) => this.placeOf(node),
-      middle: () => this.selection.middle,
-      hover: () => this.hand.hover,
-      drawn: () => this.screen.drawn,
-      applied: () => this.show.applied,
-      fps: () => this.screen.fps,
-      quality: () => this.screen.pace.level,
-      idle: () => this.screen.idle,
+      vertex: (node) => this.getPosition(node),
+      center: () => this.selection.center,
+      hover: () => this.pointer.hover,
+      frameCount: () => this.renderer.frameCount,
+      applied: () => this.scenes.applied,
+      fps: () => this.renderer.fps,
+      quality: () => this.renderer.quality.level,
+      idle: () => this.renderer.idle,
     };
   }
 
   dispose(): void {
-    this.again.dispose();
-    for (const end of this.ends) end();
-    this.rim.dispose();
-    this.hand.dispose();
+    this.retryTimer.dispose();
+    for (const end of this.disposers) end();
+    this.controls.dispose();
+    this.pointer.dispose();
     this.layout.dispose();
-    this.show.forget();
-    this.screen.dispose();
+    this.scenes.clear();
+    this.renderer.dispose();
   }
+}
+
+/** Tell the user that the quality was lowered; restore: returns to full quality. */
+export function showSimplifiedToast(app: App, restore: () => void): void {
+  const actions = [{ text: "Undo", do: restore }];
+  const [title, text] = ["Render quality was reduced", "Frames took too long to render on this machine."];
+  const notice = { tone: "warn" as const, title, text, actions };
+  app.showToast(notice);
+}
+
+const POINTS_PER_BODY = 400; // sampled vertices
+const BODY_WEIGHTS = [1, 0.5]; // cost of covering each body: edits happen in the first view
+const GIZMO_WEIGHT = 0.4; // cost of covering each end of the gizmo
+
+/** Collect points of the visible panes in page coordinates. */
+export function collectViewPoints(app: App, panes: readonly Pane[], element: HTMLElement, selection: Selection): WeightedPoint[] {
+  const box = element.getBoundingClientRect();
+  const center = isGizmoVisible(app) ? selection.center : null;
+  return panes.flatMap((pane, i) => {
+    const camera: ViewCamera = { pose: pane.pose, width: pane.width, height: pane.height, center: getPaneCenter(pane) };
+    const at = (point: Vec3, weight: number): WeightedPoint => {
+      const { x, y } = projectPoint(camera, point);
+      return { x: box.left + pane.left + x, y: box.top + pane.top + y, weight };
+    };
+    const gizmo = i === 0 && center !== null ? computeGizmo(camera, center).axes.flatMap(({ from, tip }) => [from, tip]) : [];
+    return [...sampleBody(pane, BODY_WEIGHTS[i] ?? 0, at), ...gizmo.map((point) => at(point, GIZMO_WEIGHT))];
+  });
+}
+
+/** Sample vertices of a body; their weights sum to `share`. */
+function sampleBody({ scene }: Pane, share: number, at: (point: Vec3, weight: number) => WeightedPoint): WeightedPoint[] {
+  const mesh = scene?.mesh;
+  if (!mesh?.hasPositions) return [];
+  const step = Math.max(1, Math.floor(mesh.model.count / POINTS_PER_BODY));
+  const count = Math.floor(mesh.model.count / step);
+  return Array.from({ length: count }, (_, i) => at(getVertex(mesh.positions, i * step), share / count));
+}
+
+/** Values that the test hook reads from the viewport. */
+export interface ViewportProbe {
+  camera(): ViewCamera;
+  box(): DOMRect;
+  vertex(node: number): Vec3 | null;
+  center(): Vec3 | null;
+  hover(): HoverTarget | null;
+  frameCount(): number;
+  applied(): number;
+  fps(): number;
+  quality(): number;
+  idle(): boolean;
+}
+
+/** Install window.cajole.view, in pixels of the page; returns the function that removes it. */
+export function installViewHook(probe: ViewportProbe): () => void {
+  const pixel = (point: Vec3 | null): [number, number] | null => {
+    if (point === null) return null;
+    const [projected, box] = [projectPoint(probe.camera(), point), probe.box()];
+    return [box.left + projected.x, box.top + projected.y];
+  };
+  const view = {
+    project: (node: number) => pixel(probe.vertex(node)),
+    at: pixel,
+    vertex: (node: number) => probe.vertex(node),
+    handle: () => {
+      const center = probe.center();
+      if (center === null) return null;
+      const { axes } = computeGizmo(probe.camera(), center);
+      const tips = Object.fromEntries(axes.map((axis) => [axis.name, pixel(axis.to)]));
+      return { place: center, centre: pixel(center), tips, axis: probe.hover()?.grip ?? null };
+    },
+    hover: () => probe.hover(),
+    get framesDrawn() {
+      return probe.frameCount();
+    },
+    get applied() {
+      return probe.applied();
+    },
+    /** True if no frame is pending. */
+    get idle() {
+      return probe.idle();
+    },
+    get quality() {
+      return probe.quality();
+    },
+    get fps() {
+      return probe.fps();
+    },
+  };
+  if (window.cajole) window.cajole.view = view;
+  return () => {
+    if (window.cajole?.view === view) delete window.cajole.view;
+  };
 }

@@ -17,7 +17,7 @@ export function lead(view: View, player: Player): void {
     else view.turn(event.movementX, event.movementY);
   });
   surface.addEventListener("contextmenu", (event) => event.preventDefault());
-  surface.addEventListener("dblclick", () => view.whole("slowly"));
+  surface.addEventListener("dblclick", () => view.whole("animated"));
   surface.addEventListener("wheel", (event) => wheel(event, view), { passive: false });
   document.addEventListener("keydown", (event) => key(event, player));
 }

@@ -2,11 +2,11 @@
 
 import { h } from "../core/dom";
 import type { Project, PropInfo } from "../core/types";
-import { corners, type Eye } from "../view/camera";
-import { Eyes, FIRST } from "../view/eyes";
-import { Model } from "../view/model";
-import { emptyPane, Screen } from "../view/screen";
-import { Stage } from "../view/stage";
+import { getBoxCorners, type CameraPose } from "../view/camera";
+import { CameraRig, DEFAULT_POSE } from "../view/camera-rig";
+import { SurfaceModel } from "../view/surface-model";
+import { createPane, ViewRenderer } from "../view/view-renderer";
+import { ViewScene } from "../view/view-scene";
 import type { Header, Motion } from "./motion";
 
 const RIM = 16; // px around the body
@@ -26,50 +26,50 @@ export class View {
   });
   private readonly canvas = h("canvas", { class: "view-canvas", "aria-hidden": "true" });
   readonly element = h("div", { class: "viewer-view" }, this.canvas, this.surface);
-  private readonly pane = emptyPane();
-  private readonly screen = new Screen(this.canvas, () => [this.pane], { prepare() {}, drew() {}, simpler() {} });
-  private readonly eyes = new Eyes([this.pane], () => this.screen.request());
-  private readonly stage: Stage;
-  private framed: Eye | null = null; // as the whole was framed last
+  private readonly pane = createPane();
+  private readonly screen = new ViewRenderer(this.canvas, () => [this.pane], { prepare() {}, afterDraw() {}, onSimplified() {} });
+  private readonly eyes = new CameraRig([this.pane], () => this.screen.request());
+  private readonly stage: ViewScene;
+  private framed: CameraPose | null = null; // as the whole was framed last
 
   constructor(private readonly motion: Motion) {
     const { header, faces, tint } = motion;
-    const model = new Model(faces, header.vertices);
-    model.tint(tint);
-    const { quality } = this.screen.pace;
-    this.stage = new Stage(worldOf(header), model, quality.rich ? this.screen.environment() : null);
-    this.stage.haunt(null);
-    this.stage.mesh(false);
-    this.stage.afford(quality);
-    this.stage.paint(header.painted);
-    this.pane.stage = this.stage;
-    this.eyes.put(0, { ...FIRST, ...header.camera });
+    const model = new SurfaceModel(faces, header.vertices);
+    model.setColors(tint);
+    const { quality } = this.screen.quality;
+    this.stage = new ViewScene(worldOf(header), model, quality.physicalMaterials ? this.screen.getEnvironment() : null);
+    this.stage.setGhost(null);
+    this.stage.setWireframe(false);
+    this.stage.applyQuality(quality);
+    this.stage.setPainted(header.painted);
+    this.pane.scene = this.stage;
+    this.eyes.setPose(0, { ...DEFAULT_POSE, ...header.camera });
     new ResizeObserver(() => this.resized()).observe(this.element);
   }
 
   get drawn(): number {
-    return this.screen.drawn;
+    return this.screen.frameCount;
   }
 
   get positions(): Float32Array {
-    return this.stage.figure.positions;
+    return this.stage.mesh.positions;
   }
 
   /** The shape at a time in frames. */
   show(time: number): void {
-    this.stage.show(this.motion.at(time));
+    this.stage.setPositions(this.motion.at(time));
     this.pane.dirty = true;
     this.screen.request();
   }
 
   /** All that the motion ever takes, in the middle. */
-  whole(at: "once" | "slowly"): void {
+  whole(at: "instant" | "animated"): void {
     const { low, high, size } = this.motion.header;
-    this.framed = this.eyes.frame(corners([low, high]), size / 20, at);
+    this.framed = this.eyes.framePoints(getBoxCorners([low, high]), size / 20, at);
   }
 
   theme(): void {
-    this.stage.theme();
+    this.stage.updateTheme();
     this.pane.dirty = true;
     this.screen.request();
   }
@@ -83,7 +83,7 @@ export class View {
   }
 
   zoom(factor: number): void {
-    this.eyes.zoom(0, factor, this.pane.eye.target, this.motion.header.size / 2);
+    this.eyes.zoom(0, factor, this.pane.pose.target, this.motion.header.size / 2);
   }
 
   private resized(): void {
@@ -91,7 +91,7 @@ export class View {
     const [across, down] = [Math.max(1, width - 2 * RIM), Math.max(1, height - 2 * RIM - BAR)];
     const free = { left: RIM, top: RIM, width: across, height: down };
     Object.assign(this.pane, { left: 0, top: 0, width, height, free });
-    this.screen.size(width, height);
-    if (this.framed === null || this.framed === this.pane.eye) this.whole("once");
+    this.screen.setSize(width, height);
+    if (this.framed === null || this.framed === this.pane.pose) this.whole("instant");
   }
 }
