@@ -11,7 +11,7 @@ import { lead } from "./viewer/hand";
 import { type Motion, motionIn } from "./viewer/motion";
 import { Player } from "./viewer/player";
 import { View } from "./viewer/view";
-import { undrawable } from "./ui/notice";
+import { getWebGLError } from "./ui/error-page";
 
 /** What tests may look at. */
 export interface ViewerHook {
@@ -34,7 +34,7 @@ function say(text: string): void {
 async function main(): Promise<void> {
   applyTheme(getSystemTheme());
   matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => applyTheme(getSystemTheme()));
-  const reason = undrawable();
+  const reason = getWebGLError();
   if (reason !== null) return say(`This browser does not draw in three dimensions. ${reason}`);
   const motion = await motionIn(document);
   const view = new View(motion);

@@ -7,8 +7,8 @@ import { readKey, formatKey, formatAriaKey } from "../src/core/keys";
 import { advancePlayhead } from "../src/core/playback";
 import { createSignal } from "../src/core/signal";
 import { type App, type BinaryFrame, BinaryKind, MAGIC, type ProjectState } from "../src/core/types";
-import { lines } from "../src/ui/help";
-import { score, search } from "../src/ui/palette";
+import { getHelpLines } from "../src/ui/help";
+import { scoreMatch, searchCommands } from "../src/ui/command-palette";
 
 const press = (key: string, more: object = {}): Parameters<typeof readKey>[0] => ({
   key,
@@ -60,7 +60,7 @@ test("names of commands are unique, and no key means two things in one mode", ()
 });
 
 test("the sheet lists every command with a key, once, in its mode", () => {
-  const all = lines("all", "");
+  const all = getHelpLines("all", "");
   const titles = all.map((line) => `${line.group} ${line.title}`);
   assert.equal(new Set(titles).size, titles.length);
   for (const each of COMMANDS.filter((one) => one.keys && !one.hidden)) {
@@ -68,23 +68,23 @@ test("the sheet lists every command with a key, once, in its mode", () => {
     assert.ok(line?.keys.includes(formatKey(each.keys![0]!)), each.id);
   }
   assert.equal(
-    lines("steer", "").some((line) => line.title === "Capture key"),
+    getHelpLines("steer", "").some((line) => line.title === "Capture key"),
     false,
   );
   assert.deepEqual(
-    lines("all", "wireframe").map((line) => line.keys),
+    getHelpLines("all", "wireframe").map((line) => line.keys),
     [["H", "T", "W"]],
   );
   assert.ok(GESTURE_HELP.every((each) => all.some((line) => line.title === each.title)));
 });
 
 test("the palette finds by parts of words, heads of words first", () => {
-  assert.equal(score("Frame all", "zoo"), null);
-  assert.ok(score("Frame all", "fr")! < score("One frame on", "fr")!);
-  assert.ok(score("Frame all", "ram")! > score("Frame all", "all")!);
-  assert.equal(search("undo", () => true)[0]!.id, "undo");
+  assert.equal(scoreMatch("Frame all", "zoo"), null);
+  assert.ok(scoreMatch("Frame all", "fr")! < scoreMatch("One frame on", "fr")!);
+  assert.ok(scoreMatch("Frame all", "ram")! > scoreMatch("Frame all", "all")!);
+  assert.equal(searchCommands("undo", () => true)[0]!.id, "undo");
   assert.equal(
-    search("", (each) => each.onStartPage === true).every((each) => each.onStartPage),
+    searchCommands("", (each) => each.onStartPage === true).every((each) => each.onStartPage),
     true,
   );
 });

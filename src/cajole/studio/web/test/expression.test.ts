@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { read } from "../src/ui/parts/expression";
+import { evaluate } from "../src/ui/controls/expression";
 
 const close = (text: string, unit: string, wanted: number): void => {
-  const { value, error } = read(text, unit);
+  const { value, error } = evaluate(text, unit);
   assert.equal(error, undefined, `${text}: ${error}`);
   assert.ok(Math.abs(value! - wanted) <= 1e-12 * Math.max(1, Math.abs(wanted)), `${text} gave ${value}`);
 };
@@ -45,20 +45,20 @@ test("angles, times, forces and shares have units too", () => {
 
 test("what is not understood is answered with one line that says why", () => {
   const says = (text: string, unit: string, pattern: RegExp): void =>
-    assert.match(read(text, unit).error ?? "", pattern);
+    assert.match(evaluate(text, unit).error ?? "", pattern);
   says("", "m", /Type a number/);
   says("2*", "m", /missing at the end/);
   says("1,5", "m", /with a point/);
   says("(1", "m", /not closed/);
   says("1)", "m", /“\)”/);
-  says("2 furlongs", "m", /no unit/);
-  says("2 s", "m", /A length is wanted here, not a time/);
-  says("2 cm", "", /plain number/);
+  says("2 furlongs", "m", /not a known unit/);
+  says("2 s", "m", /Enter a length, not a time/);
+  says("2 cm", "", /without the unit cm/);
   says("2cm*3cm", "m", /one side/);
   says("1/2cm", "m", /cannot be divided/);
   says("1/0", "m", /zero/);
   says("1e999", "m", /finite/);
   says("alert(1)", "m", /“a”/);
-  says("2 constructor", "m", /no unit/);
-  says("(".repeat(5000) + "1", "m", /too many brackets/);
+  says("2 constructor", "m", /not a known unit/);
+  says("(".repeat(5000) + "1", "m", /Too many nested parentheses/);
 });

@@ -7,7 +7,7 @@ import { findCommand } from "../src/core/commands";
 import { formatPush } from "../src/core/push-settings";
 import { type App, BinaryKind, MAGIC, type Project, type Vec3 } from "../src/core/types";
 import { liveShown } from "../src/plots/telling";
-import { hintsOf } from "../src/ui/status";
+import { getHints } from "../src/ui/status-bar";
 import { getPixelRay, projectPoint, type ViewCamera } from "../src/view/camera";
 import type { ViewContext } from "../src/view/gesture";
 import type { Pixel } from "../src/view/gizmo";
@@ -94,5 +94,5 @@ test("kicks can be given where the scene has them", () => {
     ({ state: { mode: "steer", steer: { flow: { kicks: Array(kicks).fill({ name: "F", text: "" }) } } } }) as unknown as App;
   assert.equal(findCommand("kick.3")!.getDisabledReason!(app(3)), null);
   assert.match(findCommand("kick.3")!.getDisabledReason!(app(0))!, /no such kick/);
-  assert.match(hintsOf("push", "steer", true)[0]![1], /push the flow/);
+  assert.match(getHints("push", "steer", true)[0]![1], /push the flow/);
 });

@@ -3,7 +3,7 @@
 import { h } from "../core/dom";
 import type { IconName } from "../core/icons";
 import type { App, Component } from "../core/types";
-import { button } from "../ui/parts/button";
+import { createButton } from "../ui/controls/button";
 import { tell } from "./mode-panel";
 
 /** What a mode's state says of its action. */
@@ -33,17 +33,17 @@ export function actionPart<S>(app: App, options: ActionOptions<S>): Action<S> {
   let running: string | null = null;
   let known: Doing | null = null;
   const { verb, icon, tip, onPress } = options;
-  const go = button({ text: verb, icon, kind: "primary", main: true, key: "Enter", tip, onPress });
-  const stop = button({ ...options.stop, onPress: () => running && tell(app, "stop", { job: running }) });
+  const go = createButton({ text: verb, icon, kind: "primary", main: true, key: "Enter", tip, onPress });
+  const stop = createButton({ ...options.stop, onPress: () => running && tell(app, "stop", { job: running }) });
   stop.element.classList.add("p-main");
   const element = h("div", { class: "panel-action" }, go.element, stop.element);
   const show = (now: Doing): void => {
     known = now;
     running = now.job ?? job;
-    go.busy(running !== null);
-    go.say(running ? options.doing : now.again ? `${verb} again` : verb);
-    go.refuse(running === null ? now.refused : null);
-    stop.show(running !== null);
+    go.setBusy(running !== null);
+    go.setText(running ? options.doing : now.again ? `${verb} again` : verb);
+    go.setDisabledReason(running === null ? now.refused : null);
+    stop.setVisible(running !== null);
     element.toggleAttribute("data-running", running !== null);
   };
   const end = app.onJob.on((heard) => {

@@ -2,13 +2,13 @@
 
 import { formatDigits, formatNumber } from "../core/format";
 import type { App, EditState, Component } from "../core/types";
-import { iconButton } from "../ui/parts/button";
-import { segment } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { field } from "../ui/parts/field";
-import { log, logZero } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createIconButton } from "../ui/controls/button";
+import { createSegmentedControl } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createNumberField } from "../ui/controls/field";
+import { createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { live, once, tell } from "./mode-panel";
 
 export interface FinePart extends Component {
@@ -16,11 +16,11 @@ export interface FinePart extends Component {
 }
 
 /** Damping [1/s] and [s] that bodies of hand size to house size have. */
-const ALPHA = logZero(0.01, 100);
-const BETA = logZero(1e-5, 1);
+const ALPHA = createLogScaleWithZero(0.01, 100);
+const BETA = createLogScaleWithZero(1e-5, 1);
 
 export function finePart(app: App): FinePart {
-  const energy = segment({
+  const energy = createSegmentedControl({
     name: "Energy",
     value: "forces" as EditState["energy"],
     onChange: once(app, "tune", "energy"),
@@ -29,11 +29,11 @@ export function finePart(app: App): FinePart {
       { value: "smooth", text: "Smooth", tip: "The change comes and goes without swinging on" },
     ],
   });
-  const smoothness = slider({
+  const smoothness = createSlider({
     name: "Smoothness",
     value: 1,
-    usual: 1,
-    scale: log(0.01, 100),
+    defaultValue: 1,
+    scale: createLogScale(0.01, 100),
     text: (value) => formatDigits(value),
     tip: "More reaches farther in time",
     onInput: live(app, "tune", "smoothness"),
@@ -41,7 +41,7 @@ export function finePart(app: App): FinePart {
   });
   const alpha = damping(app, "alpha", "Damping α", ALPHA, "Swings die out, slow ones first [1/s]");
   const beta = damping(app, "beta", "Damping β", BETA, "Swings die out, quick ones first [s]");
-  const warp = segment({
+  const warp = createSegmentedControl({
     name: "Warp",
     value: "composition" as EditState["warp"],
     onChange: once(app, "reopen", "warp"),
@@ -53,15 +53,15 @@ export function finePart(app: App): FinePart {
   });
   const window = windowPart(app);
   const lines = [
-    row("Energy", energy.element),
-    row("Smoothness", smoothness.element),
-    row("Damping α", alpha.element),
-    row("Damping β", beta.element),
-    row("Warp", warp.element),
-    row("Frames", window.elements, "Outside of these frames nothing changes"),
+    createRow("Energy", energy.element),
+    createRow("Smoothness", smoothness.element),
+    createRow("Damping α", alpha.element),
+    createRow("Damping β", beta.element),
+    createRow("Warp", warp.element),
+    createRow("Frames", window.elements, "Outside of these frames nothing changes"),
   ];
-  const whole = section(
-    { title: "Fine tuning", fold: "edit" },
+  const whole = createSection(
+    { title: "Fine tuning", foldKey: "edit" },
     lines.map((line) => line.element),
   );
   return {
@@ -70,9 +70,9 @@ export function finePart(app: App): FinePart {
       energy.set(edit.energy);
       lines[1]!.element.hidden = edit.energy !== "smooth";
       smoothness.set(edit.smoothness);
-      alpha.scale(ALPHA, edit.defaults.alpha);
+      alpha.setScale(ALPHA, edit.defaults.alpha);
       alpha.set(edit.alpha);
-      beta.scale(BETA, edit.defaults.beta);
+      beta.setScale(BETA, edit.defaults.beta);
       beta.set(edit.beta);
       warp.set(edit.warp);
       window.update(edit, frames);
@@ -82,10 +82,10 @@ export function finePart(app: App): FinePart {
 
 function damping(app: App, name: "alpha" | "beta", title: string, scale: typeof ALPHA, tip: string) {
   const say = live(app, "tune", name);
-  return slider({
+  return createSlider({
     name: title,
     value: 0,
-    usual: 0,
+    defaultValue: 0,
     scale,
     text: (value) => (value === 0 ? "0" : formatDigits(value, 2)),
     tip,
@@ -102,21 +102,21 @@ function windowPart(app: App) {
   const say = (a: number, b: number): Promise<unknown> => app.request("tune", { window: [a, b] });
   const step = (): number => 0.25;
   const text = (value: number): string => formatNumber(value);
-  const from = field({
+  const from = createNumberField({
     name: "First frame that may change",
-    whole: true,
+    integer: true,
     step,
     text,
     onChange: (value) => say(value, last),
   });
-  const to = field({
+  const to = createNumberField({
     name: "Last frame that may change",
-    whole: true,
+    integer: true,
     step,
     text,
     onChange: (value) => say(first, value),
   });
-  const all = iconButton({
+  const all = createIconButton({
     name: "Let all frames change",
     icon: "fit",
     onPress: () => tell(app, "tune", { window: null }),
@@ -125,11 +125,11 @@ function windowPart(app: App) {
     elements: [from.element, to.element, all.element],
     update: (edit: EditState, frames: number) => {
       [first, last] = edit.window ?? [0, frames - 1];
-      from.range(0, last - FEWEST + 1);
-      to.range(first + FEWEST - 1, frames - 1);
+      from.setRange(0, last - FEWEST + 1);
+      to.setRange(first + FEWEST - 1, frames - 1);
       from.set(first);
       to.set(last);
-      all.refuse(edit.window === null ? "All frames may change already" : null);
+      all.setDisabledReason(edit.window === null ? "All frames may change already" : null);
     },
   };
 }

@@ -4,13 +4,13 @@ import { h, setText } from "../core/dom";
 import { formatCount, formatNumber } from "../core/format";
 import { onHover, emitHover } from "../core/hover";
 import type { App, DragInfo, EditState } from "../core/types";
-import { button, iconButton } from "../ui/parts/button";
-import { keyed, row } from "../ui/parts/common";
-import { segment, switcher } from "../ui/parts/choice";
-import { disc, empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
-import { log } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createButton, createIconButton } from "../ui/controls/button";
+import { createKeyedList, createRow } from "../ui/controls/common";
+import { createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createDisc, createEmptyHint, createList, createListRow, createMarkerIcon, type ListRow } from "../ui/controls/list";
+import { createLogScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { finePart } from "./edit-fine";
 import { letGo, pointPart, visit, way } from "./edit-point";
 import { handOver, live, once, tell, type ModePanel } from "./mode-panel";
@@ -21,7 +21,7 @@ export function editPanel(app: App): ModePanel {
   const motion = motionPart(app);
   const fine = finePart(app);
   const enrich = handOver(app, "enrich");
-  const on = section({ title: "Go on" }, h("div", { class: "p-buttons" }, enrich.part.element));
+  const on = createSection({ title: "Go on" }, h("div", { class: "p-buttons" }, enrich.part.element));
   return {
     element: h("div", null, point.element, drags.element, motion.element, fine.element, on.element),
     foot: null,
@@ -39,21 +39,21 @@ export function editPanel(app: App): ModePanel {
 type Dragged = ListRow & { drag: DragInfo };
 
 function dragsPart(app: App) {
-  const holder = list("Drags");
-  const none = empty("Drag the selected point, or type its place.");
-  const hold = iconButton({
+  const holder = createList("Drags");
+  const none = createEmptyHint("Drag the selected point, or type its place.");
+  const hold = createIconButton({
     name: "Hold the selected points where they are",
     icon: "plus",
     key: "P",
     onPress: () => tell(app, "pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
   });
-  const suggest = button({
+  const suggest = createButton({
     text: "Make the suggested drags",
     icon: "drag",
     tip: "What this scene was made to show",
     onPress: () => tell(app, "moves"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Drags", actions: [hold.element] },
     holder,
     none.element,
@@ -62,14 +62,14 @@ function dragsPart(app: App) {
   let looked: number | null = null;
   let here: { frame: number; nodes: Set<number> } = { frame: 0, nodes: new Set() };
   const make = (drag: DragInfo): Dragged => {
-    const remove = iconButton({
+    const remove = createIconButton({
       name: `Release ${drag.name}`,
       icon: "x",
       size: 24,
       onPress: () => letGo(app, part.drag),
     });
-    const made = listRow({
-      marker: drag.pin ? mark("pin") : disc(),
+    const made = createListRow({
+      marker: drag.pin ? createMarkerIcon("pin") : createDisc(),
       onPick: () => visit(app, part.drag),
       onHover: (over) => emitHover(over ? part.drag.node : null, "panel"),
       actions: [remove.element],
@@ -83,7 +83,7 @@ function dragsPart(app: App) {
       name: drag.name,
       value: `f ${drag.frame}`,
       selected: drag.frame === here.frame && here.nodes.has(drag.node),
-      lit: drag.node === looked,
+      highlighted: drag.node === looked,
       warn: drag.warn,
       tip: drag.pin
         ? "Held where it was"
@@ -91,7 +91,7 @@ function dragsPart(app: App) {
     });
   };
   // A drag and a pin of the same point have other markers.
-  const rows = keyed<DragInfo, Dragged>(holder, (drag) => `${drag.id}${drag.pin ? " pin" : ""}`, make, update);
+  const rows = createKeyedList<DragInfo, Dragged>(holder, (drag) => `${drag.id}${drag.pin ? " pin" : ""}`, make, update);
   let known: DragInfo[] = [];
   const end = onHover("panel", (node) => {
     looked = node;
@@ -104,12 +104,12 @@ function dragsPart(app: App) {
       here = { frame, nodes };
       known = [...edit.drags].sort((a, b) => a.frame - b.frame);
       rows(known);
-      whole.note(known.length ? String(known.length) : "");
-      none.show(known.length === 0 && nodes.size > 0);
-      whole.show(known.length > 0 || nodes.size > 0 || edit.suggested > 0);
-      hold.refuse(nodes.size ? null : "Select a point first");
-      suggest.show(edit.suggested > 0);
-      suggest.say(edit.suggested === 1 ? "Make the suggested drag" : `Make the ${edit.suggested} suggested drags`);
+      whole.setNote(known.length ? String(known.length) : "");
+      none.setVisible(known.length === 0 && nodes.size > 0);
+      whole.setVisible(known.length > 0 || nodes.size > 0 || edit.suggested > 0);
+      hold.setDisabledReason(nodes.size ? null : "Select a point first");
+      suggest.setVisible(edit.suggested > 0);
+      suggest.setText(edit.suggested === 1 ? "Make the suggested drag" : `Make the ${edit.suggested} suggested drags`);
     },
   };
 }
@@ -118,7 +118,7 @@ function motionPart(app: App) {
   const tune = live(app, "tune", "h");
   // A longer reach is a shorter time step of the energy: the body then counts as slower.
   const say = (value: number): Promise<unknown> => tune((app.state?.edit?.defaults.h ?? 1) / value);
-  const ends = segment({
+  const ends = createSegmentedControl({
     name: "Ends",
     value: "fixed" as EditState["ends"],
     onChange: once(app, "tune", "ends"),
@@ -127,48 +127,48 @@ function motionPart(app: App) {
       { value: "free", text: "Free", tip: "The last frames go along" },
     ],
   });
-  const reach = slider({
+  const reach = createSlider({
     name: "Reach in time",
     value: 1,
-    usual: 1,
-    scale: log(1 / 30, 30),
+    defaultValue: 1,
+    scale: createLogScale(1 / 30, 30),
     text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 1)}`,
-    plain: (value) => value.toPrecision(3),
+    inputText: (value) => value.toPrecision(3),
     tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
     onInput: say,
     onChange: say,
   });
-  const detail = slider({
+  const detail = createSlider({
     name: "Detail",
     value: 100,
-    scale: log(1, 500, { whole: true }),
+    scale: createLogScale(1, 500, { whole: true }),
     text: (value) => formatNumber(value),
     tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
     onChange: once(app, "reopen", "modes"),
   });
   const counted = h("span", { class: "p-quiet" });
-  const contacts = switcher({
+  const contacts = createSwitch({
     name: "Keep contacts",
     value: true,
     tip: "What touches the ground goes on touching it",
     onChange: once(app, "reopen", "contacts"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Motion" },
-    row("Ends", ends.element).element,
-    row("Reach in time", reach.element).element,
-    row("Detail", detail.element).element,
-    row("Keep contacts", [counted, contacts.element]).element,
+    createRow("Ends", ends.element).element,
+    createRow("Reach in time", reach.element).element,
+    createRow("Detail", detail.element).element,
+    createRow("Keep contacts", [counted, contacts.element]).element,
   );
   return {
     element: whole.element,
     update: (edit: EditState) => {
       ends.set(edit.ends);
       reach.set(edit.defaults.h / edit.h);
-      detail.scale(log(1, Math.max(2, edit.most_modes), { whole: true }), edit.defaults.modes);
+      detail.setScale(createLogScale(1, Math.max(2, edit.most_modes), { whole: true }), edit.defaults.modes);
       detail.set(edit.modes);
       contacts.set(edit.contacts);
-      contacts.refuse(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
+      contacts.setDisabledReason(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
       setText(
         counted,
         edit.contacts_found === 0

@@ -3,12 +3,12 @@
 import { h, setText } from "../core/dom";
 import { formatLength, formatNumber } from "../core/format";
 import type { App, DragInfo, Component, SelectedVertex, ProjectState, Vec3 } from "../core/types";
-import { button } from "../ui/parts/button";
-import { letters } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { field, type Field, fieldRow } from "../ui/parts/field";
-import { empty } from "../ui/parts/list";
-import { section } from "../ui/parts/section";
+import { createButton } from "../ui/controls/button";
+import { createLetterToggles } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createNumberField, type NumberField, createFieldRow } from "../ui/controls/field";
+import { createEmptyHint } from "../ui/controls/list";
+import { createSection } from "../ui/controls/section";
 import { goTo, tell } from "./mode-panel";
 
 export interface PointPart extends Component {
@@ -23,7 +23,7 @@ let gestures = 1_000_000;
 export function pointPart(app: App): PointPart {
   const seen: { point: SelectedVertex | null; drag: DragInfo | null; frame: number } = { point: null, drag: null, frame: 0 };
   const step = (): number => SCRUB * (app.project?.size ?? 1);
-  const release = button({
+  const release = createButton({
     text: "Release",
     kind: "ghost",
     tip: "Let this drag go (Del)",
@@ -31,37 +31,37 @@ export function pointPart(app: App): PointPart {
   });
   release.element.classList.add("p-small");
   const axes = (["x", "y", "z"] as const).map((axis, k) =>
-    field({
+    createNumberField({
       name: `Position ${axis.toUpperCase()}`,
       axis,
       unit: "m",
-      after: "",
+      suffix: "",
       step,
       text: (value) => formatNumber(value, 3),
       onChange: (value) =>
         seen.point?.position ? put(app, seen, seen.point.position.with(k, value) as Vec3) : undefined,
     }),
   );
-  const moved = field({
+  const moved = createNumberField({
     name: "Moved by",
     unit: "m",
-    low: 0,
+    min: 0,
     step,
     text: (value) => formatNumber(value, 3),
     tip: "How far it was dragged from where it came in",
     onChange: (value) => stretch(app, seen, value),
   });
-  const frame = field({
+  const frame = createNumberField({
     name: "Frame",
     unit: "f",
-    after: "",
-    whole: true,
-    low: 0,
+    suffix: "",
+    integer: true,
+    min: 0,
     step: () => 0.25,
     text: (value) => String(value),
     onChange: (value) => shift(app, seen, value),
   });
-  const held = letters(
+  const held = createLetterToggles(
     "Directions that are held",
     {
       x: "Hold x; off: the motion decides",
@@ -72,10 +72,10 @@ export function pointPart(app: App): PointPart {
   );
   const follows = h("span", { class: "p-read" });
   const lines = [
-    fieldRow("Moved by", moved),
-    fieldRow("Frame", frame),
-    row("Held", held.element, "What the drag decides; the rest is left to the motion"),
-    row("Follows", follows, "Frames that this drag takes along"),
+    createFieldRow("Moved by", moved),
+    createFieldRow("Frame", frame),
+    createRow("Held", held.element, "What the drag decides; the rest is left to the motion"),
+    createRow("Follows", follows, "Frames that this drag takes along"),
   ];
   const body = h(
     "div",
@@ -88,8 +88,8 @@ export function pointPart(app: App): PointPart {
     ),
     lines.map((line) => line.element),
   );
-  const none = empty("Click a point of the body, then drag it.");
-  const whole = section({ title: "Dragged point", actions: [release.element] }, none.element, body);
+  const none = createEmptyHint("Click a point of the body, then drag it.");
+  const whole = createSection({ title: "Dragged point", actions: [release.element] }, none.element, body);
 
   return {
     element: whole.element,
@@ -99,23 +99,23 @@ export function pointPart(app: App): PointPart {
       seen.frame = state.frame;
       seen.drag =
         state.edit?.drags.find((drag) => drag.node === seen.point?.node && drag.frame === state.frame) ?? null;
-      if (seen.point === null) whole.note("");
-      else if (many > 1) whole.note(`${many} points`);
-      else if (seen.point.name.startsWith("vertex")) whole.note(seen.point.name);
-      else whole.note(seen.point.name, ` · vertex ${formatNumber(seen.point.node)}`);
-      none.show(seen.point === null);
+      if (seen.point === null) whole.setNote("");
+      else if (many > 1) whole.setNote(`${many} points`);
+      else if (seen.point.name.startsWith("vertex")) whole.setNote(seen.point.name);
+      else whole.setNote(seen.point.name, ` · vertex ${formatNumber(seen.point.node)}`);
+      none.setVisible(seen.point === null);
       body.hidden = seen.point === null;
-      release.show(seen.drag !== null);
+      release.setVisible(seen.drag !== null);
       if (seen.point === null) return;
       axes.forEach((axis, k) => axis.set(seen.point!.position?.[k] ?? null));
       moved.set(seen.drag?.moved ?? distance(seen.point));
-      frame.range(0, state.frames - 1);
+      frame.setRange(0, state.frames - 1);
       frame.set(state.frame);
-      frame.after(`${formatNumber(state.frame / state.fps, 2)} s`);
+      frame.setSuffix(`${formatNumber(state.frame / state.fps, 2)} s`);
       held.set(seen.drag?.directions || "xyz");
-      held.refuse(seen.drag === null ? "Drag the point first" : null);
+      held.setDisabledReason(seen.drag === null ? "Drag the point first" : null);
       refusals(state, seen.point, [...axes, moved]);
-      if (seen.drag === null) moved.refuse("Drag the point first");
+      if (seen.drag === null) moved.setDisabledReason("Drag the point first");
       const reach = state.lanes.flatMap((lane) => lane.markers).find((marker) => marker.id === seen.drag?.id)?.reach;
       lines[3]!.element.hidden = reach === undefined;
       if (reach) setText(follows, `frames ${reach[0]}–${reach[1]}`);
@@ -124,13 +124,13 @@ export function pointPart(app: App): PointPart {
 }
 
 /** Says why a point cannot be placed at this frame, where it cannot. */
-function refusals(state: ProjectState, point: SelectedVertex, fields: Field[]): void {
+function refusals(state: ProjectState, point: SelectedVertex, fields: NumberField[]): void {
   const [first, last] = state.edit!.editable;
   let why: string | null = null;
   if (state.selection.length > 1) why = "Select one point to type its place";
   else if (point.fixed) why = "This point is held fast: it never moves";
   else if (state.frame < first || state.frame > last) why = `Frames ${first} to ${last} can be changed`;
-  for (const each of fields) each.refuse(why);
+  for (const each of fields) each.setDisabledReason(why);
 }
 
 interface Seen {

@@ -6,10 +6,10 @@ import { formatDigits, formatNumber } from "../core/format";
 import { createIcon } from "../core/icons";
 import type { App } from "../core/types";
 import { openMenu } from "../ui/menu";
-import type { Choice } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { linear, log, logZero } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
+import type { Choice } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createLinearScale, createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
 import { dialLine, type EnrichPart, wordChoice } from "./enrich-dials";
 import { tell } from "./mode-panel";
 
@@ -24,17 +24,17 @@ export function clothPart(app: App): EnrichPart {
   const chosen = materialButton(app);
   const lines = [
     dialLine(app, {
-      name: "young", title: "Stiffness", scale: log(1e2, 1e8), text: pascals, unit: "Pa",
+      name: "young", title: "Stiffness", scale: createLogScale(1e2, 1e8), text: pascals, unit: "Pa",
       tip: "Against stretching: stiffer sheets make few, wide folds",
     }),
     dialLine(app, {
-      name: "thickness", title: "Thickness", scale: log(0.05, 50), text: millimetres, unit: "mm", factor: 1000,
+      name: "thickness", title: "Thickness", scale: createLogScale(0.05, 50), text: millimetres, unit: "mm", factor: 1000,
       tip: "Thicker sheets mind being bent much more than being stretched",
     }),
   ];
-  const whole = section(
+  const whole = createSection(
     { title: "Material" },
-    row("Made of", chosen.element).element,
+    createRow("Made of", chosen.element).element,
     lines.map(({ element }) => element),
   );
   return {
@@ -50,44 +50,44 @@ export function clothPart(app: App): EnrichPart {
 export function finePart(app: App): EnrichPart {
   const lines = [
     dialLine(app, {
-      name: "density", title: "Density", scale: log(10, 5000), unit: "kg/m³",
+      name: "density", title: "Density", scale: createLogScale(10, 5000), unit: "kg/m³",
       text: (value) => `${formatNumber(value)} kg/m³`,
       tip: "Heavier sheets hang deeper and swing longer",
     }),
     dialLine(app, {
-      name: "bending", title: "Bending", scale: logZero(0.01, 100), text: (value) => `× ${plain(value)}`, usual: 1,
+      name: "bending", title: "Bending", scale: createLogScaleWithZero(0.01, 100), text: (value) => `× ${plain(value)}`, usual: 1,
       tip: "How many times as stiff against bending as a plain sheet",
     }),
     dialLine(app, {
-      name: "mass", title: "Damping", scale: logZero(0.01, 20), text: (value) => `${plain(value)} /s`, unit: "1/s",
+      name: "mass", title: "Damping", scale: createLogScaleWithZero(0.01, 20), text: (value) => `${plain(value)} /s`, unit: "1/s",
       tip: "How soon the whole shell comes to rest with its guide",
     }),
     dialLine(app, {
-      name: "ripple", title: "Ripples", scale: logZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
+      name: "ripple", title: "Ripples", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
       tip: "How soon small folds stop trembling",
     }),
     dialLine(app, {
-      name: "membrane", title: "Shaking", scale: logZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
+      name: "membrane", title: "Shaking", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${plain(value)} s`, unit: "s",
       tip: "How soon fast stretching dies away",
     }),
     dialLine(app, {
-      name: "curvature", title: "Folds stay", scale: logZero(0.1, 1000),
+      name: "curvature", title: "Folds stay", scale: createLogScaleWithZero(0.1, 1000),
       text: (value) => (value === 0 ? "never" : `> ${plain(value)} /m`), unit: "1/m",
       tip: "Folds sharper than this stay; at the left end none do",
     }),
     dialLine(app, {
-      name: "hardening", title: "Hardening", scale: linear(-0.2, 0.2, 0.005), unit: "m",
+      name: "hardening", title: "Hardening", scale: createLinearScale(-0.2, 0.2, 0.005), unit: "m",
       text: (value) => `${plain(value)} m`,
       tip: "Right: folds that stay get stiffer; left: softer", usual: 0,
     }),
   ];
-  const whole = section({ title: "Fine material", fold: "enrich.fine" }, lines.map(({ element }) => element));
+  const whole = createSection({ title: "Fine material", foldKey: "enrich.fine" }, lines.map(({ element }) => element));
   return {
     element: whole.element,
     update: ({ dials }) => {
       for (const line of lines) line.update(dials);
       lines.at(-1)!.show(dials.curvature > 0);
-      whole.note(dials.curvature > 0 ? "folds stay" : "");
+      whole.setNote(dials.curvature > 0 ? "folds stay" : "");
     },
   };
 }
@@ -108,7 +108,7 @@ function materialButton(app: App): EnrichPart {
       text: titled(name),
       detail: text,
       checked: name === known!.dials.material,
-      do: () => tell(app, "cloth", { material: name }),
+      onSelect: () => tell(app, "cloth", { material: name }),
     }));
     openMenu(element, entries, "Material");
   });
@@ -139,16 +139,16 @@ export function shapePart(app: App): EnrichPart {
   const centimetres = (value: number): string => `${plain(value)} cm`;
   const size = app.project?.size ?? 1;
   const depth = dialLine(app, {
-    name: "amplitude", title: "Depth", scale: log(0.1 * size, 20 * size), factor: 100, unit: "cm", text: centimetres,
+    name: "amplitude", title: "Depth", scale: createLogScale(0.1 * size, 20 * size), factor: 100, unit: "cm", text: centimetres,
     tip: "How high folds stand",
   });
   const width = dialLine(app, {
-    name: "wavelength", title: "Width", scale: log(size, 60 * size), factor: 100, unit: "cm", text: centimetres,
+    name: "wavelength", title: "Width", scale: createLogScale(size, 60 * size), factor: 100, unit: "cm", text: centimetres,
     tip: "From fold to fold; no narrower than two edges of the mesh",
   });
-  const direction = row("Along", along.element);
-  const whole = section(
-    { title: "Undeformed shape", fold: "enrich.shape" },
+  const direction = createRow("Along", along.element);
+  const whole = createSection(
+    { title: "Undeformed shape", foldKey: "enrich.shape" },
     shapes.element,
     depth.element,
     width.element,
@@ -166,7 +166,7 @@ export function shapePart(app: App): EnrichPart {
       width.show(folded);
       direction.element.hidden = !folded || dials.shape === "crinkle";
       const called = SHAPES.find(({ value }) => value === dials.shape)?.text.toLowerCase();
-      whole.note(called ?? "the scene's own");
+      whole.setNote(called ?? "the scene's own");
     },
   };
 }

@@ -2,10 +2,10 @@
 
 import type { EnrichDials, EnrichState } from "../core/enrich-types";
 import type { App, Component } from "../core/types";
-import { type Choice, type Segment, segment, switcher } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import type { Scale } from "../ui/parts/scale";
-import { slider } from "../ui/parts/slider";
+import { type Choice, type SegmentedControl, createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import type { SliderScale } from "../ui/controls/slider-scale";
+import { createSlider } from "../ui/controls/slider";
 import { live, once } from "./mode-panel";
 
 /** A part of the panel that goes by the state of this mode. */
@@ -19,7 +19,7 @@ type Words = Exclude<Of<string>, "material">;
 export interface DialOptions {
   name: Of<number>;
   title: string;
-  scale: Scale;
+  scale: SliderScale;
   text: (value: number) => string;
   tip: string;
   unit?: string;
@@ -38,19 +38,19 @@ export function dialLine(app: App, options: DialOptions): DialLine {
   const { name, title, scale, text, tip, factor = 1 } = options;
   const send = live(app, "cloth", name);
   const say = (value: number): Promise<unknown> => send(value / factor);
-  const part = slider({
+  const part = createSlider({
     name: title,
-    value: scale.low,
+    value: scale.min,
     scale,
     text,
     tip,
-    plain: (value) => String(Number(value.toPrecision(4))),
+    inputText: (value) => String(Number(value.toPrecision(4))),
     onInput: say,
     onChange: say,
     ...(options.unit ? { unit: options.unit } : {}),
-    ...(options.usual === undefined ? {} : { usual: options.usual * factor }),
+    ...(options.usual === undefined ? {} : { defaultValue: options.usual * factor }),
   });
-  const { element } = row(title, part.element);
+  const { element } = createRow(title, part.element);
   return {
     element,
     update: (dials) => part.set(dials[name] * factor),
@@ -60,8 +60,8 @@ export function dialLine(app: App, options: DialOptions): DialLine {
 
 /** A row with a switch for what is so or not. */
 export function switchLine(app: App, name: Of<boolean>, title: string, says: string, tip: string): DialLine {
-  const part = switcher({ name: says, value: false, tip, onChange: once(app, "cloth", name) });
-  const { element } = row(title, part.element);
+  const part = createSwitch({ name: says, value: false, tip, onChange: once(app, "cloth", name) });
+  const { element } = createRow(title, part.element);
   return { element, update: (dials) => part.set(dials[name]), show: (on) => void (element.hidden = !on) };
 }
 
@@ -71,6 +71,6 @@ export function wordChoice<K extends Words>(
   name: K,
   title: string,
   choices: readonly Choice<EnrichDials[K]>[],
-): Segment<EnrichDials[K]> {
-  return segment({ name: title, value: choices[0]!.value, choices, onChange: once(app, "cloth", name) });
+): SegmentedControl<EnrichDials[K]> {
+  return createSegmentedControl({ name: title, value: choices[0]!.value, choices, onChange: once(app, "cloth", name) });
 }

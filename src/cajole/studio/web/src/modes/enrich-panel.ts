@@ -6,9 +6,9 @@ import type { EnrichState } from "../core/enrich-types";
 import { formatNumber, formatPercent, formatSeconds } from "../core/format";
 import { prefersReducedMotion } from "../core/theme";
 import type { App } from "../core/types";
-import { segment } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { section } from "../ui/parts/section";
+import { createSegmentedControl } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createSection } from "../ui/controls/section";
 import { type Action, actionPart } from "./action";
 import { aroundPart, contactPart, stepsPart } from "./enrich-around";
 import { clothPart, finePart, shapePart } from "./enrich-cloth";
@@ -55,7 +55,7 @@ function resultPart(app: App): EnrichPart {
   const report = h("pre", { class: "enrich-report", tabIndex: 0, "aria-label": "Report of the run" });
   const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
   const edit = handOver(app, "edit");
-  const sight = segment({
+  const sight = createSegmentedControl({
     name: "The shell that is shown",
     value: "led" as EnrichState["sight"],
     choices: [
@@ -64,11 +64,11 @@ function resultPart(app: App): EnrichPart {
     ],
     onChange: once(app, "compare", "with"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Result" },
     text,
     facts,
-    row("Shown", sight.element).element,
+    createRow("Shown", sight.element).element,
     details,
     h("div", { class: "p-buttons" }, edit.part.element),
   );
@@ -76,14 +76,14 @@ function resultPart(app: App): EnrichPart {
     element: whole.element,
     update: (part) => {
       const { result } = part;
-      whole.show(result !== null && part.running === null);
+      whole.setVisible(result !== null && part.running === null);
       if (result === null) return;
       sight.set(part.sight);
       setText(text, said(part, result));
       setText(facts, told(result));
       setText(report, result.report);
       details.hidden = result.seconds === null;
-      whole.note(`${formatNumber(result.frames)} frames`);
+      whole.setNote(`${formatNumber(result.frames)} frames`);
       edit.update(null);
     },
   };

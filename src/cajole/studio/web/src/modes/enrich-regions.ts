@@ -6,14 +6,14 @@ import type { EnrichState, RegionInfo, RegionKind } from "../core/enrich-types";
 import { formatNumber, formatPercent } from "../core/format";
 import { createIcon } from "../core/icons";
 import type { App } from "../core/types";
-import { iconButton } from "../ui/parts/button";
-import { type Segment, segment, switcher } from "../ui/parts/choice";
-import { keyed, row } from "../ui/parts/common";
-import { latest } from "../ui/parts/latest";
-import { list, listRow, type ListRow } from "../ui/parts/list";
-import { linear, log } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createIconButton } from "../ui/controls/button";
+import { type SegmentedControl, createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createKeyedList, createRow } from "../ui/controls/common";
+import { createLatestSender } from "../ui/controls/latest-sender";
+import { createList, createListRow, type ListRow } from "../ui/controls/list";
+import { createLinearScale, createLogScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import type { EnrichPart } from "./enrich-dials";
 import { once, tell } from "./mode-panel";
 
@@ -21,15 +21,15 @@ import { once, tell } from "./mode-panel";
 const USUAL_LEVELS = 3;
 
 export function shellPart(app: App): EnrichPart {
-  const levels = slider({
+  const levels = createSlider({
     name: "Levels",
     value: 3,
-    scale: linear(0, 5, 1),
+    scale: createLinearScale(0, 5, 1),
     text: (value) => formatNumber(value),
     tip: "How often every edge of the guide is halved. Applied when let go",
     onChange: once(app, "shell", "levels"),
   });
-  const own = segment({
+  const own = createSegmentedControl({
     name: "Mesh of the shell",
     value: "own" as "own" | "cut",
     choices: [
@@ -41,18 +41,18 @@ export function shellPart(app: App): EnrichPart {
       return app.request("shell", { levels: value === "own" ? null : Math.min(USUAL_LEVELS, most) });
     },
   });
-  const mesh = row("Mesh", own.element);
-  const line = row("Levels", levels.element);
-  const whole = section({ title: "Shell" }, mesh.element, line.element);
+  const mesh = createRow("Mesh", own.element);
+  const line = createRow("Levels", levels.element);
+  const whole = createSection({ title: "Shell" }, mesh.element, line.element);
   return {
     element: whole.element,
     update: ({ shell }) => {
       mesh.element.hidden = !shell.own;
       own.set(shell.levels === null ? "own" : "cut");
       line.element.hidden = shell.levels === null;
-      levels.scale(linear(0, Math.max(1, shell.most_levels), 1));
+      levels.setScale(createLinearScale(0, Math.max(1, shell.most_levels), 1));
       levels.set(shell.levels ?? 0);
-      whole.note(`${formatNumber(shell.vertices)} vertices`);
+      whole.setNote(`${formatNumber(shell.vertices)} vertices`);
     },
   };
 }
@@ -71,13 +71,13 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
   const rows = regionRows(app);
   const problem = h("p", { class: "panel-outcome enrich-problem", role: "status", hidden: true });
   const says = h("p", { class: "p-quiet" });
-  const shown = iconButton({
+  const shown = createIconButton({
     name: "Colours of regions",
     icon: "eye",
     key: "O",
     onPress: () => setBrush({ shown: !brush.shown }),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Regions", actions: [shown.element] },
     kinds.element,
     clusters.element,
@@ -87,9 +87,9 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
     says,
   );
   const look = (): void => {
-    if (brush.shown) shown.face("eye", "Hide the colours of regions");
-    else shown.face("eye-off", "Show the colours of regions");
-    shown.on(brush.shown);
+    if (brush.shown) shown.setIcon("eye", "Hide the colours of regions");
+    else shown.setIcon("eye-off", "Show the colours of regions");
+    shown.setPressed(brush.shown);
     brushed.look();
     rows.look();
   };
@@ -110,14 +110,14 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
       const loose = regions.covered < 0.9995 && regions.problem === null;
       says.hidden = !loose;
       setText(says, `${formatPercent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
-      whole.note(formatNumber(regions.count));
+      whole.setNote(formatNumber(regions.count));
     },
   };
 }
 
 function kindsPart(app: App): EnrichPart {
   const element = h("div", { class: "enrich-kinds" });
-  let held: { mark: string; part: Segment<RegionKind> } | null = null;
+  let held: { mark: string; part: SegmentedControl<RegionKind> } | null = null;
   return {
     element,
     update: ({ regions }) => {
@@ -125,7 +125,7 @@ function kindsPart(app: App): EnrichPart {
       if (held?.mark !== mark) {
         const choices = regions.kinds.map((value) => ({ value, ...KINDS[value] }));
         const onChange = once<RegionKind>(app, "regions", "kind");
-        held = { mark, part: segment({ name: "Regions", value: regions.kind, choices, onChange }) };
+        held = { mark, part: createSegmentedControl({ name: "Regions", value: regions.kind, choices, onChange }) };
         setChildren(element, held.part.element);
       }
       held.part.set(regions.kind);
@@ -134,36 +134,36 @@ function kindsPart(app: App): EnrichPart {
 }
 
 function clustersPart(app: App): EnrichPart {
-  const send = latest((count: number) => app.request("regions", { kind: "clusters", count }));
-  const count = slider({
+  const send = createLatestSender((count: number) => app.request("regions", { kind: "clusters", count }));
+  const count = createSlider({
     name: "Number of regions",
     value: 24,
-    scale: log(1, 400, { whole: true }),
+    scale: createLogScale(1, 400, { whole: true }),
     text: (value) => formatNumber(value),
     tip: "More keep closer to the guide, with finer folds; fewer leave more to the shell",
     onInput: send,
     onChange: send,
   });
-  const again = iconButton({
+  const again = createIconButton({
     name: "Find other regions",
     icon: "refresh",
     tip: "Another seed, other patches",
     onPress: () => tell(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
   });
-  const line = row("Number", [count.element, again.element]);
+  const line = createRow("Number", [count.element, again.element]);
   line.element.classList.add("enrich-count");
   return {
     element: line.element,
     update: ({ regions }) => {
       line.element.hidden = !regions.kinds.includes("clusters");
-      count.scale(log(1, Math.max(2, regions.most), { whole: true }));
+      count.setScale(createLogScale(1, Math.max(2, regions.most), { whole: true }));
       count.set(regions.kind === "clusters" ? regions.asked : Math.max(1, regions.count));
     },
   };
 }
 
 function brushPart(app: App): EnrichPart & { look(): void } {
-  const use = segment({
+  const use = createSegmentedControl({
     name: "Brush",
     value: brush.mode,
     choices: [
@@ -174,25 +174,25 @@ function brushPart(app: App): EnrichPart & { look(): void } {
     onChange: (value) => activateBrush(app, value),
   });
   const [low, high] = RADIUS_RANGE;
-  const radius = slider({
+  const radius = createSlider({
     name: "Size of the brush",
     value: 100 * brush.radius,
-    usual: 8,
-    scale: log(100 * low, 100 * high),
+    defaultValue: 8,
+    scale: createLogScale(100 * low, 100 * high),
     text: (value) => `${formatNumber(value, value < 9.95 ? 1 : 0)} %`,
     unit: "%",
     tip: "Of the shell's size",
     onInput: (value) => setBrush({ radius: value / 100 }),
     onChange: (value) => setBrush({ radius: value / 100 }),
   });
-  const both = switcher({
+  const both = createSwitch({
     name: "Both sides",
     value: brush.both,
     tip: "What lies there on the other side is painted, too",
     onChange: (on) => setBrush({ both: on }),
   });
-  const sides = row("Both sides", both.element);
-  const element = h("div", null, row("Brush", use.element).element, row("Size", radius.element).element, sides.element);
+  const sides = createRow("Both sides", both.element);
+  const element = h("div", null, createRow("Brush", use.element).element, createRow("Size", radius.element).element, sides.element);
   return {
     element,
     look: () => {
@@ -207,18 +207,18 @@ function brushPart(app: App): EnrichPart & { look(): void } {
 type Named = ListRow & { region: RegionInfo; marker: HTMLElement };
 
 function regionRows(app: App): EnrichPart & { look(): void } {
-  const holder = list("Regions");
+  const holder = createList("Regions");
   holder.classList.add("enrich-regions");
   const more = h("p", { class: "p-quiet", hidden: true });
   const make = (region: RegionInfo): Named => {
     const marker = h("span", { class: "enrich-swatch" });
-    const remove = iconButton({
+    const remove = createIconButton({
       name: `Remove region ${region.id}`,
       icon: "x",
       size: 24,
       onPress: () => tell(app, "region.remove", { region: region.id }),
     });
-    const made = listRow({
+    const made = createListRow({
       marker,
       onPick: () => {
         setBrush({ region: region.id });
@@ -239,7 +239,7 @@ function regionRows(app: App): EnrichPart & { look(): void } {
       tip: `${formatNumber(region.guide)} vertices of the guide, ${formatNumber(region.shell)} of the shell`,
     });
   };
-  const rows = keyed<RegionInfo, Named>(holder, ({ id }) => String(id), make, update);
+  const rows = createKeyedList<RegionInfo, Named>(holder, ({ id }) => String(id), make, update);
   let known: RegionInfo[] = [];
   let paired = false;
   return {

@@ -5,13 +5,13 @@ import { setChildren, h } from "../core/dom";
 import { formatDigits } from "../core/format";
 import type { FlowState } from "../core/flow-types";
 import type { App, SteerState } from "../core/types";
-import { button } from "../ui/parts/button";
-import { switcher } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { latest } from "../ui/parts/latest";
-import { linear } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createButton } from "../ui/controls/button";
+import { createSwitch } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createLatestSender } from "../ui/controls/latest-sender";
+import { createLinearScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { once, refill, tell } from "./mode-panel";
 import type { SteerPart } from "./steer-panel";
 
@@ -20,7 +20,7 @@ const SEEDS = 10_000; // winds that there are
 /** The scene's own kicks, a button each; nothing where it has none. */
 export function kicksPart(app: App): SteerPart {
   const buttons = h("div", { class: "p-buttons" });
-  const whole = section({ title: "Kicks of the scene" }, buttons);
+  const whole = createSection({ title: "Kicks of the scene" }, buttons);
   let shown = "";
   const show = ({ kicks }: FlowState): void => {
     whole.element.hidden = kicks.length === 0;
@@ -30,7 +30,7 @@ export function kicksPart(app: App): SteerPart {
     setChildren(
       buttons,
       kicks.map(({ name, text }, i) => {
-        const made = button({ text: name, key: getShortcut(`kick.${i + 1}`), tip: text, onPress: () => app.runCommand(`kick.${i + 1}`) });
+        const made = createButton({ text: name, key: getShortcut(`kick.${i + 1}`), tip: text, onPress: () => app.runCommand(`kick.${i + 1}`) });
         return made.element;
       }),
     );
@@ -41,13 +41,13 @@ export function kicksPart(app: App): SteerPart {
 /** Noise that blows everywhere, and another one. */
 export function noisePart(app: App): SteerPart {
   let now = { strength: 0, seed: 0 };
-  const say = latest((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
+  const say = createLatestSender((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
   const blow = (strength: number): Promise<unknown> => say({ strength });
-  const strength = slider({
+  const strength = createSlider({
     name: "Strength of the wind",
     value: 0,
-    usual: 0.01,
-    scale: linear(0, 0.05, 0.001),
+    defaultValue: 0.01,
+    scale: createLinearScale(0, 0.05, 0.001),
     tone: "world",
     unit: "m/s²",
     text: (value) => (value === 0 ? "off" : `${formatDigits(value, 2)} m/s²`),
@@ -55,16 +55,16 @@ export function noisePart(app: App): SteerPart {
     onInput: blow,
     onChange: blow,
   });
-  const other = button({
+  const other = createButton({
     text: "Another wind",
     icon: "refresh",
     tip: "Gusts of the same strength that come and go otherwise",
     onPress: () => void say({ seed: (now.seed + 1) % SEEDS }).catch(() => undefined),
   });
   other.element.classList.add("p-wide");
-  const whole = section(
+  const whole = createSection(
     { title: "Wind" },
-    row("Strength", strength.element).element,
+    createRow("Strength", strength.element).element,
     h("div", { class: "p-buttons" }, other.element),
   );
   return {
@@ -73,7 +73,7 @@ export function noisePart(app: App): SteerPart {
       if (!steer.flow) return;
       now = { strength: steer.wind.strength, seed: steer.flow.seed };
       strength.set(now.strength);
-      other.refuse(now.strength === 0 ? "There is no wind" : null);
+      other.setDisabledReason(now.strength === 0 ? "There is no wind" : null);
     },
   };
 }
@@ -81,29 +81,29 @@ export function noisePart(app: App): SteerPart {
 /** Smoke, the model, and a fresh start. */
 export function boxPart(app: App): SteerPart {
   const notes = h("ul", { class: "panel-notes" });
-  const smoke = switcher({
+  const smoke = createSwitch({
     name: "Smoke",
     value: true,
     key: "S",
     tip: "Smoke that the flow takes along",
     onChange: once(app, "smoke", "on"),
   });
-  const restart = button({
+  const restart = createButton({
     text: "Start over",
     icon: "refresh",
     tip: "From the first frame, with fresh smoke",
     onPress: () => tell(app, "restart"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Flow" },
-    row("Smoke", smoke.element).element,
+    createRow("Smoke", smoke.element).element,
     notes,
     h("div", { class: "p-buttons" }, restart.element),
   );
   return {
     element: whole.element,
     update: (steer: SteerState) => {
-      whole.note(steer.model);
+      whole.setNote(steer.model);
       refill(notes, steer.notes, (text) => h("li", null, text));
       if (steer.flow) smoke.set(steer.flow.smoke);
     },

@@ -3,14 +3,14 @@
 import { formatCount, formatLength, formatForce } from "../core/format";
 import { onHover, emitHover } from "../core/hover";
 import type { App, KeyframeState, LoadInfo, Component, PinInfo } from "../core/types";
-import { iconButton, type IconButton } from "../ui/parts/button";
-import { keyed, row } from "../ui/parts/common";
-import { empty, list, listRow, mark, type ListRow } from "../ui/parts/list";
-import { log } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createIconButton, type IconButton } from "../ui/controls/button";
+import { createKeyedList, createRow } from "../ui/controls/common";
+import { createEmptyHint, createList, createListRow, createMarkerIcon, type ListRow } from "../ui/controls/list";
+import { createLogScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { tell } from "./mode-panel";
-import { latest } from "../ui/parts/latest";
+import { createLatestSender } from "../ui/controls/latest-sender";
 
 export interface LoadsPart extends Component {
   update(part: KeyframeState): void;
@@ -31,38 +31,38 @@ export function loadsPart(app: App): LoadsPart {
   let chosen: number | null = null;
   let looked: number | null = null;
   let known: Item[] = [];
-  const holder = list("Loads");
-  const none = empty("Press on the body and pull.");
-  const pull = iconButton({
+  const holder = createList("Loads");
+  const none = createEmptyHint("Press on the body and pull.");
+  const pull = createIconButton({
     name: "Pull: press on the body and drag",
     icon: "plus",
     key: "F",
     onPress: () => app.setUi({ tool: "pull" }),
   });
-  const tune = latest((value: { load: number; strength: number }) => app.request("load", value));
+  const tune = createLatestSender((value: { load: number; strength: number }) => app.request("load", value));
   const say = (strength: number): Promise<unknown> | void =>
     chosen === null ? undefined : tune({ load: chosen, strength });
-  const strength = slider({
+  const strength = createSlider({
     name: "Strength",
     value: 1,
-    scale: log(1e-3, 100),
+    scale: createLogScale(1e-3, 100),
     unit: "N",
     text: formatForce,
     onInput: say,
     onChange: say,
   });
-  const line = row("Strength", strength.element);
-  const freeze = iconButton({
+  const line = createRow("Strength", strength.element);
+  const freeze = createIconButton({
     name: "Freeze: the next pull comes on top of these loads",
     icon: "lock",
     onPress: () => tell(app, "freeze"),
   });
-  const reset = iconButton({
+  const reset = createIconButton({
     name: "Reset the pose: the body at rest, without loads",
     icon: "refresh",
     onPress: () => tell(app, "pose.reset"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Loads", actions: [freeze.element, reset.element, pull.element] },
     holder,
     none.element,
@@ -78,14 +78,14 @@ export function loadsPart(app: App): LoadsPart {
     const eye =
       item.kind === "pin"
         ? null
-        : iconButton({ name: "Mute", icon: "eye", size: 24, onPress: () => mute(app, part.item) });
+        : createIconButton({ name: "Mute", icon: "eye", size: 24, onPress: () => mute(app, part.item) });
     const remove =
       item.kind === "gravity"
         ? null
-        : iconButton({ name: "Remove", icon: "x", size: 24, onPress: () => discard(app, part.item) });
+        : createIconButton({ name: "Remove", icon: "x", size: 24, onPress: () => discard(app, part.item) });
     if (item.kind === "pull") remove?.element.classList.add("p-rarely");
-    const made = listRow({
-      marker: mark(item.kind),
+    const made = createListRow({
+      marker: createMarkerIcon(item.kind),
       onPick: () => pick(part),
       onHover: (over) => emitHover(over ? (nodesOf(part.item)[0] ?? null) : null, "panel"),
       actions: [remove?.element, eye?.element].filter((each) => each !== undefined),
@@ -96,23 +96,23 @@ export function loadsPart(app: App): LoadsPart {
   const update = (part: Loaded, item: Item): void => {
     part.item = item;
     const muted = item.kind === "pull" ? item.load.muted : item.kind === "gravity" && !item.on;
-    part.eye?.face(muted ? "eye-off" : "eye", muted ? "Switch on" : "Mute");
+    part.eye?.setIcon(muted ? "eye-off" : "eye", muted ? "Switch on" : "Mute");
     part.set({
       ...described(item),
       muted,
       selected: item.kind === "pull" && item.load.id === chosen,
-      lit: looked !== null && nodesOf(item).includes(looked),
+      highlighted: looked !== null && nodesOf(item).includes(looked),
     });
   };
-  const rows = keyed<Item, Loaded>(holder, (item) => item.key, make, update);
+  const rows = createKeyedList<Item, Loaded>(holder, (item) => item.key, make, update);
   const show = (): void => {
     rows(known);
     const load = known.find((item) => item.kind === "pull" && item.load.id === chosen);
     line.element.hidden = load === undefined;
     if (load?.kind !== "pull") return;
     const weight = app.project?.weight || 1;
-    strength.scale(
-      log(Math.min(WEAKEST * weight, load.load.strength || Infinity), Math.max(STRONGEST * weight, load.load.strength)),
+    strength.setScale(
+      createLogScale(Math.min(WEAKEST * weight, load.load.strength || Infinity), Math.max(STRONGEST * weight, load.load.strength)),
     );
     strength.set(load.load.strength);
   };
@@ -130,10 +130,10 @@ export function loadsPart(app: App): LoadsPart {
       if (!pulls.some((load) => load.id === chosen)) chosen = newest;
       show();
       const stacked = pulls.length + part.pins.length + Number(part.gravity);
-      whole.note(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${formatLength(part.moved)}` : "");
-      none.show(pulls.length === 0);
-      freeze.refuse(pulls.some((load) => !load.frozen) ? null : "There is no new pull to freeze");
-      reset.refuse(stacked === 0 && part.moved === 0 ? "The body is at rest" : null);
+      whole.setNote(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${formatLength(part.moved)}` : "");
+      none.setVisible(pulls.length === 0);
+      freeze.setDisabledReason(pulls.some((load) => !load.frozen) ? null : "There is no new pull to freeze");
+      reset.setDisabledReason(stacked === 0 && part.moved === 0 ? "The body is at rest" : null);
     },
   };
 }
@@ -154,7 +154,7 @@ function nodesOf(item: Item): number[] {
   return item.kind === "pin" ? item.pin.nodes : item.load.nodes;
 }
 
-function described(item: Item): { strong?: string; name: string; value: string; tip: string } {
+function described(item: Item): { prefix?: string; name: string; value: string; tip: string } {
   if (item.kind === "pin")
     return {
       ...named("Pin", item.pin.name),
@@ -172,8 +172,8 @@ function described(item: Item): { strong?: string; name: string; value: string; 
 }
 
 /** "Pull bloom", its first word standing out; a load with a name of its own keeps that. */
-function named(kind: string, name: string): { strong?: string; name: string } {
-  return name.startsWith(`${kind} `) ? { strong: kind, name: name.slice(kind.length + 1) } : { name };
+function named(kind: string, name: string): { prefix?: string; name: string } {
+  return name.startsWith(`${kind} `) ? { prefix: kind, name: name.slice(kind.length + 1) } : { name };
 }
 
 function mute(app: App, item: Item): void {

@@ -3,11 +3,11 @@
 import { h } from "../core/dom";
 import { formatExponent } from "../core/format";
 import type { App, KeyframeState } from "../core/types";
-import { row } from "../ui/parts/common";
-import { dial } from "../ui/parts/dial";
-import { log } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createRow } from "../ui/controls/common";
+import { createDial } from "../ui/controls/dial";
+import { createLogScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { type Action, actionPart } from "./action";
 import { keysPart } from "./keyframe-keys";
 import { loadsPart } from "./keyframe-loads";
@@ -15,8 +15,8 @@ import { shotPart } from "./keyframe-shot";
 import { once, tell, type ModePanel } from "./mode-panel";
 
 /** Effort, from keys met to the last digit to keys as hints; the usual one meets them to a fraction of a percent. */
-const EFFORT = log(1e-6, 1e-1);
-const USUAL = 1e-4;
+const EFFORT = createLogScale(1e-6, 1e-1);
+const DEFAULT_EFFORT = 1e-4;
 
 export function keyframePanel(app: App): ModePanel {
   const loads = loadsPart(app);
@@ -47,17 +47,17 @@ function effortPart(app: App) {
   const options = {
     name: "Effort",
     scale: EFFORT,
-    value: USUAL,
-    usual: USUAL,
+    value: DEFAULT_EFFORT,
+    defaultValue: DEFAULT_EFFORT,
     text: formatExponent,
     onChange: once<number>(app, "dials", "effort"),
     tip: "What added force costs against missing a key. Drag up and down, or turn the wheel",
   };
-  const turned = dial({ ...options, ends: ["exact", "gentle"] });
-  const low = slider({ ...options, plain: String });
-  const whole = section({ title: "Effort" }, turned.element);
+  const turned = createDial({ ...options, ends: ["exact", "gentle"] });
+  const low = createSlider({ ...options, inputText: String });
+  const whole = createSection({ title: "Effort" }, turned.element);
   whole.element.classList.add("panel-tall");
-  const line = row("Effort", low.element).element;
+  const line = createRow("Effort", low.element).element;
   line.classList.add("panel-low");
   return {
     element: whole.element,
@@ -65,7 +65,7 @@ function effortPart(app: App) {
     update: (part: KeyframeState) => {
       turned.set(part.effort);
       low.set(part.effort);
-      turned.consequence(consequence(part));
+      turned.setDescription(consequence(part));
     },
   };
 }

@@ -3,12 +3,12 @@
 import { h, setText } from "../core/dom";
 import { formatNumber, formatSeconds } from "../core/format";
 import type { App, KeyframeState, Component } from "../core/types";
-import { segment, switcher } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { field, fieldRow } from "../ui/parts/field";
-import { linear } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createNumberField, createFieldRow } from "../ui/controls/field";
+import { createLinearScale } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { handOver, once } from "./mode-panel";
 
 export interface ShotPart extends Component {
@@ -22,24 +22,24 @@ const SOME_DT = 1 / 60;
 
 export function shotPart(app: App): ShotPart {
   let natural: number | null = null;
-  const detail = slider({
+  const detail = createSlider({
     name: "Detail",
     value: 10,
-    usual: 10,
-    scale: linear(0, MOST_MODES, 1),
+    defaultValue: 10,
+    scale: createLinearScale(0, MOST_MODES, 1),
     text: (value) => formatNumber(value),
     tip: "Vibrations that the motion may use besides the poses of the keys",
     onChange: once(app, "dials", "detail"),
   });
-  const frames = field({
+  const frames = createNumberField({
     name: "Frames",
-    whole: true,
-    low: 2,
+    integer: true,
+    min: 2,
     step: () => 0.5,
     text: (value) => formatNumber(value),
     onChange: once(app, "dials", "frames"),
   });
-  const timing = segment({
+  const timing = createSegmentedControl({
     name: "Time step",
     value: "natural",
     choices: [
@@ -48,23 +48,23 @@ export function shotPart(app: App): ShotPart {
     ],
     onChange: (value) => app.request("dials", { dt: value === "natural" ? null : (natural ?? SOME_DT) }),
   });
-  const dt = field({
+  const dt = createNumberField({
     name: "Frame time",
     unit: "s",
-    low: 1e-5,
-    high: 10,
+    min: 1e-5,
+    max: 10,
     step: () => 1e-4,
     text: (value) => String(Number(value.toPrecision(4))),
     onChange: once(app, "dials", "dt"),
   });
-  const loop = switcher({
+  const loop = createSwitch({
     name: "Loop",
     value: false,
     tip: "The last frame flows into the first",
     onChange: once(app, "dials", "loop"),
   });
-  const dtLine = fieldRow("Frame time", dt);
-  const ghost = segment({
+  const dtLine = createFieldRow("Frame time", dt);
+  const ghost = createSegmentedControl({
     name: "Ghost",
     value: "rest" as KeyframeState["ghost"],
     choices: [
@@ -78,20 +78,20 @@ export function shotPart(app: App): ShotPart {
   const steer = handOver(app, "steer");
   const edit = handOver(app, "edit");
   const enrich = handOver(app, "enrich");
-  const result = section(
+  const result = createSection(
     { title: "Result" },
     text,
     figures,
-    row("Ghost", ghost.element, "What the motion is compared with").element,
+    createRow("Ghost", ghost.element, "What the motion is compared with").element,
     h("div", { class: "p-buttons" }, steer.part.element, edit.part.element, enrich.part.element),
   );
-  const shot = section(
+  const shot = createSection(
     { title: "Shot" },
-    row("Detail", detail.element).element,
-    fieldRow("Frames", frames).element,
-    row("Time step", timing.element).element,
+    createRow("Detail", detail.element).element,
+    createFieldRow("Frames", frames).element,
+    createRow("Time step", timing.element).element,
     dtLine.element,
-    row("Loop", loop.element).element,
+    createRow("Loop", loop.element).element,
   );
   return {
     element: h("div", null, result.element, shot.element),
@@ -99,15 +99,15 @@ export function shotPart(app: App): ShotPart {
       natural = part.natural_dt;
       detail.set(part.detail);
       const last = Math.max(1, ...part.keys.map((key) => key.frame));
-      frames.range(last + 1, 100_000);
+      frames.setRange(last + 1, 100_000);
       frames.set(part.frames);
-      frames.after(fps > 0 ? formatSeconds((part.frames - 1) / fps) : "");
+      frames.setSuffix(fps > 0 ? formatSeconds((part.frames - 1) / fps) : "");
       timing.set(part.dt === null ? "natural" : "set");
       dtLine.element.hidden = part.dt === null && natural === null;
-      dt.refuse(part.dt === null ? "The natural time step; choose Set to change it" : null);
+      dt.setDisabledReason(part.dt === null ? "The natural time step; choose Set to change it" : null);
       dt.set(part.dt ?? natural);
       loop.set(part.loop);
-      result.show(part.result !== null);
+      result.setVisible(part.result !== null);
       if (part.result === null) return;
       ghost.set(part.ghost);
       setText(text, part.result.text);

@@ -2,8 +2,8 @@
 
 import { setChildren } from "../core/dom";
 import type { App, ModeName, Component, ProjectState } from "../core/types";
-import { button, type Button } from "../ui/parts/button";
-import { latest } from "../ui/parts/latest";
+import { createButton, type Button } from "../ui/controls/button";
+import { createLatestSender } from "../ui/controls/latest-sender";
 
 /** The panel of one mode: what scrolls, and what stands above the meter. */
 export interface ModePanel extends Component {
@@ -13,7 +13,7 @@ export interface ModePanel extends Component {
 
 /** One value of a message, told live: one under way at most, the newest next. */
 export function live(app: App, what: string, name: string): (value: number) => Promise<unknown> {
-  return latest((value: number) => app.request(what, { [name]: value }));
+  return createLatestSender((value: number) => app.request(what, { [name]: value }));
 }
 
 /** One value of a message, told once. */
@@ -35,13 +35,13 @@ const VERBS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "K
 
 /** A button that gives the result of this mode to another one. */
 export function handOver(app: App, mode: ModeName): { part: Button; update(ready: string | null): void } {
-  const part = button({
+  const part = createButton({
     text: VERBS[mode] ?? mode,
     icon: mode,
     tip: `Take this motion to ${mode[0]!.toUpperCase()}${mode.slice(1)}`,
     onPress: () => tell(app, "mode", { mode, hand: true }),
   });
-  return { part, update: (why) => part.refuse(why) };
+  return { part, update: (why) => part.setDisabledReason(why) };
 }
 
 /** Replaces what an element holds when it says something else than before. */

@@ -3,7 +3,7 @@
 import "../style/panel.css";
 import { setAttribute, setChildren, h } from "../core/dom";
 import type { App, ModeName, Component, ProjectState } from "../core/types";
-import { meterPart } from "../ui/parts/meter";
+import { createForceMeter } from "../ui/controls/force-meter";
 import { editPanel } from "./edit-panel";
 import { enrichPanel } from "./enrich-panel";
 import { keyframePanel } from "./keyframe-panel";
@@ -24,7 +24,7 @@ const READABLE = 120;
 export function panel(app: App): Component {
   const scroll = h("div", { class: "panel-scroll" });
   const foot = h("div", { class: "panel-foot" });
-  const meter = meterPart((frame) => goTo(app, frame));
+  const meter = createForceMeter((frame) => goTo(app, frame));
   const element = h("aside", { class: "panel", "aria-label": "Settings of this mode" }, scroll, foot, meter.element);
   let shown: { mode: ModeName; part: ModePanel } | null = null;
 
@@ -73,9 +73,9 @@ export function panel(app: App): Component {
     app.onJob.on((job) => {
       if (job.state === "running") jobs.add(job.job);
       else jobs.delete(job.job);
-      meter.busy(jobs.size > 0);
+      meter.setBusy(jobs.size > 0);
     }),
-    pulsing(app, (share) => meter.live(share)),
+    pulsing(app, (share) => meter.setShare(share)),
   ];
   if (app.state) update(app.state);
   allow();

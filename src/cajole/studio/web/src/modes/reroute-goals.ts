@@ -6,11 +6,11 @@ import { onHover, emitHover } from "../core/hover";
 import type { GoalInfo } from "../core/reroute-types";
 import type { App, Component, ProjectState, Vec3 } from "../core/types";
 import { findTarget } from "../core/targets";
-import { button, iconButton } from "../ui/parts/button";
-import { keyed } from "../ui/parts/common";
-import { field, fieldRow } from "../ui/parts/field";
-import { disc, empty, list, listRow, type ListRow } from "../ui/parts/list";
-import { section } from "../ui/parts/section";
+import { createButton, createIconButton } from "../ui/controls/button";
+import { createKeyedList } from "../ui/controls/common";
+import { createNumberField, createFieldRow } from "../ui/controls/field";
+import { createDisc, createEmptyHint, createList, createListRow, type ListRow } from "../ui/controls/list";
+import { createSection } from "../ui/controls/section";
 import { goTo, tell } from "./mode-panel";
 
 /** Scrubbing by a pixel moves by this share of the body's size. */
@@ -28,28 +28,28 @@ export function goalPart(app: App): StatePart {
   let at: { node: number; frame: number; position: Vec3 } | null = null;
   const step = (): number => SCRUB * (app.project?.size ?? 1);
   const axes = (["x", "y", "z"] as const).map((axis, k) =>
-    field({
-      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", after: "", step, text: (value) => formatNumber(value, 3),
+    createNumberField({
+      name: `Position ${axis.toUpperCase()}`, axis, unit: "m", suffix: "", step, text: (value) => formatNumber(value, 3),
       onChange: (value) =>
         at ? app.request("place", { node: at.node, frame: at.frame, position: at.position.with(k, value) }) : undefined,
     }),
   );
-  const frame = field({
-    name: "Frame of the goal", unit: "f", after: "", whole: true, low: 1, step: () => 0.25, text: String,
+  const frame = createNumberField({
+    name: "Frame of the goal", unit: "f", suffix: "", integer: true, min: 1, step: () => 0.25, text: String,
     onChange: async (value) => {
       if (goal) await app.request("marker.move", { lane: "goals", ids: [goal.id], frames: [value], final: true });
       await app.request("frame", { frame: value });
     },
   });
-  const led = field({
-    name: "Window", unit: "f", after: "", whole: true, low: 0, high: 5000, step: () => 0.25,
+  const led = createNumberField({
+    name: "Window", unit: "f", suffix: "", integer: true, min: 0, max: 5000, step: () => 0.25,
     text: (value) => (value === 0 ? "auto" : String(value)),
     tip: "Frames in which it is led there; 0: as many as it is far",
     onChange: (value) => (goal ? app.request("goal.set", { goal: goal.id, window: value === 0 ? null : value }) : undefined),
   });
-  const drop = iconButton({ name: "Delete this goal", icon: "trash", key: "Del", onPress: () => goal && remove(app, goal) });
-  const none = empty("Go to a frame, click a point, and drag it to where it shall be.");
-  const rows = [fieldRow("Frame", frame), fieldRow("Window", led)];
+  const drop = createIconButton({ name: "Delete this goal", icon: "trash", key: "Del", onPress: () => goal && remove(app, goal) });
+  const none = createEmptyHint("Go to a frame, click a point, and drag it to where it shall be.");
+  const rows = [createFieldRow("Frame", frame), createFieldRow("Window", led)];
   const body = h(
     "div",
     null,
@@ -57,26 +57,26 @@ export function goalPart(app: App): StatePart {
     h("div", { class: "p-three" }, axes.map(({ element }) => element)),
     rows.map(({ element }) => element),
   );
-  const whole = section({ title: "Goal", actions: [drop.element] }, none.element, body);
+  const whole = createSection({ title: "Goal", actions: [drop.element] }, none.element, body);
   return {
     element: whole.element,
     update: (state) => {
       const [point] = state.selection;
       at = point?.position ? { node: point.node, frame: state.frame, position: point.position } : null;
       goal = point ? (findTarget(state, point.node, state.frame) as GoalInfo | null) : null;
-      none.show(!point);
+      none.setVisible(!point);
       body.hidden = !point;
-      drop.show(goal !== null);
-      whole.note(point?.name ?? "");
+      drop.setVisible(goal !== null);
+      whole.setNote(point?.name ?? "");
       axes.forEach((axis, k) => axis.set(point?.position?.[k] ?? null));
-      frame.range(1, state.frames - 1);
+      frame.setRange(1, state.frames - 1);
       frame.set(state.frame);
-      frame.after(`${formatNumber(state.frame / state.fps, 2)} s`);
+      frame.setSuffix(`${formatNumber(state.frame / state.fps, 2)} s`);
       led.set(goal ? (goal.window ?? 0) : null);
-      led.after(goal ? `from f ${goal.start}` : "");
-      led.refuse(goal ? null : "Drag the point first");
+      led.setSuffix(goal ? `from f ${goal.start}` : "");
+      led.setDisabledReason(goal ? null : "Drag the point first");
       const why = refusal(state);
-      for (const axis of axes) axis.refuse(why);
+      for (const axis of axes) axis.setDisabledReason(why);
     },
   };
 }
@@ -93,17 +93,17 @@ type Listed = ListRow & { goal: GoalInfo };
 
 /** All goals, and those of the scene. */
 export function goalsPart(app: App): StatePart & { dispose(): void } {
-  const holder = list("Goals");
-  const suggest = button({
+  const holder = createList("Goals");
+  const suggest = createButton({
     text: "Take the scene's goals", icon: "drag", tip: "What this scene was made to show", onPress: () => tell(app, "moves"),
   });
-  const whole = section({ title: "Goals" }, holder, h("div", { class: "p-buttons" }, suggest.element));
+  const whole = createSection({ title: "Goals" }, holder, h("div", { class: "p-buttons" }, suggest.element));
   let looked: number | null = null;
   let here: ProjectState | null = null;
   const make = (goal: GoalInfo): Listed => {
-    const gone = iconButton({ name: `Delete ${goal.name}`, icon: "x", size: 24, onPress: () => remove(app, part.goal) });
-    const made = listRow({
-      marker: disc(),
+    const gone = createIconButton({ name: `Delete ${goal.name}`, icon: "x", size: 24, onPress: () => remove(app, part.goal) });
+    const made = createListRow({
+      marker: createDisc(),
       onPick: () => {
         goTo(app, part.goal.frame);
         tell(app, "select", { nodes: [part.goal.node] });
@@ -121,12 +121,12 @@ export function goalsPart(app: App): StatePart & { dispose(): void } {
       name: goal.name,
       value: report === null ? `f ${goal.frame}` : `f ${goal.frame} · ${report.reached ? "reached" : formatLength(report.error)}`,
       selected: here !== null && goal.frame === here.frame && here.selection.some(({ node }) => node === goal.node),
-      lit: goal.node === looked,
+      highlighted: goal.node === looked,
       warn: goal.warn,
       tip: `${formatLength(goal.moved)} from the pilot, led from frame ${goal.start}`,
     });
   };
-  const rows = keyed<GoalInfo, Listed>(holder, (goal) => goal.id, make, update);
+  const rows = createKeyedList<GoalInfo, Listed>(holder, (goal) => goal.id, make, update);
   const draw = (): void => rows(here?.reroute?.goals ?? []);
   const end = onHover("panel", (node) => {
     looked = node;
@@ -139,9 +139,9 @@ export function goalsPart(app: App): StatePart & { dispose(): void } {
       here = state;
       draw();
       const part = state.reroute!;
-      whole.note(part.goals.length ? String(part.goals.length) : "");
-      whole.show(part.goals.length > 0 || part.suggested);
-      suggest.show(part.suggested && part.goals.length === 0);
+      whole.setNote(part.goals.length ? String(part.goals.length) : "");
+      whole.setVisible(part.goals.length > 0 || part.suggested);
+      suggest.setVisible(part.suggested && part.goals.length === 0);
     },
   };
 }

@@ -6,9 +6,9 @@ import { formatDigits, formatForce, formatSeconds } from "../core/format";
 import { prefersReducedMotion } from "../core/theme";
 import type { RerouteMethod, RerouteRun, RerouteState } from "../core/reroute-types";
 import type { App } from "../core/types";
-import { button } from "../ui/parts/button";
-import { segment } from "../ui/parts/choice";
-import { section } from "../ui/parts/section";
+import { createButton } from "../ui/controls/button";
+import { createSegmentedControl } from "../ui/controls/choice";
+import { createSection } from "../ui/controls/section";
 import { handOver, once, tell, type ModePanel } from "./mode-panel";
 import { leadPart, METHODS, netPart, type ReroutePart } from "./reroute-dials";
 import { goalPart, goalsPart } from "./reroute-goals";
@@ -44,15 +44,15 @@ function resultPart(app: App): ReroutePart {
   const text = h("p", { class: "panel-text" });
   const facts = h("p", { class: "p-quiet" });
   const table = h("table", { class: "reroute-table" });
-  const sight = segment({
+  const sight = createSegmentedControl({
     name: "The second run that is shown", value: "pattern" as RerouteMethod, choices: METHODS,
     onChange: once(app, "compare", "with"),
   });
-  const compare = button({
+  const compare = createButton({
     text: "Compare with least force", icon: "two", tip: "Lead the same points by both, and tell them apart",
     onPress: () => tell(app, "compare", { with: other(app.state?.reroute) }),
   });
-  const plots = button({
+  const plots = createButton({
     text: "Report", icon: "plot", tip: "Goal by goal, below the time line", onPress: () => app.setUi({ plots: true }),
   });
   const [edit, enrich] = [handOver(app, "edit"), handOver(app, "enrich")];
@@ -61,12 +61,12 @@ function resultPart(app: App): ReroutePart {
   const rows = [[plots], [edit.part, enrich.part]].map((parts) =>
     h("div", { class: "p-buttons" }, parts.map(({ element }) => element)),
   );
-  const whole = section({ title: "Second run" }, text, facts, table, line, first, rows);
+  const whole = createSection({ title: "Second run" }, text, facts, table, line, first, rows);
   return {
     element: whole.element,
     update: (part) => {
       const { result, compared } = part;
-      whole.show(result !== null && part.making !== "pilot");
+      whole.setVisible(result !== null && part.making !== "pilot");
       if (result === null) return;
       const shown = compared.find(({ method }) => method === part.sight) ?? result;
       setText(text, result.stale ? "Changed since. Run again to see what it comes to." : shown.text);
@@ -76,7 +76,7 @@ function resultPart(app: App): ReroutePart {
       if (compared.length > 1) fillTable(table, compared);
       sight.set(part.sight);
       first.hidden = compared.length > 1;
-      compare.say(`Compare with ${titleOf(other(part)).toLowerCase()}`);
+      compare.setText(`Compare with ${titleOf(other(part)).toLowerCase()}`);
       for (const each of [edit, enrich]) each.update(part.running ? "Wait until it has run" : null);
     },
   };
@@ -107,7 +107,7 @@ function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
 /** The pilot first, then again and again. */
 function actionPart(app: App): ReroutePart {
   let known: RerouteState | null = null;
-  const go = button({
+  const go = createButton({
     text: "Run again", icon: "reroute", kind: "primary", main: true, key: "Enter",
     tip: "The same run, with small forces that lead points to their goals",
     onPress: () => {
@@ -115,7 +115,7 @@ function actionPart(app: App): ReroutePart {
       if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
   });
-  const cancel = button({
+  const cancel = createButton({
     text: "Cancel", tip: "Keep what was there before", onPress: () => known?.running && tell(app, "cancel", { job: known.running }),
   });
   cancel.element.classList.add("p-main");
@@ -125,10 +125,10 @@ function actionPart(app: App): ReroutePart {
     update: (part) => {
       known = part;
       const running = part.running !== null;
-      go.busy(running);
-      go.say(running ? (part.making === "pilot" ? "Running the pilot…" : "Running again…") : part.pilot_frames === null ? "Run the pilot" : "Run again");
-      go.refuse(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to where it shall be first" : null);
-      cancel.show(running);
+      go.setBusy(running);
+      go.setText(running ? (part.making === "pilot" ? "Running the pilot…" : "Running again…") : part.pilot_frames === null ? "Run the pilot" : "Run again");
+      go.setDisabledReason(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to where it shall be first" : null);
+      cancel.setVisible(running);
       element.toggleAttribute("data-running", running);
     },
   };

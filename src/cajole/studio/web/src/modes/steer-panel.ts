@@ -5,13 +5,13 @@ import { formatDigits, formatNumber } from "../core/format";
 import { createIcon } from "../core/icons";
 import { setPushSettings, getPushForce, onPushSettings, formatPush, pushSettings } from "../core/push-settings";
 import type { App, SteerState } from "../core/types";
-import { button } from "../ui/parts/button";
-import { segment, switcher } from "../ui/parts/choice";
-import { row } from "../ui/parts/common";
-import { latest } from "../ui/parts/latest";
-import { linear, log, logZero } from "../ui/parts/scale";
-import { section } from "../ui/parts/section";
-import { slider } from "../ui/parts/slider";
+import { createButton } from "../ui/controls/button";
+import { createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createRow } from "../ui/controls/common";
+import { createLatestSender } from "../ui/controls/latest-sender";
+import { createLinearScale, createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
+import { createSection } from "../ui/controls/section";
+import { createSlider } from "../ui/controls/slider";
 import { boxPart, kicksPart, noisePart } from "./flow-panel";
 import { handOver, live, once, refill, tell, type ModePanel } from "./mode-panel";
 
@@ -50,7 +50,7 @@ function headlinePart(app: App) {
   const title = h("h2");
   const says = h("p");
   const outcome = h("div", { class: "panel-outcome", role: "status", hidden: true });
-  const control = switcher({
+  const control = createSwitch({
     name: "Control",
     value: true,
     large: true,
@@ -100,21 +100,21 @@ function controllerPart(app: App, usual: { final: number; effort: number }): Ste
       name: "tracking",
       title: "Tracking",
       usual: 1,
-      scale: logZero(1e-3, 100),
+      scale: createLogScaleWithZero(1e-3, 100),
       tip: "How much it counts to be on the way at every moment",
     },
     {
       name: "final",
       title: "Final",
       usual: usual.final,
-      scale: logZero(1e-3, 100),
+      scale: createLogScaleWithZero(1e-3, 100),
       tip: "How much it counts to be right at the end",
     },
     {
       name: "effort",
       title: "Effort",
       usual: usual.effort,
-      scale: log(1e-6, 1e3),
+      scale: createLogScale(1e-6, 1e3),
       tip: "What added force costs: right is gentler, left is closer",
     },
   ] as const;
@@ -123,18 +123,18 @@ function controllerPart(app: App, usual: { final: number; effort: number }): Ste
     return {
       name,
       line: title,
-      part: slider({ name: title, value: usual, usual, scale, text: dialText, tip, onInput: say, onChange: say }),
+      part: createSlider({ name: title, value: usual, defaultValue: usual, scale, text: dialText, tip, onInput: say, onChange: say }),
     };
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Controller" },
-    made.map(({ line, part }) => row(line, part.element).element),
+    made.map(({ line, part }) => createRow(line, part.element).element),
   );
   return {
     element: whole.element,
     update: (steer) => {
       for (const { name, part } of made) part.set(steer[name]);
-      whole.note(steer.retuning ? "retuning…" : "");
+      whole.setNote(steer.retuning ? "retuning…" : "");
     },
   };
 }
@@ -145,20 +145,20 @@ const dialText = (value: number): string =>
 function pushPart(app: App): SteerPart {
   const unit = app.project ? getPushForce(app.project, 1) : 1;
   const set = (force: number): void => setPushSettings({ pushStrength: force / unit });
-  const strength = slider({
+  const strength = createSlider({
     name: "Strength of a push",
     value: unit * pushSettings.pushStrength,
-    usual: unit,
-    scale: log(0.01 * unit, 100 * unit),
+    defaultValue: unit,
+    scale: createLogScale(0.01 * unit, 100 * unit),
     tone: "world",
     unit: app.project?.field ? "m/s²" : "N",
     text: (value) => formatPush(app.project, value),
-    plain: (value) => String(Number(value.toPrecision(3))),
+    inputText: (value) => String(Number(value.toPrecision(3))),
     tip: `Force of a push as long as a quarter of the ${app.project?.field ? "box" : "body"}`,
     onInput: set,
     onChange: set,
   });
-  const shape = segment({
+  const shape = createSegmentedControl({
     name: "Shape of a push",
     value: "push",
     choices: [
@@ -167,12 +167,12 @@ function pushPart(app: App): SteerPart {
     ],
     onChange: (value) => app.setUi({ tool: value as "push" | "impulse" }),
   });
-  const again = button({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
+  const again = createButton({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
   again.element.classList.add("p-wide");
-  const whole = section(
+  const whole = createSection(
     { title: "Push" },
-    row("Strength", strength.element).element,
-    row("Shape", shape.element).element,
+    createRow("Strength", strength.element).element,
+    createRow("Shape", shape.element).element,
     h("div", { class: "p-buttons" }, again.element),
   );
   const showTool = (): void => shape.set(app.ui.tool === "impulse" ? "impulse" : "push");
@@ -185,20 +185,20 @@ function pushPart(app: App): SteerPart {
   showTool();
   return {
     element: whole.element,
-    update: (steer) => again.refuse(steer.pushes.length ? null : "Press and drag first"),
+    update: (steer) => again.setDisabledReason(steer.pushes.length ? null : "Press and drag first"),
     dispose: () => ends.forEach((end) => end()),
   };
 }
 
 function windPart(app: App): SteerPart {
   let wind = { strength: 0, pace: 1 };
-  const say = latest((change: Partial<typeof wind>) => app.request("wind", (wind = { ...wind, ...change })));
+  const say = createLatestSender((change: Partial<typeof wind>) => app.request("wind", (wind = { ...wind, ...change })));
   const blow = (percent: number): Promise<unknown> => say({ strength: percent / 100 });
-  const strength = slider({
+  const strength = createSlider({
     name: "Strength of the wind",
     value: 0,
-    usual: 0,
-    scale: linear(0, 200, 1),
+    defaultValue: 0,
+    scale: createLinearScale(0, 200, 1),
     tone: "world",
     unit: "%",
     text: (value) => (value === 0 ? "off" : `${formatNumber(value)} %`),
@@ -206,22 +206,22 @@ function windPart(app: App): SteerPart {
     onInput: blow,
     onChange: blow,
   });
-  const pace = slider({
+  const pace = createSlider({
     name: "Pace of the wind",
     value: 1,
-    usual: 1,
-    scale: log(0.1, 10),
+    defaultValue: 1,
+    scale: createLogScale(0.1, 10),
     tone: "world",
     text: (value) => `${formatDigits(value, 2)} /s`,
-    plain: String,
+    inputText: String,
     tip: "Gusts a second",
     onInput: (value) => say({ pace: value }),
     onChange: (value) => say({ pace: value }),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Wind" },
-    row("Strength", strength.element).element,
-    row("Pace", pace.element).element,
+    createRow("Strength", strength.element).element,
+    createRow("Pace", pace.element).element,
   );
   return {
     element: whole.element,
@@ -229,7 +229,7 @@ function windPart(app: App): SteerPart {
       wind = { ...steer.wind };
       strength.set(100 * steer.wind.strength);
       pace.set(steer.wind.pace);
-      pace.refuse(steer.wind.strength === 0 ? "There is no wind" : null);
+      pace.setDisabledReason(steer.wind.strength === 0 ? "There is no wind" : null);
     },
   };
 }
@@ -242,7 +242,7 @@ const SPEEDS = [
 ];
 
 function comparePart(app: App): SteerPart {
-  const ghost = segment({
+  const ghost = createSegmentedControl({
     name: "Ghost",
     value: "reference" as SteerState["ghost"],
     onChange: once(app, "ghost", "of"),
@@ -251,13 +251,13 @@ function comparePart(app: App): SteerPart {
       { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" },
     ],
   });
-  const speed = segment({
+  const speed = createSegmentedControl({
     name: "Speed",
     value: 1,
     choices: SPEEDS,
     onChange: (value) => app.request("run", { play: app.state?.steer?.running ?? true, speed: value }),
   });
-  const whole = section({ title: "Compare" }, row("Ghost", ghost.element).element, row("Speed", speed.element).element);
+  const whole = createSection({ title: "Compare" }, createRow("Ghost", ghost.element).element, createRow("Speed", speed.element).element);
   return {
     element: whole.element,
     update: (steer) => {
@@ -271,13 +271,13 @@ function aboutPart(app: App): SteerPart {
   const notes = h("ul", { class: "panel-notes" });
   const edit = handOver(app, "edit");
   const enrich = handOver(app, "enrich");
-  const restart = button({
+  const restart = createButton({
     text: "Restart",
     icon: "refresh",
     tip: "From the first frame, at rest",
     onPress: () => tell(app, "restart"),
   });
-  const whole = section(
+  const whole = createSection(
     { title: "Model" },
     notes,
     h("div", { class: "p-buttons" }, restart.element, edit.part.element, enrich.part.element),
@@ -285,7 +285,7 @@ function aboutPart(app: App): SteerPart {
   return {
     element: whole.element,
     update: (steer) => {
-      whole.note(steer.model);
+      whole.setNote(steer.model);
       refill(notes, steer.notes, (text) => h("li", null, text));
     },
   };

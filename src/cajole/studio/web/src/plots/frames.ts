@@ -2,7 +2,7 @@
 
 import { formatExponent } from "../core/format";
 import type { App } from "../core/types";
-import { percent } from "../ui/parts/gentleness";
+import { formatForceShare } from "../ui/controls/force-levels";
 import { sharedScale } from "../timeline/shared";
 import { label, oneTwoFive, steps, ticks, whole, type Scale } from "../timeline/scale";
 import { ceiling, cut, type Costs } from "./measure";
@@ -43,8 +43,8 @@ export function forceShown(app: App, wide: number, curve: number[] | null): Show
     ys: empty ? [] : values.map((value) => Math.min(value, 1.05 * peak)),
     x: cut(scaleOf(app), wide),
     y: [0, peak],
-    top: empty ? "" : percent(peak),
-    value: percent(values[frame] ?? 0),
+    top: empty ? "" : formatForceShare(peak),
+    value: formatForceShare(values[frame] ?? 0),
     unit: "of body weight",
     empty,
   };

@@ -2,7 +2,7 @@
 
 import { formatDigits } from "../core/format";
 import type { PushInfo } from "../core/types";
-import { percent } from "../ui/parts/gentleness";
+import { formatForceShare } from "../ui/controls/force-levels";
 import { ceiling } from "./measure";
 import { SPAN, joined, type Recent } from "./ring";
 import type { Shown } from "./row";
@@ -15,12 +15,12 @@ interface Telling { least: number; text(value: number): string; unit: string }
 type Tellings = Record<"error" | "effort", Telling>;
 
 const BODY: Tellings = {
-  error: { least: 0.005, text: percent, unit: "of body size" },
-  effort: { least: 0.01, text: percent, unit: "of body weight" },
+  error: { least: 0.005, text: formatForceShare, unit: "of body size" },
+  effort: { least: 0.01, text: formatForceShare, unit: "of body weight" },
 };
 const FLOW: Tellings = {
   error: { least: 1, text: (cells) => formatDigits(cells, 2), unit: "cells off at worst" },
-  effort: { least: 0.01, text: percent, unit: "of its momentum" },
+  effort: { least: 0.01, text: formatForceShare, unit: "of its momentum" },
 };
 
 /** flow: errors are in cells, and there is something to see before any push. */

@@ -3,7 +3,7 @@
 import { setAttribute, setChildren, h, setText } from "../core/dom";
 import type { Lane, Component, UiState } from "../core/types";
 import { openMenu } from "../ui/menu";
-import { keyed } from "../ui/parts/common";
+import { createKeyedList } from "../ui/controls/common";
 import { select, selecting } from "./actions";
 import { laneMenu } from "./menu";
 import { keyOf, type Model } from "./model";
@@ -27,7 +27,7 @@ export function gutter(model: Model): Gutter {
     model.scroll = list.scrollTop;
     model.redraw();
   });
-  const put = keyed<Lane, Name>(
+  const put = createKeyedList<Lane, Name>(
     list,
     (lane) => lane.id,
     (lane) => name(model, lane.id),

@@ -2,7 +2,7 @@
 
 import { h, setText } from "../core/dom";
 import type { Component } from "../core/types";
-import { keyed } from "../ui/parts/common";
+import { createKeyedList } from "../ui/controls/common";
 import { goTo, release, select } from "./actions";
 import { describe } from "./floating";
 import { keyOf, type Model, type Pick } from "./model";
@@ -34,7 +34,7 @@ export function mirror(model: Model, rename: (pick: Pick) => void): Mirror {
     setText(each, `${lane.name}: ${describe(marker, model.fps)}${marker.warn ? `. ${marker.warn}` : ""}`);
     each.setAttribute("aria-selected", String(model.isSelected(lane, marker)));
   };
-  const put = keyed<Pick, { element: HTMLElement }>(element, keyOfPick, option, tell);
+  const put = createKeyedList<Pick, { element: HTMLElement }>(element, keyOfPick, option, tell);
 
   const focus = (pick: Pick | undefined): void => {
     model.focus = pick ? keyOfPick(pick) : null;

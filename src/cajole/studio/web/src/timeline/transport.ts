@@ -5,9 +5,9 @@ import { setAttribute, h, setText } from "../core/dom";
 import { formatNumber, formatSeconds } from "../core/format";
 import type { IconName } from "../core/icons";
 import type { App, Component } from "../core/types";
-import { iconButton, type IconButton } from "../ui/parts/button";
-import { segment } from "../ui/parts/choice";
-import { toView } from "../ui/parts/common";
+import { createIconButton, type IconButton } from "../ui/controls/button";
+import { createSegmentedControl } from "../ui/controls/choice";
+import { focusViewport } from "../ui/controls/common";
 import { fit } from "./drags";
 import type { Model } from "./model";
 import { clamp, typedFrame, xOf, zoomed } from "./scale";
@@ -18,7 +18,7 @@ export interface Transport extends Component { update(): void }
 
 /** A button that runs a command of the table. */
 const runs = (app: App, command: string, name: string, icon: IconName): IconButton =>
-  iconButton({ name, icon, key: getShortcut(command), size: 28, onPress: () => app.runCommand(command) });
+  createIconButton({ name, icon, key: getShortcut(command), size: 28, onPress: () => app.runCommand(command) });
 
 export function transport(model: Model): Transport {
   const { app } = model;
@@ -27,7 +27,7 @@ export function transport(model: Model): Transport {
   const play = runs(app, "play", "Play", "play");
   play.element.classList.add("timeline-play");
   const loop = runs(app, "loop", "Loop", "loop");
-  const snap = segment({
+  const snap = createSegmentedControl({
     name: "Snap", value: app.ui.snap, onChange: (value: "frame" | "marker") => app.setUi({ snap: value }),
     choices: [
       { value: "frame", text: "Frame", tip: "Markers stop on whole frames" },
@@ -57,9 +57,9 @@ export function transport(model: Model): Transport {
       h("span", { class: "timeline-word" }, "Snap"),
       snap.element,
       bar.cloneNode(),
-      iconButton({ name: "Zoom out", icon: "minus", onPress: () => zoom(model, 1 / STEP) }).element,
-      iconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fit(model) }).element,
-      iconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element,
+      createIconButton({ name: "Zoom out", icon: "minus", onPress: () => zoom(model, 1 / STEP) }).element,
+      createIconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fit(model) }).element,
+      createIconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element,
       plots.element,
     ),
   );
@@ -68,9 +68,9 @@ export function transport(model: Model): Transport {
     update: () => {
       const live = model.state?.mode === "steer";
       const going = live ? Boolean(model.state?.steer?.running) : app.ui.playing;
-      play.face(going ? "pause" : "play", going ? "Pause" : "Play");
-      loop.on(app.ui.loop);
-      plots.on(app.ui.plots);
+      play.setIcon(going ? "pause" : "play", going ? "Pause" : "Play");
+      loop.setPressed(app.ui.loop);
+      plots.setPressed(app.ui.plots);
       snap.set(app.ui.snap);
       counter.update();
       setText(time, timeText(model));
@@ -137,7 +137,7 @@ function frameField(model: Model): { element: HTMLElement; update(): void } {
     } else if (event.key === "Escape") {
       put();
       input.blur();
-    } else if (event.key === "Enter" && go()) toView(input);
+    } else if (event.key === "Enter" && go()) focusViewport(input);
   });
   return {
     element,

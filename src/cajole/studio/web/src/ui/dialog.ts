@@ -1,14 +1,14 @@
-/** Sheets over the page, on the browser's own dialog: it keeps the focus inside and closes by Escape. */
+/** Modal dialogs on the <dialog> element, which traps the focus and closes on Escape. */
 
 import { h, type Child } from "../core/dom";
 
-export interface Sheet {
+export interface Dialog {
   element: HTMLDialogElement;
   close(): void;
 }
 
-/** Opens a sheet; it is gone from the page once it closes. A press on the dark around it closes it too. */
-export function openSheet(name: string, kind: string, onClose: () => void, ...children: Child[]): Sheet {
+/** Open a dialog; a press on the backdrop closes it, and it is removed when closed. */
+export function openDialog(name: string, kind: string, onClose: () => void, ...children: Child[]): Dialog {
   const element = h("dialog", { class: `sheet ${kind}`, "aria-label": name }, children);
   element.addEventListener("close", () => {
     element.remove();
@@ -16,20 +16,20 @@ export function openSheet(name: string, kind: string, onClose: () => void, ...ch
   });
   element.addEventListener(
     "pointerdown",
-    (event) => event.target === element && outside(element, event) && element.close(),
+    (event) => event.target === element && isOutside(element, event) && element.close(),
   );
   document.body.append(element);
   element.showModal();
   return { element, close: () => element.close() };
 }
 
-function outside(element: HTMLElement, { clientX: x, clientY: y }: PointerEvent): boolean {
+function isOutside(element: HTMLElement, { clientX: x, clientY: y }: PointerEvent): boolean {
   const box = element.getBoundingClientRect();
   return x < box.left || x > box.right || y < box.top || y > box.bottom;
 }
 
-/** Asks for one line of text; null when it is called off. */
-export function askText(name: string, value: string, action: string): Promise<string | null> {
+/** Ask for a line of text; null if cancelled. */
+export function promptText(name: string, value: string, action: string): Promise<string | null> {
   return new Promise((resolve) => {
     let answer: string | null = null;
     const field = h("input", {
@@ -40,24 +40,24 @@ export function askText(name: string, value: string, action: string): Promise<st
       "aria-label": name,
       spellcheck: "false",
     });
-    const keep = (event: Event): void => {
+    const submit = (event: Event): void => {
       event.preventDefault();
       answer = field.value.trim() || null;
-      sheet.close();
+      dialog.close();
     };
     const form = h(
       "form",
-      { class: "ask", onsubmit: keep },
+      { class: "ask", onsubmit: submit },
       h("h2", { class: "sheet-title" }, name),
       field,
       h(
         "div",
         { class: "ask-foot" },
-        h("button", { type: "button", class: "p-button p-ghost", onclick: () => sheet.close() }, "Cancel"),
+        h("button", { type: "button", class: "p-button p-ghost", onclick: () => dialog.close() }, "Cancel"),
         h("button", { type: "submit", class: "p-button p-primary" }, action),
       ),
     );
-    const sheet = openSheet(name, "small", () => resolve(answer), form);
+    const dialog = openDialog(name, "small", () => resolve(answer), form);
     field.select();
   });
 }

@@ -1,57 +1,57 @@
-/** The sheet of keys and gestures, made from the table of commands. */
+/** Help dialog: keys and gestures of the command table. */
 
 import { setChildren, h } from "../core/dom";
 import { createIcon } from "../core/icons";
 import { COMMANDS, GESTURE_HELP, COMMAND_GROUPS, registerHandler, type CommandGroup } from "../core/commands";
 import { formatKey } from "../core/keys";
-import { segment } from "./parts/choice";
-import { openSheet } from "./dialog";
+import { createSegmentedControl } from "./controls/choice";
+import { openDialog } from "./dialog";
 import type { StudioApp } from "../core/app";
 import type { ModeName } from "../core/types";
 
-export interface Line {
+export interface HelpLine {
   title: string;
   group: CommandGroup;
   keys: string[];
 }
-type Filter = ModeName | "all";
+type HelpFilter = ModeName | "all";
 const COLUMNS: readonly (readonly CommandGroup[])[] = [
   ["Look", "Play"],
   ["Direct", "Markers"],
   ["Modes", "Project"],
 ];
 
-/** Lines of the sheet for a mode: commands of one row together, gestures with the rest of their group. */
-export function lines(filter: Filter, words: string): Line[] {
+/** Lines of the dialog for a mode; commands of one helpRow share a line. */
+export function getHelpLines(filter: HelpFilter, words: string): HelpLine[] {
   const fits = (modes?: readonly ModeName[]): boolean => filter === "all" || !modes || modes.includes(filter);
-  const made = new Map<string, Line>();
+  const found = new Map<string, HelpLine>();
   for (const each of GESTURE_HELP) {
     if (fits(each.modes))
-      made.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
+      found.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
   }
   for (const each of COMMANDS) {
     if (!each.keys || each.hidden || !fits(each.modes)) continue;
     const title = each.helpRow ?? each.title;
-    const line = made.get(`${each.group} ${title}`) ?? { title, group: each.group, keys: [] };
+    const line = found.get(`${each.group} ${title}`) ?? { title, group: each.group, keys: [] };
     const key = formatKey(each.keys[0]!);
     if (!line.keys.includes(key)) line.keys.push(key);
-    made.set(`${each.group} ${title}`, line);
+    found.set(`${each.group} ${title}`, line);
   }
   const find = words.trim().toLowerCase();
-  return [...made.values()].filter((line) => `${line.title} ${line.keys.join(" ")}`.toLowerCase().includes(find));
+  return [...found.values()].filter((line) => `${line.title} ${line.keys.join(" ")}`.toLowerCase().includes(find));
 }
 
-export function help(app: StudioApp): void {
+export function installHelp(app: StudioApp): void {
   let open = false;
   registerHandler("help", () => {
     if (open) return;
     open = true;
-    show(app, () => (open = false));
+    openHelp(app, () => (open = false));
   });
 }
 
-function show(app: StudioApp, onClose: () => void): void {
-  let filter: Filter = app.state?.mode ?? "all";
+function openHelp(app: StudioApp, onClose: () => void): void {
+  let filter: HelpFilter = app.state?.mode ?? "all";
   const search = h("input", {
     type: "search",
     placeholder: "Find a command",
@@ -61,15 +61,15 @@ function show(app: StudioApp, onClose: () => void): void {
   });
   const body = h("div", { class: "help-body" });
   const draw = (): void => {
-    const found = lines(filter, search.value);
+    const found = getHelpLines(filter, search.value);
     setChildren(
       body,
       found.length > 0
-        ? COLUMNS.map((groups) => column(groups, found))
-        : h("p", { class: "help-none" }, "No command is called that."),
+        ? COLUMNS.map((groups) => createColumn(groups, found))
+        : h("p", { class: "help-none" }, "No matching command."),
     );
   };
-  const modes = segment<Filter>({
+  const modes = createSegmentedControl<HelpFilter>({
     name: "Mode",
     value: filter,
     onChange: (next) => ((filter = next), draw()),
@@ -90,7 +90,7 @@ function show(app: StudioApp, onClose: () => void): void {
       "aria-label": "Close",
       "data-tip": "Close",
       "data-key": "Esc",
-      onclick: () => sheet.close(),
+      onclick: () => dialog.close(),
     },
     createIcon("x"),
   );
@@ -104,19 +104,19 @@ function show(app: StudioApp, onClose: () => void): void {
     close,
   );
   draw();
-  const sheet = openSheet("Keyboard and mouse", "help", onClose, head, body);
+  const dialog = openDialog("Keyboard and mouse", "help", onClose, head, body);
   search.focus();
 }
 
-function column(groups: readonly CommandGroup[], found: readonly Line[]): HTMLElement {
+function createColumn(groups: readonly CommandGroup[], found: readonly HelpLine[]): HTMLElement {
   const blocks = COMMAND_GROUPS.filter((group) => groups.includes(group)).map((group) => {
     const mine = found.filter((line) => line.group === group);
-    return mine.length > 0 ? h("section", null, h("h3", null, group), h("dl", null, mine.map(row))) : null;
+    return mine.length > 0 ? h("section", null, h("h3", null, group), h("dl", null, mine.map(createRow))) : null;
   });
   return h("div", { class: "help-column" }, blocks);
 }
 
-function row({ title, keys }: Line): HTMLElement {
+function createRow({ title, keys }: HelpLine): HTMLElement {
   const digits = title === "Edit … Reroute";
   const shownKeys = digits ? [keys[0]!, "–", keys.at(-1)!] : keys;
   return h(

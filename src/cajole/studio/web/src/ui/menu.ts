@@ -1,69 +1,69 @@
-/** Menus: under a button or where the pointer is. */
+/** Popup menus, below a button or at the pointer. */
 
 import { h } from "../core/dom";
 import { createIcon, type IconName } from "../core/icons";
 
 export interface MenuItem {
   text: string;
-  do(): void;
+  onSelect(): void;
   icon?: IconName;
-  key?: string; // as shown
-  detail?: string; // quiet words at the right
-  why?: string | null; // why it cannot be chosen
+  key?: string; // formatted
+  detail?: string; // secondary text at the right
+  disabledReason?: string | null; // null if enabled
   checked?: boolean;
   danger?: boolean;
 }
-/** null draws a line, a string a heading. */
+/** null: a separator; a string: a heading. */
 export type MenuEntry = MenuItem | string | null;
 
-const EDGE = 8; // px from the window's edge
-let present: { close(back?: boolean): void; at: unknown } | null = null;
+const WINDOW_MARGIN = 8; // px
+let openedMenu: { close(back?: boolean): void; at: unknown } | null = null;
 
-/** Opens a menu under an element or at a point; choosing, Escape, a press elsewhere or opening it again closes it. */
+/** Open a menu at an element or a point; a choice, Escape, a press elsewhere or a second call closes it. */
 export function openMenu(
   at: HTMLElement | { x: number; y: number },
   entries: readonly MenuEntry[],
   name = "Menu",
 ): void {
-  const again = present !== null && present.at === at;
-  present?.close(false);
+  const again = openedMenu !== null && openedMenu.at === at;
+  openedMenu?.close(false);
   if (again) return;
   const before = document.activeElement;
   const element = h(
     "div",
     { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 },
-    entries.map((entry) => row(entry, (item) => choose(item))),
+    entries.map((entry) => createMenuRow(entry, (item) => choose(item))),
   );
   const close = (back = true): void => {
     element.remove();
-    window.removeEventListener("pointerdown", outside, true);
-    window.removeEventListener("blur", gone);
+    window.removeEventListener("pointerdown", handlePress, true);
+    window.removeEventListener("blur", handleBlur);
     if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "false");
-    present = null;
+    openedMenu = null;
     if (back && before instanceof HTMLElement) before.focus({ preventScroll: true });
   };
   const choose = (item: MenuItem): void => {
-    if (item.why) return;
+    if (item.disabledReason) return;
     close();
-    item.do();
+    item.onSelect();
   };
-  const gone = (): void => close(false);
-  const outside = (event: PointerEvent): void => {
+  const handleBlur = (): void => close(false);
+  const handlePress = (event: PointerEvent): void => {
     const target = event.target as Node;
     if (!element.contains(target) && !(at instanceof HTMLElement && at.contains(target))) close(false);
   };
-  element.addEventListener("keydown", (event) => travel(element, event, close));
+  element.addEventListener("keydown", (event) => handleMenuKey(element, event, close));
   element.addEventListener("contextmenu", (event) => event.preventDefault());
-  window.addEventListener("pointerdown", outside, true);
-  window.addEventListener("blur", gone);
+  window.addEventListener("pointerdown", handlePress, true);
+  window.addEventListener("blur", handleBlur);
   if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "true");
-  present = { close, at };
+  openedMenu = { close, at };
   (at instanceof HTMLElement ? (at.closest("dialog") ?? document.body) : document.body).append(element);
-  place(element, at);
-  items(element)[0]?.focus({ preventScroll: true });
+  placeMenu(element, at);
+  getMenuItems(element)[0]?.focus({ preventScroll: true });
 }
 
-function row(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
+function createMenuRow(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
   if (entry === null) return h("hr", { role: "separator" });
   if (typeof entry === "string") return h("div", { class: "menu-head", role: "presentation" }, entry);
   const role = entry.checked === undefined ? "menuitem" : "menuitemradio";
@@ -76,8 +76,8 @@ function row(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
       class: entry.danger ? "menu-row danger" : "menu-row",
       tabIndex: -1,
       onclick: () => choose(entry),
-      "data-tip": entry.why,
-      "aria-disabled": entry.why ? "true" : null,
+      "data-tip": entry.disabledReason,
+      "aria-disabled": entry.disabledReason ? "true" : null,
       "aria-checked": entry.checked,
     },
     mark,
@@ -89,12 +89,12 @@ function row(entry: MenuEntry, choose: (item: MenuItem) => void): HTMLElement {
   return element;
 }
 
-function items(element: HTMLElement): HTMLElement[] {
+function getMenuItems(element: HTMLElement): HTMLElement[] {
   return [...element.querySelectorAll<HTMLElement>(".menu-row")];
 }
 
-function travel(element: HTMLElement, event: KeyboardEvent, close: (back?: boolean) => void): void {
-  const all = items(element);
+function handleMenuKey(element: HTMLElement, event: KeyboardEvent, close: (back?: boolean) => void): void {
+  const all = getMenuItems(element);
   const now = all.indexOf(document.activeElement as HTMLElement);
   const next = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: all.length - 1 }[event.key];
   event.stopPropagation();
@@ -107,12 +107,12 @@ function travel(element: HTMLElement, event: KeyboardEvent, close: (back?: boole
   }
 }
 
-function place(element: HTMLElement, at: HTMLElement | { x: number; y: number }): void {
+function placeMenu(element: HTMLElement, at: HTMLElement | { x: number; y: number }): void {
   const { width, height } = element.getBoundingClientRect();
   const box = at instanceof HTMLElement ? at.getBoundingClientRect() : new DOMRect(at.x, at.y, 0, 0);
-  const right = at instanceof HTMLElement && box.left + width > innerWidth - EDGE ? box.right - width : box.left;
+  const right = at instanceof HTMLElement && box.left + width > innerWidth - WINDOW_MARGIN ? box.right - width : box.left;
   const under = box.bottom + (at instanceof HTMLElement ? 6 : 0);
-  const top = under + height > innerHeight - EDGE ? Math.max(EDGE, box.top - height - 6) : under;
-  element.style.left = `${Math.round(Math.max(EDGE, Math.min(innerWidth - width - EDGE, right)))}px`;
+  const top = under + height > innerHeight - WINDOW_MARGIN ? Math.max(WINDOW_MARGIN, box.top - height - 6) : under;
+  element.style.left = `${Math.round(Math.max(WINDOW_MARGIN, Math.min(innerWidth - width - WINDOW_MARGIN, right)))}px`;
   element.style.top = `${Math.round(top)}px`;
 }

@@ -1,67 +1,67 @@
-/** The frame of the page while something is open: where each part stands, and the split beside the panel. */
+/** Layout of the page while a project is open, with a resizable panel. */
 
 import "../style/shell.css";
 import "../style/overlays.css";
 import { h } from "../core/dom";
 import { saveSetting, loadSetting } from "../core/storage";
-import { banner } from "./banner";
-import { coach } from "./coach";
-import { status } from "./status";
-import { topbar } from "./topbar";
+import { createBanner } from "./banner";
+import { createOnboarding } from "./onboarding";
+import { createStatusBar } from "./status-bar";
+import { createTopBar } from "./topbar";
 import type { StudioApp } from "../core/app";
 import type { Component } from "../core/types";
 
-export interface Parts {
+export interface ShellParts {
   view: Component;
   timeline: Component;
   plots: Component;
   panel: Component;
   corner: Component;
 }
-const NARROW = 240;
-const WIDE = 460;
+const MIN_PANEL_WIDTH = 240;
+const MAX_PANEL_WIDTH = 460;
 
-export function shell(app: StudioApp, parts: Parts): Component {
+export function createShell(app: StudioApp, parts: ShellParts): Component {
   const views = h(
     "main",
     { class: "shell-views", "aria-label": "Views" },
     parts.view.element,
-    banner(app).element,
-    coach(app).element,
+    createBanner(app).element,
+    createOnboarding(app).element,
   );
-  const panel = h("aside", { class: "shell-panel", "aria-label": "Properties" }, splitter(), parts.panel.element);
+  const panel = h("aside", { class: "shell-panel", "aria-label": "Properties" }, createSplitter(), parts.panel.element);
   const element = h(
     "div",
     { class: "shell" },
-    topbar(app).element,
+    createTopBar(app).element,
     views,
     panel,
     h("div", { class: "shell-plots" }, parts.plots.element),
     h("div", { class: "shell-timeline" }, parts.timeline.element),
-    status(app).element,
-    h("p", { class: "too-small", role: "note" }, "This window is smaller than 1024 × 640; not everything fits."),
+    createStatusBar(app).element,
+    h("p", { class: "too-small", role: "note" }, "This window is smaller than 1024 × 640 pixels; some controls do not fit."),
   );
-  const look = (): void => {
+  const update = (): void => {
     element.hidden = app.ui.page !== "project";
     (element.hidden ? document.body : views).append(parts.corner.element);
     element.dataset["panel"] = app.ui.panel ? "open" : "closed";
     element.dataset["plots"] = app.ui.plots ? "open" : "closed";
   };
-  app.onUi.on((change) => ("page" in change || "panel" in change || "plots" in change) && look());
+  app.onUi.on((change) => ("page" in change || "panel" in change || "plots" in change) && update());
   app.onState.on((state) => (element.dataset["mode"] = state.mode));
-  widen(loadSetting<number | null>("panel.width", null));
-  look();
+  setPanelWidth(loadSetting<number | null>("panel.width", null));
+  update();
   return { element };
 }
 
-function widen(width: number | null): void {
+function setPanelWidth(width: number | null): void {
   const root = document.documentElement.style;
   if (width === null) root.removeProperty("--panel");
-  else root.setProperty("--panel", `${Math.max(NARROW, Math.min(WIDE, Math.round(width)))}px`);
+  else root.setProperty("--panel", `${Math.max(MIN_PANEL_WIDTH, Math.min(MAX_PANEL_WIDTH, Math.round(width)))}px`);
 }
 
-/** The edge of the panel: drag or arrows change its width, a double click gives the usual one back. */
-function splitter(): HTMLElement {
+/** Edge of the panel: drag or arrow keys resize it, a double click restores the default. */
+function createSplitter(): HTMLElement {
   const element = h("div", {
     class: "splitter",
     role: "separator",
@@ -71,7 +71,7 @@ function splitter(): HTMLElement {
   });
   const width = (): number => element.parentElement!.getBoundingClientRect().width;
   const set = (next: number | null): void => {
-    widen(next);
+    setPanelWidth(next);
     saveSetting("panel.width", next ?? undefined);
   };
   element.addEventListener("pointerdown", (event) => {
@@ -84,10 +84,10 @@ function splitter(): HTMLElement {
   );
   element.addEventListener("dblclick", () => set(null));
   element.addEventListener("keydown", (event) => {
-    const way = { ArrowLeft: 16, ArrowRight: -16 }[event.key];
-    if (way === undefined) return;
+    const step = { ArrowLeft: 16, ArrowRight: -16 }[event.key];
+    if (step === undefined) return;
     event.preventDefault();
-    set(width() + way);
+    set(width() + step);
   });
   return element;
 }

@@ -1,12 +1,12 @@
-/** Tooltips of everything that has data-tip, with data-key at their right. One layer for the whole page. */
+/** Tooltips of all elements with data-tip; data-key is shown as a key. */
 
 import { setChildren, h } from "../core/dom";
 
-const WAIT = 500; // ms over a control before its tooltip shows; at once while one was open
-const LINGER = 300; // ms after one closed in which the next shows at once
+const SHOW_DELAY = 500; // ms before a tooltip shows
+const LINGER = 300; // ms after one has closed in which the next shows at once
 const GAP = 8; // px
 
-export function tooltips(): void {
+export function installTooltips(): void {
   const layer = h("div", { class: "tooltip", role: "tooltip", id: "tooltip", hidden: true });
   document.body.append(layer);
   let owner: HTMLElement | null = null;
@@ -28,31 +28,31 @@ export function tooltips(): void {
     (element.closest("dialog") ?? document.body).append(layer);
     layer.hidden = false;
     if (!element.hasAttribute("aria-describedby")) element.setAttribute("aria-describedby", "tooltip");
-    place(layer, element.getBoundingClientRect());
+    placeTooltip(layer, element.getBoundingClientRect());
   };
-  const want = (element: HTMLElement | null): void => {
+  const schedule = (element: HTMLElement | null): void => {
     if (element === owner) return;
     hide();
     owner = element;
-    if (element) timer = setTimeout(() => show(element), Date.now() - closed < LINGER ? 0 : WAIT);
+    if (element) timer = setTimeout(() => show(element), Date.now() - closed < LINGER ? 0 : SHOW_DELAY);
   };
-  const tipped = (target: EventTarget | null): HTMLElement | null =>
+  const findTipped = (target: EventTarget | null): HTMLElement | null =>
     target instanceof Element ? target.closest<HTMLElement>("[data-tip]") : null;
 
-  document.addEventListener("pointerover", (event) => event.buttons === 0 && want(tipped(event.target)));
+  document.addEventListener("pointerover", (event) => event.buttons === 0 && schedule(findTipped(event.target)));
   document.addEventListener("pointerdown", hide, true);
   document.addEventListener("keydown", hide, true);
   document.addEventListener("wheel", hide, { capture: true, passive: true });
   document.addEventListener("focusin", (event) => {
-    const element = tipped(event.target);
-    if (element?.matches(":focus-visible")) want(element);
+    const element = findTipped(event.target);
+    if (element?.matches(":focus-visible")) schedule(element);
   });
   document.addEventListener("focusout", hide);
   document.documentElement.addEventListener("pointerleave", hide);
 }
 
-/** Below the control, or above it where there is no room, and never out of the window. */
-function place(layer: HTMLElement, at: DOMRect): void {
+/** Place below the control, or above it if there is no room, inside the window. */
+function placeTooltip(layer: HTMLElement, at: DOMRect): void {
   const { width, height } = layer.getBoundingClientRect();
   const below = at.bottom + GAP + height <= innerHeight;
   const left = Math.max(GAP, Math.min(innerWidth - width - GAP, at.left + at.width / 2 - width / 2));

@@ -1,21 +1,21 @@
-/** The bar at the top: what is open, the modes, undo, help, export. */
+/** Top bar: project menu, mode tabs, undo and redo, help, export. */
 
 import { setAttribute, h, setText } from "../core/dom";
 import { createIcon } from "../core/icons";
 import { getShortcut, getModeDisabledReason, formatModeName } from "../core/commands";
 import { formatNumber } from "../core/format";
 import { formatSaveStatus } from "../core/save-status";
-import { askText } from "./dialog";
-import { exporting } from "./exporting";
+import { promptText } from "./dialog";
+import { installExport } from "./export-menu";
 import { openMenu } from "./menu";
-import { iconButton } from "./parts/button";
-import { refuse, tip } from "./parts/common";
+import { createIconButton } from "./controls/button";
+import { setDisabledReason, setTooltip } from "./controls/common";
 import type { StudioApp } from "../core/app";
 import type { ModeName, Component, ProjectState } from "../core/types";
 
 const MODES: readonly ModeName[] = ["edit", "keyframe", "steer", "enrich", "reroute"];
 
-export function topbar(app: StudioApp): Component {
+export function createTopBar(app: StudioApp): Component {
   const save = h(
     "button",
     { type: "button", class: "p-button p-primary export", onclick: () => app.runCommand("export") },
@@ -25,29 +25,29 @@ export function topbar(app: StudioApp): Component {
   setAttribute(save, "aria-haspopup", "menu");
   setAttribute(save, "data-tip", "Export");
   setAttribute(save, "data-key", getShortcut("export"));
-  exporting(app, save);
+  installExport(app, save);
   const right = h(
     "div",
     { class: "top-right" },
-    ...history(app),
+    ...createHistoryButtons(app),
     h("span", { class: "top-line" }),
-    iconButton({
+    createIconButton({
       name: "Keyboard and mouse",
       icon: "keyboard",
       size: 32,
       key: getShortcut("help") ?? "",
       onPress: () => app.runCommand("help"),
     }).element,
-    helpButton(app),
+    createHelpButton(app),
     save,
   );
   right.children[3]!.classList.add("top-keyboard");
   return {
-    element: h("header", { class: "topbar" }, h("div", { class: "top-left" }, home(app), chip(app)), tabs(app), right),
+    element: h("header", { class: "topbar" }, h("div", { class: "top-left" }, createHomeButton(app), createProjectChip(app)), createModeTabs(app), right),
   };
 }
 
-function home(app: StudioApp): HTMLElement {
+function createHomeButton(app: StudioApp): HTMLElement {
   return h(
     "button",
     {
@@ -61,7 +61,7 @@ function home(app: StudioApp): HTMLElement {
   );
 }
 
-function chip(app: StudioApp): HTMLElement {
+function createProjectChip(app: StudioApp): HTMLElement {
   const name = h("b");
   const frames = h("span", { class: "chip-frames" });
   const dot = h("i", {
@@ -84,22 +84,22 @@ function chip(app: StudioApp): HTMLElement {
     createIcon("chevron"),
   );
   const rename = async (): Promise<void> => {
-    const next = app.project && (await askText("Rename the project", app.project.name, "Rename"));
+    const next = app.project && (await promptText("Rename the project", app.project.name, "Rename"));
     if (next) void app.request("rename", { name: next });
   };
   const entries = (): Parameters<typeof openMenu>[1] => [
-    { text: "Rename…", icon: "rename", do: () => void rename() },
-    { text: "Save as a file", icon: "download", key: getShortcut("save") ?? "", do: () => app.runCommand("save") },
-    { text: "Open a file…", icon: "folder", key: getShortcut("open") ?? "", do: () => app.runCommand("open") },
+    { text: "Rename…", icon: "rename", onSelect: () => void rename() },
+    { text: "Save as a file", icon: "download", key: getShortcut("save") ?? "", onSelect: () => app.runCommand("save") },
+    { text: "Open a file…", icon: "folder", key: getShortcut("open") ?? "", onSelect: () => app.runCommand("open") },
     null,
-    { text: "Back to the start page", icon: "x", do: () => app.runCommand("close") },
+    { text: "Back to the start page", icon: "x", onSelect: () => app.runCommand("close") },
   ];
   app.onProject.on((project) => {
     setText(name, project?.name ?? "");
     document.title = project ? `${project.name} · Cajole Studio` : "Cajole Studio";
   });
   app.onState.on((state) => {
-    setText(frames, length(state));
+    setText(frames, formatFrameCount(state));
     const label = formatSaveStatus(state);
     dot.hidden = label === null;
     dot.classList.toggle("failed", state.unsaved_reason !== null);
@@ -109,12 +109,12 @@ function chip(app: StudioApp): HTMLElement {
   return element;
 }
 
-function length(state: ProjectState): string {
+function formatFrameCount(state: ProjectState): string {
   const many = `${formatNumber(state.frames)} frames`;
   return state.steer?.loop ? `· loop of ${many}` : `· ${many}`;
 }
 
-function tabs(app: StudioApp): HTMLElement {
+function createModeTabs(app: StudioApp): HTMLElement {
   const buttons = MODES.map((mode) => {
     const element = h(
       "button",
@@ -142,31 +142,31 @@ function tabs(app: StudioApp): HTMLElement {
       const element = buttons[at]!;
       setAttribute(element, "aria-selected", chosen);
       element.tabIndex = chosen ? 0 : -1;
-      refuse(element, app.project && !chosen ? getModeDisabledReason(app, mode) : null);
+      setDisabledReason(element, app.project && !chosen ? getModeDisabledReason(app, mode) : null);
     });
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Modes" }, buttons);
   list.addEventListener("keydown", (event) => {
-    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!way) return;
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
     event.preventDefault();
     const now = buttons.indexOf(document.activeElement as HTMLButtonElement);
-    buttons[(now + way + buttons.length) % buttons.length]!.focus();
+    buttons[(now + step + buttons.length) % buttons.length]!.focus();
   });
   app.onProject.on(show);
   app.onState.on(show);
   return h("nav", { class: "top-modes", "aria-label": "Modes" }, list);
 }
 
-/** Undo and redo, named after what they would take back. */
-function history(app: StudioApp): HTMLElement[] {
-  const undo = iconButton({
+/** Undo and redo buttons with the name of the step in their tooltips. */
+function createHistoryButtons(app: StudioApp): HTMLElement[] {
+  const undo = createIconButton({
     name: "Undo",
     icon: "undo",
     size: 32,
     key: getShortcut("undo") ?? "",
     onPress: () => app.runCommand("undo"),
   });
-  const redo = iconButton({
+  const redo = createIconButton({
     name: "Redo",
     icon: "redo",
     size: 32,
@@ -174,16 +174,16 @@ function history(app: StudioApp): HTMLElement[] {
     onPress: () => app.runCommand("redo"),
   });
   app.onState.on((state) => {
-    tip(undo.element, state.undo ? `Undo ${state.undo}` : "Undo");
-    tip(redo.element, state.redo ? `Redo ${state.redo}` : "Redo");
-    undo.refuse(state.undo ? null : "Nothing to undo");
-    redo.refuse(state.redo ? null : "Nothing to redo");
+    setTooltip(undo.element, state.undo ? `Undo ${state.undo}` : "Undo");
+    setTooltip(redo.element, state.redo ? `Redo ${state.redo}` : "Redo");
+    undo.setDisabledReason(state.undo ? null : "Nothing to undo");
+    redo.setDisabledReason(state.redo ? null : "Nothing to redo");
   });
   return [undo.element, redo.element];
 }
 
-function helpButton(app: StudioApp): HTMLElement {
-  const { element } = iconButton({
+function createHelpButton(app: StudioApp): HTMLElement {
+  const { element } = createIconButton({
     name: "Help",
     icon: "help",
     size: 32,
@@ -191,14 +191,14 @@ function helpButton(app: StudioApp): HTMLElement {
       openMenu(
         element,
         [
-          { text: "Show the first steps", icon: "info", do: () => app.runCommand("tour") },
-          { text: "Keyboard and mouse", icon: "keyboard", key: getShortcut("help") ?? "", do: () => app.runCommand("help") },
-          { text: "Find a command", icon: "search", key: getShortcut("palette") ?? "", do: () => app.runCommand("palette") },
+          { text: "Show the first steps", icon: "info", onSelect: () => app.runCommand("tour") },
+          { text: "Keyboard and mouse", icon: "keyboard", key: getShortcut("help") ?? "", onSelect: () => app.runCommand("help") },
+          { text: "Find a command", icon: "search", key: getShortcut("palette") ?? "", onSelect: () => app.runCommand("palette") },
           null,
           {
             text: app.ui.theme === "dark" ? "Light" : "Dark",
             icon: app.ui.theme === "dark" ? "sun" : "moon",
-            do: () => app.runCommand("theme"),
+            onSelect: () => app.runCommand("theme"),
           },
         ],
         "Help",

@@ -2,14 +2,14 @@
 
 import { h, setText } from "../core/dom";
 import { formatNumber, formatSeconds } from "../core/format";
-import { iconButton } from "../ui/parts/button";
+import { createIconButton } from "../ui/controls/button";
 import type { Header } from "./motion";
 import type { Player } from "./player";
 
 export function bar(player: Player, header: Header, whole: () => void): HTMLElement {
-  const play = iconButton({ name: "Play", icon: "play", size: 32, onPress: () => player.play(!player.playing) });
-  const loop = iconButton({ name: "Loop", icon: "loop", onPress: () => player.repeat(!player.loop) });
-  const fit = iconButton({ name: "Show the whole", icon: "fit", onPress: whole });
+  const play = createIconButton({ name: "Play", icon: "play", size: 32, onPress: () => player.play(!player.playing) });
+  const loop = createIconButton({ name: "Loop", icon: "loop", onPress: () => player.repeat(!player.loop) });
+  const fit = createIconButton({ name: "Show the whole", icon: "fit", onPress: whole });
   const told = h("output", { class: "viewer-time" });
   const time = h("input", {
     class: "viewer-scrub", type: "range", min: 0, max: Math.max(1, player.frames - 1), step: 1, "aria-label": "Frame",
@@ -17,8 +17,8 @@ export function bar(player: Player, header: Header, whole: () => void): HTMLElem
   });
   time.addEventListener("input", () => player.go(Number(time.value)));
   player.onChange.on(() => {
-    play.face(player.playing ? "pause" : "play", player.playing ? "Pause" : "Play");
-    loop.on(player.loop);
+    play.setIcon(player.playing ? "pause" : "play", player.playing ? "Pause" : "Play");
+    loop.setPressed(player.loop);
     const frame = Math.min(Math.floor(player.time), player.frames - 1);
     time.value = String(frame);
     setText(told, timeText(frame, header));
