@@ -18,8 +18,8 @@ import { createToasts } from "./ui/toast";
 import { installTooltips } from "./ui/tooltip";
 import { installUpload } from "./ui/upload";
 import { panel } from "./modes/panel";
-import { plots } from "./plots/plots";
-import { timeline } from "./timeline/timeline";
+import { createPlotDrawer } from "./plots/plots";
+import { createTimeline } from "./timeline/timeline";
 import { createViewport } from "./view/viewport";
 
 function main(): void {
@@ -29,9 +29,9 @@ function main(): void {
   installTestHook(app);
   const begin = createStartPage(app);
   const corner = { element: h("div", { class: "corner" }, createToasts(app).element, createJobProgress(app).element) };
-  const time = timeline(app);
+  const time = createTimeline(app);
   window.cajole!.timeline = time.hook;
-  const frame = createShell(app, { view: createViewport(app), timeline: time, plots: plots(app), panel: panel(app), corner });
+  const frame = createShell(app, { view: createViewport(app), timeline: time, plots: createPlotDrawer(app), panel: panel(app), corner });
   document.body.append(begin.element, frame.element);
   installUpload(app, () => begin.mode);
   installHelp(app);

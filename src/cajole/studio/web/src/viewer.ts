@@ -1,19 +1,18 @@
-/** A page of its own for one finished motion, with nothing to fetch: turn it, play it, scrub through it. */
+/** Entry point of the standalone viewer of one motion. */
 
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/view.css";
 import "./style/viewer.css";
 import { h } from "./core/dom";
-import { onTheme, getSystemTheme, applyTheme } from "./core/theme";
-import { bar } from "./viewer/bar";
-import { lead } from "./viewer/hand";
-import { type Motion, motionIn } from "./viewer/motion";
-import { Player } from "./viewer/player";
-import { View } from "./viewer/view";
+import { applyTheme, getSystemTheme, onTheme } from "./core/theme";
 import { getWebGLError } from "./ui/error-page";
+import { createPlayerBar, installInput } from "./viewer/bar";
+import { loadMotion, type Motion } from "./viewer/motion";
+import { MotionView } from "./viewer/motion-view";
+import { Player } from "./viewer/player";
 
-/** What tests may look at. */
+/** Access for tests. */
 export interface ViewerHook {
   readonly player: Player;
   readonly motion: Motion;
@@ -26,8 +25,8 @@ declare global {
   }
 }
 
-/** Words in place of the motion. */
-function say(text: string): void {
+/** Show a message instead of the motion. */
+function showMessage(text: string): void {
   document.body.append(h("p", { class: "viewer-words", role: "alert" }, text));
 }
 
@@ -35,19 +34,19 @@ async function main(): Promise<void> {
   applyTheme(getSystemTheme());
   matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => applyTheme(getSystemTheme()));
   const reason = getWebGLError();
-  if (reason !== null) return say(`This browser does not draw in three dimensions. ${reason}`);
-  const motion = await motionIn(document);
-  const view = new View(motion);
+  if (reason !== null) return showMessage(`WebGL 2 is not available in this browser. ${reason}`);
+  const motion = await loadMotion(document);
+  const view = new MotionView(motion);
   const player = new Player(motion.header.frames, motion.header.fps, (time) => view.show(time));
   const { note } = motion.header;
   document.body.append(
     h("main", { class: "viewer" }, view.element, note ? h("p", { class: "viewer-note" }, note) : null),
-    bar(player, motion.header, () => view.whole("animated")),
+    createPlayerBar(player, motion.header, () => view.frameAll("animated")),
   );
-  lead(view, player);
-  onTheme.on(() => view.theme());
-  window.cajoleViewer = { player, motion, drawn: () => view.drawn, positions: () => view.positions };
-  player.begin();
+  installInput(view, player);
+  onTheme.on(() => view.updateTheme());
+  window.cajoleViewer = { player, motion, drawn: () => view.frameCount, positions: () => view.positions };
+  player.start();
 }
 
-main().catch((failure: unknown) => say(`This motion cannot be shown: ${String(failure)}`));
+main().catch((failure: unknown) => showMessage(`This motion cannot be shown: ${String(failure)}`));

@@ -6,7 +6,7 @@ import { parseBinaryFrame, readGhost, readPositions, readSmoke } from "../src/co
 import { findCommand } from "../src/core/commands";
 import { formatPush } from "../src/core/push-settings";
 import { type App, BinaryKind, MAGIC, type Project, type Vec3 } from "../src/core/types";
-import { liveShown } from "../src/plots/telling";
+import { createLiveData } from "../src/plots/live-data";
 import { getHints } from "../src/ui/status-bar";
 import { getPixelRay, projectPoint, type ViewCamera } from "../src/view/camera";
 import type { ViewContext } from "../src/view/gesture";
@@ -77,11 +77,11 @@ test("a drag in the box pushes there, in its plane", () => {
 
 test("errors of flows are told in cells, and need no push to be seen", () => {
   const recent = { now: 1, times: [-1, 0], error: [0.2, 3.4], effort: [0, 0.02], pushes: [] };
-  const shown = liveShown(recent, "error", [], true);
-  assert.deepEqual([shown.value, shown.unit, shown.empty], ["3.4", "cells off at worst", false]);
+  const shown = createLiveData(recent, "error", [], true);
+  assert.deepEqual([shown.value, shown.unit, shown.empty], ["3.4", "cells, largest error", false]);
   assert.deepEqual([shown.y[0], shown.y[1]], [0, 4]);
-  assert.equal(liveShown(recent, "effort", [], true).value, "2.0 %");
-  assert.equal(liveShown(recent, "error", []).empty, true);
+  assert.equal(createLiveData(recent, "effort", [], true).value, "2.0 %");
+  assert.equal(createLiveData(recent, "error", []).empty, true);
 });
 
 test("forces are newtons on bodies and accelerations in flows", () => {

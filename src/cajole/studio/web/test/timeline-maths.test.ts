@@ -4,98 +4,98 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { formatTimecode } from "../src/core/format";
-import { hit, inside, spot } from "../src/timeline/hits";
-import { fitted, labelRoom, merged } from "../src/timeline/merge";
+import { findHit, findInside, createHitArea } from "../src/timeline/hit-areas";
+import { truncateText, computeLabelWidths, groupMarkers } from "../src/timeline/marker-groups";
 import {
-  CLOSEST,
+  MAX_FRAME_WIDTH,
   LABEL_GAP,
-  LEFT,
-  RIGHT,
+  PADDING_LEFT,
+  PADDING_RIGHT,
   TICK_GAP,
-  frameAt,
-  isPart,
-  isWhole,
-  label,
-  oneTwoFive,
+  xToFrame,
+  isPartial,
+  isFit,
+  formatFrame,
+  niceStep,
   panned,
   resized,
-  revealing,
-  steps,
-  ticks,
-  typedFrame,
-  whole,
-  wholeFrame,
-  xOf,
+  scrolledTo,
+  computeRulerSteps,
+  listTicks,
+  parseFrame,
+  createFitScale,
+  xToNearestFrame,
+  frameToX,
   zoomed,
-} from "../src/timeline/scale";
-import { bounds, shifted, snapped, stretched } from "../src/timeline/snap";
+} from "../src/timeline/time-scale";
+import { computeMoveBounds, shiftedRange, snapMove, stretchedRange } from "../src/timeline/snapping";
 
 const close = (a: number, b: number, slack = 1e-9): void => assert.ok(Math.abs(a - b) <= slack, `${a} is not ${b}`);
 const UNITS = ["frames", "seconds", "timecode"] as const;
 
 test("the whole shot reaches from the left room to the right one", () => {
-  const scale = whole(1300, 240);
-  close(xOf(scale, 0), LEFT);
-  close(xOf(scale, 239), 1300 - RIGHT);
-  assert.ok(isWhole(scale) && !isPart(scale));
+  const scale = createFitScale(1300, 240);
+  close(frameToX(scale, 0), PADDING_LEFT);
+  close(frameToX(scale, 239), 1300 - PADDING_RIGHT);
+  assert.ok(isFit(scale) && !isPartial(scale));
 });
 
 test("frame and pixel are each other's inverse at any zoom", () => {
-  let scale = whole(1300, 240);
+  let scale = createFitScale(1300, 240);
   for (const [factor, x] of [[1.15, 700], [3, 200], [0.9, 1200], [1.3, 0]] as const) {
     scale = zoomed(scale, factor, x);
-    for (const frame of [0, 0.25, 17, 239]) close(frameAt(scale, xOf(scale, frame)), frame);
+    for (const frame of [0, 0.25, 17, 239]) close(xToFrame(scale, frameToX(scale, frame)), frame);
   }
 });
 
 test("zooming keeps the frame under the pointer, until the closest zoom", () => {
-  const scale = zoomed(whole(1300, 240), 1.4, 640);
-  const before = frameAt(scale, 500);
-  close(frameAt(zoomed(scale, 1.15, 500), 500), before);
+  const scale = zoomed(createFitScale(1300, 240), 1.4, 640);
+  const before = xToFrame(scale, 500);
+  close(xToFrame(zoomed(scale, 1.15, 500), 500), before);
   let near = scale;
   for (let i = 0; i < 40; i++) near = zoomed(near, 1.15, 500);
-  close(near.step, CLOSEST);
-  close(frameAt(near, 500), before);
+  close(near.step, MAX_FRAME_WIDTH);
+  close(xToFrame(near, 500), before);
 });
 
 test("zooming out ends at the whole shot", () => {
-  let scale = panned(zoomed(whole(900, 500), 5, 450), 300);
+  let scale = panned(zoomed(createFitScale(900, 500), 5, 450), 300);
   for (let i = 0; i < 30; i++) scale = zoomed(scale, 1 / 1.15, 120);
-  assert.ok(isWhole(scale));
+  assert.ok(isFit(scale));
 });
 
 test("panning stops half a view beyond the ends", () => {
-  const scale = zoomed(whole(1000, 400), 3, 500);
+  const scale = zoomed(createFitScale(1000, 400), 3, 500);
   const half = 1000 / scale.step / 2;
   close(panned(scale, -1e9).first, -half);
   close(panned(scale, 1e9).first, 399 - half);
 });
 
 test("one frame, and a canvas without width, give finite numbers", () => {
-  for (const scale of [whole(1000, 1), whole(0, 240), zoomed(whole(0, 1), 2, 0)]) {
-    assert.ok(Number.isFinite(xOf(scale, 0)) && scale.step > 0);
-    assert.ok(ticks(scale, steps(scale, 60, "frames").major).length < 1000);
-    assert.equal(wholeFrame(scale, 1e6), scale.frames - 1);
+  for (const scale of [createFitScale(1000, 1), createFitScale(0, 240), zoomed(createFitScale(0, 1), 2, 0)]) {
+    assert.ok(Number.isFinite(frameToX(scale, 0)) && scale.step > 0);
+    assert.ok(listTicks(scale, computeRulerSteps(scale, 60, "frames").major).length < 1000);
+    assert.equal(xToNearestFrame(scale, 1e6), scale.frames - 1);
   }
 });
 
 test("a whole view stays whole when its size changes; another keeps its first frame", () => {
-  assert.ok(isWhole(resized(whole(1300, 240), 900, 240)));
-  const part = zoomed(whole(1300, 240), 2, 600);
+  assert.ok(isFit(resized(createFitScale(1300, 240), 900, 240)));
+  const part = zoomed(createFitScale(1300, 240), 2, 600);
   close(resized(part, 1280, 240).first, part.first);
-  assert.ok(isWhole(resized(part, 1300, 96)), "another shot starts whole");
+  assert.ok(isFit(resized(part, 1300, 96)), "another shot starts whole");
 });
 
 test("a frame that is out of sight is brought into it", () => {
-  const scale = zoomed(whole(1000, 400), 8, 0);
-  const shown = revealing(scale, 380);
-  close(xOf(shown, 380), 500);
-  assert.equal(revealing(shown, 380), shown);
+  const scale = zoomed(createFitScale(1000, 400), 8, 0);
+  const shown = scrolledTo(scale, 380);
+  close(frameToX(shown, 380), 500);
+  assert.equal(scrolledTo(shown, 380), shown);
 });
 
 test("steps are 1, 2 or 5 of a decade", () => {
   const wanted = [[0.9, 1], [1, 1], [1.01, 2], [3, 5], [5.5, 10], [0.02, 0.02], [0.3, 0.5], [130, 200]] as const;
-  for (const [least, step] of wanted) close(oneTwoFive(least), step, 1e-12);
+  for (const [least, step] of wanted) close(niceStep(least), step, 1e-12);
 });
 
 test("labels keep their distance and small ticks divide them, in all units and zooms", () => {
@@ -103,8 +103,8 @@ test("labels keep their distance and small ticks divide them, in all units and z
     for (const unit of UNITS)
       for (const frames of [2, 24, 240, 5000])
         for (const factor of [1, 1.7, 6]) {
-          const scale = zoomed(whole(1280, frames), factor, 300);
-          const { major, minor } = steps(scale, fps, unit);
+          const scale = zoomed(createFitScale(1280, frames), factor, 300);
+          const { major, minor } = computeRulerSteps(scale, fps, unit);
           assert.ok(major * scale.step >= LABEL_GAP - 1e-6, `${unit} ${fps} ${frames}`);
           assert.ok(minor * scale.step >= TICK_GAP - 1e-6 || minor === major);
           close(major / minor, Math.round(major / minor), 1e-6);
@@ -113,95 +113,95 @@ test("labels keep their distance and small ticks divide them, in all units and z
 });
 
 test("ticks stand in the shot alone", () => {
-  assert.deepEqual(ticks(whole(1300, 240), 100), [0, 100, 200]);
-  assert.deepEqual(ticks(whole(1300, 240), 60).at(-1), 180, "frame 240 is not of this shot");
+  assert.deepEqual(listTicks(createFitScale(1300, 240), 100), [0, 100, 200]);
+  assert.deepEqual(listTicks(createFitScale(1300, 240), 60).at(-1), 180, "frame 240 is not of this shot");
 });
 
 test("frames are said in three units", () => {
-  assert.equal(label(96, 60, "frames", 20), "96");
-  assert.equal(label(96, 60, "seconds", 12), "1.6");
-  assert.equal(label(120, 60, "seconds", 60), "2");
-  assert.equal(label(3, 60, "seconds", 3), "0.05");
+  assert.equal(formatFrame(96, 60, "frames", 20), "96");
+  assert.equal(formatFrame(96, 60, "seconds", 12), "1.6");
+  assert.equal(formatFrame(120, 60, "seconds", 60), "2");
+  assert.equal(formatFrame(3, 60, "seconds", 3), "0.05");
   assert.equal(formatTimecode(96, 24), "00:04:00");
   assert.equal(formatTimecode(3661, 60), "01:01:01");
 });
 
 test("typed frames, seconds and timecodes are understood, nothing else", () => {
-  assert.equal(typedFrame(" 96 ", 60), 96);
-  assert.equal(typedFrame("1.6s", 60), 96);
-  assert.equal(typedFrame("1,6 s", 60), 96);
-  assert.equal(typedFrame("00:04:12", 24), 108);
-  assert.equal(typedFrame("4:12", 24), 108);
-  for (const wrong of ["", "abc", "-3", "1.5", "s", "1:2:3:4", "1e3"]) assert.equal(typedFrame(wrong, 60), null, wrong);
+  assert.equal(parseFrame(" 96 ", 60), 96);
+  assert.equal(parseFrame("1.6s", 60), 96);
+  assert.equal(parseFrame("1,6 s", 60), 96);
+  assert.equal(parseFrame("00:04:12", 24), 108);
+  assert.equal(parseFrame("4:12", 24), 108);
+  for (const wrong of ["", "abc", "-3", "1.5", "s", "1:2:3:4", "1e3"]) assert.equal(parseFrame(wrong, 60), null, wrong);
 });
 
 test("every timecode that is drawn is understood when typed", () => {
   for (const fps of [24, 29.97, 60])
-    for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(typedFrame(formatTimecode(frame, fps), fps), frame);
+    for (const frame of [0, 23, 24, 1799, 5000]) assert.equal(parseFrame(formatTimecode(frame, fps), fps), frame);
 });
 
 test("a drag stops on whole frames and at the ends of the shot", () => {
-  assert.deepEqual(snapped([10, 20], 3.4, [0, 239], [], 5), { by: 3, to: null });
-  assert.deepEqual(snapped([10, 20], -50, [0, 239], [], 5), { by: -10, to: null });
-  assert.deepEqual(snapped([10, 230], 50, [0, 239], [], 5), { by: 9, to: null });
-  assert.deepEqual(bounds([5], [10, 20]), [0, 15], "what is outside is not torn in");
+  assert.deepEqual(snapMove([10, 20], 3.4, [0, 239], [], 5), { by: 3, to: null });
+  assert.deepEqual(snapMove([10, 20], -50, [0, 239], [], 5), { by: -10, to: null });
+  assert.deepEqual(snapMove([10, 230], 50, [0, 239], [], 5), { by: 9, to: null });
+  assert.deepEqual(computeMoveBounds([5], [10, 20]), [0, 15], "what is outside is not torn in");
 });
 
 test("the nearest target within reach draws the group; one beyond the end does not", () => {
-  assert.deepEqual(snapped([10, 20], 28.9, [0, 239], [40, 47], 5), { by: 30, to: 40 });
-  assert.deepEqual(snapped([10, 20], 28.9, [0, 239], [40, 49], 5), { by: 29, to: 49 }, "the second marker is nearer");
-  assert.deepEqual(snapped([10], 27, [0, 239], [40], 5), { by: 27, to: null }, "15 px away");
-  assert.deepEqual(snapped([10], 228.8, [0, 239], [240], 5), { by: 229, to: null });
+  assert.deepEqual(snapMove([10, 20], 28.9, [0, 239], [40, 47], 5), { by: 30, to: 40 });
+  assert.deepEqual(snapMove([10, 20], 28.9, [0, 239], [40, 49], 5), { by: 29, to: 49 }, "the second marker is nearer");
+  assert.deepEqual(snapMove([10], 27, [0, 239], [40], 5), { by: 27, to: null }, "15 px away");
+  assert.deepEqual(snapMove([10], 228.8, [0, 239], [240], 5), { by: 229, to: null });
 });
 
 test("ranges keep their order and their place in the shot", () => {
-  assert.deepEqual(stretched([20, 60], 0, 90, 239), [59, 60]);
-  assert.deepEqual(stretched([20, 60], 1, 5, 239), [20, 21]);
-  assert.deepEqual(stretched([20, 60], 1, 999, 239), [20, 239]);
-  assert.deepEqual(shifted([20, 60], -33.3, 239), [0, 40]);
-  assert.deepEqual(shifted([20, 60], 500, 239), [199, 239]);
+  assert.deepEqual(stretchedRange([20, 60], 0, 90, 239), [59, 60]);
+  assert.deepEqual(stretchedRange([20, 60], 1, 5, 239), [20, 21]);
+  assert.deepEqual(stretchedRange([20, 60], 1, 999, 239), [20, 239]);
+  assert.deepEqual(shiftedRange([20, 60], -33.3, 239), [0, 40]);
+  assert.deepEqual(shiftedRange([20, 60], 500, 239), [199, 239]);
 });
 
 test("markers merge within ten pixels of the first, whatever their order", () => {
-  const groups = merged([100, 50, 59, 58.5, 61]);
+  const groups = groupMarkers([100, 50, 59, 58.5, 61]);
   assert.deepEqual(groups.map((group) => group.members), [[1, 3, 2], [4], [0]]);
-  assert.deepEqual(merged([]), []);
+  assert.deepEqual(groupMarkers([]), []);
 });
 
 test("no label reaches the next marker", () => {
   const xs = [10, 60, 75, 200];
-  const room = labelRoom(xs, 240);
+  const room = computeLabelWidths(xs, 240);
   assert.deepEqual(room, [26, 0, 101, 22]);
   room.forEach((wide, i) => i + 1 < xs.length && wide && assert.ok(xs[i] + 14 + wide <= xs[i + 1] - 10));
 });
 
 test("a label is cut with an ellipsis, or left out", () => {
   const measure = (text: string): number => 6 * text.length;
-  assert.equal(fitted("tail tip", 100, measure), "tail tip");
-  assert.equal(fitted("tail tip", 36, measure), "tail…");
-  assert.equal(fitted("tail tip", 13, measure), "");
-  assert.equal(fitted("tail tip", 0, measure), "");
+  assert.equal(truncateText("tail tip", 100, measure), "tail tip");
+  assert.equal(truncateText("tail tip", 36, measure), "tail…");
+  assert.equal(truncateText("tail tip", 13, measure), "");
+  assert.equal(truncateText("tail tip", 0, measure), "");
 });
 
 test("the nearest thing under the pointer is hit, and a marker before the bar it stands on", () => {
   const spots = [
-    spot(50, 50, 0, 28, 20, "a"),
-    spot(62, 62, 0, 28, 20, "b"),
-    spot(0, 200, 0, 28, 20, "bar"),
-    spot(50, 50, 28, 56, 20, "below"),
+    createHitArea(50, 50, 0, 28, 20, "a"),
+    createHitArea(62, 62, 0, 28, 20, "b"),
+    createHitArea(0, 200, 0, 28, 20, "bar"),
+    createHitArea(50, 50, 28, 56, 20, "below"),
   ];
-  assert.equal(hit(spots, 50, 5), "a");
-  assert.equal(hit(spots, 62, 27.9), "b");
-  assert.equal(hit(spots.slice(0, 2), 55, 5), "a");
-  assert.equal(hit(spots.slice(0, 2), 57, 5), "b");
-  assert.equal(hit(spots, 50, 28), "below");
-  assert.equal(hit(spots, 120, 5), "bar");
-  assert.equal(hit(spots, 300, 5), null);
+  assert.equal(findHit(spots, 50, 5), "a");
+  assert.equal(findHit(spots, 62, 27.9), "b");
+  assert.equal(findHit(spots.slice(0, 2), 55, 5), "a");
+  assert.equal(findHit(spots.slice(0, 2), 57, 5), "b");
+  assert.equal(findHit(spots, 50, 28), "below");
+  assert.equal(findHit(spots, 120, 5), "bar");
+  assert.equal(findHit(spots, 300, 5), null);
 });
 
 test("a rubber band takes what it touches, from any corner", () => {
-  const spots = [spot(50, 50, 0, 28, 20, "a"), spot(62, 62, 0, 28, 20, "b"), spot(90, 140, 28, 56, 20, "bar")];
-  assert.deepEqual(inside(spots, [55, 20], [45, 2]), ["a"]);
-  assert.deepEqual(inside(spots, [45, 2], [100, 30]), ["a", "b", "bar"]);
-  assert.deepEqual(inside(spots, [52, 2], [60, 8]), [], "the room for the hand is not the marker");
+  const spots = [createHitArea(50, 50, 0, 28, 20, "a"), createHitArea(62, 62, 0, 28, 20, "b"), createHitArea(90, 140, 28, 56, 20, "bar")];
+  assert.deepEqual(findInside(spots, [55, 20], [45, 2]), ["a"]);
+  assert.deepEqual(findInside(spots, [45, 2], [100, 30]), ["a", "b", "bar"]);
+  assert.deepEqual(findInside(spots, [52, 2], [60, 8]), [], "the room for the hand is not the marker");
 });

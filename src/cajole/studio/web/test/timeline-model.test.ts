@@ -5,15 +5,15 @@ import test from "node:test";
 
 import { createSignal } from "../src/core/signal";
 import type { App, Lane, Marker, ProjectState } from "../src/core/types";
-import { add, copy, nudge, release, select } from "../src/timeline/actions";
-import { edges, grips, items, rows } from "../src/timeline/arrange";
-import { loopDrag, windowDrag } from "../src/timeline/drags";
-import { describe } from "../src/timeline/floating";
-import { under } from "../src/timeline/gestures";
-import { hit } from "../src/timeline/hits";
-import { bandDrag, markerDrag, targets } from "../src/timeline/marker-drag";
-import { Model, RULER, keyOf } from "../src/timeline/model";
-import { whole, xOf, zoomed } from "../src/timeline/scale";
+import { addMarker, copyMarkers, nudgeMarkers, deleteMarkers, selectMarkers } from "../src/timeline/marker-actions";
+import { getEdgeAreas, getMarkerAreas, layOutMarkers, layOutRows } from "../src/timeline/lane-layout";
+import { createLoopDrag, createWindowDrag } from "../src/timeline/drags";
+import { describeMarker } from "../src/timeline/marker-tooltip";
+import { hitTest } from "../src/timeline/pointer-input";
+import { findHit } from "../src/timeline/hit-areas";
+import { createBandDrag, createMarkerDrag, getSnapTargets } from "../src/timeline/marker-drag";
+import { TimelineModel, RULER_HEIGHT, getMarkerKey } from "../src/timeline/timeline-model";
+import { createFitScale, frameToX, zoomed } from "../src/timeline/time-scale";
 
 type Said = [string, Record<string, unknown>];
 const mark = (frame: number, text: string, more: Partial<Marker> = {}): Marker => ({
@@ -71,62 +71,62 @@ function studio(
     setHints: () => undefined,
     onUi: createSignal(),
   };
-  const model = new Model(app as unknown as App, () => undefined);
-  model.scale = whole(1032, 101); // LEFT + 100 frames of 10 px + RIGHT
+  const model = new TimelineModel(app as unknown as App, () => undefined);
+  model.scale = createFitScale(1032, 101); // LEFT + 100 frames of 10 px + RIGHT
   const hear = (next: Lane[]): void => {
     app.state = { ...state, lanes: next };
-    model.hear(app.state);
+    model.handleState(app.state);
   };
   return { app, model, said, hear };
 }
 const pointer = (more: object = {}): PointerEvent =>
   ({ ctrlKey: false, metaKey: false, shiftKey: false, altKey: false, ...more }) as PointerEvent;
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
-const names = (model: Model): string[] => model.selected.map(({ marker }) => marker.id);
+const names = (model: TimelineModel): string[] => model.selectedMarkers.map(({ marker }) => marker.id);
 
 test("a dragged marker is told while it moves and at the end, and stays selected under its new name", async () => {
   const { model, said, hear } = studio();
-  model.select([keyOf("drags", "tail@20")]);
-  const drag = markerDrag(model, model.selected, xOf(model.scale, 20), false)!;
-  drag.move(xOf(model.scale, 25) + 2, 0, pointer());
+  model.setSelection([getMarkerKey("drags", "tail@20")]);
+  const drag = createMarkerDrag(model, model.selectedMarkers, frameToX(model.scale, 20), false)!;
+  drag.move(frameToX(model.scale, 25) + 2, 0, pointer());
   assert.deepEqual(said, [["~marker.move", { lane: "drags", ids: ["tail@20"], frames: [25], final: false }]]);
   hear([drags(mark(25, "tail"), mark(50, "head"), mark(90, "head")), contacts]);
   assert.equal(
-    model.frameOf(model.lanes[0], model.lanes[0].markers[0]),
+    model.getDrawnFrame(model.lanes[0], model.lanes[0].markers[0]),
     25,
     "drawn under the hand, whatever its id is meanwhile",
   );
   drag.end();
   assert.deepEqual(said[1], ["marker.move", { lane: "drags", ids: ["tail@20"], frames: [25], final: true }]);
   await settled();
-  assert.equal(model.held, null);
+  assert.equal(model.dragged, null);
   assert.deepEqual(names(model), ["tail@25"]);
 });
 
 test("Esc puts markers back where they were", async () => {
   const { model, said } = studio();
-  const drag = markerDrag(model, model.picks.slice(0, 2), xOf(model.scale, 20), false)!;
-  drag.move(xOf(model.scale, 33), 0, pointer());
+  const drag = createMarkerDrag(model, model.markers.slice(0, 2), frameToX(model.scale, 20), false)!;
+  drag.move(frameToX(model.scale, 33), 0, pointer());
   drag.cancel();
   await settled();
   assert.deepEqual(said.at(-1), [
     "marker.move",
     { lane: "drags", ids: ["tail@20", "head@50"], frames: [20, 50], final: true },
   ]);
-  assert.equal(model.held, null);
+  assert.equal(model.dragged, null);
 });
 
 test("a press without a move says nothing", async () => {
   const { model, said } = studio();
-  markerDrag(model, model.picks.slice(0, 1), 214, false)!.cancel();
+  createMarkerDrag(model, model.markers.slice(0, 1), 214, false)!.cancel();
   await settled();
   assert.deepEqual(said, []);
 });
 
 test("alt copies, once, at the end", async () => {
   const { model, said } = studio();
-  const drag = markerDrag(model, model.picks.slice(0, 1), xOf(model.scale, 20), true)!;
-  drag.move(xOf(model.scale, 30), 0, pointer());
+  const drag = createMarkerDrag(model, model.markers.slice(0, 1), frameToX(model.scale, 20), true)!;
+  drag.move(frameToX(model.scale, 30), 0, pointer());
   assert.deepEqual(said, []);
   drag.end();
   await settled();
@@ -135,25 +135,25 @@ test("alt copies, once, at the end", async () => {
 
 test("what cannot be moved is not taken hold of", () => {
   const { model } = studio();
-  assert.equal(markerDrag(model, model.picks.filter(({ lane }) => lane.id === "contacts"), 0, false), null);
+  assert.equal(createMarkerDrag(model, model.markers.filter(({ lane }) => lane.id === "contacts"), 0, false), null);
 });
 
 test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it round", () => {
   const { model, app } = studio();
   assert.deepEqual(
-    targets(model, new Set([keyOf("drags", "tail@20")])).sort((a, b) => a - b),
+    getSnapTargets(model, new Set([getMarkerKey("drags", "tail@20")])).sort((a, b) => a - b),
     [10, 50, 60, 70, 80, 90, 95],
   );
   const at = (x: number, snap: "frame" | "marker", ctrlKey: boolean): number => {
     app.setUi({ snap });
-    const drag = markerDrag(model, model.picks.slice(0, 1), xOf(model.scale, 20), false)!;
+    const drag = createMarkerDrag(model, model.markers.slice(0, 1), frameToX(model.scale, 20), false)!;
     drag.move(x, 0, pointer({ ctrlKey }));
-    const found = [...model.held!.frames.values()][0];
+    const found = [...model.dragged!.frames.values()][0];
     drag.cancel();
-    model.held = null;
+    model.dragged = null;
     return found;
   };
-  const near = xOf(model.scale, 60) - 7; // nearer to 59 than to 60
+  const near = frameToX(model.scale, 60) - 7; // nearer to 59 than to 60
   assert.deepEqual(
     [at(near, "frame", false), at(near, "marker", false), at(near, "frame", true), at(near, "marker", true)],
     [59, 60, 60, 59],
@@ -163,8 +163,8 @@ test("markers draw to markers, ends of bars, cursors and the loop; ctrl turns it
 test("markers stay in the editable range", () => {
   const edit = { drags: [], window: [15, 60], editable: [15, 60] } as unknown as ProjectState["edit"];
   const { model, said } = studio(undefined, { edit });
-  model.select([keyOf("drags", "tail@20")]);
-  nudge(model, -10);
+  model.setSelection([getMarkerKey("drags", "tail@20")]);
+  nudgeMarkers(model, -10);
   assert.deepEqual(said, [["marker.move", { lane: "drags", ids: ["tail@20"], frames: [15], final: true }]]);
 });
 
@@ -172,9 +172,9 @@ test("a selection by hand counts before the server's, and what is gone is not se
   const lanes = [drags(mark(20, "tail"), mark(50, "head", { selected: true }))];
   const { model, hear } = studio(lanes);
   assert.deepEqual(names(model), ["head@50"]);
-  select(model, [keyOf("drags", "tail@20")], "only");
+  selectMarkers(model, [getMarkerKey("drags", "tail@20")], "only");
   assert.deepEqual(names(model), ["tail@20"]);
-  select(model, [keyOf("drags", "head@50")], "toggle");
+  selectMarkers(model, [getMarkerKey("drags", "head@50")], "toggle");
   assert.deepEqual(names(model), ["tail@20", "head@50"]);
   hear([drags(mark(50, "head", { selected: true }))]);
   assert.deepEqual(names(model), ["head@50"]);
@@ -182,8 +182,8 @@ test("a selection by hand counts before the server's, and what is gone is not se
 
 test("release and copy leave alone what cannot be changed", () => {
   const { model, said } = studio();
-  release(model, model.picks);
-  copy(model, model.picks);
+  deleteMarkers(model, model.markers);
+  copyMarkers(model, model.markers);
   assert.deepEqual(said, [
     ["marker.delete", { lane: "drags", ids: ["tail@20", "head@50", "head@90"] }],
     ["marker.copy", { lane: "drags", ids: ["tail@20", "head@50", "head@90"], frames: [30, 60, 100] }],
@@ -192,36 +192,36 @@ test("release and copy leave alone what cannot be changed", () => {
 
 test("a double click adds what the mode has, or says what is missing", () => {
   const { app, said } = studio();
-  add(app as unknown as App, 33);
+  addMarker(app as unknown as App, 33);
   assert.equal(said.pop()![0], "toast");
   app.state = { ...app.state, selection: [{ node: 7 }] } as unknown as ProjectState;
-  add(app as unknown as App, 33);
+  addMarker(app as unknown as App, 33);
   app.state = { ...app.state, mode: "keyframe" };
-  add(app as unknown as App, 34);
+  addMarker(app as unknown as App, 34);
   app.state = { ...app.state, mode: "steer" };
-  add(app as unknown as App, 35);
+  addMarker(app as unknown as App, 35);
   assert.deepEqual(said, [["pin", { nodes: [7], frame: 33 }], ["key.capture", { frame: 34 }]]);
 });
 
 test("a rubber band selects what it touches, and Esc brings the old selection back", () => {
   const { model } = studio();
-  model.select([keyOf("drags", "head@90")]);
-  const drag = bandDrag(model, xOf(model.scale, 10), RULER + 2, pointer());
-  drag.move(xOf(model.scale, 52), RULER + 20, pointer());
+  model.setSelection([getMarkerKey("drags", "head@90")]);
+  const drag = createBandDrag(model, frameToX(model.scale, 10), RULER_HEIGHT + 2, pointer());
+  drag.move(frameToX(model.scale, 52), RULER_HEIGHT + 20, pointer());
   assert.deepEqual(names(model), ["tail@20", "head@50"]);
   drag.cancel();
   assert.deepEqual(names(model), ["head@90"]);
-  const more = bandDrag(model, xOf(model.scale, 10), RULER + 2, pointer({ shiftKey: true }));
-  more.move(xOf(model.scale, 30), RULER + 20, pointer());
+  const more = createBandDrag(model, frameToX(model.scale, 10), RULER_HEIGHT + 2, pointer({ shiftKey: true }));
+  more.move(frameToX(model.scale, 30), RULER_HEIGHT + 20, pointer());
   assert.deepEqual(names(model), ["tail@20", "head@90"]);
 });
 
 test("the loop moves by its ends and its middle", () => {
   const { model, app } = studio();
-  loopDrag(model, "loop-in", 0).move(xOf(model.scale, 30), 0, pointer());
+  createLoopDrag(model, "loop-in", 0).move(frameToX(model.scale, 30), 0, pointer());
   assert.deepEqual(app.ui.loopRange, [30, 95]);
-  const drag = loopDrag(model, "loop", xOf(model.scale, 50));
-  drag.move(xOf(model.scale, 60), 0, pointer());
+  const drag = createLoopDrag(model, "loop", frameToX(model.scale, 50));
+  drag.move(frameToX(model.scale, 60), 0, pointer());
   assert.deepEqual(app.ui.loopRange, [35, 100]);
   drag.cancel();
   assert.deepEqual(app.ui.loopRange, [30, 95]);
@@ -230,42 +230,42 @@ test("the loop moves by its ends and its middle", () => {
 test("the editable range is told once, when the hand lets go; all frames are no range", async () => {
   const edit = { drags: [], window: [20, 60], editable: [20, 60] } as unknown as ProjectState["edit"];
   const { model, said } = studio(undefined, { edit });
-  const drag = windowDrag(model, 1);
-  drag.move(xOf(model.scale, 70), 0, pointer());
-  drag.move(xOf(model.scale, 72), 0, pointer());
+  const drag = createWindowDrag(model, 1);
+  drag.move(frameToX(model.scale, 70), 0, pointer());
+  drag.move(frameToX(model.scale, 72), 0, pointer());
   assert.deepEqual(said, []);
   drag.end();
   await settled();
   assert.deepEqual(said, [["tune", { window: [20, 72] }]]);
-  assert.equal(model.window, null);
+  assert.equal(model.draggedWindow, null);
 });
 
 test("an edge is hit before the ruler, a marker where it is drawn", () => {
   const { model } = studio();
-  const x = (frame: number): number => xOf(model.scale, frame);
-  assert.equal(under(model, x(10), RULER - 4).edge, "loop-in");
-  assert.equal(under(model, x(40), RULER - 3).edge, "loop");
-  assert.equal(under(model, x(70), 5).edge, "playhead");
-  assert.deepEqual(under(model, x(40), 5), { edge: null, grip: null, ruler: true });
-  assert.equal(under(model, x(20) + 9, RULER + 14).grip?.item.markers[0].id, "tail@20");
-  assert.equal(under(model, x(35), RULER + 14).grip, null);
-  assert.equal(hit(grips(rows(model)), x(70), RULER + 40)?.row.lane.id, "contacts");
+  const x = (frame: number): number => frameToX(model.scale, frame);
+  assert.equal(hitTest(model, x(10), RULER_HEIGHT - 4).edge, "loop-in");
+  assert.equal(hitTest(model, x(40), RULER_HEIGHT - 3).edge, "loop");
+  assert.equal(hitTest(model, x(70), 5).edge, "playhead");
+  assert.deepEqual(hitTest(model, x(40), 5), { edge: null, marker: null, ruler: true });
+  assert.equal(hitTest(model, x(20) + 9, RULER_HEIGHT + 14).marker?.item.markers[0].id, "tail@20");
+  assert.equal(hitTest(model, x(35), RULER_HEIGHT + 14).marker, null);
+  assert.equal(findHit(getMarkerAreas(layOutRows(model)), x(70), RULER_HEIGHT + 40)?.row.lane.id, "contacts");
 });
 
 test("only the playhead's flag moves it; the ruler beside and below it, and the edit frame's flag, scrub", () => {
   const { model, app } = studio();
-  const at = xOf(model.scale, 70);
+  const at = frameToX(model.scale, 70);
   const half = (12 + 6.4 * 2) / 2; // of a flag that says "70"
-  assert.equal(under(model, at + half - 1, 12).edge, "playhead");
+  assert.equal(hitTest(model, at + half - 1, 12).edge, "playhead");
   for (const [x, y] of [[at + half + 1, 12], [at - half - 1, 12], [at, 1]])
-    assert.deepEqual(under(model, x, y), { edge: null, grip: null, ruler: true });
+    assert.deepEqual(hitTest(model, x, y), { edge: null, marker: null, ruler: true });
   app.setUi({ loopRange: [0, model.last] });
-  assert.equal(under(model, at, 21).edge, null); // under the flag
+  assert.equal(hitTest(model, at, 21).edge, null); // under the flag
   app.setUi({ playhead: 50 }); // where the edit frame is, whose flag lies above
-  assert.equal(under(model, xOf(model.scale, 50), 12).edge, null);
+  assert.equal(hitTest(model, frameToX(model.scale, 50), 12).edge, null);
   app.setUi({ playhead: 50 + (half + 2) / model.scale.step }); // a part of it looks out
-  assert.equal(under(model, xOf(model.scale, 50) + half - 1, 12).edge, null);
-  assert.equal(under(model, xOf(model.scale, 50) + half + 1, 12).edge, "playhead");
+  assert.equal(hitTest(model, frameToX(model.scale, 50) + half - 1, 12).edge, null);
+  assert.equal(hitTest(model, frameToX(model.scale, 50) + half + 1, 12).edge, "playhead");
 });
 
 test("one view has one cursor, and a live run follows its pulses", () => {
@@ -275,18 +275,18 @@ test("one view has one cursor, and a live run follows its pulses", () => {
   assert.deepEqual(model.cursors, { edit: null, play: 50 });
   app.setUi({ playing: true });
   assert.deepEqual(model.cursors, { edit: null, play: 70 });
-  assert.ok(!edges(model).some(({ what }) => what === "playhead"));
+  assert.ok(!getEdgeAreas(model).some(({ target: what }) => what === "playhead"));
   app.state = { ...app.state, mode: "steer" };
-  model.live = 41;
+  model.liveFrame = 41;
   assert.deepEqual(model.cursors, { edit: null, play: 41 });
 });
 
 test("markers close together are one until the view is zoomed", () => {
   const { model } = studio([drags(mark(20, "a"), mark(21, "b"), mark(24, "c"))]);
-  model.scale = whole(232, 101);
-  assert.deepEqual(items(model, model.lanes[0]).map(({ markers }) => markers.length), [3]);
+  model.scale = createFitScale(232, 101);
+  assert.deepEqual(layOutMarkers(model, model.lanes[0]).map(({ markers }) => markers.length), [3]);
   model.scale = zoomed(model.scale, 10, 60);
-  assert.deepEqual(items(model, model.lanes[0]).map(({ markers }) => markers.length), [1, 1, 1]);
+  assert.deepEqual(layOutMarkers(model, model.lanes[0]).map(({ markers }) => markers.length), [1, 1, 1]);
 });
 
 test("empty lanes are not shown, except the first, which teaches", () => {
@@ -295,6 +295,6 @@ test("empty lanes are not shown, except the first, which teaches", () => {
 });
 
 test("a marker tells what, when and how much", () => {
-  assert.equal(describe(mark(96, "head", { detail: "1.60 s · 0.42 m" }), 60), "head · frame 96 · 1.60 s · 0.42 m");
-  assert.equal(describe(mark(60, "", { end: 80 }), 25), "frames 60–80 · 2.40 s");
+  assert.equal(describeMarker(mark(96, "head", { detail: "1.60 s · 0.42 m" }), 60), "head · frame 96 · 1.60 s · 0.42 m");
+  assert.equal(describeMarker(mark(60, "", { end: 80 }), 25), "frames 60–80 · 2.40 s");
 });

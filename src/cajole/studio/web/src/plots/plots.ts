@@ -1,163 +1,176 @@
-/** The drawer of plots: force over the shot, the cost of an optimisation, or a live run against now. */
+/** Drawer with plots: force over the shot, cost of an optimization, or a live simulation. */
 
 import "../style/plots.css";
-import { setChildren, h, setText } from "../core/dom";
-import type { App, ModeName, Component } from "../core/types";
+import { h, setChildren, setText } from "../core/dom";
 import { getEditFrame } from "../core/playback";
-import { onScale, sharedScale } from "../timeline/shared";
-import { xOf } from "../timeline/scale";
-import { costRow, forceRow, forceShown, gapRow, gapShown } from "./frames";
-import { liveRow } from "./live";
-import { Costs } from "./measure";
-import { Ring } from "./ring";
-import type { Row } from "./row";
-import { RANGE, liveShown } from "./telling";
-import { reportRow } from "./reroute-report";
+import type { App, Component, ModeName, Tone } from "../core/types";
+import { frameToX, getSharedScale, onSharedScale } from "../timeline/time-scale";
+import {
+  createCostPlot,
+  createForceData,
+  createForcePlot,
+  createGuideErrorData,
+  createGuideErrorPlot,
+} from "./frame-plots";
+import { createGoalReport } from "./goal-report";
+import { createLiveData, LIVE_RANGE } from "./live-data";
+import { LiveHistory, WINDOW_SECONDS } from "./live-history";
+import { CostHistory } from "./plot-data";
+import { createPlotRow, type PlotRow } from "./plot-row";
 
-/** A mode's rows, of which those from `timed` on have the cursors; and what brings them up to date. */
-interface Bench {
-  above: HTMLElement | null; // what stands above them, without time
-  rows: Row[];
-  timed: number;
-  strip: string;
+/** Plots of a mode; those from `firstTimed` on have a time axis with cursors. */
+interface PlotSet {
+  header: HTMLElement | null; // above the plots, without a time axis
+  rows: PlotRow[];
+  firstTimed: number;
+  axisLabel: string;
   update(wide: number): void;
   cursors(wide: number): [number | null, number | null];
 }
 
-export function plots(app: App): Component & { dispose(): void } {
-  const ring = new Ring();
-  const costs = new Costs();
-  const strip = h("span", { class: "plots-strip" });
+export function createPlotDrawer(app: App): Component & { dispose(): void } {
+  const history = new LiveHistory();
+  const costs = new CostHistory();
+  const axisLabel = h("span", { class: "plots-strip" });
   const lines = [h("div", { class: "plots-cursor plots-playhead" }), h("div", { class: "plots-cursor plots-edit" })];
-  const over = h("div", { class: "plots-over" }, lines);
+  const overlay = h("div", { class: "plots-over" }, lines);
   const rows = h("div", { class: "plots-rows" });
-  const element = h("div", { class: "plots", hidden: true }, rows, strip, over);
+  const element = h("div", { class: "plots", hidden: true }, rows, axisLabel, overlay);
   let curve: number[] | null = null;
   let mode: ModeName | null = null;
-  let bench: Bench | null = null;
-  let due = 0;
-  const later = (): void => void (app.ui.plots && (due ||= requestAnimationFrame(render)));
+  let current: PlotSet | null = null;
+  let scheduled = 0;
+  const scheduleRender = (): void => void (app.ui.plots && (scheduled ||= requestAnimationFrame(render)));
 
   function render(): void {
-    due = 0;
+    scheduled = 0;
     element.hidden = !app.ui.plots || app.ui.page !== "project" || !app.state;
     if (element.hidden || document.hidden || !app.state) return;
-    if (app.state.mode !== mode) change(app.state.mode);
-    const wide = rows.clientWidth - gutter();
-    if (!bench) return;
-    bench.update(wide);
-    over.style.top = `${untimed(bench)}px`;
-    bench.cursors(wide).forEach((x, i) => place(lines[i], x, wide));
+    if (app.state.mode !== mode) showMode(app.state.mode);
+    const width = rows.clientWidth - getGutterWidth();
+    if (!current) return;
+    current.update(width);
+    overlay.style.top = `${getUntimedHeight(current)}px`;
+    current.cursors(width).forEach((x, i) => placeCursor(lines[i], x, width));
   }
 
-  function gutter(): number {
+  function getGutterWidth(): number {
     return rows.querySelector<HTMLElement>(".plots-name")?.offsetWidth ?? 0;
   }
 
-  /** Other rows for another mode. */
-  function change(next: ModeName): void {
-    for (const each of bench?.rows ?? []) each.dispose();
+  /** Replace the plots for another mode. */
+  function showMode(next: ModeName): void {
+    for (const each of current?.rows ?? []) each.dispose();
     mode = next;
-    bench = next === "steer" ? live(app, ring) : shot(app, costs, () => curve);
-    setChildren(rows, bench.above, bench.rows.map((each) => each.element));
-    setText(strip, bench.strip);
+    current = next === "steer" ? createLivePlots(app, history) : createShotPlots(app, costs, () => curve);
+    setChildren(rows, current.header, current.rows.map((each) => each.element));
+    setText(axisLabel, current.axisLabel);
   }
 
-  /** How high what has no time stands above the rest [px]. */
-  function untimed({ above, rows: all, timed }: Bench): number {
+  /** Height of what has no time axis [px]. */
+  function getUntimedHeight({ header: above, rows: all, firstTimed: timed }: PlotSet): number {
     const parts = [above, ...all.slice(0, timed).map((each) => each.element)];
     return parts.reduce((high, each) => high + (each?.offsetHeight ?? 0), 0);
   }
 
-  function place(line: HTMLElement, x: number | null, wide: number): void {
-    line.hidden = x === null || x < 0 || x > wide;
+  function placeCursor(line: HTMLElement, x: number | null, width: number): void {
+    line.hidden = x === null || x < 0 || x > width;
     if (x !== null) line.style.transform = `translateX(${x - 0.75}px)`;
   }
 
-  const size = new ResizeObserver(later);
+  const size = new ResizeObserver(scheduleRender);
   size.observe(element);
-  const ends = [
+  const disposers = [
     app.onState.on(() => {
       curve = null;
-      later();
+      scheduleRender();
     }),
     app.onMoved.on(({ meter }) => {
       curve = meter?.curve ?? curve;
-      later();
+      scheduleRender();
     }),
     app.onPulse.on((pulse) => {
-      ring.add(pulse.time, pulse.error, pulse.effort, pulse.push !== null);
-      later();
+      history.add(pulse.time, pulse.error, pulse.effort, pulse.push !== null);
+      scheduleRender();
     }),
     app.onIterate.on((iterate) => {
       costs.add(iterate);
-      later();
+      scheduleRender();
     }),
-    app.onProject.on(() => ring.clear()),
-    app.onUi.on((change) => {
-      if (change.plots === false || change.page) due ||= requestAnimationFrame(render);
-      else later();
+    app.onProject.on(() => history.clear()),
+    app.onUi.on((showMode) => {
+      if (showMode.plots === false || showMode.page) scheduled ||= requestAnimationFrame(render);
+      else scheduleRender();
     }),
     app.onTheme.on(() => {
-      for (const each of bench?.rows ?? []) each.redraw();
+      for (const each of current?.rows ?? []) each.redraw();
     }),
-    onScale(app, later),
+    onSharedScale(app, scheduleRender),
     () => size.disconnect(),
   ];
-  later();
+  scheduleRender();
   return {
     element,
     dispose: () => {
-      cancelAnimationFrame(due);
-      for (const end of ends) end();
-      for (const each of bench?.rows ?? []) each.dispose();
+      cancelAnimationFrame(scheduled);
+      for (const end of disposers) end();
+      for (const each of current?.rows ?? []) each.dispose();
     },
   };
 }
 
-/** Added force over the frames; in Keyframe also the cost, in Enrich how far regions are off their guide. */
-function shot(app: App, costs: Costs, curve: () => number[] | null): Bench {
-  const force = forceRow(app);
-  const cost = app.state?.mode === "keyframe" ? costRow(costs) : null;
-  const gap = app.state?.mode === "enrich" ? gapRow() : null;
-  const report = app.state?.mode === "reroute" ? reportRow(app) : null;
+/** Added force over the frames; in Keyframe also the cost, in Enrich the distance to the guide. */
+function createShotPlots(app: App, costs: CostHistory, curve: () => number[] | null): PlotSet {
+  const force = createForcePlot(app);
+  const cost = app.state?.mode === "keyframe" ? createCostPlot(costs) : null;
+  const gap = app.state?.mode === "enrich" ? createGuideErrorPlot() : null;
+  const report = app.state?.mode === "reroute" ? createGoalReport(app) : null;
   return {
-    above: report?.element ?? null,
+    header: report?.element ?? null,
     rows: [cost, gap, force].filter((each) => each !== null),
-    timed: cost ? 1 : 0,
-    strip: "frames",
-    update: (wide) => {
-      force.show(forceShown(app, wide, curve()));
-      cost?.show(costs.shown());
-      gap?.show(gapShown(app, wide));
+    firstTimed: cost ? 1 : 0,
+    axisLabel: "frames",
+    update: (width) => {
+      force.show(createForceData(app, width, curve()));
+      cost?.show(costs.getData());
+      gap?.show(createGuideErrorData(app, width));
       report?.update();
     },
     cursors: () => {
-      const scale = sharedScale(app);
+      const scale = getSharedScale(app);
       if (!scale) return [null, null];
       const { ui } = app;
       const single = ui.views === 1;
-      return [xOf(scale, single && !ui.playing ? getEditFrame(app) : ui.playhead), single ? null : xOf(scale, getEditFrame(app))];
+      return [frameToX(scale, single && !ui.playing ? getEditFrame(app) : ui.playhead), single ? null : frameToX(scale, getEditFrame(app))];
     },
   };
 }
 
-/** Steer: error and effort of the last seconds. */
-function live(app: App, ring: Ring): Bench {
-  const error = liveRow("Error", "got", false);
-  const effort = liveRow("Effort", "added", true);
+/** Error and effort of the last seconds in Steer. */
+function createLivePlots(app: App, history: LiveHistory): PlotSet {
+  const error = createLivePlot("Error", "got", false);
+  const effort = createLivePlot("Effort", "added", true);
   return {
-    above: null,
+    header: null,
     rows: [error, effort],
-    timed: 0,
-    strip: "seconds ago",
+    firstTimed: 0,
+    axisLabel: "seconds ago",
     update: () => {
-      const recent = ring.recent();
+      const recent = history.getRecent();
       const pushes = app.state?.steer?.pushes ?? [];
       const flow = app.state?.steer?.flow !== undefined;
-      error.show(liveShown(recent, "error", pushes, flow));
-      effort.show({ ...liveShown(recent, "effort", pushes, flow), empty: false }); // one row says what to do
+      error.show(createLiveData(recent, "error", pushes, flow));
+      effort.show({ ...createLiveData(recent, "effort", pushes, flow), empty: false }); // only one row shows the hint
     },
-    cursors: (wide) => [(wide * -RANGE[0]) / (RANGE[1] - RANGE[0]), null],
+    cursors: (width) => [(width * -LIVE_RANGE[0]) / (LIVE_RANGE[1] - LIVE_RANGE[0]), null],
   };
 }
+
+const LIVE_HINT = "Push the body to see it recover.";
+
+export const createLivePlot = (name: string, tone: Tone, axis: boolean): PlotRow =>
+  createPlotRow({
+    name, tone, axis, empty: axis ? "" : LIVE_HINT,
+    getTicks: () => Array.from({ length: WINDOW_SECONDS }, (_, i) => i + 1 - WINDOW_SECONDS),
+    formatTick: (at) => (at === 0 ? "now" : `\u2212${-at}`),
+  });

@@ -1,152 +1,152 @@
-/** Draws the time line: ruler, ranges, lanes, cursors, overview; everything anew each time, it is cheap. */
+/** Drawing of the timeline: ruler, ranges, lanes, cursors, overview. */
 
 import { getToken } from "../core/theme";
-import { rows, thumb } from "./arrange";
-import { drawGround, drawMarkers } from "./draw-lanes";
-import { FLAG, type Flag, flags } from "./flags";
-import { FOOT, RULER, type Model } from "./model";
-import { box, faded, font, hairline, half, type Brush } from "./paint";
-import { isPart, label, steps, ticks, xOf } from "./scale";
+import { layOutRows, getOverviewThumb } from "./lane-layout";
+import { drawLaneBackground, drawMarkers } from "./draw-lanes";
+import { FLAG_BOX, type CursorFlag, getCursorFlags } from "./cursor-flags";
+import { OVERVIEW_HEIGHT, RULER_HEIGHT, type TimelineModel } from "./timeline-model";
+import { fillRoundRect, withAlpha, getFont, strokeLine, snapToPixel, type Context2D } from "./canvas-style";
+import { isPartial, formatFrame, computeRulerSteps, listTicks, frameToX } from "./time-scale";
 
-export function draw(ctx: Brush, model: Model): void {
+export function drawTimeline(ctx: Context2D, model: TimelineModel): void {
   const { scale, height } = model;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   ctx.fillStyle = getToken("bg1");
   ctx.fillRect(0, 0, scale.width, height);
-  drawLoopGround(ctx, model);
+  drawLoopBackground(ctx, model);
   drawGrid(ctx, model);
   ctx.save();
   ctx.beginPath();
-  ctx.rect(0, RULER, scale.width, height - RULER);
+  ctx.rect(0, RULER_HEIGHT, scale.width, height - RULER_HEIGHT);
   ctx.clip();
-  const all = rows(model);
-  for (const row of all) drawGround(ctx, model, row);
-  for (const { x, line } of flagsOf(model)) hairline(ctx, x, RULER, x, height, line, 1.5);
+  const all = layOutRows(model);
+  for (const row of all) drawLaneBackground(ctx, model, row);
+  for (const { x, line } of getStyledFlags(model)) strokeLine(ctx, x, RULER_HEIGHT, x, height, line, 1.5);
   for (const row of all) drawMarkers(ctx, model, row);
   drawWindow(ctx, model);
   ctx.restore();
   drawRuler(ctx, model);
   drawLoop(ctx, model);
-  if (model.held?.line != null) drawSnapLine(ctx, model, model.held.line);
+  if (model.dragged?.snapFrame != null) drawSnapLine(ctx, model, model.dragged.snapFrame);
   drawFlags(ctx, model);
   if (model.band) drawBand(ctx, model.band);
-  if (isPart(scale)) drawOverview(ctx, model);
+  if (isPartial(scale)) drawOverview(ctx, model);
 }
 
-/** The lanes inside the loop are lighter. */
-function drawLoopGround(ctx: Brush, model: Model): void {
+/** Draw a lighter background inside the loop range. */
+function drawLoopBackground(ctx: Context2D, model: TimelineModel): void {
   const [from, to] = model.app.ui.loopRange;
-  const [x0, x1] = [xOf(model.scale, from), xOf(model.scale, Math.min(to, model.last))];
+  const [x0, x1] = [frameToX(model.scale, from), frameToX(model.scale, Math.min(to, model.last))];
   ctx.fillStyle = getToken("bg2");
-  ctx.fillRect(x0, RULER, x1 - x0, model.height - RULER);
+  ctx.fillRect(x0, RULER_HEIGHT, x1 - x0, model.height - RULER_HEIGHT);
 }
 
-function drawGrid(ctx: Brush, model: Model): void {
-  const { major } = steps(model.scale, model.fps, model.app.ui.unit);
-  for (const frame of ticks(model.scale, major)) {
-    const x = half(xOf(model.scale, frame));
-    hairline(ctx, x, RULER, x, model.height, getToken("line2"));
+function drawGrid(ctx: Context2D, model: TimelineModel): void {
+  const { major } = computeRulerSteps(model.scale, model.fps, model.app.ui.unit);
+  for (const frame of listTicks(model.scale, major)) {
+    const x = snapToPixel(frameToX(model.scale, frame));
+    strokeLine(ctx, x, RULER_HEIGHT, x, model.height, getToken("line2"));
   }
 }
 
-/** Ticks and labels; one that would stand under a cursor's flag is left out. */
-function drawRuler(ctx: Brush, model: Model): void {
+/** Draw ticks and labels, except labels below a cursor flag. */
+function drawRuler(ctx: Context2D, model: TimelineModel): void {
   const { scale, fps, app } = model;
   ctx.fillStyle = getToken("bg2");
-  ctx.fillRect(0, 0, scale.width, RULER);
-  const { major, minor } = steps(scale, fps, app.ui.unit);
-  for (const frame of ticks(scale, minor))
-    hairline(ctx, half(xOf(scale, frame)), RULER - 5, half(xOf(scale, frame)), RULER, getToken("line2"));
-  ctx.font = font();
+  ctx.fillRect(0, 0, scale.width, RULER_HEIGHT);
+  const { major, minor } = computeRulerSteps(scale, fps, app.ui.unit);
+  for (const frame of listTicks(scale, minor))
+    strokeLine(ctx, snapToPixel(frameToX(scale, frame)), RULER_HEIGHT - 5, snapToPixel(frameToX(scale, frame)), RULER_HEIGHT, getToken("line2"));
+  ctx.font = getFont();
   ctx.textAlign = "center";
-  const taken = flagsOf(model).map(({ x, wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);
-  for (const frame of ticks(scale, major)) {
-    const x = xOf(scale, frame);
-    hairline(ctx, half(x), RULER - 8, half(x), RULER, getToken("line2"));
-    const text = label(frame, fps, app.ui.unit, major);
+  const taken = getStyledFlags(model).map(({ x, width: wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);
+  for (const frame of listTicks(scale, major)) {
+    const x = frameToX(scale, frame);
+    strokeLine(ctx, snapToPixel(x), RULER_HEIGHT - 8, snapToPixel(x), RULER_HEIGHT, getToken("line2"));
+    const text = formatFrame(frame, fps, app.ui.unit, major);
     const wide = ctx.measureText(text).width / 2;
     if (taken.some(([from, to]) => x + wide > from && x - wide < to)) continue;
     ctx.fillStyle = getToken("t2");
     ctx.fillText(text, x, 10.5);
   }
   ctx.textAlign = "left";
-  hairline(ctx, 0, RULER - 0.5, scale.width, RULER - 0.5, getToken("line"));
+  strokeLine(ctx, 0, RULER_HEIGHT - 0.5, scale.width, RULER_HEIGHT - 0.5, getToken("line"));
 }
 
-/** The loop: a bar with two grips at the foot of the ruler. */
-function drawLoop(ctx: Brush, model: Model): void {
+/** Draw the loop range as a bar with two grips at the bottom of the ruler. */
+function drawLoop(ctx: Context2D, model: TimelineModel): void {
   const { loop, loopRange } = model.app.ui;
-  const [x0, x1] = loopRange.map((frame) => Math.round(xOf(model.scale, Math.min(frame, model.last))));
-  const colour = loop ? getToken("t3") : faded(getToken("t3"), 0.4);
-  ctx.fillStyle = colour;
-  ctx.fillRect(x0, RULER - 4, x1 - x0, 3);
-  for (const x of [x0, x1]) box(ctx, x - 3, RULER - 9, 6, 10, 2, loop ? getToken("t2") : getToken("ctl"));
+  const [x0, x1] = loopRange.map((frame) => Math.round(frameToX(model.scale, Math.min(frame, model.last))));
+  const color = loop ? getToken("t3") : withAlpha(getToken("t3"), 0.4);
+  ctx.fillStyle = color;
+  ctx.fillRect(x0, RULER_HEIGHT - 4, x1 - x0, 3);
+  for (const x of [x0, x1]) fillRoundRect(ctx, x - 3, RULER_HEIGHT - 9, 6, 10, 2, loop ? getToken("t2") : getToken("ctl"));
 }
 
-/** Frames outside the editable range are dimmed; its ends have grips at the head of the lanes. */
-function drawWindow(ctx: Brush, model: Model): void {
-  const range = model.window ?? model.state?.edit?.window;
+/** Dim frames outside the edit window, and draw grips at its ends. */
+function drawWindow(ctx: Context2D, model: TimelineModel): void {
+  const range = model.draggedWindow ?? model.state?.edit?.window;
   if (!range) return;
-  const [x0, x1] = range.map((frame) => xOf(model.scale, frame));
-  ctx.fillStyle = faded(getToken("bg0"), 0.6);
-  ctx.fillRect(0, RULER, x0, model.height);
-  ctx.fillRect(x1, RULER, model.scale.width - x1, model.height);
+  const [x0, x1] = range.map((frame) => frameToX(model.scale, frame));
+  ctx.fillStyle = withAlpha(getToken("bg0"), 0.6);
+  ctx.fillRect(0, RULER_HEIGHT, x0, model.height);
+  ctx.fillRect(x1, RULER_HEIGHT, model.scale.width - x1, model.height);
   for (const [x, side] of [[x0, 1], [x1, -1]]) {
-    hairline(ctx, half(x), RULER, half(x), model.height, faded(getToken("asked"), 0.7));
-    box(ctx, side > 0 ? Math.round(x) : Math.round(x) - 6, RULER + 1, 7, 11, 2, getToken("asked"));
+    strokeLine(ctx, snapToPixel(x), RULER_HEIGHT, snapToPixel(x), model.height, withAlpha(getToken("asked"), 0.7));
+    fillRoundRect(ctx, side > 0 ? Math.round(x) : Math.round(x) - 6, RULER_HEIGHT + 1, 7, 11, 2, getToken("asked"));
   }
 }
 
-interface Painted extends Flag { fill: string; ink: string; line: string }
+interface StyledFlag extends CursorFlag { fill: string; textColor: string; line: string }
 
-function flagsOf(model: Model): Painted[] {
-  return flags(model).map((flag) =>
-    flag.of === "play"
-      ? { ...flag, fill: getToken("playhead"), ink: getToken("on-playhead"), line: getToken("playhead") }
-      : { ...flag, fill: getToken("asked-fill"), ink: getToken("on-fill"), line: getToken("asked-fill") });
+function getStyledFlags(model: TimelineModel): StyledFlag[] {
+  return getCursorFlags(model).map((flag) =>
+    flag.cursor === "play"
+      ? { ...flag, fill: getToken("playhead"), textColor: getToken("on-playhead"), line: getToken("playhead") }
+      : { ...flag, fill: getToken("asked-fill"), textColor: getToken("on-fill"), line: getToken("asked-fill") });
 }
 
-function drawFlags(ctx: Brush, model: Model): void {
-  const foot = FLAG.top + FLAG.high - 0.5;
-  for (const { x, wide, text, fill, ink, line } of flagsOf(model)) {
+function drawFlags(ctx: Context2D, model: TimelineModel): void {
+  const bottom = FLAG_BOX.top + FLAG_BOX.height - 0.5;
+  for (const { x, width: wide, text, fill, textColor: ink, line } of getStyledFlags(model)) {
     if (x < -wide || x > model.scale.width + wide) continue;
-    hairline(ctx, x, RULER - 8, x, RULER, line, 1.5);
-    box(ctx, x - wide / 2, FLAG.top, wide, FLAG.high, 4, fill);
+    strokeLine(ctx, x, RULER_HEIGHT - 8, x, RULER_HEIGHT, line, 1.5);
+    fillRoundRect(ctx, x - wide / 2, FLAG_BOX.top, wide, FLAG_BOX.height, 4, fill);
     ctx.fillStyle = fill;
     ctx.beginPath();
-    ctx.moveTo(x - 4.5, foot);
-    ctx.lineTo(x + 4.5, foot);
-    ctx.lineTo(x, foot + 5);
+    ctx.moveTo(x - 4.5, bottom);
+    ctx.lineTo(x + 4.5, bottom);
+    ctx.lineTo(x, bottom + 5);
     ctx.fill();
     ctx.fillStyle = ink;
-    ctx.font = font(700);
+    ctx.font = getFont(700);
     ctx.textAlign = "center";
     ctx.fillText(text, x, 11.5);
     ctx.textAlign = "left";
   }
 }
 
-/** To what a dragged marker is drawn. */
-function drawSnapLine(ctx: Brush, model: Model, frame: number): void {
-  const x = half(xOf(model.scale, frame));
-  hairline(ctx, x, RULER, x, model.height, getToken("asked"));
+/** Draw the frame that a dragged marker snaps to. */
+function drawSnapLine(ctx: Context2D, model: TimelineModel, frame: number): void {
+  const x = snapToPixel(frameToX(model.scale, frame));
+  strokeLine(ctx, x, RULER_HEIGHT, x, model.height, getToken("asked"));
 }
 
-function drawBand(ctx: Brush, [a, b]: [[number, number], [number, number]]): void {
+function drawBand(ctx: Context2D, [a, b]: [[number, number], [number, number]]): void {
   const [x, y, wide, high] = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])];
   ctx.fillStyle = getToken("wash-asked");
   ctx.fillRect(x, y, wide, high);
   ctx.strokeStyle = getToken("asked");
   ctx.lineWidth = 1;
-  ctx.strokeRect(half(x), half(y), Math.max(Math.round(wide) - 1, 0), Math.max(Math.round(high) - 1, 0));
+  ctx.strokeRect(snapToPixel(x), snapToPixel(y), Math.max(Math.round(wide) - 1, 0), Math.max(Math.round(high) - 1, 0));
 }
 
-/** At the foot: which part of the shot is shown. */
-function drawOverview(ctx: Brush, model: Model): void {
-  const y = model.height - FOOT;
+/** Draw the overview: visible part of the shot. */
+function drawOverview(ctx: Context2D, model: TimelineModel): void {
+  const y = model.height - OVERVIEW_HEIGHT;
   ctx.fillStyle = getToken("bg0");
-  ctx.fillRect(0, y, model.scale.width, FOOT);
-  const [from, to] = thumb(model);
-  box(ctx, from, y + 1, to - from, FOOT - 2, 2, getToken("ctl"));
+  ctx.fillRect(0, y, model.scale.width, OVERVIEW_HEIGHT);
+  const [from, to] = getOverviewThumb(model);
+  fillRoundRect(ctx, from, y + 1, to - from, OVERVIEW_HEIGHT - 2, 2, getToken("ctl"));
 }

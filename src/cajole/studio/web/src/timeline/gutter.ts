@@ -1,36 +1,36 @@
-/** Left of the canvas: the unit of the ruler, and the lanes' names and counts. */
+/** Gutter left of the canvas: unit of the ruler, names and counts of the lanes. */
 
 import { setAttribute, setChildren, h, setText } from "../core/dom";
 import type { Lane, Component, UiState } from "../core/types";
 import { openMenu } from "../ui/menu";
 import { createKeyedList } from "../ui/controls/common";
-import { select, selecting } from "./actions";
-import { laneMenu } from "./menu";
-import { keyOf, type Model } from "./model";
-import { shapeIcon } from "./shapes";
+import { selectMarkers, getSelectMode } from "./marker-actions";
+import { buildLaneMenu } from "./context-menus";
+import { getMarkerKey, type TimelineModel } from "./timeline-model";
+import { createShapeIcon } from "./marker-shapes";
 
-const NEXT: Record<UiState["unit"], UiState["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
+const NEXT_UNIT: Record<UiState["unit"], UiState["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
 
 export interface Gutter extends Component { update(): void }
 
-export function gutter(model: Model): Gutter {
+export function createGutter(model: TimelineModel): Gutter {
   const { app } = model;
   const unit = h("button", {
     type: "button",
     class: "timeline-unit",
     "data-tip": "Frames, seconds or timecode",
-    onclick: () => app.setUi({ unit: NEXT[app.ui.unit] }),
+    onclick: () => app.setUi({ unit: NEXT_UNIT[app.ui.unit] }),
   });
   const list = h("div", { class: "timeline-names" });
-  // The canvas has no scroll bar of its own: it follows the names.
+  // the canvas follows the scroll position of the names
   list.addEventListener("scroll", () => {
     model.scroll = list.scrollTop;
     model.redraw();
   });
-  const put = createKeyedList<Lane, Name>(
+  const updateLabels = createKeyedList<Lane, LaneLabel>(
     list,
     (lane) => lane.id,
-    (lane) => name(model, lane.id),
+    (lane) => createLaneLabel(model, lane.id),
     (part, lane) => part.update(lane),
   );
   return {
@@ -38,29 +38,29 @@ export function gutter(model: Model): Gutter {
     update: () => {
       setText(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
       setAttribute(unit, "aria-label", `Unit of time: ${app.ui.unit}`);
-      put(model.lanes);
+      updateLabels(model.lanes);
       list.style.setProperty("--lane", `${model.laneHeight}px`);
-      // read only where it matters: the browser lays everything out for it
+      // reading scrollHeight forces a layout
       if (model.scroll > 0)
         model.scroll = Math.min(model.scroll, Math.max(list.scrollHeight - list.clientHeight, 0));
     },
   };
 }
 
-interface Name extends Component { element: HTMLElement; update(lane: Lane): void }
+interface LaneLabel extends Component { element: HTMLElement; update(lane: Lane): void }
 
-function name(model: Model, id: string): Name {
+function createLaneLabel(model: TimelineModel, id: string): LaneLabel {
   const mark = h("span", { class: "timeline-mark" });
   const words = h("span", { class: "timeline-name" });
   const count = h("span", { class: "timeline-count" });
   const element = h("button", { type: "button", class: "timeline-lane" }, mark, words, count);
   element.addEventListener("click", (event) => {
-    const keys = model.picks.filter((pick) => pick.lane.id === id).map(({ marker }) => keyOf(id, marker.id));
-    select(model, keys, selecting(event));
+    const keys = model.markers.filter((pick) => pick.lane.id === id).map(({ marker }) => getMarkerKey(id, marker.id));
+    selectMarkers(model, keys, getSelectMode(event));
   });
   element.addEventListener("contextmenu", (event) => {
     event.preventDefault();
-    const entries = laneMenu(model, id);
+    const entries = buildLaneMenu(model, id);
     if (entries.length) openMenu({ x: event.clientX, y: event.clientY }, entries, "Lane");
   });
   let look = "";
@@ -68,7 +68,7 @@ function name(model: Model, id: string): Name {
     element,
     update: (lane) => {
       if (look !== lane.shape + lane.tone) {
-        setChildren(mark, shapeIcon(lane.shape));
+        setChildren(mark, createShapeIcon(lane.shape));
         mark.dataset["tone"] = lane.tone;
         look = lane.shape + lane.tone;
       }

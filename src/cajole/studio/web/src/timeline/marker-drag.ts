@@ -1,116 +1,116 @@
-/** Markers under the hand: all selected ones move in time, or are copied; what counts is where the hand lets go. */
+/** Drag of the selected markers in time, or of copies of them, and rubber band selection. */
 
-import { byLane, follow, movable, select, selecting, type Selecting } from "./actions";
-import { grips, rows } from "./arrange";
-import type { Drag } from "./drags";
-import { inside } from "./hits";
-import { keyOf, type Model, type Pick } from "./model";
-import { frameAt } from "./scale";
-import { snapped } from "./snap";
+import { groupByLane, selectMarkerVertices, filterMovable, selectMarkers, getSelectMode, type SelectMode } from "./marker-actions";
+import { getMarkerAreas, layOutRows } from "./lane-layout";
+import type { TimelineDrag } from "./drags";
+import { findInside } from "./hit-areas";
+import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
+import { xToFrame } from "./time-scale";
+import { snapMove } from "./snapping";
 
-/** Frames that draw a dragged marker to themselves: other markers, both ends of bars, cursors, ends of the loop. */
-export function targets(model: Model, moving: ReadonlySet<string>): number[] {
+/** Frames that dragged markers snap to: other markers, ends of bars, cursors, ends of the loop. */
+export function getSnapTargets(model: TimelineModel, moving: ReadonlySet<string>): number[] {
   const { edit, play } = model.cursors;
   const found = [play, ...(edit === null ? [] : [edit]), ...model.app.ui.loopRange];
-  for (const { lane, marker } of model.picks) {
-    if (moving.has(keyOf(lane.id, marker.id))) continue;
+  for (const { lane, marker } of model.markers) {
+    if (moving.has(getMarkerKey(lane.id, marker.id))) continue;
     found.push(marker.frame);
     if (marker.end !== undefined) found.push(marker.end);
   }
   return [...new Set(found.map(Math.round))];
 }
 
-/** Moves, or with alt copies; `picks`: what is selected, `start`: where the hand took hold [px]. */
-export function markerDrag(model: Model, picks: readonly Pick[], start: number, alt: boolean): Drag | null {
-  const some = movable(picks);
-  if (!some.length) return null;
-  const keys = some.map(({ lane, marker }) => keyOf(lane.id, marker.id));
-  const before = some.map(({ marker }) => marker.frame);
-  const near = targets(model, new Set(alt ? [] : keys));
-  const grabbed = frameAt(model.scale, start);
+/** Drag that moves markers, or copies them; start: pixel of the press. */
+export function createMarkerDrag(model: TimelineModel, markers: readonly MarkerRef[], start: number, copies: boolean): TimelineDrag | null {
+  const movable = filterMovable(markers);
+  if (!movable.length) return null;
+  const keys = movable.map(({ lane, marker }) => getMarkerKey(lane.id, marker.id));
+  const before = movable.map(({ marker }) => marker.frame);
+  const targets = getSnapTargets(model, new Set(copies ? [] : keys));
+  const grabbed = xToFrame(model.scale, start);
   const lanes = model.lanes;
   let frames = before;
-  let told = false;
+  let streamed = false;
   const snapping = model.app.ui.snap === "marker";
   const hint = (): void =>
     model.app.setHints([
-      ["Drag", alt ? "copy in time" : "move in time"],
+      ["Drag", copies ? "copy in time" : "move in time"],
       ["Ctrl", snapping ? "whole frames only" : "snap to markers"],
-      ["Esc", "put back"],
+      ["Esc", "cancel"],
     ]);
 
-  const put = (next: number[], line: number | null): void => {
+  const moveTo = (next: number[], line: number | null): void => {
     frames = next;
-    model.held = { frames: new Map(keys.map((key, i) => [key, next[i]])), copy: alt, line, lanes };
+    model.dragged = { frames: new Map(keys.map((key, i) => [key, next[i]])), copy: copies, snapFrame: line, lanes };
     model.redraw();
   };
   const move = (x: number, _y: number, event: PointerEvent): void => {
-    if (!model.held) hint();
-    const drawn = snapping !== (event.ctrlKey || event.metaKey);
-    const away = frameAt(model.scale, x) - grabbed;
-    const { by, to } = snapped(before, away, model.range, drawn ? near : [], model.scale.step);
+    if (!model.dragged) hint();
+    const snaps = snapping !== (event.ctrlKey || event.metaKey);
+    const shift = xToFrame(model.scale, x) - grabbed;
+    const { by, to } = snapMove(before, shift, model.range, snaps ? targets : [], model.scale.step);
     const next = before.map((frame) => frame + by);
     const differs = next.some((frame, i) => frame !== frames[i]);
-    put(next, to); // first: from now on what the server says of these lanes waits
-    if (alt || !differs) return;
-    told = true;
-    model.app.stream("marker.move", { ...ofFirst(some, next), final: false });
+    moveTo(next, to); // before the message: from now on server changes of these lanes are deferred
+    if (copies || !differs) return;
+    streamed = true;
+    model.app.stream("marker.move", { ...createPreviewMessage(movable, next), final: false });
   };
   const done = (): void => {
     model.app.setHints(null);
-    model.let();
+    model.endDrag();
   };
-  const keep = async (): Promise<void> => {
+  const commit = async (): Promise<void> => {
     const same = frames.every((frame, i) => frame === before[i]);
-    const found = some.map(({ lane, marker }, i) => ({ lane: lane.id, frame: frames[i], text: marker.text }));
-    if (!same) model.expect(found);
-    if (alt ? !same : told) await Promise.allSettled(messages(model, some, frames, alt));
+    const found = movable.map(({ lane, marker }, i) => ({ lane: lane.id, frame: frames[i], text: marker.text }));
+    if (!same) model.expectMarkers(found);
+    if (copies ? !same : streamed) await Promise.allSettled(sendMoves(model, movable, frames, copies));
     done();
-    if (!same) follow(model, some, frames[0]);
+    if (!same) selectMarkerVertices(model, movable, frames[0]);
   };
   const cancel = (): void => {
     frames = before;
-    if (told) void Promise.allSettled(messages(model, some, before, false)).then(done);
+    if (streamed) void Promise.allSettled(sendMoves(model, movable, before, false)).then(done);
     else done();
   };
-  return { move, end: () => void keep(), cancel };
+  return { move, end: () => void commit(), cancel };
 }
 
-/** Non-final moves of which only the newest matters concern the lane of the first marker. */
-function ofFirst(some: readonly Pick[], frames: readonly number[]): { lane: string; ids: string[]; frames: number[] } {
+/** Preview message with the markers in the lane of the first. */
+function createPreviewMessage(some: readonly MarkerRef[], frames: readonly number[]): { lane: string; ids: string[]; frames: number[] } {
   const lane = some[0].lane.id;
-  const mine = some.map((pick, i) => ({ pick, frame: frames[i] })).filter(({ pick }) => pick.lane.id === lane);
-  return { lane, ids: mine.map(({ pick }) => pick.marker.id), frames: mine.map(({ frame }) => frame) };
+  const mine = some.map((ref, i) => ({ pick: ref, frame: frames[i] })).filter(({ pick: ref }) => ref.lane.id === lane);
+  return { lane, ids: mine.map(({ pick: ref }) => ref.marker.id), frames: mine.map(({ frame }) => frame) };
 }
 
-/** One message for each lane. */
-function messages(model: Model, some: readonly Pick[], frames: readonly number[], alt: boolean): Promise<unknown>[] {
-  const at = new Map(some.map((pick, i) => [pick, frames[i]]));
-  return byLane(some).map(([lane, group]) => {
-    const values = { lane, ids: group.map((pick) => pick.marker.id), frames: group.map((pick) => at.get(pick)) };
-    return alt ? model.app.request("marker.copy", values) : model.app.request("marker.move", { ...values, final: true });
+/** Send one message per lane. */
+function sendMoves(model: TimelineModel, some: readonly MarkerRef[], frames: readonly number[], copies: boolean): Promise<unknown>[] {
+  const at = new Map(some.map((ref, i) => [ref, frames[i]]));
+  return groupByLane(some).map(([lane, group]) => {
+    const values = { lane, ids: group.map((ref) => ref.marker.id), frames: group.map((ref) => at.get(ref)) };
+    return copies ? model.app.request("marker.copy", values) : model.app.request("marker.move", { ...values, final: true });
   });
 }
 
-/** A rubber band over empty lanes; shift adds what it takes, ctrl takes it away. */
-export function bandDrag(model: Model, x: number, y: number, event: PointerEvent): Drag {
+/** Rubber band selection; Shift adds, Ctrl removes. */
+export function createBandDrag(model: TimelineModel, x: number, y: number, event: PointerEvent): TimelineDrag {
   const before = model.selection;
-  const how: Selecting = selecting(event) === "toggle" ? "take" : selecting(event);
-  const put = (band: Model["band"]): void => {
+  const mode: SelectMode = getSelectMode(event) === "toggle" ? "take" : getSelectMode(event);
+  const setBand = (band: TimelineModel["band"]): void => {
     model.band = band;
     model.redraw();
   };
   return {
     move: (toX, toY) => {
-      const found = inside(grips(rows(model)), [x, y], [toX, toY]);
-      model.select(before);
-      select(model, found.flatMap(({ row, item }) => item.markers.map((marker) => keyOf(row.lane.id, marker.id))), how);
-      put([[x, y], [toX, toY]]);
+      const found = findInside(getMarkerAreas(layOutRows(model)), [x, y], [toX, toY]);
+      model.setSelection(before);
+      selectMarkers(model, found.flatMap(({ row, item }) => item.markers.map((marker) => getMarkerKey(row.lane.id, marker.id))), mode);
+      setBand([[x, y], [toX, toY]]);
     },
-    end: () => put(null),
+    end: () => setBand(null),
     cancel: () => {
-      model.select(before);
-      put(null);
+      model.setSelection(before);
+      setBand(null);
     },
   };
 }

@@ -1,32 +1,38 @@
-/** The time line: transport bar, ruler and lanes on one canvas, and a hidden list of the same markers. */
+/** The timeline: transport bar, ruler and lanes on one canvas, and an accessible list of the markers. */
 
 import "../style/timeline.css";
+import "../core/test-hook";
 import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
-import "../core/test-hook";
-import { saveSetting, loadSetting } from "../core/storage";
+import { loadSetting, saveSetting } from "../core/storage";
 import type { App, Component } from "../core/types";
 import { openMenu } from "../ui/menu";
-import { nudge, release } from "./actions";
-import { grips, rows } from "./arrange";
-import { draw } from "./draw";
-import { Tip, renaming } from "./floating";
-import { gestures, under } from "./gestures";
-import { gutter } from "./gutter";
-import { markerMenu, rulerMenu } from "./menu";
-import { mirror } from "./mirror";
-import { FOOT, LANE, Model, RULER, TRANSPORT, keyOf, type Pick } from "./model";
-import { resizer } from "./resize";
-import { clamp, resized, wholeFrame, xOf } from "./scale";
-import { shareScale } from "./shared";
-import { transport } from "./transport";
+import { buildMarkerMenu, buildRulerMenu } from "./context-menus";
+import { drawTimeline } from "./draw";
+import { createGutter } from "./gutter";
+import { getMarkerAreas, layOutRows } from "./lane-layout";
+import { deleteMarkers, nudgeMarkers } from "./marker-actions";
+import { createMarkerList } from "./marker-list";
+import { MarkerTooltip, openRenameField } from "./marker-tooltip";
+import { hitTest, installPointerInput } from "./pointer-input";
+import { clamp, frameToX, resized, setSharedScale, xToNearestFrame } from "./time-scale";
+import {
+  getMarkerKey,
+  LANE_HEIGHT,
+  type MarkerRef,
+  OVERVIEW_HEIGHT,
+  RULER_HEIGHT,
+  TimelineModel,
+  TRANSPORT_HEIGHT,
+} from "./timeline-model";
+import { createTransport } from "./transport";
 
-/** Room for lanes, unless the author pulls the edge: enough that the first drag, which brings lanes, moves nothing … */
-const USUAL_LANES = 3;
-/** … and not so many that the views suffer: then the names scroll. */
-const MOST_LANES = 5;
+/** Default number of lanes: enough that the first drag, which adds lanes, does not change the height … */
+const MIN_LANES = 3;
+/** … and at most so many; more lanes scroll. */
+const MAX_LANES = 5;
 
-/** What tests may look at. */
+/** Access for tests. */
 export interface TimelineHook {
   x(frame: number): number; // of the window [px]
   y(lane: string): number;
@@ -34,137 +40,137 @@ export interface TimelineHook {
 }
 export interface Timeline extends Component { hook: TimelineHook; dispose(): void }
 
-export function timeline(app: App): Timeline {
+export function createTimeline(app: App): Timeline {
   const canvas = h("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
   const stage = h("div", { class: "timeline-stage" }, canvas);
-  let due = 0;
-  const model = new Model(app, () => (due ||= requestAnimationFrame(render)));
-  const bar = transport(model);
-  const names = gutter(model);
-  const list = mirror(model, rename);
-  const tip = new Tip(model);
+  let scheduled = 0;
+  const model = new TimelineModel(app, () => (scheduled ||= requestAnimationFrame(render)));
+  const bar = createTransport(model);
+  const names = createGutter(model);
+  const list = createMarkerList(model, startRename);
+  const tip = new MarkerTooltip(model);
   stage.append(tip.element, list.element);
   const body = h("div", { class: "timeline-body" }, names.element, stage);
-  let wanted = recalledHeight(); // the height that the author pulled it to [px]
-  const edge = resizer(() => element.offsetHeight, pull, () => TRANSPORT + RULER + LANE + FOOT);
+  let customHeight = loadHeight(); // set by the user [px]
+  const edge = createResizer(() => element.offsetHeight, setHeight, () => TRANSPORT_HEIGHT + RULER_HEIGHT + LANE_HEIGHT + OVERVIEW_HEIGHT);
   const element = h("div", { class: "timeline" }, edge.element, bar.element, body);
 
-  function pull(height: number | null): void {
-    wanted = height;
+  function setHeight(height: number | null): void {
+    customHeight = height;
     saveSetting("timeline.height", height ?? undefined);
     model.redraw();
   }
 
-  function rename(pick: Pick): void {
-    renaming(model, pick, stage, () => list.element.focus({ preventScroll: true }));
+  function startRename(ref: MarkerRef): void {
+    openRenameField(model, ref, stage, () => list.element.focus({ preventScroll: true }));
   }
 
   function render(): void {
-    due = 0;
-    const lanes = clamp(model.lanes.length, USUAL_LANES, MOST_LANES);
-    model.pulled = wanted !== null;
-    element.style.height = `${wanted ?? TRANSPORT + RULER + lanes * LANE + FOOT}px`;
+    scheduled = 0;
+    const lanes = clamp(model.lanes.length, MIN_LANES, MAX_LANES);
+    model.hasCustomHeight = customHeight !== null;
+    element.style.height = `${customHeight ?? TRANSPORT_HEIGHT + RULER_HEIGHT + lanes * LANE_HEIGHT + OVERVIEW_HEIGHT}px`;
     names.update();
     bar.update();
     list.update();
-    paint();
+    drawCanvas();
   }
 
-  function paint(): void {
-    const [wide, high] = [stage.clientWidth, stage.clientHeight];
+  function drawCanvas(): void {
+    const [width, height] = [stage.clientWidth, stage.clientHeight];
     const ctx = canvas.getContext("2d");
-    if (!ctx || wide <= 0 || high <= 0) return;
-    if (wide !== model.scale.width) model.scale = resized(model.scale, wide, model.frames);
-    model.height = high;
+    if (!ctx || width <= 0 || height <= 0) return;
+    if (width !== model.scale.width) model.scale = resized(model.scale, width, model.frames);
+    model.height = height;
     const ratio = devicePixelRatio || 1;
-    const [across, down] = [Math.round(wide * ratio), Math.round(high * ratio)];
+    const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== across || canvas.height !== down) [canvas.width, canvas.height] = [across, down];
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    draw(ctx, model);
-    shareScale(app, model.scale);
+    drawTimeline(ctx, model);
+    setSharedScale(app, model.scale);
   }
 
-  function menu(event: MouseEvent): void {
+  function openContextMenu(event: MouseEvent): void {
     event.preventDefault();
     if (!model.state) return;
     const box = canvas.getBoundingClientRect();
-    const { grip, ruler } = under(model, event.clientX - box.left, event.clientY - box.top);
+    const { marker: grip, ruler } = hitTest(model, event.clientX - box.left, event.clientY - box.top);
     const at = { x: event.clientX, y: event.clientY };
-    if (ruler) return openMenu(at, rulerMenu(model, wholeFrame(model.scale, at.x - box.left)), "Ruler");
+    if (ruler) return openMenu(at, buildRulerMenu(model, xToNearestFrame(model.scale, at.x - box.left)), "Ruler");
     if (!grip) return;
     const { lane } = grip.row;
     const hit = grip.item.markers.map((marker) => ({ lane, marker }));
     if (!hit.every(({ marker }) => model.isSelected(lane, marker)))
-      model.select(hit.map(({ marker }) => keyOf(lane.id, marker.id)));
-    openMenu(at, markerMenu(model, model.selected, rename), "Marker");
+      model.setSelection(hit.map(({ marker }) => getMarkerKey(lane.id, marker.id)));
+    openMenu(at, buildMarkerMenu(model, model.selectedMarkers, startRename), "Marker");
   }
 
-  const hands = gestures(canvas, model, (found) => tip.over(found));
-  canvas.addEventListener("contextmenu", menu);
+  const pointer = installPointerInput(canvas, model, (found) => tip.setTarget(found));
+  canvas.addEventListener("contextmenu", openContextMenu);
   const size = new ResizeObserver(() => model.redraw());
   size.observe(stage);
-  const ends = [...listen(model), ...commands(model), () => size.disconnect(), () => hands.dispose()];
-  const look = hook(model, canvas);
-  if (window.cajole) window.cajole.timeline = look;
+  const disposers = [...subscribe(model), ...registerCommands(model), () => size.disconnect(), () => pointer.dispose()];
+  const testHook = createTestHook(model, canvas);
+  if (window.cajole) window.cajole.timeline = testHook;
   model.redraw();
   return {
     element,
-    hook: look,
+    hook: testHook,
     dispose: () => {
-      cancelAnimationFrame(due);
-      for (const end of ends) end();
+      cancelAnimationFrame(scheduled);
+      for (const end of disposers) end();
     },
   };
 }
 
-/** The height that was pulled on an earlier visit, null for none. */
-function recalledHeight(): number | null {
+/** Stored height, null for the default. */
+function loadHeight(): number | null {
   const height = loadSetting<unknown>("timeline.height", null);
-  return typeof height === "number" && height >= TRANSPORT + RULER + LANE + FOOT ? height : null;
+  return typeof height === "number" && height >= TRANSPORT_HEIGHT + RULER_HEIGHT + LANE_HEIGHT + OVERVIEW_HEIGHT ? height : null;
 }
 
-/** Everything that changes what is drawn; returns what ends it. */
-function listen(model: Model): (() => void)[] {
+/** Subscribe to what changes the drawing; returns the unsubscribe functions. */
+function subscribe(model: TimelineModel): (() => void)[] {
   const { app } = model;
   return [
-    app.onState.on((state) => model.hear(state)),
-    app.onProject.on(() => model.select([])),
+    app.onState.on((state) => model.handleState(state)),
+    app.onProject.on(() => model.setSelection([])),
     app.onUi.on(() => model.redraw()),
     app.onTheme.on(() => model.redraw()),
     app.onMoved.on(({ meter }) => {
       if (!meter?.curve) return;
-      model.curve = meter.curve;
+      model.liveCurve = meter.curve;
       model.redraw();
     }),
     app.onPulse.on(({ frame, lap }) => {
-      [model.live, model.lap] = [frame, lap];
+      [model.liveFrame, model.lap] = [frame, lap];
       model.redraw();
     }),
   ];
 }
 
-/** Commands of the table that only the time line can do: they concern what is selected in it. */
-function commands(model: Model): (() => void)[] {
+/** Register the commands on selected markers. */
+function registerCommands(model: TimelineModel): (() => void)[] {
   return [
-    registerHandler("marker.back", () => nudge(model, -1)),
-    registerHandler("marker.on", () => nudge(model, 1)),
-    registerHandler("marker.back10", () => nudge(model, -10)),
-    registerHandler("marker.on10", () => nudge(model, 10)),
-    registerHandler("marker.delete", () => release(model, model.selected)),
+    registerHandler("marker.back", () => nudgeMarkers(model, -1)),
+    registerHandler("marker.on", () => nudgeMarkers(model, 1)),
+    registerHandler("marker.back10", () => nudgeMarkers(model, -10)),
+    registerHandler("marker.on10", () => nudgeMarkers(model, 10)),
+    registerHandler("marker.delete", () => deleteMarkers(model, model.selectedMarkers)),
   ];
 }
 
-function hook(model: Model, canvas: HTMLCanvasElement): TimelineHook {
+function createTestHook(model: TimelineModel, canvas: HTMLCanvasElement): TimelineHook {
   const box = (): DOMRect => canvas.getBoundingClientRect();
   const middle = (lane: string): number => {
-    const row = rows(model).find((each) => each.lane.id === lane);
+    const row = layOutRows(model).find((each) => each.lane.id === lane);
     return row ? box().top + row.y + row.height / 2 : NaN;
   };
   return {
-    x: (frame) => box().left + xOf(model.scale, frame),
+    x: (frame) => box().left + frameToX(model.scale, frame),
     y: middle,
     markers: () =>
-      grips(rows(model)).flatMap(({ what: { row, item } }) =>
+      getMarkerAreas(layOutRows(model)).flatMap(({ target: { row, item } }) =>
         item.markers.map((marker) => ({
           lane: row.lane.id,
           id: marker.id,
@@ -176,4 +182,40 @@ function hook(model: Model, canvas: HTMLCanvasElement): TimelineHook {
         })),
       ),
   };
+}
+
+const RESIZE_STEP = 14; // px per arrow key
+
+/** Handle that resizes the timeline, at most to half the window. set: null restores the default height. */
+export function createResizer(get: () => number, set: (height: number | null) => void, getMinHeight: () => number): Component {
+  const element = h("div", {
+    class: "timeline-resize",
+    role: "separator",
+    "aria-orientation": "horizontal",
+    "aria-label": "Height of the timeline",
+    tabIndex: 0,
+  });
+  const setHeight = (height: number): void => {
+    set(clamp(height, getMinHeight(), innerHeight / 2));
+    element.setAttribute("aria-valuenow", String(Math.round(get())));
+  };
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    element.setPointerCapture(event.pointerId);
+    const [start, before] = [event.clientY, get()];
+    const move = (moved: PointerEvent): void => setHeight(before + start - moved.clientY);
+    element.addEventListener("pointermove", move);
+    const end = (): void => element.removeEventListener("pointermove", move);
+    element.addEventListener("lostpointercapture", end, { once: true });
+  });
+  element.addEventListener("dblclick", () => set(null));
+  element.addEventListener("keydown", (event) => {
+    const by = event.key === "ArrowUp" ? RESIZE_STEP : event.key === "ArrowDown" ? -RESIZE_STEP : 0;
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setHeight(get() + by);
+  });
+  return { element };
 }

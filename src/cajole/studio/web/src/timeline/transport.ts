@@ -1,4 +1,4 @@
-/** The bar above the ruler: which frame, playing, looping, snapping, zooming. */
+/** Transport bar: frame counter, playback, loop, snapping, zoom. */
 
 import { getShortcut } from "../core/commands";
 import { setAttribute, h, setText } from "../core/dom";
@@ -8,33 +8,33 @@ import type { App, Component } from "../core/types";
 import { createIconButton, type IconButton } from "../ui/controls/button";
 import { createSegmentedControl } from "../ui/controls/choice";
 import { focusViewport } from "../ui/controls/common";
-import { fit } from "./drags";
-import type { Model } from "./model";
-import { clamp, typedFrame, xOf, zoomed } from "./scale";
+import { fitView } from "./drags";
+import type { TimelineModel } from "./timeline-model";
+import { clamp, parseFrame, frameToX, zoomed } from "./time-scale";
 
-const STEP = 1.5; // of the zoom buttons
+const ZOOM_STEP = 1.5; // factor of the zoom buttons
 
 export interface Transport extends Component { update(): void }
 
-/** A button that runs a command of the table. */
-const runs = (app: App, command: string, name: string, icon: IconName): IconButton =>
+/** Button that runs a command. */
+const createCommandButton = (app: App, command: string, name: string, icon: IconName): IconButton =>
   createIconButton({ name, icon, key: getShortcut(command), size: 28, onPress: () => app.runCommand(command) });
 
-export function transport(model: Model): Transport {
+export function createTransport(model: TimelineModel): Transport {
   const { app } = model;
-  const counter = frameField(model);
+  const counter = createFrameField(model);
   const time = h("span", { class: "timeline-time" });
-  const play = runs(app, "play", "Play", "play");
+  const play = createCommandButton(app, "play", "Play", "play");
   play.element.classList.add("timeline-play");
-  const loop = runs(app, "loop", "Loop", "loop");
+  const loop = createCommandButton(app, "loop", "Loop", "loop");
   const snap = createSegmentedControl({
     name: "Snap", value: app.ui.snap, onChange: (value: "frame" | "marker") => app.setUi({ snap: value }),
     choices: [
-      { value: "frame", text: "Frame", tip: "Markers stop on whole frames" },
-      { value: "marker", text: "Marker", tip: "Markers are drawn to markers, cursors and ends of the loop" },
+      { value: "frame", text: "Frame", tip: "Snap markers to frames" },
+      { value: "marker", text: "Marker", tip: "Snap markers to other markers, cursors and ends of the loop" },
     ],
   });
-  const plots = runs(app, "plots", "Plots", "plot");
+  const plots = createCommandButton(app, "plots", "Plots", "plot");
   const bar = h("span", { class: "timeline-rule" });
   const element = h(
     "div",
@@ -43,11 +43,11 @@ export function transport(model: Model): Transport {
     h(
       "div",
       { class: "timeline-middle" },
-      runs(app, "frame.first", "First frame", "first").element,
-      runs(app, "frame.prev", "One frame back", "prev").element,
+      createCommandButton(app, "frame.first", "First frame", "first").element,
+      createCommandButton(app, "frame.prev", "One frame back", "prev").element,
       play.element,
-      runs(app, "frame.next", "One frame on", "next").element,
-      runs(app, "frame.last", "Last frame", "last").element,
+      createCommandButton(app, "frame.next", "One frame on", "next").element,
+      createCommandButton(app, "frame.last", "Last frame", "last").element,
       bar,
       loop.element,
     ),
@@ -57,9 +57,9 @@ export function transport(model: Model): Transport {
       h("span", { class: "timeline-word" }, "Snap"),
       snap.element,
       bar.cloneNode(),
-      createIconButton({ name: "Zoom out", icon: "minus", onPress: () => zoom(model, 1 / STEP) }).element,
-      createIconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fit(model) }).element,
-      createIconButton({ name: "Zoom in", icon: "plus", onPress: () => zoom(model, STEP) }).element,
+      createIconButton({ name: "Zoom out", icon: "minus", onPress: () => zoomView(model, 1 / ZOOM_STEP) }).element,
+      createIconButton({ name: "Show the whole shot", icon: "fit", onPress: () => fitView(model) }).element,
+      createIconButton({ name: "Zoom in", icon: "plus", onPress: () => zoomView(model, ZOOM_STEP) }).element,
       plots.element,
     ),
   );
@@ -67,84 +67,84 @@ export function transport(model: Model): Transport {
     element,
     update: () => {
       const live = model.state?.mode === "steer";
-      const going = live ? Boolean(model.state?.steer?.running) : app.ui.playing;
-      play.setIcon(going ? "pause" : "play", going ? "Pause" : "Play");
+      const isPlaying = live ? Boolean(model.state?.steer?.running) : app.ui.playing;
+      play.setIcon(isPlaying ? "pause" : "play", isPlaying ? "Pause" : "Play");
       loop.setPressed(app.ui.loop);
       plots.setPressed(app.ui.plots);
       snap.set(app.ui.snap);
       counter.update();
-      setText(time, timeText(model));
+      setText(time, formatTime(model));
     },
   };
 }
 
 /** "1.60 s · 60 fps", and in a live run "lap 7 · 0.68 s". */
-function timeText(model: Model): string {
+function formatTime(model: TimelineModel): string {
   const { edit, play } = model.cursors;
   const now = formatSeconds(Math.floor(edit ?? play) / model.fps);
   if (model.state?.mode === "steer") return model.lap === null ? now : `lap ${formatNumber(model.lap)} · ${now}`;
   return `${now} · ${formatNumber(model.fps, Number.isInteger(model.fps) ? 0 : 2)} fps`;
 }
 
-/** Zooms about the cursor when it is in sight, else about the middle. */
-function zoom(model: Model, factor: number): void {
-  const x = xOf(model.scale, model.cursors.edit ?? model.cursors.play);
+/** Zoom about the cursor if it is visible, else about the center. */
+function zoomView(model: TimelineModel, factor: number): void {
+  const x = frameToX(model.scale, model.cursors.edit ?? model.cursors.play);
   const inSight = x >= 0 && x <= model.scale.width;
-  model.view(zoomed(model.scale, factor, inSight ? x : model.scale.width / 2));
+  model.setScale(zoomed(model.scale, factor, inSight ? x : model.scale.width / 2));
 }
 
-/** The frame counter, which takes frames, seconds ("1.6 s") and timecode. */
-function frameField(model: Model): { element: HTMLElement; update(): void } {
+/** Frame counter that accepts frames, seconds ("1.6 s") and timecode. */
+function createFrameField(model: TimelineModel): { element: HTMLElement; update(): void } {
   const input = h("input", {
     class: "timeline-frame", inputmode: "text", autocomplete: "off", spellcheck: "false", "aria-label": "Frame",
     "data-tip": "Type a frame, seconds (1.6 s) or a timecode",
   });
   const total = h("span", { class: "timeline-total" });
   const element = h("label", { class: "timeline-counter" }, input, total);
-  const shown = (): number => Math.floor(model.cursors.edit ?? model.cursors.play);
-  const wrong = (on: boolean): void => {
+  const getFrame = (): number => Math.floor(model.cursors.edit ?? model.cursors.play);
+  const setInvalid = (on: boolean): void => {
     element.classList.toggle("timeline-wrong", on);
     setAttribute(input, "aria-invalid", String(on));
   };
   const fitWidth = (): void => void (input.style.width = `${Math.max(input.value.length, 1) + 0.2}ch`);
-  const put = (): void => {
-    input.value = String(shown());
+  const showFrame = (): void => {
+    input.value = String(getFrame());
     fitWidth();
-    wrong(false);
+    setInvalid(false);
   };
-  const go = (): boolean => {
-    const frame = typedFrame(input.value, model.fps);
-    wrong(frame === null);
-    if (frame !== null && frame !== shown()) model.show(clamp(frame, 0, model.last));
+  const commit = (): boolean => {
+    const frame = parseFrame(input.value, model.fps);
+    setInvalid(frame === null);
+    if (frame !== null && frame !== getFrame()) model.seekAndReveal(clamp(frame, 0, model.last));
     return frame !== null;
   };
   input.addEventListener("focus", () => input.select());
   input.addEventListener("input", () => {
     fitWidth();
-    wrong(typedFrame(input.value, model.fps) === null);
+    setInvalid(parseFrame(input.value, model.fps) === null);
   });
   input.addEventListener("blur", () => {
-    go();
-    put();
+    commit();
+    showFrame();
   });
   input.addEventListener("keydown", (event) => {
     event.stopPropagation();
     const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
     if (by) {
       event.preventDefault();
-      model.show(clamp(shown() + by * (event.shiftKey ? 10 : 1), 0, model.last));
-      put();
+      model.seekAndReveal(clamp(getFrame() + by * (event.shiftKey ? 10 : 1), 0, model.last));
+      showFrame();
     } else if (event.key === "Escape") {
-      put();
+      showFrame();
       input.blur();
-    } else if (event.key === "Enter" && go()) focusViewport(input);
+    } else if (event.key === "Enter" && commit()) focusViewport(input);
   });
   return {
     element,
     update: () => {
       setText(total, `/ ${model.last}`);
-      if (document.activeElement !== input) put();
-      // Room for the last frame, so that nothing moves while time runs.
+      if (document.activeElement !== input) showFrame();
+      // wide enough for the last frame, to avoid layout shifts during playback
       element.style.minWidth = `calc(${2 * String(model.last).length + 3}ch + 24px)`;
     },
   };

@@ -1,4 +1,4 @@
-/** Time in the viewer: the clock leads it, the hand may, and whoever shows it is told. */
+/** Playback of the viewer. */
 
 import { advancePlayhead } from "../core/playback";
 import { createSignal } from "../core/signal";
@@ -9,56 +9,56 @@ export class Player {
   loop = true;
   time = 0; // in frames
   readonly onChange = createSignal<void>();
-  private before = 0; // ms of the last step
+  private lastTick = 0; // ms of the last step
 
-  /** show: called with the time whenever it is another one. */
+  /** show: called when the time has changed. */
   constructor(
     readonly frames: number,
     readonly fps: number,
     private readonly show: (time: number) => void,
   ) {}
 
-  /** The first picture; it plays by itself unless less motion is asked for. */
-  begin(): void {
+  /** Show the first frame, and play unless reduced motion is preferred. */
+  start(): void {
     this.show(0);
     this.onChange.emit();
-    if (!prefersReducedMotion()) this.play(true);
+    if (!prefersReducedMotion()) this.setPlaying(true);
   }
 
-  play(on: boolean): void {
+  setPlaying(on: boolean): void {
     if (on === this.playing || (on && this.frames < 2)) return;
     this.playing = on;
-    if (on && !this.loop && this.time >= this.frames - 1) this.put(0);
-    this.before = 0;
+    if (on && !this.loop && this.time >= this.frames - 1) this.setTime(0);
+    this.lastTick = 0;
     this.onChange.emit();
-    if (on) requestAnimationFrame((now) => this.step(now));
+    if (on) requestAnimationFrame((now) => this.tick(now));
   }
 
-  /** Goes to a time and stays there. */
-  go(time: number): void {
-    this.play(false);
-    this.put(Math.min(Math.max(time, 0), this.frames - 1));
+  /** Seek to a time and pause. */
+  seek(time: number): void {
+    this.setPlaying(false);
+    this.setTime(Math.min(Math.max(time, 0), this.frames - 1));
     this.onChange.emit();
   }
 
-  repeat(on: boolean): void {
+  setLoop(on: boolean): void {
     this.loop = on;
     this.onChange.emit();
   }
 
-  private put(time: number): void {
+  private setTime(time: number): void {
     this.time = time;
     this.show(time);
   }
 
-  private step(now: number): void {
+  private tick(now: number): void {
     if (!this.playing) return;
-    const elapsed = this.before ? Math.min(1, (now - this.before) / 1000) : 0;
-    this.before = now;
+    const elapsed = this.lastTick ? Math.min(1, (now - this.lastTick) / 1000) : 0;
+    this.lastTick = now;
     const next = advancePlayhead(this.time, elapsed, this.fps, [0, this.frames - 1], this.loop, this.frames);
-    if (next === null) return this.go(this.frames - 1);
-    this.put(next);
+    if (next === null) return this.seek(this.frames - 1);
+    this.setTime(next);
     this.onChange.emit();
-    requestAnimationFrame((then) => this.step(then));
+    requestAnimationFrame((then) => this.tick(then));
   }
 }

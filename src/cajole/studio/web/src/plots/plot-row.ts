@@ -1,4 +1,4 @@
-/** One row of the drawer: name and value in the gutter, a curve beside them. */
+/** Row of the drawer: name and value in the gutter, and a uPlot curve. */
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -6,21 +6,21 @@ import { h, setText } from "../core/dom";
 import { getToken } from "../core/theme";
 import type { Component, Tone } from "../core/types";
 
-export const HIGH = 60;
-export const AXIS = 20;
+export const PLOT_HEIGHT = 60;
+export const AXIS_HEIGHT = 20;
 
-export interface RowOptions {
+export interface PlotRowOptions {
   name: string;
   tone: Tone;
-  axis: boolean; // whether times are written below
+  axis: boolean; // show a time axis
   log?: boolean;
-  empty: string; // what stands where nothing is to be drawn yet
-  ticks(): number[]; // where times are written, and in which words
-  word(at: number): string;
+  empty: string; // hint without data
+  getTicks(): number[]; // of the time axis
+  formatTick(at: number): string;
 }
 
-/** What a row shows: values `ys` at ascending `xs`; `bands`: pushes; `top`: what the highest value is called. */
-export interface Shown {
+/** Data of a row: values `ys` at ascending `xs`; bands: pushes; top: label of the upper end. */
+export interface PlotData {
   xs: number[];
   ys: number[];
   x: [number, number];
@@ -29,20 +29,20 @@ export interface Shown {
   top: string;
   value: string;
   unit: string;
-  empty: boolean; // say what to do
+  empty: boolean; // show the hint
 }
 
-export interface Row extends Component {
+export interface PlotRow extends Component {
   element: HTMLElement;
-  show(what: Shown): void;
+  show(data: PlotData): void;
   redraw(): void;
   resize(): void;
   dispose(): void;
 }
 
-const NOTHING: Shown = { xs: [], ys: [], x: [0, 1], y: [0, 1], top: "", value: "", unit: "", empty: true };
+const EMPTY_DATA: PlotData = { xs: [], ys: [], x: [0, 1], y: [0, 1], top: "", value: "", unit: "", empty: true };
 
-export function row(options: RowOptions): Row {
+export function createPlotRow(options: PlotRowOptions): PlotRow {
   const value = h("span", { class: "plots-value" });
   const unit = h("span", { class: "plots-unit" });
   const top = h("span", { class: "plots-top" });
@@ -55,55 +55,55 @@ export function row(options: RowOptions): Row {
     h("div", { class: "plots-line" }, value, unit),
   );
   const element = h("div", { class: "plots-row", role: "img", data: { tone: options.tone } }, name, stage);
-  element.style.height = `${HIGH + (options.axis ? AXIS : 0)}px`;
-  let shown = NOTHING;
-  const plot = new uPlot(settings(options, () => shown), [[], []], stage);
+  element.style.height = `${PLOT_HEIGHT + (options.axis ? AXIS_HEIGHT : 0)}px`;
+  let current = EMPTY_DATA;
+  const plot = new uPlot(createUPlotOptions(options, () => current), [[], []], stage);
   const resize = (): void => {
-    const wide = stage.clientWidth;
-    if (wide > 0 && wide !== plot.width) plot.setSize({ width: wide, height: HIGH + (options.axis ? AXIS : 0) });
+    const width = stage.clientWidth;
+    if (width > 0 && width !== plot.width) plot.setSize({ width, height: PLOT_HEIGHT + (options.axis ? AXIS_HEIGHT : 0) });
   };
   return {
     element,
     resize,
     redraw: () => plot.redraw(),
-    show: (what) => {
-      shown = what;
-      setText(value, what.value);
-      setText(unit, what.unit);
-      setText(top, what.top);
-      note.hidden = !what.empty;
+    show: (data) => {
+      current = data;
+      setText(value, data.value);
+      setText(unit, data.unit);
+      setText(top, data.top);
+      note.hidden = !data.empty;
       element.setAttribute(
         "aria-label",
-        what.empty ? `${options.name}. ${options.empty}` : `${options.name}: ${what.value} ${what.unit}`,
+        data.empty ? `${options.name}. ${options.empty}` : `${options.name}: ${data.value} ${data.unit}`,
       );
       resize();
-      plot.setData([what.xs, what.ys]);
+      plot.setData([data.xs, data.ys]);
     },
     dispose: () => plot.destroy(),
   };
 }
 
-/** uPlot without its own frame: no legend, no cursor; x are seconds or frames, never dates. */
-function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
-  const colour = (): string => getToken(options.tone);
+/** uPlot options: no legend, no cursor; x is seconds or frames, not dates. */
+function createUPlotOptions(options: PlotRowOptions, getData: () => PlotData): uPlot.Options {
+  const getColor = (): string => getToken(options.tone);
   const font = `11px ${getToken("font")}`;
   return {
     width: 400,
-    height: HIGH + (options.axis ? AXIS : 0),
+    height: PLOT_HEIGHT + (options.axis ? AXIS_HEIGHT : 0),
     padding: [8, 0, options.axis ? 0 : 6, 0],
-    pxAlign: 0, // curves are smooth, not stairs of pixels
+    pxAlign: 0, // subpixel positions
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { time: false, range: () => shown().x },
-      y: { distr: options.log ? 3 : 1, range: () => shown().y },
+      x: { time: false, range: () => getData().x },
+      y: { distr: options.log ? 3 : 1, range: () => getData().y },
     },
     series: [
       {},
       {
-        stroke: colour,
+        stroke: getColor,
         width: 1.75,
-        fill: () => `color-mix(in srgb, ${colour()} 24%, transparent)`,
+        fill: () => `color-mix(in srgb, ${getColor()} 24%, transparent)`,
         points: { show: false },
         pxAlign: 0,
         fillTo: (u) => u.scales["y"].min ?? 0,
@@ -112,14 +112,14 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
     axes: [
       {
         show: options.axis,
-        size: AXIS,
+        size: AXIS_HEIGHT,
         gap: 2,
         font,
         stroke: () => getToken("t3"),
         grid: { show: false },
         ticks: { show: false },
-        splits: () => options.ticks(),
-        values: (_, splits) => splits.map(options.word),
+        splits: () => options.getTicks(),
+        values: (_, splits) => splits.map(options.formatTick),
         space: 0,
       },
       {
@@ -130,11 +130,11 @@ function settings(options: RowOptions, shown: () => Shown): uPlot.Options {
         splits: (_, __, low, high) => (options.log ? [low, high] : [low, (low + high) / 2, high]),
       },
     ],
-    hooks: { drawClear: [(plot) => drawBands(plot, shown().bands ?? [])] },
+    hooks: { drawClear: [(plot) => drawBands(plot, getData().bands ?? [])] },
   };
 }
 
-/** Pushes as teal bands behind the curve. */
+/** Draw pushes as bands behind the curve. */
 function drawBands(plot: uPlot, bands: readonly [number, number][]): void {
   const { ctx, bbox } = plot;
   const foot = plot.axes[0].show ? bbox.top + bbox.height : ctx.canvas.height;
@@ -142,8 +142,8 @@ function drawBands(plot: uPlot, bands: readonly [number, number][]): void {
   ctx.fillStyle = `color-mix(in srgb, ${getToken("world")} 20%, transparent)`;
   for (const [from, to] of bands) {
     const x0 = plot.valToPos(from, "x", true);
-    const wide = Math.max(plot.valToPos(to, "x", true) - x0, 2 * devicePixelRatio);
-    ctx.fillRect(x0, 0, wide, foot);
+    const width = Math.max(plot.valToPos(to, "x", true) - x0, 2 * devicePixelRatio);
+    ctx.fillRect(x0, 0, width, foot);
   }
   ctx.restore();
 }
