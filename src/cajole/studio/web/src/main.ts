@@ -17,7 +17,7 @@ import { createJobProgress } from "./ui/job-progress";
 import { createToasts } from "./ui/toast";
 import { installTooltips } from "./ui/tooltip";
 import { installUpload } from "./ui/upload";
-import { panel } from "./modes/panel";
+import { createPanel } from "./modes/panel";
 import { createPlotDrawer } from "./plots/plots";
 import { createTimeline } from "./timeline/timeline";
 import { createViewport } from "./view/viewport";
@@ -31,7 +31,7 @@ function main(): void {
   const corner = { element: h("div", { class: "corner" }, createToasts(app).element, createJobProgress(app).element) };
   const time = createTimeline(app);
   window.cajole!.timeline = time.hook;
-  const frame = createShell(app, { view: createViewport(app), timeline: time, plots: createPlotDrawer(app), panel: panel(app), corner });
+  const frame = createShell(app, { view: createViewport(app), timeline: time, plots: createPlotDrawer(app), panel: createPanel(app), corner });
   document.body.append(begin.element, frame.element);
   installUpload(app, () => begin.mode);
   installHelp(app);

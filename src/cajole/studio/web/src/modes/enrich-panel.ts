@@ -1,46 +1,120 @@
 /** The panel of Enrich: the shell, its regions, what it is made of, what acts on it, and what came of it. */
 
 import "../style/enrich.css";
-import { h, setText } from "../core/dom";
-import type { EnrichState } from "../core/enrich-types";
-import { formatNumber, formatPercent, formatSeconds } from "../core/format";
+import { h, setAttribute, setText } from "../core/dom";
+import type { EnrichDials, EnrichState } from "../core/enrich-types";
+import { formatDigits, formatNumber, formatPercent, formatSeconds } from "../core/format";
+import { createIcon } from "../core/icons";
 import { prefersReducedMotion } from "../core/theme";
-import type { App } from "../core/types";
-import { createSegmentedControl } from "../ui/controls/choice";
+import type { App, Component } from "../core/types";
+import { type Choice, createSegmentedControl, createSwitch, type SegmentedControl } from "../ui/controls/choice";
 import { createRow } from "../ui/controls/common";
+import { createFieldRow, createNumberField } from "../ui/controls/field";
 import { createSection } from "../ui/controls/section";
-import { type Action, actionPart } from "./action";
-import { aroundPart, contactPart, stepsPart } from "./enrich-around";
-import { clothPart, finePart, shapePart } from "./enrich-cloth";
-import type { EnrichPart } from "./enrich-dials";
-import { regionsPart, shellPart } from "./enrich-regions";
-import { handOver, once, tell, type ModePanel } from "./mode-panel";
+import { createSlider } from "../ui/controls/slider";
+import {
+  createLinearScale,
+  createLogScale,
+  createLogScaleWithZero,
+  type SliderScale,
+} from "../ui/controls/slider-scale";
+import { openMenu } from "../ui/menu";
+import { createRegionsSection, createShellSection } from "./enrich-regions";
+import { createJobAction, type JobAction } from "./job-action";
+import { createHandOverButton, createLiveSender, createSender, type ModePanel, send } from "./mode-panel";
 
-export function enrichPanel(app: App): ModePanel {
-  const regions = regionsPart(app);
-  const asks = [
-    clothPart(app),
-    regions,
-    shellPart(app),
-    contactPart(app),
-    finePart(app),
-    shapePart(app),
-    aroundPart(app),
-    stepsPart(app),
-  ];
-  const result = resultPart(app);
-  const action = enrichAction(app);
-  const dials = h("div", null, asks.map(({ element }) => element));
+/** A part of the panel that goes by the state of this mode. */
+export interface EnrichSection extends Component {
+  update(part: EnrichState): void;
+}
+
+type ParametersOf<T> = { [K in keyof EnrichDials]: EnrichDials[K] extends T ? K : never }[keyof EnrichDials];
+type ChoiceParameters = Exclude<ParametersOf<string>, "material">;
+
+export interface ParameterOptions {
+  name: ParametersOf<number>;
+  title: string;
+  scale: SliderScale;
+  text: (value: number) => string;
+  tip: string;
+  unit?: string;
+  factor?: number; // what is typed and shown, for each of the server's units
+  defaultValue?: number; // in the server's units
+}
+
+export interface ParameterRow {
+  element: HTMLElement;
+  update(dials: EnrichDials): void;
+  setVisible(on: boolean): void;
+}
+
+/** A row with a slider for one number. */
+export function createParameterRow(app: App, options: ParameterOptions): ParameterRow {
+  const { name, title, scale, text, tip, factor = 1 } = options;
+  const send = createLiveSender(app, "cloth", name);
+  const change = (value: number): Promise<unknown> => send(value / factor);
+  const part = createSlider({
+    name: title,
+    value: scale.min,
+    scale,
+    text,
+    tip,
+    inputText: (value) => String(Number(value.toPrecision(4))),
+    onInput: change,
+    onChange: change,
+    ...(options.unit ? { unit: options.unit } : {}),
+    ...(options.defaultValue === undefined ? {} : { defaultValue: options.defaultValue * factor }),
+  });
+  const { element } = createRow(title, part.element);
   return {
-    element: h("div", null, result.element, dials),
-    foot: action.element,
+    element,
+    update: (dials) => part.set(dials[name] * factor),
+    setVisible: (on) => void (element.hidden = !on),
+  };
+}
+
+/** A row with a switch for what is so or not. */
+export function createSwitchRow(app: App, name: ParametersOf<boolean>, title: string, label: string, tip: string): ParameterRow {
+  const part = createSwitch({ name: label, value: false, tip, onChange: createSender(app, "cloth", name) });
+  const { element } = createRow(title, part.element);
+  return { element, update: (dials) => part.set(dials[name]), setVisible: (on) => void (element.hidden = !on) };
+}
+
+/** A choice of a few words, the first of them until the server says which. */
+export function createParameterChoice<K extends ChoiceParameters>(
+  app: App,
+  name: K,
+  title: string,
+  choices: readonly Choice<EnrichDials[K]>[],
+): SegmentedControl<EnrichDials[K]> {
+  return createSegmentedControl({ name: title, value: choices[0]!.value, choices, onChange: createSender(app, "cloth", name) });
+}
+
+export function createEnrichPanel(app: App): ModePanel {
+  const regions = createRegionsSection(app);
+  const inputs = [
+    createMaterialSection(app),
+    regions,
+    createShellSection(app),
+    createCollisionSection(app),
+    createFineMaterialSection(app),
+    createShapeSection(app),
+    createForcesSection(app),
+    createStepsSection(app),
+  ];
+  const result = createResultSection(app);
+  const action = createEnrichAction(app);
+  const inputElement = h("div", null, inputs.map(({ element }) => element));
+  return {
+    element: h("div", null, result.element, inputElement),
+    footer: action.element,
     update: (state) => {
       const part = state.enrich;
       if (!part) return;
-      for (const each of [...asks, result, action]) each.update(part);
+      for (const each of [...inputs, result, action]) each.update(part);
       // what is asked for now would only be done after the run
-      dials.inert = part.running !== null;
-      dials.classList.toggle("enrich-waits", part.running !== null);
+      inputElement.inert = part.running !== null;
+      inputElement.classList.toggle("enrich-waits", part.running !== null);
     },
     dispose: () => {
       regions.dispose();
@@ -49,12 +123,12 @@ export function enrichPanel(app: App): ModePanel {
   };
 }
 
-function resultPart(app: App): EnrichPart {
+function createResultSection(app: App): EnrichSection {
   const text = h("p", { class: "panel-text" });
   const facts = h("p", { class: "p-quiet" });
   const report = h("pre", { class: "enrich-report", tabIndex: 0, "aria-label": "Report of the run" });
   const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
-  const edit = handOver(app, "edit");
+  const edit = createHandOverButton(app, "edit");
   const sight = createSegmentedControl({
     name: "The shell that is shown",
     value: "led" as EnrichState["sight"],
@@ -62,7 +136,7 @@ function resultPart(app: App): EnrichPart {
       { value: "led", text: "Led", tip: "As its guide leads it" },
       { value: "free", text: "Let go", tip: "The same shell without its guide, to compare with. Simulated at first" },
     ],
-    onChange: once(app, "compare", "with"),
+    onChange: createSender(app, "compare", "with"),
   });
   const whole = createSection(
     { title: "Result" },
@@ -79,22 +153,22 @@ function resultPart(app: App): EnrichPart {
       whole.setVisible(result !== null && part.running === null);
       if (result === null) return;
       sight.set(part.sight);
-      setText(text, said(part, result));
-      setText(facts, told(result));
+      setText(text, formatResult(part, result));
+      setText(facts, formatRunFacts(result));
       setText(report, result.report);
       details.hidden = result.seconds === null;
       whole.setNote(`${formatNumber(result.frames)} frames`);
-      edit.update(null);
+      edit.setDisabledReason(null);
     },
   };
 }
 
-function said({ free }: EnrichState, result: NonNullable<EnrichState["result"]>): string {
+function formatResult({ free }: EnrichState, result: NonNullable<EnrichState["result"]>): string {
   if (free !== null) return `Without its guide the shell strays by ${formatPercent(free)} of its size.`;
   return result.stale ? "Changed since. Enrich again to see what it comes to." : result.text;
 }
 
-function told(result: NonNullable<EnrichState["result"]>): string {
+function formatRunFacts(result: NonNullable<EnrichState["result"]>): string {
   const crossed = result.intersections;
   const parts = [
     result.seconds === null ? "Stopped early: force was not measured" : `took ${formatSeconds(result.seconds, 1)}`,
@@ -103,17 +177,301 @@ function told(result: NonNullable<EnrichState["result"]>): string {
   return parts.filter(Boolean).join(" · ");
 }
 
-function enrichAction(app: App): Action<EnrichState> {
-  return actionPart(app, {
-    verb: "Enrich",
-    doing: "Enriching…",
+function createEnrichAction(app: App): JobAction<EnrichState> {
+  return createJobAction(app, {
+    text: "Enrich",
+    busyText: "Enriching…",
     icon: "enrich",
     tip: "Let the shell follow its guide; its frames play as they come",
     stop: { text: "Stop, keep frames", tip: "End here with the frames that there are" },
     onPress: () => {
-      tell(app, "enrich");
+      send(app, "enrich");
       if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
-    read: ({ running, result, regions }) => ({ job: running, again: result !== null, refused: regions.problem }),
+    getStatus: ({ running, result, regions }) => ({ job: running, hasResult: result !== null, disabledReason: regions.problem }),
   });
+}
+
+const formatSpeed = (value: number): string => `${formatDigits(value, 2)} m/s`;
+const formatDegrees = (value: number): string => `${formatNumber(value)}°`;
+
+export function createForcesSection(app: App): EnrichSection {
+  const size = app.project?.size ?? 1;
+  const lines = [
+    createParameterRow(app, {
+      name: "gravity", title: "Gravity", scale: createLinearScale(-1, 3, 0.05), defaultValue: 1,
+      text: (value) => `× ${formatNumber(value, 2)}`,
+      tip: "How many times as heavy as on Earth",
+    }),
+    createParameterRow(app, {
+      name: "wind", title: "Wind", scale: createLogScaleWithZero(0.1, 50), text: formatSpeed, unit: "m/s", defaultValue: 0,
+      tip: "How fast the air goes",
+    }),
+    createParameterRow(app, {
+      name: "heading", title: "Blows to", scale: createLinearScale(-180, 180, 5), text: formatDegrees, unit: "°",
+      tip: "0°: along x, 90°: along y",
+    }),
+    createParameterRow(app, {
+      name: "rise", title: "Rises", scale: createLinearScale(-90, 90, 5), text: formatDegrees, unit: "°", defaultValue: 0,
+      tip: "Upward above zero",
+    }),
+    createParameterRow(app, {
+      name: "gusts", title: "Gusts", scale: createLogScaleWithZero(0.1, 50), text: formatSpeed, unit: "m/s", defaultValue: 0,
+      tip: "How much the air's speed differs from place to place",
+    }),
+    createParameterRow(app, {
+      name: "lumps", title: "Gust size", scale: createLogScale(0.02 * size, 2 * size), unit: "m",
+      text: (value) => `${formatDigits(value, 2)} m`,
+      tip: "Small ones flutter, large ones sway",
+    }),
+    createParameterRow(app, {
+      name: "pressure", title: "Inflated", scale: createLinearScale(-50, 50, 0.5), unit: "Pa", defaultValue: 0,
+      text: (value) => `${formatNumber(value, 1)} Pa`,
+      tip: "Air pressure along the normals: what is closed fills out",
+    }),
+  ];
+  const tip = "Wind, air inside and shapes in time that the material brings along";
+  const own = createSwitchRow(app, "own", "Scene's air", "The scene's own air", tip);
+  const whole = createSection(
+    { title: "Weight and air", foldKey: "enrich.air" },
+    lines.map(({ element }) => element),
+    own.element,
+  );
+  return {
+    element: whole.element,
+    update: ({ dials, extras }) => {
+      for (const line of lines) line.update(dials);
+      const hasWind = dials.wind > 0;
+      lines[2]!.setVisible(hasWind);
+      lines[3]!.setVisible(hasWind);
+      lines[5]!.setVisible(dials.gusts > 0);
+      own.update(dials);
+      own.setVisible(extras);
+      const notes = [hasWind ? `wind ${formatSpeed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""];
+      whole.setNote(notes.filter(Boolean).join(" · "));
+    },
+  };
+}
+
+const COLLISION_CHOICES: readonly Choice<EnrichDials["collisions"]>[] = [
+  { value: "none", text: "None", tip: "The shell may pass through itself" },
+  { value: "fast", text: "Fast", tip: "Nothing passes through anything; regions are met as far as contacts let them" },
+  { value: "exact", text: "Exact", tip: "Contacts and regions together, to rounding; some ten times as long" },
+];
+
+export function createCollisionSection(app: App): EnrichSection {
+  const kinds = createParameterChoice(app, "collisions", "Collisions", COLLISION_CHOICES);
+  const description = h("p", { class: "p-quiet" });
+  const friction = createParameterRow(app, {
+    name: "friction", title: "Friction", scale: createLinearScale(0, 1.5, 0.05), text: (value) => formatNumber(value, 2), defaultValue: 0.3,
+    tip: "Also between folds",
+  });
+  const whole = createSection({ title: "Collisions" }, kinds.element, friction.element, description);
+  return {
+    element: whole.element,
+    update: ({ dials, collidable }) => {
+      kinds.set(dials.collisions);
+      friction.update(dials);
+      friction.setVisible(dials.collisions !== "none");
+      const things = collidable ? "with itself and with what stands around" : "with itself";
+      setText(description, dials.collisions === "none" ? "" : `Nothing passes through anything, ${things}.`);
+      description.hidden = dials.collisions === "none";
+    },
+  };
+}
+
+export function createStepsSection(app: App): EnrichSection {
+  const substeps = createParameterRow(app, {
+    name: "substeps", title: "Steps a frame", scale: createLinearScale(1, 32, 1), text: (value) => formatNumber(value), defaultValue: 8,
+    tip: "More are livelier and slower; fewer damp the folds",
+  });
+  const frames = createNumberField({
+    name: "Frames", min: 2, max: 20_000, integer: true, step: () => 1, text: String,
+    tip: "Beyond its last frame the guide stands, and the shell swings on",
+    onChange: createSender(app, "cloth", "frames"),
+  });
+  const seed = createNumberField({
+    name: "Seed", min: 0, max: 2 ** 31 - 1, integer: true, step: () => 1, text: String,
+    tip: "Of gusts and crinkles: another number, another take", onChange: createSender(app, "cloth", "seed"),
+  });
+  const tip = "What never moves in the guide stays where it is";
+  const hold = createSwitchRow(app, "hold", "Hold still", "Hold what stands still", tip);
+  const whole = createSection(
+    { title: "Steps", foldKey: "enrich.steps" },
+    substeps.element,
+    createFieldRow("Frames", frames).element,
+    createRow("Seed", seed.element).element,
+    hold.element,
+  );
+  return {
+    element: whole.element,
+    update: ({ dials, shell }) => {
+      const fps = app.state?.fps ?? 30;
+      substeps.update(dials);
+      frames.set(dials.frames);
+      frames.setSuffix(formatSeconds((dials.frames - 1) / fps));
+      seed.set(dials.seed);
+      hold.update(dials);
+      hold.setVisible(shell.still > 0);
+      whole.setNote(`${formatNumber((1000 / fps) / dials.substeps, 1)} ms each`);
+    },
+  };
+}
+
+const formatPressure = (value: number): string => {
+  const [unit, size] = value >= 1e6 ? (["MPa", 1e6] as const) : value >= 1e3 ? (["kPa", 1e3] as const) : ["Pa", 1];
+  return `${formatDigits(value / size, 2)} ${unit}`;
+};
+const formatMillimetres = (value: number): string => `${formatDigits(value, 2)} mm`;
+const formatShort = (value: number): string => formatDigits(value, 2);
+
+export function createMaterialSection(app: App): EnrichSection {
+  const chosen = createMaterialButton(app);
+  const lines = [
+    createParameterRow(app, {
+      name: "young", title: "Stiffness", scale: createLogScale(1e2, 1e8), text: formatPressure, unit: "Pa",
+      tip: "Against stretching: stiffer sheets make few, wide folds",
+    }),
+    createParameterRow(app, {
+      name: "thickness", title: "Thickness", scale: createLogScale(0.05, 50), text: formatMillimetres, unit: "mm", factor: 1000,
+      tip: "Thicker sheets mind being bent much more than being stretched",
+    }),
+  ];
+  const whole = createSection(
+    { title: "Material" },
+    createRow("Made of", chosen.element).element,
+    lines.map(({ element }) => element),
+  );
+  return {
+    element: whole.element,
+    update: (part) => {
+      chosen.update(part);
+      for (const line of lines) line.update(part.dials);
+    },
+  };
+}
+
+/** The rest of the material's numbers. */
+export function createFineMaterialSection(app: App): EnrichSection {
+  const lines = [
+    createParameterRow(app, {
+      name: "density", title: "Density", scale: createLogScale(10, 5000), unit: "kg/m³",
+      text: (value) => `${formatNumber(value)} kg/m³`,
+      tip: "Heavier sheets hang deeper and swing longer",
+    }),
+    createParameterRow(app, {
+      name: "bending", title: "Bending", scale: createLogScaleWithZero(0.01, 100), text: (value) => `× ${formatShort(value)}`, defaultValue: 1,
+      tip: "How many times as stiff against bending as a plain sheet",
+    }),
+    createParameterRow(app, {
+      name: "mass", title: "Damping", scale: createLogScaleWithZero(0.01, 20), text: (value) => `${formatShort(value)} /s`, unit: "1/s",
+      tip: "How soon the whole shell comes to rest with its guide",
+    }),
+    createParameterRow(app, {
+      name: "ripple", title: "Ripples", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${formatShort(value)} s`, unit: "s",
+      tip: "How soon small folds stop trembling",
+    }),
+    createParameterRow(app, {
+      name: "membrane", title: "Shaking", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${formatShort(value)} s`, unit: "s",
+      tip: "How soon fast stretching dies away",
+    }),
+    createParameterRow(app, {
+      name: "curvature", title: "Folds stay", scale: createLogScaleWithZero(0.1, 1000),
+      text: (value) => (value === 0 ? "never" : `> ${formatShort(value)} /m`), unit: "1/m",
+      tip: "Folds sharper than this stay; at the left end none do",
+    }),
+    createParameterRow(app, {
+      name: "hardening", title: "Hardening", scale: createLinearScale(-0.2, 0.2, 0.005), unit: "m",
+      text: (value) => `${formatShort(value)} m`,
+      tip: "Right: folds that stay get stiffer; left: softer", defaultValue: 0,
+    }),
+  ];
+  const whole = createSection({ title: "Fine material", foldKey: "enrich.fine" }, lines.map(({ element }) => element));
+  return {
+    element: whole.element,
+    update: ({ dials }) => {
+      for (const line of lines) line.update(dials);
+      lines.at(-1)!.setVisible(dials.curvature > 0);
+      whole.setNote(dials.curvature > 0 ? "folds stay" : "");
+    },
+  };
+}
+
+/** A button that shows the present material and opens the others. */
+function createMaterialButton(app: App): EnrichSection {
+  const words = h("span");
+  const element = h(
+    "button",
+    { type: "button", class: "p-button enrich-material", "aria-label": "Material" },
+    words,
+    createIcon("chevron"),
+  );
+  setAttribute(element, "aria-haspopup", "menu");
+  let current: EnrichState | null = null;
+  element.addEventListener("click", () => {
+    const entries = (current?.materials ?? []).map(({ name, text }) => ({
+      text: capitalize(name),
+      detail: text,
+      checked: name === current!.dials.material,
+      onSelect: () => send(app, "cloth", { material: name }),
+    }));
+    openMenu(element, entries, "Material");
+  });
+  return {
+    element,
+    update: (part) => {
+      current = part;
+      setText(words, capitalize(part.dials.material));
+      setAttribute(element, "data-tip", part.materials.find(({ name }) => name === part.dials.material)?.text ?? null);
+    },
+  };
+}
+
+const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+
+const SHAPE_CHOICES: readonly Choice<EnrichDials["shape"]>[] = [
+  { value: "flat", text: "Plain", tip: "As the mesh is" },
+  { value: "accordion", text: "Zigzag", tip: "Accordion: sharp folds one after the other" },
+  { value: "ridges", text: "Ridges", tip: "Ridges side by side, flat between them" },
+  { value: "crinkle", text: "Crinkle", tip: "Lumps, as of crumpled cellophane" },
+];
+
+/** The shape that the shell springs back to. */
+export function createShapeSection(app: App): EnrichSection {
+  const shapes = createParameterChoice(app, "shape", "Undeformed", SHAPE_CHOICES);
+  const axes = (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() }));
+  const along = createParameterChoice(app, "along", "Along", axes);
+  const centimetres = (value: number): string => `${formatShort(value)} cm`;
+  const size = app.project?.size ?? 1;
+  const depth = createParameterRow(app, {
+    name: "amplitude", title: "Depth", scale: createLogScale(0.1 * size, 20 * size), factor: 100, unit: "cm", text: centimetres,
+    tip: "How high folds stand",
+  });
+  const width = createParameterRow(app, {
+    name: "wavelength", title: "Width", scale: createLogScale(size, 60 * size), factor: 100, unit: "cm", text: centimetres,
+    tip: "From fold to fold; no narrower than two edges of the mesh",
+  });
+  const direction = createRow("Along", along.element);
+  const whole = createSection(
+    { title: "Undeformed shape", foldKey: "enrich.shape" },
+    shapes.element,
+    depth.element,
+    width.element,
+    direction.element,
+  );
+  return {
+    element: whole.element,
+    update: ({ dials }) => {
+      shapes.set(dials.shape);
+      along.set(dials.along);
+      depth.update(dials);
+      width.update(dials);
+      const folded = dials.shape !== "flat" && dials.shape !== "own";
+      depth.setVisible(folded);
+      width.setVisible(folded);
+      direction.element.hidden = !folded || dials.shape === "crinkle";
+      const called = SHAPE_CHOICES.find(({ value }) => value === dials.shape)?.text.toLowerCase();
+      whole.setNote(called ?? "the scene's own");
+    },
+  };
 }

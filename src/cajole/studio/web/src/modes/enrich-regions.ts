@@ -1,33 +1,33 @@
 /** The shell of Enrich and its regions: found, or painted with the brush. */
 
-import { brush, type BrushMode, setBrush, getRegionColor, onBrush, RADIUS_RANGE, activateBrush } from "../core/brush";
-import { setChildren, h, setText } from "../core/dom";
+import { activateBrush, brush, type BrushMode, getRegionColor, onBrush, RADIUS_RANGE, setBrush } from "../core/brush";
+import { h, setChildren, setText } from "../core/dom";
 import type { EnrichState, RegionInfo, RegionKind } from "../core/enrich-types";
 import { formatNumber, formatPercent } from "../core/format";
 import { createIcon } from "../core/icons";
 import type { App } from "../core/types";
 import { createIconButton } from "../ui/controls/button";
-import { type SegmentedControl, createSegmentedControl, createSwitch } from "../ui/controls/choice";
+import { createSegmentedControl, createSwitch, type SegmentedControl } from "../ui/controls/choice";
 import { createKeyedList, createRow } from "../ui/controls/common";
 import { createLatestSender } from "../ui/controls/latest-sender";
 import { createList, createListRow, type ListRow } from "../ui/controls/list";
-import { createLinearScale, createLogScale } from "../ui/controls/slider-scale";
 import { createSection } from "../ui/controls/section";
 import { createSlider } from "../ui/controls/slider";
-import type { EnrichPart } from "./enrich-dials";
-import { once, tell } from "./mode-panel";
+import { createLinearScale, createLogScale } from "../ui/controls/slider-scale";
+import type { EnrichSection } from "./enrich-panel";
+import { createSender, send } from "./mode-panel";
 
 /** Levels to begin with where a scene's own mesh is left. */
-const USUAL_LEVELS = 3;
+const DEFAULT_LEVELS = 3;
 
-export function shellPart(app: App): EnrichPart {
+export function createShellSection(app: App): EnrichSection {
   const levels = createSlider({
     name: "Levels",
     value: 3,
     scale: createLinearScale(0, 5, 1),
     text: (value) => formatNumber(value),
     tip: "How often every edge of the guide is halved. Applied when let go",
-    onChange: once(app, "shell", "levels"),
+    onChange: createSender(app, "shell", "levels"),
   });
   const own = createSegmentedControl({
     name: "Mesh of the shell",
@@ -37,8 +37,8 @@ export function shellPart(app: App): EnrichPart {
       { value: "cut", text: "Guide, halved", tip: "The guide's triangles, subdivided" },
     ],
     onChange: (value) => {
-      const most = app.state?.enrich?.shell.most_levels ?? USUAL_LEVELS;
-      return app.request("shell", { levels: value === "own" ? null : Math.min(USUAL_LEVELS, most) });
+      const most = app.state?.enrich?.shell.most_levels ?? DEFAULT_LEVELS;
+      return app.request("shell", { levels: value === "own" ? null : Math.min(DEFAULT_LEVELS, most) });
     },
   });
   const mesh = createRow("Mesh", own.element);
@@ -57,20 +57,20 @@ export function shellPart(app: App): EnrichPart {
   };
 }
 
-const KINDS: Record<RegionKind, { text: string; tip: string }> = {
+const REGION_KINDS: Record<RegionKind, { text: string; tip: string }> = {
   hats: { text: "Hats", tip: "One region around each vertex of the guide" },
   clusters: { text: "Found", tip: "Patches that stay together over the whole motion" },
   scene: { text: "Scene's", tip: "The regions that came with the scene" },
   paint: { text: "Painted", tip: "As the brush has painted them" },
 };
 
-export function regionsPart(app: App): EnrichPart & { dispose(): void } {
-  const kinds = kindsPart(app);
-  const clusters = clustersPart(app);
-  const brushed = brushPart(app);
-  const rows = regionRows(app);
+export function createRegionsSection(app: App): EnrichSection & { dispose(): void } {
+  const kinds = createKindControl(app);
+  const clusters = createClusterRow(app);
+  const brushed = createBrushRows(app);
+  const rows = createRegionList(app);
   const problem = h("p", { class: "panel-outcome enrich-problem", role: "status", hidden: true });
-  const says = h("p", { class: "p-quiet" });
+  const uncovered = h("p", { class: "p-quiet" });
   const shown = createIconButton({
     name: "Colours of regions",
     icon: "eye",
@@ -84,17 +84,17 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
     brushed.element,
     rows.element,
     problem,
-    says,
+    uncovered,
   );
-  const look = (): void => {
+  const updateBrush = (): void => {
     if (brush.shown) shown.setIcon("eye", "Hide the colours of regions");
     else shown.setIcon("eye-off", "Show the colours of regions");
     shown.setPressed(brush.shown);
-    brushed.look();
-    rows.look();
+    brushed.updateBrush();
+    rows.updateBrush();
   };
-  const end = onBrush(look);
-  look();
+  const end = onBrush(updateBrush);
+  updateBrush();
   return {
     element: whole.element,
     dispose: end,
@@ -108,14 +108,14 @@ export function regionsPart(app: App): EnrichPart & { dispose(): void } {
       problem.dataset["good"] = "false";
       setChildren(problem, createIcon("warn"), h("span", null, regions.problem ?? ""));
       const loose = regions.covered < 0.9995 && regions.problem === null;
-      says.hidden = !loose;
-      setText(says, `${formatPercent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
+      uncovered.hidden = !loose;
+      setText(uncovered, `${formatPercent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
       whole.setNote(formatNumber(regions.count));
     },
   };
 }
 
-function kindsPart(app: App): EnrichPart {
+function createKindControl(app: App): EnrichSection {
   const element = h("div", { class: "enrich-kinds" });
   let held: { mark: string; part: SegmentedControl<RegionKind> } | null = null;
   return {
@@ -123,8 +123,8 @@ function kindsPart(app: App): EnrichPart {
     update: ({ regions }) => {
       const mark = regions.kinds.join();
       if (held?.mark !== mark) {
-        const choices = regions.kinds.map((value) => ({ value, ...KINDS[value] }));
-        const onChange = once<RegionKind>(app, "regions", "kind");
+        const choices = regions.kinds.map((value) => ({ value, ...REGION_KINDS[value] }));
+        const onChange = createSender<RegionKind>(app, "regions", "kind");
         held = { mark, part: createSegmentedControl({ name: "Regions", value: regions.kind, choices, onChange }) };
         setChildren(element, held.part.element);
       }
@@ -133,22 +133,22 @@ function kindsPart(app: App): EnrichPart {
   };
 }
 
-function clustersPart(app: App): EnrichPart {
-  const send = createLatestSender((count: number) => app.request("regions", { kind: "clusters", count }));
+function createClusterRow(app: App): EnrichSection {
+  const sendCount = createLatestSender((count: number) => app.request("regions", { kind: "clusters", count }));
   const count = createSlider({
     name: "Number of regions",
     value: 24,
     scale: createLogScale(1, 400, { whole: true }),
     text: (value) => formatNumber(value),
     tip: "More keep closer to the guide, with finer folds; fewer leave more to the shell",
-    onInput: send,
-    onChange: send,
+    onInput: sendCount,
+    onChange: sendCount,
   });
   const again = createIconButton({
     name: "Find other regions",
     icon: "refresh",
     tip: "Another seed, other patches",
-    onPress: () => tell(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
+    onPress: () => send(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
   });
   const line = createRow("Number", [count.element, again.element]);
   line.element.classList.add("enrich-count");
@@ -162,7 +162,7 @@ function clustersPart(app: App): EnrichPart {
   };
 }
 
-function brushPart(app: App): EnrichPart & { look(): void } {
+function createBrushRows(app: App): EnrichSection & { updateBrush(): void } {
   const use = createSegmentedControl({
     name: "Brush",
     value: brush.mode,
@@ -195,7 +195,7 @@ function brushPart(app: App): EnrichPart & { look(): void } {
   const element = h("div", null, createRow("Brush", use.element).element, createRow("Size", radius.element).element, sides.element);
   return {
     element,
-    look: () => {
+    updateBrush: () => {
       use.set(brush.mode);
       radius.set(100 * brush.radius);
       both.set(brush.both);
@@ -204,19 +204,19 @@ function brushPart(app: App): EnrichPart & { look(): void } {
   };
 }
 
-type Named = ListRow & { region: RegionInfo; marker: HTMLElement };
+type RegionRow = ListRow & { region: RegionInfo; marker: HTMLElement };
 
-function regionRows(app: App): EnrichPart & { look(): void } {
-  const holder = createList("Regions");
-  holder.classList.add("enrich-regions");
+function createRegionList(app: App): EnrichSection & { updateBrush(): void } {
+  const container = createList("Regions");
+  container.classList.add("enrich-regions");
   const more = h("p", { class: "p-quiet", hidden: true });
-  const make = (region: RegionInfo): Named => {
+  const make = (region: RegionInfo): RegionRow => {
     const marker = h("span", { class: "enrich-swatch" });
     const remove = createIconButton({
       name: `Remove region ${region.id}`,
       icon: "x",
       size: 24,
-      onPress: () => tell(app, "region.remove", { region: region.id }),
+      onPress: () => send(app, "region.remove", { region: region.id }),
     });
     const made = createListRow({
       marker,
@@ -228,29 +228,29 @@ function regionRows(app: App): EnrichPart & { look(): void } {
     });
     return { ...made, region, marker };
   };
-  const update = (part: Named, region: RegionInfo): void => {
+  const update = (part: RegionRow, region: RegionInfo): void => {
     part.marker.style.background = `var(--${getRegionColor(region.id)})`;
-    const lone = region.guide === 0 && paired ? "guide" : region.shell === 0 ? "shell" : null;
+    const emptySide = region.guide === 0 && paired ? "guide" : region.shell === 0 ? "shell" : null;
     part.set({
       name: `Region ${region.id}`,
       value: formatNumber(region.shell),
       selected: brush.mode === "add" && region.id === brush.region,
-      warn: lone && `Empty on the ${lone}: paint it there, too, or remove it`,
+      warn: emptySide && `Empty on the ${emptySide}: paint it there, too, or remove it`,
       tip: `${formatNumber(region.guide)} vertices of the guide, ${formatNumber(region.shell)} of the shell`,
     });
   };
-  const rows = createKeyedList<RegionInfo, Named>(holder, ({ id }) => String(id), make, update);
-  let known: RegionInfo[] = [];
+  const updateRows = createKeyedList<RegionInfo, RegionRow>(container, ({ id }) => String(id), make, update);
+  let listed: RegionInfo[] = [];
   let paired = false;
   return {
-    element: h("div", null, holder, more),
-    look: () => rows(known),
+    element: h("div", null, container, more),
+    updateBrush: () => updateRows(listed),
     update: ({ regions, shell }: EnrichState) => {
-      known = regions.list;
+      listed = regions.list;
       paired = shell.levels === null;
-      rows(known);
-      more.hidden = regions.count <= known.length;
-      setText(more, `and ${formatNumber(regions.count - known.length)} more`);
+      updateRows(listed);
+      more.hidden = regions.count <= listed.length;
+      setText(more, `and ${formatNumber(regions.count - listed.length)} more`);
     },
   };
 }

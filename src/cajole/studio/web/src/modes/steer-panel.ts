@@ -1,25 +1,26 @@
 /** The panel of Steer: control on or off, what it aims at, what disturbs it, and what it is compared with. */
 
-import { setChildren, h, setText } from "../core/dom";
+import { getShortcut } from "../core/commands";
+import { h, setChildren, setText } from "../core/dom";
+import type { FlowState } from "../core/flow-types";
 import { formatDigits, formatNumber } from "../core/format";
 import { createIcon } from "../core/icons";
-import { setPushSettings, getPushForce, onPushSettings, formatPush, pushSettings } from "../core/push-settings";
+import { formatPush, getPushForce, onPushSettings, pushSettings, setPushSettings } from "../core/push-settings";
 import type { App, SteerState } from "../core/types";
 import { createButton } from "../ui/controls/button";
 import { createSegmentedControl, createSwitch } from "../ui/controls/choice";
 import { createRow } from "../ui/controls/common";
 import { createLatestSender } from "../ui/controls/latest-sender";
-import { createLinearScale, createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
 import { createSection } from "../ui/controls/section";
 import { createSlider } from "../ui/controls/slider";
-import { boxPart, kicksPart, noisePart } from "./flow-panel";
-import { handOver, live, once, refill, tell, type ModePanel } from "./mode-panel";
+import { createLinearScale, createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
+import { createHandOverButton, createLiveSender, createSender, type ModePanel, send, updateItems } from "./mode-panel";
 
-export function steerPanel(app: App): ModePanel {
-  const headline = headlinePart(app);
+export function createSteerPanel(app: App): ModePanel {
+  const headline = createControlSection(app);
   const parts = app.project?.field
-    ? [controllerPart(app, { final: 1, effort: 1e-4 }), kicksPart(app), pushPart(app), noisePart(app), comparePart(app), boxPart(app)]
-    : [controllerPart(app, { final: 0, effort: 1e-2 }), pushPart(app), windPart(app), comparePart(app), aboutPart(app)];
+    ? [createControllerSection(app, { final: 1, effort: 1e-4 }), createKicksSection(app), createPushSection(app), createFlowWindSection(app), createCompareSection(app), createFlowSection(app)]
+    : [createControllerSection(app, { final: 0, effort: 1e-2 }), createPushSection(app), createWindSection(app), createCompareSection(app), createModelSection(app)];
   return {
     element: h(
       "div",
@@ -27,7 +28,7 @@ export function steerPanel(app: App): ModePanel {
       headline.element,
       parts.map((part) => part.element),
     ),
-    foot: null,
+    footer: null,
     update: (state) => {
       if (!state.steer) return;
       headline.update(state.steer);
@@ -40,15 +41,15 @@ export function steerPanel(app: App): ModePanel {
   };
 }
 
-export interface SteerPart {
+export interface SteerSection {
   element: HTMLElement;
   update(steer: SteerState): void;
   dispose?(): void;
 }
 
-function headlinePart(app: App) {
+function createControlSection(app: App) {
   const title = h("h2");
-  const says = h("p");
+  const description = h("p");
   const outcome = h("div", { class: "panel-outcome", role: "status", hidden: true });
   const control = createSwitch({
     name: "Control",
@@ -56,46 +57,46 @@ function headlinePart(app: App) {
     large: true,
     key: "C",
     tip: "Switch control on or off",
-    onChange: once(app, "control", "on"),
+    onChange: createSender(app, "control", "on"),
   });
   const element = h(
     "div",
     null,
-    h("div", { class: "panel-headline" }, h("div", null, title, says), control.element),
+    h("div", { class: "panel-headline" }, h("div", null, title, description), control.element),
     h("div", { class: "panel-outcome-box" }, outcome),
   );
-  const judge = (found: SteerState["outcome"]): void => {
-    outcome.hidden = found === null;
-    if (found === null) return;
-    const mark = `${found.good} ${found.text}`;
+  const showOutcome = (result: SteerState["outcome"]): void => {
+    outcome.hidden = result === null;
+    if (result === null) return;
+    const mark = `${result.good} ${result.text}`;
     if (outcome.dataset["holds"] === mark) return;
     outcome.dataset["holds"] = mark;
-    outcome.dataset["good"] = String(found.good);
-    setChildren(outcome, createIcon(found.good === null ? "info" : found.good ? "check" : "error"), h("span", null, found.text));
+    outcome.dataset["good"] = String(result.good);
+    setChildren(outcome, createIcon(result.good === null ? "info" : result.good ? "check" : "error"), h("span", null, result.text));
   };
   const end = app.onPulse.on((pulse) => {
-    if (pulse.outcome) judge(pulse.outcome);
+    if (pulse.outcome) showOutcome(pulse.outcome);
   });
   return {
     element,
     dispose: end,
     update: (steer: SteerState) => {
       setText(title, steer.control ? "Control is on" : "Control is off");
-      setText(says, wordsOf(steer)[steer.control ? 0 : 1]);
+      setText(description, getControlTexts(steer)[steer.control ? 0 : 1]);
       control.set(steer.control);
-      judge(steer.outcome);
+      showOutcome(steer.outcome);
     },
   };
 }
 
 /** What control does, and what happens without it. */
-const wordsOf = ({ flow }: SteerState): [string, string] =>
+const getControlTexts = ({ flow }: SteerState): [string, string] =>
   flow
     ? ["The particles are led back to their paths.", "The particles go where the flow takes them."]
     : ["The body is brought back after a push.", "The body swings as it will."];
 
-function controllerPart(app: App, usual: { final: number; effort: number }): SteerPart {
-  const dials = [
+function createControllerSection(app: App, defaults: { final: number; effort: number }): SteerSection {
+  const parameters = [
     {
       name: "tracking",
       title: "Tracking",
@@ -106,43 +107,43 @@ function controllerPart(app: App, usual: { final: number; effort: number }): Ste
     {
       name: "final",
       title: "Final",
-      usual: usual.final,
+      usual: defaults.final,
       scale: createLogScaleWithZero(1e-3, 100),
       tip: "How much it counts to be right at the end",
     },
     {
       name: "effort",
       title: "Effort",
-      usual: usual.effort,
+      usual: defaults.effort,
       scale: createLogScale(1e-6, 1e3),
       tip: "What added force costs: right is gentler, left is closer",
     },
   ] as const;
-  const made = dials.map(({ name, title, usual, scale, tip }) => {
-    const say = live(app, "dials", name);
+  const rows = parameters.map(({ name, title, usual: defaults, scale, tip }) => {
+    const change = createLiveSender(app, "dials", name);
     return {
       name,
       line: title,
-      part: createSlider({ name: title, value: usual, defaultValue: usual, scale, text: dialText, tip, onInput: say, onChange: say }),
+      part: createSlider({ name: title, value: defaults, defaultValue: defaults, scale, text: formatWeight, tip, onInput: change, onChange: change }),
     };
   });
   const whole = createSection(
     { title: "Controller" },
-    made.map(({ line, part }) => createRow(line, part.element).element),
+    rows.map(({ line, part }) => createRow(line, part.element).element),
   );
   return {
     element: whole.element,
     update: (steer) => {
-      for (const { name, part } of made) part.set(steer[name]);
+      for (const { name, part } of rows) part.set(steer[name]);
       whole.setNote(steer.retuning ? "retuning…" : "");
     },
   };
 }
 
-const dialText = (value: number): string =>
+const formatWeight = (value: number): string =>
   value === 0 ? "0.00" : value < 0.095 ? formatDigits(value, 2) : formatNumber(value, value < 99.5 ? 2 : 0);
 
-function pushPart(app: App): SteerPart {
+function createPushSection(app: App): SteerSection {
   const unit = app.project ? getPushForce(app.project, 1) : 1;
   const set = (force: number): void => setPushSettings({ pushStrength: force / unit });
   const strength = createSlider({
@@ -167,7 +168,7 @@ function pushPart(app: App): SteerPart {
     ],
     onChange: (value) => app.setUi({ tool: value as "push" | "impulse" }),
   });
-  const again = createButton({ text: "Repeat last push", icon: "push", key: "R", onPress: () => tell(app, "push.repeat") });
+  const again = createButton({ text: "Repeat last push", icon: "push", key: "R", onPress: () => send(app, "push.repeat") });
   again.element.classList.add("p-wide");
   const whole = createSection(
     { title: "Push" },
@@ -176,7 +177,7 @@ function pushPart(app: App): SteerPart {
     h("div", { class: "p-buttons" }, again.element),
   );
   const showTool = (): void => shape.set(app.ui.tool === "impulse" ? "impulse" : "push");
-  const ends = [
+  const disposers = [
     app.onUi.on((change) => {
       if ("tool" in change) showTool();
     }),
@@ -186,14 +187,14 @@ function pushPart(app: App): SteerPart {
   return {
     element: whole.element,
     update: (steer) => again.setDisabledReason(steer.pushes.length ? null : "Press and drag first"),
-    dispose: () => ends.forEach((end) => end()),
+    dispose: () => disposers.forEach((end) => end()),
   };
 }
 
-function windPart(app: App): SteerPart {
+function createWindSection(app: App): SteerSection {
   let wind = { strength: 0, pace: 1 };
-  const say = createLatestSender((change: Partial<typeof wind>) => app.request("wind", (wind = { ...wind, ...change })));
-  const blow = (percent: number): Promise<unknown> => say({ strength: percent / 100 });
+  const change = createLatestSender((change: Partial<typeof wind>) => app.request("wind", (wind = { ...wind, ...change })));
+  const setStrength = (percent: number): Promise<unknown> => change({ strength: percent / 100 });
   const strength = createSlider({
     name: "Strength of the wind",
     value: 0,
@@ -203,8 +204,8 @@ function windPart(app: App): SteerPart {
     unit: "%",
     text: (value) => (value === 0 ? "off" : `${formatNumber(value)} %`),
     tip: "Gusts, in percent of the body's weight",
-    onInput: blow,
-    onChange: blow,
+    onInput: setStrength,
+    onChange: setStrength,
   });
   const pace = createSlider({
     name: "Pace of the wind",
@@ -215,8 +216,8 @@ function windPart(app: App): SteerPart {
     text: (value) => `${formatDigits(value, 2)} /s`,
     inputText: String,
     tip: "Gusts a second",
-    onInput: (value) => say({ pace: value }),
-    onChange: (value) => say({ pace: value }),
+    onInput: (value) => change({ pace: value }),
+    onChange: (value) => change({ pace: value }),
   });
   const whole = createSection(
     { title: "Wind" },
@@ -234,18 +235,18 @@ function windPart(app: App): SteerPart {
   };
 }
 
-const SPEEDS = [
+const SPEED_CHOICES = [
   { value: 0.25, text: "¼" },
   { value: 0.5, text: "½" },
   { value: 1, text: "1" },
   { value: 2, text: "2" },
 ];
 
-function comparePart(app: App): SteerPart {
+function createCompareSection(app: App): SteerSection {
   const ghost = createSegmentedControl({
     name: "Ghost",
     value: "reference" as SteerState["ghost"],
-    onChange: once(app, "ghost", "of"),
+    onChange: createSender(app, "ghost", "of"),
     choices: [
       { value: "reference", text: "Reference", tip: "Where it should be" },
       { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" },
@@ -254,7 +255,7 @@ function comparePart(app: App): SteerPart {
   const speed = createSegmentedControl({
     name: "Speed",
     value: 1,
-    choices: SPEEDS,
+    choices: SPEED_CHOICES,
     onChange: (value) => app.request("run", { play: app.state?.steer?.running ?? true, speed: value }),
   });
   const whole = createSection({ title: "Compare" }, createRow("Ghost", ghost.element).element, createRow("Speed", speed.element).element);
@@ -267,15 +268,15 @@ function comparePart(app: App): SteerPart {
   };
 }
 
-function aboutPart(app: App): SteerPart {
+function createModelSection(app: App): SteerSection {
   const notes = h("ul", { class: "panel-notes" });
-  const edit = handOver(app, "edit");
-  const enrich = handOver(app, "enrich");
+  const edit = createHandOverButton(app, "edit");
+  const enrich = createHandOverButton(app, "enrich");
   const restart = createButton({
     text: "Restart",
     icon: "refresh",
     tip: "From the first frame, at rest",
-    onPress: () => tell(app, "restart"),
+    onPress: () => send(app, "restart"),
   });
   const whole = createSection(
     { title: "Model" },
@@ -286,7 +287,102 @@ function aboutPart(app: App): SteerPart {
     element: whole.element,
     update: (steer) => {
       whole.setNote(steer.model);
-      refill(notes, steer.notes, (text) => h("li", null, text));
+      updateItems(notes, steer.notes, (text) => h("li", null, text));
+    },
+  };
+}
+
+const WIND_SEEDS = 10_000; // winds that there are
+
+/** The scene's own kicks, a button each; nothing where it has none. */
+export function createKicksSection(app: App): SteerSection {
+  const buttons = h("div", { class: "p-buttons" });
+  const whole = createSection({ title: "Kicks of the scene" }, buttons);
+  let shown = "";
+  const show = ({ kicks }: FlowState): void => {
+    whole.element.hidden = kicks.length === 0;
+    const mark = JSON.stringify(kicks);
+    if (mark === shown) return;
+    shown = mark;
+    setChildren(
+      buttons,
+      kicks.map(({ name, text }, i) => {
+        const made = createButton({ text: name, key: getShortcut(`kick.${i + 1}`), tip: text, onPress: () => app.runCommand(`kick.${i + 1}`) });
+        return made.element;
+      }),
+    );
+  };
+  return { element: whole.element, update: (steer) => steer.flow && show(steer.flow) };
+}
+
+/** Noise that blows everywhere, and another one. */
+export function createFlowWindSection(app: App): SteerSection {
+  let now = { strength: 0, seed: 0 };
+  const change = createLatestSender((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
+  const setStrength = (strength: number): Promise<unknown> => change({ strength });
+  const strength = createSlider({
+    name: "Strength of the wind",
+    value: 0,
+    defaultValue: 0.01,
+    scale: createLinearScale(0, 0.05, 0.001),
+    tone: "world",
+    unit: "m/s²",
+    text: (value) => (value === 0 ? "off" : `${formatDigits(value, 2)} m/s²`),
+    tip: "Gusts everywhere in the flow, root mean square",
+    onInput: setStrength,
+    onChange: setStrength,
+  });
+  const other = createButton({
+    text: "Another wind",
+    icon: "refresh",
+    tip: "Gusts of the same strength that come and go otherwise",
+    onPress: () => void change({ seed: (now.seed + 1) % WIND_SEEDS }).catch(() => undefined),
+  });
+  other.element.classList.add("p-wide");
+  const whole = createSection(
+    { title: "Wind" },
+    createRow("Strength", strength.element).element,
+    h("div", { class: "p-buttons" }, other.element),
+  );
+  return {
+    element: whole.element,
+    update: (steer) => {
+      if (!steer.flow) return;
+      now = { strength: steer.wind.strength, seed: steer.flow.seed };
+      strength.set(now.strength);
+      other.setDisabledReason(now.strength === 0 ? "There is no wind" : null);
+    },
+  };
+}
+
+/** Smoke, the model, and a fresh start. */
+export function createFlowSection(app: App): SteerSection {
+  const notes = h("ul", { class: "panel-notes" });
+  const smoke = createSwitch({
+    name: "Smoke",
+    value: true,
+    key: "S",
+    tip: "Smoke that the flow takes along",
+    onChange: createSender(app, "smoke", "on"),
+  });
+  const restart = createButton({
+    text: "Start over",
+    icon: "refresh",
+    tip: "From the first frame, with fresh smoke",
+    onPress: () => send(app, "restart"),
+  });
+  const whole = createSection(
+    { title: "Flow" },
+    createRow("Smoke", smoke.element).element,
+    notes,
+    h("div", { class: "p-buttons" }, restart.element),
+  );
+  return {
+    element: whole.element,
+    update: (steer: SteerState) => {
+      whole.setNote(steer.model);
+      updateItems(notes, steer.notes, (text) => h("li", null, text));
+      if (steer.flow) smoke.set(steer.flow.smoke);
     },
   };
 }
