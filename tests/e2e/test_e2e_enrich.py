@@ -84,7 +84,7 @@ def test_paint_find_run_stop_export_and_go_on(enriching: StudioPage, studio: Stu
     assert page.part()["regions"]["count"] == 8
 
     # found from the motion instead: as many as are asked for
-    page.chosen("radio", "Found")
+    page.chosen("radio", "Clusters")
     page.wait("() => cajole.app.state.enrich.regions.kind === 'clusters'")
     page.settled()
     page.ask("() => cajole.app.request('regions', { kind: 'clusters', count: 10 })")

@@ -1,4 +1,4 @@
-/** The panel of Edit: the dragged point, all drags, and how the motion follows. */
+/** Panel of Edit: selected point, list of drags, motion options, fine tuning. */
 
 import { h, setText } from "../core/dom";
 import { formatCount, formatDigits, formatLength, formatNumber } from "../core/format";
@@ -25,7 +25,7 @@ export interface FineTuningSection extends Component {
   update(edit: EditState, frames: number): void;
 }
 
-/** Damping [1/s] and [s] that bodies of hand size to house size have. */
+/** Rayleigh damping alpha [1/s] and beta [s]. */
 const ALPHA_SCALE = createLogScaleWithZero(0.01, 100);
 const BETA_SCALE = createLogScaleWithZero(1e-5, 1);
 
@@ -35,8 +35,8 @@ export function createFineTuningSection(app: App): FineTuningSection {
     value: "forces" as EditState["energy"],
     onChange: createSender(app, "tune", "energy"),
     choices: [
-      { value: "forces", text: "Forces", tip: "The least force: the change swings as the body does" },
-      { value: "smooth", text: "Smooth", tip: "The change comes and goes without swinging on" },
+      { value: "forces", text: "Forces", tip: "Minimize the added force: the edit oscillates like the body" },
+      { value: "smooth", text: "Smooth", tip: "Minimize acceleration: the edit fades in and out without oscillation" },
     ],
   });
   const smoothness = createSlider({
@@ -45,20 +45,20 @@ export function createFineTuningSection(app: App): FineTuningSection {
     defaultValue: 1,
     scale: createLogScale(0.01, 100),
     text: (value) => formatDigits(value),
-    tip: "More reaches farther in time",
+    tip: "Higher values extend the edit over more frames",
     onInput: createLiveSender(app, "tune", "smoothness"),
     onChange: createLiveSender(app, "tune", "smoothness"),
   });
-  const alpha = createDampingSlider(app, "alpha", "Damping α", ALPHA_SCALE, "Swings die out, slow ones first [1/s]");
-  const beta = createDampingSlider(app, "beta", "Damping β", BETA_SCALE, "Swings die out, quick ones first [s]");
+  const alpha = createDampingSlider(app, "alpha", "Damping α", ALPHA_SCALE, "Mass-proportional damping [1/s]: affects slow oscillations most");
+  const beta = createDampingSlider(app, "beta", "Damping β", BETA_SCALE, "Stiffness-proportional damping [s]: affects fast oscillations most");
   const warp = createSegmentedControl({
     name: "Warp",
     value: "composition" as EditState["warp"],
     onChange: createSender(app, "reopen", "warp"),
     choices: [
-      { value: "composition", text: "Turn", tip: "Large changes turn with the body: composition" },
-      { value: "additive", text: "Add", tip: "Changes are added to the input's own turns: additive" },
-      { value: "none", text: "Off", tip: "The linear change as it is; large turns swell" },
+      { value: "composition", text: "Turn", tip: "Composition: large edits rotate with the body" },
+      { value: "additive", text: "Add", tip: "Additive: edits are added to the rotations of the input" },
+      { value: "none", text: "Off", tip: "Linear displacements without warping; large rotations cause growth" },
     ],
   });
   const window = createWindowFields(app);
@@ -68,7 +68,7 @@ export function createFineTuningSection(app: App): FineTuningSection {
     createRow("Damping α", alpha.element),
     createRow("Damping β", beta.element),
     createRow("Warp", warp.element),
-    createRow("Frames", window.elements, "Outside of these frames nothing changes"),
+    createRow("Frames", window.elements, "Frames outside this window do not change"),
   ];
   const whole = createSection(
     { title: "Fine tuning", foldKey: "edit" },
@@ -104,7 +104,7 @@ function createDampingSlider(app: App, name: "alpha" | "beta", title: string, sc
   });
 }
 
-/** The fewest frames that a window can have: two at each end stay, one between them moves. */
+/** Least length of the edit window: two fixed frames at each end, one free frame between. */
 const MIN_WINDOW_FRAMES = 5;
 
 function createWindowFields(app: App) {
@@ -169,9 +169,9 @@ type DragRow = ListRow & { drag: DragInfo };
 
 function createDragsSection(app: App) {
   const container = createList("Drags");
-  const none = createEmptyHint("Drag the selected point, or type its place.");
+  const none = createEmptyHint("Drag the selected point, or type its position.");
   const hold = createIconButton({
-    name: "Hold the selected points where they are",
+    name: "Pin the selected points where they are",
     icon: "plus",
     key: "P",
     onPress: () => send(app, "pin", { nodes: app.state!.selection.map((each) => each.node), frame: app.state!.frame }),
@@ -179,7 +179,7 @@ function createDragsSection(app: App) {
   const suggest = createButton({
     text: "Make the suggested drags",
     icon: "drag",
-    tip: "What this scene was made to show",
+    tip: "Example drags of this scene",
     onPress: () => send(app, "moves"),
   });
   const whole = createSection(
@@ -215,11 +215,11 @@ function createDragsSection(app: App) {
       highlighted: drag.node === hoveredNode,
       warn: drag.warn,
       tip: drag.pin
-        ? "Held where it was"
+        ? "Pinned"
         : `Moved by ${formatDragLength(drag)}${drag.directions === "xyz" ? "" : `, held along ${drag.directions}`}`,
     });
   };
-  // A drag and a pin of the same point have other markers.
+  // a drag and a pin of the same point have different markers
   const updateRows = createKeyedList<DragInfo, DragRow>(container, (drag) => `${drag.id}${drag.pin ? " pin" : ""}`, make, update);
   let drags: DragInfo[] = [];
   const end = onHover("panel", (node) => {
@@ -245,15 +245,15 @@ function createDragsSection(app: App) {
 
 function createMotionSection(app: App) {
   const tune = createLiveSender(app, "tune", "h");
-  // A longer reach is a shorter time step of the energy: the body then counts as slower.
+  // a longer reach is a smaller time step of the energy
   const setReach = (value: number): Promise<unknown> => tune((app.state?.edit?.defaults.h ?? 1) / value);
   const ends = createSegmentedControl({
     name: "Ends",
     value: "fixed" as EditState["ends"],
     onChange: createSender(app, "tune", "ends"),
     choices: [
-      { value: "fixed", text: "Fixed", tip: "The last frames stay as they came in" },
-      { value: "free", text: "Free", tip: "The last frames go along" },
+      { value: "fixed", text: "Fixed", tip: "The last frames stay as in the input" },
+      { value: "free", text: "Free", tip: "The last frames may change" },
     ],
   });
   const reach = createSlider({
@@ -263,7 +263,7 @@ function createMotionSection(app: App) {
     scale: createLogScale(1 / 30, 30),
     text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 1)}`,
     inputText: (value) => value.toPrecision(3),
-    tip: "Right: a drag takes more frames along, gently. Left: fewer, quickly",
+    tip: "Higher: a drag changes more frames with less force. Lower: fewer frames, more force",
     onInput: setReach,
     onChange: setReach,
   });
@@ -272,14 +272,14 @@ function createMotionSection(app: App) {
     value: 100,
     scale: createLogScale(1, 500, { whole: true }),
     text: (value) => formatNumber(value),
-    tip: "Shapes that a change is made of: more are sharper, fewer rounder. Applied when let go",
+    tip: "Number of vibration modes: more allow local edits, fewer give smooth ones. Applied on release",
     onChange: createSender(app, "reopen", "modes"),
   });
   const counted = h("span", { class: "p-quiet" });
   const contacts = createSwitch({
     name: "Keep contacts",
     value: true,
-    tip: "What touches the ground goes on touching it",
+    tip: "Points in contact with the ground stay in contact",
     onChange: createSender(app, "reopen", "contacts"),
   });
   const whole = createSection(
@@ -297,7 +297,7 @@ function createMotionSection(app: App) {
       detail.setScale(createLogScale(1, Math.max(2, edit.most_modes), { whole: true }), edit.defaults.modes);
       detail.set(edit.modes);
       contacts.set(edit.contacts);
-      contacts.setDisabledReason(edit.contacts_found === 0 ? "Nothing touches in this motion" : null);
+      contacts.setDisabledReason(edit.contacts_found === 0 ? "This motion has no contacts" : null);
       setText(
         counted,
         edit.contacts_found === 0
@@ -314,9 +314,9 @@ export interface PointSection extends Component {
   update(state: ProjectState): void;
 }
 
-/** Scrubbing by a pixel moves by this share of the body's size. */
+/** Change per pixel of scrubbing, as a fraction of the body size. */
 const SCRUB_STEP = 1 / 500;
-/** Gestures of the panel are told from those of the viewport by counting from here. */
+/** Gesture ids of the panel, in another range than those of the viewport. */
 let lastGesture = 1_000_000;
 
 export function createPointSection(app: App): PointSection {
@@ -325,7 +325,7 @@ export function createPointSection(app: App): PointSection {
   const release = createButton({
     text: "Release",
     kind: "ghost",
-    tip: "Let this drag go (Del)",
+    tip: "Delete this drag (Del)",
     onPress: () => context.drag && releaseDrag(app, context.drag),
   });
   release.element.classList.add("p-small");
@@ -347,7 +347,7 @@ export function createPointSection(app: App): PointSection {
     min: 0,
     step,
     text: (value) => formatNumber(value, 3),
-    tip: "How far it was dragged from where it came in",
+    tip: "Distance to the position in the input",
     onChange: (value) => setDragLength(app, context, value),
   });
   const frame = createNumberField({
@@ -363,9 +363,9 @@ export function createPointSection(app: App): PointSection {
   const held = createLetterToggles(
     "Directions that are held",
     {
-      x: "Hold x; off: the motion decides",
-      y: "Hold y; off: the motion decides",
-      z: "Hold z; off: the motion decides",
+      x: "Constrain x; off: free",
+      y: "Constrain y; off: free",
+      z: "Constrain z; off: free",
     },
     (directions) => setHeldDirections(app, context, directions),
   );
@@ -373,8 +373,8 @@ export function createPointSection(app: App): PointSection {
   const lines = [
     createFieldRow("Moved by", moved),
     createFieldRow("Frame", frame),
-    createRow("Held", held.element, "What the drag decides; the rest is left to the motion"),
-    createRow("Follows", follows, "Frames that this drag takes along"),
+    createRow("Held", held.element, "Constrained directions; the others are free"),
+    createRow("Follows", follows, "Frames that this drag changes"),
   ];
   const body = h(
     "div",
@@ -422,12 +422,12 @@ export function createPointSection(app: App): PointSection {
   };
 }
 
-/** Says why a point cannot be placed at this frame, where it cannot. */
+/** Disable the fields if the point cannot be placed at this frame. */
 function disableFields(state: ProjectState, point: SelectedVertex, fields: NumberField[]): void {
   const [first, last] = state.edit!.editable;
   let reason: string | null = null;
-  if (state.selection.length > 1) reason = "Select one point to type its place";
-  else if (point.fixed) reason = "This point is held fast: it never moves";
+  if (state.selection.length > 1) reason = "Select one point to type its position";
+  else if (point.fixed) reason = "This point is fixed";
   else if (state.frame < first || state.frame > last) reason = `Frames ${first} to ${last} can be changed`;
   for (const each of fields) each.setDisabledReason(reason);
 }
@@ -438,7 +438,7 @@ interface PointContext {
   frame: number;
 }
 
-/** Puts the point somewhere, with the directions that its drag holds. */
+/** Place the point, with the constrained directions of its drag. */
 function placePoint(app: App, context: PointContext, position: Vec3): Promise<unknown> {
   const { point, drag, frame } = context;
   if (drag && drag.directions !== "xyz")
@@ -446,13 +446,13 @@ function placePoint(app: App, context: PointContext, position: Vec3): Promise<un
   return app.request("place", { node: point!.node, frame, position });
 }
 
-/** The same way, farther or less far. */
+/** Change the length of a drag, in the same direction. */
 function setDragLength(app: App, context: PointContext, length: number): Promise<unknown> | void {
   const { drag, point } = context;
   if (!drag || drag.moved === 0 || !point?.position) {
     app.showToast({
       tone: "warn",
-      title: "No way to go yet",
+      title: "The drag has no direction yet",
       text: "Drag the point, or type its position, to give it a direction.",
     });
     return Promise.reject(new Error("no direction"));
@@ -462,18 +462,18 @@ function setDragLength(app: App, context: PointContext, length: number): Promise
   return placePoint(app, context, drag.given.map((x, k) => x + (offset[k]! / size) * length) as Vec3);
 }
 
-/** A drag goes along to another frame; without one, only the edit frame does. */
+/** Move the drag, if any, and the edit frame to another frame. */
 async function moveDragToFrame(app: App, context: PointContext, frame: number): Promise<void> {
   if (context.drag) await app.request("marker.move", { lane: "drags", ids: [context.drag.id], frames: [frame], final: true });
   await app.request("frame", { frame });
 }
 
-/** Takes hold of the point where it is, with other directions. */
+/** Constrain other directions of the point at its current position. */
 function setHeldDirections(app: App, context: PointContext, directions: string): Promise<unknown> {
   return commitDrag(app, context, directions, [0, 0, 0]);
 }
 
-/** A whole gesture at once: one step of undo. */
+/** Send a complete drag gesture: one undo step. */
 async function commitDrag(app: App, context: PointContext, directions: string, delta: Vec3): Promise<void> {
   const gesture = ++lastGesture;
   await app.request("drag.begin", { gesture, nodes: [context.point!.node], frame: context.frame, directions });
@@ -490,7 +490,7 @@ export function releaseDrag(app: App, drag: DragInfo): void {
   send(app, "marker.delete", { lane: "drags", ids: [drag.id] });
 }
 
-/** Selects what was dragged, at its frame. */
+/** Seek to a drag and select its vertex. */
 export function goToDrag(app: App, drag: DragInfo): void {
   goToFrame(app, drag.frame);
   send(app, "select", { nodes: [drag.node] });

@@ -1,4 +1,4 @@
-/** The panel of Enrich: the shell, its regions, what it is made of, what acts on it, and what came of it. */
+/** Panel of Enrich: material, regions, shell, collisions, forces, time steps, result. */
 
 import "../style/enrich.css";
 import { h, setAttribute, setText } from "../core/dom";
@@ -23,7 +23,7 @@ import { createRegionsSection, createShellSection } from "./enrich-regions";
 import { createJobAction, type JobAction } from "./job-action";
 import { createHandOverButton, createLiveSender, createSender, type ModePanel, send } from "./mode-panel";
 
-/** A part of the panel that goes by the state of this mode. */
+/** Section updated from the state of this mode. */
 export interface EnrichSection extends Component {
   update(part: EnrichState): void;
 }
@@ -38,8 +38,8 @@ export interface ParameterOptions {
   text: (value: number) => string;
   tip: string;
   unit?: string;
-  factor?: number; // what is typed and shown, for each of the server's units
-  defaultValue?: number; // in the server's units
+  factor?: number; // displayed units per server unit
+  defaultValue?: number; // in server units
 }
 
 export interface ParameterRow {
@@ -48,7 +48,7 @@ export interface ParameterRow {
   setVisible(on: boolean): void;
 }
 
-/** A row with a slider for one number. */
+/** Row with a slider for a number. */
 export function createParameterRow(app: App, options: ParameterOptions): ParameterRow {
   const { name, title, scale, text, tip, factor = 1 } = options;
   const send = createLiveSender(app, "cloth", name);
@@ -73,14 +73,14 @@ export function createParameterRow(app: App, options: ParameterOptions): Paramet
   };
 }
 
-/** A row with a switch for what is so or not. */
+/** Row with a switch for a boolean. */
 export function createSwitchRow(app: App, name: ParametersOf<boolean>, title: string, label: string, tip: string): ParameterRow {
   const part = createSwitch({ name: label, value: false, tip, onChange: createSender(app, "cloth", name) });
   const { element } = createRow(title, part.element);
   return { element, update: (dials) => part.set(dials[name]), setVisible: (on) => void (element.hidden = !on) };
 }
 
-/** A choice of a few words, the first of them until the server says which. */
+/** Segmented control for a choice. */
 export function createParameterChoice<K extends ChoiceParameters>(
   app: App,
   name: K,
@@ -112,7 +112,7 @@ export function createEnrichPanel(app: App): ModePanel {
       const part = state.enrich;
       if (!part) return;
       for (const each of [...inputs, result, action]) each.update(part);
-      // what is asked for now would only be done after the run
+      // changes would only apply after the run
       inputElement.inert = part.running !== null;
       inputElement.classList.toggle("enrich-waits", part.running !== null);
     },
@@ -130,11 +130,11 @@ function createResultSection(app: App): EnrichSection {
   const details = h("details", { class: "enrich-details" }, h("summary", null, "Report"), report);
   const edit = createHandOverButton(app, "edit");
   const sight = createSegmentedControl({
-    name: "The shell that is shown",
+    name: "Shown shell",
     value: "led" as EnrichState["sight"],
     choices: [
-      { value: "led", text: "Led", tip: "As its guide leads it" },
-      { value: "free", text: "Let go", tip: "The same shell without its guide, to compare with. Simulated at first" },
+      { value: "led", text: "Tracked", tip: "The shell that tracks its guide" },
+      { value: "free", text: "Free", tip: "The same shell without tracking, for comparison. Simulated on first use" },
     ],
     onChange: createSender(app, "compare", "with"),
   });
@@ -164,14 +164,14 @@ function createResultSection(app: App): EnrichSection {
 }
 
 function formatResult({ free }: EnrichState, result: NonNullable<EnrichState["result"]>): string {
-  if (free !== null) return `Without its guide the shell strays by ${formatPercent(free)} of its size.`;
-  return result.stale ? "Changed since. Enrich again to see what it comes to." : result.text;
+  if (free !== null) return `Without tracking the shell deviates by ${formatPercent(free)} of its size.`;
+  return result.stale ? "The settings have changed. Enrich again to update the result." : result.text;
 }
 
 function formatRunFacts(result: NonNullable<EnrichState["result"]>): string {
   const crossed = result.intersections;
   const parts = [
-    result.seconds === null ? "Stopped early: force was not measured" : `took ${formatSeconds(result.seconds, 1)}`,
+    result.seconds === null ? "Stopped early: the force was not computed" : `took ${formatSeconds(result.seconds, 1)}`,
     crossed === null ? "" : crossed === 0 ? "no intersections" : `${formatNumber(crossed)} frames with intersections`,
   ];
   return parts.filter(Boolean).join(" · ");
@@ -182,8 +182,8 @@ function createEnrichAction(app: App): JobAction<EnrichState> {
     text: "Enrich",
     busyText: "Enriching…",
     icon: "enrich",
-    tip: "Let the shell follow its guide; its frames play as they come",
-    stop: { text: "Stop, keep frames", tip: "End here with the frames that there are" },
+    tip: "Simulate the shell that tracks its guide; frames play as they are computed",
+    stop: { text: "Stop, keep frames", tip: "Stop and keep the computed frames" },
     onPress: () => {
       send(app, "enrich");
       if (!prefersReducedMotion()) app.setUi({ playing: true });
@@ -201,36 +201,36 @@ export function createForcesSection(app: App): EnrichSection {
     createParameterRow(app, {
       name: "gravity", title: "Gravity", scale: createLinearScale(-1, 3, 0.05), defaultValue: 1,
       text: (value) => `× ${formatNumber(value, 2)}`,
-      tip: "How many times as heavy as on Earth",
+      tip: "Multiple of Earth gravity",
     }),
     createParameterRow(app, {
       name: "wind", title: "Wind", scale: createLogScaleWithZero(0.1, 50), text: formatSpeed, unit: "m/s", defaultValue: 0,
-      tip: "How fast the air goes",
+      tip: "Wind speed",
     }),
     createParameterRow(app, {
-      name: "heading", title: "Blows to", scale: createLinearScale(-180, 180, 5), text: formatDegrees, unit: "°",
+      name: "heading", title: "Direction", scale: createLinearScale(-180, 180, 5), text: formatDegrees, unit: "°",
       tip: "0°: along x, 90°: along y",
     }),
     createParameterRow(app, {
-      name: "rise", title: "Rises", scale: createLinearScale(-90, 90, 5), text: formatDegrees, unit: "°", defaultValue: 0,
-      tip: "Upward above zero",
+      name: "rise", title: "Elevation", scale: createLinearScale(-90, 90, 5), text: formatDegrees, unit: "°", defaultValue: 0,
+      tip: "Vertical angle of the wind, positive is upward",
     }),
     createParameterRow(app, {
       name: "gusts", title: "Gusts", scale: createLogScaleWithZero(0.1, 50), text: formatSpeed, unit: "m/s", defaultValue: 0,
-      tip: "How much the air's speed differs from place to place",
+      tip: "Spatial variation of the wind speed",
     }),
     createParameterRow(app, {
       name: "lumps", title: "Gust size", scale: createLogScale(0.02 * size, 2 * size), unit: "m",
       text: (value) => `${formatDigits(value, 2)} m`,
-      tip: "Small ones flutter, large ones sway",
+      tip: "Size of gusts: small gusts cause flutter, large ones slow swaying",
     }),
     createParameterRow(app, {
-      name: "pressure", title: "Inflated", scale: createLinearScale(-50, 50, 0.5), unit: "Pa", defaultValue: 0,
+      name: "pressure", title: "Pressure", scale: createLinearScale(-50, 50, 0.5), unit: "Pa", defaultValue: 0,
       text: (value) => `${formatNumber(value, 1)} Pa`,
-      tip: "Air pressure along the normals: what is closed fills out",
+      tip: "Pressure along the normals: inflates closed shells",
     }),
   ];
-  const tip = "Wind, air inside and shapes in time that the material brings along";
+  const tip = "Wind, pressure and shapes over time of the material preset";
   const own = createSwitchRow(app, "own", "Scene's air", "The scene's own air", tip);
   const whole = createSection(
     { title: "Weight and air", foldKey: "enrich.air" },
@@ -254,9 +254,9 @@ export function createForcesSection(app: App): EnrichSection {
 }
 
 const COLLISION_CHOICES: readonly Choice<EnrichDials["collisions"]>[] = [
-  { value: "none", text: "None", tip: "The shell may pass through itself" },
-  { value: "fast", text: "Fast", tip: "Nothing passes through anything; regions are met as far as contacts let them" },
-  { value: "exact", text: "Exact", tip: "Contacts and regions together, to rounding; some ten times as long" },
+  { value: "none", text: "None", tip: "No collision handling" },
+  { value: "fast", text: "Fast", tip: "No intersections; tracking of regions yields to contacts" },
+  { value: "exact", text: "Exact", tip: "Contacts and region constraints to machine precision; about ten times slower" },
 ];
 
 export function createCollisionSection(app: App): EnrichSection {
@@ -264,7 +264,7 @@ export function createCollisionSection(app: App): EnrichSection {
   const description = h("p", { class: "p-quiet" });
   const friction = createParameterRow(app, {
     name: "friction", title: "Friction", scale: createLinearScale(0, 1.5, 0.05), text: (value) => formatNumber(value, 2), defaultValue: 0.3,
-    tip: "Also between folds",
+    tip: "Coulomb friction coefficient, also of self-contact",
   });
   const whole = createSection({ title: "Collisions" }, kinds.element, friction.element, description);
   return {
@@ -273,8 +273,8 @@ export function createCollisionSection(app: App): EnrichSection {
       kinds.set(dials.collisions);
       friction.update(dials);
       friction.setVisible(dials.collisions !== "none");
-      const things = collidable ? "with itself and with what stands around" : "with itself";
-      setText(description, dials.collisions === "none" ? "" : `Nothing passes through anything, ${things}.`);
+      const things = collidable ? "with itself and with props" : "with itself";
+      setText(description, dials.collisions === "none" ? "" : `Collisions ${things} are prevented.`);
       description.hidden = dials.collisions === "none";
     },
   };
@@ -283,19 +283,19 @@ export function createCollisionSection(app: App): EnrichSection {
 export function createStepsSection(app: App): EnrichSection {
   const substeps = createParameterRow(app, {
     name: "substeps", title: "Steps a frame", scale: createLinearScale(1, 32, 1), text: (value) => formatNumber(value), defaultValue: 8,
-    tip: "More are livelier and slower; fewer damp the folds",
+    tip: "Time steps per frame: more are slower and less damped",
   });
   const frames = createNumberField({
     name: "Frames", min: 2, max: 20_000, integer: true, step: () => 1, text: String,
-    tip: "Beyond its last frame the guide stands, and the shell swings on",
+    tip: "After its last frame the guide stays, and the shell continues to move",
     onChange: createSender(app, "cloth", "frames"),
   });
   const seed = createNumberField({
     name: "Seed", min: 0, max: 2 ** 31 - 1, integer: true, step: () => 1, text: String,
-    tip: "Of gusts and crinkles: another number, another take", onChange: createSender(app, "cloth", "seed"),
+    tip: "Random seed of gusts and crinkles", onChange: createSender(app, "cloth", "seed"),
   });
-  const tip = "What never moves in the guide stays where it is";
-  const hold = createSwitchRow(app, "hold", "Hold still", "Hold what stands still", tip);
+  const tip = "Vertices that never move in the guide are fixed";
+  const hold = createSwitchRow(app, "hold", "Hold still", "Fix static vertices", tip);
   const whole = createSection(
     { title: "Steps", foldKey: "enrich.steps" },
     substeps.element,
@@ -330,11 +330,11 @@ export function createMaterialSection(app: App): EnrichSection {
   const lines = [
     createParameterRow(app, {
       name: "young", title: "Stiffness", scale: createLogScale(1e2, 1e8), text: formatPressure, unit: "Pa",
-      tip: "Against stretching: stiffer sheets make few, wide folds",
+      tip: "Young's modulus: stiffer sheets form few, wide folds",
     }),
     createParameterRow(app, {
       name: "thickness", title: "Thickness", scale: createLogScale(0.05, 50), text: formatMillimetres, unit: "mm", factor: 1000,
-      tip: "Thicker sheets mind being bent much more than being stretched",
+      tip: "Bending stiffness grows with the cube of the thickness",
     }),
   ];
   const whole = createSection(
@@ -351,39 +351,39 @@ export function createMaterialSection(app: App): EnrichSection {
   };
 }
 
-/** The rest of the material's numbers. */
+/** Further material parameters. */
 export function createFineMaterialSection(app: App): EnrichSection {
   const lines = [
     createParameterRow(app, {
       name: "density", title: "Density", scale: createLogScale(10, 5000), unit: "kg/m³",
       text: (value) => `${formatNumber(value)} kg/m³`,
-      tip: "Heavier sheets hang deeper and swing longer",
+      tip: "Heavier sheets sag more and swing longer",
     }),
     createParameterRow(app, {
       name: "bending", title: "Bending", scale: createLogScaleWithZero(0.01, 100), text: (value) => `× ${formatShort(value)}`, defaultValue: 1,
-      tip: "How many times as stiff against bending as a plain sheet",
+      tip: "Multiple of the bending stiffness of a homogeneous sheet",
     }),
     createParameterRow(app, {
       name: "mass", title: "Damping", scale: createLogScaleWithZero(0.01, 20), text: (value) => `${formatShort(value)} /s`, unit: "1/s",
-      tip: "How soon the whole shell comes to rest with its guide",
+      tip: "Mass-proportional damping of the motion relative to the guide",
     }),
     createParameterRow(app, {
       name: "ripple", title: "Ripples", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${formatShort(value)} s`, unit: "s",
-      tip: "How soon small folds stop trembling",
+      tip: "Bending damping: calms small folds",
     }),
     createParameterRow(app, {
       name: "membrane", title: "Shaking", scale: createLogScaleWithZero(1e-5, 0.5), text: (value) => `${formatShort(value)} s`, unit: "s",
-      tip: "How soon fast stretching dies away",
+      tip: "Membrane damping: calms stretching vibrations",
     }),
     createParameterRow(app, {
-      name: "curvature", title: "Folds stay", scale: createLogScaleWithZero(0.1, 1000),
+      name: "curvature", title: "Yield curvature", scale: createLogScaleWithZero(0.1, 1000),
       text: (value) => (value === 0 ? "never" : `> ${formatShort(value)} /m`), unit: "1/m",
-      tip: "Folds sharper than this stay; at the left end none do",
+      tip: "Sharper folds become permanent; at the left end none do",
     }),
     createParameterRow(app, {
       name: "hardening", title: "Hardening", scale: createLinearScale(-0.2, 0.2, 0.005), unit: "m",
       text: (value) => `${formatShort(value)} m`,
-      tip: "Right: folds that stay get stiffer; left: softer", defaultValue: 0,
+      tip: "Positive: permanent folds get stiffer; negative: softer", defaultValue: 0,
     }),
   ];
   const whole = createSection({ title: "Fine material", foldKey: "enrich.fine" }, lines.map(({ element }) => element));
@@ -397,7 +397,7 @@ export function createFineMaterialSection(app: App): EnrichSection {
   };
 }
 
-/** A button that shows the present material and opens the others. */
+/** Button that opens the menu of materials. */
 function createMaterialButton(app: App): EnrichSection {
   const words = h("span");
   const element = h(
@@ -430,13 +430,13 @@ function createMaterialButton(app: App): EnrichSection {
 const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 const SHAPE_CHOICES: readonly Choice<EnrichDials["shape"]>[] = [
-  { value: "flat", text: "Plain", tip: "As the mesh is" },
+  { value: "flat", text: "Plain", tip: "Shape of the mesh" },
   { value: "accordion", text: "Zigzag", tip: "Accordion: sharp folds one after the other" },
   { value: "ridges", text: "Ridges", tip: "Ridges side by side, flat between them" },
-  { value: "crinkle", text: "Crinkle", tip: "Lumps, as of crumpled cellophane" },
+  { value: "crinkle", text: "Crinkle", tip: "Random bumps, as in crumpled foil" },
 ];
 
-/** The shape that the shell springs back to. */
+/** Rest shape of the shell. */
 export function createShapeSection(app: App): EnrichSection {
   const shapes = createParameterChoice(app, "shape", "Undeformed", SHAPE_CHOICES);
   const axes = (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() }));
@@ -445,11 +445,11 @@ export function createShapeSection(app: App): EnrichSection {
   const size = app.project?.size ?? 1;
   const depth = createParameterRow(app, {
     name: "amplitude", title: "Depth", scale: createLogScale(0.1 * size, 20 * size), factor: 100, unit: "cm", text: centimetres,
-    tip: "How high folds stand",
+    tip: "Height of folds",
   });
   const width = createParameterRow(app, {
     name: "wavelength", title: "Width", scale: createLogScale(size, 60 * size), factor: 100, unit: "cm", text: centimetres,
-    tip: "From fold to fold; no narrower than two edges of the mesh",
+    tip: "Distance of folds, at least two edges of the mesh",
   });
   const direction = createRow("Along", along.element);
   const whole = createSection(

@@ -1,4 +1,4 @@
-/** The shell of Enrich and its regions: found, or painted with the brush. */
+/** Sections of Enrich for the shell mesh and the regions. */
 
 import { activateBrush, brush, type BrushMode, getRegionColor, onBrush, RADIUS_RANGE, setBrush } from "../core/brush";
 import { h, setChildren, setText } from "../core/dom";
@@ -17,7 +17,7 @@ import { createLinearScale, createLogScale } from "../ui/controls/slider-scale";
 import type { EnrichSection } from "./enrich-panel";
 import { createSender, send } from "./mode-panel";
 
-/** Levels to begin with where a scene's own mesh is left. */
+/** Subdivision levels when the mesh of the scene is replaced. */
 const DEFAULT_LEVELS = 3;
 
 export function createShellSection(app: App): EnrichSection {
@@ -26,15 +26,15 @@ export function createShellSection(app: App): EnrichSection {
     value: 3,
     scale: createLinearScale(0, 5, 1),
     text: (value) => formatNumber(value),
-    tip: "How often every edge of the guide is halved. Applied when let go",
+    tip: "Subdivision levels of the guide. Applied on release",
     onChange: createSender(app, "shell", "levels"),
   });
   const own = createSegmentedControl({
     name: "Mesh of the shell",
     value: "own" as "own" | "cut",
     choices: [
-      { value: "own", text: "Its own", tip: "The mesh that came with the scene" },
-      { value: "cut", text: "Guide, halved", tip: "The guide's triangles, subdivided" },
+      { value: "own", text: "Scene", tip: "The mesh of the scene" },
+      { value: "cut", text: "Subdivided", tip: "The triangles of the guide, subdivided" },
     ],
     onChange: (value) => {
       const most = app.state?.enrich?.shell.most_levels ?? DEFAULT_LEVELS;
@@ -59,9 +59,9 @@ export function createShellSection(app: App): EnrichSection {
 
 const REGION_KINDS: Record<RegionKind, { text: string; tip: string }> = {
   hats: { text: "Hats", tip: "One region around each vertex of the guide" },
-  clusters: { text: "Found", tip: "Patches that stay together over the whole motion" },
-  scene: { text: "Scene's", tip: "The regions that came with the scene" },
-  paint: { text: "Painted", tip: "As the brush has painted them" },
+  clusters: { text: "Clusters", tip: "Patches that move rigidly over the whole motion" },
+  scene: { text: "Scene", tip: "The regions of the scene" },
+  paint: { text: "Painted", tip: "Regions painted with the brush" },
 };
 
 export function createRegionsSection(app: App): EnrichSection & { dispose(): void } {
@@ -109,7 +109,7 @@ export function createRegionsSection(app: App): EnrichSection & { dispose(): voi
       setChildren(problem, createIcon("warn"), h("span", null, regions.problem ?? ""));
       const loose = regions.covered < 0.9995 && regions.problem === null;
       uncovered.hidden = !loose;
-      setText(uncovered, `${formatPercent(1 - regions.covered)} of the shell belongs to no region: it goes as the rest pulls it.`);
+      setText(uncovered, `${formatPercent(1 - regions.covered)} of the shell belongs to no region and moves freely.`);
       whole.setNote(formatNumber(regions.count));
     },
   };
@@ -140,14 +140,14 @@ function createClusterRow(app: App): EnrichSection {
     value: 24,
     scale: createLogScale(1, 400, { whole: true }),
     text: (value) => formatNumber(value),
-    tip: "More keep closer to the guide, with finer folds; fewer leave more to the shell",
+    tip: "More regions track the guide more closely; fewer leave the shell more freedom",
     onInput: sendCount,
     onChange: sendCount,
   });
   const again = createIconButton({
-    name: "Find other regions",
+    name: "Cluster again",
     icon: "refresh",
-    tip: "Another seed, other patches",
+    tip: "Another random seed",
     onPress: () => send(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
   });
   const line = createRow("Number", [count.element, again.element]);
@@ -167,9 +167,9 @@ function createBrushRows(app: App): EnrichSection & { updateBrush(): void } {
     name: "Brush",
     value: brush.mode,
     choices: [
-      { value: "add" as BrushMode, text: "Add", tip: "Paint the region that is chosen below, or picked with Alt" },
-      { value: "new" as BrushMode, text: "New", tip: "The next stroke begins a region (R)" },
-      { value: "erase" as BrushMode, text: "Erase", tip: "What is painted belongs to no region (E)" },
+      { value: "add" as BrushMode, text: "Add", tip: "Paint the region selected below, or picked with Alt click" },
+      { value: "new" as BrushMode, text: "New", tip: "The next stroke creates a region (R)" },
+      { value: "erase" as BrushMode, text: "Erase", tip: "Remove vertices from regions (E)" },
     ],
     onChange: (value) => activateBrush(app, value),
   });
@@ -181,14 +181,14 @@ function createBrushRows(app: App): EnrichSection & { updateBrush(): void } {
     scale: createLogScale(100 * low, 100 * high),
     text: (value) => `${formatNumber(value, value < 9.95 ? 1 : 0)} %`,
     unit: "%",
-    tip: "Of the shell's size",
+    tip: "Percent of the shell size",
     onInput: (value) => setBrush({ radius: value / 100 }),
     onChange: (value) => setBrush({ radius: value / 100 }),
   });
   const both = createSwitch({
     name: "Both sides",
     value: brush.both,
-    tip: "What lies there on the other side is painted, too",
+    tip: "Also paint the corresponding vertices of the other mesh",
     onChange: (on) => setBrush({ both: on }),
   });
   const sides = createRow("Both sides", both.element);

@@ -1,4 +1,4 @@
-/** The main action of a panel: long work that can be ended with what there is. */
+/** Main button of a panel that starts a job, with a button that stops it early. */
 
 import { h } from "../core/dom";
 import type { IconName } from "../core/icons";
@@ -6,16 +6,16 @@ import type { App, Component } from "../core/types";
 import { createButton } from "../ui/controls/button";
 import { send } from "./mode-panel";
 
-/** What a mode's state says of its action. */
+/** Status of the job from the state of a mode. */
 export interface JobStatus {
   job: string | null;
-  hasResult: boolean; // there is a result that it would replace
-  disabledReason: string | null; // why it cannot begin
+  hasResult: boolean; // a new job replaces it
+  disabledReason: string | null; // null if enabled
 }
 
 export interface JobActionOptions<S> {
   text: string;
-  busyText: string; // its words while it is under way
+  busyText: string; // text while the job runs
   icon: IconName;
   tip: string;
   stop: { text: string; tip: string };
@@ -29,7 +29,7 @@ export interface JobAction<S> extends Component {
 }
 
 export function createJobAction<S>(app: App, options: JobActionOptions<S>): JobAction<S> {
-  let job: string | null = null; // the server tells of the job before the state that names it
+  let job: string | null = null; // the job message arrives before the state that names it
   let running: string | null = null;
   let status: JobStatus | null = null;
   const { text: verb, icon, tip, onPress } = options;

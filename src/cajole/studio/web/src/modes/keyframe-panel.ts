@@ -1,4 +1,4 @@
-/** The panel of Keyframe: loads that pose the body, keys, effort, and the shot that comes of them. */
+/** Panel of Keyframe: loads that pose the body, keys, effort, shot options, result. */
 
 import { h, setText } from "../core/dom";
 import {
@@ -26,7 +26,7 @@ import { createLinearScale, createLogScale } from "../ui/controls/slider-scale";
 import { createJobAction, type JobAction } from "./job-action";
 import { createHandOverButton, createSender, goToFrame, type ModePanel, send } from "./mode-panel";
 
-/** Effort, from keys met to the last digit to keys as hints; the usual one meets them to a fraction of a percent. */
+/** Weight of the control force against errors at keys; the default meets keys to a fraction of a percent. */
 const EFFORT_SCALE = createLogScale(1e-6, 1e-1);
 const DEFAULT_EFFORT = 1e-4;
 
@@ -63,7 +63,7 @@ function createEffortSection(app: App) {
     defaultValue: DEFAULT_EFFORT,
     text: formatExponent,
     onChange: createSender<number>(app, "dials", "effort"),
-    tip: "What added force costs against missing a key. Drag up and down, or turn the wheel",
+    tip: "Weight of the added force against errors at keys. Drag up and down, or use the wheel",
   };
   const dial = createDial({ ...options, ends: ["exact", "gentle"] });
   const compactSlider = createSlider({ ...options, inputText: String });
@@ -82,16 +82,16 @@ function createEffortSection(app: App) {
   };
 }
 
-/** What the present effort came to, in one sentence. */
+/** Describe the effect of the effort in one sentence. */
 function describeEffort(part: KeyframeState): string {
-  const turn = "Turn left for closer keys, right for softer forces.";
+  const turn = "Lower: smaller errors at keys. Higher: smaller forces.";
   if (part.result === null) return part.optimising ? `Finding the motion. ${turn}` : turn;
   if (part.result.stale)
-    return part.optimising ? "Will restart with what was changed." : "Changed since. Optimise to see what it comes to.";
-  return `Keys hit within ${formatUpperBound(part.result.worst)} of body size. ${turn}`;
+    return part.optimising ? "Restarts with the new settings." : "The settings have changed. Optimise to update the result.";
+  return `Keys are met within ${formatUpperBound(part.result.worst)} of body size. ${turn}`;
 }
 
-/** A share of the body's size, rounded up: "within" must stay true. */
+/** Format an upper bound in percent, rounded up. */
 function formatUpperBound(share: number): string {
   const value = 100 * share;
   const digits = value < 0.1 ? 2 : value < 10 ? 1 : 0;
@@ -105,7 +105,7 @@ function createKeyframeAction(app: App): JobAction<KeyframeState> {
     busyText: "Optimising…",
     icon: "keyframe",
     tip: "Find the motion through the keys with the least added force",
-    stop: { text: "Stop, keep best", tip: "End here with the best motion so far" },
+    stop: { text: "Stop, keep best", tip: "Stop and keep the best motion so far" },
     onPress: () => send(app, "optimise"),
     getStatus: ({ optimising, result, keys }) => ({
       job: optimising,
@@ -122,7 +122,7 @@ type KeyListCard = KeyCard & { key: KeyInfo };
 
 export function createKeysSection(app: App): KeysSection {
   let selected: KeyInfo | null = null;
-  let opened: string | null = null; // the key whose card was pressed: what it is stands below
+  let opened: string | null = null; // key whose details are shown
   const container = h("ul", { class: "p-cards", "aria-label": "Keys" });
   const none = createEmptyHint("Pull the body into a pose, then press K.");
   const capture = createIconButton({
@@ -157,7 +157,7 @@ export function createKeysSection(app: App): KeysSection {
     scale: createLogScale(0.01, 100),
     text: (value) => `× ${formatNumber(value, value < 9.95 ? 2 : 0)}`,
     inputText: String,
-    tip: "How much missing this key counts",
+    tip: "Weight of the error at this key",
     onChange: (value) => set({ weight: value }),
   });
   const missed = h("span", { class: "p-read" });
@@ -229,7 +229,7 @@ export interface LoadsSection extends Component {
   dispose(): void;
 }
 
-/** Pulls lie between these shares of the body's weight. */
+/** Range of pulls, in body weights. */
 const MIN_PULL = 1e-3;
 const MAX_PULL = 100;
 
@@ -265,7 +265,7 @@ export function createLoadsSection(app: App): LoadsSection {
   });
   const line = createRow("Strength", strength.element);
   const freeze = createIconButton({
-    name: "Freeze: the next pull comes on top of these loads",
+    name: "Freeze: keep these loads during the next pull",
     icon: "lock",
     onPress: () => send(app, "freeze"),
   });
@@ -362,7 +362,7 @@ function getLoadItems(part: KeyframeState): LoadItem[] {
 }
 
 function getNodes(item: LoadItem): number[] {
-  if (item.kind === "gravity") return []; // it acts everywhere
+  if (item.kind === "gravity") return []; // acts on all nodes
   return item.kind === "pin" ? item.pin.nodes : item.load.nodes;
 }
 
@@ -379,11 +379,11 @@ function describeLoad(item: LoadItem): { prefix?: string; name: string; value: s
   return {
     ...splitName("Pull", item.load.name),
     value: formatForce(strength),
-    tip: frozen ? "Frozen: new pulls come on top. Click to tune it" : "Click to tune it",
+    tip: frozen ? "Frozen: kept during new pulls. Click to edit" : "Click to edit",
   };
 }
 
-/** "Pull bloom", its first word standing out; a load with a name of its own keeps that. */
+/** Split "Pull bloom" into prefix and name; other names are kept. */
 function splitName(kind: string, name: string): { prefix?: string; name: string } {
   return name.startsWith(`${kind} `) ? { prefix: kind, name: name.slice(kind.length + 1) } : { name };
 }
@@ -402,9 +402,9 @@ export interface ShotSection extends Component {
   update(part: KeyframeState, fps: number): void;
 }
 
-/** More modes than this make a motion slower to find, and hardly another. */
+/** More modes slow down the optimization and hardly change the motion. */
 const MAX_MODES = 60;
-/** A time step that was never natural nor set. */
+/** Time step [s] without a natural one. */
 const DEFAULT_DT = 1 / 60;
 
 export function createShotSection(app: App): ShotSection {
@@ -415,7 +415,7 @@ export function createShotSection(app: App): ShotSection {
     defaultValue: 10,
     scale: createLinearScale(0, MAX_MODES, 1),
     text: (value) => formatNumber(value),
-    tip: "Vibrations that the motion may use besides the poses of the keys",
+    tip: "Number of vibration modes besides the poses of the keys",
     onChange: createSender(app, "dials", "detail"),
   });
   const frames = createNumberField({
@@ -430,8 +430,8 @@ export function createShotSection(app: App): ShotSection {
     name: "Time step",
     value: "natural",
     choices: [
-      { value: "natural", text: "Natural", tip: "As the body would swing by itself" },
-      { value: "set", text: "Set", tip: "So many seconds from frame to frame" },
+      { value: "natural", text: "Natural", tip: "From the natural frequencies of the body" },
+      { value: "set", text: "Set", tip: "Seconds per frame" },
     ],
     onChange: (value) => app.request("dials", { dt: value === "natural" ? null : (natural ?? DEFAULT_DT) }),
   });
@@ -447,7 +447,7 @@ export function createShotSection(app: App): ShotSection {
   const loop = createSwitch({
     name: "Loop",
     value: false,
-    tip: "The last frame flows into the first",
+    tip: "The motion is periodic",
     onChange: createSender(app, "dials", "loop"),
   });
   const dtLine = createFieldRow("Frame time", dt);
@@ -455,8 +455,8 @@ export function createShotSection(app: App): ShotSection {
     name: "Ghost",
     value: "rest" as KeyframeState["ghost"],
     choices: [
-      { value: "rest", text: "Rest", tip: "The body as nothing moves it" },
-      { value: "spline", text: "Spline", tip: "The curve through the same keys, which knows nothing of forces" },
+      { value: "rest", text: "Rest", tip: "The body at rest" },
+      { value: "spline", text: "Spline", tip: "Spline through the same keys, without physics" },
     ],
     onChange: createSender(app, "compare", "with"),
   });
@@ -469,7 +469,7 @@ export function createShotSection(app: App): ShotSection {
     { title: "Result" },
     text,
     figures,
-    createRow("Ghost", ghost.element, "What the motion is compared with").element,
+    createRow("Ghost", ghost.element, "Motion shown for comparison").element,
     h("div", { class: "p-buttons" }, steer.part.element, edit.part.element, enrich.part.element),
   );
   const shot = createSection(

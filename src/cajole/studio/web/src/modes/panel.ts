@@ -1,4 +1,4 @@
-/** The panel at the right: the controls of the present mode, and the gentleness meter at its foot in every mode. */
+/** Property panel: controls of the current mode, and the force meter below them. */
 
 import "../style/panel.css";
 import { setAttribute, setChildren, h } from "../core/dom";
@@ -18,7 +18,7 @@ const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
   enrich: createEnrichPanel,
   reroute: createReroutePanel,
 };
-/** Digits that change faster than this [ms] cannot be read. */
+/** Interval of meter updates [ms]; faster digits cannot be read. */
 const MIN_UPDATE_INTERVAL = 120;
 
 export function createPanel(app: App): Component {
@@ -88,13 +88,13 @@ export function createPanel(app: App): Component {
   };
 }
 
-/** Why nothing can be asked now, null when all can. */
+/** Reason why the panel is disabled; null if it is enabled. */
 function getOfflineReason(app: App): string | null {
-  if (app.ui.connection !== "connected") return "The connection is lost. It works again once the studio answers";
+  if (app.ui.connection !== "connected") return "The connection is lost. Controls are enabled again when it is back";
   return app.ui.pilot ? null : "This project is open in another tab. Take over to change it";
 }
 
-/** The effort of a live body, as often as it can be read. */
+/** Subscribe to the effort of a live simulation at a readable rate. */
 function subscribeEffort(app: App, show: (share: number) => void): () => void {
   let last = 0;
   return app.onPulse.on((pulse) => {

@@ -1,4 +1,4 @@
-/** The panel of Reroute: the second run and others to compare it with, goals, and how they are met. */
+/** Panel of Reroute: second run and its comparison, goals, method, springs. */
 
 import "../style/reroute.css";
 import { h, setText } from "../core/dom";
@@ -18,15 +18,15 @@ import { createSlider } from "../ui/controls/slider";
 import { createLogScale, createLogScaleWithZero, type SliderScale } from "../ui/controls/slider-scale";
 import { createHandOverButton, createLiveSender, createSender, goToFrame, type ModePanel, send } from "./mode-panel";
 
-/** A part of the panel that goes by the state of this mode. */
+/** Section updated from the reroute state. */
 export interface RerouteSection extends Component {
   update(part: RerouteState): void;
 }
 
 export const METHOD_CHOICES: readonly Choice<RerouteMethod>[] = [
-  { value: "pattern", text: "Pattern", tip: "The pilot's own path, turned and scaled: it moves as before" },
-  { value: "least-force", text: "Least force", tip: "Whatever path takes the least force" },
-  { value: "paper", text: "Paper", tip: "Steps of scaled length in a cone, as in 2007; to compare with" },
+  { value: "pattern", text: "Pattern", tip: "Rotate and scale the path of the pilot: keeps the character of the motion" },
+  { value: "least-force", text: "Least force", tip: "The path of least force" },
+  { value: "paper", text: "Paper", tip: "Steps of scaled length in a cone (2007), for comparison" },
 ];
 
 type NumberParameters = Exclude<keyof RerouteDials, "method">;
@@ -41,7 +41,7 @@ interface ParameterOptions {
   defaultValue?: number;
 }
 
-/** A row with a slider for one number. */
+/** Row with a slider for a number. */
 function createParameterRow(app: App, { name, title, scale, text, tip, unit, defaultValue }: ParameterOptions) {
   const change = createLiveSender(app, "route", name);
   const part = createSlider({
@@ -51,7 +51,7 @@ function createParameterRow(app: App, { name, title, scale, text, tip, unit, def
   return { element: createRow(title, part.element).element, part, update: (dials: RerouteDials) => part.set(dials[name] ?? scale.min) };
 }
 
-/** How the second run is led. */
+/** Method and parameters of the second run. */
 export function createMethodSection(app: App): RerouteSection {
   const size = app.project?.size ?? 1;
   const methods = createSegmentedControl({
@@ -60,26 +60,26 @@ export function createMethodSection(app: App): RerouteSection {
   const alpha = createParameterRow(app, {
     name: "alpha", title: "Window", scale: createLogScale(20, 1000), defaultValue: 150,
     text: (value) => `${formatNumber(value)} f`,
-    tip: "Frames in which a goal one body size away is led. Longer is gentler",
+    tip: "Frames of control for a goal one body size away. Longer needs less force",
   });
   const reach = createParameterRow(app, {
     name: "reach", title: "Reach", scale: createLogScaleWithZero(0.01 * size, 2 * size), text: formatLength, unit: "m",
-    tip: "How far along the net neighbours are led too. 0: the point alone, which makes a spike",
+    tip: "Radius along the net in which neighbors are controlled too. 0: the point alone, which makes a spike",
   });
   const within = createParameterRow(app, {
-    name: "within", title: "Near enough", scale: createLogScale(1e-4 * size, 0.1 * size), text: formatLength, unit: "m",
-    tip: "The radius of the yellow balls: from here a goal counts as reached",
+    name: "within", title: "Tolerance", scale: createLogScale(1e-4 * size, 0.1 * size), text: formatLength, unit: "m",
+    tip: "Distance at which a goal counts as reached: radius of the yellow balls",
   });
   const limit = createParameterRow(app, {
-    name: "limit", title: "Most force", scale: createLogScale(1e-3, 100), text: formatForce, unit: "N",
-    tip: "On any point, never exceeded. Too little misses goals, and the report says so",
+    name: "limit", title: "Force limit", scale: createLogScale(1e-3, 100), text: formatForce, unit: "N",
+    tip: "Largest force on a point. If it is too small, goals are missed and the report says so",
   });
   const limits = createSwitch({
-    name: "Limit the force", value: false, tip: "Off: as much as it takes",
+    name: "Limit the force", value: false, tip: "Off: unlimited",
     onChange: (on) => app.request("route", { limit: on ? (app.state?.reroute?.net.weight ?? 1) / 20 : null }),
   });
   const whole = createSection(
-    { title: "How it is led" },
+    { title: "Method" },
     h("div", { class: "reroute-methods" }, methods.element),
     alpha.element, reach.element, within.element,
     createRow("Limit force", limits.element).element,
@@ -98,7 +98,7 @@ export function createMethodSection(app: App): RerouteSection {
   };
 }
 
-/** Springs and fall of a mesh that no scene and no motion says anything about. */
+/** Spring parameters of an uploaded mesh. */
 export function createSpringsSection(app: App): RerouteSection {
   const lines = [
     createParameterRow(app, {
@@ -116,7 +116,7 @@ export function createSpringsSection(app: App): RerouteSection {
   ];
   const frames = createNumberField({
     name: "Frames", min: 2, max: 2000, integer: true, step: () => 1, text: String,
-    tip: "How long it falls", onChange: createSender(app, "route", "frames"),
+    tip: "Length of the simulation", onChange: createSender(app, "route", "frames"),
   });
   const held = h("p", { class: "p-quiet" });
   const whole = createSection(
@@ -134,8 +134,8 @@ export function createSpringsSection(app: App): RerouteSection {
       frames.setSuffix(formatSeconds((dials.frames - 1) / (app.state?.fps ?? 60)));
       whole.setNote(`${formatNumber(net.springs)} springs`);
       held.textContent = nodes.length
-        ? `${formatNumber(nodes.length)} points are held.`
-        : "Nothing is held. Press P on a point to hold it.";
+        ? `${formatNumber(nodes.length)} points are pinned.`
+        : "No point is pinned. Press P on a point to pin it.";
     },
   };
 }
@@ -166,21 +166,21 @@ export function createReroutePanel(app: App): ModePanel {
 
 const getMethodTitle = (method: RerouteMethod): string => METHOD_CHOICES.find(({ value }) => value === method)?.text ?? method;
 
-/** What came of it, beside what another method makes of the same goals. */
+/** Result, compared with another method. */
 function createResultSection(app: App): RerouteSection {
   const text = h("p", { class: "panel-text" });
   const facts = h("p", { class: "p-quiet" });
   const table = h("table", { class: "reroute-table" });
   const sight = createSegmentedControl({
-    name: "The second run that is shown", value: "pattern" as RerouteMethod, choices: METHOD_CHOICES,
+    name: "Shown run", value: "pattern" as RerouteMethod, choices: METHOD_CHOICES,
     onChange: createSender(app, "compare", "with"),
   });
   const compare = createButton({
-    text: "Compare with least force", icon: "two", tip: "Lead the same points by both, and tell them apart",
+    text: "Compare with least force", icon: "two", tip: "Run both methods with the same goals",
     onPress: () => send(app, "compare", { with: getComparedMethod(app.state?.reroute) }),
   });
   const plots = createButton({
-    text: "Report", icon: "plot", tip: "Goal by goal, below the time line", onPress: () => app.setUi({ plots: true }),
+    text: "Report", icon: "plot", tip: "Table of goals below the timeline", onPress: () => app.setUi({ plots: true }),
   });
   const [edit, enrich] = [createHandOverButton(app, "edit"), createHandOverButton(app, "enrich")];
   const line = h("div", { class: "reroute-methods" }, sight.element);
@@ -196,7 +196,7 @@ function createResultSection(app: App): RerouteSection {
       whole.setVisible(result !== null && part.making !== "pilot");
       if (result === null) return;
       const shown = compared.find(({ method }) => method === part.sight) ?? result;
-      setText(text, result.stale ? "Changed since. Run again to see what it comes to." : shown.text);
+      setText(text, result.stale ? "The settings have changed. Run again to update the result." : shown.text);
       setText(facts, `effort ${formatDigits(shown.effort)} N² s · ${formatForce(shown.peak)} at most · took ${formatSeconds(shown.seconds, 1)}`);
       table.hidden = compared.length < 2;
       line.hidden = compared.length < 2;
@@ -209,7 +209,7 @@ function createResultSection(app: App): RerouteSection {
   };
 }
 
-/** What a second run is compared with: least force, and least force with the pattern. */
+/** Method to compare with: least force, or pattern if that is the current one. */
 function getComparedMethod(part: RerouteState | undefined): RerouteMethod {
   return (part?.result?.method ?? part?.dials.method) === "least-force" ? "pattern" : "least-force";
 }
@@ -225,25 +225,25 @@ function fillTable(table: HTMLElement, runs: readonly RerouteRun[]): void {
       null,
       line("Reached", ({ reached, count }) => `${reached} of ${count}`),
       line("Effort, N² s", ({ effort }) => formatDigits(effort)),
-      line("Most force", ({ peak }) => formatForce(peak)),
-      line("Off the pilot's shape", ({ shape }) => formatDigits(shape, 2)),
+      line("Peak force", ({ peak }) => formatForce(peak)),
+      line("Shape error", ({ shape }) => formatDigits(shape, 2)),
     ),
   );
 }
 
-/** The pilot first, then again and again. */
+/** Button that runs the pilot first, then second runs. */
 function createRerouteAction(app: App): RerouteSection {
   let current: RerouteState | null = null;
   const go = createButton({
     text: "Run again", icon: "reroute", kind: "primary", main: true, key: "Enter",
-    tip: "The same run, with small forces that lead points to their goals",
+    tip: "The same simulation, with small forces that move points to their goals",
     onPress: () => {
       send(app, current?.pilot_frames === null ? "pilot" : "reroute");
       if (!prefersReducedMotion()) app.setUi({ playing: true });
     },
   });
   const cancel = createButton({
-    text: "Cancel", tip: "Keep what was there before", onPress: () => current?.running && send(app, "cancel", { job: current.running }),
+    text: "Cancel", tip: "Cancel and keep the previous result", onPress: () => current?.running && send(app, "cancel", { job: current.running }),
   });
   cancel.element.classList.add("p-main");
   const element = h("div", { class: "panel-action" }, go.element, cancel.element);
@@ -254,14 +254,14 @@ function createRerouteAction(app: App): RerouteSection {
       const running = part.running !== null;
       go.setBusy(running);
       go.setText(running ? (part.making === "pilot" ? "Running the pilot…" : "Running again…") : part.pilot_frames === null ? "Run the pilot" : "Run again");
-      go.setDisabledReason(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to where it shall be first" : null);
+      go.setDisabledReason(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to its goal first" : null);
       cancel.setVisible(running);
       element.toggleAttribute("data-running", running);
     },
   };
 }
 
-/** Scrubbing by a pixel moves by this share of the body's size. */
+/** Change per pixel of scrubbing, as a fraction of the body size. */
 const SCRUB_STEP = 1 / 500;
 
 export interface StateSection extends Component {
@@ -270,7 +270,7 @@ export interface StateSection extends Component {
 
 const deleteGoal = (app: App, goal: GoalInfo): void => send(app, "marker.delete", { lane: "goals", ids: [goal.id] });
 
-/** The point that is selected, and its goal at this frame. */
+/** Selected point and its goal at this frame. */
 export function createGoalSection(app: App): StateSection {
   let goal: GoalInfo | null = null;
   let target: { node: number; frame: number; position: Vec3 } | null = null;
@@ -292,16 +292,16 @@ export function createGoalSection(app: App): StateSection {
   const windowField = createNumberField({
     name: "Window", unit: "f", suffix: "", integer: true, min: 0, max: 5000, step: () => 0.25,
     text: (value) => (value === 0 ? "auto" : String(value)),
-    tip: "Frames in which it is led there; 0: as many as it is far",
+    tip: "Frames of control before the goal; 0: by its distance",
     onChange: (value) => (goal ? app.request("goal.set", { goal: goal.id, window: value === 0 ? null : value }) : undefined),
   });
   const drop = createIconButton({ name: "Delete this goal", icon: "trash", key: "Del", onPress: () => goal && deleteGoal(app, goal) });
-  const none = createEmptyHint("Go to a frame, click a point, and drag it to where it shall be.");
+  const none = createEmptyHint("Go to a frame, click a point, and drag it to its goal.");
   const rows = [createFieldRow("Frame", frame), createFieldRow("Window", windowField)];
   const body = h(
     "div",
     null,
-    h("div", { class: "p-label p-block-label" }, "Where it shall be"),
+    h("div", { class: "p-label p-block-label" }, "Goal position"),
     h("div", { class: "p-three" }, axes.map(({ element }) => element)),
     rows.map(({ element }) => element),
   );
@@ -329,21 +329,21 @@ export function createGoalSection(app: App): StateSection {
   };
 }
 
-/** Why the selected point cannot be given a goal at this frame, null when it can. */
+/** Reason why the selected point cannot get a goal at this frame; null if it can. */
 function getGoalDisabledReason({ selection, frame, reroute }: ProjectState): string | null {
-  if (selection.length > 1) return "Select one point to type its place";
-  if (selection[0]?.fixed) return "This point is held, and nothing leads it";
+  if (selection.length > 1) return "Select one point to type its position";
+  if (selection[0]?.fixed) return "This point is pinned";
   if (reroute?.pilot_frames === null) return "Run the pilot first";
-  return frame === 0 ? "Go to a later frame: nothing can have led it at the first" : null;
+  return frame === 0 ? "Go to a later frame: the first frame cannot change" : null;
 }
 
 type GoalRow = ListRow & { goal: GoalInfo };
 
-/** All goals, and those of the scene. */
+/** List of goals, and a button that adds those of the scene. */
 export function createGoalsSection(app: App): StateSection & { dispose(): void } {
   const container = createList("Goals");
   const suggest = createButton({
-    text: "Take the scene's goals", icon: "drag", tip: "What this scene was made to show", onPress: () => send(app, "moves"),
+    text: "Take the scene's goals", icon: "drag", tip: "Example goals of this scene", onPress: () => send(app, "moves"),
   });
   const whole = createSection({ title: "Goals" }, container, h("div", { class: "p-buttons" }, suggest.element));
   let hoveredNode: number | null = null;
@@ -371,7 +371,7 @@ export function createGoalsSection(app: App): StateSection & { dispose(): void }
       selected: current !== null && goal.frame === current.frame && current.selection.some(({ node }) => node === goal.node),
       highlighted: goal.node === hoveredNode,
       warn: goal.warn,
-      tip: `${formatLength(goal.moved)} from the pilot, led from frame ${goal.start}`,
+      tip: `${formatLength(goal.moved)} from the pilot, controlled from frame ${goal.start}`,
     });
   };
   const updateRows = createKeyedList<GoalInfo, GoalRow>(container, (goal) => goal.id, make, update);

@@ -1,4 +1,4 @@
-/** The panel of Steer: control on or off, what it aims at, what disturbs it, and what it is compared with. */
+/** Panel of Steer: control switch, controller weights, pushes, wind, comparison. */
 
 import { getShortcut } from "../core/commands";
 import { h, setChildren, setText } from "../core/dom";
@@ -89,11 +89,11 @@ function createControlSection(app: App) {
   };
 }
 
-/** What control does, and what happens without it. */
+/** Texts for control on and off. */
 const getControlTexts = ({ flow }: SteerState): [string, string] =>
   flow
-    ? ["The particles are led back to their paths.", "The particles go where the flow takes them."]
-    : ["The body is brought back after a push.", "The body swings as it will."];
+    ? ["Control returns the particles to their paths.", "The particles drift with the flow."]
+    : ["The body returns to its motion after a push.", "The body moves freely."];
 
 function createControllerSection(app: App, defaults: { final: number; effort: number }): SteerSection {
   const parameters = [
@@ -102,21 +102,21 @@ function createControllerSection(app: App, defaults: { final: number; effort: nu
       title: "Tracking",
       usual: 1,
       scale: createLogScaleWithZero(1e-3, 100),
-      tip: "How much it counts to be on the way at every moment",
+      tip: "Weight of the tracking error at every frame",
     },
     {
       name: "final",
       title: "Final",
       usual: defaults.final,
       scale: createLogScaleWithZero(1e-3, 100),
-      tip: "How much it counts to be right at the end",
+      tip: "Weight of the error at the last frame",
     },
     {
       name: "effort",
       title: "Effort",
       usual: defaults.effort,
       scale: createLogScale(1e-6, 1e3),
-      tip: "What added force costs: right is gentler, left is closer",
+      tip: "Weight of the control force: higher is softer, lower tracks more closely",
     },
   ] as const;
   const rows = parameters.map(({ name, title, usual: defaults, scale, tip }) => {
@@ -163,8 +163,8 @@ function createPushSection(app: App): SteerSection {
     name: "Shape of a push",
     value: "push",
     choices: [
-      { value: "push", text: "Hold", tip: "Pushes as long as the button is down" },
-      { value: "impulse", text: "Impulse", tip: "One short knock" },
+      { value: "push", text: "Hold", tip: "Push while the button is pressed" },
+      { value: "impulse", text: "Impulse", tip: "One short impulse" },
     ],
     onChange: (value) => app.setUi({ tool: value as "push" | "impulse" }),
   });
@@ -203,7 +203,7 @@ function createWindSection(app: App): SteerSection {
     tone: "world",
     unit: "%",
     text: (value) => (value === 0 ? "off" : `${formatNumber(value)} %`),
-    tip: "Gusts, in percent of the body's weight",
+    tip: "Strength of gusts in percent of the body weight",
     onInput: setStrength,
     onChange: setStrength,
   });
@@ -215,7 +215,7 @@ function createWindSection(app: App): SteerSection {
     tone: "world",
     text: (value) => `${formatDigits(value, 2)} /s`,
     inputText: String,
-    tip: "Gusts a second",
+    tip: "Gusts per second",
     onInput: (value) => change({ pace: value }),
     onChange: (value) => change({ pace: value }),
   });
@@ -248,7 +248,7 @@ function createCompareSection(app: App): SteerSection {
     value: "reference" as SteerState["ghost"],
     onChange: createSender(app, "ghost", "of"),
     choices: [
-      { value: "reference", text: "Reference", tip: "Where it should be" },
+      { value: "reference", text: "Reference", tip: "The reference motion" },
       { value: "uncontrolled", text: "No control", tip: "The same pushes and wind, without control" },
     ],
   });
@@ -292,9 +292,9 @@ function createModelSection(app: App): SteerSection {
   };
 }
 
-const WIND_SEEDS = 10_000; // winds that there are
+const WIND_SEEDS = 10_000; // number of winds
 
-/** The scene's own kicks, a button each; nothing where it has none. */
+/** Buttons of the kicks of the scene. */
 export function createKicksSection(app: App): SteerSection {
   const buttons = h("div", { class: "p-buttons" });
   const whole = createSection({ title: "Kicks of the scene" }, buttons);
@@ -315,7 +315,7 @@ export function createKicksSection(app: App): SteerSection {
   return { element: whole.element, update: (steer) => steer.flow && show(steer.flow) };
 }
 
-/** Noise that blows everywhere, and another one. */
+/** Random wind in a flow. */
 export function createFlowWindSection(app: App): SteerSection {
   let now = { strength: 0, seed: 0 };
   const change = createLatestSender((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
@@ -328,14 +328,14 @@ export function createFlowWindSection(app: App): SteerSection {
     tone: "world",
     unit: "m/s²",
     text: (value) => (value === 0 ? "off" : `${formatDigits(value, 2)} m/s²`),
-    tip: "Gusts everywhere in the flow, root mean square",
+    tip: "Root mean square acceleration of gusts in the flow",
     onInput: setStrength,
     onChange: setStrength,
   });
   const other = createButton({
     text: "Another wind",
     icon: "refresh",
-    tip: "Gusts of the same strength that come and go otherwise",
+    tip: "Gusts of the same strength with another random seed",
     onPress: () => void change({ seed: (now.seed + 1) % WIND_SEEDS }).catch(() => undefined),
   });
   other.element.classList.add("p-wide");
@@ -355,20 +355,20 @@ export function createFlowWindSection(app: App): SteerSection {
   };
 }
 
-/** Smoke, the model, and a fresh start. */
+/** Smoke, model, and restart. */
 export function createFlowSection(app: App): SteerSection {
   const notes = h("ul", { class: "panel-notes" });
   const smoke = createSwitch({
     name: "Smoke",
     value: true,
     key: "S",
-    tip: "Smoke that the flow takes along",
+    tip: "Show smoke in the flow",
     onChange: createSender(app, "smoke", "on"),
   });
   const restart = createButton({
     text: "Start over",
     icon: "refresh",
-    tip: "From the first frame, with fresh smoke",
+    tip: "From the first frame, with new smoke",
     onPress: () => send(app, "restart"),
   });
   const whole = createSection(
