@@ -12,7 +12,7 @@ from studio_process import StudioProcess
 from cajole.animation import Animation
 from cajole.studio.catalogue import CARDS
 
-COMMANDS = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src" / "core" / "table.ts"
+COMMANDS = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src" / "core" / "command-table.ts"
 # All keys that the studio is promised to have, as the sheet writes them.
 KEYS = {
     *"15VGBPMFKCRIXYZHTWNJA\\?[],.←→↑↓⏎",
@@ -131,9 +131,9 @@ def test_every_command_by_the_keyboard(starting: StudioPage, sway_file: Path) ->
         page.key("Escape")
         page.wait("() => document.querySelector('dialog') === null")
     source = COMMANDS.read_text(encoding="utf-8")
-    table = source[source.index("export const COMMANDS") : source.index("export const GESTURES")]
-    names = set(re.findall(r'\bname: "([\w.]+)"', table))
-    names |= {f"{kind}.{name}" for kind, name in re.findall(r'^ *(tool|mode)\("(\w+)"', table, re.MULTILINE)}
+    table = source[source.index("export const COMMANDS") : source.index("export const GESTURE_HELP")]
+    names = set(re.findall(r'\bid: "([\w.]+)"', table))
+    names |= {f"{kind.lower()}.{name}" for kind, name in re.findall(r'create(Tool|Mode)Command\("(\w+)"', table)}
     assert len(names) > 50
     # Escape has a key only, and the palette does not offer itself
     assert names - found == {"escape", "palette"}

@@ -13,7 +13,7 @@ import { MotionView } from "./viewer/motion-view";
 import { Player } from "./viewer/player";
 
 /** Access for tests. */
-export interface ViewerHook {
+interface ViewerHook {
   readonly player: Player;
   readonly motion: Motion;
   drawn(): number;

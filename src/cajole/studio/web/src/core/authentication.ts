@@ -2,7 +2,7 @@
 
 const TOKEN_KEY = "cajole.token";
 
-export type AuthenticationResult = "authenticated" | "refused" | "unreachable";
+type AuthenticationResult = "authenticated" | "refused" | "unreachable";
 
 /** Token from the address, which is then removed from it; after a reload, the token stored for this tab. */
 function readToken(): string | null {

@@ -6,7 +6,7 @@ import type { App } from "./types";
 /** add: paint the active region; new: the next stroke starts a region; erase: remove vertices from all regions. */
 export type BrushMode = "add" | "new" | "erase";
 
-export interface BrushSettings {
+interface BrushSettings {
   mode: BrushMode;
   region: number; // active region
   radius: number; // fraction of the body size

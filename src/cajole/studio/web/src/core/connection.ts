@@ -5,7 +5,7 @@ import { authenticate, isServerReachable } from "./authentication";
 import { createSignal } from "./signal";
 import { type BinaryFrame, type ErrorMessage, BinaryKind } from "./types";
 
-export const PROTOCOL_VERSION = 1;
+const PROTOCOL_VERSION = 1;
 const RETRY_DELAYS = [0.5, 1, 2, 4, 8]; // seconds between attempts
 const MAX_BUFFERED = 64 * 1024; // bytes buffered in the socket beyond which streams pause
 const REPLY_TIMEOUT = 60; // seconds

@@ -1,7 +1,7 @@
 /** DOM helpers: element factories in hyperscript style, and setters that skip unchanged values. */
 
 export type Child = Node | string | number | null | undefined | false | Child[];
-export type Props = Record<string, unknown>;
+type Props = Record<string, unknown>;
 
 /**
  * Create an HTML element. props: `class`, `style` (an object), `data` (an object), `on…` (listeners, event name in

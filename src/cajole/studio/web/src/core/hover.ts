@@ -1,6 +1,6 @@
 /** Hovered vertex, shared between panel and views: each highlights what the pointer is over in the other. */
 
-export type HoverSource = "panel" | "view";
+type HoverSource = "panel" | "view";
 interface Hover {
   node: number | null;
   from: HoverSource;

@@ -110,9 +110,6 @@ const ICON_PATHS = {
 
 export type IconName = keyof typeof ICON_PATHS;
 
-/** All names, for tests and the page of parts. */
-export const ICONS = Object.keys(ICON_PATHS) as IconName[];
-
 /** Create an icon of `size` px in the text color; hidden from screen readers, the button has the name. */
 export function createIcon(name: IconName, size = 16): SVGSVGElement {
   const drawing = svg("svg", {

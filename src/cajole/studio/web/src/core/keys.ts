@@ -34,7 +34,7 @@ function splitKey(key: string): string[] {
   return found ? [...found[1]!.split("+").filter(Boolean), found[2]!] : [key];
 }
 
-export interface KeyPress {
+interface KeyPress {
   key: string;
   code: string;
   ctrlKey: boolean;

@@ -10,7 +10,7 @@ const REFERENCE_LENGTH = 0.25;
 const REFERENCE_FORCE = 0.5;
 const STORAGE_KEY = "hand";
 
-export interface PushSettings {
+interface PushSettings {
   /** 1: half the body weight at a distance of a quarter of its size. */
   pushStrength: number;
 }

@@ -3,7 +3,7 @@
 import type { PositionTarget } from "./types";
 
 export type RerouteMethod = "pattern" | "least-force" | "paper";
-export interface GoalReport {
+interface GoalReport {
   reached: boolean;
   error: number; closest: number; closest_frame: number; // [m]
   why: string; notes: string[];

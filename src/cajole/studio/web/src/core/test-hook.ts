@@ -2,7 +2,7 @@
 
 import type { App, Vec3 } from "./types";
 
-export interface TestHook {
+interface TestHook {
   readonly app: App;
   view?: {
     project(node: number): [number, number] | null;

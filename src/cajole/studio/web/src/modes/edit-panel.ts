@@ -21,7 +21,7 @@ import { createSlider } from "../ui/controls/slider";
 import { createLogScale, createLogScaleWithZero } from "../ui/controls/slider-scale";
 import { createHandOverButton, createLiveSender, createSender, goToFrame, type ModePanel, send } from "./mode-panel";
 
-export interface FineTuningSection extends Component {
+interface FineTuningSection extends Component {
   update(edit: EditState, frames: number): void;
 }
 
@@ -29,7 +29,7 @@ export interface FineTuningSection extends Component {
 const ALPHA_SCALE = createLogScaleWithZero(0.01, 100);
 const BETA_SCALE = createLogScaleWithZero(1e-5, 1);
 
-export function createFineTuningSection(app: App): FineTuningSection {
+function createFineTuningSection(app: App): FineTuningSection {
   const energy = createSegmentedControl({
     name: "Energy",
     value: "forces" as EditState["energy"],
@@ -310,7 +310,7 @@ function createMotionSection(app: App) {
   };
 }
 
-export interface PointSection extends Component {
+interface PointSection extends Component {
   update(state: ProjectState): void;
 }
 
@@ -319,7 +319,7 @@ const SCRUB_STEP = 1 / 500;
 /** Gesture ids of the panel, in another range than those of the viewport. */
 let lastGesture = 1_000_000;
 
-export function createPointSection(app: App): PointSection {
+function createPointSection(app: App): PointSection {
   const context: { point: SelectedVertex | null; drag: DragInfo | null; frame: number } = { point: null, drag: null, frame: 0 };
   const step = (): number => SCRUB_STEP * (app.project?.size ?? 1);
   const release = createButton({
@@ -486,12 +486,12 @@ async function commitDrag(app: App, context: PointContext, directions: string, d
   await app.request("drag.commit", { gesture });
 }
 
-export function releaseDrag(app: App, drag: DragInfo): void {
+function releaseDrag(app: App, drag: DragInfo): void {
   send(app, "marker.delete", { lane: "drags", ids: [drag.id] });
 }
 
 /** Seek to a drag and select its vertex. */
-export function goToDrag(app: App, drag: DragInfo): void {
+function goToDrag(app: App, drag: DragInfo): void {
   goToFrame(app, drag.frame);
   send(app, "select", { nodes: [drag.node] });
 }
@@ -501,4 +501,4 @@ const getDistanceMoved = (point: SelectedVertex): number | null =>
   point.position && point.given ? Math.hypot(...subtract(point.position, point.given)) : null;
 
 /** "0.42 m", for lists. */
-export const formatDragLength = (drag: DragInfo): string => formatLength(drag.moved);
+const formatDragLength = (drag: DragInfo): string => formatLength(drag.moved);

@@ -31,7 +31,7 @@ export interface EnrichSection extends Component {
 type ParametersOf<T> = { [K in keyof EnrichDials]: EnrichDials[K] extends T ? K : never }[keyof EnrichDials];
 type ChoiceParameters = Exclude<ParametersOf<string>, "material">;
 
-export interface ParameterOptions {
+interface ParameterOptions {
   name: ParametersOf<number>;
   title: string;
   scale: SliderScale;
@@ -42,14 +42,14 @@ export interface ParameterOptions {
   defaultValue?: number; // in server units
 }
 
-export interface ParameterRow {
+interface ParameterRow {
   element: HTMLElement;
   update(dials: EnrichDials): void;
   setVisible(on: boolean): void;
 }
 
 /** Row with a slider for a number. */
-export function createParameterRow(app: App, options: ParameterOptions): ParameterRow {
+function createParameterRow(app: App, options: ParameterOptions): ParameterRow {
   const { name, title, scale, text, tip, factor = 1 } = options;
   const send = createLiveSender(app, "cloth", name);
   const change = (value: number): Promise<unknown> => send(value / factor);
@@ -74,14 +74,14 @@ export function createParameterRow(app: App, options: ParameterOptions): Paramet
 }
 
 /** Row with a switch for a boolean. */
-export function createSwitchRow(app: App, name: ParametersOf<boolean>, title: string, label: string, tip: string): ParameterRow {
+function createSwitchRow(app: App, name: ParametersOf<boolean>, title: string, label: string, tip: string): ParameterRow {
   const part = createSwitch({ name: label, value: false, tip, onChange: createSender(app, "cloth", name) });
   const { element } = createRow(title, part.element);
   return { element, update: (dials) => part.set(dials[name]), setVisible: (on) => void (element.hidden = !on) };
 }
 
 /** Segmented control for a choice. */
-export function createParameterChoice<K extends ChoiceParameters>(
+function createParameterChoice<K extends ChoiceParameters>(
   app: App,
   name: K,
   title: string,
@@ -195,7 +195,7 @@ function createEnrichAction(app: App): JobAction<EnrichState> {
 const formatSpeed = (value: number): string => `${formatDigits(value, 2)} m/s`;
 const formatDegrees = (value: number): string => `${formatNumber(value)}°`;
 
-export function createForcesSection(app: App): EnrichSection {
+function createForcesSection(app: App): EnrichSection {
   const size = app.project?.size ?? 1;
   const lines = [
     createParameterRow(app, {
@@ -259,7 +259,7 @@ const COLLISION_CHOICES: readonly Choice<EnrichDials["collisions"]>[] = [
   { value: "exact", text: "Exact", tip: "Contacts and region constraints to machine precision; about ten times slower" },
 ];
 
-export function createCollisionSection(app: App): EnrichSection {
+function createCollisionSection(app: App): EnrichSection {
   const kinds = createParameterChoice(app, "collisions", "Collisions", COLLISION_CHOICES);
   const description = h("p", { class: "p-quiet" });
   const friction = createParameterRow(app, {
@@ -280,7 +280,7 @@ export function createCollisionSection(app: App): EnrichSection {
   };
 }
 
-export function createStepsSection(app: App): EnrichSection {
+function createStepsSection(app: App): EnrichSection {
   const substeps = createParameterRow(app, {
     name: "substeps", title: "Steps a frame", scale: createLinearScale(1, 32, 1), text: (value) => formatNumber(value), defaultValue: 8,
     tip: "Time steps per frame: more are slower and less damped",
@@ -325,7 +325,7 @@ const formatPressure = (value: number): string => {
 const formatMillimetres = (value: number): string => `${formatDigits(value, 2)} mm`;
 const formatShort = (value: number): string => formatDigits(value, 2);
 
-export function createMaterialSection(app: App): EnrichSection {
+function createMaterialSection(app: App): EnrichSection {
   const chosen = createMaterialButton(app);
   const lines = [
     createParameterRow(app, {
@@ -352,7 +352,7 @@ export function createMaterialSection(app: App): EnrichSection {
 }
 
 /** Further material parameters. */
-export function createFineMaterialSection(app: App): EnrichSection {
+function createFineMaterialSection(app: App): EnrichSection {
   const lines = [
     createParameterRow(app, {
       name: "density", title: "Density", scale: createLogScale(10, 5000), unit: "kg/m³",
@@ -437,7 +437,7 @@ const SHAPE_CHOICES: readonly Choice<EnrichDials["shape"]>[] = [
 ];
 
 /** Rest shape of the shell. */
-export function createShapeSection(app: App): EnrichSection {
+function createShapeSection(app: App): EnrichSection {
   const shapes = createParameterChoice(app, "shape", "Undeformed", SHAPE_CHOICES);
   const axes = (["x", "y", "z"] as const).map((value) => ({ value, text: value.toUpperCase() }));
   const along = createParameterChoice(app, "along", "Along", axes);

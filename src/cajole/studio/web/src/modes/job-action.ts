@@ -7,13 +7,13 @@ import { createButton } from "../ui/controls/button";
 import { send } from "./mode-panel";
 
 /** Status of the job from the state of a mode. */
-export interface JobStatus {
+interface JobStatus {
   job: string | null;
   hasResult: boolean; // a new job replaces it
   disabledReason: string | null; // null if enabled
 }
 
-export interface JobActionOptions<S> {
+interface JobActionOptions<S> {
   text: string;
   busyText: string; // text while the job runs
   icon: IconName;

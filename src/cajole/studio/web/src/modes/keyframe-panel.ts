@@ -115,12 +115,12 @@ function createKeyframeAction(app: App): JobAction<KeyframeState> {
   });
 }
 
-export interface KeysSection extends Component {
+interface KeysSection extends Component {
   update(part: KeyframeState, frame: number): void;
 }
 type KeyListCard = KeyCard & { key: KeyInfo };
 
-export function createKeysSection(app: App): KeysSection {
+function createKeysSection(app: App): KeysSection {
   let selected: KeyInfo | null = null;
   let opened: string | null = null; // key whose details are shown
   const container = h("ul", { class: "p-cards", "aria-label": "Keys" });
@@ -224,7 +224,7 @@ function formatKeyTooltip(key: KeyInfo): string {
   return `${key.name} · frame ${key.frame}${met}. Click to see its pose`;
 }
 
-export interface LoadsSection extends Component {
+interface LoadsSection extends Component {
   update(part: KeyframeState): void;
   dispose(): void;
 }
@@ -239,7 +239,7 @@ type LoadItem =
   | { key: string; kind: "gravity"; load: LoadInfo | null; on: boolean };
 type LoadRow = ListRow & { item: LoadItem; eye: IconButton | null };
 
-export function createLoadsSection(app: App): LoadsSection {
+function createLoadsSection(app: App): LoadsSection {
   let selected: number | null = null;
   let hoveredNode: number | null = null;
   let items: LoadItem[] = [];
@@ -398,7 +398,7 @@ function removeLoad(app: App, item: LoadItem): void {
   if (item.kind === "pin") send(app, "pose.unpin", { nodes: item.pin.nodes });
 }
 
-export interface ShotSection extends Component {
+interface ShotSection extends Component {
   update(part: KeyframeState, fps: number): void;
 }
 
@@ -407,7 +407,7 @@ const MAX_MODES = 60;
 /** Time step [s] without a natural one. */
 const DEFAULT_DT = 1 / 60;
 
-export function createShotSection(app: App): ShotSection {
+function createShotSection(app: App): ShotSection {
   let natural: number | null = null;
   const detail = createSlider({
     name: "Detail",

@@ -19,11 +19,11 @@ import { createLogScale, createLogScaleWithZero, type SliderScale } from "../ui/
 import { createHandOverButton, createLiveSender, createSender, goToFrame, type ModePanel, send } from "./mode-panel";
 
 /** Section updated from the reroute state. */
-export interface RerouteSection extends Component {
+interface RerouteSection extends Component {
   update(part: RerouteState): void;
 }
 
-export const METHOD_CHOICES: readonly Choice<RerouteMethod>[] = [
+const METHOD_CHOICES: readonly Choice<RerouteMethod>[] = [
   { value: "pattern", text: "Pattern", tip: "Rotate and scale the path of the pilot: keeps the character of the motion" },
   { value: "least-force", text: "Least force", tip: "The path of least force" },
   { value: "paper", text: "Paper", tip: "Steps of scaled length in a cone (2007), for comparison" },
@@ -52,7 +52,7 @@ function createParameterRow(app: App, { name, title, scale, text, tip, unit, def
 }
 
 /** Method and parameters of the second run. */
-export function createMethodSection(app: App): RerouteSection {
+function createMethodSection(app: App): RerouteSection {
   const size = app.project?.size ?? 1;
   const methods = createSegmentedControl({
     name: "Method", value: "pattern" as RerouteMethod, choices: METHOD_CHOICES, onChange: createSender(app, "route", "method"),
@@ -99,7 +99,7 @@ export function createMethodSection(app: App): RerouteSection {
 }
 
 /** Spring parameters of an uploaded mesh. */
-export function createSpringsSection(app: App): RerouteSection {
+function createSpringsSection(app: App): RerouteSection {
   const lines = [
     createParameterRow(app, {
       name: "stiffness", title: "Stiffness", scale: createLogScale(1, 1e5), defaultValue: 100, unit: "N/m",
@@ -264,14 +264,14 @@ function createRerouteAction(app: App): RerouteSection {
 /** Change per pixel of scrubbing, as a fraction of the body size. */
 const SCRUB_STEP = 1 / 500;
 
-export interface StateSection extends Component {
+interface StateSection extends Component {
   update(state: ProjectState): void;
 }
 
 const deleteGoal = (app: App, goal: GoalInfo): void => send(app, "marker.delete", { lane: "goals", ids: [goal.id] });
 
 /** Selected point and its goal at this frame. */
-export function createGoalSection(app: App): StateSection {
+function createGoalSection(app: App): StateSection {
   let goal: GoalInfo | null = null;
   let target: { node: number; frame: number; position: Vec3 } | null = null;
   const step = (): number => SCRUB_STEP * (app.project?.size ?? 1);
@@ -340,7 +340,7 @@ function getGoalDisabledReason({ selection, frame, reroute }: ProjectState): str
 type GoalRow = ListRow & { goal: GoalInfo };
 
 /** List of goals, and a button that adds those of the scene. */
-export function createGoalsSection(app: App): StateSection & { dispose(): void } {
+function createGoalsSection(app: App): StateSection & { dispose(): void } {
   const container = createList("Goals");
   const suggest = createButton({
     text: "Take the scene's goals", icon: "drag", tip: "Example goals of this scene", onPress: () => send(app, "moves"),

@@ -41,7 +41,7 @@ export function createSteerPanel(app: App): ModePanel {
   };
 }
 
-export interface SteerSection {
+interface SteerSection {
   element: HTMLElement;
   update(steer: SteerState): void;
   dispose?(): void;
@@ -295,7 +295,7 @@ function createModelSection(app: App): SteerSection {
 const WIND_SEEDS = 10_000; // number of winds
 
 /** Buttons of the kicks of the scene. */
-export function createKicksSection(app: App): SteerSection {
+function createKicksSection(app: App): SteerSection {
   const buttons = h("div", { class: "p-buttons" });
   const whole = createSection({ title: "Kicks of the scene" }, buttons);
   let shown = "";
@@ -316,7 +316,7 @@ export function createKicksSection(app: App): SteerSection {
 }
 
 /** Random wind in a flow. */
-export function createFlowWindSection(app: App): SteerSection {
+function createFlowWindSection(app: App): SteerSection {
   let now = { strength: 0, seed: 0 };
   const change = createLatestSender((change: Partial<typeof now>) => app.request("wind", (now = { ...now, ...change })));
   const setStrength = (strength: number): Promise<unknown> => change({ strength });
@@ -356,7 +356,7 @@ export function createFlowWindSection(app: App): SteerSection {
 }
 
 /** Smoke, model, and restart. */
-export function createFlowSection(app: App): SteerSection {
+function createFlowSection(app: App): SteerSection {
   const notes = h("ul", { class: "panel-notes" });
   const smoke = createSwitch({
     name: "Smoke",

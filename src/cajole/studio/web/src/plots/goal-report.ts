@@ -14,7 +14,7 @@ const TIPS: Partial<Record<(typeof COLUMNS)[number], string>> = {
   Turning: "Correlation of turning angles: 1 is the same as the pilot",
 };
 
-export interface GoalReportTable {
+interface GoalReportTable {
   element: HTMLElement;
   update(): void;
 }

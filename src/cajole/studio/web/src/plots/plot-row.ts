@@ -6,10 +6,10 @@ import { h, setText } from "../core/dom";
 import { getToken } from "../core/theme";
 import type { Component, Tone } from "../core/types";
 
-export const PLOT_HEIGHT = 60;
-export const AXIS_HEIGHT = 20;
+const PLOT_HEIGHT = 60;
+const AXIS_HEIGHT = 20;
 
-export interface PlotRowOptions {
+interface PlotRowOptions {
   name: string;
   tone: Tone;
   axis: boolean; // show a time axis

@@ -168,7 +168,7 @@ function createLivePlots(app: App, history: LiveHistory): PlotSet {
 
 const LIVE_HINT = "Push the body to see it recover.";
 
-export const createLivePlot = (name: string, tone: Tone, axis: boolean): PlotRow =>
+const createLivePlot = (name: string, tone: Tone, axis: boolean): PlotRow =>
   createPlotRow({
     name, tone, axis, empty: axis ? "" : LIVE_HINT,
     getTicks: () => Array.from({ length: WINDOW_SECONDS }, (_, i) => i + 1 - WINDOW_SECONDS),

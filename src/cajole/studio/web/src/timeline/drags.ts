@@ -31,7 +31,7 @@ export function createScrubDrag(model: TimelineModel): TimelineDrag {
 }
 
 /** Drag of the playhead, local to this page. */
-export function createPlayheadDrag(model: TimelineModel): TimelineDrag {
+function createPlayheadDrag(model: TimelineModel): TimelineDrag {
   const before = { playhead: model.app.ui.playhead, playing: model.app.ui.playing };
   return {
     move: (x) => model.app.setUi({ playing: false, playhead: xToNearestFrame(model.scale, x) }),
@@ -83,7 +83,7 @@ export function createPanDrag(model: TimelineModel, start: number): TimelineDrag
 }
 
 /** Drag of the overview thumb; a press beside it centers it first. */
-export function createOverviewDrag(model: TimelineModel, start: number): TimelineDrag {
+function createOverviewDrag(model: TimelineModel, start: number): TimelineDrag {
   const before = model.scale;
   const [from, to] = getOverviewThumb(model);
   const each = (model.last * before.step) / before.width; // pixels of the view for one of the overview

@@ -11,7 +11,7 @@ import { createShapeIcon } from "./marker-shapes";
 
 const NEXT_UNIT: Record<UiState["unit"], UiState["unit"]> = { frames: "seconds", seconds: "timecode", timecode: "frames" };
 
-export interface Gutter extends Component { update(): void }
+interface Gutter extends Component { update(): void }
 
 export function createGutter(model: TimelineModel): Gutter {
   const { app } = model;

@@ -11,7 +11,7 @@ import { isPartial, frameToX } from "./time-scale";
 export interface MarkerItem { markers: Marker[]; x: number; end: number | null }
 export interface LaneRow { lane: Lane; y: number; height: number; items: MarkerItem[] }
 
-export const hasBars = (lane: Lane): boolean => lane.shape === "bar";
+const hasBars = (lane: Lane): boolean => lane.shape === "bar";
 
 /** Markers of a lane as drawn, in time order. */
 export function layOutMarkers(model: TimelineModel, lane: Lane): MarkerItem[] {

@@ -1,10 +1,10 @@
 /** Grouping of close markers, and label widths between them. No DOM access. */
 
 /** Markers closer than this are grouped [px]. */
-export const MERGE_DISTANCE = 10;
+const MERGE_DISTANCE = 10;
 
 /** Indices of grouped markers in time order, and the pixel of the first. */
-export interface MarkerGroup { x: number; members: number[] }
+interface MarkerGroup { x: number; members: number[] }
 
 /** Group markers at pixels `xs` (any order) that are within `distance` of the first of a group. */
 export function groupMarkers(xs: readonly number[], distance = MERGE_DISTANCE): MarkerGroup[] {

@@ -7,7 +7,7 @@ import { goToMarker, deleteMarkers, selectMarkers } from "./marker-actions";
 import { describeMarker } from "./marker-tooltip";
 import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
 
-export interface MarkerList extends Component { element: HTMLElement; update(): void }
+interface MarkerList extends Component { element: HTMLElement; update(): void }
 
 let listCount = 0;
 

@@ -4,7 +4,7 @@ import { svg } from "../core/dom";
 import type { Lane } from "../core/types";
 import type { Context2D } from "./canvas-style";
 
-export type MarkerShape = Lane["shape"];
+type MarkerShape = Lane["shape"];
 
 /** Corners of a shape of "radius" 1, null for a disc. */
 const SHAPE_CORNERS: Partial<Record<MarkerShape, [number, number][]>> = {

@@ -15,7 +15,7 @@ const ZOOM_PER_NOTCH = 1.15;
 const PIXELS_PER_NOTCH = 100;
 
 /** Result of a hit test. */
-export interface HitResult { edge: DragEdge | null; marker: MarkerHit | null; ruler: boolean }
+interface HitResult { edge: DragEdge | null; marker: MarkerHit | null; ruler: boolean }
 
 export function hitTest(model: TimelineModel, x: number, y: number): HitResult {
   const edge = findHit(getEdgeAreas(model), x, y);
@@ -25,7 +25,7 @@ export function hitTest(model: TimelineModel, x: number, y: number): HitResult {
 
 const getMarkerRefs = ({ row, item }: MarkerHit): MarkerRef[] => item.markers.map((marker) => ({ lane: row.lane, marker }));
 
-export interface PointerInput { dispose(): void }
+interface PointerInput { dispose(): void }
 
 /** onHover: called with the marker under the pointer, null for none or during a drag. */
 export function installPointerInput(canvas: HTMLCanvasElement, model: TimelineModel, onHover: (found: MarkerHit | null) => void): PointerInput {

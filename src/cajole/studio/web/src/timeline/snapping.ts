@@ -3,10 +3,10 @@
 import { clamp } from "./time-scale";
 
 /** Distance at which a marker snaps [px]. */
-export const SNAP_DISTANCE = 8;
+const SNAP_DISTANCE = 8;
 
 /** Shift in frames, and the frame that was snapped to, if any. */
-export interface SnapResult { by: number; to: number | null }
+interface SnapResult { by: number; to: number | null }
 
 /** Least and greatest shift that keeps all frames in `range`; frames outside may stay. */
 export function computeMoveBounds(frames: readonly number[], range: readonly [number, number]): [number, number] {

@@ -25,7 +25,7 @@ export const clamp = (value: number, low: number, high: number): number =>
   Math.min(Math.max(value, low), Math.max(low, high));
 
 /** Pixels per frame if the whole shot is shown. */
-export const computeFitStep = (width: number, frames: number): number =>
+const computeFitStep = (width: number, frames: number): number =>
   Math.max(width - PADDING_LEFT - PADDING_RIGHT, 1) / Math.max(frames - 1, 1);
 
 /** Scale of the whole shot. */
@@ -91,7 +91,7 @@ export function niceStep(least: number): number {
 }
 
 /** Frames between labels and between ticks. */
-export interface RulerSteps { major: number; minor: number }
+interface RulerSteps { major: number; minor: number }
 
 /** Ruler steps: labels at least LABEL_GAP px apart, ticks at least TICK_GAP px; ticks divide the label step. */
 export function computeRulerSteps(scale: TimeScale, fps: number, unit: UiState["unit"]): RulerSteps {

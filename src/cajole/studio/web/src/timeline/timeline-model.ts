@@ -7,7 +7,7 @@ import { clamp, resized, scrolledTo, createFitScale, type TimeScale } from "./ti
 export const TRANSPORT_HEIGHT = 40;
 export const RULER_HEIGHT = 26;
 export const LANE_HEIGHT = 28;
-export const MAX_LANE_HEIGHT = 84; // after the timeline was resized
+const MAX_LANE_HEIGHT = 84; // after the timeline was resized
 export const OVERVIEW_HEIGHT = 6;
 
 /** A marker and its lane; ids are unique per lane. */
@@ -15,7 +15,7 @@ export interface MarkerRef { lane: Lane; marker: Marker }
 export const getMarkerKey = (lane: string, marker: string): string => `${lane}\n${marker}`;
 
 /** Dragged markers: new frames by key; `lanes`: as they were at the start, since ids may change. */
-export interface DraggedMarkers {
+interface DraggedMarkers {
   frames: ReadonlyMap<string, number>;
   copy: boolean;
   snapFrame: number | null;
@@ -23,10 +23,10 @@ export interface DraggedMarkers {
 }
 
 /** Identifies a moved marker in the next state, whose id may differ. */
-export interface ExpectedMarker { lane: string; frame: number; text: string }
+interface ExpectedMarker { lane: string; frame: number; text: string }
 
 /** Edit frame and playhead; with one view only the latter. */
-export interface Cursors { edit: number | null; play: number }
+interface Cursors { edit: number | null; play: number }
 
 export class TimelineModel {
   scale: TimeScale = createFitScale(1000, 1);

@@ -33,12 +33,12 @@ const MIN_LANES = 3;
 const MAX_LANES = 5;
 
 /** Access for tests. */
-export interface TimelineHook {
+interface TimelineHook {
   x(frame: number): number; // of the window [px]
   y(lane: string): number;
   markers(): { lane: string; id: string; frame: number; text: string; x: number; y: number; selected: boolean }[];
 }
-export interface Timeline extends Component { hook: TimelineHook; dispose(): void }
+interface Timeline extends Component { hook: TimelineHook; dispose(): void }
 
 export function createTimeline(app: App): Timeline {
   const canvas = h("canvas", { class: "timeline-canvas", "aria-hidden": "true" });
@@ -187,7 +187,7 @@ function createTestHook(model: TimelineModel, canvas: HTMLCanvasElement): Timeli
 const RESIZE_STEP = 14; // px per arrow key
 
 /** Handle that resizes the timeline, at most to half the window. set: null restores the default height. */
-export function createResizer(get: () => number, set: (height: number | null) => void, getMinHeight: () => number): Component {
+function createResizer(get: () => number, set: (height: number | null) => void, getMinHeight: () => number): Component {
   const element = h("div", {
     class: "timeline-resize",
     role: "separator",

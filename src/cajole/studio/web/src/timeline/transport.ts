@@ -14,7 +14,7 @@ import { clamp, parseFrame, frameToX, zoomed } from "./time-scale";
 
 const ZOOM_STEP = 1.5; // factor of the zoom buttons
 
-export interface Transport extends Component { update(): void }
+interface Transport extends Component { update(): void }
 
 /** Button that runs a command. */
 const createCommandButton = (app: App, command: string, name: string, icon: IconName): IconButton =>

@@ -2,7 +2,7 @@
 
 import { h, type Child } from "../core/dom";
 
-export interface Dialog {
+interface Dialog {
   element: HTMLDialogElement;
   close(): void;
 }

@@ -3,7 +3,7 @@
 import { h } from "../core/dom";
 
 /** Replace the page by a message. command: shell command to run, if any. */
-export function showErrorPage(title: string, lines: readonly string[], command?: string): void {
+function showErrorPage(title: string, lines: readonly string[], command?: string): void {
   const words = lines.map((line) => h("p", null, line));
   document.body.replaceChildren(
     h(

@@ -32,7 +32,7 @@ const EXPORT_HEADINGS = { result: "Motion", edit: "Edit, for reuse", project: "P
 type ExportKind = keyof typeof EXPORT_HEADINGS;
 
 /** Menu of the export formats, grouped by kind. */
-export function buildExportMenu(app: StudioApp, formats: Project["formats"]): MenuEntry[] {
+function buildExportMenu(app: StudioApp, formats: Project["formats"]): MenuEntry[] {
   return (Object.keys(EXPORT_HEADINGS) as ExportKind[])
     .filter((kind) => formats[kind].length > 0)
     .flatMap((kind) => [

@@ -9,7 +9,7 @@ import { openDialog } from "./dialog";
 import type { StudioApp } from "../core/app";
 import type { ModeName } from "../core/types";
 
-export interface HelpLine {
+interface HelpLine {
   title: string;
   group: CommandGroup;
   keys: string[];

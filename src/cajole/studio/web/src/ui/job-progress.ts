@@ -141,7 +141,7 @@ function formatIteration({ iteration, seconds }: IterationUpdate): string {
 }
 
 /** Cost per iteration on a logarithmic scale, with a dot at the newest. */
-export function drawCostCurve(costs: readonly number[]): SVGElement[] {
+function drawCostCurve(costs: readonly number[]): SVGElement[] {
   const logs = costs.map((cost) => Math.log10(Math.max(cost, 1e-30)));
   const low = Math.min(...logs);
   const span = Math.max(...logs) - low || 1;

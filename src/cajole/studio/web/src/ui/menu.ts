@@ -3,7 +3,7 @@
 import { h } from "../core/dom";
 import { createIcon, type IconName } from "../core/icons";
 
-export interface MenuItem {
+interface MenuItem {
   text: string;
   onSelect(): void;
   icon?: IconName;

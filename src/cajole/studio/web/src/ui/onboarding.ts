@@ -9,7 +9,7 @@ import { onViewLayout } from "../core/view-points";
 import { placeCard } from "./card-placement";
 import { canPlayDemo, playDemo } from "./drag-demo";
 
-export const FLOW_STEPS: readonly OnboardingStep[] = [
+const FLOW_STEPS: readonly OnboardingStep[] = [
   {
     title: "Push the flow",
     text: "Press anywhere in the box and drag. Control moves the red particles back to their yellow targets.",
@@ -28,7 +28,7 @@ export const FLOW_STEPS: readonly OnboardingStep[] = [
   },
 ];
 
-export interface OnboardingStep {
+interface OnboardingStep {
   title: string;
   text: string;
   done(now: ProjectState, then: ProjectState): boolean; // then: state when the card appeared

@@ -11,7 +11,7 @@ import { createTopBar } from "./topbar";
 import type { StudioApp } from "../core/app";
 import type { Component } from "../core/types";
 
-export interface ShellParts {
+interface ShellParts {
   view: Component;
   timeline: Component;
   plots: Component;

@@ -30,7 +30,7 @@ const SCENE_HEADINGS: Partial<Record<ModeName, string>> = {
 const SCENE_GROUPS = ["all", "creatures", "plants", "structures", "characters", "flows"] as const;
 type SceneFilter = (typeof SCENE_GROUPS)[number];
 
-export interface StartPage extends Component {
+interface StartPage extends Component {
   readonly mode: ModeName;
 }
 
@@ -158,11 +158,11 @@ function handleTileKey(event: KeyboardEvent, tiles: readonly HTMLElement[], choo
 const RETRY_DELAY = 4000; // ms until a thumbnail that is not ready is requested again
 const MAX_RETRIES = 45;
 
-export interface SceneCards extends Component {
+interface SceneCards extends Component {
   show(scenes: readonly CatalogueScene[] | null): void;
 }
 
-export function createSceneCards(app: StudioApp, getMode: () => ModeName): SceneCards {
+function createSceneCards(app: StudioApp, getMode: () => ModeName): SceneCards {
   const element = h("div", { class: "cards" });
   let opening: HTMLElement | null = null;
   const open = (scene: CatalogueScene, card: HTMLElement): void => {
@@ -224,7 +224,7 @@ function createCard(scene: CatalogueScene, open: (scene: CatalogueScene, card: H
 }
 
 /** Thumbnail that may not be ready yet: requested again while it is visible. */
-export function createThumbnail(url: string | null): HTMLElement {
+function createThumbnail(url: string | null): HTMLElement {
   const frame = h("span", { class: "picture" }, createIcon("camera", 20));
   if (!url) return frame;
   const image = h("img", { alt: "", loading: "lazy", decoding: "async", draggable: "false" });
@@ -241,11 +241,11 @@ export function createThumbnail(url: string | null): HTMLElement {
   return frame;
 }
 
-export interface Sidebar extends Component {
+interface Sidebar extends Component {
   show(catalogue: Catalogue): void;
 }
 
-export function createSidebar(app: StudioApp): Sidebar {
+function createSidebar(app: StudioApp): Sidebar {
   const formats = h("p", { class: "drop-formats" });
   const recent = h("section", { class: "recent", "aria-label": "Recent" });
   const version = h("span", { class: "version" });

@@ -6,7 +6,7 @@ import { formatMilliseconds, formatNumber } from "../core/format";
 import type { StudioApp } from "../core/app";
 import type { ModeName, Component, ProjectState, UiState } from "../core/types";
 
-export type Hints = readonly (readonly [string, string])[];
+type Hints = readonly (readonly [string, string])[];
 
 const TOOL_HINTS: Partial<Record<UiState["tool"], Hints>> = {
   move: [

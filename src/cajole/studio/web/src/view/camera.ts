@@ -26,7 +26,7 @@ export interface Ray {
   readonly direction: Vec3; // of length 1
 }
 /** Unit vectors of the view: right, up, and the viewing direction. */
-export interface ViewAxes {
+interface ViewAxes {
   readonly right: Vec3;
   readonly up: Vec3;
   readonly forward: Vec3;

@@ -29,7 +29,7 @@ export function intersectPlane(ray: Ray, origin: Vec3, normal: Vec3): Vec3 | nul
 }
 
 /** Offset [m] from the anchor to the pointer under a lock; null where it is undefined. */
-export function computeOffset(ray: Ray, anchor: Vec3, lock: AxisLock, forward: Vec3): Vec3 | null {
+function computeOffset(ray: Ray, anchor: Vec3, lock: AxisLock, forward: Vec3): Vec3 | null {
   if (lock === null) return subtractAnchor(anchor, intersectPlane(ray, anchor, forward));
   if (lock.length === 1) {
     const axis = AXES[lock as AxisName];

@@ -6,9 +6,9 @@ import type { AxisName, AxisLock } from "./drag";
 import { add, AXES, distance, dot, scale, sub, normalize } from "./vec";
 
 export const GIZMO_SIZE = 96; // px
-export const SHAFT: readonly [number, number] = [0.16, 0.9]; // start and end of the shaft, fractions of the size
-export const CONE_LENGTH = 0.2; // fraction of the size
-export const CONE_RADIUS = 0.066;
+const SHAFT: readonly [number, number] = [0.16, 0.9]; // start and end of the shaft, fractions of the size
+const CONE_LENGTH = 0.2; // fraction of the size
+const CONE_RADIUS = 0.066;
 const SQUARE_SIZE = 0.2; // side of a plane handle …
 const SQUARE_OFFSET = 0.36; // … and its offset along both axes
 const HIT_DISTANCE = 10; // px
@@ -18,14 +18,14 @@ const FADE_START = 14; // … and from which on it is opaque
 export type GizmoPart = Exclude<AxisLock, null> | "view";
 export type Pixel = [number, number];
 
-export interface AxisShape {
+interface AxisShape {
   readonly name: AxisName;
   readonly from: Vec3;
   readonly to: Vec3;
   readonly tip: Vec3;
   readonly alpha: number;
 }
-export interface PlaneShape {
+interface PlaneShape {
   readonly name: "xy" | "yz" | "xz";
   readonly normal: AxisName;
   readonly corners: readonly Vec3[];

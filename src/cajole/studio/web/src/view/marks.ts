@@ -220,7 +220,7 @@ function drawTrail(painter: OverlayPainter, trail: TrailMark): TrailDot[] {
 }
 
 /** Dots at every k-th frame, k of 1, 2, 5, 10 …, at least DOT_SPACING apart on average. */
-export function sampleTrailDots(path: readonly Pixel[]): TrailDot[] {
+function sampleTrailDots(path: readonly Pixel[]): TrailDot[] {
   const steps = path.slice(1).map(([x, y], i) => Math.hypot(x - path[i][0], y - path[i][1]));
   const whole = steps.reduce((sum, step) => sum + step, 0);
   const least = (DOT_SPACING * path.length) / Math.max(whole, 1e-9);

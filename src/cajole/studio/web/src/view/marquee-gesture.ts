@@ -77,7 +77,7 @@ export class MarqueeGesture implements Gesture {
 }
 
 /** Farthest-point sampling: at most `count` of some [index, position] pairs. */
-export function sampleFarthest(places: [number, Vec3][], count: number): number[] {
+function sampleFarthest(places: [number, Vec3][], count: number): number[] {
   if (places.length <= count) return places.map(([name]) => name);
   const distances = new Float64Array(places.length).fill(Infinity);
   const sampled: number[] = [];

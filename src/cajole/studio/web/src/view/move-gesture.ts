@@ -23,7 +23,7 @@ const HINTS: [string, string][] = [
 ];
 
 /** What a drag moves. */
-export interface MoveTarget {
+interface MoveTarget {
   nodes: number[];
   anchor: Vec3; // follows the pointer: a vertex, or the centroid of several [m]
   lock: AxisLock;

@@ -17,7 +17,7 @@ export interface TriangleHit {
   readonly point: Vec3;
   readonly distance: number;
 }
-export interface VertexHit {
+interface VertexHit {
   readonly vertex: number; // nearest to the pointer on the triangle that was hit
   readonly pixels: number; // from the pointer
   readonly point: Vec3; // on the surface, under the pointer

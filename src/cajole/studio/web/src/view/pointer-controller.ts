@@ -18,13 +18,13 @@ import type { Selection } from "./selection";
 const ZOOM_PER_PIXEL = 1.0015; // zoom factor per pixel of the wheel
 
 /** Camera actions of the pointer. */
-export interface CameraControls {
+interface CameraControls {
   orbit(pane: number, dx: number, dy: number): void;
   pan(pane: number, dx: number, dy: number): void;
   zoom(pane: number, at: Pixel, factor: number): void;
 }
 /** Find the view and the pixel in it of a pointer event. */
-export type Locate = (event: { clientX: number; clientY: number }) => { pane: number; at: Pixel };
+type Locate = (event: { clientX: number; clientY: number }) => { pane: number; at: Pixel };
 
 export class PointerController {
   gesture: Gesture | null = null;

@@ -14,7 +14,7 @@ import { AXES, length, scale, sub } from "./vec";
 export type ForceTool = "pull" | "push" | "impulse";
 
 /** Where the force acts: a vertex of the body, or a point in a flow. */
-export interface PullTarget {
+interface PullTarget {
   where: { node: number } | { at: Vec3 }; // as sent to the server
   getPosition(): Vec3 | null; // current position
   plane?: Vec3; // normal of the drag plane, by default the view plane

@@ -3,7 +3,7 @@
 import type { App, Vec3 } from "../core/types";
 import { centroid } from "./vec";
 
-export interface SelectedPoint {
+interface SelectedPoint {
   node: number;
   name: string;
   position: Vec3;

@@ -21,9 +21,6 @@ export function normalize(a: Vec3): Vec3 {
   return size > 0 ? scale(a, 1 / size) : [0, 0, 0];
 }
 
-/** `from` at share 0, `to` at share 1. */
-export const lerp = (from: Vec3, to: Vec3, share: number): Vec3 => add(scale(from, 1 - share), scale(to, share));
-
 /** Mean of some points; the origin when there are none. */
 export function centroid(points: readonly Vec3[]): Vec3 {
   const sum = points.reduce<Vec3>((total, point) => add(total, point), [0, 0, 0]);

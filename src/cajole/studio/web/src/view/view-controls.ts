@@ -12,7 +12,7 @@ import type { CameraRig } from "./camera-rig";
 import { createToolColumn, createViewOptions } from "./toolbars";
 
 /** Label of a view: its role and frame, with a colored dot. */
-export class ViewLabel {
+class ViewLabel {
   private readonly role = h("b");
   private readonly detail = h("span");
   private readonly dot = h("i");
@@ -32,7 +32,7 @@ function splitLabel(label: string): [string, string | undefined] {
 }
 
 /** Update the label of the first view; frame: the one it shows. */
-export function updateCurrentLabel(label: ViewLabel, app: App, update: SteerUpdate | null, frame: number): void {
+function updateCurrentLabel(label: ViewLabel, app: App, update: SteerUpdate | null, frame: number): void {
   const { state } = app;
   if (!state) return;
   const [role, detail] = splitLabel(state.labels.now);
@@ -45,7 +45,7 @@ export function updateCurrentLabel(label: ViewLabel, app: App, update: SteerUpda
 }
 
 /** Update the label of the second view. */
-export function updateResultLabel(label: ViewLabel, app: App): void {
+function updateResultLabel(label: ViewLabel, app: App): void {
   if (!app.state) return;
   const [role, detail] = splitLabel(app.state.labels.result);
   const frame = formatNumber(Math.floor(app.ui.playhead));
@@ -73,7 +73,7 @@ const LEGENDS: Record<string, (app: App) => [Tone | "err", string][]> = {
 };
 
 /** Legend of the colors in the current mode. */
-export function createLegend(app: App): Component {
+function createLegend(app: App): Component {
   const element = h("div", { class: "view-legend" });
   let shown = "";
   const update = (): void => {
@@ -94,7 +94,7 @@ export function createLegend(app: App): Component {
 }
 
 /** Buttons of Keyframe that capture or reset the pose. */
-export function createPoseBar(app: App): Component {
+function createPoseBar(app: App): Component {
   const words = h("span");
   const capture = h(
     "button",

@@ -323,7 +323,7 @@ class Viewport implements ViewContext {
 }
 
 /** Tell the user that the quality was lowered; restore: returns to full quality. */
-export function showSimplifiedToast(app: App, restore: () => void): void {
+function showSimplifiedToast(app: App, restore: () => void): void {
   const actions = [{ text: "Undo", do: restore }];
   const [title, text] = ["Render quality was reduced", "Frames took too long to render on this machine."];
   const notice = { tone: "warn" as const, title, text, actions };
@@ -335,7 +335,7 @@ const BODY_WEIGHTS = [1, 0.5]; // cost of covering each body: edits happen in th
 const GIZMO_WEIGHT = 0.4; // cost of covering each end of the gizmo
 
 /** Collect points of the visible panes in page coordinates. */
-export function collectViewPoints(app: App, panes: readonly Pane[], element: HTMLElement, selection: Selection): WeightedPoint[] {
+function collectViewPoints(app: App, panes: readonly Pane[], element: HTMLElement, selection: Selection): WeightedPoint[] {
   const box = element.getBoundingClientRect();
   const center = isGizmoVisible(app) ? selection.center : null;
   return panes.flatMap((pane, i) => {
@@ -359,7 +359,7 @@ function sampleBody({ scene }: Pane, share: number, at: (point: Vec3, weight: nu
 }
 
 /** Values that the test hook reads from the viewport. */
-export interface ViewportProbe {
+interface ViewportProbe {
   camera(): ViewCamera;
   box(): DOMRect;
   vertex(node: number): Vec3 | null;
@@ -373,7 +373,7 @@ export interface ViewportProbe {
 }
 
 /** Install window.cajole.view, in pixels of the page; returns the function that removes it. */
-export function installViewHook(probe: ViewportProbe): () => void {
+function installViewHook(probe: ViewportProbe): () => void {
   const pixel = (point: Vec3 | null): [number, number] | null => {
     if (point === null) return null;
     const [projected, box] = [projectPoint(probe.camera(), point), probe.box()];

@@ -5,7 +5,7 @@ import { createIcon, type IconName } from "../../core/icons";
 import type { Component } from "../../core/types";
 import { setDisabledReason, isDisabled, setTooltip } from "./common";
 
-export interface ButtonOptions {
+interface ButtonOptions {
   text: string;
   onPress: () => void;
   icon?: IconName;
@@ -55,7 +55,7 @@ export function createButton(options: ButtonOptions): Button {
   };
 }
 
-export interface IconButtonOptions {
+interface IconButtonOptions {
   name: string; // for screen readers and the tooltip
   icon: IconName;
   onPress: () => void;

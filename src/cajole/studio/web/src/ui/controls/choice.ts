@@ -10,7 +10,7 @@ export interface Choice<T extends string | number> {
   text: string;
   tip?: string;
 }
-export interface SegmentedOptions<T extends string | number> {
+interface SegmentedOptions<T extends string | number> {
   name: string;
   choices: readonly Choice<T>[];
   value: T;
@@ -62,7 +62,7 @@ export function createSegmentedControl<T extends string | number>(options: Segme
   return { element, set: (next) => synced.receive(next), setDisabledReason: (why) => setDisabledReason(element, why) };
 }
 
-export interface SwitchOptions {
+interface SwitchOptions {
   name: string;
   value: boolean;
   onChange: (value: boolean) => ChangeResult;
@@ -70,7 +70,7 @@ export interface SwitchOptions {
   key?: string;
   tip?: string;
 }
-export interface Switch extends Component {
+interface Switch extends Component {
   set(value: boolean): void;
   setDisabledReason(reason: string | null): void;
 }

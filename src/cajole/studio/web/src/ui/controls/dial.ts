@@ -8,7 +8,7 @@ import { SyncedValue, type ChangeResult } from "./synced-value";
 import { stepByKey } from "./slider";
 import { createEditableValue } from "./editable-value";
 
-export interface DialOptions {
+interface DialOptions {
   name: string;
   scale: SliderScale;
   value: number;
@@ -18,7 +18,7 @@ export interface DialOptions {
   onChange: (value: number) => ChangeResult;
   tip?: string;
 }
-export interface Dial extends Component {
+interface Dial extends Component {
   set(value: number): void;
   setDescription(text: string): void;
 }

@@ -5,7 +5,7 @@ import type { Component } from "../../core/types";
 import { ValidationMessage, isDisabled, focusViewport } from "./common";
 import { evaluate } from "./expression";
 
-export interface EditableValueOptions {
+interface EditableValueOptions {
   name: string;
   unit: string; // of numbers without a unit
   min: number;
@@ -14,7 +14,7 @@ export interface EditableValueOptions {
   inputText: (value: number) => string; // text of the input
   onValue: (value: number) => void;
 }
-export interface EditableValue extends Component {
+interface EditableValue extends Component {
   message: HTMLElement;
   set(value: number): void;
 }

@@ -28,7 +28,7 @@ interface Amount {
   unitless: boolean;
 }
 
-export type ParseResult = { value: number; error?: undefined } | { value?: undefined; error: string };
+type ParseResult = { value: number; error?: undefined } | { value?: undefined; error: string };
 
 /** Limit of nested parentheses. */
 const MAX_DEPTH = 64;

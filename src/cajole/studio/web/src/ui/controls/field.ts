@@ -6,7 +6,7 @@ import { ValidationMessage, setDisabledReason, isDisabled, type LabeledRow, crea
 import { evaluate } from "./expression";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 
-export interface NumberFieldOptions {
+interface NumberFieldOptions {
   name: string;
   axis?: "x" | "y" | "z"; // letter before the number
   unit?: string; // of numbers without a unit
@@ -197,12 +197,12 @@ function installScrub(label: HTMLElement, handlers: ScrubHandlers): void {
   });
 }
 
-export interface TextFieldOptions {
+interface TextFieldOptions {
   name: string;
   onChange: (value: string) => ChangeResult;
   maxLength?: number;
 }
-export interface TextField extends Component {
+interface TextField extends Component {
   set(value: string): void;
 }
 

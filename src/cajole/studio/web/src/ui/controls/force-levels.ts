@@ -2,11 +2,11 @@
 
 import * as format from "../../core/format";
 
-export type ForceLevel = "Feather" | "Gentle" | "Firm" | "Forced";
+type ForceLevel = "Feather" | "Gentle" | "Firm" | "Forced";
 export const FORCE_LEVELS: readonly ForceLevel[] = ["Feather", "Gentle", "Firm", "Forced"];
 
 /** Upper bounds of the levels; each takes a quarter of the bar, the last ends at the body weight. */
-export const LEVEL_BOUNDS: readonly number[] = [0.03, 0.15, 0.5, 1];
+const LEVEL_BOUNDS: readonly number[] = [0.03, 0.15, 0.5, 1];
 
 /** Default reference of the share. */
 export const BODY_WEIGHT = "of body weight";

@@ -5,7 +5,7 @@ import { createIcon } from "../../core/icons";
 import type { ForceMeter, Component } from "../../core/types";
 import { computeBarFill, isNegligible, formatForceShare, describeMeter, describeForce, BODY_WEIGHT, getForceLevel, FORCE_LEVELS } from "./force-levels";
 
-export interface ForceMeterControl extends Component {
+interface ForceMeterControl extends Component {
   set(meter: ForceMeter): void;
   /** Update the share only, during a simulation; the description stays. */
   setShare(share: number): void;

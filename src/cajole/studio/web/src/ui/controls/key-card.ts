@@ -4,12 +4,12 @@ import { setAttribute, h, setText } from "../../core/dom";
 import { createIcon } from "../../core/icons";
 import type { Component } from "../../core/types";
 
-export interface KeyCardOptions {
+interface KeyCardOptions {
   onPick: () => void;
   onToggleHard: () => void;
   onHover?: (over: boolean) => void;
 }
-export interface KeyCardState {
+interface KeyCardState {
   name: string;
   frame: number;
   hard: boolean;

@@ -1,6 +1,6 @@
 /** Sender for live controls: one request at a time, then the newest value, so that a slow solver never falls behind. */
 
-export type Send<T> = (value: T) => Promise<unknown>;
+type Send<T> = (value: T) => Promise<unknown>;
 
 /** Wrap a send function: during a request only the newest value is kept, and sent next. */
 export function createLatestSender<T>(send: Send<T>): Send<T> {

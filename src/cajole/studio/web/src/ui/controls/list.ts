@@ -4,13 +4,13 @@ import { setAttribute, h, setText } from "../../core/dom";
 import { createIcon, type IconName } from "../../core/icons";
 import type { Component } from "../../core/types";
 
-export interface ListRowOptions {
+interface ListRowOptions {
   marker: Node;
   onPick: () => void;
   onHover?: (over: boolean) => void;
   actions?: HTMLElement[];
 }
-export interface ListRowState {
+interface ListRowState {
   name: string;
   prefix?: string; // emphasized first word
   value?: string;
@@ -70,7 +70,7 @@ export const createMarkerIcon = (name: IconName): Node => createIcon(name);
 /** List with an accessible name. */
 export const createList = (name: string): HTMLUListElement => h("ul", { class: "p-list", "aria-label": name });
 
-export interface EmptyHint extends Component {
+interface EmptyHint extends Component {
   setVisible(on: boolean): void;
 }
 

@@ -5,12 +5,12 @@ import { createIcon } from "../../core/icons";
 import { saveSetting, loadSetting } from "../../core/storage";
 import type { Component } from "../../core/types";
 
-export interface SectionOptions {
+interface SectionOptions {
   title: string;
   foldKey?: string; // storage key of the collapsed state
   actions?: HTMLElement[];
 }
-export interface Section extends Component {
+interface Section extends Component {
   /** Set the note beside the heading; `more` is hidden if there is no room. */
   setNote(text: string, more?: string): void;
   setVisible(on: boolean): void;

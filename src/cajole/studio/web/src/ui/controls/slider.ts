@@ -7,7 +7,7 @@ import { stepValue, type SliderScale } from "./slider-scale";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 import { createEditableValue } from "./editable-value";
 
-export interface SliderOptions {
+interface SliderOptions {
   name: string;
   scale: SliderScale;
   value: number;
@@ -22,7 +22,7 @@ export interface SliderOptions {
   onChange: (value: number) => ChangeResult;
   tip?: string;
 }
-export interface Slider extends Component {
+interface Slider extends Component {
   /** Set the server's value; deferred during a drag. */
   set(value: number): void;
   setScale(next: SliderScale, defaultValue?: number): void;
