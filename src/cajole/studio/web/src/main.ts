@@ -31,7 +31,13 @@ function main(): void {
   const corner = { element: h("div", { class: "corner" }, createToasts(app).element, createJobProgress(app).element) };
   const time = createTimeline(app);
   window.cajole!.timeline = time.hook;
-  const frame = createShell(app, { view: createViewport(app), timeline: time, plots: createPlotDrawer(app), panel: createPanel(app), corner });
+  const frame = createShell(app, {
+    view: createViewport(app),
+    timeline: time,
+    plots: createPlotDrawer(app),
+    panel: createPanel(app),
+    corner,
+  });
   document.body.append(begin.element, frame.element);
   installUpload(app, () => begin.mode);
   installHelp(app);

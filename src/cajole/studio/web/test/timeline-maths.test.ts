@@ -6,6 +6,7 @@ import test from "node:test";
 import { formatTimecode } from "../src/core/format";
 import { findHit, findInside, createHitArea } from "../src/timeline/hit-areas";
 import { truncateText, computeLabelWidths, groupMarkers } from "../src/timeline/marker-groups";
+import { niceStep } from "../src/core/math";
 import {
   MAX_FRAME_WIDTH,
   LABEL_GAP,
@@ -16,7 +17,6 @@ import {
   isPartial,
   isFit,
   formatFrame,
-  niceStep,
   panned,
   resized,
   scrolledTo,

@@ -19,7 +19,8 @@ import { closestOnAxis, DragTracker, getLockAxes, intersectPlane, snapped, toggl
 import { computeFreeArea } from "../src/view/free-area";
 import { computeForceArrow } from "../src/view/mark-composition";
 import { TypedAmounts } from "../src/view/typed-amounts";
-import { add, distance, dot, length, niceStep, normalize, scale, sub } from "../src/view/vec";
+import { niceStep } from "../src/core/math";
+import { add, distance, dot, length, normalize, scale, sub } from "../src/view/vec";
 import { test } from "node:test";
 
 const eye: CameraPose = { azimuth: -62, elevation: 14, target: [0.3, -0.2, 1.1], distance: 7 };

@@ -1,7 +1,19 @@
 /** Table of all commands, with their shortcuts, icons, modes and actions. */
 
 import type { IconName } from "./icons";
-import { setLoopEnd, setMode, clearSelection, goToFirstFrame, getBusyReason, goToAdjacentMarker, goToLastFrame, togglePlay, getModeDisabledReason, stepFrame, toggleUi } from "./command-actions";
+import {
+  setLoopEnd,
+  setMode,
+  clearSelection,
+  goToFirstFrame,
+  getBusyReason,
+  goToAdjacentMarker,
+  goToLastFrame,
+  togglePlay,
+  getModeDisabledReason,
+  stepFrame,
+  toggleUi,
+} from "./command-actions";
 import { getEditFrame } from "./playback";
 import { ENRICH_COMMANDS } from "./enrich-commands";
 import { REROUTE_COMMANDS } from "./reroute-commands";

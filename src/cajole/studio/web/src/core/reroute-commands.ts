@@ -10,7 +10,8 @@ export const REROUTE_COMMANDS: readonly CommandSpec[] = [
     keys: ["Enter"],
     icon: "reroute",
     modes: ["reroute"],
-    getDisabledReason: (app) => getBusyReason(app) ?? (app.state?.reroute?.goals.length ? null : "Drag a point to where it shall be first."),
+    getDisabledReason: (app) =>
+      getBusyReason(app) ?? (app.state?.reroute?.goals.length ? null : "Drag a point to where it shall be first."),
     run: (app) => void app.request("reroute"),
   },
   {

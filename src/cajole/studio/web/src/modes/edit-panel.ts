@@ -49,8 +49,20 @@ function createFineTuningSection(app: App): FineTuningSection {
     onInput: createLiveSender(app, "tune", "smoothness"),
     onChange: createLiveSender(app, "tune", "smoothness"),
   });
-  const alpha = createDampingSlider(app, "alpha", "Damping α", ALPHA_SCALE, "Mass-proportional damping [1/s]: affects slow oscillations most");
-  const beta = createDampingSlider(app, "beta", "Damping β", BETA_SCALE, "Stiffness-proportional damping [s]: affects fast oscillations most");
+  const alpha = createDampingSlider(
+    app,
+    "alpha",
+    "Damping α",
+    ALPHA_SCALE,
+    "Mass-proportional damping [1/s]: affects slow oscillations most",
+  );
+  const beta = createDampingSlider(
+    app,
+    "beta",
+    "Damping β",
+    BETA_SCALE,
+    "Stiffness-proportional damping [s]: affects fast oscillations most",
+  );
   const warp = createSegmentedControl({
     name: "Warp",
     value: "composition" as EditState["warp"],

@@ -31,7 +31,13 @@ export function goToFrame(app: App, frame: number): void {
   send(app, "frame", { frame });
 }
 
-const HAND_OVER_TEXTS: Partial<Record<ModeName, string>> = { edit: "Edit it", keyframe: "Key it", steer: "Steer it", enrich: "Enrich it", reroute: "Reroute it" };
+const HAND_OVER_TEXTS: Partial<Record<ModeName, string>> = {
+  edit: "Edit it",
+  keyframe: "Key it",
+  steer: "Steer it",
+  enrich: "Enrich it",
+  reroute: "Reroute it",
+};
 
 /** Button that opens the result of this mode in another mode. */
 export function createHandOverButton(app: App, mode: ModeName): { part: Button; setDisabledReason(ready: string | null): void } {

@@ -197,7 +197,10 @@ function createResultSection(app: App): RerouteSection {
       if (result === null) return;
       const shown = compared.find(({ method }) => method === part.sight) ?? result;
       setText(text, result.stale ? "The settings have changed. Run again to update the result." : shown.text);
-      setText(facts, `effort ${formatDigits(shown.effort)} N² s · ${formatForce(shown.peak)} at most · took ${formatSeconds(shown.seconds, 1)}`);
+      setText(
+        facts,
+        `effort ${formatDigits(shown.effort)} N² s · ${formatForce(shown.peak)} at most · took ${formatSeconds(shown.seconds, 1)}`,
+      );
       table.hidden = compared.length < 2;
       line.hidden = compared.length < 2;
       if (compared.length > 1) fillTable(table, compared);
@@ -243,7 +246,9 @@ function createRerouteAction(app: App): RerouteSection {
     },
   });
   const cancel = createButton({
-    text: "Cancel", tip: "Cancel and keep the previous result", onPress: () => current?.running && send(app, "cancel", { job: current.running }),
+    text: "Cancel",
+    tip: "Cancel and keep the previous result",
+    onPress: () => current?.running && send(app, "cancel", { job: current.running }),
   });
   cancel.element.classList.add("p-main");
   const element = h("div", { class: "panel-action" }, go.element, cancel.element);
@@ -253,7 +258,15 @@ function createRerouteAction(app: App): RerouteSection {
       current = part;
       const running = part.running !== null;
       go.setBusy(running);
-      go.setText(running ? (part.making === "pilot" ? "Running the pilot…" : "Running again…") : part.pilot_frames === null ? "Run the pilot" : "Run again");
+      go.setText(
+        running
+          ? part.making === "pilot"
+            ? "Running the pilot…"
+            : "Running again…"
+          : part.pilot_frames === null
+            ? "Run the pilot"
+            : "Run again",
+      );
       go.setDisabledReason(!running && part.pilot_frames !== null && part.goals.length === 0 ? "Drag a point to its goal first" : null);
       cancel.setVisible(running);
       element.toggleAttribute("data-running", running);

@@ -19,8 +19,21 @@ import { createHandOverButton, createLiveSender, createSender, type ModePanel, s
 export function createSteerPanel(app: App): ModePanel {
   const headline = createControlSection(app);
   const parts = app.project?.field
-    ? [createControllerSection(app, { final: 1, effort: 1e-4 }), createKicksSection(app), createPushSection(app), createFlowWindSection(app), createCompareSection(app), createFlowSection(app)]
-    : [createControllerSection(app, { final: 0, effort: 1e-2 }), createPushSection(app), createWindSection(app), createCompareSection(app), createModelSection(app)];
+    ? [
+        createControllerSection(app, { final: 1, effort: 1e-4 }),
+        createKicksSection(app),
+        createPushSection(app),
+        createFlowWindSection(app),
+        createCompareSection(app),
+        createFlowSection(app),
+      ]
+    : [
+        createControllerSection(app, { final: 0, effort: 1e-2 }),
+        createPushSection(app),
+        createWindSection(app),
+        createCompareSection(app),
+        createModelSection(app),
+      ];
   return {
     element: h(
       "div",
@@ -124,7 +137,16 @@ function createControllerSection(app: App, defaults: { final: number; effort: nu
     return {
       name,
       line: title,
-      part: createSlider({ name: title, value: defaults, defaultValue: defaults, scale, text: formatWeight, tip, onInput: change, onChange: change }),
+      part: createSlider({
+        name: title,
+        value: defaults,
+        defaultValue: defaults,
+        scale,
+        text: formatWeight,
+        tip,
+        onInput: change,
+        onChange: change,
+      }),
     };
   });
   const whole = createSection(
@@ -307,7 +329,12 @@ function createKicksSection(app: App): SteerSection {
     setChildren(
       buttons,
       kicks.map(({ name, text }, i) => {
-        const made = createButton({ text: name, key: getShortcut(`kick.${i + 1}`), tip: text, onPress: () => app.runCommand(`kick.${i + 1}`) });
+        const made = createButton({
+          text: name,
+          key: getShortcut(`kick.${i + 1}`),
+          tip: text,
+          onPress: () => app.runCommand(`kick.${i + 1}`),
+        });
         return made.element;
       }),
     );

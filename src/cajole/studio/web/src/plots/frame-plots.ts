@@ -1,5 +1,6 @@
 /** Plots over the frames of a shot, in the scale of the timeline, and the cost of an optimization. */
 
+import { niceStep } from "../core/math";
 import { formatExponent } from "../core/format";
 import type { App } from "../core/types";
 import {
@@ -8,7 +9,6 @@ import {
   formatFrame,
   getSharedScale,
   listTicks,
-  niceStep,
   type TimeScale,
 } from "../timeline/time-scale";
 import { formatForceShare } from "../ui/controls/force-levels";

@@ -23,7 +23,12 @@ export function createGoalReport(app: App): GoalReportTable {
   const value = h("span", { class: "plots-value" });
   const unit = h("span", { class: "plots-unit" });
   const body = h("div", { class: "reroute-goals", tabIndex: 0, role: "region", "aria-label": "Report per goal" });
-  const name = h("div", { class: "plots-name" }, h("div", { class: "plots-title" }, "Goals"), h("div", { class: "plots-line" }, value, unit));
+  const name = h(
+    "div",
+    { class: "plots-name" },
+    h("div", { class: "plots-title" }, "Goals"),
+    h("div", { class: "plots-line" }, value, unit),
+  );
   const element = h("div", { class: "reroute-report" }, name, body);
   let shown = "";
   return {
@@ -33,7 +38,11 @@ export function createGoalReport(app: App): GoalReportTable {
       if (!reroute) return;
       setText(value, reroute.result && !reroute.result.stale ? `${reroute.result.reached} of ${reroute.result.count}` : "–");
       setText(unit, "reached");
-      const mark = JSON.stringify([reroute.result?.stale, reroute.sight, reroute.goals.map(({ id, name, frame, report }) => [id, name, frame, report])]);
+      const mark = JSON.stringify([
+        reroute.result?.stale,
+        reroute.sight,
+        reroute.goals.map(({ id, name, frame, report }) => [id, name, frame, report]),
+      ]);
       if (mark === shown) return;
       shown = mark;
       body.replaceChildren(createTable(reroute));
@@ -52,7 +61,11 @@ function createTableRow({ name, frame, report }: GoalInfo): HTMLElement {
   if (report === null) return h("tr", null, h("td", null, name), h("td", null, formatNumber(frame)), h("td", { colSpan: 6 }, "–"));
   const near = report.reached
     ? h("td", { class: "reached" }, `to ${formatLength(report.error)}`)
-    : h("td", { class: "missed" }, `${formatLength(report.error)} off, nearest ${formatLength(report.closest)} at f ${report.closest_frame}`);
+    : h(
+        "td",
+        { class: "missed" },
+        `${formatLength(report.error)} off, nearest ${formatLength(report.closest)} at f ${report.closest_frame}`,
+      );
   return h(
     "tr",
     null,

@@ -1,12 +1,13 @@
 /** Drawing of lanes: markers with their reach, bars, and filled curves. */
 
+import { clamp } from "../core/math";
 import { getToken } from "../core/theme";
 import type { Marker, ModeName } from "../core/types";
 import { getItemKeys, type MarkerItem, type LaneRow } from "./lane-layout";
 import { truncateText, computeLabelWidths } from "./marker-groups";
 import { getMarkerKey, type TimelineModel } from "./timeline-model";
 import { fillRoundRect, withAlpha, getFont, strokeLine, snapToPixel, getSwatchColor, getToneColor, type Context2D } from "./canvas-style";
-import { clamp, xToFrame, frameToX } from "./time-scale";
+import { xToFrame, frameToX } from "./time-scale";
 import { traceShape } from "./marker-shapes";
 
 const MARKER_RADIUS = 6;
@@ -86,8 +87,17 @@ function drawBar(ctx: Context2D, model: TimelineModel, row: LaneRow, item: Marke
   const quiet = row.lane.tone === "quiet";
   const key = getMarkerKey(row.lane.id, marker.id);
   const selected = model.isSelected(row.lane, marker);
-  if (selected || model.hover === key) fillRoundRect(ctx, item.x - 3, y - 3, width + 6, BAR_HEIGHT + 6, 5, withAlpha(getToneColor(row.lane.tone), 0.3));
-  fillRoundRect(ctx, item.x, y, width, BAR_HEIGHT, 3, quiet ? withAlpha(getToken("ctl"), 0.6) : withAlpha(getSwatchColor(row.lane.tone), 0.4));
+  if (selected || model.hover === key)
+    fillRoundRect(ctx, item.x - 3, y - 3, width + 6, BAR_HEIGHT + 6, 5, withAlpha(getToneColor(row.lane.tone), 0.3));
+  fillRoundRect(
+    ctx,
+    item.x,
+    y,
+    width,
+    BAR_HEIGHT,
+    3,
+    quiet ? withAlpha(getToken("ctl"), 0.6) : withAlpha(getSwatchColor(row.lane.tone), 0.4),
+  );
   if (marker.warn || selected || model.focus === key)
     outlineBar(ctx, item.x, y, width, marker.warn ? getToken("warn") : getToken(selected ? "t1" : "asked"));
   ctx.font = getFont();

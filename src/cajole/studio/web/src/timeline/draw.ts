@@ -57,7 +57,14 @@ function drawRuler(ctx: Context2D, model: TimelineModel): void {
   ctx.fillRect(0, 0, scale.width, RULER_HEIGHT);
   const { major, minor } = computeRulerSteps(scale, fps, app.ui.unit);
   for (const frame of listTicks(scale, minor))
-    strokeLine(ctx, snapToPixel(frameToX(scale, frame)), RULER_HEIGHT - 5, snapToPixel(frameToX(scale, frame)), RULER_HEIGHT, getToken("line2"));
+    strokeLine(
+      ctx,
+      snapToPixel(frameToX(scale, frame)),
+      RULER_HEIGHT - 5,
+      snapToPixel(frameToX(scale, frame)),
+      RULER_HEIGHT,
+      getToken("line2"),
+    );
   ctx.font = getFont();
   ctx.textAlign = "center";
   const taken = getStyledFlags(model).map(({ x, width: wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);

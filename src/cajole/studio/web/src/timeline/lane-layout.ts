@@ -65,7 +65,8 @@ export function getEdgeAreas(model: TimelineModel): HitArea<DragEdge>[] {
   // a loop over the whole shot cannot move
   if (from > 0 || to < model.last) found.push(createHitArea(at(from), at(to), RULER_HEIGHT - 7, RULER_HEIGHT, 0, "loop"));
   // only the flag itself: beside and below it the ruler scrubs
-  for (const [x0, x1] of getVisiblePlayheadParts(model)) found.push(createHitArea(x0, x1, FLAG_BOX.top, FLAG_BOX.top + FLAG_BOX.height, 0, "playhead"));
+  for (const [x0, x1] of getVisiblePlayheadParts(model))
+    found.push(createHitArea(x0, x1, FLAG_BOX.top, FLAG_BOX.top + FLAG_BOX.height, 0, "playhead"));
   const range = model.draggedWindow ?? model.state?.edit?.window;
   if (range) {
     found.push(createHitArea(at(range[0]), at(range[0]), RULER_HEIGHT, RULER_HEIGHT + 12, EDGE_HIT_WIDTH, "window-in"));

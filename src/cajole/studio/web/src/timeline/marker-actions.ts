@@ -1,10 +1,11 @@
 /** Actions on markers, shared by pointer, menus, shortcuts and the accessible list. */
 
+import { clamp } from "../core/math";
 import type { App } from "../core/types";
 import { getTargets } from "../core/targets";
 import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
 import { computeMoveBounds } from "./snapping";
-import { MAX_FRAME_WIDTH, clamp, scrolledTo, frameToX, zoomed } from "./time-scale";
+import { MAX_FRAME_WIDTH, scrolledTo, frameToX, zoomed } from "./time-scale";
 
 export type SelectMode = "only" | "add" | "toggle" | "take";
 
@@ -54,7 +55,8 @@ export const filterMovable = (markers: readonly MarkerRef[]): MarkerRef[] => mar
 
 /** Delete the movable ones of some markers. */
 export function deleteMarkers(model: TimelineModel, markers: readonly MarkerRef[]): void {
-  for (const [lane, movable] of groupByLane(filterMovable(markers))) void model.app.request("marker.delete", { lane, ids: getIds(movable) });
+  for (const [lane, movable] of groupByLane(filterMovable(markers)))
+    void model.app.request("marker.delete", { lane, ids: getIds(movable) });
 }
 
 /** Copy markers so that the first is at the edit frame. */

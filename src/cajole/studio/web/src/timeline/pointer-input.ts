@@ -28,7 +28,11 @@ const getMarkerRefs = ({ row, item }: MarkerHit): MarkerRef[] => item.markers.ma
 interface PointerInput { dispose(): void }
 
 /** onHover: called with the marker under the pointer, null for none or during a drag. */
-export function installPointerInput(canvas: HTMLCanvasElement, model: TimelineModel, onHover: (found: MarkerHit | null) => void): PointerInput {
+export function installPointerInput(
+  canvas: HTMLCanvasElement,
+  model: TimelineModel,
+  onHover: (found: MarkerHit | null) => void,
+): PointerInput {
   let active: (StartedDrag & { x: number; y: number; moved: boolean }) | null = null;
   const at = (event: MouseEvent): [number, number] => {
     const box = canvas.getBoundingClientRect();

@@ -1,6 +1,6 @@
 /** Snapping of drags to frames and targets. No DOM access. */
 
-import { clamp } from "./time-scale";
+import { clamp } from "../core/math";
 
 /** Distance at which a marker snaps [px]. */
 const SNAP_DISTANCE = 8;

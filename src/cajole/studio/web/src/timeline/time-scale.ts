@@ -1,6 +1,7 @@
 /** Scale between frames and pixels, and ticks of the ruler. No DOM access. */
 
 import { formatTimecode } from "../core/format";
+import { clamp, niceStep } from "../core/math";
 import { createSignal } from "../core/signal";
 import type { App, Signal, UiState } from "../core/types";
 
@@ -20,9 +21,6 @@ export interface TimeScale {
   readonly width: number; // [px] of the whole canvas
   readonly frames: number;
 }
-
-export const clamp = (value: number, low: number, high: number): number =>
-  Math.min(Math.max(value, low), Math.max(low, high));
 
 /** Pixels per frame if the whole shot is shown. */
 const computeFitStep = (width: number, frames: number): number =>
@@ -80,14 +78,6 @@ export function resized(scale: TimeScale, width: number, frames: number): TimeSc
 export function scrolledTo(scale: TimeScale, frame: number): TimeScale {
   const x = frameToX(scale, frame);
   return x >= 0 && x <= scale.width ? scale : panned(scale, x - scale.width / 2);
-}
-
-/** Smallest of 1, 2, 5 times a power of ten that is at least `least` (> 0). */
-export function niceStep(least: number): number {
-  const decade = 10 ** Math.floor(Math.log10(least));
-  // tolerance: 0.2 * 10 must count as 2
-  for (const digit of [1, 2, 5]) if (digit * decade >= least * (1 - 1e-9)) return digit * decade;
-  return 10 * decade;
 }
 
 /** Frames between labels and between ticks. */

@@ -1,8 +1,9 @@
 /** View model of the timeline: scale, selection, hover and drag state. */
 
+import { clamp } from "../core/math";
 import { seek, getEditFrame } from "../core/playback";
 import type { App, Lane, Marker, ProjectState } from "../core/types";
-import { clamp, resized, scrolledTo, createFitScale, type TimeScale } from "./time-scale";
+import { resized, scrolledTo, createFitScale, type TimeScale } from "./time-scale";
 
 export const TRANSPORT_HEIGHT = 40;
 export const RULER_HEIGHT = 26;

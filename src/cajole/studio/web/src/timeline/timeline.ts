@@ -6,6 +6,7 @@ import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
 import { loadSetting, saveSetting } from "../core/storage";
 import type { App, Component } from "../core/types";
+import { clamp } from "../core/math";
 import { openMenu } from "../ui/menu";
 import { buildMarkerMenu, buildRulerMenu } from "./context-menus";
 import { drawTimeline } from "./draw";
@@ -15,7 +16,7 @@ import { deleteMarkers, nudgeMarkers } from "./marker-actions";
 import { createMarkerList } from "./marker-list";
 import { MarkerTooltip, openRenameField } from "./marker-tooltip";
 import { hitTest, installPointerInput } from "./pointer-input";
-import { clamp, frameToX, resized, setSharedScale, xToNearestFrame } from "./time-scale";
+import { frameToX, resized, setSharedScale, xToNearestFrame } from "./time-scale";
 import {
   getMarkerKey,
   LANE_HEIGHT,

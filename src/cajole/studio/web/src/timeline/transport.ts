@@ -1,5 +1,6 @@
 /** Transport bar: frame counter, playback, loop, snapping, zoom. */
 
+import { clamp } from "../core/math";
 import { getShortcut } from "../core/commands";
 import { setAttribute, h, setText } from "../core/dom";
 import { formatNumber, formatSeconds } from "../core/format";
@@ -10,7 +11,7 @@ import { createSegmentedControl } from "../ui/controls/choice";
 import { focusViewport } from "../ui/controls/common";
 import { fitView } from "./drags";
 import type { TimelineModel } from "./timeline-model";
-import { clamp, parseFrame, frameToX, zoomed } from "./time-scale";
+import { parseFrame, frameToX, zoomed } from "./time-scale";
 
 const ZOOM_STEP = 1.5; // factor of the zoom buttons
 

@@ -27,7 +27,12 @@ export function computeCoverage(card: Box, points: readonly WeightedPoint[], obs
 }
 
 /** Position of least cost, the first of equal ones; the current one stays unless another is clearly better. */
-export function choosePlacement(places: readonly Box[], current: Box | null, points: readonly WeightedPoint[], obstacles: readonly Box[]): Box {
+export function choosePlacement(
+  places: readonly Box[],
+  current: Box | null,
+  points: readonly WeightedPoint[],
+  obstacles: readonly Box[],
+): Box {
   const costs = places.map((place) => computeCoverage(place, points, obstacles));
   const best = costs.indexOf(Math.min(...costs));
   if (current !== null && computeCoverage(current, points, obstacles) <= costs[best]! + MIN_IMPROVEMENT) return current;

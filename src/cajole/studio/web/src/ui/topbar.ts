@@ -43,7 +43,13 @@ export function createTopBar(app: StudioApp): Component {
   );
   right.children[3]!.classList.add("top-keyboard");
   return {
-    element: h("header", { class: "topbar" }, h("div", { class: "top-left" }, createHomeButton(app), createProjectChip(app)), createModeTabs(app), right),
+    element: h(
+      "header",
+      { class: "topbar" },
+      h("div", { class: "top-left" }, createHomeButton(app), createProjectChip(app)),
+      createModeTabs(app),
+      right,
+    ),
   };
 }
 

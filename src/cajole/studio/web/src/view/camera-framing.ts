@@ -53,7 +53,8 @@ export class CameraFraming {
     this.cameras.setPose(0, { ...DEFAULT_POSE, azimuth: azimuth ?? DEFAULT_POSE.azimuth, elevation: elevation ?? DEFAULT_POSE.elevation });
     this.fitPoints(this.chooseFirstTarget(project), "instant");
     const { pose } = this.panes[0];
-    if (target || cameraDistance) this.cameras.setPose(0, { ...pose, target: target ?? pose.target, distance: cameraDistance ?? pose.distance });
+    if (target || cameraDistance)
+      this.cameras.setPose(0, { ...pose, target: target ?? pose.target, distance: cameraDistance ?? pose.distance });
     this.onFramed();
   }
 

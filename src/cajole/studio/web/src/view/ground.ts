@@ -4,7 +4,7 @@ import { Color, Group, Mesh, PlaneGeometry, ShaderMaterial, ShadowMaterial, Vect
 import { getToken } from "../core/theme";
 import type { Vec3 } from "../core/types";
 import { getScreenColor } from "./materials";
-import { niceStep } from "./vec";
+import { niceStep } from "../core/math";
 
 const VERTEX = `
 varying vec2 vAt;

@@ -29,7 +29,12 @@ function getTrailMark(trail: Trail): TrailMark {
 }
 
 /** Marks of the first view. */
-export function composeCurrentMarks(view: ViewContext, selection: Selection, pointer: PointerController, update: SteerUpdate | null): Marks {
+export function composeCurrentMarks(
+  view: ViewContext,
+  selection: Selection,
+  pointer: PointerController,
+  update: SteerUpdate | null,
+): Marks {
   const marks = createMarks();
   const { app } = view;
   const { state } = app;
@@ -40,7 +45,11 @@ export function composeCurrentMarks(view: ViewContext, selection: Selection, poi
   marks.paths = createGoalPaths(app);
   marks.balls = createGoalBalls(view, pointer.gesture === null ? (pointer.hover?.drag?.id ?? null) : null);
   marks.halos = createHalos(view, state, pointer.hoveredNode);
-  marks.discs = [...createDragDiscs(view, state, pointer), ...createPinDiscs(state), ...createSelectionDiscs(selection)];
+  marks.discs = [
+    ...createDragDiscs(view, state, pointer),
+    ...createPinDiscs(state),
+    ...createSelectionDiscs(selection),
+  ];
   marks.arrows = [...createLoadArrows(app, state), ...createSteerArrows(app, state, update, pointer)];
   const center = selection.center;
   if (center !== null && isGizmoVisible(app))

@@ -1,6 +1,7 @@
 /** Move gesture of Edit and Reroute: drag vertices to target positions. */
 
 import { formatDigits } from "../core/format";
+import { niceStep } from "../core/math";
 import type { DragUpdate, Vec3 } from "../core/types";
 import { getViewAxes, pixelsPerMetre, projectPoint, getPixelRay } from "./camera";
 import { type AxisName, getLockAxes, DragTracker, type AxisLock, toggleLock, snapped } from "./drag";
@@ -8,7 +9,7 @@ import { CANCEL_HINT, type Gesture, createGestureId, type ViewContext, CLICK_SLO
 import { GIZMO_SIZE, type Pixel } from "./gizmo";
 import type { Marks } from "./marks";
 import { TypedAmounts } from "./typed-amounts";
-import { add, distance, length, niceStep } from "./vec";
+import { add, distance, length } from "./vec";
 
 const LAG_LINE_DELAY = 150; // ms after which a line shows the lag of the solver …
 const LAG_SPINNER_DELAY = 1000; // … and a spinner
@@ -197,7 +198,8 @@ export class MoveGesture implements Gesture {
 }
 
 /** Offset from the requested to the solved position. */
-const computeLag = (from: Vec3, offset: Vec3, serverPosition: Vec3): Vec3 => serverPosition.map((value, i) => value - from[i] - offset[i]) as Vec3;
+const computeLag = (from: Vec3, offset: Vec3, serverPosition: Vec3): Vec3 =>
+  serverPosition.map((value, i) => value - from[i] - offset[i]) as Vec3;
 
 function toPixel(camera: Parameters<typeof projectPoint>[0], position: Vec3): Pixel {
   const projected = projectPoint(camera, position);

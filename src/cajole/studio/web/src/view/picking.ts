@@ -116,7 +116,12 @@ export function pickRectangle(
 }
 
 /** Call `visit` with the pixel of every vertex in front of the camera; only front-facing ones unless `throughBody`. */
-function forEachVisible(camera: ViewCamera, mesh: PickMesh, throughBody: boolean, visit: (vertex: number, x: number, y: number) => void): void {
+function forEachVisible(
+  camera: ViewCamera,
+  mesh: PickMesh,
+  throughBody: boolean,
+  visit: (vertex: number, x: number, y: number) => void,
+): void {
   const origin = getCameraPosition(camera.pose);
   const { positions, normals } = mesh;
   const view = getViewMatrix(camera);

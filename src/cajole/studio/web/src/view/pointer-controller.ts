@@ -134,7 +134,9 @@ export class PointerController {
     const { vertex, node } = touched!;
     this.view.getBodyMesh()!.model.preferVertex(vertex);
     const getPosition = (): Vec3 | null => this.view.getPosition(node);
-    return new PullGesture(this.view, 0, at, { where: { node }, getPosition, add: event.shiftKey, tool }, () => this.selectNode(node, event));
+    return new PullGesture(this.view, 0, at, { where: { node }, getPosition, add: event.shiftKey, tool }, () =>
+      this.selectNode(node, event),
+    );
   }
 
   private createMarquee(event: PointerEvent, at: Pixel): Gesture {

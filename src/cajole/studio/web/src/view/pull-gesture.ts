@@ -92,7 +92,9 @@ export class PullGesture implements Gesture {
     if (this.ended || this.view.app.ui.connection !== "connected") return;
     if (!this.started && Math.hypot(at[0] - this.startPixel[0], at[1] - this.startPixel[1]) <= CLICK_SLOP) return;
     if (!this.started) this.start();
-    this.pointerPosition = intersectPlane(getPixelRay(this.view.getCamera(this.pane), ...at), this.startPosition, this.forward) ?? this.pointerPosition;
+    this.pointerPosition =
+      intersectPlane(getPixelRay(this.view.getCamera(this.pane), ...at), this.startPosition, this.forward) ??
+      this.pointerPosition;
     this.send();
   }
 

@@ -31,10 +31,3 @@ export function centroid(points: readonly Vec3[]): Vec3 {
 export function getVertex(positions: Float32Array, index: number): Vec3 {
   return [positions[3 * index], positions[3 * index + 1], positions[3 * index + 2]];
 }
-
-/** The smallest of 1, 2, 5 times a power of ten that is at least `least` (> 0). */
-export function niceStep(least: number): number {
-  const power = 10 ** Math.floor(Math.log10(least));
-  const times = [1, 2, 5, 10].find((step) => step * power >= least * (1 - 1e-9)) ?? 10;
-  return times * power;
-}

@@ -130,7 +130,12 @@ export class ViewControls {
     const orbit = (dx: number, dy: number): void => cameras.orbit(0, dx, dy);
     this.axisGizmo = new AxisGizmo((azimuth, elevation) => cameras.lookFrom(azimuth, elevation), orbit);
     const linked = (): boolean => cameras.linked;
-    this.parts = [createToolColumn(app), createViewOptions(app, linked, () => cameras.toggleLinked()), createLegend(app), createPoseBar(app)];
+    this.parts = [
+      createToolColumn(app),
+      createViewOptions(app, linked, () => cameras.toggleLinked()),
+      createLegend(app),
+      createPoseBar(app),
+    ];
   }
 
   /** Labels first: CSS places the second one by its order. */

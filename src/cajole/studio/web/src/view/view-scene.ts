@@ -8,7 +8,14 @@ import { DynamicMesh } from "./dynamic-mesh";
 import { FlowFieldMesh } from "./flow-field";
 import { Ground } from "./ground";
 import { Lights } from "./lights";
-import { createBodyMaterial, createGhostMaterials, createGuideMaterial, createSimpleMaterial, getScreenColor, createWireMaterial } from "./materials";
+import {
+  createBodyMaterial,
+  createGhostMaterials,
+  createGuideMaterial,
+  createSimpleMaterial,
+  getScreenColor,
+  createWireMaterial,
+} from "./materials";
 import type { LinearColor, SurfaceModel } from "./surface-model";
 import { PropMeshes, type PropStore } from "./props";
 import { centroid } from "./vec";
@@ -154,6 +161,13 @@ export class ViewScene {
     this.ghost.dispose();
     this.lights.dispose();
     this.field?.dispose();
-    for (const material of [this.physicalMaterial, this.simpleMaterial, this.wireMaterial, this.guideMaterial, ...this.ghostMaterials]) material.dispose();
+    for (const material of [
+      this.physicalMaterial,
+      this.simpleMaterial,
+      this.wireMaterial,
+      this.guideMaterial,
+      ...this.ghostMaterials,
+    ])
+      material.dispose();
   }
 }

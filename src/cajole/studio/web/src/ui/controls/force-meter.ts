@@ -3,7 +3,16 @@
 import { setAttribute, h, setText } from "../../core/dom";
 import { createIcon } from "../../core/icons";
 import type { ForceMeter, Component } from "../../core/types";
-import { computeBarFill, isNegligible, formatForceShare, describeMeter, describeForce, BODY_WEIGHT, getForceLevel, FORCE_LEVELS } from "./force-levels";
+import {
+  computeBarFill,
+  isNegligible,
+  formatForceShare,
+  describeMeter,
+  describeForce,
+  BODY_WEIGHT,
+  getForceLevel,
+  FORCE_LEVELS,
+} from "./force-levels";
 
 interface ForceMeterControl extends Component {
   set(meter: ForceMeter): void;
