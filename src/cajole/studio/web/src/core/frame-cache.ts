@@ -47,9 +47,9 @@ export class FrameCache {
   /** Positions (count, 3) of a frame, flat [m], or null; a missing or stale frame is requested. */
   get(stream: Stream, frame: number): Float32Array | null {
     const cached = this.entries.get(getKey(stream, frame));
-    const seen = this.accessTimes.get(stream) ?? new Map<number, number>();
-    this.accessTimes.set(stream, seen);
-    seen.set(frame, Date.now());
+    const times = this.accessTimes.get(stream) ?? new Map<number, number>();
+    this.accessTimes.set(stream, times);
+    times.set(frame, Date.now());
     if (!cached || this.isStale(cached)) this.scheduleFetch();
     if (cached) this.touch(stream, frame, cached);
     return cached?.data ?? null;
@@ -145,12 +145,12 @@ export class FrameCache {
   private listMissing(stream: Stream): number[] {
     const app = this.app!;
     const now = Date.now();
-    const seen = this.accessTimes.get(stream)!;
+    const times = this.accessTimes.get(stream)!;
     // a running job has computed only the first `ready` frames of the result
     const available = stream === "result" ? (app.state!.ready ?? Infinity) : Infinity;
-    for (const [frame, when] of seen) if (now - when > ACCESS_LIFETIME || frame >= app.state!.frames) seen.delete(frame);
-    const accessed = [...seen.keys()].sort((a, b) => seen.get(b)! - seen.get(a)!);
-    const ahead = seen.size > 0 ? this.listPrefetch() : [];
+    for (const [frame, when] of times) if (now - when > ACCESS_LIFETIME || frame >= app.state!.frames) times.delete(frame);
+    const accessed = [...times.keys()].sort((a, b) => times.get(b)! - times.get(a)!);
+    const ahead = times.size > 0 ? this.listPrefetch() : [];
     const list: number[] = [];
     for (const frame of new Set([...accessed, ...ahead])) {
       if (frame < available && !this.isFresh(stream, frame)) list.push(frame);

@@ -82,12 +82,12 @@ function createFineTuningSection(app: App): FineTuningSection {
     createRow("Warp", warp.element),
     createRow("Frames", window.elements, "Frames outside this window do not change"),
   ];
-  const whole = createSection(
+  const section = createSection(
     { title: "Fine tuning", foldKey: "edit" },
     lines.map((line) => line.element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (edit, frames) => {
       energy.set(edit.energy);
       lines[1]!.element.hidden = edit.energy !== "smooth";
@@ -194,7 +194,7 @@ function createDragsSection(app: App) {
     tip: "Example drags of this scene",
     onPress: () => send(app, "moves"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Drags", actions: [hold.element] },
     container,
     none.element,
@@ -239,15 +239,15 @@ function createDragsSection(app: App) {
     updateRows(drags);
   });
   return {
-    element: whole.element,
+    element: section.element,
     dispose: end,
     update: (edit: EditState, frame: number, nodes: Set<number>) => {
       current = { frame, nodes };
       drags = [...edit.drags].sort((a, b) => a.frame - b.frame);
       updateRows(drags);
-      whole.setNote(drags.length ? String(drags.length) : "");
+      section.setNote(drags.length ? String(drags.length) : "");
       none.setVisible(drags.length === 0 && nodes.size > 0);
-      whole.setVisible(drags.length > 0 || nodes.size > 0 || edit.suggested > 0);
+      section.setVisible(drags.length > 0 || nodes.size > 0 || edit.suggested > 0);
       hold.setDisabledReason(nodes.size ? null : "Select a point first");
       suggest.setVisible(edit.suggested > 0);
       suggest.setText(edit.suggested === 1 ? "Make the suggested drag" : `Make the ${edit.suggested} suggested drags`);
@@ -294,7 +294,7 @@ function createMotionSection(app: App) {
     tip: "Points in contact with the ground stay in contact",
     onChange: createSender(app, "reopen", "contacts"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Motion" },
     createRow("Ends", ends.element).element,
     createRow("Reach in time", reach.element).element,
@@ -302,7 +302,7 @@ function createMotionSection(app: App) {
     createRow("Keep contacts", [counted, contacts.element]).element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (edit: EditState) => {
       ends.set(edit.ends);
       reach.set(edit.defaults.h / edit.h);
@@ -372,7 +372,7 @@ function createPointSection(app: App): PointSection {
     text: (value) => String(value),
     onChange: (value) => moveDragToFrame(app, context, value),
   });
-  const held = createLetterToggles(
+  const directions = createLetterToggles(
     "Directions that are held",
     {
       x: "Constrain x; off: free",
@@ -385,7 +385,7 @@ function createPointSection(app: App): PointSection {
   const lines = [
     createFieldRow("Moved by", moved),
     createFieldRow("Frame", frame),
-    createRow("Held", held.element, "Constrained directions; the others are free"),
+    createRow("Held", directions.element, "Constrained directions; the others are free"),
     createRow("Follows", follows, "Frames that this drag changes"),
   ];
   const body = h(
@@ -400,20 +400,20 @@ function createPointSection(app: App): PointSection {
     lines.map((line) => line.element),
   );
   const none = createEmptyHint("Click a point of the body, then drag it.");
-  const whole = createSection({ title: "Dragged point", actions: [release.element] }, none.element, body);
+  const section = createSection({ title: "Dragged point", actions: [release.element] }, none.element, body);
 
   return {
-    element: whole.element,
+    element: section.element,
     update: (state) => {
       const count = state.selection.length;
       context.point = state.selection[0] ?? null;
       context.frame = state.frame;
       context.drag =
         state.edit?.drags.find((drag) => drag.node === context.point?.node && drag.frame === state.frame) ?? null;
-      if (context.point === null) whole.setNote("");
-      else if (count > 1) whole.setNote(`${count} points`);
-      else if (context.point.name.startsWith("vertex")) whole.setNote(context.point.name);
-      else whole.setNote(context.point.name, ` · vertex ${formatNumber(context.point.node)}`);
+      if (context.point === null) section.setNote("");
+      else if (count > 1) section.setNote(`${count} points`);
+      else if (context.point.name.startsWith("vertex")) section.setNote(context.point.name);
+      else section.setNote(context.point.name, ` · vertex ${formatNumber(context.point.node)}`);
       none.setVisible(context.point === null);
       body.hidden = context.point === null;
       release.setVisible(context.drag !== null);
@@ -423,8 +423,8 @@ function createPointSection(app: App): PointSection {
       frame.setRange(0, state.frames - 1);
       frame.set(state.frame);
       frame.setSuffix(`${formatNumber(state.frame / state.fps, 2)} s`);
-      held.set(context.drag?.directions || "xyz");
-      held.setDisabledReason(context.drag === null ? "Drag the point first" : null);
+      directions.set(context.drag?.directions || "xyz");
+      directions.setDisabledReason(context.drag === null ? "Drag the point first" : null);
       disableFields(state, context.point, [...axes, moved]);
       if (context.drag === null) moved.setDisabledReason("Drag the point first");
       const reach = state.lanes.flatMap((lane) => lane.markers).find((marker) => marker.id === context.drag?.id)?.reach;

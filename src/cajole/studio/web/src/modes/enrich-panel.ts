@@ -138,7 +138,7 @@ function createResultSection(app: App): EnrichSection {
     ],
     onChange: createSender(app, "compare", "with"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Result" },
     text,
     facts,
@@ -147,17 +147,17 @@ function createResultSection(app: App): EnrichSection {
     h("div", { class: "p-buttons" }, edit.part.element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (part) => {
       const { result } = part;
-      whole.setVisible(result !== null && part.running === null);
+      section.setVisible(result !== null && part.running === null);
       if (result === null) return;
       sight.set(part.sight);
       setText(text, formatResult(part, result));
       setText(facts, formatRunFacts(result));
       setText(report, result.report);
       details.hidden = result.seconds === null;
-      whole.setNote(`${formatNumber(result.frames)} frames`);
+      section.setNote(`${formatNumber(result.frames)} frames`);
       edit.setDisabledReason(null);
     },
   };
@@ -232,13 +232,13 @@ function createForcesSection(app: App): EnrichSection {
   ];
   const tip = "Wind, pressure and shapes over time of the material preset";
   const own = createSwitchRow(app, "own", "Scene's air", "The scene's own air", tip);
-  const whole = createSection(
+  const section = createSection(
     { title: "Weight and air", foldKey: "enrich.air" },
     lines.map(({ element }) => element),
     own.element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials, extras }) => {
       for (const line of lines) line.update(dials);
       const hasWind = dials.wind > 0;
@@ -248,7 +248,7 @@ function createForcesSection(app: App): EnrichSection {
       own.update(dials);
       own.setVisible(extras);
       const notes = [hasWind ? `wind ${formatSpeed(dials.wind)}` : "", extras && dials.own ? "scene's air" : ""];
-      whole.setNote(notes.filter(Boolean).join(" · "));
+      section.setNote(notes.filter(Boolean).join(" · "));
     },
   };
 }
@@ -266,9 +266,9 @@ function createCollisionSection(app: App): EnrichSection {
     name: "friction", title: "Friction", scale: createLinearScale(0, 1.5, 0.05), text: (value) => formatNumber(value, 2), defaultValue: 0.3,
     tip: "Coulomb friction coefficient, also of self-contact",
   });
-  const whole = createSection({ title: "Collisions" }, kinds.element, friction.element, description);
+  const section = createSection({ title: "Collisions" }, kinds.element, friction.element, description);
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials, collidable }) => {
       kinds.set(dials.collisions);
       friction.update(dials);
@@ -296,7 +296,7 @@ function createStepsSection(app: App): EnrichSection {
   });
   const tip = "Vertices that never move in the guide are fixed";
   const hold = createSwitchRow(app, "hold", "Hold still", "Fix static vertices", tip);
-  const whole = createSection(
+  const section = createSection(
     { title: "Steps", foldKey: "enrich.steps" },
     substeps.element,
     createFieldRow("Frames", frames).element,
@@ -304,7 +304,7 @@ function createStepsSection(app: App): EnrichSection {
     hold.element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials, shell }) => {
       const fps = app.state?.fps ?? 30;
       substeps.update(dials);
@@ -313,7 +313,7 @@ function createStepsSection(app: App): EnrichSection {
       seed.set(dials.seed);
       hold.update(dials);
       hold.setVisible(shell.still > 0);
-      whole.setNote(`${formatNumber((1000 / fps) / dials.substeps, 1)} ms each`);
+      section.setNote(`${formatNumber((1000 / fps) / dials.substeps, 1)} ms each`);
     },
   };
 }
@@ -337,13 +337,13 @@ function createMaterialSection(app: App): EnrichSection {
       tip: "Bending stiffness grows with the cube of the thickness",
     }),
   ];
-  const whole = createSection(
+  const section = createSection(
     { title: "Material" },
     createRow("Made of", chosen.element).element,
     lines.map(({ element }) => element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (part) => {
       chosen.update(part);
       for (const line of lines) line.update(part.dials);
@@ -412,13 +412,13 @@ function createFineMaterialSection(app: App): EnrichSection {
       defaultValue: 0,
     }),
   ];
-  const whole = createSection({ title: "Fine material", foldKey: "enrich.fine" }, lines.map(({ element }) => element));
+  const section = createSection({ title: "Fine material", foldKey: "enrich.fine" }, lines.map(({ element }) => element));
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials }) => {
       for (const line of lines) line.update(dials);
       lines.at(-1)!.setVisible(dials.curvature > 0);
-      whole.setNote(dials.curvature > 0 ? "folds stay" : "");
+      section.setNote(dials.curvature > 0 ? "folds stay" : "");
     },
   };
 }
@@ -478,7 +478,7 @@ function createShapeSection(app: App): EnrichSection {
     tip: "Distance of folds, at least two edges of the mesh",
   });
   const direction = createRow("Along", along.element);
-  const whole = createSection(
+  const section = createSection(
     { title: "Undeformed shape", foldKey: "enrich.shape" },
     shapes.element,
     depth.element,
@@ -486,7 +486,7 @@ function createShapeSection(app: App): EnrichSection {
     direction.element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials }) => {
       shapes.set(dials.shape);
       along.set(dials.along);
@@ -497,7 +497,7 @@ function createShapeSection(app: App): EnrichSection {
       width.setVisible(folded);
       direction.element.hidden = !folded || dials.shape === "crinkle";
       const called = SHAPE_CHOICES.find(({ value }) => value === dials.shape)?.text.toLowerCase();
-      whole.setNote(called ?? "the scene's own");
+      section.setNote(called ?? "the scene's own");
     },
   };
 }

@@ -43,16 +43,16 @@ export function createShellSection(app: App): EnrichSection {
   });
   const mesh = createRow("Mesh", own.element);
   const line = createRow("Levels", levels.element);
-  const whole = createSection({ title: "Shell" }, mesh.element, line.element);
+  const section = createSection({ title: "Shell" }, mesh.element, line.element);
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ shell }) => {
       mesh.element.hidden = !shell.own;
       own.set(shell.levels === null ? "own" : "cut");
       line.element.hidden = shell.levels === null;
       levels.setScale(createLinearScale(0, Math.max(1, shell.most_levels), 1));
       levels.set(shell.levels ?? 0);
-      whole.setNote(`${formatNumber(shell.vertices)} vertices`);
+      section.setNote(`${formatNumber(shell.vertices)} vertices`);
     },
   };
 }
@@ -77,7 +77,7 @@ export function createRegionsSection(app: App): EnrichSection & { dispose(): voi
     key: "O",
     onPress: () => setBrush({ shown: !brush.shown }),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Regions", actions: [shown.element] },
     kinds.element,
     clusters.element,
@@ -96,7 +96,7 @@ export function createRegionsSection(app: App): EnrichSection & { dispose(): voi
   const end = onBrush(updateBrush);
   updateBrush();
   return {
-    element: whole.element,
+    element: section.element,
     dispose: end,
     update: (part) => {
       const { regions } = part;
@@ -110,25 +110,25 @@ export function createRegionsSection(app: App): EnrichSection & { dispose(): voi
       const loose = regions.covered < 0.9995 && regions.problem === null;
       uncovered.hidden = !loose;
       setText(uncovered, `${formatPercent(1 - regions.covered)} of the shell belongs to no region and moves freely.`);
-      whole.setNote(formatNumber(regions.count));
+      section.setNote(formatNumber(regions.count));
     },
   };
 }
 
 function createKindControl(app: App): EnrichSection {
   const element = h("div", { class: "enrich-kinds" });
-  let held: { mark: string; part: SegmentedControl<RegionKind> } | null = null;
+  let current: { mark: string; part: SegmentedControl<RegionKind> } | null = null;
   return {
     element,
     update: ({ regions }) => {
-      const mark = regions.kinds.join();
-      if (held?.mark !== mark) {
+      const signature = regions.kinds.join();
+      if (current?.mark !== signature) {
         const choices = regions.kinds.map((value) => ({ value, ...REGION_KINDS[value] }));
         const onChange = createSender<RegionKind>(app, "regions", "kind");
-        held = { mark, part: createSegmentedControl({ name: "Regions", value: regions.kind, choices, onChange }) };
-        setChildren(element, held.part.element);
+        current = { mark: signature, part: createSegmentedControl({ name: "Regions", value: regions.kind, choices, onChange }) };
+        setChildren(element, current.part.element);
       }
-      held.part.set(regions.kind);
+      current.part.set(regions.kind);
     },
   };
 }
@@ -144,13 +144,13 @@ function createClusterRow(app: App): EnrichSection {
     onInput: sendCount,
     onChange: sendCount,
   });
-  const again = createIconButton({
+  const reclusterButton = createIconButton({
     name: "Cluster again",
     icon: "refresh",
     tip: "Another random seed",
     onPress: () => send(app, "regions", { kind: "clusters", seed: (app.state?.enrich?.regions.seed ?? 0) + 1 }),
   });
-  const line = createRow("Number", [count.element, again.element]);
+  const line = createRow("Number", [count.element, reclusterButton.element]);
   line.element.classList.add("enrich-count");
   return {
     element: line.element,

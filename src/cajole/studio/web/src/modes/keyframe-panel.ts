@@ -67,12 +67,12 @@ function createEffortSection(app: App) {
   };
   const dial = createDial({ ...options, ends: ["exact", "gentle"] });
   const compactSlider = createSlider({ ...options, inputText: String });
-  const whole = createSection({ title: "Effort" }, dial.element);
-  whole.element.classList.add("panel-tall");
+  const section = createSection({ title: "Effort" }, dial.element);
+  section.element.classList.add("panel-tall");
   const line = createRow("Effort", compactSlider.element).element;
   line.classList.add("panel-low");
   return {
-    element: whole.element,
+    element: section.element,
     compactRow: line,
     update: (part: KeyframeState) => {
       dial.set(part.effort);
@@ -171,7 +171,7 @@ function createKeysSection(app: App): KeysSection {
     weightLine.element,
     missedLine.element,
   );
-  const whole = createSection({ title: "Keys", actions: [capture.element] }, container, none.element, details);
+  const section = createSection({ title: "Keys", actions: [capture.element] }, container, none.element, details);
 
   const make = (key: KeyInfo): KeyListCard => {
     const made = createKeyCard({
@@ -198,14 +198,14 @@ function createKeysSection(app: App): KeysSection {
   };
   const updateCards = createKeyedList<KeyInfo, KeyListCard>(container, (key) => key.id, make, update);
   return {
-    element: whole.element,
+    element: section.element,
     update: (part, now) => {
       const keys = [...part.keys].sort((a, b) => a.frame - b.frame);
       selected = keys.find((key) => key.current) ?? keys.find((key) => key.frame === now) ?? null;
       updateCards(keys);
       container.hidden = keys.length === 0;
       none.setVisible(keys.length === 0);
-      whole.setNote(keys.length ? String(keys.length) : "");
+      section.setNote(keys.length ? String(keys.length) : "");
       details.hidden = selected === null || selected.id !== opened;
       if (selected === null) return;
       name.set(selected.name);
@@ -274,7 +274,7 @@ function createLoadsSection(app: App): LoadsSection {
     icon: "refresh",
     onPress: () => send(app, "pose.reset"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Loads", actions: [freeze.element, reset.element, pull.element] },
     container,
     none.element,
@@ -333,7 +333,7 @@ function createLoadsSection(app: App): LoadsSection {
     show();
   });
   return {
-    element: whole.element,
+    element: section.element,
     dispose: end,
     update: (part) => {
       items = getLoadItems(part);
@@ -342,7 +342,7 @@ function createLoadsSection(app: App): LoadsSection {
       if (!pulls.some((load) => load.id === selected)) selected = newest;
       show();
       const stacked = pulls.length + part.pins.length + Number(part.gravity);
-      whole.setNote(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${formatLength(part.moved)}` : "");
+      section.setNote(stacked > 1 ? `${stacked}, stacked` : part.moved > 0 ? `farthest ${formatLength(part.moved)}` : "");
       none.setVisible(pulls.length === 0);
       freeze.setDisabledReason(pulls.some((load) => !load.frozen) ? null : "There is no new pull to freeze");
       reset.setDisabledReason(stacked === 0 && part.moved === 0 ? "The body is at rest" : null);

@@ -78,7 +78,7 @@ function createMethodSection(app: App): RerouteSection {
     name: "Limit the force", value: false, tip: "Off: unlimited",
     onChange: (on) => app.request("route", { limit: on ? (app.state?.reroute?.net.weight ?? 1) / 20 : null }),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Method" },
     h("div", { class: "reroute-methods" }, methods.element),
     alpha.element, reach.element, within.element,
@@ -86,7 +86,7 @@ function createMethodSection(app: App): RerouteSection {
     limit.element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials, net }) => {
       methods.set(dials.method);
       reach.part.setScale(createLogScaleWithZero(0.01 * size, 2 * size), net.usual_reach);
@@ -118,22 +118,22 @@ function createSpringsSection(app: App): RerouteSection {
     name: "Frames", min: 2, max: 2000, integer: true, step: () => 1, text: String,
     tip: "Length of the simulation", onChange: createSender(app, "route", "frames"),
   });
-  const held = h("p", { class: "p-quiet" });
-  const whole = createSection(
+  const pinnedText = h("p", { class: "p-quiet" });
+  const section = createSection(
     { title: "Springs", foldKey: "reroute.springs" },
     lines.map(({ element }) => element),
     createFieldRow("Frames", frames).element,
-    held,
+    pinnedText,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: ({ dials, net, held: nodes }) => {
-      whole.setVisible(net.own);
+      section.setVisible(net.own);
       for (const each of lines) each.update(dials);
       frames.set(dials.frames);
       frames.setSuffix(formatSeconds((dials.frames - 1) / (app.state?.fps ?? 60)));
-      whole.setNote(`${formatNumber(net.springs)} springs`);
-      held.textContent = nodes.length
+      section.setNote(`${formatNumber(net.springs)} springs`);
+      pinnedText.textContent = nodes.length
         ? `${formatNumber(nodes.length)} points are pinned.`
         : "No point is pinned. Press P on a point to pin it.";
     },
@@ -188,12 +188,12 @@ function createResultSection(app: App): RerouteSection {
   const rows = [[plots], [edit.part, enrich.part]].map((parts) =>
     h("div", { class: "p-buttons" }, parts.map(({ element }) => element)),
   );
-  const whole = createSection({ title: "Second run" }, text, facts, table, line, first, rows);
+  const section = createSection({ title: "Second run" }, text, facts, table, line, first, rows);
   return {
-    element: whole.element,
+    element: section.element,
     update: (part) => {
       const { result, compared } = part;
-      whole.setVisible(result !== null && part.making !== "pilot");
+      section.setVisible(result !== null && part.making !== "pilot");
       if (result === null) return;
       const shown = compared.find(({ method }) => method === part.sight) ?? result;
       setText(text, result.stale ? "The settings have changed. Run again to update the result." : shown.text);
@@ -318,9 +318,9 @@ function createGoalSection(app: App): StateSection {
     h("div", { class: "p-three" }, axes.map(({ element }) => element)),
     rows.map(({ element }) => element),
   );
-  const whole = createSection({ title: "Goal", actions: [drop.element] }, none.element, body);
+  const section = createSection({ title: "Goal", actions: [drop.element] }, none.element, body);
   return {
-    element: whole.element,
+    element: section.element,
     update: (state) => {
       const [point] = state.selection;
       target = point?.position ? { node: point.node, frame: state.frame, position: point.position } : null;
@@ -328,7 +328,7 @@ function createGoalSection(app: App): StateSection {
       none.setVisible(!point);
       body.hidden = !point;
       drop.setVisible(goal !== null);
-      whole.setNote(point?.name ?? "");
+      section.setNote(point?.name ?? "");
       axes.forEach((axis, k) => axis.set(point?.position?.[k] ?? null));
       frame.setRange(1, state.frames - 1);
       frame.set(state.frame);
@@ -358,7 +358,7 @@ function createGoalsSection(app: App): StateSection & { dispose(): void } {
   const suggest = createButton({
     text: "Take the scene's goals", icon: "drag", tip: "Example goals of this scene", onPress: () => send(app, "moves"),
   });
-  const whole = createSection({ title: "Goals" }, container, h("div", { class: "p-buttons" }, suggest.element));
+  const section = createSection({ title: "Goals" }, container, h("div", { class: "p-buttons" }, suggest.element));
   let hoveredNode: number | null = null;
   let current: ProjectState | null = null;
   const make = (goal: GoalInfo): GoalRow => {
@@ -394,14 +394,14 @@ function createGoalsSection(app: App): StateSection & { dispose(): void } {
     draw();
   });
   return {
-    element: whole.element,
+    element: section.element,
     dispose: end,
     update: (state) => {
       current = state;
       draw();
       const part = state.reroute!;
-      whole.setNote(part.goals.length ? String(part.goals.length) : "");
-      whole.setVisible(part.goals.length > 0 || part.suggested);
+      section.setNote(part.goals.length ? String(part.goals.length) : "");
+      section.setVisible(part.goals.length > 0 || part.suggested);
       suggest.setVisible(part.suggested && part.goals.length === 0);
     },
   };

@@ -81,9 +81,9 @@ function createControlSection(app: App) {
   const showOutcome = (result: SteerState["outcome"]): void => {
     outcome.hidden = result === null;
     if (result === null) return;
-    const mark = `${result.good} ${result.text}`;
-    if (outcome.dataset["holds"] === mark) return;
-    outcome.dataset["holds"] = mark;
+    const signature = `${result.good} ${result.text}`;
+    if (outcome.dataset["holds"] === signature) return;
+    outcome.dataset["holds"] = signature;
     outcome.dataset["good"] = String(result.good);
     setChildren(outcome, createIcon(result.good === null ? "info" : result.good ? "check" : "error"), h("span", null, result.text));
   };
@@ -149,15 +149,15 @@ function createControllerSection(app: App, defaults: { final: number; effort: nu
       }),
     };
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Controller" },
     rows.map(({ line, part }) => createRow(line, part.element).element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer) => {
       for (const { name, part } of rows) part.set(steer[name]);
-      whole.setNote(steer.retuning ? "retuning…" : "");
+      section.setNote(steer.retuning ? "retuning…" : "");
     },
   };
 }
@@ -190,13 +190,13 @@ function createPushSection(app: App): SteerSection {
     ],
     onChange: (value) => app.setUi({ tool: value as "push" | "impulse" }),
   });
-  const again = createButton({ text: "Repeat last push", icon: "push", key: "R", onPress: () => send(app, "push.repeat") });
-  again.element.classList.add("p-wide");
-  const whole = createSection(
+  const repeatButton = createButton({ text: "Repeat last push", icon: "push", key: "R", onPress: () => send(app, "push.repeat") });
+  repeatButton.element.classList.add("p-wide");
+  const section = createSection(
     { title: "Push" },
     createRow("Strength", strength.element).element,
     createRow("Shape", shape.element).element,
-    h("div", { class: "p-buttons" }, again.element),
+    h("div", { class: "p-buttons" }, repeatButton.element),
   );
   const showTool = (): void => shape.set(app.ui.tool === "impulse" ? "impulse" : "push");
   const disposers = [
@@ -207,8 +207,8 @@ function createPushSection(app: App): SteerSection {
   ];
   showTool();
   return {
-    element: whole.element,
-    update: (steer) => again.setDisabledReason(steer.pushes.length ? null : "Press and drag first"),
+    element: section.element,
+    update: (steer) => repeatButton.setDisabledReason(steer.pushes.length ? null : "Press and drag first"),
     dispose: () => disposers.forEach((end) => end()),
   };
 }
@@ -241,13 +241,13 @@ function createWindSection(app: App): SteerSection {
     onInput: (value) => change({ pace: value }),
     onChange: (value) => change({ pace: value }),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Wind" },
     createRow("Strength", strength.element).element,
     createRow("Pace", pace.element).element,
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer) => {
       wind = { ...steer.wind };
       strength.set(100 * steer.wind.strength);
@@ -280,9 +280,9 @@ function createCompareSection(app: App): SteerSection {
     choices: SPEED_CHOICES,
     onChange: (value) => app.request("run", { play: app.state?.steer?.running ?? true, speed: value }),
   });
-  const whole = createSection({ title: "Compare" }, createRow("Ghost", ghost.element).element, createRow("Speed", speed.element).element);
+  const section = createSection({ title: "Compare" }, createRow("Ghost", ghost.element).element, createRow("Speed", speed.element).element);
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer) => {
       ghost.set(steer.ghost);
       speed.set(steer.speed);
@@ -300,15 +300,15 @@ function createModelSection(app: App): SteerSection {
     tip: "From the first frame, at rest",
     onPress: () => send(app, "restart"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Model" },
     notes,
     h("div", { class: "p-buttons" }, restart.element, edit.part.element, enrich.part.element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer) => {
-      whole.setNote(steer.model);
+      section.setNote(steer.model);
       updateItems(notes, steer.notes, (text) => h("li", null, text));
     },
   };
@@ -319,13 +319,13 @@ const WIND_SEEDS = 10_000; // number of winds
 /** Buttons of the kicks of the scene. */
 function createKicksSection(app: App): SteerSection {
   const buttons = h("div", { class: "p-buttons" });
-  const whole = createSection({ title: "Kicks of the scene" }, buttons);
+  const section = createSection({ title: "Kicks of the scene" }, buttons);
   let shown = "";
   const show = ({ kicks }: FlowState): void => {
-    whole.element.hidden = kicks.length === 0;
-    const mark = JSON.stringify(kicks);
-    if (mark === shown) return;
-    shown = mark;
+    section.element.hidden = kicks.length === 0;
+    const signature = JSON.stringify(kicks);
+    if (signature === shown) return;
+    shown = signature;
     setChildren(
       buttons,
       kicks.map(({ name, text }, i) => {
@@ -339,7 +339,7 @@ function createKicksSection(app: App): SteerSection {
       }),
     );
   };
-  return { element: whole.element, update: (steer) => steer.flow && show(steer.flow) };
+  return { element: section.element, update: (steer) => steer.flow && show(steer.flow) };
 }
 
 /** Random wind in a flow. */
@@ -366,13 +366,13 @@ function createFlowWindSection(app: App): SteerSection {
     onPress: () => void change({ seed: (now.seed + 1) % WIND_SEEDS }).catch(() => undefined),
   });
   other.element.classList.add("p-wide");
-  const whole = createSection(
+  const section = createSection(
     { title: "Wind" },
     createRow("Strength", strength.element).element,
     h("div", { class: "p-buttons" }, other.element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer) => {
       if (!steer.flow) return;
       now = { strength: steer.wind.strength, seed: steer.flow.seed };
@@ -398,16 +398,16 @@ function createFlowSection(app: App): SteerSection {
     tip: "From the first frame, with new smoke",
     onPress: () => send(app, "restart"),
   });
-  const whole = createSection(
+  const section = createSection(
     { title: "Flow" },
     createRow("Smoke", smoke.element).element,
     notes,
     h("div", { class: "p-buttons" }, restart.element),
   );
   return {
-    element: whole.element,
+    element: section.element,
     update: (steer: SteerState) => {
-      whole.setNote(steer.model);
+      section.setNote(steer.model);
       updateItems(notes, steer.notes, (text) => h("li", null, text));
       if (steer.flow) smoke.set(steer.flow.smoke);
     },

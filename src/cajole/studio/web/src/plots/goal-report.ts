@@ -38,13 +38,13 @@ export function createGoalReport(app: App): GoalReportTable {
       if (!reroute) return;
       setText(value, reroute.result && !reroute.result.stale ? `${reroute.result.reached} of ${reroute.result.count}` : "–");
       setText(unit, "reached");
-      const mark = JSON.stringify([
+      const signature = JSON.stringify([
         reroute.result?.stale,
         reroute.sight,
         reroute.goals.map(({ id, name, frame, report }) => [id, name, frame, report]),
       ]);
-      if (mark === shown) return;
-      shown = mark;
+      if (signature === shown) return;
+      shown = signature;
       body.replaceChildren(createTable(reroute));
     },
   };

@@ -24,8 +24,8 @@ interface PlotSet {
   rows: PlotRow[];
   firstTimed: number;
   axisLabel: string;
-  update(wide: number): void;
-  cursors(wide: number): [number | null, number | null];
+  update(width: number): void;
+  cursors(width: number): [number | null, number | null];
 }
 
 export function createPlotDrawer(app: App): Component & { dispose(): void } {

@@ -62,10 +62,10 @@ function drawEmptyHint(ctx: Context2D, model: TimelineModel, row: LaneRow): void
 
 /** Draw the reach of a marker in time as a bar that fades to both sides. */
 function drawReach(ctx: Context2D, model: TimelineModel, row: LaneRow, item: MarkerItem): void {
-  const drawn = new Set<string>(); // equal reaches are drawn once, or they would add up
+  const drawnReaches = new Set<string>(); // equal reaches are drawn once, or they would add up
   for (const marker of item.markers) {
-    if (!marker.reach || drawn.has(String(marker.reach))) continue;
-    drawn.add(String(marker.reach));
+    if (!marker.reach || drawnReaches.has(String(marker.reach))) continue;
+    drawnReaches.add(String(marker.reach));
     const by = model.getDrawnFrame(row.lane, marker) - marker.frame;
     const [from, to] = [frameToX(model.scale, marker.reach[0] + by), frameToX(model.scale, marker.reach[1] + by)];
     if (to - from < 2 || to < 0 || from > model.scale.width) continue;

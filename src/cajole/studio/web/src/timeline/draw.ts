@@ -67,13 +67,13 @@ function drawRuler(ctx: Context2D, model: TimelineModel): void {
     );
   ctx.font = getFont();
   ctx.textAlign = "center";
-  const taken = getStyledFlags(model).map(({ x, width: wide }) => [x - wide / 2 - 2, x + wide / 2 + 2]);
+  const flagRanges = getStyledFlags(model).map(({ x, width }) => [x - width / 2 - 2, x + width / 2 + 2]);
   for (const frame of listTicks(scale, major)) {
     const x = frameToX(scale, frame);
     strokeLine(ctx, snapToPixel(x), RULER_HEIGHT - 8, snapToPixel(x), RULER_HEIGHT, getToken("line2"));
     const text = formatFrame(frame, fps, app.ui.unit, major);
-    const wide = ctx.measureText(text).width / 2;
-    if (taken.some(([from, to]) => x + wide > from && x - wide < to)) continue;
+    const width = ctx.measureText(text).width / 2;
+    if (flagRanges.some(([from, to]) => x + width > from && x - width < to)) continue;
     ctx.fillStyle = getToken("t2");
     ctx.fillText(text, x, 10.5);
   }
@@ -116,10 +116,10 @@ function getStyledFlags(model: TimelineModel): StyledFlag[] {
 
 function drawFlags(ctx: Context2D, model: TimelineModel): void {
   const bottom = FLAG_BOX.top + FLAG_BOX.height - 0.5;
-  for (const { x, width: wide, text, fill, textColor: ink, line } of getStyledFlags(model)) {
-    if (x < -wide || x > model.scale.width + wide) continue;
+  for (const { x, width, text, fill, textColor: ink, line } of getStyledFlags(model)) {
+    if (x < -width || x > model.scale.width + width) continue;
     strokeLine(ctx, x, RULER_HEIGHT - 8, x, RULER_HEIGHT, line, 1.5);
-    fillRoundRect(ctx, x - wide / 2, FLAG_BOX.top, wide, FLAG_BOX.height, 4, fill);
+    fillRoundRect(ctx, x - width / 2, FLAG_BOX.top, width, FLAG_BOX.height, 4, fill);
     ctx.fillStyle = fill;
     ctx.beginPath();
     ctx.moveTo(x - 4.5, bottom);
@@ -141,12 +141,12 @@ function drawSnapLine(ctx: Context2D, model: TimelineModel, frame: number): void
 }
 
 function drawBand(ctx: Context2D, [a, b]: [[number, number], [number, number]]): void {
-  const [x, y, wide, high] = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])];
+  const [x, y, width, height] = [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.abs(a[0] - b[0]), Math.abs(a[1] - b[1])];
   ctx.fillStyle = getToken("wash-asked");
-  ctx.fillRect(x, y, wide, high);
+  ctx.fillRect(x, y, width, height);
   ctx.strokeStyle = getToken("asked");
   ctx.lineWidth = 1;
-  ctx.strokeRect(snapToPixel(x), snapToPixel(y), Math.max(Math.round(wide) - 1, 0), Math.max(Math.round(high) - 1, 0));
+  ctx.strokeRect(snapToPixel(x), snapToPixel(y), Math.max(Math.round(width) - 1, 0), Math.max(Math.round(height) - 1, 0));
 }
 
 /** Draw the overview: visible part of the shot. */

@@ -50,10 +50,10 @@ export function createGutter(model: TimelineModel): Gutter {
 interface LaneLabel extends Component { element: HTMLElement; update(lane: Lane): void }
 
 function createLaneLabel(model: TimelineModel, id: string): LaneLabel {
-  const mark = h("span", { class: "timeline-mark" });
+  const shape = h("span", { class: "timeline-mark" });
   const words = h("span", { class: "timeline-name" });
   const count = h("span", { class: "timeline-count" });
-  const element = h("button", { type: "button", class: "timeline-lane" }, mark, words, count);
+  const element = h("button", { type: "button", class: "timeline-lane" }, shape, words, count);
   element.addEventListener("click", (event) => {
     const keys = model.markers.filter((pick) => pick.lane.id === id).map(({ marker }) => getMarkerKey(id, marker.id));
     selectMarkers(model, keys, getSelectMode(event));
@@ -63,14 +63,14 @@ function createLaneLabel(model: TimelineModel, id: string): LaneLabel {
     const entries = buildLaneMenu(model, id);
     if (entries.length) openMenu({ x: event.clientX, y: event.clientY }, entries, "Lane");
   });
-  let look = "";
+  let shownStyle = "";
   return {
     element,
     update: (lane) => {
-      if (look !== lane.shape + lane.tone) {
-        setChildren(mark, createShapeIcon(lane.shape));
-        mark.dataset["tone"] = lane.tone;
-        look = lane.shape + lane.tone;
+      if (shownStyle !== lane.shape + lane.tone) {
+        setChildren(shape, createShapeIcon(lane.shape));
+        shape.dataset["tone"] = lane.tone;
+        shownStyle = lane.shape + lane.tone;
       }
       setText(words, lane.name);
       setText(count, lane.markers.length > 0 && lane.shape !== "curve" ? String(lane.markers.length) : "");

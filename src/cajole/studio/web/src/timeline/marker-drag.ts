@@ -79,8 +79,8 @@ export function createMarkerDrag(model: TimelineModel, markers: readonly MarkerR
 /** Preview message with the markers in the lane of the first. */
 function createPreviewMessage(some: readonly MarkerRef[], frames: readonly number[]): { lane: string; ids: string[]; frames: number[] } {
   const lane = some[0].lane.id;
-  const mine = some.map((ref, i) => ({ pick: ref, frame: frames[i] })).filter(({ pick: ref }) => ref.lane.id === lane);
-  return { lane, ids: mine.map(({ pick: ref }) => ref.marker.id), frames: mine.map(({ frame }) => frame) };
+  const inLane = some.map((ref, i) => ({ pick: ref, frame: frames[i] })).filter(({ pick: ref }) => ref.lane.id === lane);
+  return { lane, ids: inLane.map(({ pick: ref }) => ref.marker.id), frames: inLane.map(({ frame }) => frame) };
 }
 
 /** Send one message per lane. */

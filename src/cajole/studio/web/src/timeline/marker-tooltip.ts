@@ -46,8 +46,8 @@ export class MarkerTooltip {
     const warns = [...new Set(markers.flatMap((marker) => marker.warn ?? []))];
     setChildren(this.element, words, warns.map((warn) => h("div", { class: "timeline-tip-warn" }, warn)));
     this.element.hidden = false;
-    const wide = this.element.offsetWidth;
-    const left = Math.min(Math.max(item.x - wide / 2, 4), this.model.scale.width - wide - 4);
+    const width = this.element.offsetWidth;
+    const left = Math.min(Math.max(item.x - width / 2, 4), this.model.scale.width - width - 4);
     this.element.style.left = `${left}px`;
     this.element.style.top = `${row.y - this.element.offsetHeight - 4}px`;
   }

@@ -119,8 +119,8 @@ export class TimelineModel {
 
   /** Frame at which a marker is drawn, also during a move; copies are drawn beside their originals. */
   getDrawnFrame(lane: Lane, marker: Marker): number {
-    const held = this.dragged && !this.dragged.copy ? this.dragged.frames.get(getMarkerKey(lane.id, marker.id)) : undefined;
-    return held ?? marker.frame;
+    const draggedFrame = this.dragged && !this.dragged.copy ? this.dragged.frames.get(getMarkerKey(lane.id, marker.id)) : undefined;
+    return draggedFrame ?? marker.frame;
   }
 
   setSelection(keys: Iterable<string>): void {
@@ -160,18 +160,18 @@ export class TimelineModel {
 
   private pruneMarkers(): void {
     const markers = this.markers;
-    const there = new Set(markers.map((ref) => getMarkerKey(ref.lane.id, ref.marker.id)));
+    const existing = new Set(markers.map((ref) => getMarkerKey(ref.lane.id, ref.marker.id)));
     const moved = markers.filter(({ lane, marker }) =>
       this.expected.some((each) => each.lane === lane.id && each.frame === marker.frame && each.text === marker.text),
     );
     if (moved.length && moved.length === this.expected.length) {
       this.selection = new Set(moved.map((ref) => getMarkerKey(ref.lane.id, ref.marker.id)));
       this.expected = [];
-    } else if ([...this.selection].some((key) => !there.has(key))) {
-      this.selection = new Set([...this.selection].filter((key) => there.has(key)));
+    } else if ([...this.selection].some((key) => !existing.has(key))) {
+      this.selection = new Set([...this.selection].filter((key) => existing.has(key)));
     }
-    if (this.hover !== null && !there.has(this.hover)) this.hover = null;
-    if (this.focus !== null && !there.has(this.focus)) this.focus = null;
+    if (this.hover !== null && !existing.has(this.hover)) this.hover = null;
+    if (this.focus !== null && !existing.has(this.focus)) this.focus = null;
   }
 
   /** End a drag and apply deferred server changes. */

@@ -110,8 +110,8 @@ function openHelp(app: StudioApp, onClose: () => void): void {
 
 function createColumn(groups: readonly CommandGroup[], found: readonly HelpLine[]): HTMLElement {
   const blocks = COMMAND_GROUPS.filter((group) => groups.includes(group)).map((group) => {
-    const mine = found.filter((line) => line.group === group);
-    return mine.length > 0 ? h("section", null, h("h3", null, group), h("dl", null, mine.map(createRow))) : null;
+    const inGroup = found.filter((line) => line.group === group);
+    return inGroup.length > 0 ? h("section", null, h("h3", null, group), h("dl", null, inGroup.map(createRow))) : null;
   });
   return h("div", { class: "help-column" }, blocks);
 }

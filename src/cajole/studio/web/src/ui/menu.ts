@@ -17,7 +17,7 @@ interface MenuItem {
 export type MenuEntry = MenuItem | string | null;
 
 const WINDOW_MARGIN = 8; // px
-let openedMenu: { close(back?: boolean): void; at: unknown } | null = null;
+let openedMenu: { close(restoreFocus?: boolean): void; at: unknown } | null = null;
 
 /** Open a menu at an element or a point; a choice, Escape, a press elsewhere or a second call closes it. */
 export function openMenu(
@@ -25,22 +25,22 @@ export function openMenu(
   entries: readonly MenuEntry[],
   name = "Menu",
 ): void {
-  const again = openedMenu !== null && openedMenu.at === at;
+  const isSame = openedMenu !== null && openedMenu.at === at;
   openedMenu?.close(false);
-  if (again) return;
+  if (isSame) return;
   const before = document.activeElement;
   const element = h(
     "div",
     { class: "menu", role: "menu", "aria-label": name, tabIndex: -1 },
     entries.map((entry) => createMenuRow(entry, (item) => choose(item))),
   );
-  const close = (back = true): void => {
+  const close = (restoreFocus = true): void => {
     element.remove();
     window.removeEventListener("pointerdown", handlePress, true);
     window.removeEventListener("blur", handleBlur);
     if (at instanceof HTMLElement) at.setAttribute("aria-expanded", "false");
     openedMenu = null;
-    if (back && before instanceof HTMLElement) before.focus({ preventScroll: true });
+    if (restoreFocus && before instanceof HTMLElement) before.focus({ preventScroll: true });
   };
   const choose = (item: MenuItem): void => {
     if (item.disabledReason) return;
@@ -67,7 +67,7 @@ function createMenuRow(entry: MenuEntry, choose: (item: MenuItem) => void): HTML
   if (entry === null) return h("hr", { role: "separator" });
   if (typeof entry === "string") return h("div", { class: "menu-head", role: "presentation" }, entry);
   const role = entry.checked === undefined ? "menuitem" : "menuitemradio";
-  const mark = entry.checked ? createIcon("check") : entry.icon ? createIcon(entry.icon) : h("span", { class: "menu-blank" });
+  const leading = entry.checked ? createIcon("check") : entry.icon ? createIcon(entry.icon) : h("span", { class: "menu-blank" });
   const element = h(
     "button",
     {
@@ -80,7 +80,7 @@ function createMenuRow(entry: MenuEntry, choose: (item: MenuItem) => void): HTML
       "aria-disabled": entry.disabledReason ? "true" : null,
       "aria-checked": entry.checked,
     },
-    mark,
+    leading,
     h("span", { class: "menu-text" }, entry.text),
     entry.detail ? h("span", { class: "menu-detail" }, entry.detail) : null,
     entry.key ? h("kbd", null, entry.key) : null,
@@ -93,7 +93,7 @@ function getMenuItems(element: HTMLElement): HTMLElement[] {
   return [...element.querySelectorAll<HTMLElement>(".menu-row")];
 }
 
-function handleMenuKey(element: HTMLElement, event: KeyboardEvent, close: (back?: boolean) => void): void {
+function handleMenuKey(element: HTMLElement, event: KeyboardEvent, close: (restoreFocus?: boolean) => void): void {
   const all = getMenuItems(element);
   const now = all.indexOf(document.activeElement as HTMLElement);
   const next = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: all.length - 1 }[event.key];

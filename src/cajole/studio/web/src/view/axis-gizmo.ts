@@ -33,7 +33,7 @@ export class AxisGizmo {
   private readonly ends = AXIS_ENDS.map(({ axis, sign }) => this.createEnd(axis, sign));
 
   /** look: to a view by azimuth and elevation; orbit: by pixels. */
-  constructor(look: (azimuth: number, elevation: number) => void, orbit: (dx: number, dy: number) => void) {
+  constructor(onLook: (azimuth: number, elevation: number) => void, onOrbit: (dx: number, dy: number) => void) {
     this.element = h(
       "div",
       { class: "view-ball", "data-tip": "Drag to orbit, click an end to look along it" },
@@ -50,12 +50,12 @@ export class AxisGizmo {
       if (last === null) return;
       const [dx, dy] = [event.clientX - last.x, event.clientY - last.y];
       last = { ...last, x: event.clientX, y: event.clientY, moved: last.moved + Math.hypot(dx, dy) };
-      if (last.moved > 3) orbit(2 * dx, 2 * dy);
+      if (last.moved > 3) onOrbit(2 * dx, 2 * dy);
     });
     this.element.addEventListener("pointerup", () => {
       const view = last && last.moved <= 3 ? AXIS_VIEWS[last.name] : undefined;
       last = null;
-      if (view) look(...view);
+      if (view) onLook(...view);
     });
     this.element.addEventListener("pointercancel", () => (last = null));
   }

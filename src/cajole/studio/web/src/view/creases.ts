@@ -107,15 +107,15 @@ function findRoot(parents: Uint32Array, corner: number): number {
 /** Number the groups of corners: the first of a vertex keeps its index, the others get new ones. */
 function numberCorners(faces: Uint32Array, parents: Uint32Array, count: number): CreaseSplit {
   const more: number[] = []; // source vertices of the new corners
-  const taken = new Uint8Array(count);
+  const used = new Uint8Array(count);
   const split = new Uint32Array(faces.length);
   for (let corner = 0; corner < faces.length; corner++) {
     const first = findRoot(parents, corner); // never after the corner itself
     const vertex = faces[corner];
     if (first !== corner) split[corner] = split[first];
-    else if (taken[vertex] === 0) {
+    else if (used[vertex] === 0) {
       split[corner] = vertex;
-      taken[vertex] = 1;
+      used[vertex] = 1;
     } else split[corner] = count + more.push(vertex) - 1;
   }
   const source = new Uint32Array(count + more.length);

@@ -47,8 +47,8 @@ export const snapped = (offset: Vec3, step: number): Vec3 => offset.map((value) 
 
 /** Lock after an axis key: the same key again unlocks; plane: the plane perpendicular to the axis. */
 export function toggleLock(lock: AxisLock, axis: AxisName, plane: boolean): AxisLock {
-  const wanted = plane ? ("xyz".replace(axis, "") as "xy" | "yz" | "xz") : axis;
-  return lock === wanted ? null : wanted;
+  const next = plane ? ("xyz".replace(axis, "") as "xy" | "yz" | "xz") : axis;
+  return lock === next ? null : next;
 }
 
 /** Axes that can be typed under a lock, in Tab order. */

@@ -23,9 +23,9 @@ const trailMarks = new WeakMap<Trail, TrailMark>();
 function getTrailMark(trail: Trail): TrailMark {
   const known = trailMarks.get(trail);
   if (known) return known;
-  const made = { given: trail.given && Float32Array.from(trail.given), result: Float32Array.from(trail.result) };
-  trailMarks.set(trail, made);
-  return made;
+  const mark = { given: trail.given && Float32Array.from(trail.given), result: Float32Array.from(trail.result) };
+  trailMarks.set(trail, mark);
+  return mark;
 }
 
 /** Marks of the first view. */

@@ -191,8 +191,8 @@ export class MoveGesture implements Gesture {
     const axis = typed ? this.typing.axis : (this.drag.lock ?? "");
     const single = axis.length === 1 ? this.offset["xyz".indexOf(axis)] : length(this.offset);
     const text = typed ? this.typing.text || "0" : formatDigits(single);
-    const wide = this.drag.lock === null || this.drag.lock.length === 2 ? 0.5 * GIZMO_SIZE : 0;
-    tag.show(left + at[0], at[1], [left, left + width], wide, axis, text, "m", this.typing.isValid);
+    const gizmoWidth = this.drag.lock === null || this.drag.lock.length === 2 ? 0.5 * GIZMO_SIZE : 0;
+    tag.show(left + at[0], at[1], [left, left + width], gizmoWidth, axis, text, "m", this.typing.isValid);
     tag.setBusy(this.lag > LAG_SPINNER_DELAY);
   }
 }

@@ -181,11 +181,11 @@ export class PointerController {
   /** Pin vertices where they are; in Keyframe and Reroute, unpin them if all are pinned. */
   togglePins(nodes: number[]): void {
     const { app } = this.view;
-    const held = app.state?.reroute?.held ?? app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? [];
-    const loose = nodes.filter((node) => !held.includes(node));
+    const pinned = app.state?.reroute?.held ?? app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? [];
+    const unpinned = nodes.filter((node) => !pinned.includes(node));
     if (app.state?.mode === "edit") void app.request("pin", { nodes, frame: this.view.getFrame() });
     else if (app.state?.mode === "keyframe" || app.state?.mode === "reroute")
-      void app.request(loose.length > 0 ? "pose.pin" : "pose.unpin", { nodes: loose.length > 0 ? loose : nodes });
+      void app.request(unpinned.length > 0 ? "pose.pin" : "pose.unpin", { nodes: unpinned.length > 0 ? unpinned : nodes });
     this.view.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }
 
@@ -236,11 +236,11 @@ export class PointerController {
   }
 
   private readonly handleKey = (event: KeyboardEvent): void => {
-    const meant = this.gesture?.handleKey?.(event) ?? null;
-    if (meant === null) return;
+    const result = this.gesture?.handleKey?.(event) ?? null;
+    if (result === null) return;
     event.preventDefault();
     event.stopPropagation();
-    if (meant === "done") this.endGesture();
+    if (result === "done") this.endGesture();
   };
 
   private handleWheel(event: WheelEvent): void {

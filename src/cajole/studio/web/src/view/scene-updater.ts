@@ -141,9 +141,9 @@ export class SceneUpdater {
   /** Recolor regions when a result of Enrich appears or disappears. */
   handleState(): void {
     const { enrich } = this.app.state!;
-    const mark = enrich ? `${enrich.result === null} ${enrich.running === null}` : "";
-    if (mark === this.colorState) return;
-    this.colorState = mark;
+    const colorState = enrich ? `${enrich.result === null} ${enrich.running === null}` : "";
+    if (colorState === this.colorState) return;
+    this.colorState = colorState;
     if (enrich) this.updateRegionColors();
   }
 
@@ -172,8 +172,8 @@ export class SceneUpdater {
     const frame = alone ? Math.floor(ui.playhead) : getEditFrame(this.app);
     const hasGuide = this.guide !== null;
     const elsewhere = this.current !== null && this.current.frame !== frame;
-    const wanted = alone || ((isDragMode(state) || hasGuide) && elsewhere);
-    const cached = wanted ? this.getFrame(hasGuide ? "given" : "result", frame) : null;
+    const isNeeded = alone || ((isDragMode(state) || hasGuide) && elsewhere);
+    const cached = isNeeded ? this.getFrame(hasGuide ? "given" : "result", frame) : null;
     this.shownFrame = cached ? frame : (this.current?.frame ?? state.frame);
     return cached ?? this.current?.positions ?? null;
   }
@@ -200,9 +200,9 @@ export class SceneUpdater {
     if (pane.scene === null) return;
     const { ghost } = pane.scene;
     const before = ghost.group.visible ? ghost.positions : null;
-    const wanted = this.app.ui.ghost && frame !== null;
-    const found = wanted ? (this.current?.ghost ?? this.getFrame("given", frame)) : null;
-    const previous = wanted && !changed ? before : null;
+    const isNeeded = this.app.ui.ghost && frame !== null;
+    const found = isNeeded ? (this.current?.ghost ?? this.getFrame("given", frame)) : null;
+    const previous = isNeeded && !changed ? before : null;
     pane.scene.setGhost(found ?? previous);
     if ((found ?? previous) !== before) pane.dirty = true;
   }
