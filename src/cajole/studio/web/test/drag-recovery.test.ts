@@ -42,7 +42,7 @@ test("a drag that was under the hand when the socket went is offered again", () 
   assert.equal(toasts.length, 0, "not while it is away");
   connection("connected");
   app.onState.emit({} as never);
-  assert.equal(toasts[0]!.title, "The last drag was not kept");
+  assert.equal(toasts[0]!.title, "The last drag was not saved");
   toasts[0]!.actions![0]!.onClick();
   assert.deepEqual(asked.at(-1), ["place", { node: 7, frame: 20, position: [1, 2, 3] }]);
   app.onState.emit({} as never);

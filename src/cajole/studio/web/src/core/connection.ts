@@ -166,13 +166,13 @@ export class Connection {
 }
 
 function createLostError(): RequestError {
-  return new RequestError("lost", "The studio cannot be reached.", "Your work is safe; it comes back by itself.");
+  return new RequestError("lost", "The studio cannot be reached.", "Your work is safe; the page reconnects automatically.");
 }
 
 function createTimeoutError(name: string): RequestError {
   return new RequestError(
     "late",
     `The studio has not answered “${name}” for ${REPLY_TIMEOUT} seconds.`,
-    "Wait for the work in hand, or cancel it.",
+    "Wait for the running job, or cancel it.",
   );
 }

@@ -38,8 +38,8 @@ export function offerLostDrags(app: StudioApp): void {
     void app.request("drag.cancel", { gesture }, { quiet: true });
     app.showToast({
       tone: "err",
-      title: "The last drag was not kept",
-      text: "The connection was lost under it. Drag again, or bring it back.",
+      title: "The last drag was not saved",
+      text: "The connection was lost during the drag. Drag again, or apply it again.",
       actions: [{ text: "Apply it again", onClick: () => void app.request("place", { node, frame, position }) }],
     });
   });

@@ -11,7 +11,7 @@ export const REROUTE_COMMANDS: readonly CommandSpec[] = [
     icon: "reroute",
     modes: ["reroute"],
     getDisabledReason: (app) =>
-      getBusyReason(app) ?? (app.state?.reroute?.goals.length ? null : "Drag a point to where it shall be first."),
+      getBusyReason(app) ?? (app.state?.reroute?.goals.length ? null : "Drag a point to its goal first."),
     run: (app) => void app.request("reroute"),
   },
   {
@@ -27,7 +27,7 @@ export const REROUTE_COMMANDS: readonly CommandSpec[] = [
     title: "Take the scene's goals",
     icon: "drag",
     modes: ["reroute"],
-    getDisabledReason: (app) => (app.state?.reroute?.suggested ? null : "What is open has none."),
+    getDisabledReason: (app) => (app.state?.reroute?.suggested ? null : "This project has no goals."),
     run: (app) => void app.request("moves"),
   },
 ];

@@ -131,7 +131,7 @@ export interface LoadInfo {
   force: Vec3; strength: number; // [N]
   at: Vec3; // where it acts in the present pose
   muted: boolean; frozen: boolean;
-  stiffness: number | null; // [N/m] of the hand that drew it, null where that is not known
+  stiffness: number | null; // [N/m] of the pull gesture, null if unknown
 }
 export interface PinInfo { name: string; nodes: number[]; places: Vec3[] }
 export interface KeyInfo {

@@ -43,7 +43,7 @@ function pickRegion(view: ViewContext, pane: number, hit: TriangleHit): void {
   const region = model.regions?.[vertex] ?? NO_REGION;
   if (region === NO_REGION) return;
   setBrush({ region, mode: "add" });
-  view.announce(`region ${region} in hand`);
+  view.announce(`region ${region} selected`);
 }
 
 function getCorners(view: ViewContext, pane: number, hit: TriangleHit): number[] {

@@ -23,7 +23,7 @@ const HINTS: [string, string][] = [
   CANCEL_HINT,
 ];
 
-/** What a drag moves. */
+/** Vertices that a drag moves, and their anchor. */
 interface MoveTarget {
   nodes: number[];
   anchor: Vec3; // follows the pointer: a vertex, or the centroid of several [m]

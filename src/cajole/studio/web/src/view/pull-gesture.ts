@@ -37,12 +37,12 @@ const TOOL_TEXTS: Record<ForceTool, ToolTexts> = {
     done: "pulled by",
     hints: [["Drag", "pull"], ["⇧ Drag", "add to stack"], CANCEL_HINT],
   },
-  push: { tone: "world", tag: formatPushLabel, done: "pushed by", hints: [["Drag", "push"], ["Release", "let go"], CANCEL_HINT] },
+  push: { tone: "world", tag: formatPushLabel, done: "pushed by", hints: [["Drag", "push"], ["Release", "end the push"], CANCEL_HINT] },
   impulse: {
     tone: "world",
     tag: formatPushLabel,
-    done: "pushed for a moment by",
-    hints: [["Release", "push for a moment"], CANCEL_HINT],
+    done: "impulse of",
+    hints: [["Release", "apply the impulse"], CANCEL_HINT],
   },
 };
 
