@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseBinaryFrame, readPositions } from "../src/core/binary";
 import { COMMANDS, GESTURE_HELP, findAdjacentMarker } from "../src/core/commands";
 import { FrameCache } from "../src/core/frame-cache";
-import { readKey, formatKey, formatAriaKey } from "../src/core/keys";
+import { formatKey, readKey } from "../src/core/keys";
 import { advancePlayhead } from "../src/core/playback";
 import { createSignal } from "../src/core/signal";
 import { type App, type BinaryFrame, BinaryKind, MAGIC, type ProjectState } from "../src/core/types";
@@ -39,7 +39,6 @@ test("keys are read as the table writes them", () => {
   assert.equal(readKey(press("1", { code: "Digit1" })), "1");
   assert.equal(formatKey("Ctrl+Shift+z"), "Ctrl ⇧ Z");
   assert.equal(formatKey(" "), "Space");
-  assert.equal(formatAriaKey("Ctrl+k"), "Control+k");
 });
 
 test("names of commands are unique, and no key means two things in one mode", () => {

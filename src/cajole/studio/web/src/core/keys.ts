@@ -52,10 +52,3 @@ export function readKey(event: KeyPress): string {
   const shift = event.shiftKey && !(sign && !control);
   return `${control ? "Ctrl+" : ""}${shift ? "Shift+" : ""}${event.altKey ? "Alt+" : ""}${name}`;
 }
-
-/** For aria-keyshortcuts. */
-export function formatAriaKey(key: string): string {
-  return splitKey(key)
-    .map((part) => (part === "Ctrl" ? (IS_MAC ? "Meta" : "Control") : part === " " ? "Space" : part))
-    .join("+");
-}

@@ -25,8 +25,6 @@ export class CostHistory {
   private job: string | null = null;
   private iterations: IterationUpdate[] = [];
 
-  get count(): number { return this.iterations.length; }
-
   add(iterate: IterationUpdate): void {
     if (iterate.job !== this.job) [this.job, this.iterations] = [iterate.job, []];
     if (Number.isFinite(iterate.cost) && iterate.cost > 0) this.iterations.push(iterate);

@@ -36,7 +36,6 @@ export interface PlotRow extends Component {
   element: HTMLElement;
   show(data: PlotData): void;
   redraw(): void;
-  resize(): void;
   dispose(): void;
 }
 
@@ -64,7 +63,6 @@ export function createPlotRow(options: PlotRowOptions): PlotRow {
   };
   return {
     element,
-    resize,
     redraw: () => plot.redraw(),
     show: (data) => {
       current = data;

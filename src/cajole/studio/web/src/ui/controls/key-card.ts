@@ -7,7 +7,6 @@ import type { Component } from "../../core/types";
 interface KeyCardOptions {
   onPick: () => void;
   onToggleHard: () => void;
-  onHover?: (over: boolean) => void;
 }
 interface KeyCardState {
   name: string;

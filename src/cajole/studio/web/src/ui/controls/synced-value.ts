@@ -17,11 +17,6 @@ export class SyncedValue<T> {
     this.latest = first;
   }
 
-  /** Latest value of the server. */
-  get server(): T {
-    return this.latest;
-  }
-
   /** Receive a value of the server: shown now, or after the edit. */
   receive(value: T): void {
     this.latest = value;
@@ -41,11 +36,6 @@ export class SyncedValue<T> {
       () => this.unlock(SETTLE_TIME),
       () => this.unlock(0),
     );
-  }
-
-  /** End an edit without a change. */
-  drop(): void {
-    this.unlock(0);
   }
 
   private unlock(after: number): void {
