@@ -31,7 +31,7 @@ export interface EnrichSection extends Component {
 type ParametersOf<T> = { [K in keyof EnrichDials]: EnrichDials[K] extends T ? K : never }[keyof EnrichDials];
 type ChoiceParameters = Exclude<ParametersOf<string>, "material">;
 
-interface ParameterOptions {
+interface EnrichParameterOptions {
   name: ParametersOf<number>;
   title: string;
   scale: SliderScale;
@@ -49,7 +49,7 @@ interface ParameterRow {
 }
 
 /** Row with a slider for a number. */
-function createParameterRow(app: App, options: ParameterOptions): ParameterRow {
+function createParameterRow(app: App, options: EnrichParameterOptions): ParameterRow {
   const { name, title, scale, text, tip, factor = 1 } = options;
   const send = createLiveSender(app, "cloth", name);
   const change = (value: number): Promise<unknown> => send(value / factor);

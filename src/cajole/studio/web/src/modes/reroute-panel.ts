@@ -31,7 +31,7 @@ const METHOD_CHOICES: readonly Choice<RerouteMethod>[] = [
 
 type NumberParameters = Exclude<keyof RerouteDials, "method">;
 
-interface ParameterOptions {
+interface RerouteParameterOptions {
   name: NumberParameters;
   title: string;
   scale: SliderScale;
@@ -42,7 +42,7 @@ interface ParameterOptions {
 }
 
 /** Row with a slider for a number. */
-function createParameterRow(app: App, { name, title, scale, text, tip, unit, defaultValue }: ParameterOptions) {
+function createParameterRow(app: App, { name, title, scale, text, tip, unit, defaultValue }: RerouteParameterOptions) {
   const change = createLiveSender(app, "route", name);
   const part = createSlider({
     name: title, value: scale.min, scale, text, tip, inputText: (value) => String(Number(value.toPrecision(4))),
