@@ -117,6 +117,8 @@ class StudioPage:
           if ([...last.values()].includes("running") || !state) return false;
           return !state.edit || (seen.now && seen.now.rev >= state.rev && seen.now.frame === state.frame);
         }""")
+        # the views take what arrived when they draw next: the second animation frame begins after that
+        self.ask("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
     def pixel(self, node: int) -> Pixel:
         x, y = self.ask("(node) => cajole.view.project(node)", node)
