@@ -21,7 +21,7 @@ from cajole.linalg.lanczos import BLOCK, Lanczos
 from cajole.linalg.threads import blas_threads
 from cajole.progress import Progress, report
 
-# Dense is faster below this size, or when a large share of the spectrum is wanted (measured, see docs/decisions.md).
+# Dense is faster below this size, or when a large share of the spectrum is wanted (docs/decisions/eigenvalues.md).
 DENSE_SIZE, DENSE_SHARE, DENSE_MOST = 400, 0.2, 3000
 # Eigenpairs looked for on each side of a shift: fewer means more factorisations, more means longer Lanczos runs.
 SIDE = 32
