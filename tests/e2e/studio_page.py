@@ -53,7 +53,8 @@ class StudioPage:
 
     def home(self) -> None:
         """Back to the start page: a studio leads new tabs to what is open."""
-        self.wait("() => !cajole.app.isRestoring && (cajole.app.project || document.querySelector('.card[data-scene]'))")
+        self.wait("""() => !cajole.app.isRestoring
+          && (cajole.app.project || document.querySelector('.card[data-scene]'))""")
         if self.ui["page"] == "project":
             # not by the mouse, which waits until nothing moves: what runs live, drawn in software, never stands still
             self.page.get_by_role("button", name="Back to the start page").dispatch_event("click")

@@ -33,7 +33,8 @@ def test_two_tabs(tabs: Callable[[], StudioPage], studio: StudioProcess, sway_fi
         page.wait("() => cajole.app.state.edit.drags.length === 1")
     at = second.pixel(point["node"])
     second.drag(at, (at[0], at[1] + 40))
-    refused = second.ask("() => cajole.app.request('undo', {}, { quiet: true }).then(() => null, (error) => error.message)")
+    undo = "cajole.app.request('undo', {}, { quiet: true })"
+    refused = second.ask(f"() => {undo}.then(() => null, (error) => error.message)")
     assert refused is not None
     assert "another tab" in refused
     assert len(first.part()["drags"]) == 1
