@@ -138,3 +138,14 @@ def test_left_over_temporaries_are_known_by_their_names_identity(tmp_path: Path)
         other.write_text("")
     assert storage.temporaries(tmp_path) == []
     assert storage.temporaries(tmp_path / "nothere") == []
+
+
+def test_arrays_are_written_as_they_are_identity(tmp_path: Path) -> None:
+    """The file holds the arrays and nothing else, with every version of NumPy."""
+    arrays = {"a": np.arange(3.0), "words": np.array(["x", "yy"])}
+    storage.write_arrays(tmp_path / "a.npz", arrays)
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as found:
+        assert set(found.files) == set(arrays)
+    with pytest.raises(TypeError, match="objects cannot be written: o"):
+        storage.write_arrays(tmp_path / "b.npz", {"o": np.array([None])})
+    assert not (tmp_path / "b.npz").exists()

@@ -325,6 +325,17 @@ def read_arrays(
         raise FileError(f"cannot read arrays from {file}: {reason or type(reason).__name__}") from None
 
 
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an .npz, atomically. Raises TypeError for objects, which only pickle could write.
+
+    `np.savez(allow_pickle=False)` does the same from NumPy 2.1 on; before, it adds an array of that name to the file.
+    """
+    if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
+        raise TypeError(f"arrays of objects cannot be written: {', '.join(objects)}")
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
+
+
 def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The array of an .npy file, never unpickled. Raises FileError for anything that is not one."""
     file = as_path(path)
@@ -405,8 +416,8 @@ def cache_load(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
 
 def cache_store(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Store arrays under `key`; a cache that cannot be written is no reason to fail."""
-    with contextlib.suppress(FileError), atomic_path(cache_folder() / kind / f"{key}.npz") as path:
-        np.savez(path, allow_pickle=False, **dict(arrays))
+    with contextlib.suppress(FileError):
+        write_arrays(cache_folder() / kind / f"{key}.npz", arrays)
 
 
 def cached(kind: str, key: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:

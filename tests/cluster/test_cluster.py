@@ -293,7 +293,9 @@ def test_script_without_guard_bad_input(tmp_path: Path) -> None:
     """A script that would start itself over and over ends, and is told how it must look."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    paths = os.pathsep.join([str(Path(tasks.__file__).parent), str(TESTS)])
+    paths = os.pathsep.join(
+        [str(Path(tasks.__file__).parent), str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     run = subprocess.run(
         [sys.executable, str(script)], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True
     )

@@ -16,7 +16,7 @@ from cajole.dynamics.vibration import first_frequency
 from cajole.errors import InputError
 from cajole.reduction import kernels_motion as kernels
 from cajole.reduction.trajectory import Trajectory, newmark_plan, predictor, rollout
-from cajole.storage import atomic_path
+from cajole.storage import write_arrays
 
 
 class ReducedModel(ABC):
@@ -149,8 +149,7 @@ class ReducedModel(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an .npz; `load_model` reads it back for the same body."""
-        with atomic_path(path) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, allow_pickle=False, body=np.array(self.body.content()), basis=self.basis, **self.arrays())
+        write_arrays(path, {"body": np.array(self.body.content()), "basis": self.basis, **self.arrays()})
 
     def _flat(self, field: ArrayLike, name: str) -> Array:
         """(3n,) of (n, 3), or (frames, 3n) of (frames, n, 3)."""

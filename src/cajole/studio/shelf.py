@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError, InputError
-from cajole.storage import atomic_path, content_hash, read_arrays
+from cajole.storage import atomic_path, content_hash, read_arrays, write_arrays
 from cajole.studio import take
 from cajole.studio.locks import FolderLock, remove_abandoned_temporaries, unowned, was_abandoned
 from cajole.studio.modes.base import Saved
@@ -122,8 +122,7 @@ class Shelf:
         arrays = _arrays(record.modes)
         stored = f"arrays-{content_hash(*_flat(arrays))}.npz" if arrays else None
         if stored is not None and not (place / stored).is_file():
-            with atomic_path(place / stored) as path:
-                np.savez(path, allow_pickle=False, **arrays)
+            write_arrays(place / stored, arrays)
         document = _document(record, stored)
         with atomic_path(place / DOCUMENT) as path:
             path.write_text(_as_text(document) + "\n", encoding="utf-8")

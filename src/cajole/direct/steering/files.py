@@ -27,7 +27,7 @@ from cajole.direct.steering.regulator import FORMULATIONS, Regulator
 from cajole.direct.steering.travelling import TravellingBody, TravellingModel, system_arrays
 from cajole.errors import FileError, InputError, SolveError
 from cajole.mesh import MeshLine, MeshTri, Skin
-from cajole.storage import atomic_path, read_arrays
+from cajole.storage import read_arrays, write_arrays
 
 FORMAT, VERSION = "cajole controller", 1
 # what is read of a file; how its skin moves is for the runtime in a browser
@@ -56,8 +56,7 @@ def save_controller(controller: Controller, path: str | os.PathLike[str], skin: 
     arrays |= _model_arrays(controller) | _dial_arrays(controller)
     if skin is not None:
         arrays |= _skin_arrays(controller, skin)
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **{name: np.asarray(value) for name, value in arrays.items()})
+    write_arrays(path, {name: np.asarray(value) for name, value in arrays.items()})
 
 
 def load_controller(path: str | os.PathLike[str]) -> Controller:

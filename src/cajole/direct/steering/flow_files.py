@@ -12,7 +12,7 @@ from cajole.direct.steering.flow_costs import FlowDials
 from cajole.direct.steering.regulator import FORMULATIONS
 from cajole.errors import FileError, InputError
 from cajole.reduction.flow_files import shot_arrays, shot_from
-from cajole.storage import atomic_path, read_arrays
+from cajole.storage import read_arrays, write_arrays
 
 FORMAT = "cajole flow controller 1"
 NAMES = ("tracking", "final", "effort", "currents")
@@ -35,8 +35,7 @@ def save_flow_controller(controller: FlowController, path: str | os.PathLike[str
     }  # fmt: skip
     if dials.particles is not None:
         arrays["particle_weights"] = np.asarray(dials.particles, dtype=np.float64)
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
 
 
 def holds_flow_controller(path: str | os.PathLike[str]) -> bool:

@@ -14,7 +14,7 @@ from cajole.pictures.loops import STILLS, write_loop, write_still
 from cajole.scenes.flowing.building import FlowScene
 from cajole.scenes.flowing.leaves import Leaves
 from cajole.scenes.flowing.swirl import Swirl
-from cajole.storage import atomic_path
+from cajole.storage import write_arrays
 
 Pixels = NDArray[np.uint8]
 
@@ -104,5 +104,4 @@ def _write_arrays(scene: FlowScene, run: FlowRun, path: str | os.PathLike[str]) 
         "dt": np.array(run.controller.reference.dt), "states": run.states, "particles": run.particles,
         "companions": run.follow(_companions(scene)), "paths": run.controller.reference.particles,
     }  # fmt: skip
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
