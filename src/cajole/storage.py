@@ -328,7 +328,7 @@ def read_arrays(
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays to an .npz, atomically. Raises TypeError for objects, which only pickle could write.
 
-    `np.savez(allow_pickle=False)` does the same from NumPy 2.1 on; before, it adds an array of that name to the file.
+    `np.savez(allow_pickle=False)` does the same from NumPy 2.2 on; before, it adds an array of that name to the file.
     """
     if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
         raise TypeError(f"arrays of objects cannot be written: {', '.join(objects)}")
