@@ -26,9 +26,9 @@ from protocol import Table, cpu_seconds, machine
 from scipy.sparse.linalg import splu
 
 from cajole.direct.enriching import EnrichReport, regions_clustered
-from cajole.direct.enriching.collisions import Colliding, colliding
-from cajole.direct.enriching.stepping import Moment, Tracker
-from cajole.scenes.enriching import EnrichScene, enrich_scene
+from cajole.direct.enriching.collisions import CollisionStepper, stepper
+from cajole.direct.enriching.tracking import ShellState, TrackingIntegrator
+from cajole.scenes.enrich_scenes import EnrichScene, load_enrich_scene
 
 # seconds a frame with tracking and without, and the overhead in percent, of §5.5
 PAPER = {"flag": (17.7, 17.0, 4.1), "box": (15.8, 14.9, 6.0), "bag": (16.1, 15.7, 2.5), "walker": (43.2, 39.0, 10.8)}
@@ -52,13 +52,13 @@ class Clock:
         return out
 
 
-class Paired(Colliding):
+class Paired(CollisionStepper):
     """Steps with tracking; from each of their moments two without are taken, too, timed and thrown away."""
 
-    def __init__(self, kind: str, tracker: Tracker, *settings: Any):
+    def __init__(self, kind: str, tracker: TrackingIntegrator, *settings: Any):
         super().__init__(kind, tracker, *settings)
-        free = Tracker(tracker.body, None, tracker.h)
-        self._twin = Colliding(kind, free, *settings)
+        free = TrackingIntegrator(tracker.body, None, tracker.h)
+        self._twin = CollisionStepper(kind, free, *settings)
         self._free_tracker = free
         # with collisions: tracked, led by the pull that this found, and led by nothing
         self.tracked, self.led, self.free = Clock(super().step), Clock(self._twin.step), Clock(self._twin.step)
@@ -67,11 +67,11 @@ class Paired(Colliding):
         tracker.step, self._solve = self.tracked_solve, free.step  # type: ignore[method-assign]
         made.append(self)
 
-    def step(self, now: Moment, target: np.ndarray, load: np.ndarray, at: float) -> Moment:
-        self._free_tracker.body = self._tracker.body
-        after: Moment = self.tracked(now, target, load, at)
+    def step(self, now: ShellState, target: np.ndarray, load: np.ndarray, at: float) -> ShellState:
+        self._free_tracker.body = self._integrator.body
+        after: ShellState = self.tracked(now, target, load, at)
         self._free_tracker.step = self.led_solve  # type: ignore[method-assign]
-        self.led(now, target[:0], load + after.pull, at)
+        self.led(now, target[:0], load + after.constraint_force, at)
         self._free_tracker.step = self._solve  # type: ignore[method-assign]
         self.free(now, target[:0], load, at)
         return after
@@ -82,11 +82,11 @@ made: list[Paired] = []
 
 def measured(scene: EnrichScene, frames: int) -> tuple[Paired, EnrichReport]:
     """A tracked run with fast collisions, and the clocks of both kinds of steps."""
-    before, colliding.Colliding = colliding.Colliding, Paired  # type: ignore[misc]
+    before, stepper.CollisionStepper = stepper.CollisionStepper, Paired  # type: ignore[misc]
     try:
-        told = scene.enriched(frames=frames, collisions="fast").report
+        told = scene.solve(frames=frames, collisions="fast").report
     finally:
-        colliding.Colliding = before  # type: ignore[misc]
+        stepper.CollisionStepper = before  # type: ignore[misc]
     return made.pop(), told
 
 
@@ -108,7 +108,7 @@ def compared(scene: EnrichScene, frames: int) -> None:
     ):
         with_it, without, more = overhead(led, free)
         on = what.startswith("fast")
-        off = told.residual if on else scene.enriched(frames=4).report.residual
+        off = told.residual if on else scene.solve(frames=4).report.residual
         crossed = str(told.collisions.intersections) if on else ""
         print(
             f"| {scene.name} | {told.vertices} | {told.regions} | {what} | {with_it:.1f} | {without:.1f} | {more:.1f} %"
@@ -122,7 +122,7 @@ def whole_runs(scene: EnrichScene, frames: int) -> None:
     told: list[EnrichReport] = []
     seconds = []
     for tracked in (True, False):
-        run = partial(scene.enriched, frames=frames, collisions="fast", tracked=tracked)
+        run = partial(scene.solve, frames=frames, collisions="fast", tracked=tracked)
         start = time.process_time()
         told.append(run().report)
         seconds.append((time.process_time() - start) / (frames - 1))
@@ -155,19 +155,19 @@ def comparison(scenes: list[EnrichScene], frames: dict[str, int], whole: bool) -
 
 def naive(scene: EnrichScene) -> tuple[float, float]:
     """Seconds of one constrained solve, ours and by blocks and scipy's default; they must agree."""
-    body, h = scene.cloth, float(scene.settings["dt"])
-    rows = scene.regions.fine
-    tracker = Tracker(body, rows, h)
-    now = Moment(body.vertices.copy(), np.zeros_like(body.vertices), np.zeros_like(body.vertices))
+    body, h = scene.default_shell, float(scene.enrich_options["dt"])
+    rows = scene.regions.fine_weights
+    tracker = TrackingIntegrator(body, rows, h)
+    now = ShellState(body.vertices.copy(), np.zeros_like(body.vertices), np.zeros_like(body.vertices))
     target, load = rows @ now.positions, body.gravity()
     ours = cpu_seconds(lambda: tracker.step(now, target, load), repeats=5)
     free = body.free_dofs
 
     def by_blocks() -> np.ndarray:
         u = np.zeros_like(now.positions)
-        values = np.empty(body.pattern.entries)
-        internal = body.system(u, u, 1 / h**2, 1 / h, values, tangent="clamped")
-        A = body.pattern.matrix(values)[free][:, free]
+        values = np.empty(body.pattern.nnz)
+        internal = body.assemble_system(u, u, 1 / h**2, 1 / h, values, tangent="clamped")
+        A = body.pattern.build_matrix(values)[free][:, free]
         C = sp.csr_array(sp.kron(rows, sp.eye_array(3)))[:, free]
         right = np.concatenate([(load - internal).ravel()[free], np.zeros(C.shape[0])])
         return splu(sp.csc_array(sp.block_array([[A, C.T], [C, None]]))).solve(right)[: len(free)]
@@ -189,9 +189,11 @@ def others(scenes: list[EnrichScene]) -> None:
     for scene in scenes:
         if scene.name == "box":
             start = time.process_time()
-            told = scene.enriched(frames=EXACT_FRAMES, collisions="exact").report
+            told = scene.solve(frames=EXACT_FRAMES, collisions="exact").report
             each = (time.process_time() - start) / told.steps
-            table.add(f"box: one exact step, {told.newton / told.steps:.1f} solves, |g| {told.residual:.1e}", each)
+            table.add(
+                f"box: one exact step, {told.newton_iterations / told.steps:.1f} solves, |g| {told.residual:.1e}", each
+            )
         if scene.name == "walker":
             guide = scene.guide
             seconds = cpu_seconds(partial(regions_clustered, guide, 200), repeats=1)
@@ -204,7 +206,7 @@ def main() -> None:
     options.add_argument("--scenes", nargs="+", default=list(PAPER), choices=list(PAPER))
     options.add_argument("--whole", action="store_true", help="to the last frame of every scene")
     given = options.parse_args()
-    scenes = [enrich_scene(name) for name in given.scenes]
+    scenes = [load_enrich_scene(name) for name in given.scenes]
     comparison(scenes, {name: given.frames or FRAMES[name] for name in PAPER}, given.whole)
     others(scenes)
 

@@ -15,7 +15,7 @@ import numpy as np
 from protocol import DATA, Table, cpu_seconds
 
 import cajole as cj
-from cajole.dynamics.simulation import State, Stepper
+from cajole.dynamics.simulation import ImplicitStepper, InitialState
 from cajole.mesh import box_tets, read_veg
 
 MATERIAL = cj.MaterialStVK(young=1e6, poisson=0.4, density=1e3)
@@ -39,28 +39,28 @@ def vega_bridge() -> cj.BodySolid | None:
 
 
 def wave(body: cj.BodySolid, size: float) -> np.ndarray:
-    u = size * np.sin(np.arange(3.0 * body.count)).reshape(-1, 3)
+    u = size * np.sin(np.arange(3.0 * body.vertex_count)).reshape(-1, 3)
     u[body.fixed] = 0.0
     return u
 
 
 def assembly(table: Table) -> None:
     body = clamped_box(76, 10, 7)
-    u, data = wave(body, 1e-3), np.zeros(body.pattern.entries)
-    ours = cpu_seconds(lambda: body.force_stiffness(u, data), repeats=20)
+    u, data = wave(body, 1e-3), np.zeros(body.pattern.nnz)
+    ours = cpu_seconds(lambda: body.add_stiffness_and_force(u, data), repeats=20)
     plain = cpu_seconds(lambda: naive.force_stiffness(body.mesh, MATERIAL, u), repeats=2)
     table.add(
         f"force and stiffness into CSR, {len(body.mesh.tets)} tets", ours, naive=plain, peer="VegaFEM", peer_time=0.057
     )
-    both = cpu_seconds(lambda: body.system(u, u, 1.0, 1.0, data), repeats=20)
+    both = cpu_seconds(lambda: body.assemble_system(u, u, 1.0, 1.0, data), repeats=20)
     table.add("the same without damping, mass added", both)
 
 
 def step_seconds(body: cj.BodySolid, h: float) -> float:
     """Least CPU seconds per Newton iteration over a few whole Newmark steps under gravity."""
     load = body.gravity((0.0, 0.0, -1.0))
-    stepper = Stepper(body, h, "newmark")
-    past = stepper.step(stepper.start(State(), load), load)
+    stepper = ImplicitStepper(body, h, "newmark")
+    past = stepper.step(stepper.start(InitialState(), load), load)
     best = float("inf")
     for _ in range(6):
         before, start = stepper.iterations, time.process_time()
@@ -100,7 +100,7 @@ def eigenvalues(table: Table, bridge: cj.BodySolid | None, full: bool) -> None:
 
 def creature(table: Table) -> None:
     dinosaur = cj.scene("dinosaur").body()
-    push = np.zeros((dinosaur.count, 3))
+    push = np.zeros((dinosaur.vertex_count, 3))
     push[int(np.argmax(dinosaur.vertices[:, 2]))] = (0.0, 0.02 * 9.81 * dinosaur.total_mass, 0.0)
     work = lambda: cj.simulate(dinosaur, 60, 1 / 60, force=lambda t: push if t < 0.2 else 0 * push)  # noqa: E731
     seconds = cpu_seconds(work, repeats=1)

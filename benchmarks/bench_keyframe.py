@@ -25,9 +25,15 @@ import cajole as cj
 from cajole.direct import Shot
 from cajole.direct.keyframing.newton import Iterate
 from cajole.mesh import box_tets
-from cajole.reduction import keyframe_basis
-from cajole.reduction.polynomial import polynomial
-from cajole.scenes.shots import Storyboard, dinosaur_step, elephant_skins, fish_swim, flower_eight
+from cajole.reduction import build_keyframe_basis
+from cajole.reduction.polynomial import build_polynomial
+from cajole.scenes.keyframe_scenes import (
+    KeyframeScene,
+    build_dinosaur_step_scene,
+    build_elephant_greeting_scene,
+    build_fish_swim_scene,
+    build_flower_figure_eight_scene,
+)
 
 MATERIAL = cj.MaterialStVK(young=1e6, poisson=0.4, density=1e3)
 PAPER = "paper"
@@ -53,7 +59,7 @@ def naive_polynomial(body: cj.BodySolid, U: np.ndarray, sampled: int) -> tuple[n
     nodes = U.reshape(-1, 3, r)
     lam, mu = MATERIAL.lame
     A, B, C = np.zeros((r, r)), np.zeros((r, r, r)), np.zeros((r, r, r, r))
-    for tet, g, volume in zip(body.mesh.tets[:sampled], body.mesh.gradients, body.mesh.volumes):
+    for tet, g, volume in zip(body.mesh.tets[:sampled], body.mesh.shape_gradients, body.mesh.volumes):
         G = np.einsum("aik,aj->kij", nodes[tet], g)
         first = 0.5 * (G + G.transpose(0, 2, 1))
         second = 0.5 * np.einsum("kni,lnj->klij", G, G)
@@ -81,7 +87,7 @@ def tables(table: Table) -> None:
     for size, r, paper in (((35, 5, 5), 25, 90.0), ((36, 10, 9), 16, 245.0)):
         body = clamped_box(*size)
         U, tets = cj.modes(body, r).shapes, len(body.mesh.tets)
-        ours = cpu_seconds(partial(polynomial, body, U), repeats=3)
+        ours = cpu_seconds(partial(build_polynomial, body, U), repeats=3)
         plain = cpu_seconds(partial(naive_polynomial, body, U, SAMPLED), repeats=4) * tets / SAMPLED
         what = f"cubic polynomial, {tets} tets, r = {r} (naive: timed on {SAMPLED} tets, scaled)"
         table.add(what, ours, naive=plain, peer=PAPER, peer_time=paper)
@@ -92,9 +98,9 @@ def reduced_against_full(table: Table) -> None:
     body = clamped_box(35, 5, 5)
     model = cj.reduce(body, cj.modes(body, 30))
     z = 0.1 * np.sin(np.arange(model.size) + 1.0)
-    u, data = model.lift(z), np.zeros(body.pattern.entries)
+    u, data = model.lift(z), np.zeros(body.pattern.nnz)
     ours = cpu_seconds(lambda: model.stiffness(z), repeats=200)
-    full = cpu_seconds(lambda: body.force_stiffness(u, data), repeats=10)
+    full = cpu_seconds(lambda: body.add_stiffness_and_force(u, data), repeats=10)
     table.add(f"reduced force and stiffness, r = 30 (naive: on {len(body.mesh.tets)} tets)", ours, naive=full)
     model = cj.reduce(body, cj.modes(body, 24))
     W = 0.3 * np.sin(np.arange(120.0 * model.size)).reshape(120, -1)
@@ -110,18 +116,18 @@ def few_against_all(table: Table) -> None:
     tip = np.flatnonzero(body.vertices[:, 0] > 0.39)
     up, down = (cj.pose(body, {int(v): (0, 0, force) for v in tip}) for force in (10.0, -10.0))
     keyed = partial(cj.keyframe, body, {20: up, 40: down}, frames=41, starts="zero")
-    few, full = partial(keyed, modes=6), partial(keyed, basis=np.eye(3 * body.count)[:, body.free_dofs])
+    few, full = partial(keyed, modes=6), partial(keyed, basis=np.eye(3 * body.vertex_count)[:, body.free_dofs])
     sizes = [shot().model.size for shot in (few, full)]
     what = f"a whole call, r = {sizes[0]} (naive: all {sizes[1]} coordinates of {len(body.mesh.tets)} tets)"
     table.add(what, cpu_seconds(few), naive=cpu_seconds(full, repeats=1, warm=False))
 
 
-def optimised(board: Storyboard) -> tuple[float, Shot]:
+def optimised(board: KeyframeScene) -> tuple[float, Shot]:
     """CPU seconds until the cost is within GAP of the run's last, the first simulation included, least of two runs."""
     best, shot = float("inf"), None
     for _ in range(2):
         seen: list[tuple[float, float]] = []
-        shot = board.shoot(starts="zero", watch=partial(_noted, seen))
+        shot = board.solve(starts="zero", watch=partial(_noted, seen))
         last = min(cost for _, cost in seen)
         reached = next(at for at, cost in seen if cost <= last * (1 + GAP))
         best = min(best, reached - seen[0][0])
@@ -135,11 +141,11 @@ def _noted(seen: list[tuple[float, float]], iterate: Iterate) -> None:
 
 
 def shots(table: Table) -> None:
-    boards: dict[str, tuple[Callable[[], Storyboard], float, float]] = {
-        "creature step": (dinosaur_step, 84.0, 5.5),
-        "flower": (flower_eight, 140.0, 25.0),
-        "fish": (fish_swim, 345.0, 11.3),
-        "elephant": (elephant_skins, 30.0, 30.0),
+    boards: dict[str, tuple[Callable[[], KeyframeScene], float, float]] = {
+        "creature step": (build_dinosaur_step_scene, 84.0, 5.5),
+        "flower": (build_flower_figure_eight_scene, 140.0, 25.0),
+        "fish": (build_fish_swim_scene, 345.0, 11.3),
+        "elephant": (build_elephant_greeting_scene, 30.0, 30.0),
     }
     for name, (make, paper, paper_basis) in boards.items():
         board = make()
@@ -152,14 +158,14 @@ def shots(table: Table) -> None:
             first_order(table, name, board, shot.report.cost)
 
 
-def whole_basis(board: Storyboard, poses: np.ndarray) -> None:
+def whole_basis(board: KeyframeScene, poses: np.ndarray) -> None:
     """Modes, tangents and all of it orthonormal."""
     shapes = cj.modes(board.body, board.modes, cache=False).shapes
-    keyframe_basis(board.body, poses, extras=shapes, extra_size=board.modes)
+    build_keyframe_basis(board.body, poses, extras=shapes, extra_size=board.modes)
 
 
-def _facts(board: Storyboard, shot: Shot) -> str:
-    best = board.shoot().report.cost
+def _facts(board: KeyframeScene, shot: Shot) -> str:
+    best = board.solve().report.cost
     return (
         f"{len(board.scene.mesh.tets)} tets, T = {board.frames - 1}, K = {len(board.keys)}, "
         f"{shot.report.iterations} iterations, keys within {max(shot.report.errors):.1e} of the size, cost "
@@ -167,10 +173,10 @@ def _facts(board: Storyboard, shot: Shot) -> str:
     )
 
 
-def first_order(table: Table, name: str, board: Storyboard, best: float) -> None:
+def first_order(table: Table, name: str, board: KeyframeScene, best: float) -> None:
     """The paper's optimiser on the same problem, and how far it gets."""
     start = time.process_time()
-    slow = board.shoot(starts="zero", optimiser="cg", iterations=300)
+    slow = board.solve(starts="zero", optimiser="cg", iterations=300)
     seconds = time.process_time() - start
     table.add(f"{name}: 300 iterations of conjugate gradients, {slow.report.cost / best:.3g} times that cost", seconds)
 
@@ -213,9 +219,9 @@ def sessions(table: Table) -> None:
     for name in HANDLES:
         session, handle, force = _held(name)
         load = session.add(handle, (0.0, 0.0, 0.0))
-        small = [_solve_seconds(partial(session.change, load.number, force * pull)) for pull in arc]
-        session.change(load.number, (0.0, 0.0, 0.0))
-        large = [_solve_seconds(partial(session.change, load.number, sign * force * arc[-1])) for sign in (1, -1)]
+        small = [_solve_seconds(partial(session.change, load.load_id, force * pull)) for pull in arc]
+        session.change(load.load_id, (0.0, 0.0, 0.0))
+        large = [_solve_seconds(partial(session.change, load.load_id, sign * force * arc[-1])) for sign in (1, -1)]
         for what, times in ((f"in {MOVES} moves", small), ("in two jumps", large)):
             rate = f"{1 / np.mean(times):.3g} solves/s, slowest {1 / max(times):.3g}/s"
             table.add(f"session: {name} pulled {what}, {rate}", float(np.mean(times)))

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 import cajole as cj
-from cajole.linalg import kernels_symbolic, ordering, symbolic
+from cajole.linalg import cholesky, kernels_symbolic, ordering
 from cajole.linalg.cholesky import Cholesky
 from cajole.linalg.superlu import SuperLU
 
@@ -34,7 +34,7 @@ def order_by_bandwidth(graph: sp.csr_array) -> np.ndarray:
 
 
 ORDERS: dict[str, Order] = {
-    "METIS": ordering.dissected,
+    "METIS": ordering.dissect_graph,
     "minimum degree (used without METIS)": ordering.order_by_minimum_degree,
     "COLAMD": order_by_colamd,
     "reverse Cuthill-McKee": order_by_bandwidth,
@@ -52,21 +52,21 @@ def stiffness(body: cj.BodySolid | cj.BodySprings) -> sp.csr_array:
 def entries(graph: sp.csr_array, order: np.ndarray) -> int:
     """Vertex pairs of the factor."""
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    return int(kernels_symbolic.structures(*index, order, parent)[0][-1])
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    return int(kernels_symbolic.compute_column_structures(*index, order, parent)[0][-1])
 
 
 def measure(matrix: sp.csr_array, order: Order) -> tuple[float, ...]:
     """Seconds of the ordering, entries, and seconds of a factorisation by the own Cholesky and by SuperLU."""
-    graph = ordering.graph_of(matrix, ordering.blocks_of(matrix))
+    graph = ordering.build_adjacency_graph(matrix, ordering.find_block_size(matrix))
     found = order(graph)
-    kept, other = ordering.dissected, lambda *_: found
-    ordering.dissected = symbolic.dissected = other  # type: ignore[assignment]
+    kept, other = ordering.dissect_graph, lambda *_: found
+    ordering.dissect_graph = cholesky.dissect_graph = other  # type: ignore[assignment]
     try:
         own = Cholesky(matrix.indptr, matrix.indices)
         general = SuperLU(matrix.indptr, matrix.indices, "spd")
     finally:
-        ordering.dissected = symbolic.dissected = kept
+        ordering.dissect_graph = cholesky.dissect_graph = kept
     return (
         cpu_seconds(functools.partial(order, graph)),
         entries(graph, found),

@@ -17,14 +17,14 @@ from protocol import Table, cpu_seconds
 import cajole as cj
 from cajole.body import BodySprings
 from cajole.direct.rerouting import METHODS, RerouteReport
-from cajole.direct.rerouting.goals import ALPHA, aims_of
-from cajole.direct.rerouting.sensitivity import Window
-from cajole.direct.rerouting.spread import Spread, usual_reach
-from cajole.direct.rerouting.stage import Stage
-from cajole.dynamics.stepping import State, Stepper
-from cajole.linalg import blas_threads
-from cajole.scenes.rerouting import RerouteScene, reroute_scene
-from cajole.scenes.rerouting.cloth import DT, LIMIT, cloth_net, cloth_pilot, random_goals
+from cajole.direct.rerouting.force_distribution import ForceDistribution, compute_default_reach
+from cajole.direct.rerouting.goals import DEFAULT_ALPHA, build_goal_set
+from cajole.direct.rerouting.least_force import ControlWindow
+from cajole.direct.rerouting.pilot_simulation import PilotSimulation
+from cajole.dynamics.implicit_stepper import ImplicitStepper, InitialState
+from cajole.linalg import limit_blas_threads
+from cajole.scenes.reroute_scenes import RerouteScene, load_reroute_scene
+from cajole.scenes.reroute_scenes.cloth import DT, FORCE_LIMIT, build_cloth_springs, sample_goals, simulate_cloth_pilot
 
 STEPS = 20
 # how many times the effort of least force the others shall take at least
@@ -54,8 +54,8 @@ def tube(rings: int, around: int) -> BodySprings:
 
 def step_time(body: BodySprings) -> float:
     """CPU seconds of one BDF2 step."""
-    weight, stepper = body.gravity(), Stepper(body, DT, "bdf2")
-    begun = stepper.start(State(), weight)
+    weight, stepper = body.gravity(), ImplicitStepper(body, DT, "bdf2")
+    begun = stepper.start(InitialState(), weight)
 
     def run() -> None:
         state = begun
@@ -65,55 +65,65 @@ def step_time(body: BodySprings) -> float:
     return cpu_seconds(run) / STEPS
 
 
-def window_of(pilot: cj.Animation) -> Window:
+def window_of(pilot: cj.Animation) -> ControlWindow:
     """The window of CORNER."""
-    net = cloth_net()
-    stage = Stage(net, pilot)
-    aims = aims_of(CORNER, net, stage.positions, ALPHA)
-    stage.make_room(aims.last - aims.first)
-    return Window.around(stage, aims, Spread.around(net, aims, usual_reach(net)), stage.past(aims.first))
+    net = build_cloth_springs()
+    stage = PilotSimulation(net, pilot)
+    aims = build_goal_set(CORNER, net, stage.positions, DEFAULT_ALPHA)
+    stage.reset_factor_cache(aims.last_frame - aims.first_frame)
+    return ControlWindow.for_goals(
+        stage,
+        aims,
+        ForceDistribution.for_goals(net, aims, compute_default_reach(net)),
+        stage.get_state(aims.first_frame),
+    )
 
 
 def gradient_rows(table: Table, pilot: cj.Animation) -> None:
     window = window_of(pilot)
     still = np.zeros((len(window.steps), 3))
-    led = window.run(still)
-    run = cpu_seconds(lambda: window.run(still))
+    led = window.rollout(still)
+    run = cpu_seconds(lambda: window.rollout(still))
     naive = run * still.size
     table.add(
-        "exact slopes of a goal by every force in the window", cpu_seconds(lambda: window.slopes(led)), naive=naive
+        "exact slopes of a goal by every force in the window",
+        cpu_seconds(lambda: window.compute_jacobian(led)),
+        naive=naive,
     )
 
 
 def driven_step(scene: RerouteScene) -> float:
     """CPU seconds of one step of a scene's pilot, with its limbs and contractions, at its most crowded frame."""
-    stage = Stage(scene.net, scene.pilot, scene.settings.get("rest_lengths"), scene.settings.get("capsules"))
+    stage = PilotSimulation(
+        scene.net, scene.pilot, scene.reroute_options.get("rest_lengths"), scene.reroute_options.get("capsules")
+    )
     first = scene.frames_shown[len(scene.frames_shown) // 2]
     frames = range(first, min(first + STEPS, stage.frames - 1))
     for frame in frames:
-        stage.load(frame + 1)  # what acts in a step is known to a simulation
+        stage.compute_external_force(frame + 1)  # what acts in a step is known to a simulation
 
     def run() -> None:
         for frame in frames:
-            stage.step(stage.past(frame), frame + 1)
+            stage.step(stage.get_state(frame), frame + 1)
 
     return cpu_seconds(run) / len(frames)
 
 
 def scene_rows(table: Table, name: str, methods: tuple[str, ...]) -> None:
     """A whole scene: a step of it, and all its goals by each of `methods`."""
-    scene = reroute_scene(name)
+    scene = load_reroute_scene(name)
     net, goals = scene.net, len(scene.goals)
-    table.add(f"a step, {name} as it runs: {net.count} nodes, {len(net.edges)} springs", driven_step(scene))
+    table.add(f"a step, {name} as it runs: {net.vertex_count} nodes, {len(net.edges)} springs", driven_step(scene))
     for method in methods:
         led_row(table, scene, f"{goals} goals of the {name} by {method}", method)
 
 
 def led_row(table: Table, scene: RerouteScene, what: str, method: str) -> None:
     reports: list[RerouteReport] = []
-    taken = cpu_seconds(lambda: reports.append(scene.result(method).report), repeats=1, warm=False)
+    taken = cpu_seconds(lambda: reports.append(scene.solve(method).report), repeats=1, warm=False)
     report = reports[0]
-    most = f"{report.reached} reached, {report.peak:.2g} of {report.limit:.2g} N, effort {report.effort:.3g} N² s"
+    limit = f"{report.peak_force:.2g} of {report.limit:.2g} N"
+    most = f"{report.reached_count} reached, {limit}, effort {report.effort:.3g} N² s"
     table.add(f"{what}: {most}", taken)
 
 
@@ -124,22 +134,22 @@ def told(name: str, values: list[float], form: str) -> str:
 def count_goals(pilot: cj.Animation, count: int) -> None:
     """Random goals, one a run, by every method."""
     reports: dict[str, list[RerouteReport]] = {name: [] for name in METHODS}
-    for goal in random_goals(pilot, count):
+    for goal in sample_goals(pilot, count):
         for name in METHODS:
-            reports[name].append(cj.reroute(cloth_net(), pilot, goal, name, limit=LIMIT).report)
-    print(f"\n{count} random goals on the cloth, D = 0.01 m, F_max = {LIMIT} N\n")
+            reports[name].append(cj.reroute(build_cloth_springs(), pilot, goal, name, limit=FORCE_LIMIT).report)
+    print(f"\n{count} random goals on the cloth, D = 0.01 m, F_max = {FORCE_LIMIT} N\n")
     for name, found in reports.items():
-        alike = [each.goals[0].likeness for each in found]
+        alike = [each.goals[0].similarity for each in found]
         parts = [
-            f"{sum(each.reached for each in found)} reached",
+            f"{sum(each.reached_count for each in found)} reached",
             f"{told('effort', [each.effort for each in found], '{:.3g}')} N² s",
-            f"{told('peak', [each.peak for each in found], '{:.3g}')} N",
-            told("shape", [each.shape for each in alike], "{:.2g}"),
-            told("steps", [each.stepping for each in alike], "{:.2g}"),
+            f"{told('peak', [each.peak_force for each in found], '{:.3g}')} N",
+            told("shape", [each.shape_distance for each in alike], "{:.2g}"),
+            told("steps", [each.step_length_variation for each in alike], "{:.2g}"),
         ]
         print(f"- {name}: {'; '.join(parts)}")
         for each in found:
-            if not each.reached:
+            if not each.reached_count:
                 print(f"  - {each.goals[0]}")
     least = np.array([each.effort for each in reports["least-force"]])
     for name, aimed in AIMED.items():
@@ -156,20 +166,22 @@ def main() -> None:
     table = Table("reroute")
     table.start()
     nets: dict[str, Callable[[], BodySprings]] = {
-        "cloth": cloth_net, "tube like the skirt": partial(tube, 33, 60), "tube like the heart": partial(tube, 57, 60),
-    }  # fmt: skip
-    with blas_threads():
+        "cloth": build_cloth_springs,
+        "tube like the skirt": partial(tube, 33, 60),
+        "tube like the heart": partial(tube, 57, 60),
+    }
+    with limit_blas_threads():
         for name, make in nets.items():
             net = make()
-            table.add(f"a step, {name}: {net.count} nodes, {len(net.edges)} springs", step_time(net))
-        pilot = cloth_pilot()
+            table.add(f"a step, {name}: {net.vertex_count} nodes, {len(net.edges)} springs", step_time(net))
+        pilot = simulate_cloth_pilot()
         gradient_rows(table, pilot)
     for name in ("skirt", "heart"):
         scene_rows(table, name, METHODS[: 1 + options.least])
     for name in METHODS:
-        run = partial(cj.reroute, cloth_net(), pilot, CORNER, name, limit=LIMIT)
+        run = partial(cj.reroute, build_cloth_springs(), pilot, CORNER, name, limit=FORCE_LIMIT)
         report = run().report
-        what = f"one node of the cloth by {name}: effort {report.effort:.3g} N² s, {report.reached} reached"
+        what = f"one node of the cloth by {name}: effort {report.effort:.3g} N² s, {report.reached_count} reached"
         table.add(what, cpu_seconds(run, repeats=6))
     if options.goals:
         count_goals(pilot, options.goals)

@@ -24,9 +24,9 @@ from cdp import Tab
 from protocol import machine
 
 from cajole.animation import Animation
-from cajole.scenes.editing import edit_scene
-from cajole.scenes.library import RECIPES
-from cajole.scenes.skin import skin_of
+from cajole.scenes.builtin import SCENE_DEFINITIONS
+from cajole.scenes.edit_scenes import load_edit_scene
+from cajole.scenes.skin import build_skin
 
 # drawn vertices that are asked for, and what a drag may take [ms]
 SIZES = {13_000: 40.0, 100_000: 80.0}
@@ -67,11 +67,11 @@ WATCH = """
 
 def bridge(vertices: int) -> Animation:
     """The bridge in the storm in a skin of about so many vertices."""
-    scene = edit_scene("bridge")
-    recipe = RECIPES["bridge"]()
-    spacing = recipe.spacing[0]
+    scene = load_edit_scene("bridge")
+    recipe = SCENE_DEFINITIONS["bridge"]()
+    spacing = recipe.skin_spacing[0]
     for _ in range(4):
-        skin = skin_of(replace(recipe, spacing=(spacing, spacing)), scene.animation.mesh)
+        skin = build_skin(replace(recipe, skin_spacing=(spacing, spacing)), scene.animation.mesh)
         if abs(len(skin.mesh.vertices) / vertices - 1) < 0.05:
             break
         spacing *= np.sqrt(len(skin.mesh.vertices) / vertices)

@@ -12,7 +12,7 @@ import cajole as cj
 def force_stiffness(mesh: cj.MeshTet, material: cj.MaterialStVK, u: np.ndarray) -> tuple[np.ndarray, sp.csr_array]:
     """StVK force and stiffness by einsum, assembled through a COO matrix."""
     lam, mu = material.lame
-    g, volume, tets = mesh.gradients, mesh.volumes, mesh.tets
+    g, volume, tets = mesh.shape_gradients, mesh.volumes, mesh.tets
     F = np.eye(3) + np.einsum("eai,eaj->eij", u[tets], g)
     E = 0.5 * (np.einsum("eki,ekj->eij", F, F) - np.eye(3))
     S = lam * np.einsum("ekk->e", E)[:, None, None] * np.eye(3) + 2 * mu * E

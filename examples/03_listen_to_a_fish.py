@@ -13,7 +13,7 @@ def main() -> cj.Modes:
     fish = cj.scene("fish")
     modes = cj.modes(fish.body(), 12, rigid=True)
     for index, frequency in enumerate(modes.frequencies):
-        kind = "rigid" if index < modes.rigid else "elastic"
+        kind = "rigid" if index < modes.rigid_count else "elastic"
         print(f"mode {index + 1:2d}: {frequency:6.3f} Hz, {kind}")
     return modes
 
@@ -21,7 +21,7 @@ def main() -> cj.Modes:
 def check() -> None:
     """Mass-orthonormal shapes: φᵀ M φ = 1."""
     modes = main()
-    assert modes.rigid == 6
+    assert modes.rigid_count == 6
     assert modes.eigenvalues[6] > 0
     M = cj.scene("fish").body().mass
     assert np.allclose(modes.shapes.T @ (M @ modes.shapes), np.eye(12), atol=1e-8)

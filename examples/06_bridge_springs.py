@@ -55,7 +55,7 @@ def check() -> None:
     mesh = cj.MeshTet(mesh.vertices - [3.0, 0.3, 0.1], mesh.tets)
     walls = np.flatnonzero(np.abs(mesh.vertices[:, 0]) > 2.99)
     net = spring_body(mesh, walls)
-    first, second, third = poses(net, np.arange(net.count), push=15.0)
+    first, second, third = poses(net, np.arange(net.vertex_count), push=15.0)
     keys = {20: first, 40: second, 59: third}
     every = cj.keyframe(net, keys, frames=60, modes=4)
     few = cj.keyframe(net, keys, frames=60, modes=4, cubature=len(net.edges) // 5)

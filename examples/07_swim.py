@@ -7,12 +7,12 @@ import numpy as np
 
 import cajole as cj
 from cajole.direct import Shot
-from cajole.scenes.shots import fish_swim
+from cajole.scenes.keyframe_scenes import build_fish_swim_scene
 
 
 def main() -> Shot:
     """211 frames through keys at 42, 84, 126, 168 and 210."""
-    shot = fish_swim().shoot(starts="pd")
+    shot = build_fish_swim_scene().solve(starts="pd")
     print(shot.report)
     return shot
 

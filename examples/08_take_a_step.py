@@ -4,12 +4,12 @@ python examples/08_take_a_step.py
 """
 
 import cajole as cj
-from cajole.scenes.shots import dinosaur_step, soles
+from cajole.scenes.keyframe_scenes import build_dinosaur_step_scene, find_soles
 
 
 def main() -> cj.Animation:
     """121 frames; two keys, and everything between them is physics."""
-    shot = dinosaur_step("front left").shoot(starts="pd")
+    shot = build_dinosaur_step_scene("front left").solve(starts="pd")
     print(shot.report)
     return shot.animation
 
@@ -17,7 +17,7 @@ def main() -> cj.Animation:
 def check() -> None:
     """The foot goes up and lands a stride ahead; the other three stand still."""
     motion = main().displacements
-    feet = soles(cj.scene("dinosaur"))
+    feet = find_soles(cj.scene("dinosaur"))
     swing = motion[:, feet.pop("front left")].mean(axis=1)
     assert swing[60, 2] > 0.25
     assert abs(swing[120, 0] - 0.40) < 0.02

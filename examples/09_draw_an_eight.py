@@ -5,13 +5,13 @@ python examples/09_draw_an_eight.py
 
 import numpy as np
 
-from cajole.scenes.shots import flower_eight
+from cajole.scenes.keyframe_scenes import build_flower_figure_eight_scene
 
 
 def main() -> np.ndarray:
     """The way (301, 3) [m] of the main bloom's heart."""
-    board = flower_eight()
-    shot = board.shoot(starts="pd")
+    board = build_flower_figure_eight_scene()
+    shot = board.solve(starts="pd")
     print(shot.report)
     return shot.animation.displacements[:, board.scene.parts["bloom disc"]].mean(axis=1)
 

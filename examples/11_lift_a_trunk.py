@@ -5,13 +5,13 @@ python examples/11_lift_a_trunk.py
 
 import cajole as cj
 from cajole.direct import Shot
-from cajole.scenes.shots import Storyboard, elephant_skins
+from cajole.scenes.keyframe_scenes import KeyframeScene, build_elephant_greeting_scene
 
 
-def main(tets: int | None = None) -> tuple[Storyboard, Shot]:
+def main(tets: int | None = None) -> tuple[KeyframeScene, Shot]:
     """The greeting of 241 frames, every tenth one written to elephant.glb; most of the time goes into fitting keys."""
-    board = elephant_skins(tets=tets)
-    shot = board.shoot(starts="zero")
+    board = build_elephant_greeting_scene(tets=tets)
+    shot = board.solve(starts="zero")
     print(shot.report)
     moved = cj.Animation(board.scene.mesh, shot.animation.positions, fps=shot.animation.fps, skin=board.scene.skin)
     moved.write("elephant.glb", every=10)

@@ -3,21 +3,24 @@
 python examples/13_land_a_bee.py
 """
 
-from cajole.scenes.steering import BeeLanding, bee_landing
+from cajole.scenes.steer_scenes import BeeLandingScene, build_bee_landing_scene
 
 
-def main(tets: int | None = None, pushes: int = 5) -> tuple[BeeLanding, list[bool], list[bool]]:
+def main(tets: int | None = None, pushes: int = 5) -> tuple[BeeLandingScene, list[bool], list[bool]]:
     """Random pushes without and with control: how far the landing spot is from the bee; a minute or two at first."""
-    scene = bee_landing(tets=tets)
-    controller = scene.controller()
+    scene = build_bee_landing_scene(tets=tets)
+    controller = scene.create_controller()
     print(controller.reference)
     free, led = [], []
     for seed in range(pushes):
-        push = scene.random_push(seed)
+        push = scene.sample_push(seed)
         alone, steered = controller.run(force=push, controlled=False), controller.run(force=push)
-        free.append(scene.outcome(alone))
-        led.append(scene.outcome(steered))
-        print(f"push {seed}: {100 * scene.miss(alone):.1f} cm off alone, {100 * scene.miss(steered):.1f} cm steered")
+        free.append(scene.has_reached_target(alone))
+        led.append(scene.has_reached_target(steered))
+        print(
+            f"push {seed}: {100 * scene.compute_miss_distance(alone):.1f} cm off alone, "
+            f"{100 * scene.compute_miss_distance(steered):.1f} cm steered"
+        )
     return scene, free, led
 
 

@@ -7,14 +7,14 @@ import numpy as np
 
 import cajole as cj
 from cajole.body import Plasticity
-from cajole.scenes.enriching.box_motion import box_mesh
+from cajole.scenes.enrich_scenes.box import build_box_mesh
 
 TURN, FRAMES = np.radians(100.0), 16
 
 
 def guide() -> cj.Animation:
     """The lid turns by 100 degrees and back."""
-    mesh = box_mesh()
+    mesh = build_box_mesh()
     lid = mesh.vertices[:, 2] > 0
     positions = np.repeat(mesh.vertices[None], 2 * FRAMES - 1, axis=0)
     for frame, share in enumerate(np.concatenate([np.linspace(0, 1, FRAMES), np.linspace(1, 0, FRAMES)[1:]])):

@@ -80,10 +80,10 @@ BODIES: dict[str, Callable[[], Body]] = {"solid": solid_one, "solid-many": solid
 
 def check_step_in_one_pass(body: BodySprings, u: Array, ahead: Array, v: Array) -> None:
     """What a step of springs takes in one pass is what matrices and forces give one by one."""
-    values = np.full(body.pattern.entries, np.nan)
-    forces = body.step_system(u, ahead, v, 7.0, 3.0, values)
+    values = np.full(body.pattern.nnz, np.nan)
+    forces = body.assemble_linear_step(u, ahead, v, 7.0, 3.0, values)
     want = 7.0 * body.mass + body.stiffness(u, clamped=True) + 3.0 * body.damping_matrix(ahead)
-    got = body.pattern.matrix(values).toarray()
+    got = body.pattern.build_matrix(values).toarray()
     np.testing.assert_allclose(got, want.toarray(), rtol=0, atol=1e-13 * abs(got).max())
     felt = body.force(u) + body.damping_force(ahead, v)
     np.testing.assert_allclose(forces, felt, rtol=0, atol=1e-13 * abs(forces).max())

@@ -12,14 +12,14 @@ from cajole.reduction import ReducedFlow, reduce
 
 def taylor_green(flow: Flow) -> np.ndarray:
     """(n,) of the vortex u = sin πx cos πy, v = -cos πx sin πy in the unit box, a steady flow."""
-    a, b = flow.centres()
+    a, b = flow.compute_face_centres()
     u = np.sin(np.pi * a[..., 0]) * np.cos(np.pi * a[..., 1])
     v = -np.cos(np.pi * b[..., 0]) * np.sin(np.pi * b[..., 1])
     return np.concatenate([u.ravel(), v.ravel()])
 
 
 def small() -> Flow:
-    return Flow(28, 20, cell=0.5)
+    return Flow(28, 20, cell_size=0.5)
 
 
 @cache

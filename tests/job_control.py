@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from cajole.progress import Progress
-from cajole.studio.jobs import Jobs
-from cajole.studio.pipe import Pipe
+from cajole.progress import ProgressCallback
+from cajole.studio.jobs import JobTracker
+from cajole.studio.outbox import Outbox
 from waiting import PATIENCE, POLL, wait_until
 
 # set by `pytest --fast-solver`, and inherited by the processes that tests start
@@ -94,16 +94,16 @@ class Gate:
     def __init__(self, control: JobControl, *, fast: bool):
         self.control, self._fast = control, fast
         self._lock = threading.Lock()
-        self._hidden: set[Jobs] = set()
+        self._hidden: set[JobTracker] = set()
         self._waiting: WeakSet[GatedPipe] = WeakSet()
 
-    def hide(self, jobs: Jobs) -> None:
+    def hide(self, jobs: JobTracker) -> None:
         """A job begins, or goes on after it was held."""
         if self._fast:
             with self._lock:
                 self._hidden.add(jobs)
 
-    def show(self, jobs: Jobs) -> None:
+    def show(self, jobs: JobTracker) -> None:
         """The job has ended, or is held."""
         with self._lock:
             self._hidden.discard(jobs)
@@ -111,7 +111,7 @@ class Gate:
         for pipe in waiting:
             pipe.wake()
 
-    def hides(self, jobs: Jobs) -> bool:
+    def hides(self, jobs: JobTracker) -> bool:
         with self._lock:
             return jobs in self._hidden
 
@@ -122,27 +122,27 @@ class Gate:
             return bool(self._hidden)
 
 
-class GatedJobs(Jobs):
+class GatedJobs(JobTracker):
     """Jobs whose progress reports wait while the test holds them."""
 
     def __init__(self, gate: Gate, say: Callable[..., None], serve: Callable[[], bool]):
         super().__init__(say, serve)
         self._gate = gate
 
-    def begin(self, title: str, *, stoppable: bool = False) -> Progress:
+    def begin(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         super().end("done")
         self._gate.hide(self)
         return self._gated(title, super().begin(title, stoppable=stoppable))
 
     def end(self, state: str, error: BaseException | None = None) -> None:
-        if self.present is not None:  # else `begin` has made sure that there is no other
+        if self.current is not None:  # else `begin` has made sure that there is no other
             super().end(state, error)
             self._gate.show(self)
 
-    def order(self, what: str, job: object) -> bool:
-        return not self._gate.hides(self) and super().order(what, job)
+    def request_action(self, action: str, job: object) -> bool:
+        return not self._gate.hides(self) and super().request_action(action, job)
 
-    def _gated(self, title: str, progress: Progress) -> Progress:
+    def _gated(self, title: str, progress: ProgressCallback) -> ProgressCallback:
         count, control = itertools.count(1), self._gate.control
 
         def report(fraction: float, text: str) -> bool:
@@ -160,15 +160,15 @@ class GatedJobs(Jobs):
         return report
 
 
-class GatedPipe(Pipe):
+class GatedPipe(Outbox):
     """A pipe that sends nothing while the gate is closed."""
 
     def __init__(self, gate: Gate, wake: Callable[[], None] = lambda: None):
         super().__init__(wake)
         self._gate, self.wake = gate, wake
 
-    def take(self) -> str | bytes | None:
-        return None if self._gate.is_closed_for(self) else super().take()
+    def pop_next(self) -> str | bytes | None:
+        return None if self._gate.is_closed_for(self) else super().pop_next()
 
 
 def install(control: JobControl, patch: Callable[[Any, str, Any], None] = setattr) -> None:
@@ -176,17 +176,17 @@ def install(control: JobControl, patch: Callable[[Any, str, Any], None] = setatt
     from cajole.studio import connection, project
 
     gate = Gate(control, fast=is_fast())
-    patch(project, "Jobs", partial(GatedJobs, gate))
-    patch(connection, "Pipe", partial(GatedPipe, gate))
+    patch(project, "JobTracker", partial(GatedJobs, gate))
+    patch(connection, "Outbox", partial(GatedPipe, gate))
     # tabs are refused that do not greet within seconds; a busy machine needs longer
-    patch(connection, "GREETING", PATIENCE)
+    patch(connection, "HELLO_TIMEOUT", PATIENCE)
 
 
 def _install_in_commands(control: JobControl) -> None:
     """Put the progress reports of commands under control, under the title "command"."""
     from cajole.cli import output
 
-    told = contextmanager(output._told)
+    told = contextmanager(output._open_progress_bars)
 
     def gated(*arguments: Any) -> Iterator[Callable[[str, float, str], None]]:
         count = itertools.count(1)
@@ -202,7 +202,7 @@ def _install_in_commands(control: JobControl) -> None:
 
             yield report
 
-    output._told = gated
+    output._open_progress_bars = gated
 
 
 def _main() -> None:

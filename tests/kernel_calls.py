@@ -23,7 +23,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 
 import cajole
-from cajole import compiled
+from cajole import jit
 
 # no quantity of the workloads is larger
 HUGE = 1e15
@@ -38,7 +38,7 @@ def cached_kernels() -> dict[str, Any]:
     for name, module in list(sys.modules.items()):
         if name.startswith("cajole."):
             for value in vars(module).values():
-                if isinstance(getattr(value, "_cache", None), compiled._CheckedCache):
+                if isinstance(getattr(value, "_cache", None), jit._CheckedCache):
                     found[name_of(value)] = value
     return found
 
@@ -138,7 +138,7 @@ def recording() -> Iterator[dict[Any, list[Call]]]:
     kernel_class: Any = type(numba.njit(lambda: None))
 
     def record(self: Any, *arguments: Any, **named: Any) -> Any:
-        if self.py_func in compiled._KERNELS:
+        if self.py_func in jit._KERNELS:
             assert not named, "name no arguments of kernels"
             known: dict[int, Any] = {}
             call = Call(name_of(self), tuple(_stored(each, known) for each in arguments))
@@ -179,14 +179,14 @@ def _replace_machine_code() -> None:
 
     BLAS and LAPACK take addresses; ctypes calls the same routines with the same addresses.
     """
-    from cajole.linalg import kernels_blas, kernels_fill
+    from cajole.linalg import kernels_blas, kernels_minimum_fill
 
     for name in [name for name in vars(kernels_blas) if re.fullmatch("_d[a-z]{4,5}", name)]:
         count = len(getattr(kernels_blas, name).sig.args)
         library = "lapack" if name == "_dpotrf" else "blas"
         address = get_cython_function_address(f"scipy.linalg.cython_{library}", name[1:])
         setattr(kernels_blas, name, ctypes.CFUNCTYPE(None, *[ctypes.c_size_t] * count)(address))
-    kernels_fill._ones = lambda word: int(word).bit_count()
+    kernels_minimum_fill._count_bits = lambda word: int(word).bit_count()
 
 
 def write(path: str | Path, what: Any) -> None:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import cajole as cj
 from bodies import Array, beam_body, rough_box, solid_many, solid_one, springs_many
-from cajole.body import Damping, Plasticity
+from cajole.body import Plasticity, ShellDamping
 from cajole.mesh import MeshTri, grid_triangles
 
 CLOTH = cj.MaterialShell(young=2e4, poisson=0.3, thickness=2e-3, density=300.0)
@@ -44,31 +44,33 @@ def call_library_routines() -> None:
     Numbers are distinct wherever a sort decides, so that all correct sorts give the same result.
     """
     from cajole.direct.editing import kernels_laplacian
-    from cajole.direct.enriching.collisions import kernels_contacts, kernels_pairs
+    from cajole.direct.enriching.collisions import kernels_broad_phase, kernels_contacts
     from cajole.linalg import kernels_symbolic
-    from cajole.mesh import kernels_closest
+    from cajole.mesh import kernels_closest_point
 
     random = np.random.default_rng(1)
     parent = np.array([random.integers(i + 1, min(i + 9, 80)) for i in range(79)] + [-1])
-    kernels_symbolic.postorder(parent, random.permutation(80))
+    kernels_symbolic.compute_postorder(parent, random.permutation(80))
     order = random.permutation(42)
-    kernels_symbolic.structures(*grid_graph(), order, kernels_symbolic.elimination_tree(*grid_graph(), order))
+    kernels_symbolic.compute_column_structures(
+        *grid_graph(), order, kernels_symbolic.build_elimination_tree(*grid_graph(), order)
+    )
     chain = np.append(np.arange(1, 30), -1)
-    kernels_symbolic.supernodes(chain, np.arange(29, -1, -1), 3, np.array([0.06, 0.055, 0.8, 20.0]))
-    kernels_closest.build(random.random((60, 3, 3)))
+    kernels_symbolic.find_supernodes(chain, np.arange(29, -1, -1), 3, np.array([0.06, 0.055, 0.8, 20.0]))
+    kernels_closest_point.build_bvh(random.random((60, 3, 3)))
     low = random.random((40, 3))
     boxes = np.hstack([low, low + 0.2])
     ranks, moved = np.argsort(low[:, 0]), np.zeros(40, dtype=bool)
     none = np.empty(0, dtype=np.int64)
-    kernels_pairs.some_overlapping(np.arange(9), boxes, boxes, ranks, low[ranks, 0], 0.2, moved, none, 0, True)
-    kernels_pairs.overlapping(boxes, ranks, 0, 0, 1)
-    kernels_pairs.holding(np.array([3, 1]), np.array([0, 2, 3, 5, 6]), np.arange(6))
-    kernels_contacts.without(np.arange(12).reshape(3, 4), np.array([5]), 12)
+    kernels_broad_phase.find_overlaps_of(np.arange(9), boxes, boxes, ranks, low[ranks, 0], 0.2, moved, none, 0, True)
+    kernels_broad_phase.find_overlaps(boxes, ranks, 0, 0, 1)
+    kernels_broad_phase.find_incident_primitives(np.array([3, 1]), np.array([0, 2, 3, 5, 6]), np.arange(6))
+    kernels_contacts.find_stencils_without(np.arange(12).reshape(3, 4), np.array([5]), 12)
     lower = sp.csc_array(np.tril(random.random((30, 30)) < 0.3) + np.eye(30))
     lower.sort_indices()
     indptr, indices = lower.indptr.astype(np.int64), lower.indices.astype(np.int64)
-    groups = kernels_laplacian.grouped(indptr, indices)
-    kernels_laplacian.packed(indptr, indices, np.arange(float(lower.nnz)), *groups)
+    groups = kernels_laplacian.find_supernodes(indptr, indices)
+    kernels_laplacian.pack_supernodes(indptr, indices, np.arange(float(lower.nnz)), *groups)
 
 
 def differentiate(body: Any) -> None:
@@ -83,15 +85,15 @@ def differentiate(body: Any) -> None:
 
 
 def simulate_solids() -> None:
-    from cajole.dynamics.pushing import touches
+    from cajole.dynamics.obstacle_contact import build_contacts
 
     differentiate(solid_one())
     differentiate(solid_many())
     body = solid_many()
     slab = cj.ObstacleMesh(rough_box(seed=9).surface)
-    lifted = np.tile([0.01, 0.02, 0.49], (body.count, 1))
+    lifted = np.tile([0.01, 0.02, 0.49], (body.vertex_count, 1))
     cj.simulate(body, 4, 0.02, gravity=9.81, obstacles=[cj.Ground(0.02), slab], start=lifted)
-    (touch,) = touches(body, cj.Ground(0.02))
+    (touch,) = build_contacts(body, cj.Ground(0.02))
     touch.energy(0.1 * lifted)
 
 
@@ -112,7 +114,7 @@ def simulate_shells() -> None:
         mesh,
         CLOTH,
         fixed=[0],
-        damping=Damping(mass=0.7, membrane=0.02, bending=0.05),
+        damping=ShellDamping(mass=0.7, membrane=0.02, bending=0.05),
         undeformed=mesh.vertices + random.uniform(-0.05, 0.05, mesh.vertices.shape),
         plasticity=Plasticity(random.uniform(0.1, 0.3, hinges), random.uniform(-0.2, 0.4, hinges)),
     )
@@ -120,7 +122,9 @@ def simulate_shells() -> None:
     body.stiffness(displacement(body), clamped=True)
     body.yielded(displacement(body, largest=0.2))
     x, v = body.vertices + displacement(body), displacement(body, 5)
-    LoadWind(mesh, (3.0, -1.0, 2.0), across=1.2, along=0.1, gusts=2.0, scale=0.4, seed=3)(0.1, x, v)
+    LoadWind(mesh, (3.0, -1.0, 2.0), normal_drag=1.2, tangential_drag=0.1, gust_speed=2.0, gust_size=0.4, seed=3)(
+        0.1, x, v
+    )
     closed = rough_box().surface
     LoadPressure(closed, 10.0, volume=1.0)(0.0, 1.1 * closed.vertices, closed.vertices)
 
@@ -136,14 +140,14 @@ def factorise() -> None:
 
 
 def move_flow() -> None:
-    flow = cj.Flow(8, 7, cell=0.5)
+    flow = cj.Flow(8, 7, cell_size=0.5)
     gusts = [cj.Gust((1.5, 1.2), (3.0, 1.0), 2.0), cj.Gust((2.5, 2.1), (-1.0, 2.0), 1.5)]
     motions = [flow.simulate(6, 0.1, force=gust) for gust in gusts]
     state = motions[0].states[-1]
-    flow.carry(np.random.default_rng(1).random((8, 7)), state, 0.1)
+    flow.advect_smoke(np.random.default_rng(1).random((8, 7)), state, 0.1)
     points = np.array([[1.1, 1.3], [2.2, 1.9]])
-    flow.move(points, state, state, 0.1)
-    flow.divergence(state)
+    flow.advect_points(points, state, state, 0.1)
+    flow.compute_divergence(state)
     model = cj.reduce(flow, motions, size=4)
     shot = model.shot(motions[0], particles=points, feed_forward="inverse")
     made = cj.steer(shot, effort=1e-5)
@@ -151,20 +155,20 @@ def move_flow() -> None:
 
 
 def tetrahedralise() -> None:
-    from cajole.scenes import Sculptor, surface
+    from cajole.scenes import ImplicitShapeBuilder, extract_surface
     from cajole.scenes import tetrahedralise as mesh_shape
-    from cajole.scenes.improving import improved
+    from cajole.scenes.tetrahedralisation import improve_mesh
 
-    s = Sculptor()
-    s.ellipsoid("body", (0.013, 0.007, -0.011), (0.8, 0.5, 0.45))
-    s.chain("neck", [(0.5, 0, 0.2), (1.0, 0.1, 0.8)], [0.3, 0.2], blend=0.1)
-    shape = s.shape()
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("body", (0.013, 0.007, -0.011), (0.8, 0.5, 0.45))
+    s.add_chain("neck", [(0.5, 0, 0.2), (1.0, 0.1, 0.8)], [0.3, 0.2], blend=0.1)
+    shape = s.build()
     mesh_shape(shape, target=150)
-    points, _ = surface(shape, 0.3)
+    points, _ = extract_surface(shape, 0.3)
     shape.distance(points)
-    shape.shaded(points, sigma=0.1)
+    shape.compute_colors_and_labels(points, blend_width=0.1)
     rough = rough_box()
-    improved(shape, rough.vertices, rough.tets, np.full(len(rough.vertices), 0.3), (40.0, 110.0))
+    improve_mesh(shape, rough.vertices, rough.tets, np.full(len(rough.vertices), 0.3), (40.0, 110.0))
 
 
 def draw() -> None:
@@ -174,19 +178,19 @@ def draw() -> None:
 
 
 def find_contacts() -> None:
-    from cajole.mesh import ClosestPoints
+    from cajole.mesh import ClosestPointQuery
 
     block = rough_box()
     fall = np.linspace((0.0, 0.0, 0.3), (0.02, 0.03, -0.1), 3)
     motion = cj.Animation(block, block.vertices + fall[:, None])
     cj.find_contacts(motion, block.surface, distance=0.1)
     cj.find_contacts(motion, "self", distance=0.2)
-    ClosestPoints(block.surface)(displacement(block, largest=1.0))
+    ClosestPointQuery(block.surface)(displacement(block, largest=1.0))
     cj.voxelise(block.surface, resolution=6)
 
 
 def edit() -> None:
-    from cajole.direct.editing.polar import polar, rotation_vectors
+    from cajole.direct.editing.polar import compute_rotation_vectors, decompose_polar
 
     body = beam_body((4, 1, 1), length=2.0, damping=(0.1, 0.002))
     motion = cj.simulate(body, 10, 1 / 30, gravity=(0, 0, -15.0))
@@ -203,7 +207,7 @@ def edit() -> None:
     editor.drag(5, 4, motion.positions[4][5] + [0.0, 0.05, 0.1])
     editor.animation()
     F = np.random.default_rng(2).normal(size=(6, 3, 3))
-    rotation_vectors(polar(F)[0])
+    compute_rotation_vectors(decompose_polar(F)[0])
 
 
 @cache
@@ -213,14 +217,14 @@ def model() -> Any:
 
 
 def keyframe() -> None:
-    from cajole.reduction.offset import reduce_around
+    from cajole.reduction.reduced_solid_offset import reduce_with_offset
 
     body = model().body
     tip = np.flatnonzero(np.isclose(body.vertices[:, 0], body.vertices[:, 0].max()))
     key = cj.pose(body, loads={int(v): (0.0, 1.0, 6.0) for v in tip})
     cj.keyframe(body, {4: key, 7: -0.5 * key}, frames=9, modes=3, effort=1e-3)
     cj.keyframe(body, {4: key, 7: -0.5 * key}, frames=9, modes=3, effort=1e-3, loop=True)
-    reduce_around(body, 0.1 * key, model().basis)
+    reduce_with_offset(body, 0.1 * key, model().basis)
     net = springs_many()
     reduced = cj.reduce(net, cj.modes(net, 3, cache=False))
     reduced.energy(np.array([0.01, -0.02, 0.03]))
@@ -229,7 +233,7 @@ def keyframe() -> None:
 def steer() -> None:
     body = model().body
     motion = cj.simulate(body, 6, 0.02, gravity=(0.0, 0.0, -1.0))
-    controller = cj.steer(cj.reference(model(), motion, force=body.gravity((0.0, 0.0, -1.0)), resimulate=True))
+    controller = cj.steer(cj.build_reference(model(), motion, force=body.gravity((0.0, 0.0, -1.0)), resimulate=True))
     tip = int(np.argmax(body.vertices[:, 0]))
     controller.run(force=[cj.Push(tip, (0.0, 3.0, 6.0), time=0.04), cj.Wind(0.1)])
 

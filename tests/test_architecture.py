@@ -67,8 +67,12 @@ def test_every_place_to_change_something_exists_identity():
 
 
 def test_tables_that_take_a_line_exist_identity():
-    """`READERS`, `FORMATS` and `_HOMES` stand where the page says."""
-    for table, place in (("READERS", "mesh/files.py"), ("FORMATS", "animation/files.py"), ("_HOMES", "__init__.py")):
+    """`READERS`, `FORMATS` and `_MODULES_BY_NAME` stand where the page says."""
+    for table, place in (
+        ("READERS", "mesh/files.py"),
+        ("FORMATS", "animation/files.py"),
+        ("_MODULES_BY_NAME", "__init__.py"),
+    ):
         assert f"`{table}`" in PAGE
         assert re.search(rf"^{table}\b.*=", (SOURCE / place).read_text(encoding="utf-8"), re.MULTILINE), table
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 INNER = """
-from cajole.compiled import njit
+from cajole.jit import njit
 
 @njit(cache=True)
 def inner(x):
     return {factor} * x
 """
 OUTER = """
-from cajole.compiled import njit
+from cajole.jit import njit
 {imported}
 
 @njit(cache=True)
@@ -58,7 +58,7 @@ def test_changed_callee_identity(tmp_path: Path, imported: str, called: str) -> 
 
 
 SORT = """
-from cajole.compiled import njit
+from cajole.jit import njit
 
 @njit(cache=True)
 def sort(x):
@@ -67,7 +67,7 @@ def sort(x):
 """
 ARGSORT = """
 import numpy as np
-from cajole.compiled import njit
+from cajole.jit import njit
 
 @njit(cache=True)
 def argsort(x):
@@ -126,7 +126,7 @@ for kind in (np.int64, np.float32):
 
 OUTSIDE = """
 import numpy as np
-from cajole.compiled import njit
+from cajole.jit import njit
 
 @njit(cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
 def inner(x, i):

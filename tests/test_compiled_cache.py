@@ -14,7 +14,7 @@ from pathlib import Path
 
 import cajole
 from cached_code import require_unique_numbers, run
-from cajole import compiled
+from cajole import jit
 
 
 def test_kernels_of_this_package_identity():
@@ -22,7 +22,7 @@ def test_kernels_of_this_package_identity():
     for module in pkgutil.walk_packages(cajole.__path__, "cajole."):
         if "kernels" in module.name:
             importlib.import_module(module.name)
-    current = re.compile("_(" + "|".join(compiled._DIGESTS.values()) + ")-")
+    current = re.compile("_(" + "|".join(jit._MODULE_DIGESTS.values()) + ")-")
     places = [os.environ.get("NUMBA_CACHE_DIR"), *cajole.__path__]
     files = [file for place in places if place for file in Path(place).rglob("*.nbc") if current.search(file.name)]
     require_unique_numbers(files)

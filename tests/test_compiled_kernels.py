@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from cached_code import closures, require_unique_numbers, run
-from cajole import compiled
+from cajole import jit
 from kernel_calls import Call, cached_kernels, name_of, read
 
 PROCESSES = os.environ.get("KERNEL_PROCESSES", "areas")
@@ -34,8 +34,8 @@ REPEAT = "import sys, kernel_calls; kernel_calls.repeat_calls(*sys.argv[1:])"
 CACHED = re.compile(r"\.(\w+)_([0-9a-f]{12})-\d+\.")
 # Kernels that return memory which others fill, and which of their results, all if none is named.
 UNDEFINED = {
-    "cajole.mesh.kernels_closest:build": 1,  # the boxes, which `refit` writes
-    "cajole.reduction.kernels_motion:workspace": None,  # scratch arrays
+    "cajole.mesh.kernels_closest_point:build_bvh": 1,  # the boxes, which `refit_bvh` writes
+    "cajole.reduction.kernels_trajectory:allocate_workspace": None,  # scratch arrays
 }
 # Of the largest entry. Compiled code sums in another order; wrong code is off by much more.
 TOLERANCE = {"float64": 1e-8, "float32": 1e-5}
@@ -73,7 +73,7 @@ def test_every_kernel_is_compiled_identity(alone: Compiled) -> None:
     """Every kernel of the package is in a cache, or is inlined into one that is."""
     kernels = cached_kernels()
     assert set(kernels) >= {call.kernel for call in alone.calls}
-    modules = {digest: module for module, digest in compiled._DIGESTS.items()}
+    modules = {digest: module for module, digest in jit._MODULE_DIGESTS.items()}
     found = set()
     for folder in alone.folders.values():
         for file in folder.rglob("*.nbi"):
@@ -119,7 +119,7 @@ def test_kernels_of_many_processes_agreement(alone: Compiled, tmp_path: Path) ->
 
 def _is_ambiguous(call: Call) -> bool:
     """True for an argsort of equal numbers, whose order is not defined."""
-    if call.kernel != "cajole.linalg.kernels_symbolic:postorder":
+    if call.kernel != "cajole.linalg.kernels_symbolic:compute_postorder":
         return False
     weights = call.arguments[1].values
     return len(np.unique(weights)) < len(weights)

@@ -141,11 +141,16 @@ def test_gallery_is_as_its_code_makes_it_identity() -> None:
 
 
 def test_gallery_shows_every_scene_identity() -> None:
-    from cajole.scenes import flowing
-    from cajole.scenes.editing import edit_scene_names
-    from cajole.scenes.enriching import enrich_scene_names
-    from cajole.scenes.rerouting import reroute_scene_names
+    from cajole.scenes import flow_scenes
+    from cajole.scenes.edit_scenes import list_edit_scene_names
+    from cajole.scenes.enrich_scenes import list_enrich_scene_names
+    from cajole.scenes.reroute_scenes import list_reroute_scene_names
 
     shown = set(gallery()["ITEMS"])
-    known = {*edit_scene_names(), *enrich_scene_names(), *reroute_scene_names(), *flowing.PURPOSES}
+    known = {
+        *list_edit_scene_names(),
+        *list_enrich_scene_names(),
+        *list_reroute_scene_names(),
+        *flow_scenes.FLOW_SCENE_DESCRIPTIONS,
+    }
     assert known <= shown

@@ -15,7 +15,7 @@ import pytest
 
 import cajole
 from cajole import checks, errors, storage
-from cajole.progress import report
+from cajole.progress import report_progress
 
 LIGHT = """
 import sys
@@ -130,12 +130,12 @@ def test_missing_extra_identity() -> None:
 
 def test_progress_identity() -> None:
     told: list[tuple[float, str]] = []
-    report(lambda share, text: told.append((share, text)), 1.7, "late")
-    report(lambda share, text: told.append((share, text)), -0.2, "early")
+    report_progress(lambda share, text: told.append((share, text)), 1.7, "late")
+    report_progress(lambda share, text: told.append((share, text)), -0.2, "early")
     assert told == [(1.0, "late"), (0.0, "early")]
-    report(None, 0.5, "nobody listens")
+    report_progress(None, 0.5, "nobody listens")
     with pytest.raises(cajole.Cancelled, match="stopped at 40% \\(half\\)"):
-        report(lambda *_: False, 0.4, "half")
+        report_progress(lambda *_: False, 0.4, "half")
 
 
 # --- storage
@@ -143,7 +143,7 @@ def test_progress_identity() -> None:
 
 def test_atomic_path_identity(tmp_path: Path) -> None:
     target = tmp_path / "new" / "file.txt"
-    with storage.atomic_path(target) as path:
+    with storage.replace_atomically(target) as path:
         assert path.parent == target.parent
         assert path.suffix == ".txt"
         path.write_text("whole")
@@ -153,13 +153,13 @@ def test_atomic_path_identity(tmp_path: Path) -> None:
 
 
 def write_and_fail(target: Path, failure: BaseException) -> None:
-    with storage.atomic_path(target) as path:
+    with storage.replace_atomically(target) as path:
         path.write_bytes(b"half")
         raise failure
 
 
 def write_plainly(target: Path) -> None:
-    with storage.atomic_path(target) as path:
+    with storage.replace_atomically(target) as path:
         path.write_text("never seen")
 
 
@@ -187,32 +187,32 @@ def test_atomic_path_bad_input(tmp_path: Path) -> None:
 def test_content_hash_identity() -> None:
     """Equal content, equal name; type, shape, order and kind all count."""
     values = np.arange(6.0)
-    assert storage.content_hash(values, "a", 1) == storage.content_hash(values.copy(), "a", 1)
-    assert storage.content_hash(values.reshape(2, 3)) == storage.content_hash(np.asfortranarray(values.reshape(2, 3)))
+    assert storage.hash_content(values, "a", 1) == storage.hash_content(values.copy(), "a", 1)
+    assert storage.hash_content(values.reshape(2, 3)) == storage.hash_content(np.asfortranarray(values.reshape(2, 3)))
     different = [
         (values,), (values.astype(np.float32),), (values.astype(np.int64),), (values.reshape(2, 3),),
         (values.reshape(3, 2),), (values[::-1],), (values, None), (1,), (1.0,), ("1",), (True,), (None,), ("a", "b"),
         ("ab",), ("a", "b", ""), (values[:3], values[3:]), (values[:2], values[2:]),
     ]  # fmt: skip
-    assert len({storage.content_hash(*parts) for parts in different}) == len(different)
+    assert len({storage.hash_content(*parts) for parts in different}) == len(different)
 
 
 def test_cache_identity(own_cache: Path) -> None:
     arrays = {"a": np.arange(4.0), "b": np.eye(2, dtype=np.int32)}
-    assert storage.cache_load("kind", "key") is None
-    storage.cache_store("kind", "key", arrays)
-    loaded = storage.cache_load("kind", "key")
+    assert storage.load_from_cache("kind", "key") is None
+    storage.store_in_cache("kind", "key", arrays)
+    loaded = storage.load_from_cache("kind", "key")
     assert loaded is not None
     for name, array in arrays.items():
         np.testing.assert_array_equal(loaded[name], array)
         assert loaded[name].dtype == array.dtype
-    assert storage.cache_folder() == own_cache
+    assert storage.find_cache_folder() == own_cache
 
 
 def test_damaged_cache_identity(own_cache: Path) -> None:
     """Any one byte changed, or the end cut off: nothing or the right numbers, never an exception or other numbers."""
     stored = {"a": np.arange(9.0)}
-    storage.cache_store("kind", "key", stored)
+    storage.store_in_cache("kind", "key", stored)
     (file,) = own_cache.rglob("*.npz")
     whole = file.read_bytes()
     damaged = [whole[:length] for length in range(0, len(whole), 7)]
@@ -223,7 +223,7 @@ def test_damaged_cache_identity(own_cache: Path) -> None:
             damaged.append(bytes(changed))
     for content in damaged:
         file.write_bytes(content)
-        loaded = storage.cache_load("kind", "key")
+        loaded = storage.load_from_cache("kind", "key")
         if loaded and "a" in loaded:
             np.testing.assert_array_equal(loaded["a"], stored["a"])
 
@@ -233,33 +233,33 @@ def test_pickled_cache_bad_input(own_cache: Path) -> None:
     file = own_cache / "kind" / "key.npz"
     file.parent.mkdir(parents=True)
     np.savez(file, a=np.array([{"evil": 1}], dtype=object))
-    assert storage.cache_load("kind", "key") is None
+    assert storage.load_from_cache("kind", "key") is None
 
 
 def test_cache_that_cannot_be_written_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache is a convenience: without a place for it everything still works."""
     (tmp_path / "plain").write_text("")
     monkeypatch.setenv("CAJOLE_CACHE", str(tmp_path / "plain"))
-    storage.cache_store("kind", "key", {"a": np.ones(2)})
-    assert storage.cache_load("kind", "key") is None
+    storage.store_in_cache("kind", "key", {"a": np.ones(2)})
+    assert storage.load_from_cache("kind", "key") is None
 
 
 # --- checks
 
 
 def test_real_array_bad_input() -> None:
-    assert checks.real_array([[1, 2]], "x", (None, 2)).dtype == np.float64
+    assert checks.require_real_array([[1, 2]], "x", (None, 2)).dtype == np.float64
     with pytest.raises(cajole.InputError, match=r"x has shape \(2,\), but \(any, 2\) is needed"):
-        checks.real_array([1, 2], "x", (None, 2))
+        checks.require_real_array([1, 2], "x", (None, 2))
     with pytest.raises(cajole.MeshError, match=r"x\[1\] is -inf: every value must be finite \(2 of 3 are not\)"):
-        checks.real_array([0, -np.inf, np.nan], "x", (3,), error=cajole.MeshError)
+        checks.require_real_array([0, -np.inf, np.nan], "x", (3,), error=cajole.MeshError)
     with pytest.raises(cajole.InputError, match=r"x must be numbers of shape \(any,\)"):
-        checks.real_array(["a"], "x", (None,))
+        checks.require_real_array(["a"], "x", (None,))
 
 
 def test_index_array_bad_input() -> None:
-    assert checks.index_array([], "i", (None,), 5).dtype == np.int64
-    np.testing.assert_array_equal(checks.index_array(np.array([4, 0], dtype=np.uint8), "i", (2,), 5), [4, 0])
+    assert checks.require_index_array([], "i", (None,), 5).dtype == np.int64
+    np.testing.assert_array_equal(checks.require_index_array(np.array([4, 0], dtype=np.uint8), "i", (2,), 5), [4, 0])
     for value, message in (
         ([0, 5], r"i\[1\] is 5, outside 0..4 \(1 such\)"),
         ([-1], r"i\[0\] is -1"),
@@ -268,18 +268,18 @@ def test_index_array_bad_input() -> None:
         ([[0]], "has shape"),
     ):
         with pytest.raises(cajole.InputError, match=message):
-            checks.index_array(value, "i", (None,), 5)
+            checks.require_index_array(value, "i", (None,), 5)
 
 
 def test_numbers_bad_input() -> None:
-    assert checks.positive(np.float32(2), "a") == 2.0  # type: ignore[arg-type]
-    assert checks.positive(0, "a", zero=True) == 0.0
+    assert checks.require_positive(np.float32(2), "a") == 2.0  # type: ignore[arg-type]
+    assert checks.require_positive(0, "a", allow_zero=True) == 0.0
     for value in (0, -1, float("nan"), float("inf"), None, "x"):
         with pytest.raises(cajole.InputError, match=r"^a (is|must be)"):
-            checks.positive(value, "a")  # type: ignore[arg-type]
-    assert checks.count(np.int64(3), "n", most=3) == 3  # type: ignore[arg-type]
+            checks.require_positive(value, "a")  # type: ignore[arg-type]
+    assert checks.require_integer(np.int64(3), "n", maximum=3) == 3  # type: ignore[arg-type]
     for number in (0, 4, 2.0, True, "3", None):
         with pytest.raises(cajole.InputError, match=r"^n (is|must be)"):
-            checks.count(number, "n", most=3)  # type: ignore[arg-type]
+            checks.require_integer(number, "n", maximum=3)  # type: ignore[arg-type]
     with pytest.raises(cajole.InputError, match="mode is 'c', but must be one of 'a', 'b'"):
-        checks.one_of("c", "mode", ("a", "b"))
+        checks.require_choice("c", "mode", ("a", "b"))

@@ -123,7 +123,7 @@ def pilot() -> cj.Animation:
 
 @cache
 def controller() -> cj.Controller:
-    return cj.steer(cj.reference(solid(), motion(), modes=3))
+    return cj.steer(cj.build_reference(solid(), motion(), modes=3))
 
 
 @cache
@@ -157,7 +157,7 @@ def skin() -> cj.Skin:
 
 
 def referred(substeps: int) -> cj.Reference:
-    return cj.reference(solid(), motion(), modes=3, substeps=substeps)
+    return cj.build_reference(solid(), motion(), modes=3, substeps=substeps)
 
 
 def enriched(frames: int, *, newton: int = 1) -> cj.EnrichResult:
@@ -185,39 +185,64 @@ def cases() -> dict[str, Case]:
     n = len(mesh().vertices)
     rest, still, slack = np.zeros((n, 3)), np.zeros((16, 3)), np.zeros((25, 3))
     body = solid()
-    state = np.zeros(flow().count)
+    state = np.zeros(flow().face_count)
     found: dict[str, Case] = {
         "Animation": Case(
             cj.Animation,
-            {"mesh": mesh(), "positions": mesh().vertices[None], "fps": 24.0, "velocities": None, "contacts": None,
-             "skin": None, "start_frame": 0, "name": "a", "notes": ()},
+            {
+                "mesh": mesh(),
+                "positions": mesh().vertices[None],
+                "fps": 24.0,
+                "velocities": None,
+                "contacts": None,
+                "skin": None,
+                "start_frame": 0,
+                "name": "a",
+                "notes": (),
+            },
         ),
         "Animation.frame": Case(motion().frame, {"frame": 1}),
         "Animation.moved": Case(motion().moved, {"positions": motion().positions}),
         "Animation.resampled": Case(motion().resampled, {"fps": 30.0}),
         "Animation.trimmed": Case(motion().trimmed, {"start": 0, "stop": 3}),
         "Animation.write": Case(motion().write, {"path": "a.npz", "single": False}),
-        "BodyAround": Case(cj.BodyAround, {"mesh": mesh().surface, "body": body, "embedding": skin().embedding}),
+        "EmbeddedMesh": Case(cj.EmbeddedMesh, {"mesh": mesh().surface, "body": body, "embedding": skin().embedding}),
         "BodyShell": Case(
             cj.BodyShell,
-            {"mesh": sheet(), "material": cj.MaterialShell(), "fixed": [0], "damping": (0.0, 0.0), "undeformed": None,
-             "bending": 1.0, "plasticity": None},
+            {
+                "mesh": sheet(),
+                "material": cj.MaterialShell(),
+                "fixed": [0],
+                "damping": (0.0, 0.0),
+                "undeformed": None,
+                "bending_scale": 1.0,
+                "plasticity": None,
+            },
         ),
-        "BodyShell.shaped": Case(shell().shaped, {"undeformed": sheet().vertices}),
+        "BodyShell.with_undeformed_shape": Case(shell().with_undeformed_shape, {"undeformed": sheet().vertices}),
         "BodyShell.yielded": Case(shell().yielded, {"displacement": still}),
         "BodySolid": Case(
             cj.BodySolid, {"mesh": mesh(), "material": cj.MaterialStVK(), "fixed": [0], "damping": (0.0, 0.0)}
         ),
         "BodySprings": Case(
             cj.BodySprings,
-            {"vertices": net().vertices, "edges": net().edges, "stiffness": 100.0, "mass": 1.0, "fixed": [0],
-             "damping": 0.0, "rest_lengths": None, "clamp": 0.0, "mesh": None},
+            {
+                "vertices": net().vertices,
+                "edges": net().edges,
+                "stiffness": 100.0,
+                "mass": 1.0,
+                "fixed": [0],
+                "damping": 0.0,
+                "rest_lengths": None,
+                "clamp": 0.0,
+                "mesh": None,
+            },
         ),
         "BodySprings.cloth": Case(
             cj.BodySprings.cloth, {"nx": 3, "ny": 3, "size": (1.0, 1.0), "stiffness": (500.0, 200.0, 20.0, 10.0)}
         ),
         "BodySprings.from_mesh": Case(cj.BodySprings.from_mesh, {"mesh": sheet(), "stiffness": 100.0}),
-        "BodySprings.rested": Case(net().rested, {"rest_lengths": np.ones(len(net().edges))}),
+        "BodySprings.with_rest_lengths": Case(net().with_rest_lengths, {"rest_lengths": np.ones(len(net().edges))}),
         "Contacts": Case(
             cj.Contacts,
             {"frame": [0], "vertex": [0], "normal": [[0.0, 0.0, 1.0]], "kind": ["sliding"], "other": [-1]},
@@ -226,9 +251,7 @@ def cases() -> dict[str, Case]:
         "Controller.run": Case(controller().run, {"force": None, "controlled": True, "loops": 1}),
         "Controller.save": Case(controller().save, {"path": "controller.npz", "skin": None}),
         "Controller.start": Case(controller().start, {"controlled": True}),
-        "Editor.drag": Case(
-            editor().drag, {"vertex": 5, "frame": 2, "position": [0.4, 0.0, 0.1], "directions": None}
-        ),
+        "Editor.drag": Case(editor().drag, {"vertex": 5, "frame": 2, "position": [0.4, 0.0, 0.1], "directions": None}),
         "Editor.pin": Case(editor().pin, {"vertex": 5, "frame": 2, "directions": None}),
         "Editor.tie": Case(
             editor().tie, {"vertex": 5, "other": 6, "frame": 2, "offset": [0.0, 0.0, 0.1], "directions": None}
@@ -238,7 +261,7 @@ def cases() -> dict[str, Case]:
             {"vertex": 5, "frame": 2, "directions": None, "other": None},
         ),
         "Editor.positions": Case(editor().positions, {"frame": 2}),
-        "Editor.reach": Case(editor().reach, {"vertex": 5, "frame": 2}),
+        "Editor.compute_temporal_influence": Case(editor().compute_temporal_influence, {"vertex": 5, "frame": 2}),
         "Editor.release": Case(editor().release, {"vertex": 5, "frame": 2, "other": None}),
         "Editor.tune": Case(
             editor().tune,
@@ -248,24 +271,24 @@ def cases() -> dict[str, Case]:
             cj.Embedding, {"tets": [0], "weights": [[0.25] * 4], "corners": [[0, 1, 2, 3]], "vertex_count": 4}
         ),
         "Embedding.apply": Case(skin().embedding.apply, {"positions": mesh().vertices}),
-        "Flow": Case(cj.Flow, {"columns": 8, "rows": 8, "cell": 1.0, "viscosity": 0.0}),
+        "Flow": Case(cj.Flow, {"columns": 8, "rows": 8, "cell_size": 1.0, "viscosity": 0.0}),
         "Flow.simulate": Case(flow().simulate, {"frames": 3, "dt": 0.1, "force": None, "start": state}),
-        "Flow.divergence": Case(flow().divergence, {"state": state}),
-        "Flow.free": Case(flow().free, {"state": state}),
+        "Flow.compute_divergence": Case(flow().compute_divergence, {"state": state}),
+        "Flow.project_divergence_free": Case(flow().project_divergence_free, {"state": state}),
         "Flow.energy": Case(flow().energy, {"state": state}),
-        "Flow.velocity": Case(flow().velocity, {"state": state, "points": [[1.0, 1.0]]}),
-        "Flow.points": Case(flow().points, {"value": [[1.0, 1.0]]}),
+        "Flow.interpolate_velocity": Case(flow().interpolate_velocity, {"state": state, "points": [[1.0, 1.0]]}),
+        "Flow.check_points": Case(flow().check_points, {"value": [[1.0, 1.0]]}),
         "FlowController.retuned": Case(
             flow_controller().retuned, {"tracking": 1.0, "final": 0.0, "effort": 0.1, "frames": None}
         ),
         "FlowController.run": Case(flow_controller().run, {"force": None, "controlled": True}),
         "FlowController.save": Case(flow_controller().save, {"path": "flow.npz"}),
         "FlowController.start": Case(
-            flow_controller().start, {"controlled": True, "companions": np.empty((0, 2))}
+            flow_controller().start, {"controlled": True, "passive_particles": np.empty((0, 2))}
         ),
-        "FlowMotion": Case(cj.FlowMotion, {"flow": flow(), "dt": 0.1, "states": np.zeros((3, flow().count))}),
-        "FlowMotion.follow": Case(flow_motion().follow, {"points": [[4.0, 3.0]]}),
-        "FlowMotion.smoke": Case(flow_motion().smoke, {"start": np.zeros((8, 6)), "every": 1}),
+        "FlowMotion": Case(cj.FlowMotion, {"flow": flow(), "dt": 0.1, "states": np.zeros((3, flow().face_count))}),
+        "FlowMotion.advect": Case(flow_motion().advect, {"points": [[4.0, 3.0]]}),
+        "FlowMotion.advect_smoke": Case(flow_motion().advect_smoke, {"start": np.zeros((8, 6)), "every": 1}),
         "Goal": Case(cj.Goal, {"vertex": 5, "frame": 2, "position": [0.0, 0.0, 0.1], "window": None}),
         "Ground": Case(
             cj.Ground,
@@ -277,15 +300,19 @@ def cases() -> dict[str, Case]:
         ),
         "GustNoise": Case(cj.GustNoise, {"strength": 0.1, "scale": 2.0, "pace": 1.0, "seed": 0}),
         "Key": Case(cj.Key, {"displacement": rest, "vertices": [4], "weight": 1.0, "hard": False}),
-        "Live.push": Case(controller().start().push, {"vertex": 5, "force": (0.0, 0.0, 0.1), "duration": 0.1}),
-        "Live.hold": Case(controller().start().hold, {"vertex": 5, "force": (0.0, 0.0, 0.1)}),
-        "Live.jump": Case(controller().start().jump, {"frame": 1}),
-        "Live.blow": Case(lambda wind: controller().start().blow(wind), {"wind": cj.Wind(0.1)}),
-        "Live.positions": Case(controller().start().positions, {"skin": None}),
-        "Live.step": Case(controller().start().step, {"count": 1}),
-        "MaterialShell": Case(
-            cj.MaterialShell, {"young": 1e6, "poisson": 0.3, "thickness": 1e-3, "density": 1e3}
+        "RealtimeController.push": Case(
+            controller().start().push, {"vertex": 5, "force": (0.0, 0.0, 0.1), "duration": 0.1}
         ),
+        "RealtimeController.set_sustained_force": Case(
+            controller().start().set_sustained_force, {"vertex": 5, "force": (0.0, 0.0, 0.1)}
+        ),
+        "RealtimeController.seek": Case(controller().start().seek, {"frame": 1}),
+        "RealtimeController.set_disturbances": Case(
+            lambda wind: controller().start().set_disturbances(wind), {"wind": cj.Wind(0.1)}
+        ),
+        "RealtimeController.compute_positions": Case(controller().start().compute_positions, {"skin": None}),
+        "RealtimeController.step": Case(controller().start().step, {"count": 1}),
+        "MaterialShell": Case(cj.MaterialShell, {"young": 1e6, "poisson": 0.3, "thickness": 1e-3, "density": 1e3}),
         "MaterialStVK": Case(cj.MaterialStVK, {"young": 1e6, "poisson": 0.3, "density": 1e3}),
         "MeshLine": Case(cj.MeshLine, {"vertices": np.eye(3), "lines": [[0, 1], [1, 2]]}),
         "MeshLine.moved": Case(cj.MeshLine(np.eye(3), [[0, 1], [1, 2]]).moved, {"vertices": 2 * np.eye(3)}),
@@ -301,22 +328,18 @@ def cases() -> dict[str, Case]:
             {"mesh": mesh(), "friction": 0.5, "damping": 0.5, "stiffness": None, "margin": 0.0},
         ),
         "PoseSession": Case(cj.PoseSession, {"body": body, "gravity": None}),
-        "PoseSession.add": Case(
-            lambda **k: cj.PoseSession(body).add(**k), {"vertices": 5, "force": (0.0, 0.0, 0.01)}
+        "PoseSession.add": Case(lambda **k: cj.PoseSession(body).add(**k), {"vertices": 5, "force": (0.0, 0.0, 0.01)}),
+        "PoseSession.pin": Case(lambda **k: cj.PoseSession(body).pin(**k), {"vertices": 5, "position": None}),
+        "PoseSession.set_gravity": Case(lambda **k: cj.PoseSession(body).set_gravity(**k), {"gravity": 0.1}),
+        "PoseSession.set_pose": Case(lambda **k: cj.PoseSession(body).set_pose(**k), {"displacement": rest}),
+        "PoseSession.compute_compliance": Case(
+            lambda **k: cj.PoseSession(body).compute_compliance(**k), {"vertices": 5}
         ),
-        "PoseSession.pin": Case(
-            lambda **k: cj.PoseSession(body).pin(**k), {"vertices": 5, "position": None}
-        ),
-        "PoseSession.weigh": Case(lambda **k: cj.PoseSession(body).weigh(**k), {"gravity": 0.1}),
-        "PoseSession.assume": Case(lambda **k: cj.PoseSession(body).assume(**k), {"displacement": rest}),
-        "PoseSession.compliance": Case(lambda **k: cj.PoseSession(body).compliance(**k), {"vertices": 5}),
         "PoseSession.unpin": Case(lambda **k: posed().unpin(**k), {"vertices": 5}),
         "PoseSession.remove": Case(lambda **k: posed().remove(**k), {"load": 0}),
         "PoseSession.mute": Case(lambda **k: posed().mute(**k), {"load": 0, "muted": True}),
         "PoseSession.change": Case(lambda **k: posed().change(**k), {"load": 0, "force": (0.0, 0.0, 0.1)}),
-        "PoseSession.grab": Case(
-            lambda **k: cj.PoseSession(body).grab(**k), {"vertices": 5, "alone": False}
-        ),
+        "PoseSession.grab": Case(lambda **k: cj.PoseSession(body).grab(**k), {"vertices": 5, "replace_loads": False}),
         "Push": Case(
             lambda **k: controller().run(cj.Push(**k)),
             {"vertex": 5, "force": (0.0, 0.0, 0.1), "time": 0.0, "duration": 0.1},
@@ -324,8 +347,8 @@ def cases() -> dict[str, Case]:
         "ReducedFlow.energy": Case(flow_model().energy, {"state": np.zeros(3)}),
         "ReducedFlow.lift": Case(flow_model().lift, {"state": np.zeros(3)}),
         "ReducedFlow.project": Case(flow_model().project, {"velocity": state}),
-        "ReducedFlow.rates": Case(flow_model().rates, {"state": np.zeros(3)}),
-        "ReducedFlow.places": Case(flow_model().places, {"particles": [[4.0, 3.0]]}),
+        "ReducedFlow.compute_rate_matrix": Case(flow_model().compute_rate_matrix, {"state": np.zeros(3)}),
+        "ReducedFlow.check_particles": Case(flow_model().check_particles, {"particles": [[4.0, 3.0]]}),
         "ReducedFlow.rollout": Case(
             flow_model().rollout,
             {"controls": np.zeros((3, 3)), "dt": 0.1, "state": np.zeros(3), "particles": [[4.0, 3.0]]},
@@ -335,7 +358,7 @@ def cases() -> dict[str, Case]:
             {"motion": flow_motion(), "particles": [[4.0, 3.0]], "reduced": False, "feed_forward": "given"},
         ),
         "Regions.distances": Case(
-            regions().distances,
+            regions().compute_distances,
             {"guide_positions": sheet().vertices, "positions": regions().fine_mesh.vertices},
         ),
         "Regions.joined": Case(regions().joined, {"other": regions(), "dependent": "drop"}),
@@ -343,36 +366,69 @@ def cases() -> dict[str, Case]:
         "Segment": Case(cj.Segment, {"keys": {3: rest}, "frames": 4, "fixed": None}),
         "Skin": Case(
             cj.Skin,
-            {"mesh": sheet(), "colors": np.zeros((16, 3)), "parts": ("a",), "labels": np.zeros(16, int),
-             "gloss": np.zeros(16), "embedding": None},
+            {
+                "mesh": sheet(),
+                "colors": np.zeros((16, 3)),
+                "parts": ("a",),
+                "labels": np.zeros(16, int),
+                "gloss": np.zeros(16),
+                "embedding": None,
+            },
         ),
-        "Skin.follow": Case(skin().follow, {"cage_positions": mesh().vertices}),
-        "Skin.part": Case(skin().part, {"name": "surface"}),
-        "State": Case(
-            lambda **k: cj.simulate(body, 2, start=cj.State(**k)),
+        "Skin.deform": Case(skin().deform, {"cage_positions": mesh().vertices}),
+        "Skin.find_part_vertices": Case(skin().find_part_vertices, {"name": "surface"}),
+        "InitialState": Case(
+            lambda **k: cj.simulate(body, 2, start=cj.InitialState(**k)),
             {"displacement": rest, "velocity": rest, "acceleration": rest},
         ),
         "Wind": Case(
             lambda **k: controller().run(cj.Wind(**k)),
             {"strength": 0.1, "scale": 0.5, "pace": 1.0, "seed": 0, "direction": (1.0, 0.0, 0.0), "patches": 4},
         ),
-        "body_around": Case(
-            cj.body_around,
+        "embed_in_solid": Case(
+            cj.embed_in_solid,
             {"mesh": mesh().surface, "material": None, "resolution": 4, "fixed": None, "damping": (0.0, 0.0)},
         ),
         "edit": Case(
             cj.edit,
-            {"animation": motion(), "body": body, "modes": 4, "ends": "fixed", "h": None, "damping": None,
-             "energy": "forces", "smoothness": 1.0, "window": None, "region": None, "warp": "composition",
-             "contacts": None, "cluster": 500, "fixed": None},
+            {
+                "animation": motion(),
+                "body": body,
+                "modes": 4,
+                "ends": "fixed",
+                "h": None,
+                "damping": None,
+                "energy": "forces",
+                "smoothness": 1.0,
+                "window": None,
+                "region": None,
+                "warp": "composition",
+                "contacts": None,
+                "cluster": 500,
+                "fixed": None,
+            },
             few=True,
         ),
         "embed": Case(cj.embed, {"points": [[0.0, 0.0, 0.0]], "mesh": mesh()}),
         "enrich": Case(
             cj.enrich,
-            {"guide": cloth_motion(), "cloth": cj.BodyShell(regions().fine_mesh), "regions": regions(), "dt": 0.02,
-             "collisions": None, "colliders": (), "friction": None, "distance": None, "newton": 1, "gravity": None,
-             "forces": (), "undeformed": None, "start": None, "frames": None, "tracked": True},
+            {
+                "guide": cloth_motion(),
+                "cloth": cj.BodyShell(regions().fine_mesh),
+                "regions": regions(),
+                "dt": 0.02,
+                "collisions": None,
+                "colliders": (),
+                "friction": None,
+                "distance": None,
+                "newton": 1,
+                "gravity": None,
+                "forces": (),
+                "undeformed": None,
+                "start": None,
+                "frames": None,
+                "tracked": True,
+            },
             slow=(("dt", "1e-300"), ("collisions", "type"), ("forces", "type")),
             few=True,
         ),
@@ -382,25 +438,54 @@ def cases() -> dict[str, Case]:
         ),
         "fit_pose": Case(
             cj.fit_pose,
-            {"body": body, "skin": skin(), "deformed": skin().mesh.vertices, "weight": 1e-4, "areas": None,
-             "start": None},
+            {
+                "body": body,
+                "skin": skin(),
+                "deformed": skin().mesh.vertices,
+                "weight": 1e-4,
+                "areas": None,
+                "start": None,
+            },
         ),
         "fit_poses": Case(
             cj.fit_poses, {"body": body, "skin": skin(), "sequence": [skin().mesh.vertices], "weight": 1e-4}
         ),
         "keyframe": Case(
             cj.keyframe,
-            {"body": body, "keys": {3: 0.01 * mesh().vertices * (mesh().vertices[:, :1] > 0)}, "frames": 4, "dt": 0.05,
-             "effort": 1e-4, "modes": 2, "start": None, "loop": False, "timing": "fixed", "basis": None,
-             "tangents": False, "cubature": False, "optimiser": "newton", "starts": "best", "tolerance": 1e-8,
-             "iterations": 200, "rank": 1e-2, "watch": None},
+            {
+                "body": body,
+                "keys": {3: 0.01 * mesh().vertices * (mesh().vertices[:, :1] > 0)},
+                "frames": 4,
+                "dt": 0.05,
+                "effort": 1e-4,
+                "modes": 2,
+                "start": None,
+                "loop": False,
+                "timing": "fixed",
+                "basis": None,
+                "tangents": False,
+                "cubature": False,
+                "optimiser": "newton",
+                "starts": "best",
+                "tolerance": 1e-8,
+                "iterations": 200,
+                "rank": 1e-2,
+                "watch": None,
+            },
             few=True,
         ),
         "keyframe_sequence": Case(
             cj.keyframe_sequence,
-            {"mesh": mesh(), "material": cj.MaterialStVK(),
-             "segments": [cj.Segment({3: 0.01 * mesh().vertices * (mesh().vertices[:, :1] > 0)}, 4, [0, 1, 2, 3])],
-             "damping": (0.1, 1e-3), "start": None, "dt": 0.05, "effort": 1e-4, "modes": 2},
+            {
+                "mesh": mesh(),
+                "material": cj.MaterialStVK(),
+                "segments": [cj.Segment({3: 0.01 * mesh().vertices * (mesh().vertices[:, :1] > 0)}, 4, [0, 1, 2, 3])],
+                "damping": (0.1, 1e-3),
+                "start": None,
+                "dt": 0.05,
+                "effort": 1e-4,
+                "modes": 2,
+            },
             few=True,
         ),
         "load_edit": Case(
@@ -412,16 +497,37 @@ def cases() -> dict[str, Case]:
         "modes": Case(cj.modes, {"body": body, "count": 3, "rigid": False, "cache": False, "backend": None}),
         "picture": Case(
             cj.picture,
-            {"subject": motion(), "path": None, "frame": 0, "frames": None, "positions": None, "in_view": None,
-             "size": (8, 8), "samples": 1, "azimuth": None, "elevation": None, "fov": None, "background": None,
-             "floor": None, "floor_height": None, "colors": None, "role": None, "ghost": None, "compare": None,
-             "marks": None, "mark_size": None, "arrows": None, "props": None, "smooth": None, "wireframe": False,
-             "renderer": "draft", "seed": 0},
+            {
+                "subject": motion(),
+                "path": None,
+                "frame": 0,
+                "frames": None,
+                "positions": None,
+                "in_view": None,
+                "size": (8, 8),
+                "samples": 1,
+                "azimuth": None,
+                "elevation": None,
+                "fov": None,
+                "background": None,
+                "floor": None,
+                "floor_height": None,
+                "colors": None,
+                "role": None,
+                "ghost": None,
+                "compare": None,
+                "marks": None,
+                "mark_size": None,
+                "arrows": None,
+                "props": None,
+                "smooth": None,
+                "wireframe": False,
+                "renderer": "draft",
+                "seed": 0,
+            },
             few=True,
         ),
-        "pose": Case(
-            cj.pose, {"body": body, "loads": None, "pins": None, "start": rest, "gravity": 0.1}
-        ),
+        "pose": Case(cj.pose, {"body": body, "loads": None, "pins": None, "start": rest, "gravity": 0.1}),
         "read_animation": Case(cj.read_animation, {"path": "motion.npz", "mesh": None, "fps": None, "mmap": None}),
         "read_body": Case(
             cj.read_body, {"path": "body.veg", "fixed": None, "damping": (0.0, 0.0), "scale": 1.0, "up": "z"}
@@ -432,14 +538,23 @@ def cases() -> dict[str, Case]:
             cj.reduce, {"body": net(), "basis": 3, "cubature": True, "poses": 0.01 * np.ones((2, 25, 3))}
         ),
         "reduce flow": Case(cj.reduce, {"body": flow(), "basis": [flow_motion()], "size": 3}),
-        "reference": Case(
-            cj.reference,
-            {"model": body, "motion": motion(), "modes": 3, "components": None, "force": None,
-             "feed_forward": "inverse", "resimulate": False, "loop": False, "substeps": None},
+        "build_reference": Case(
+            cj.build_reference,
+            {
+                "model": body,
+                "motion": motion(),
+                "modes": 3,
+                "components": None,
+                "force": None,
+                "feed_forward": "inverse",
+                "resimulate": False,
+                "loop": False,
+                "substeps": None,
+            },
         ),
         "regions_clustered": Case(
             cj.regions_clustered,
-            {"guide": cloth_motion(), "count": 3, "mu": 0.5, "frames": 2, "seed": 0, "finer": None},
+            {"guide": cloth_motion(), "count": 3, "mu": 0.5, "frames": 2, "seed": 0, "relative_density": None},
         ),
         "regions_interpolating": Case(
             cj.regions_interpolating,
@@ -447,58 +562,118 @@ def cases() -> dict[str, Case]:
         ),
         "regions_painted": Case(
             cj.regions_painted,
-            {"guide_mesh": sheet(), "guide_labels": [0] * 16, "fine_mesh": sheet(), "fine_labels": [0] * 16,
-             "guide_on": "vertices", "fine_on": "vertices"},
+            {
+                "guide_mesh": sheet(),
+                "guide_labels": [0] * 16,
+                "fine_mesh": sheet(),
+                "fine_labels": [0] * 16,
+                "guide_labels_on": "vertices",
+                "fine_labels_on": "vertices",
+            },
         ),
         "regions_subdivided": Case(cj.regions_subdivided, {"coarse": sheet(), "levels": 1}),
         "reroute": Case(
             cj.reroute,
-            {"net": net(), "pilot": pilot(), "goals": cj.Goal(9, 4, pilot().positions[4, 9] + 0.01),
-             "method": "pattern", "within": 0.01, "limit": None, "reach": None, "alpha": 150.0, "seeking": None,
-             "rest_lengths": None, "capsules": None, "compare": False},
+            {
+                "net": net(),
+                "pilot": pilot(),
+                "goals": cj.Goal(9, 4, pilot().positions[4, 9] + 0.01),
+                "method": "pattern",
+                "within": 0.01,
+                "limit": None,
+                "reach": None,
+                "alpha": 150.0,
+                "cone_search": None,
+                "rest_lengths": None,
+                "capsules": None,
+                "compare": False,
+            },
             few=True,
         ),
-        "sampled_basis": Case(
-            cj.sampled_basis,
-            {"body": body, "centre": motion(), "force": None, "runs": 2, "size": 2, "energy": None, "kind": "impulses",
-             "vertices": None, "strength": (0.05, 0.2), "duration": None, "horizon": None, "every": None,
-             "gravity": 1.0, "integrator": "newmark", "substeps": 1, "seed": 0, "cluster": None},
+        "sample_basis": Case(
+            cj.sample_basis,
+            {
+                "body": body,
+                "motion": motion(),
+                "force": None,
+                "runs": 2,
+                "size": 2,
+                "energy": None,
+                "kind": "impulses",
+                "vertices": None,
+                "strength": (0.05, 0.2),
+                "duration": None,
+                "horizon": None,
+                "every": None,
+                "gravity": 1.0,
+                "integrator": "newmark",
+                "substeps": 1,
+                "seed": 0,
+                "cluster": None,
+            },
             few=True,
         ),
-        "sampled_flow": Case(
-            cj.sampled_flow,
-            {"motion": flow_motion(), "runs": 2, "particles": [[4.0, 3.0]], "strength": (0.05, 0.2),
-             "radius": (0.1, 0.2), "every": None, "seed": 0, "cluster": None},
+        "sample_flow": Case(
+            cj.sample_flow,
+            {
+                "motion": flow_motion(),
+                "runs": 2,
+                "particles": [[4.0, 3.0]],
+                "strength": (0.05, 0.2),
+                "radius": (0.1, 0.2),
+                "every": None,
+                "seed": 0,
+                "cluster": None,
+            },
             few=True,
         ),
         "save_edit": Case(cj.save_edit, {"editor": editor(), "path": "edit.json"}),
         "scene": Case(cj.scene, {"name": "beam", "tets": 200, "skin": "normal"}),
         "simulate": Case(
             cj.simulate,
-            {"body": body, "frames": 3, "dt": 0.02, "force": None, "gravity": 1.0, "start": None, "obstacles": None,
-             "surface": None, "integrator": "newmark", "substeps": 1},
+            {
+                "body": body,
+                "frames": 3,
+                "dt": 0.02,
+                "force": None,
+                "gravity": 1.0,
+                "start": None,
+                "obstacles": None,
+                "surface": None,
+                "integrator": "newmark",
+                "substeps": 1,
+            },
         ),
         "steer": Case(
             cj.steer,
-            {"motion": controller().reference, "body": None, "tracking": 1.0, "final": 0.0, "effort": 0.01,
-             "frames": None, "vertices": None, "currents": None, "formulation": "discrete"},
+            {
+                "motion": controller().reference,
+                "body": None,
+                "tracking": 1.0,
+                "final": 0.0,
+                "effort": 0.01,
+                "frames": None,
+                "vertices": None,
+                "velocity_tracking": None,
+                "formulation": "discrete",
+            },
         ),
-        "strip": Case(
-            cj.strip, {"animation": motion(), "path": None, "frames": 2, "size": (8, 8), "onion": False}
-        ),
+        "strip": Case(cj.strip, {"animation": motion(), "path": None, "frames": 2, "size": (8, 8), "onion": False}),
         "subdivide": Case(cj.subdivide, {"mesh": sheet(), "levels": 1}),
         "voxelise": Case(cj.voxelise, {"mesh": mesh().surface, "resolution": 4, "keep": "all"}),
         "write_mesh": Case(cj.write_mesh, {"mesh": mesh(), "path": "out.veg"}),
-    }  # fmt: skip
+    }
     for kind, one, shape in (("solid", body, rest), ("shell", shell(), still), ("springs", net(), slack)):
-        for name in ("energy", "force", "stiffness", "damping_matrix", "inverted", "checked"):
+        for name in ("energy", "force", "stiffness", "damping_matrix", "inverted", "check_vertex_vectors"):
             found[f"{kind}.{name}"] = Case(getattr(one, name), {"displacement": shape})
-        for name in ("damping_force", "damping_slope"):
+        for name in ("damping_force", "damping_force_jacobian"):
             found[f"{kind}.{name}"] = Case(getattr(one, name), {"displacement": shape, "velocity": shape})
-        found[f"{kind}.stiffness_change"] = Case(one.stiffness_change, {"displacement": shape, "direction": shape})
+        found[f"{kind}.stiffness_derivative"] = Case(
+            one.stiffness_derivative, {"displacement": shape, "direction": shape}
+        )
         found[f"{kind}.gravity"] = Case(one.gravity, {"acceleration": 9.81})
-        found[f"{kind}.holding"] = Case(one.holding, {"fixed": [0]})
-        found[f"{kind}.spread"] = Case(one.spread, {"vertices": [4], "force": [0.0, 0.0, 1.0]})
+        found[f"{kind}.with_fixed_vertices"] = Case(one.with_fixed_vertices, {"fixed": [0]})
+        found[f"{kind}.distribute_force"] = Case(one.distribute_force, {"vertices": [4], "force": [0.0, 0.0, 1.0]})
     return found
 
 
@@ -570,24 +745,24 @@ def test_every_name_identity() -> None:
         (lambda: referred(2**63 - 1), "use fewer substeps"),
         (lambda: enriched(10**12), "a motion of 1000000000000 frames would take .* use fewer frames"),
         (lambda: enriched(2**63 - 1), "use fewer frames"),
-        (lambda: cj.sampled_flow(flow_motion(), runs=10**12), "the snapshots of 1000000000000 runs would take"),
-        (lambda: cj.sampled_flow(flow_motion(), runs=2**63 - 1), "use fewer runs"),
+        (lambda: cj.sample_flow(flow_motion(), runs=10**12), "the snapshots of 1000000000000 runs would take"),
+        (lambda: cj.sample_flow(flow_motion(), runs=2**63 - 1), "use fewer runs"),
         (lambda: cj.steer(controller().reference, vertices=[[1], [1, 2]]), "vertices must be whole numbers of shape"),
         (lambda: cj.picture(motion(), colors=[[1], [1, 2]]), "colors must be numbers of shape"),
         (lambda: cj.picture(motion(), props=5), "props must be a list of Prop, not 5"),
         (lambda: cj.picture(motion(), smooth=np.ones(3)), "smooth must be True or False, not array"),
         (lambda: cj.strip(motion(), onion=np.ones(3)), "onion must be True or False, not array"),
         (lambda: cj.keyframe(solid(), {3: np.zeros((12, 3))}, 4, watch="x"), "watch must be a function .* not 'x'"),
-        (lambda: cj.sampled_flow(flow_motion(), runs=10**6 + 1), "runs is 1000001, but must be at most 1000000; use"),
+        (lambda: cj.sample_flow(flow_motion(), runs=10**6 + 1), "runs is 1000001, but must be at most 1000000; use"),
         (lambda: cj.simulate(solid(), 3, substeps=10**12), "substeps is 1000000000000, but must be at most 1000000"),
         (lambda: controller().start().step(10**12), "count .of steps. is 1000000000000, but must be at most 1000000"),
         (lambda: flow_controller().start().step(10**12), "count .of steps. is 1000000000000, but must be at most"),
         (lambda: enriched(3, newton=10**12), "newton is 1000000000000, but must be at most 1000000; use a smaller"),
-        (lambda: cj.sampled_basis(solid(), motion(), runs=10**12), "runs is 1000000000000, but must be at most"),
-        (lambda: cj.sampled_basis(solid(), motion(), substeps=10**12), "substeps is 1000000000000, but must be at"),
-        (lambda: cj.sampled_basis(solid(), motion(), cluster=10**12), "a number of processes. is 1000000000000, but"),
-        (lambda: cj.sampled_basis(solid(), motion(), cluster="processes:9999"), "is 9999, but must be between 1 and"),
-        (lambda: cj.sampled_basis(solid(), motion(), cluster=f"dask:{'9' * 5000}"), "cluster is 'dask:999"),
+        (lambda: cj.sample_basis(solid(), motion(), runs=10**12), "runs is 1000000000000, but must be at most"),
+        (lambda: cj.sample_basis(solid(), motion(), substeps=10**12), "substeps is 1000000000000, but must be at"),
+        (lambda: cj.sample_basis(solid(), motion(), cluster=10**12), "a number of processes. is 1000000000000, but"),
+        (lambda: cj.sample_basis(solid(), motion(), cluster="processes:9999"), "is 9999, but must be between 1 and"),
+        (lambda: cj.sample_basis(solid(), motion(), cluster=f"dask:{'9' * 5000}"), "cluster is 'dask:999"),
         (lambda: keyed(iterations=10**12), "iterations is 1000000000000, but must be at most 1000000; use a smaller"),
         (lambda: cj.MaterialShell(thickness=1e300), "thickness .m. is 1e.300, but must be at most 1e.06; lengths are"),
         (lambda: cj.MaterialShell(thickness=10**30), "thickness .m. is 1e.30, but must be at most 1e.06; lengths are"),

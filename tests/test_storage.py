@@ -29,16 +29,16 @@ from cajole.errors import FileError
     ],
 )
 def test_remedy_fits_the_reason_bad_input(number: int, remedy: str) -> None:
-    said = str(storage.cannot_write(Path("a.glb"), OSError(number, os.strerror(number))))
+    said = str(storage.build_write_error(Path("a.glb"), OSError(number, os.strerror(number))))
     assert said.startswith(f"cannot write a.glb: {os.strerror(number)}; {remedy}")
     assert ("free some space" in said) == (number == errno.ENOSPC)
 
 
 def test_place_identity(tmp_path: Path) -> None:
     """Looking at a place makes neither a file nor a folder."""
-    storage.require_place(tmp_path / "deep" / "folder" / "a.npz")
+    storage.require_writable_path(tmp_path / "deep" / "folder" / "a.npz")
     (tmp_path / "old.npz").write_text("old")
-    storage.require_place(tmp_path / "old.npz")
+    storage.require_writable_path(tmp_path / "old.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["old.npz"]
     assert (tmp_path / "old.npz").read_text() == "old"
 
@@ -46,18 +46,18 @@ def test_place_identity(tmp_path: Path) -> None:
 def test_place_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "plain").write_text("a file")
     with pytest.raises(FileError, match=r"plain/deep/a\.npz: .*part of the path is a file"):
-        storage.require_place(tmp_path / "plain" / "deep" / "a.npz")
+        storage.require_writable_path(tmp_path / "plain" / "deep" / "a.npz")
     with pytest.raises(FileError, match="this is a folder: give the name of a file"):
-        storage.require_place(tmp_path)
+        storage.require_writable_path(tmp_path)
     with pytest.raises(FileError, match="choose a shorter name"):
-        storage.require_place(tmp_path / ("a" * 300 + ".npz"))
+        storage.require_writable_path(tmp_path / ("a" * 300 + ".npz"))
 
     def refused(**_: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr(storage.tempfile, "TemporaryFile", refused)
     with pytest.raises(FileError, match="Read-only file system; choose a folder that you may write to"):
-        storage.require_place(tmp_path / "a.npz")
+        storage.require_writable_path(tmp_path / "a.npz")
 
 
 def test_missing_arrays_bad_input(tmp_path: Path) -> None:
@@ -74,10 +74,10 @@ def test_cached_identity(own_cache: Path) -> None:
         return {"a": np.arange(3.0)}
 
     for _ in range(2):
-        assert storage.cached("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
+        assert storage.load_or_compute("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
     assert len(made) == 1
     (own_cache / "kind" / "key.npz").write_bytes(b"damaged")
-    assert storage.cached("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
+    assert storage.load_or_compute("kind", "key", make)["a"].tolist() == [0.0, 1.0, 2.0]
     assert len(made) == 2
 
 
@@ -98,11 +98,11 @@ def test_a_file_is_synced_before_it_is_moved_and_its_folder_after_identity(
 
     monkeypatch.setattr(os, "fsync", syncs)
     monkeypatch.setattr(os, "replace", moves)
-    with storage.atomic_path(tmp_path / "a.txt") as path:
+    with storage.replace_atomically(tmp_path / "a.txt") as path:
         path.write_text("content")
     assert said == ["sync file", "move", "sync folder"]
     said.clear()
-    with storage.atomic_path(tmp_path / "new" / "deep" / "a.txt") as path:
+    with storage.replace_atomically(tmp_path / "new" / "deep" / "a.txt") as path:
         path.write_text("content")
     # the entries of both new folders are synced as well
     assert said == ["sync folder", "sync folder", "sync file", "move", "sync folder"]
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_synced_is_an_error_unless_it_never_can_bad_inpu
     with contextlib.ExitStack() as stack:
         if fails:
             stack.enter_context(pytest.raises(FileError, match="may be lost if the power fails"))
-        with storage.atomic_path(tmp_path / "a.txt") as path:
+        with storage.replace_atomically(tmp_path / "a.txt") as path:
             path.write_text("content")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
@@ -132,12 +132,15 @@ def test_a_folder_that_cannot_be_synced_is_an_error_unless_it_never_can_bad_inpu
 def test_left_over_temporaries_are_known_by_their_names_identity(tmp_path: Path) -> None:
     for name in (".hidden", ".DS_Store", "project.json", ".git-keep", "a-bcdefghi.json"):
         (tmp_path / name).write_text("")
-    with storage.atomic_path(tmp_path / "project.json") as one, storage.atomic_path(tmp_path / "none") as other:
-        assert set(storage.temporaries(tmp_path)) == {one, other}
+    with (
+        storage.replace_atomically(tmp_path / "project.json") as one,
+        storage.replace_atomically(tmp_path / "none") as other,
+    ):
+        assert set(storage.find_temporary_files(tmp_path)) == {one, other}
         one.write_text("")
         other.write_text("")
-    assert storage.temporaries(tmp_path) == []
-    assert storage.temporaries(tmp_path / "nothere") == []
+    assert storage.find_temporary_files(tmp_path) == []
+    assert storage.find_temporary_files(tmp_path / "nothere") == []
 
 
 def test_arrays_are_written_as_they_are_identity(tmp_path: Path) -> None:

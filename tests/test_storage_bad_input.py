@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.animation import Animation, info, read_animation
+from cajole.animation import Animation, describe_file, read_animation
 from cajole.animation.files import FORMATS
-from cajole.cli.enriched import labels_of
-from cajole.cli.moves import Reader
-from cajole.cli.rerouted_images import read as read_image
-from cajole.cli.run_recipes import read_recipe
-from cajole.direct.editing import stored
-from cajole.memory import machine_memory, require_memory
+from cajole.cli.edit_parser import EditOperationParser
+from cajole.cli.enrich_io import read_labels
+from cajole.cli.recipes import read_recipe
+from cajole.cli.reroute_io import read_grey_image as read_image
+from cajole.direct.editing import serialization
+from cajole.memory import get_memory_limit, require_memory
 from cajole.mesh import box_tets, read_bou
 from cajole.mesh.files import READERS
-from cajole.storage import as_path, open_regular, read_array, read_arrays, require_place
+from cajole.storage import as_path, open_regular_file, read_array, read_arrays, require_writable_path
 
 MESH = box_tets(1, 1, 1)
 BODY = cj.BodySolid(MESH)
@@ -42,21 +42,21 @@ def editor_of(path: Path) -> Any:
 EVERY_READER: list[tuple[str, Callable[[Path], Any]]] = [
     *((suffix, cj.read_mesh) for suffix in READERS),
     *((suffix, read_animation) for suffix in FORMATS),
-    *((suffix, info) for suffix in FORMATS),
+    *((suffix, describe_file) for suffix in FORMATS),
     (".veg", cj.read_body),
     (".bou", read_bou),
     (".npz", cj.load_controller),
     (".npz", cj.load_flow_controller),
     (".npz", lambda path: cj.load_model(path, BODY)),
     (".json", editor_of),
-    (".json", stored.read),
+    (".json", serialization.read_edit_document),
     (".npz", read_arrays),
     (".npy", read_array),
-    (".npy", lambda path: labels_of(path, "--paint-guide")),
-    (".txt", lambda path: labels_of(path, "--paint-guide")),
+    (".npy", lambda path: read_labels(path, "--paint-guide")),
+    (".txt", lambda path: read_labels(path, "--paint-guide")),
     (".npy", read_image),
     (".png", read_image),
-    (".txt", lambda path: Reader(MOVED, {}).script(path)),
+    (".txt", lambda path: EditOperationParser(MOVED, {}).read_script(path)),
 ]
 IDS = [f"{k}{suffix}" for k, (suffix, _) in enumerate(EVERY_READER)]
 
@@ -101,7 +101,7 @@ def test_recipes_bad_input(tmp_path: Path) -> None:
         lambda path: cj.write_mesh(MESH.surface, f"{path}.obj"),
         lambda path: cj.reduce(BODY, 8).save(f"{path}.npz"),
         lambda path: cj.picture(MOVED, f"{path}.png", size=(8, 8)),
-        lambda path: require_place(f"{path}.npz"),
+        lambda path: require_writable_path(f"{path}.npz"),
     ],
 )
 def test_written_paths_bad_input(tmp_path: Path, write: Callable[[str], None]) -> None:
@@ -124,7 +124,7 @@ def test_replaced_by_a_pipe_bad_input(tmp_path: Path, monkeypatch: pytest.Monkey
     status = os.stat(file)
     monkeypatch.setattr(os, "stat", lambda _: status)
     with pytest.raises(cj.FileError, match="is a pipe"):
-        open_regular(pipe)
+        open_regular_file(pipe)
 
 
 # --- archives
@@ -192,7 +192,7 @@ def test_memory_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(cj.InputError, match="1e105 TB of memory"):
         require_memory(8 * 10**117, "a", "b")
     monkeypatch.delenv("CAJOLE_MAX_MEMORY")
-    assert 1e8 < machine_memory() < 1e16
+    assert 1e8 < get_memory_limit() < 1e16
 
 
 def damaged(header: bytes, data: bytes = b"") -> bytes:

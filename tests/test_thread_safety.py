@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import cajole as cj
 from bodies import beam_body, solid_one, springs_many
-from cajole.linalg import Factor, pardiso_available
+from cajole.linalg import Factor, is_pardiso_available
 from cajole.mesh import box_tets, grid_triangles
 from flow_cases import small
 from threads import THREADS, run_together, take_turns
@@ -68,7 +68,7 @@ def reference() -> cj.Reference:
     t = 0.02 * np.arange(13)[:, None]
     z = 0.2 * np.sin(6.0 * t) * np.arange(1.0, 1.0 + reduced.size)
     shown = cj.Animation(reduced.body.drawn_mesh(), reduced.body.vertices + reduced.lift(z), 50.0)
-    return cj.reference(reduced, shown)
+    return cj.build_reference(reduced, shown)
 
 
 @cache
@@ -101,7 +101,7 @@ def fixed_flow_controller() -> cj.FlowController:
 
 @cache
 def sampled() -> cj.SampledBasis:
-    return cj.sampled_basis(beam(), cj.simulate(beam(), 6, 0.02), runs=2, size=3)
+    return cj.sample_basis(beam(), cj.simulate(beam(), 6, 0.02), runs=2, size=3)
 
 
 def enriched() -> cj.EnrichResult:
@@ -135,16 +135,19 @@ OF_MODEL: Calls = {
 # class -> how to make one, and calls with arguments beside all of its properties
 SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "Animation": (lambda: waving(tet_mesh()), {"trimmed": lambda a: a.trimmed(1, 4).positions}),
-    "BodyAround": (lambda: cj.body_around(sheet().moved(sheet().vertices), resolution=4), {}),
+    "EmbeddedMesh": (lambda: cj.embed_in_solid(sheet().moved(sheet().vertices), resolution=4), {}),
     "BodyShell": (lambda: cj.BodyShell(sheet(), fixed=[0, 1, 7]), OF_BODY),
     "BodySolid": (solid_one, OF_BODY),
     "BodySprings": (springs_many, OF_BODY),
     "Contacts": (lambda: cj.find_contacts(waving(sheet()), "ground"), {"at": lambda c: c.at(3).vertex}),
-    "Controller": (lambda: cj.steer(reference()), {
-        "run": lambda c: c.run(cj.Push(5, (0.0, 0.0, 9.0), 0.04)).states,
-        "wind": lambda c: c.run(cj.Wind(2.0)).states,
-        "retuned": lambda c: c.retuned(effort=0.1).run().states,
-    }),
+    "Controller": (
+        lambda: cj.steer(reference()),
+        {
+            "run": lambda c: c.run(cj.Push(5, (0.0, 0.0, 9.0), 0.04)).states,
+            "wind": lambda c: c.run(cj.Wind(2.0)).states,
+            "retuned": lambda c: c.retuned(effort=0.1).run().states,
+        },
+    ),
     "Embedding": (lambda: cj.embed(sheet().vertices * 0.9, tet_mesh()), {}),
     "EnrichResult": (enriched, {}),
     "Flow": (small, {"simulate": lambda f: f.simulate(4, 0.2, force=cj.Gust((6.0, 5.0), (3.0, 1.0), 3.0)).states}),
@@ -152,16 +155,25 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "FlowMotion": (flow_motion, {"follow": lambda m: m.follow([[5.0, 5.0], [6.0, 4.0]])}),
     "FlowShot": (flow_shot, {}),
     "Goal": (lambda: cj.Goal(3, 4, (0.0, 0.0, 1.0)), {}),
-    "Ground": (lambda: cj.Ground(-0.05), {
-        "simulate": lambda g: cj.simulate(beam(), 4, 0.02, gravity=9.8, obstacles=[g]).positions,
-    }),
-    "Gust": (lambda: cj.Gust((6.0, 5.0), (3.0, 1.0), 3.0), {
-        "simulate": lambda g: small().simulate(3, 0.2, force=g).states,
-    }),
-    "GustNoise": (lambda: cj.GustNoise(1.0, 3.0), {
-        "field": lambda g: [g.field(small(), step, 0.2) for step in range(3)],
-        "run": lambda g: fixed_flow_controller().run(g).states,
-    }),
+    "Ground": (
+        lambda: cj.Ground(-0.05),
+        {
+            "simulate": lambda g: cj.simulate(beam(), 4, 0.02, gravity=9.8, obstacles=[g]).positions,
+        },
+    ),
+    "Gust": (
+        lambda: cj.Gust((6.0, 5.0), (3.0, 1.0), 3.0),
+        {
+            "simulate": lambda g: small().simulate(3, 0.2, force=g).states,
+        },
+    ),
+    "GustNoise": (
+        lambda: cj.GustNoise(1.0, 3.0),
+        {
+            "field": lambda g: [g.compute_acceleration(small(), step, 0.2) for step in range(3)],
+            "run": lambda g: fixed_flow_controller().run(g).states,
+        },
+    ),
     "Key": (lambda: cj.Key(np.zeros((4, 3))), {}),
     "MaterialShell": (lambda: cj.MaterialShell(thickness=1e-3), {}),
     "MaterialStVK": (cj.MaterialStVK, {}),
@@ -170,7 +182,10 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "MeshTri": (lambda: tet_mesh().surface, OF_MESH),
     "Modes": (lambda: cj.modes(beam(), 4), {"shape": lambda m: m.shape(2)}),
     "ObstacleMesh": (lambda: cj.ObstacleMesh(tet_mesh()), {}),
-    "Push": (lambda: cj.Push(5, (0.0, 0.0, 1.0)), {"reduced": lambda p: p.reduced(fixed_model(), 0.02, 1, 8)}),
+    "Push": (
+        lambda: cj.Push(5, (0.0, 0.0, 1.0)),
+        {"reduced": lambda p: p.compute_reduced_force(fixed_model(), 0.02, 1, 8)},
+    ),
     "ReducedFlow": (flow_model, {"rollout": lambda m: m.rollout(np.ones((4, m.size)), 0.1, np.ones(m.size)).states}),
     "ReducedModel of a solid": (large_model, OF_MODEL),
     "ReducedModel of springs": (springs_model, OF_MODEL),
@@ -178,14 +193,17 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "Regions": (lambda: cj.regions_clustered(waving(sheet()), 4), {}),
     "SampledBasis": (sampled, {}),
     "Segment": (lambda: cj.Segment({3: np.zeros((4, 3))}, 5), {}),
-    "Skin": (lambda: cj.Skin(sheet(), embedding=cj.embed(sheet().vertices, tet_mesh())), {
-        "follow": lambda s: s.follow(1.1 * tet_mesh().vertices),
-    }),
-    "State": (lambda: cj.State(velocity=np.ones((4, 3))), {}),
-    "Wind": (lambda: cj.Wind(2.0), {"reduced": lambda w: w.reduced(fixed_model(), 0.02, 1, 8)}),
-}  # fmt: skip
+    "Skin": (
+        lambda: cj.Skin(sheet(), embedding=cj.embed(sheet().vertices, tet_mesh())),
+        {
+            "follow": lambda s: s.follow(1.1 * tet_mesh().vertices),
+        },
+    ),
+    "InitialState": (lambda: cj.InitialState(velocity=np.ones((4, 3))), {}),
+    "Wind": (lambda: cj.Wind(2.0), {"reduced": lambda w: w.compute_reduced_force(fixed_model(), 0.02, 1, 8)}),
+}
 # classes whose objects change: their threads take turns, as the tests below show
-LOCKED = {"Editor", "Live", "PoseSession"}
+LOCKED = {"Editor", "PoseSession", "RealtimeController"}
 
 
 def test_every_public_class_is_tested_identity() -> None:
@@ -251,14 +269,21 @@ def test_live_agreement() -> None:
         def use(k: int) -> None:
             for _ in range(5):
                 live.step(2)
-                assert np.isfinite(live.positions()).all()
+                assert np.isfinite(live.compute_positions()).all()
                 assert np.isfinite(live.error)
-                live.twin(controlled=False).step()
+                live.copy(controlled=False).step()
 
         run_together(use)
         for found, wanted in zip(live.state, expected.state):
             np.testing.assert_array_equal(found, wanted)
-        run_together(lambda k: [live.push(5, (0.0, 0.0, 1.0)), live.hold(4, (0.0, 1.0, 0.0)), live.step(), live.jump()])
+        run_together(
+            lambda k: [
+                live.push(5, (0.0, 0.0, 1.0)),
+                live.set_sustained_force(4, (0.0, 1.0, 0.0)),
+                live.step(),
+                live.seek(),
+            ]
+        )
         run_together(lambda k: live.retune(effort=0.01 * (k + 1)).result(timeout=60))
 
 
@@ -266,7 +291,7 @@ def test_flow_live_agreement() -> None:
     expected = fixed_flow_controller().start()
     expected.step(2 * THREADS)
     live = fixed_flow_controller().start()
-    run_together(lambda k: [live.step(), live.particles, live.cells, live.step()])
+    run_together(lambda k: [live.step(), live.particles, live.distances_in_cells, live.step()])
     np.testing.assert_array_equal(live.state, expected.state)
     np.testing.assert_array_equal(live.particles, expected.particles)
 
@@ -276,7 +301,7 @@ def test_pose_session_agreement() -> None:
     body = beam()
     session, ends = cj.PoseSession(body), np.argsort(body.vertices[:, 0])[-THREADS:]
     loads = run_together(lambda k: session.add(int(ends[k]), (0.0, 1.0, 2.0 + k)))
-    assert sorted(load.number for load in loads) == list(range(THREADS))
+    assert sorted(load.load_id for load in loads) == list(range(THREADS))
     expected = cj.pose(body, loads={int(ends[k]): (0.0, 1.0, 2.0 + k) for k in range(THREADS)})
     np.testing.assert_allclose(session.displacement, expected, atol=1e-8)
     run_together(lambda _: session.undo())
@@ -299,7 +324,7 @@ def test_one_pull_at_a_time_bad_input() -> None:
 @pytest.mark.parametrize("backend", ["pardiso", "superlu", "cholesky"])
 def test_factor_agreement(backend: str) -> None:
     """A solve uses one set of factors, old or new, never a part of each."""
-    if backend == "pardiso" and not pardiso_available():
+    if backend == "pardiso" and not is_pardiso_available():
         pytest.skip("mkl is not installed")
     body = beam_body((12, 3, 3))
     matrix = sp.csr_array(body.stiffness()[body.free_dofs][:, body.free_dofs])
@@ -320,7 +345,7 @@ def test_live_methods_take_turns_identity() -> None:
     for second in ("step", "jump", "push"):
         live = fixed_controller().start()
         arguments = (5, (0.0, 0.0, 1.0)) if second == "push" else ()
-        assert take_turns(live, live._walker, "walk", live.step, lambda: getattr(live, second)(*arguments))  # noqa: B023
+        assert take_turns(live, live._stepper, "walk", live.step, lambda: getattr(live, second)(*arguments))  # noqa: B023
 
 
 def test_flow_live_methods_take_turns_identity() -> None:
@@ -334,13 +359,13 @@ def test_pose_session_methods_take_turns_identity() -> None:
     ends = np.argsort(session.body.vertices[:, 0])[-2:].tolist()
     add = [lambda v=v: session.add(v, (0.0, 0.0, 1.0)) for v in ends]  # type: ignore[misc]
     assert take_turns(session, session, "_solved", *add)
-    assert [load.number for load in session.loads] == [0, 1]
+    assert [load.load_id for load in session.loads] == [0, 1]
 
 
 @pytest.mark.parametrize("backend", ["pardiso", "superlu", "cholesky"])
 def test_factor_methods_take_turns_identity(backend: str) -> None:
     """A solve waits for the new factors instead of finding half of them, or none."""
-    if backend == "pardiso" and not pardiso_available():
+    if backend == "pardiso" and not is_pardiso_available():
         pytest.skip("mkl is not installed")
     body = beam()
     matrix = sp.csr_array(body.stiffness()[body.free_dofs][:, body.free_dofs])

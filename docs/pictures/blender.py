@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 
 from cajole.animation import Animation
-from cajole.scenes.editing import edit_scene
+from cajole.scenes.edit_scenes import (load_edit_scene)
 
 HERE = Path(__file__).parent
 PYTHON = (HERE.parents[1] / ".venv-blender" / ".ready").read_text(encoding="utf-8").strip()
@@ -21,13 +21,13 @@ FRAME = 150
 
 
 def main() -> None:
-    scene = edit_scene("curtain")
+    scene = load_edit_scene("curtain")
     with tempfile.TemporaryDirectory() as folder:
         before, after, around, strip = (
             Path(folder) / name for name in ("before.usdc", "after.usdc", "around.usdc", "strip.png")
         )
         scene.animation.write(before)
-        scene.edited().animation().write(after)
+        scene.apply_drags().animation().write(after)
         rod = scene.props[0].shape
         Animation(rod, rod.vertices[None], name="rod").write(around)
         files = map(str, (before, after, around, FRAME, strip))

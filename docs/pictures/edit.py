@@ -10,8 +10,8 @@ import matplotlib
 import numpy as np
 
 from cajole.direct import Editor
-from cajole.scenes.editing import EditScene, edit_scene
-from cajole.scenes.editing.pictures import edit_strip
+from cajole.scenes.edit_scenes import (EditScene, load_edit_scene)
+from cajole.scenes.edit_scenes.pictures import (render_edit_strip)
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402  its backend comes first
@@ -25,7 +25,7 @@ KEYS = 30
 def strip(scene: EditScene, editor: Editor) -> None:
     path = HERE / f"edit_{scene.name}.jpg"
     shown = scene.frames_shown[: SHOWN[scene.name]]
-    edit_strip(scene, editor, path, frames=shown, size=(360, 260), renderer="auto")
+    render_edit_strip(scene, editor, path, frames=shown, size=(360, 260), renderer="auto")
     print(scene.name, editor.report, sep="\n")
 
 
@@ -50,7 +50,7 @@ def figure_9(scene: EditScene, editor: Editor) -> None:
     """The change of one vertex of the curtain beside a spline through every thirtieth frame of it."""
     out, given = editor.animation().positions, scene.animation.positions
     change = np.asarray(out - given, dtype=float)
-    vertex = int(scene.moves[-1].vertices[0])
+    vertex = int(scene.drags[-1].vertices[0])
     path = change[:, vertex, 2]
     spline = catmull_rom(path, KEYS)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
@@ -66,13 +66,13 @@ def figure_9(scene: EditScene, editor: Editor) -> None:
 
 def figure_3(scene: EditScene) -> None:
     """The bird's twisted tail with more and more modes, beside what all of them do."""
-    frame = scene.moves[0].frame
-    full = scene.edited(scene.modes)
-    amplitudes = np.abs(full.coordinates()[:, :200]).T
+    frame = scene.drags[0].frame
+    full = scene.apply_drags(scene.modes)
+    amplitudes = np.abs(full.compute_reduced_coordinates()[:, :200]).T
     counts = (25, 50, 100, 200, 350)
     target = full.positions(frame)
     far = np.linalg.norm(target - scene.animation.positions[frame], axis=1).max()
-    errors = [np.linalg.norm(scene.edited(r).positions(frame) - target, axis=1).max() / far for r in counts]
+    errors = [np.linalg.norm(scene.apply_drags(r).positions(frame) - target, axis=1).max() / far for r in counts]
     print("figure 3:", dict(zip(counts, np.round(errors, 4))))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
     left.loglog(counts, errors, "o-", color="tab:red")
@@ -87,8 +87,8 @@ def figure_3(scene: EditScene) -> None:
 
 def main() -> None:
     for name in sys.argv[1:] or SHOWN:
-        scene = edit_scene(name)
-        editor = scene.edited()
+        scene = load_edit_scene(name)
+        editor = scene.apply_drags()
         strip(scene, editor)
         if name == "curtain":
             figure_9(scene, editor)

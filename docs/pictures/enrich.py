@@ -15,10 +15,10 @@ import numpy as np
 
 import cajole as cj
 from cajole.mesh import Skin, grid_triangles
-from cajole.pictures.loops import write_still
-from cajole.pictures.subject import INPUT, OUTPUT
-from cajole.scenes.enriching import EnrichScene, enrich_scene
-from cajole.scenes.enriching.pictures import region_colors
+from cajole.pictures.image_files import (write_still)
+from cajole.pictures.renderable import (INPUT_COLOR, OUTPUT_COLOR)
+from cajole.scenes.enrich_scenes import (EnrichScene, load_enrich_scene)
+from cajole.scenes.enrich_scenes.pictures import (compute_region_colors)
 
 HERE = Path(__file__).parent
 GAP = 4
@@ -44,12 +44,12 @@ def painted(motion: cj.Animation, color: Any) -> cj.Animation:
 
 def run(scene: EnrichScene, material: str, kept: Path | None, name: str = "", **settings: Any) -> cj.Animation:
     """The shell in a material, in its colour."""
-    chosen = scene.material(material)
+    chosen = scene.get_variant(material)
     path = None if kept is None else kept / f"{scene.name}_{name or material}.npz"
     if path is not None and path.exists():
         x = np.load(path)["x"].astype(float)
         return painted(cj.Animation(chosen.shell.mesh, x, scene.guide.fps), chosen.color)
-    result = scene.enriched(material, **settings)
+    result = scene.solve(material, **settings)
     print(scene.name, name or material, result.report, sep="\n", flush=True)
     if path is not None:
         np.savez_compressed(path, x=result.animation.positions.astype(np.float32))
@@ -83,16 +83,16 @@ def folded(motion: cj.Animation, frame: int) -> float:
 
 def box(kept: Path | None) -> None:
     """Figure 8: stiffness in a twist, plasticity after it, damping after a sudden stop; the guide at the left."""
-    scene, size, rows = enrich_scene("box"), (220, 240), []
+    scene, size, rows = load_enrich_scene("box"), (220, 240), []
     for names, frame in ((("limp", "cloth", "card"), 20), (("elastic", "paper", "foil"), 55)):
         shown = [run(scene, name, kept, frames=BOX[name], collisions="fast") for name in names]
         for name, motion in zip(names, shown):
             print(f"{name}: {folded(motion, frame):.1f} degrees rms between triangles of one side, frame {frame}")
-        guide = tile(scene, painted(scene.guide, INPUT), frame, size, smooth=False)
+        guide = tile(scene, painted(scene.guide, INPUT_COLOR), frame, size, smooth=False)
         rows.append([guide, *(tile(scene, motion, frame, size, smooth=True) for motion in shown)])
     late = cut(scene, UPRIGHT)
     # a tenth of a second after the lid stood
-    guide, rows_of = tile(late, painted(late.guide, INPUT), STOPPED + 3, size, smooth=False), []
+    guide, rows_of = tile(late, painted(late.guide, INPUT_COLOR), STOPPED + 3, size, smooth=False), []
     for name in ("calm", "wobbly", "heavy"):
         motion = run(late, name, kept, dt=1 / 240)
         speed = np.linalg.norm(np.diff(motion.positions, axis=0), axis=2) * motion.fps
@@ -104,32 +104,32 @@ def box(kept: Path | None) -> None:
 
 def bag(kept: Path | None) -> None:
     """Figure 9: one backflip in six materials, the guide above them."""
-    scene, size, frames = enrich_scene("bag"), (180, 180), (26, 36, 47, 59, 77)
+    scene, size, frames = load_enrich_scene("bag"), (180, 180), (26, 36, 47, 59, 77)
     shown = [run(scene, name, kept, frames=78, collisions="fast") for name in BAG]
-    rows = [[tile(scene, painted(scene.guide, INPUT), frame, size, smooth=False) for frame in frames]]
+    rows = [[tile(scene, painted(scene.guide, INPUT_COLOR), frame, size, smooth=False) for frame in frames]]
     rows += [[tile(scene, motion, frame, size, smooth=True) for frame in frames] for motion in shown]
     write_still(HERE / "enrich_bag.jpg", grid(rows))
 
 
 def walker(kept: Path | None) -> None:
     """Figures 1 and 10: the guide, its patches, and what becomes of it in the wind and under current."""
-    scene, size, frames = enrich_scene("walker"), (220, 220), (15, 60, 140, 215, 280)
+    scene, size, frames = load_enrich_scene("walker"), (220, 220), (15, 60, 140, 215, 280)
     shown = run(scene, "story", kept, collisions="fast", dt=1 / 60)
-    guide = [tile(scene, painted(scene.guide, INPUT), frame, size, smooth=True) for frame in frames]
-    patches = [tile(scene, scene.guide, frame, size, colors=region_colors(scene)) for frame in frames]
+    guide = [tile(scene, painted(scene.guide, INPUT_COLOR), frame, size, smooth=True) for frame in frames]
+    patches = [tile(scene, scene.guide, frame, size, colors=compute_region_colors(scene)) for frame in frames]
     result = [tile(scene, shown, frame, size, smooth=True) for frame in frames]
     write_still(HERE / "enrich_walker.jpg", grid([guide, patches, result]))
 
 
 def flag(kept: Path | None) -> None:
     """Figure 2: the preview, the cloth with the same settings, and the cloth that is told."""
-    scene, size, frames = enrich_scene("flag"), (220, 260), (0, 12, 16, 20, 24, 27)
+    scene, size, frames = load_enrich_scene("flag"), (220, 260), (0, 12, 16, 20, 24, 27)
     shown = [
         run(scene, "cotton", kept, name, collisions="fast", tracked=name == "tracked", frames=frames[-1] + 1)
         for name in ("free", "tracked")
     ]
     rows = []
-    for motion in (painted(scene.guide, INPUT), *shown):
+    for motion in (painted(scene.guide, INPUT_COLOR), *shown):
         last = motion.frames - 1
         rows.append(
             [tile(scene, motion, min(f, last), size, in_view=[0, 12, 22, 26], smooth=motion.n > 50) for f in frames]
@@ -164,7 +164,7 @@ def tugging(kept: Path | None) -> None:
     }
     for regions in (None, cj.regions_interpolating(guide.mesh, fine), hats):
         moved = guide if regions is None else cj.enrich(guide, cloth, regions, dt=1 / 120).animation
-        shown = painted(moved, INPUT if regions is None else OUTPUT)
+        shown = painted(moved, INPUT_COLOR if regions is None else OUTPUT_COLOR)
         row.append(
             cj.picture(shown, frame=9, in_view=[0, 12], smooth=regions is not None, floor=(0.84, 0.83, 0.81), **camera)
         )
@@ -180,13 +180,13 @@ def regions(kept: Path | None) -> None:
     guide = cj.Animation(mesh, q, 30.0)
     cloth = cj.BodyShell(mesh, cj.MaterialShell(young=2e4, thickness=2e-3, density=300.0), damping=(2.0, 2e-3))
     camera = {"size": (240, 240), "elevation": 12.0, "background": (0.84, 0.85, 0.87), "floor": (0.84, 0.83, 0.81)}
-    row = [cj.picture(painted(guide, INPUT), frame=15, in_view=[15], **camera)]
+    row = [cj.picture(painted(guide, INPUT_COLOR), frame=15, in_view=[15], **camera)]
     for count in (16, 64, 256):
         patches = cj.regions_clustered(guide, count, mu=1.0, seed=1)
         moved = cj.enrich(guide, cloth, patches, dt=1 / 120, frames=20).animation
         off = np.linalg.norm(moved.positions[-1] - q[-1], axis=1).mean()
         print(f"{count} regions: {1e3 * off:.1f} mm from the guide on average", flush=True)
-        row.append(cj.picture(painted(moved, OUTPUT), frame=19, in_view=[19], smooth=True, **camera))
+        row.append(cj.picture(painted(moved, OUTPUT_COLOR), frame=19, in_view=[19], smooth=True, **camera))
     write_still(HERE / "enrich_regions.jpg", grid([row]))
 
 

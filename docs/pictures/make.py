@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import cajole as cj
-from cajole.cli.gallery.items import ITEMS
-from cajole.pictures.loops import write_still
+from cajole.cli.gallery.registry import (CARD_BUILDERS)
+from cajole.pictures.image_files import (write_still)
 
 HERE = Path(__file__).parent
 TILE = (400, 300)
@@ -21,9 +21,9 @@ def main() -> None:
     tiles = [cj.picture(cj.scene(name), size=TILE, renderer="auto") for name in SCENES]
     rows = [np.concatenate(tiles[i : i + 3], axis=1) for i in (0, 3)]
     write_still(HERE / "scenes.jpg", np.concatenate(rows))
-    fish = ITEMS["fish"](None)
-    camera = {**fish.camera, "size": (300, 220), "renderer": "auto"}
-    cj.strip(fish.animation, HERE / "fish.jpg", frames=(0, 12, 20, 30), **camera)
+    fish = CARD_BUILDERS["fish"](None)
+    camera = {**fish.media.camera, "size": (300, 220), "renderer": "auto"}
+    cj.strip(fish.media.animation, HERE / "fish.jpg", frames=(0, 12, 20, 30), **camera)
 
 
 if __name__ == "__main__":

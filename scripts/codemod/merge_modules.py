@@ -2,8 +2,8 @@
 
 Usage: python scripts/codemod/merge_modules.py TABLE..., with libcst installed.
 
-    cajole.studio.telling -> cajole.studio.view_model               a module is renamed or moved
-    cajole.linalg.eigen, cajole.linalg.lanczos => cajole.linalg.eigen   modules become one
+    cajole.studio.view_model -> cajole.studio.view_model               a module is renamed or moved
+    cajole.linalg.eigen, cajole.linalg.eigen => cajole.linalg.eigen   modules become one
 
 Merged code is ordered so that a module comes after those it imports. Imports between merged modules go, and
 `alias.name` of an imported module becomes `name`. Names that two merged modules bind to different things are an
@@ -206,8 +206,9 @@ def main() -> None:
         raise SystemExit("\n".join(PROBLEMS))
     moves: dict[str, str] = {}
     for olds, new, text in texts:
-        target = ROOT / "src" / Path(*new.split(".")).with_suffix(".py")
         first = file_of(olds[0])
+        path = ROOT / "src" / Path(*new.split("."))
+        target = path / "__init__.py" if first.name == "__init__.py" and text is None else path.with_suffix(".py")
         written = first.read_text("utf-8") if text is None else text
         for old in olds:
             git("rm", "--quiet", "--cached", str(file_of(old)))

@@ -2,7 +2,7 @@
 
 Usage: python scripts/codemod/move_modules.py TABLE..., with libcst installed.
 
-    cajole.studio.telling -> cajole.studio.view_model       all names of a module
+    cajole.studio.view_model -> cajole.studio.view_model       all names of a module
     cajole.body.base:Body -> cajole.body.body               one name
 
 `from old import a`, `from package import old [as x]`, `import package.old [as x]`, and dotted names in strings and in

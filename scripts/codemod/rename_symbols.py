@@ -4,8 +4,8 @@ Usage: python scripts/codemod/rename_symbols.py TABLE... in the package's enviro
 
 A line of a table names a definition, and what it is to be called; `#` starts a comment:
 
-    cajole.linalg.symbolic:Plan -> SymbolicFactorization       a class, a function or a name of a module
-    cajole.linalg.symbolic:Plan.tallest -> max_front_rows      a method, a property, a field, an attribute set as self.x
+    cajole.linalg.cholesky:Plan -> SymbolicFactorization       a class, a function or a name of a module
+    cajole.linalg.cholesky:Plan.tallest -> max_front_rows      a method, a property, a field, an attribute set as self.x
     cajole.linalg.factor:Factor.solve(right) -> rhs            an argument
 
 All edits are computed on the tree as it is, and applied together. Names inside strings are not changed, nor are methods

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # name -> the module it lives in
-_HOMES = {
+_MODULES_BY_NAME = {
     "Animation": "cajole.animation",
-    "BodyAround": "cajole.body",
+    "EmbeddedMesh": "cajole.body",
     "BodyShell": "cajole.body",
     "BodySolid": "cajole.body",
     "BodySprings": "cajole.body",
@@ -27,7 +27,7 @@ _HOMES = {
     "EnrichResult": "cajole.direct",
     "FileError": "cajole.errors",
     "Flow": "cajole.flow",
-    "FlowController": "cajole.direct.steering.flow",
+    "FlowController": "cajole.direct.steering.flow_controller",
     "FlowMotion": "cajole.flow",
     "FlowShot": "cajole.reduction",
     "Goal": "cajole.direct",
@@ -37,7 +37,7 @@ _HOMES = {
     "InputError": "cajole.errors",
     "InversionWarning": "cajole.errors",
     "Key": "cajole.direct",
-    "Live": "cajole.direct",
+    "RealtimeController": "cajole.direct",
     "LoadError": "cajole.errors",
     "MaterialShell": "cajole.body",
     "MaterialStVK": "cajole.body",
@@ -59,9 +59,9 @@ _HOMES = {
     "Segment": "cajole.direct",
     "Skin": "cajole.mesh",
     "SolveError": "cajole.errors",
-    "State": "cajole.dynamics",
+    "InitialState": "cajole.dynamics",
     "Wind": "cajole.direct",
-    "body_around": "cajole.body",
+    "embed_in_solid": "cajole.body",
     "edit": "cajole.direct",
     "embed": "cajole.mesh",
     "enrich": "cajole.direct",
@@ -72,7 +72,7 @@ _HOMES = {
     "keyframe_sequence": "cajole.direct",
     "load_controller": "cajole.direct",
     "load_edit": "cajole.direct",
-    "load_flow_controller": "cajole.direct.steering.flow_files",
+    "load_flow_controller": "cajole.direct.steering.flow_serialization",
     "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -81,14 +81,14 @@ _HOMES = {
     "read_body": "cajole.body",
     "read_mesh": "cajole.mesh",
     "reduce": "cajole.reduction",
-    "reference": "cajole.direct",
+    "build_reference": "cajole.direct",
     "regions_clustered": "cajole.direct",
     "regions_interpolating": "cajole.direct",
     "regions_painted": "cajole.direct",
     "regions_subdivided": "cajole.direct",
     "reroute": "cajole.direct",
-    "sampled_basis": "cajole.direct.steering.sampling",
-    "sampled_flow": "cajole.direct.steering.flow_sampling",
+    "sample_basis": "cajole.direct.steering.sampling",
+    "sample_flow": "cajole.direct.steering.flow_sampling",
     "save_edit": "cajole.direct",
     "scene": "cajole.scenes",
     "scene_names": "cajole.scenes",
@@ -100,13 +100,13 @@ _HOMES = {
     "write_mesh": "cajole.mesh",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = ["__version__", *sorted(_MODULES_BY_NAME)]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES_BY_NAME:
         raise AttributeError(f"module 'cajole' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    value = getattr(importlib.import_module(_MODULES_BY_NAME[name]), name)
     globals()[name] = value
     return value
 
@@ -120,26 +120,27 @@ if TYPE_CHECKING:
     from cajole.animation import Contacts as Contacts
     from cajole.animation import find_contacts as find_contacts
     from cajole.animation import read_animation as read_animation
-    from cajole.body import BodyAround as BodyAround
     from cajole.body import BodyShell as BodyShell
     from cajole.body import BodySolid as BodySolid
     from cajole.body import BodySprings as BodySprings
+    from cajole.body import EmbeddedMesh as EmbeddedMesh
     from cajole.body import MaterialShell as MaterialShell
     from cajole.body import MaterialStVK as MaterialStVK
-    from cajole.body import body_around as body_around
+    from cajole.body import embed_in_solid as embed_in_solid
     from cajole.body import read_body as read_body
     from cajole.direct import Controller as Controller
     from cajole.direct import Editor as Editor
     from cajole.direct import EnrichResult as EnrichResult
     from cajole.direct import Goal as Goal
     from cajole.direct import Key as Key
-    from cajole.direct import Live as Live
     from cajole.direct import PoseSession as PoseSession
     from cajole.direct import Push as Push
+    from cajole.direct import RealtimeController as RealtimeController
     from cajole.direct import Reference as Reference
     from cajole.direct import Regions as Regions
     from cajole.direct import Segment as Segment
     from cajole.direct import Wind as Wind
+    from cajole.direct import build_reference as build_reference
     from cajole.direct import edit as edit
     from cajole.direct import enrich as enrich
     from cajole.direct import fit_pose as fit_pose
@@ -148,7 +149,6 @@ if TYPE_CHECKING:
     from cajole.direct import keyframe_sequence as keyframe_sequence
     from cajole.direct import load_controller as load_controller
     from cajole.direct import load_edit as load_edit
-    from cajole.direct import reference as reference
     from cajole.direct import regions_clustered as regions_clustered
     from cajole.direct import regions_interpolating as regions_interpolating
     from cajole.direct import regions_painted as regions_painted
@@ -156,16 +156,16 @@ if TYPE_CHECKING:
     from cajole.direct import reroute as reroute
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
-    from cajole.direct.steering.flow import FlowController as FlowController
-    from cajole.direct.steering.flow_files import load_flow_controller as load_flow_controller
+    from cajole.direct.steering.flow_controller import FlowController as FlowController
     from cajole.direct.steering.flow_noise import GustNoise as GustNoise
-    from cajole.direct.steering.flow_sampling import sampled_flow as sampled_flow
+    from cajole.direct.steering.flow_sampling import sample_flow as sample_flow
+    from cajole.direct.steering.flow_serialization import load_flow_controller as load_flow_controller
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
-    from cajole.direct.steering.sampling import sampled_basis as sampled_basis
+    from cajole.direct.steering.sampling import sample_basis as sample_basis
     from cajole.dynamics import Ground as Ground
+    from cajole.dynamics import InitialState as InitialState
     from cajole.dynamics import Modes as Modes
     from cajole.dynamics import ObstacleMesh as ObstacleMesh
-    from cajole.dynamics import State as State
     from cajole.dynamics import modes as modes
     from cajole.dynamics import pose as pose
     from cajole.dynamics import simulate as simulate

@@ -36,19 +36,19 @@ class OptionalPackage:
 
 
 # what kernels and arrays count with
-LARGEST_WHOLE = int(np.iinfo(np.int64).max)
+MAX_INT64 = int(np.iinfo(np.int64).max)
 # fourth powers of larger numbers, or of their inverses, come close to overflowing
-EXTREME = 1e75
+MAX_MAGNITUDE = 1e75
 # steps, runs or iterations of one call: at a microsecond each, which none of them reaches, this many take a second; at
 # a millisecond a quarter of an hour
 MOST_REPETITIONS = 1_000_000
 # thickness of a sheet [m]; anything larger is given in the wrong unit
 LARGEST_LENGTH = 1e6
 # characters of a value that a message shows
-LONGEST = 80
+MAX_VALUE_LENGTH = 80
 
 
-def real_array(
+def require_real_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], *, error: type[InputError] = InputError
 ) -> NDArray[np.float64]:
     """`value` as a contiguous float64 array of `shape` (None: any length), every entry finite."""
@@ -57,7 +57,7 @@ def real_array(
             raise TypeError("complex numbers")
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as reason:
-        raise error(f"{name} must be numbers of shape {_shape(shape)}: {reason}") from None
+        raise error(f"{name} must be numbers of shape {_format_shape(shape)}: {reason}") from None
     require_shape(array, name, shape, error=error)
     finite = np.isfinite(array)
     if not finite.all():
@@ -70,9 +70,9 @@ def real_array(
     return array
 
 
-def share_array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+def require_unit_interval_array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """`value` as a real array of `shape`, every entry in 0..1, as colours and gloss are."""
-    array = real_array(value, name, shape)
+    array = require_real_array(value, name, shape)
     wrong = (array < 0) | (array > 1)
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -83,16 +83,16 @@ def share_array(value: ArrayLike, name: str, shape: tuple[int | None, ...]) -> N
     return array
 
 
-def index_array(
+def require_index_array(
     value: ArrayLike, name: str, shape: tuple[int | None, ...], limit: int, *, error: type[InputError] = InputError
 ) -> NDArray[np.int64]:
     """`value` as an int64 array of `shape`, every entry in [0, limit)."""
     if isinstance(limit, bool) or not isinstance(limit, int | np.integer):
-        raise error(f"the number that {name} must be below is {shown(limit)}, but must be a whole number")
+        raise error(f"the number that {name} must be below is {format_value(limit)}, but must be a whole number")
     try:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError) as reason:
-        raise error(f"{name} must be whole numbers of shape {_shape(shape)}: {reason}") from None
+        raise error(f"{name} must be whole numbers of shape {_format_shape(shape)}: {reason}") from None
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype == bool or not np.issubdtype(array.dtype, np.integer):
@@ -108,13 +108,13 @@ def index_array(
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def indices_or_mask(value: ArrayLike, name: str, count: int) -> NDArray[np.int64]:
+def require_indices_or_mask(value: ArrayLike, name: str, count: int) -> NDArray[np.int64]:
     """`value` as int64 indices below `count`: a list of them, or a mask (count,) of truth values."""
     if _is_mask(value):
         mask = np.asarray(value)
         require_shape(mask, f"the mask {name}", (count,))
         return np.flatnonzero(mask)
-    return index_array(value, name, (None,), count)
+    return require_index_array(value, name, (None,), count)
 
 
 def _is_mask(value: ArrayLike) -> bool:
@@ -125,7 +125,7 @@ def _is_mask(value: ArrayLike) -> bool:
     return array.dtype == bool and array.size > 0
 
 
-def depth(value: ArrayLike) -> int:
+def count_axes(value: ArrayLike) -> int:
     """The axes of what should be an array; of ragged lists, which fail their check, two."""
     try:
         return np.ndim(value)
@@ -135,12 +135,12 @@ def depth(value: ArrayLike) -> int:
 
 def is_empty(value: ArrayLike) -> bool:
     """Whether `value` is a list or an array without entries."""
-    return depth(value) > 0 and len(value) == 0  # type: ignore[arg-type]
+    return count_axes(value) > 0 and len(value) == 0  # type: ignore[arg-type]
 
 
-def at_least_one_axis(value: ArrayLike) -> ArrayLike:
+def wrap_scalar(value: ArrayLike) -> ArrayLike:
     """A single value as a list of one; anything else as it is, ragged lists included, which fail their check."""
-    return np.atleast_1d(value) if depth(value) == 0 else value
+    return np.atleast_1d(value) if count_axes(value) == 0 else value
 
 
 def require_shape(
@@ -149,28 +149,32 @@ def require_shape(
     """Raise unless `array` has `shape`, where None stands for any length."""
     fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape))
     if not fits:
-        raise error(f"{name} has shape {array.shape}, but {_shape(shape)} is needed")
+        raise error(f"{name} has shape {array.shape}, but {_format_shape(shape)} is needed")
 
 
-def positive(value: float, name: str, *, zero: bool = False, error: type[InputError] = InputError) -> float:
+def require_positive(
+    value: float, name: str, *, allow_zero: bool = False, error: type[InputError] = InputError
+) -> float:
     """`value` as a finite float above zero (or from zero, with `zero`)."""
-    number = real_number(value, name, error=error)
-    if number < 0 or (number == 0 and not zero):
-        raise error(f"{name} is {number}, but must be {'at least zero' if zero else 'positive'}")
+    number = require_real_number(value, name, error=error)
+    if number < 0 or (number == 0 and not allow_zero):
+        raise error(f"{name} is {number}, but must be {'at least zero' if allow_zero else 'positive'}")
     return number
 
 
-def moderate(value: float, name: str, *, zero: bool = False, error: type[InputError] = InputError) -> float:
+def require_safe_magnitude(
+    value: float, name: str, *, allow_zero: bool = False, error: type[InputError] = InputError
+) -> float:
     """`value` as `positive` has it, and such that its square and the inverse of that are finite."""
-    number = positive(value, name, zero=zero, error=error)
-    if number and not 1 / EXTREME < number < EXTREME:
-        raise error(f"{name} is {number:g}, but must lie between {1 / EXTREME:g} and {EXTREME:g}")
+    number = require_positive(value, name, allow_zero=allow_zero, error=error)
+    if number and not 1 / MAX_MAGNITUDE < number < MAX_MAGNITUDE:
+        raise error(f"{name} is {number:g}, but must lie between {1 / MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}")
     return number
 
 
 def length(value: float, name: str) -> float:
     """`value` as a positive length of at most LARGEST_LENGTH [m]."""
-    number = positive(value, name)
+    number = require_positive(value, name)
     if number > LARGEST_LENGTH:
         raise InputError(
             f"{name} is {number:g}, but must be at most {LARGEST_LENGTH:g}; lengths are in metres, so divide "
@@ -179,16 +183,16 @@ def length(value: float, name: str) -> float:
     return number
 
 
-def real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
+def require_real_number(value: Any, name: str, *, error: type[InputError] = InputError) -> float:
     """`value` as a finite float; text and truth values are not numbers."""
     try:
         if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) != 0:
             raise TypeError
         number = float(value)
     except OverflowError:
-        raise error(f"{name} is {shown(value)}, which is too large for double precision") from None
+        raise error(f"{name} is {format_value(value)}, which is too large for double precision") from None
     except (TypeError, ValueError):  # ValueError: of ragged lists
-        raise error(f"{name} must be a number, not {shown(value)}") from None
+        raise error(f"{name} must be a number, not {format_value(value)}") from None
     if not np.isfinite(number):
         raise error(f"{name} is {number}, but must be finite")
     return number
@@ -201,21 +205,23 @@ def require_instance(value: Any, kind: type[Any] | tuple[type[Any], ...], name: 
         raise InputError(f"{name} must be a {' or '.join(k.__name__ for k in kinds)}, not {type(value).__name__}")
 
 
-def plane(value: Any, name: str, *, also: str = "") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def require_plane(value: Any, name: str, *, alternative: str = "") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A point (3,) [m] of the plane ((point), (normal)) and its unit normal (3,); also: what else `name` may be."""
     try:
         point, normal = value
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be {also}a plane ((x, y, z), (nx, ny, nz)), not {shown(value)}") from None
-    place = real_array(point, "the plane's point", (3,))
-    direction = real_array(normal, "the plane's normal", (3,))
+        raise InputError(
+            f"{name} must be {alternative}a plane ((x, y, z), (nx, ny, nz)), not {format_value(value)}"
+        ) from None
+    place = require_real_array(point, "the plane's point", (3,))
+    direction = require_real_array(normal, "the plane's normal", (3,))
     length = float(np.linalg.norm(direction))
     if length == 0:
         raise InputError("the plane's normal is zero; give the direction that leads out of what is touched")
     return place, direction / length
 
 
-def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
+def require_finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     """`array` if every entry is finite, else SolveError: the input was valid, but the numbers overflowed."""
     if not np.isfinite(array).all():
         raise SolveError(
@@ -224,15 +230,17 @@ def finite_result(array: NDArray[np.float64], what: str) -> NDArray[np.float64]:
     return array
 
 
-def count(value: int, name: str, *, least: int = 1, most: int | None = None) -> int:
+def require_integer(value: int, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
     """`value` as a whole number in [least, most], and in any case of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"{name} must be a whole number, not {shown(value)}")
-    if value < least or (most is not None and value > most):
-        limits = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise InputError(f"{name} is {shown(value)}, but must be {limits}")
-    if value > LARGEST_WHOLE:
-        raise InputError(f"{name} is {shown(value)}, which is more than any computer counts; use a smaller number")
+        raise InputError(f"{name} must be a whole number, not {format_value(value)}")
+    if value < minimum or (maximum is not None and value > maximum):
+        limits = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
+        raise InputError(f"{name} is {format_value(value)}, but must be {limits}")
+    if value > MAX_INT64:
+        raise InputError(
+            f"{name} is {format_value(value)}, which is more than any computer counts; use a smaller number"
+        )
     return int(value)
 
 
@@ -241,54 +249,54 @@ def repetitions(value: int, name: str, *, least: int = 1) -> int:
 
     More would take so long that a mistake is certain, and such a call cannot be told from one that hangs.
     """
-    number = count(value, name, least=least)
+    number = require_integer(value, name, minimum=least)
     if number > MOST_REPETITIONS:
         raise InputError(f"{name} is {number}, but must be at most {MOST_REPETITIONS}; use a smaller number")
     return number
 
 
-def step_count(time: float, dt: float, *, least: int = 0) -> int:
+def count_steps(time: float, dt: float, *, minimum: int = 0) -> int:
     """Steps of `dt` [s] nearest to `time` [s], at least `least`. Raises InputError if they exceed 64 bits."""
     steps = time / dt
-    if steps > LARGEST_WHOLE:
+    if steps > MAX_INT64:
         raise InputError(
             f"{time:g} s are {steps:.3g} steps of {dt:.3g} s, which is more than any computer counts; "
             "use a shorter time"
         )
-    return max(least, round(steps))
+    return max(minimum, round(steps))
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """`value` as a message shows it: in one line of at most LONGEST characters, whatever it is."""
     try:
         text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     except Exception:  # Python does not write out whole numbers of more than 4300 digits; objects may raise anything
         text = f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
 
 
-def one_of(value: str, name: str, choices: tuple[str, ...]) -> str:
+def require_choice(value: str, name: str, choices: tuple[str, ...]) -> str:
     """`value` if it is among `choices`."""
     # an array would be compared entry by entry
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{name} is {shown(value)}, but must be one of {', '.join(map(repr, choices))}")
+        raise InputError(f"{name} is {format_value(value)}, but must be one of {', '.join(map(repr, choices))}")
     return value
 
 
-def flag(value: bool, name: str) -> bool:
+def require_bool(value: bool, name: str) -> bool:
     """`value` as True or False; what merely counts as true, such as text or a path, was meant for something else."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, not {shown(value)}")
+        raise InputError(f"{name} must be True or False, not {format_value(value)}")
     return bool(value)
 
 
-def several(value: Iterable[Any], name: str, of: str) -> tuple[Any, ...]:
+def require_sequence(value: Iterable[Any], name: str, expected: str) -> tuple[Any, ...]:
     """The entries of `value`, which is a list `of` something."""
     try:
         return tuple(value)
     except TypeError:
-        raise InputError(f"{name} must be {of}, not {shown(value)}") from None
+        raise InputError(f"{name} must be {expected}, not {format_value(value)}") from None
 
 
-def _shape(shape: tuple[int | None, ...]) -> str:
+def _format_shape(shape: tuple[int | None, ...]) -> str:
     return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"

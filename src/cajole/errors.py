@@ -45,11 +45,11 @@ class MissingExtra(CajoleError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str):
         super().__init__(f"{purpose} needs the package {package}: pip install 'cajole[{extra}]'")
-        self._asked = package, extra, purpose
+        self._arguments = package, extra, purpose
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
         # a worker's error reaches its caller pickled, and only the message would be handed to __init__
-        return MissingExtra, self._asked
+        return MissingExtra, self._arguments
 
 
 class Cancelled(CajoleError):

@@ -14,17 +14,21 @@ class Lockable(Protocol):
     lock: threading.RLock
 
 
-Owner = TypeVar("Owner", bound=Lockable)
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+LockOwner = TypeVar("LockOwner", bound=Lockable)
+MethodArguments = ParamSpec("MethodArguments")
+MethodResult = TypeVar("MethodResult")
 
 
-def synchronized(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
+def synchronized(
+    method: Callable[Concatenate[LockOwner, MethodArguments], MethodResult],
+) -> Callable[Concatenate[LockOwner, MethodArguments], MethodResult]:
     """Hold `self.lock` while the method runs, so that threads take turns."""
 
     @functools.wraps(method)
-    def locked(self: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def call_with_lock(
+        self: LockOwner, /, *args: MethodArguments.args, **kwargs: MethodArguments.kwargs
+    ) -> MethodResult:
         with self.lock:
             return method(self, *args, **kwargs)
 
-    return locked
+    return call_with_lock

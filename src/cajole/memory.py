@@ -13,20 +13,22 @@ from pathlib import Path
 from cajole.errors import InputError
 
 # bytes; instead of the memory that the machine reports
-VARIABLE = "CAJOLE_MAX_MEMORY"
+MEMORY_VARIABLE = "CAJOLE_MAX_MEMORY"
 # the limit of a container (control groups, version 2); the text "max" where there is none
-_CONTAINER = Path("/sys/fs/cgroup/memory.max")
+_CGROUP_LIMIT_FILE = Path("/sys/fs/cgroup/memory.max")
 
 
-def machine_memory() -> float:
+def get_memory_limit() -> float:
     """Bytes that this process may hold at most: $CAJOLE_MAX_MEMORY, else physical memory and the limits set below it.
 
     inf where the system reports nothing.
     """
-    return environment_limit(VARIABLE) or min(_physical(), _process_limit(), _container_limit())
+    return read_environment_limit(MEMORY_VARIABLE) or min(
+        _get_physical_memory(), _get_process_limit(), _get_container_limit()
+    )
 
 
-def environment_limit(variable: str) -> int | None:
+def read_environment_limit(variable: str) -> int | None:
     """The whole number in an environment variable, None where it is not set. Raises InputError for anything else."""
     text = os.environ.get(variable, "")
     if not text:
@@ -38,32 +40,32 @@ def environment_limit(variable: str) -> int | None:
 
 def require_memory(needed: int, what: str, remedy: str, *, error: type[InputError] = InputError) -> None:
     """Raise `error` where `what` takes more bytes than the machine has. needed: bytes, as an exact integer."""
-    limit = machine_memory()
+    limit = get_memory_limit()
     if needed > limit:
         raise error(
-            f"{what} would take {readable(needed)} of memory, and this machine has {readable(limit)}; {remedy} "
-            f"(the environment variable {VARIABLE} sets another limit, in bytes)"
+            f"{what} would take {format_bytes(needed)} of memory, and this machine has {format_bytes(limit)}; {remedy} "
+            f"(the environment variable {MEMORY_VARIABLE} sets another limit, in bytes)"
         )
 
 
-def readable(count: float) -> str:
+def format_bytes(byte_count: float) -> str:
     """Bytes in the largest unit below them; beyond terabytes as a power of ten."""
-    if count >= 1e16:
-        return f"1e{int(math.log10(count)) - 12} TB"  # of whole numbers of any length
+    if byte_count >= 1e16:
+        return f"1e{int(math.log10(byte_count)) - 12} TB"  # of whole numbers of any length
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} bytes"
+        if byte_count >= size:
+            return f"{byte_count / size:.3g} {unit}"
+    return f"{byte_count:.0f} bytes"
 
 
-def _physical() -> float:
+def _get_physical_memory() -> float:
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows has no sysconf
         return math.inf
 
 
-def _process_limit() -> float:
+def _get_process_limit() -> float:
     try:
         import resource
     except ImportError:  # Windows
@@ -72,8 +74,8 @@ def _process_limit() -> float:
     return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
 
-def _container_limit() -> float:
+def _get_container_limit() -> float:
     try:
-        return float(_CONTAINER.read_text(encoding="ascii"))
+        return float(_CGROUP_LIMIT_FILE.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return math.inf

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from cajole.errors import Cancelled
 
 # called as progress(fraction, text): the fraction done in [0, 1] and what is being done; returning False stops the work
-Progress = Callable[[float, str], bool | None]
+ProgressCallback = Callable[[float, str], bool | None]
 
 
-def report(progress: Progress | None, fraction: float, text: str) -> None:
+def report_progress(progress: ProgressCallback | None, fraction: float, text: str) -> None:
     """Tell `progress` that `fraction` in [0, 1] of the work is done; raise Cancelled when it returns False."""
     if progress is not None and progress(min(max(float(fraction), 0.0), 1.0), text) is False:
         raise Cancelled(f"stopped at {fraction:.0%} ({text}), as the progress callback asked")
 
 
-def portion(progress: Progress | None, start: float, stop: float) -> Progress | None:
+def build_subprogress(progress: ProgressCallback | None, start: float, stop: float) -> ProgressCallback | None:
     """A callback for one step of longer work: its 0 to 1 is `start` to `stop` of the whole."""
     return None if progress is None else lambda fraction, text: progress(start + (stop - start) * fraction, text)

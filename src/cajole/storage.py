@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError, InputError
-from cajole.memory import environment_limit, require_memory
+from cajole.memory import read_environment_limit, require_memory
 
 # what helps where the system refuses to write
-_REMEDIES = {
+_WRITE_REMEDIES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space or choose another place"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"),
     **dict.fromkeys((errno.ENOENT, errno.EINVAL), "no file can be made in this folder: choose another place"),
@@ -68,7 +68,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def open_regular(path: str | os.PathLike[str], *, is_input: bool = True) -> BinaryIO:
+def open_regular_file(path: str | os.PathLike[str], *, is_input: bool = True) -> BinaryIO:
     """Open a regular file for reading. Raises FileError where there is none, and for folders, pipes and devices.
 
     is_input: what is read here must not be overwritten (see `protect_inputs`); False for files of Cajole's own.
@@ -87,13 +87,13 @@ def open_regular(path: str | os.PathLike[str], *, is_input: bool = True) -> Bina
     except FileNotFoundError:
         raise FileError(f"{file} does not exist; check the name and the folder") from None
     except OSError as reason:
-        raise cannot_read(file, reason) from None
+        raise build_read_error(file, reason) from None
     if is_input:
         _record_input(file, status)
     return os.fdopen(handle, "rb")
 
 
-def cannot_read(path: Path, reason: OSError) -> FileError:
+def build_read_error(path: Path, reason: OSError) -> FileError:
     """What to raise when the system refuses to read `path`."""
     return FileError(f"cannot read {path}: {reason.strerror or reason}; check the path and its permissions")
 
@@ -108,32 +108,32 @@ def _require_regular(file: Path, status: os.stat_result) -> None:
 
 
 @dataclass
-class _Inputs:
+class _TrackedFiles:
     """Files by device and inode: those that were read, with the path they were read by, and those written here."""
 
-    read: dict[tuple[int, int], Path] = field(default_factory=dict)
-    written: set[tuple[int, int]] = field(default_factory=set)
+    inputs: dict[tuple[int, int], Path] = field(default_factory=dict)
+    outputs: set[tuple[int, int]] = field(default_factory=set)
 
 
-_protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
+_tracked_files: ContextVar[tuple[_TrackedFiles, ...]] = ContextVar("tracked_files", default=())
 
 
-_confined: ContextVar[bool] = ContextVar("confined", default=False)
+_reads_confined: ContextVar[bool] = ContextVar("reads_confined", default=False)
 
 
 @contextlib.contextmanager
 def confine_reads() -> Iterator[None]:
     """Inside the block, a file that is read may name other files of its own folder only: for files sent by others."""
-    token = _confined.set(True)
+    token = _reads_confined.set(True)
     try:
         yield
     finally:
-        _confined.reset(token)
+        _reads_confined.reset(token)
 
 
-def are_reads_confined() -> bool:
+def has_confined_reads() -> bool:
     """True inside `confine_reads`."""
-    return _confined.get()
+    return _reads_confined.get()
 
 
 @contextlib.contextmanager
@@ -143,11 +143,11 @@ def protect_inputs() -> Iterator[None]:
     Files are compared by device and inode, so that symbolic links, hard links, relative paths and case-insensitive
     file systems make no difference. What the block wrote itself may be read and written again; blocks may be nested.
     """
-    token = _protected.set((*_protected.get(), _Inputs()))
+    token = _tracked_files.set((*_tracked_files.get(), _TrackedFiles()))
     try:
         yield
     finally:
-        _protected.reset(token)
+        _tracked_files.reset(token)
 
 
 def register_input(path: str | os.PathLike[str]) -> None:
@@ -161,40 +161,40 @@ def register_input(path: str | os.PathLike[str]) -> None:
 
 def _record_input(file: Path, status: os.stat_result) -> None:
     key = status.st_dev, status.st_ino
-    for inputs in _protected.get():
-        if key not in inputs.written:
-            inputs.read.setdefault(key, file)
+    for inputs in _tracked_files.get():
+        if key not in inputs.outputs:
+            inputs.inputs.setdefault(key, file)
 
 
-def refuse_overwrite(path: Path) -> None:
+def require_not_input(path: Path) -> None:
     """Raise FileError if `path` is a file that was read inside `protect_inputs`."""
     try:
         status = os.stat(path)
     except OSError:  # nothing is there, or nothing that could be read
         return
-    for inputs in _protected.get():
-        source = inputs.read.get((status.st_dev, status.st_ino))
+    for inputs in _tracked_files.get():
+        source = inputs.inputs.get((status.st_dev, status.st_ino))
         if source is not None:
             same = "" if source == path else f" (it is the same file as {source})"
             raise FileError(f"{path} is what is read, and would be lost{same}; name another file")
 
 
-def record_written(path: Path) -> None:
+def register_output(path: Path) -> None:
     """Note that `path` is a result of the `protect_inputs` blocks, not an input."""
     with contextlib.suppress(OSError):
         status = os.stat(path)
-        for inputs in _protected.get():
-            inputs.written.add((status.st_dev, status.st_ino))
+        for inputs in _tracked_files.get():
+            inputs.outputs.add((status.st_dev, status.st_ino))
 
 
 # names of the files that `atomic_path` works on: those of tempfile.mkstemp
-_TEMPORARY = re.compile(r"\..+-[a-z0-9_]{8}(\.[^.]+)?")
+_TEMPORARY_NAME_PATTERN = re.compile(r"\..+-[a-z0-9_]{8}(\.[^.]+)?")
 # what systems answer that cannot sync a folder, or not open one, at all: there is nothing to do about it
-_NO_FOLDER_SYNC = (errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.ENOSYS)
+_FOLDER_SYNC_UNSUPPORTED = (errno.EINVAL, errno.EBADF, errno.EACCES, errno.EISDIR, errno.ENOTSUP, errno.ENOSYS)
 
 
 @contextlib.contextmanager
-def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_atomically(target: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside `target`, moved over it when the block ends well.
 
     Once the block has ended, the content and the name are synced to the disk, so that they survive a power failure. A
@@ -203,23 +203,23 @@ def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     would be replaced (see `protect_inputs`).
     """
     path = as_path(target)
-    refuse_overwrite(path)
+    require_not_input(path)
     try:
         make_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     except OSError as reason:
-        raise cannot_write(path, reason) from reason
+        raise build_write_error(path, reason) from reason
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~_read_umask())
         temporary.replace(path)
-        record_written(path)
+        register_output(path)
     except OSError as reason:
-        raise cannot_write(path, reason) from reason
+        raise build_write_error(path, reason) from reason
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -245,22 +245,22 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(handle)
     except OSError as reason:
-        if reason.errno not in _NO_FOLDER_SYNC:
+        if reason.errno not in _FOLDER_SYNC_UNSUPPORTED:
             raise FileError(
                 f"cannot sync {folder}: {reason.strerror or reason}; what was written may be lost if the power fails: "
                 "check the disk"
             ) from reason
 
 
-def temporaries(folder: Path) -> list[Path]:
+def find_temporary_files(folder: Path) -> list[Path]:
     """Files that `atomic_path` works on in a folder, or that it left there when its process was killed."""
-    return [path for path in folder.glob(".*") if _TEMPORARY.fullmatch(path.name) and path.is_file()]
+    return [path for path in folder.glob(".*") if _TEMPORARY_NAME_PATTERN.fullmatch(path.name) and path.is_file()]
 
 
-def require_place(target: str | os.PathLike[str]) -> None:
+def require_writable_path(target: str | os.PathLike[str]) -> None:
     """Raise FileError where no file could be written at `target`: before the work, not after it; leaves nothing."""
     path = as_path(target)
-    refuse_overwrite(path)
+    require_not_input(path)
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -271,18 +271,18 @@ def require_place(target: str | os.PathLike[str]) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as reason:
-        raise cannot_write(path, reason) from reason
+        raise build_write_error(path, reason) from reason
 
 
-def cannot_write(path: Path, reason: OSError) -> FileError:
+def build_write_error(path: Path, reason: OSError) -> FileError:
     """What to raise when the system refuses to write `path`: its reason, and what to do about that."""
-    remedy = _REMEDIES.get(reason.errno or 0, "choose another place")
+    remedy = _WRITE_REMEDIES.get(reason.errno or 0, "choose another place")
     return FileError(
         f"cannot write {path}: {reason.strerror or reason}; {remedy} (what stood there before is unchanged)"
     )
 
 
-def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
+def hash_content(*parts: NDArray[Any] | str | int | float | None) -> str:
     """A hex digest of arrays (shape, type and bytes) and plain values: equal content, equal name."""
     digest = hashlib.sha256()
     for part in parts:
@@ -296,14 +296,14 @@ def content_hash(*parts: NDArray[Any] | str | int | float | None) -> str:
 
 # An archive may unpack to this multiple of its size, $CAJOLE_MAX_EXPANSION instead, and in any case to UNPACKED bytes:
 # measured positions shrink to a half, zeros to a thousandth, and only a file made to fill the memory is mostly zeros.
-EXPANSION, EXPANSION_VARIABLE = 100, "CAJOLE_MAX_EXPANSION"
-UNPACKED = 256_000_000
+MAX_EXPANSION, EXPANSION_VARIABLE = 100, "CAJOLE_MAX_EXPANSION"
+MAX_UNPACKED_BYTES = 256_000_000
 # bytes that are unpacked at a time
-_PIECE = 1 << 24
+_CHUNK_BYTES = 1 << 24
 
 
 def read_arrays(
-    path: str | os.PathLike[str], only: Callable[[str], bool] | None = None, *, is_input: bool = True
+    path: str | os.PathLike[str], name_filter: Callable[[str], bool] | None = None, *, is_input: bool = True
 ) -> dict[str, NDArray[Any]]:
     """The arrays of an .npz file, or those whose names `only` says yes to, never unpickled.
 
@@ -312,11 +312,11 @@ def read_arrays(
     """
     file = as_path(path)
     try:
-        with open_regular(file, is_input=is_input) as stream, zipfile.ZipFile(stream) as archive:
+        with open_regular_file(file, is_input=is_input) as stream, zipfile.ZipFile(stream) as archive:
             found = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            wanted = {name: info for name, info in found.items() if only is None or only(name)}
+            wanted = {name: info for name, info in found.items() if name_filter is None or name_filter(name)}
             total = sum(info.file_size for info in wanted.values())
-            require_unpackable(file, os.fstat(stream.fileno()).st_size, total)
+            require_plausible_expansion(file, os.fstat(stream.fileno()).st_size, total)
             require_memory(total, f"what {file} holds", "take a smaller file", error=FileError)
             return {name: _read_member(archive, info) for name, info in wanted.items()}
     except FileError:
@@ -332,7 +332,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
     """
     if objects := [name for name, array in arrays.items() if array.dtype.hasobject]:
         raise TypeError(f"arrays of objects cannot be written: {', '.join(objects)}")
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+    with replace_atomically(path) as temporary, temporary.open("wb") as stream:
         np.savez(stream, **dict(arrays))  # type: ignore[arg-type]
 
 
@@ -340,7 +340,7 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The array of an .npy file, never unpickled. Raises FileError for anything that is not one."""
     file = as_path(path)
     try:
-        with open_regular(file) as stream:
+        with open_regular_file(file) as stream:
             return _read_npy(stream, os.fstat(stream.fileno()).st_size, file.name)
     except FileError:
         raise
@@ -348,18 +348,19 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
         raise FileError(f"cannot read an array from {file}: {reason or type(reason).__name__}") from None
 
 
-def require_unpackable(file: Path, size: int, total: int) -> None:
+def require_plausible_expansion(file: Path, packed_bytes: int, unpacked_bytes: int) -> None:
     """Raise FileError where a compressed file of `size` bytes claims to unpack to implausibly many, `total`."""
-    expansion = environment_limit(EXPANSION_VARIABLE) or EXPANSION
-    if total > max(UNPACKED, expansion * size):
+    expansion = read_environment_limit(EXPANSION_VARIABLE) or MAX_EXPANSION
+    if unpacked_bytes > max(MAX_UNPACKED_BYTES, expansion * packed_bytes):
         raise FileError(
-            f"{file} has {size} bytes and claims to hold {total}, more than {expansion} times as many: it is damaged, "
+            f"{file} has {packed_bytes} bytes and claims to hold {unpacked_bytes}, more than {expansion} times "
+            f"as many: it is damaged, "
             "or made to fill the memory; store it uncompressed, or allow more with the environment variable "
             f"{EXPANSION_VARIABLE}"
         )
 
 
-def npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def read_npy_header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether columns come first, and type of the array at the start of a stream, which is left at its data.
 
     Raises InputError for types that are no numbers or words.
@@ -385,19 +386,19 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any
 
 def _read_npy(stream: IO[bytes], size: int, name: str) -> NDArray[Any]:
     """The array in a stream of `size` bytes; nothing is allocated for a shape that does not fit them."""
-    shape, fortran, dtype = npy_header(stream)
+    shape, fortran, dtype = read_npy_header(stream)
     left = size - stream.tell()
     if math.prod(shape) * dtype.itemsize != left:
         raise ValueError(f"{name} says it has shape {shape}, which is not the size of its data")
     array = np.empty(math.prod(shape), dtype)
     raw = array.view(np.uint8) if left else np.empty(0, np.uint8)
-    for start in range(0, left, _PIECE):
-        piece = stream.read(min(_PIECE, left - start))
+    for start in range(0, left, _CHUNK_BYTES):
+        piece = stream.read(min(_CHUNK_BYTES, left - start))
         raw[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
     return array.reshape(shape, order="F" if fortran else "C")
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Where results that are slow to make are kept: $CAJOLE_CACHE, else the user's cache folder."""
     chosen = os.environ.get("CAJOLE_CACHE")
     if chosen:
@@ -406,31 +407,33 @@ def cache_folder() -> Path:
     return Path(base) / "cajole"
 
 
-def cache_load(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
+def load_from_cache(kind: str, key: str) -> dict[str, NDArray[Any]] | None:
     """The arrays stored under `key`, or None when there are none (or they are damaged)."""
     try:
-        return read_arrays(cache_folder() / kind / f"{key}.npz", is_input=False)
+        return read_arrays(find_cache_folder() / kind / f"{key}.npz", is_input=False)
     except FileError:
         return None
 
 
-def cache_store(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+def store_in_cache(kind: str, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Store arrays under `key`; a cache that cannot be written is no reason to fail."""
     with contextlib.suppress(FileError):
-        write_arrays(cache_folder() / kind / f"{key}.npz", arrays)
+        write_arrays(find_cache_folder() / kind / f"{key}.npz", arrays)
 
 
-def cached(kind: str, key: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+def load_or_compute(
+    kind: str, key: str, compute: Callable[[], Mapping[str, NDArray[Any]]]
+) -> Mapping[str, NDArray[Any]]:
     """The arrays stored under `key`, or those that `make` makes, which are stored."""
-    stored = cache_load(kind, key)
+    stored = load_from_cache(kind, key)
     if stored is not None:
         return stored
-    made = make()
-    cache_store(kind, key, made)
+    made = compute()
+    store_in_cache(kind, key, made)
     return made
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -10,10 +10,10 @@ from animation_cases import FPS, FRAMES, painted_skin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cajole.animation import Animation, Contacts, blocks
+from cajole.animation import Animation, Contacts, frame_blocks
 from cajole.errors import Cancelled, InputError
 from cajole.mesh import box_tets, grid_triangles
-from cajole.progress import portion, report
+from cajole.progress import build_subprogress, report_progress
 
 
 def test_counts_and_times_identity(tets: Animation) -> None:
@@ -44,7 +44,7 @@ def test_replaced_frames_are_not_read_again_identity(full: Animation, monkeypatc
         raise AssertionError(f"{name} is looked at again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(blocks, "_require_finite", refused)
+        patch.setattr(frame_blocks, "_require_finite", refused)
         other = replace(replace(full, name="other", skin=None), fps=30.0)
         with pytest.raises(AssertionError, match="positions is looked at again"):
             replace(full, positions=full.positions.copy())
@@ -85,8 +85,8 @@ def test_items_bad_input(tets: Animation) -> None:
 
 
 def test_blocks_cover_everything_once_identity(monkeypatch: pytest.MonkeyPatch, tets: Animation) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 24 * tets.n * 3)
-    covered = [k for block in blocks.blocks(FRAMES, tets.n) for k in range(block.start, block.stop)]
+    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 24 * tets.n * 3)
+    covered = [k for block in frame_blocks.iter_frame_blocks(FRAMES, tets.n) for k in range(block.start, block.stop)]
     assert covered == list(range(FRAMES))
     again = Animation(tets.mesh, tets.positions)
     np.testing.assert_array_equal(again.bounds, tets.bounds)
@@ -94,7 +94,7 @@ def test_blocks_cover_everything_once_identity(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_bad_values_are_found_in_any_block_bad_input(monkeypatch: pytest.MonkeyPatch, tets: Animation) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 24 * tets.n * 2)
+    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 24 * tets.n * 2)
     for frame in range(FRAMES):
         positions = np.array(tets.positions)
         positions[frame, 3, 1] = np.nan
@@ -154,7 +154,7 @@ def test_frame_and_trim_bad_input(tets: Animation) -> None:
 def test_single_precision_is_widened_unless_large_identity(monkeypatch: pytest.MonkeyPatch, tets: Animation) -> None:
     single = tets.positions.astype(np.float32)
     assert Animation(tets.mesh, single).positions.dtype == np.float64
-    monkeypatch.setattr(blocks, "LARGE_BYTES", single.nbytes)
+    monkeypatch.setattr(frame_blocks, "MAX_DOUBLE_PRECISION_BYTES", single.nbytes)
     assert Animation(tets.mesh, single).positions.dtype == np.float32
 
 
@@ -268,19 +268,19 @@ def test_contacts_outside_the_animation_bad_input(tets: Animation, row: tuple, m
 
 def test_report_calls_and_cancels_identity() -> None:
     heard = []
-    report(lambda fraction, text: heard.append((fraction, text)), 1.5, "work")
-    report(None, 0.5, "work")
+    report_progress(lambda fraction, text: heard.append((fraction, text)), 1.5, "work")
+    report_progress(None, 0.5, "work")
     assert heard == [(1.0, "work")]
     with pytest.raises(Cancelled, match=r"stopped at 50% \(work\)"):
-        report(lambda fraction, text: False, 0.5, "work")
+        report_progress(lambda fraction, text: False, 0.5, "work")
 
 
 def test_portion_is_a_part_of_the_whole_identity() -> None:
     heard = []
-    part = portion(lambda fraction, text: heard.append(fraction), 0.5, 0.75)
+    part = build_subprogress(lambda fraction, text: heard.append(fraction), 0.5, 0.75)
     for fraction in (0.0, 0.5, 1.0):
-        report(part, fraction, "work")
+        report_progress(part, fraction, "work")
     assert heard == [0.5, 0.625, 0.75]
-    assert portion(None, 0.0, 1.0) is None
+    assert build_subprogress(None, 0.0, 1.0) is None
     with pytest.raises(Cancelled):
-        report(portion(lambda fraction, text: False, 0.0, 0.5), 0.5, "work")
+        report_progress(build_subprogress(lambda fraction, text: False, 0.0, 0.5), 0.5, "work")

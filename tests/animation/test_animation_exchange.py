@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cajole.animation import Animation, convert, read_animation
-from cajole.animation.seams import joined
+from cajole.animation.glb import weld_vertices
 from cajole.errors import InputError
 from cajole.mesh import MeshTri, write_mesh
 
@@ -117,11 +117,11 @@ def test_what_parts_later_is_not_joined_identity() -> None:
     stored = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]])
     frames = np.stack([stored, stored + [0, 0, 1.0]])
     triangles = np.array([[0, 1, 2], [3, 5, 4]])
-    kept, joint = joined(stored, frames, triangles)
+    kept, joint = weld_vertices(stored, frames, triangles)
     np.testing.assert_array_equal(kept, [0, 1, 2, 5])
     np.testing.assert_array_equal(joint, [[0, 1, 2], [1, 3, 2]])
     frames[1, 3] += [0, 0, 0.5]
-    kept, joint = joined(stored, frames, triangles)
+    kept, joint = weld_vertices(stored, frames, triangles)
     np.testing.assert_array_equal(kept, [0, 1, 2, 3, 5])
     np.testing.assert_array_equal(joint, [[0, 1, 2], [3, 4, 2]])
 

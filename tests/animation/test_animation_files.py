@@ -19,7 +19,7 @@ from full_disk import NAMES, contents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cajole.animation import Animation, convert, info, read_animation
+from cajole.animation import Animation, convert, describe_file, read_animation
 from cajole.errors import Cancelled, FileError, InputError
 from cajole.mesh import box_tets, grid_triangles, write_mesh
 
@@ -214,7 +214,7 @@ def test_info_agreement(tmp_path: Path, cloth: Animation, name: str) -> None:
     alone = name.endswith(NEEDS_MESH)
     cloth.write(tmp_path / name, **({"companion": False} if alone else {}))
     known = {"mesh": cloth.mesh} if alone else {}
-    found = info(tmp_path / name, **known)
+    found = describe_file(tmp_path / name, **known)
     assert (found.frames, found.vertices, found.faces, found.tets) == (FRAMES, cloth.n, len(cloth.mesh.elements), None)
     np.testing.assert_allclose(found.bounds, cloth.bounds, atol=SINGLE)
     assert found.bytes == sum(len(data) for data in contents(tmp_path).values())
@@ -227,25 +227,25 @@ def test_info_agreement(tmp_path: Path, cloth: Animation, name: str) -> None:
 
 def test_info_of_meshes_and_lone_caches_identity(tmp_path: Path, tets: Animation, cloth: Animation) -> None:
     write_mesh(tets.mesh, tmp_path / "a.veg")
-    found = info(tmp_path / "a.veg")
+    found = describe_file(tmp_path / "a.veg")
     assert (found.format, found.frames, found.fps) == ("VEG mesh", 1, None)
     assert (found.vertices, found.tets) == (tets.n, len(tets.mesh.elements))
     write_mesh(cloth.mesh, tmp_path / "b.obj")
-    assert info(tmp_path / "b.obj").format == "OBJ mesh"
+    assert describe_file(tmp_path / "b.obj").format == "OBJ mesh"
     for name in ("c.pc2", "c.mdd"):
         cloth.write(tmp_path / name, companion=False)
-        found = info(tmp_path / name)
+        found = describe_file(tmp_path / name)
         assert (found.frames, found.vertices, found.faces) == (FRAMES, cloth.n, None)
         assert "no mesh was found" in str(found)
     (tmp_path / "d.pc2").write_bytes((tmp_path / "c.pc2").read_bytes()[:-1])
     with pytest.raises(FileError, match="is cut short"):
-        info(tmp_path / "d.pc2")
+        describe_file(tmp_path / "d.pc2")
 
 
 @pytest.mark.parametrize("name", ["a.xyz", "a.npz", "a.veg", "a.obj", "folder"])
 def test_info_bad_input(tmp_path: Path, name: str) -> None:
     with pytest.raises(FileError):
-        info(tmp_path / name)
+        describe_file(tmp_path / name)
 
 
 def test_reading_what_is_being_replaced_identity(tmp_path: Path, cloth: Animation) -> None:

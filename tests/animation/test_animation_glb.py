@@ -13,8 +13,8 @@ from animation_cases import FPS, FRAMES
 
 from cajole.animation import Animation, glb, read_animation
 from cajole.errors import FileError, InputError
-from cajole.mesh import Skin, vertex_normals
-from cajole.parsers.child import CPU_VARIABLE
+from cajole.mesh import Skin, compute_vertex_normals
+from cajole.parsers.child_process import CPU_LIMIT_VARIABLE
 
 SINGLE = 2e-7  # coordinates here are below two
 
@@ -103,7 +103,7 @@ def test_layout_is_what_the_standard_asks_reference(tmp_path: Path, full: Animat
         np.testing.assert_allclose(base + change, y_up[frame], atol=SINGLE)
         np.testing.assert_array_equal([accessor["min"], accessor["max"]], [change.min(axis=0), change.max(axis=0)])
         shading = normals + values(document, data, target["NORMAL"])
-        np.testing.assert_allclose(shading, vertex_normals(y_up[frame], skin.mesh.triangles), atol=1e-5)
+        np.testing.assert_allclose(shading, compute_vertex_normals(y_up[frame], skin.mesh.triangles), atol=1e-5)
     sampler = document["animations"][0]["samplers"][0]
     np.testing.assert_allclose(values(document, data, sampler["input"])[:, 0], np.arange(FRAMES) / FPS, atol=1e-6)
     weights = values(document, data, sampler["output"]).reshape(FRAMES, FRAMES - 1)
@@ -139,10 +139,10 @@ def test_one_frame_is_a_still_identity(tmp_path: Path, cloth: Animation) -> None
 
 
 def test_large_files_are_announced_bad_input(tmp_path: Path, cloth: Animation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glb, "_SLOW_BYTES", 100)
+    monkeypatch.setattr(glb, "_LARGE_FILE_BYTES", 100)
     with pytest.warns(UserWarning, match="which viewers load slowly; use every="):
         cloth.write(tmp_path / "a.glb")
-    monkeypatch.setattr(glb, "_MOST_BYTES", 100)
+    monkeypatch.setattr(glb, "_MAX_FILE_BYTES", 100)
     with pytest.raises(InputError, match="a GLB file can hold"):
         cloth.write(tmp_path / "a.glb")
 
@@ -277,7 +277,7 @@ def test_damaged_documents_bad_input(tmp_path: Path, path: str, value: Any, mess
 
 def test_long_chain_of_nodes_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """100,000 nodes, each the parent of the next, take about 2 s of CPU; quadratic work would take more than 30."""
-    monkeypatch.setenv(CPU_VARIABLE, "20")
+    monkeypatch.setenv(CPU_LIMIT_VARIABLE, "20")
     document, data = foreign()
     first, length = len(document["nodes"]), 100_000
     parents = [{"children": [first + k + 1], "translation": [1e-4, 0, 0]} for k in range(length)]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from animation_cases import FPS, waved
 
-from cajole.animation import Animation, html, info, read_animation
-from cajole.animation.html_arrays import Grid, packed, unpacked
+from cajole.animation import Animation, describe_file, html, read_animation
+from cajole.animation.html import QuantisationGrid, decode_array, encode_array
 from cajole.errors import FileError, InputError
 from cajole.mesh import box_tets
 
@@ -85,7 +85,7 @@ def test_few_frames_where_there_is_no_room_identity(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     long = Animation(mesh, waved(mesh.vertices, 40) + 0.1 * random.random((40, len(mesh.vertices), 3)), fps=40.0)
     long.write(tmp_path / "all.html")
-    long.write(tmp_path / "few.html", largest=12_000)
+    long.write(tmp_path / "few.html", max_bytes=12_000)
     long.write(tmp_path / "tenth.html", every=10)
     whole, few, tenth = (read_animation(tmp_path / f"{name}.html") for name in ("all", "few", "tenth"))
     assert (whole.frames, tenth.frames, tenth.fps) == (40, 4, 4.0)
@@ -126,10 +126,10 @@ def test_ipython_chooses_it_agreement(cloth: Animation) -> None:
 
 
 def test_notebook_is_spared_what_is_too_large_identity(cloth: Animation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html, "LARGEST_CELL", 10)
+    monkeypatch.setattr(html, "MAX_NOTEBOOK_DATA_BYTES", 10)
     assert "too large for a cell" in cloth._repr_html_()
-    monkeypatch.setattr(html, "_asset", _absent)
-    monkeypatch.setattr(html, "LARGEST_CELL", 10**6)
+    monkeypatch.setattr(html, "_load_viewer_asset", _absent)
+    monkeypatch.setattr(html, "MAX_NOTEBOOK_DATA_BYTES", 10**6)
     assert "not built" in cloth._repr_html_()
 
 
@@ -144,7 +144,10 @@ def test_camera_goes_along_identity(tmp_path: Path, cloth: Animation) -> None:
 
 def test_info_knows_it_identity(tmp_path: Path, cloth: Animation) -> None:
     cloth.write(tmp_path / "a.html")
-    assert (info(tmp_path / "a.html").format, info(tmp_path / "a.html").frames) == ("HTML", cloth.frames)
+    assert (describe_file(tmp_path / "a.html").format, describe_file(tmp_path / "a.html").frames) == (
+        "HTML",
+        cloth.frames,
+    )
 
 
 def test_other_pages_bad_input(tmp_path: Path, cloth: Animation) -> None:
@@ -180,7 +183,7 @@ def test_damaged_pages_bad_input(tmp_path: Path, cloth: Animation, random: np.ra
 
 
 def test_options_bad_input(tmp_path: Path, cloth: Animation) -> None:
-    for options in ({"every": 0}, {"largest": 0}, {"vertices": "skin"}, {"speed": 2}):
+    for options in ({"every": 0}, {"max_bytes": 0}, {"vertices": "skin"}, {"speed": 2}):
         with pytest.raises(InputError):
             cloth.write(tmp_path / "a.html", **options)
     assert not (tmp_path / "a.html").exists()
@@ -189,11 +192,11 @@ def test_options_bad_input(tmp_path: Path, cloth: Animation) -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 def test_packing_identity(dtype: type, random: np.random.Generator) -> None:
     rows = random.integers(0, np.iinfo(dtype).max, (5, 7), dtype=dtype, endpoint=True)
-    np.testing.assert_array_equal(unpacked(packed(rows), (5, 7), dtype, "rows"), rows)
+    np.testing.assert_array_equal(decode_array(encode_array(rows), (5, 7), dtype, "rows"), rows)
 
 
 def test_grid_rounds_to_the_nearest_step_order(random: np.random.Generator) -> None:
-    grid = Grid(np.array([-1.0, 2.0, 5.0]), np.array([3.0, 2.5, 5.0]))
+    grid = QuantisationGrid(np.array([-1.0, 2.0, 5.0]), np.array([3.0, 2.5, 5.0]))
     points = grid.low + random.random((50, 3)) * (grid.high - grid.low)
-    assert np.abs(grid.points(grid.whole(points)) - points).max() <= grid.coarseness * (1 + 1e-9)
-    np.testing.assert_allclose(grid.points(grid.whole(np.stack([grid.low, grid.high]))), [grid.low, grid.high])
+    assert np.abs(grid.dequantise(grid.quantise(points)) - points).max() <= grid.max_error * (1 + 1e-9)
+    np.testing.assert_allclose(grid.dequantise(grid.quantise(np.stack([grid.low, grid.high]))), [grid.low, grid.high])

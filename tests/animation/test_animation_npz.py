@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from animation_cases import FPS
 
-from cajole.animation import Animation, blocks, npz, read_animation
+from cajole.animation import Animation, frame_blocks, npz, read_animation
 from cajole.errors import FileError
 from cajole.mesh import grid_triangles
 
@@ -67,7 +67,7 @@ def test_large_ones_are_mapped_unasked_identity(
 ) -> None:
     tets.write(tmp_path / "a.npz")
     assert not isinstance(read_animation(tmp_path / "a.npz").positions, np.memmap)
-    monkeypatch.setattr(npz, "LARGE_BYTES", 1000)
+    monkeypatch.setattr(npz, "MAX_DOUBLE_PRECISION_BYTES", 1000)
     assert isinstance(read_animation(tmp_path / "a.npz").positions, np.memmap)
     assert not isinstance(read_animation(tmp_path / "a.npz", mmap=False).positions, np.memmap)
 
@@ -97,7 +97,7 @@ def test_single_precision_option_identity(tmp_path: Path, tets: Animation) -> No
 def test_neither_way_needs_the_whole_in_memory_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mesh = grid_triangles(20, 20)
     frames = 2000
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(frame_blocks, "BLOCK_BYTES", 1 << 18)
     shape = (frames, len(mesh.vertices), 3)
     on_disk = np.memmap(tmp_path / "raw", dtype=np.float64, mode="w+", shape=shape)
     on_disk[:] = mesh.vertices

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from animation_cases import FPS, FRAMES
 
-from cajole.animation import Animation, objs, read_animation
+from cajole.animation import Animation, obj_sequence, read_animation
 from cajole.errors import Cancelled, FileError, InputError
 from cajole.mesh import read_mesh, write_mesh
 
@@ -166,7 +166,7 @@ def test_a_failing_move_brings_the_old_back_identity(
             raise OSError(28, "No space left on device")
         real(source, target)
 
-    monkeypatch.setattr(objs.os, "replace", failing)
+    monkeypatch.setattr(obj_sequence.os, "replace", failing)
     with pytest.raises(FileError, match="No space left"):
         cloth.moved(cloth.positions + 1).write(tmp_path / "x.obj")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -12,7 +12,7 @@ from animation_cases import FPS, FRAMES
 from cajole.animation import Animation, read_animation
 from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, grid_triangles, write_mesh
-from cajole.parsers.times import tidy_rate
+from cajole.parsers.frame_rates import round_frame_rate
 
 
 def test_pc2_bytes_reference(tmp_path: Path, cloth: Animation) -> None:
@@ -49,9 +49,9 @@ def test_mdd_keeps_the_rate_identity(tmp_path: Path, cloth: Animation, fps: floa
 
 
 def test_tidy_rates_identity() -> None:
-    assert tidy_rate(59.999998) == 60.0
-    assert tidy_rate(23.97603) == pytest.approx(24000 / 1001, rel=1e-12)
-    assert tidy_rate(12.34) == 12.34
+    assert round_frame_rate(59.999998) == 60.0
+    assert round_frame_rate(23.97603) == pytest.approx(24000 / 1001, rel=1e-12)
+    assert round_frame_rate(12.34) == 12.34
 
 
 def test_mesh_is_found_beside_identity(tmp_path: Path, tets: Animation, cloth: Animation) -> None:

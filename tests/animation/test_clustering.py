@@ -95,18 +95,18 @@ def test_claim_far_fewer_rows(sheet: MeshTri) -> None:
 
 def test_longest_cuts_time_evenly(sheet: MeshTri) -> None:
     contacts = contacts_at([(f, 60) for f in range(5, 35)])
-    found = contacts.clustered(sheet, longest=10)
+    found = contacts.clustered(sheet, max_frames=10)
     assert np.array_equal(found.frame, [9, 19, 29]) or np.array_equal(found.frame, [10, 20, 30])
-    assert len(contacts.clustered(sheet, longest=30)) == 1
-    assert len(contacts.clustered(sheet, longest=29)) == 2
-    assert len(contacts.clustered(sheet, longest=1)) == 30
+    assert len(contacts.clustered(sheet, max_frames=30)) == 1
+    assert len(contacts.clustered(sheet, max_frames=29)) == 2
+    assert len(contacts.clustered(sheet, max_frames=1)) == 30
 
 
 def test_widest_cuts_space_evenly(sheet: MeshTri) -> None:
     contacts = contacts_at([(3, v) for v in range(len(sheet.vertices))])
     assert len(contacts.clustered(sheet)) == 1
-    assert len(contacts.clustered(sheet, widest=1.0)) == 1
-    found = contacts.clustered(sheet, widest=0.5)
+    assert len(contacts.clustered(sheet, max_width=1.0)) == 1
+    found = contacts.clustered(sheet, max_width=0.5)
     assert len(found) == 4
     assert len(set(map(tuple, np.sign(sheet.vertices[found.vertex, :2] - 0.5)))) == 4
 
@@ -125,7 +125,7 @@ def test_identity_of_what_is_clustered_already(sheet: MeshTri) -> None:
     again = contacts.clustered(sheet)
     for name in ("frame", "vertex", "normal", "kind", "other"):
         assert np.array_equal(getattr(contacts, name), getattr(again, name))
-    empty = contacts.chosen(np.zeros(4, dtype=bool))
+    empty = contacts.selected(np.zeros(4, dtype=bool))
     assert len(empty.clustered(sheet)) == 0
 
 
@@ -134,8 +134,8 @@ def test_bad_input(sheet: MeshTri) -> None:
     with pytest.raises(InputError, match=r"contacts.vertex\[0\] is 500"):
         contacts.clustered(sheet)
     with pytest.raises(InputError, match="longest is 0"):
-        contacts_at([(0, 5)]).clustered(sheet, longest=0)
+        contacts_at([(0, 5)]).clustered(sheet, max_frames=0)
     with pytest.raises(InputError, match=r"widest \(m\) is -1"):
-        contacts_at([(0, 5)]).clustered(sheet, widest=-1)
+        contacts_at([(0, 5)]).clustered(sheet, max_width=-1)
     with pytest.raises(InputError, match="mesh must be a Mesh"):
         contacts_at([(0, 5)]).clustered(3)  # type: ignore[arg-type]

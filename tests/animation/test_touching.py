@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation, Contacts, find_contacts
 from cajole.errors import Cancelled, InputError
-from cajole.mesh import ClosestPoints, MeshTet, MeshTri, box_tets, grid_triangles
+from cajole.mesh import ClosestPointQuery, MeshTet, MeshTri, box_tets, grid_triangles
 
 Array = NDArray[np.float64]
 
@@ -73,9 +73,13 @@ def test_surface_agreement_with_distances_of_every_frame(tumbling: Animation, bl
     """What the culling in time leaves out never touches: the same as measuring every vertex in every frame."""
     solid = box_tets(2, 2, 2, size=(1.3, 1.1, 0.7), origin=(-0.2, -0.3, -0.4))
     found = find_contacts(tumbling, solid, distance=0.05)
-    measure = ClosestPoints(solid.surface)
+    measure = ClosestPointQuery(solid.surface)
     outer = block.surface_vertices
-    expected = {(f, int(v)) for f, x in enumerate(tumbling.positions) for v in outer[measure.signed(x[outer]) <= 0.05]}
+    expected = {
+        (f, int(v))
+        for f, x in enumerate(tumbling.positions)
+        for v in outer[measure.compute_signed_distances(x[outer]) <= 0.05]
+    }
     assert rows(found) == expected
     assert 50 < len(expected) < 40 * len(outer) - 50
     at = tumbling.positions[found.frame, found.vertex]

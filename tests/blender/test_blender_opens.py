@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cajole.animation import Animation
-from cajole.animation.shown import shown
+from cajole.animation.export_geometry import select_export_geometry
 from cajole.mesh import Skin, box_tets, grid_triangles
 
 FRAMES, FPS, START = 12, 30.0, 5
@@ -71,8 +71,8 @@ def seen(blender: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.mark.parametrize("name", list(SUBJECTS))
 def test_blender_shows_our_vertices_at_our_frames_reference(name, suffix, seen):
     animation = SUBJECTS[name]()
-    ours = shown(animation)
-    expected = np.array([ours.at(frame) for frame in LOOKED_AT])
+    ours = select_export_geometry(animation)
+    expected = np.array([ours.positions_at(frame) for frame in LOOKED_AT])
     found = seen[1][f"{name}_{suffix}"]
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() < NEAR * animation.mesh.size

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cajole.body import BodyShell, Damping, MaterialShell, Plasticity
+from cajole.body import BodyShell, MaterialShell, Plasticity, ShellDamping
 from cajole.mesh import MeshTri, grid_triangles
 
 STUFF = MaterialShell(young=1e3, poisson=0.3, thickness=0.1, density=200.0)
@@ -62,9 +62,9 @@ def rich_shell(mesh: MeshTri, random: np.random.Generator) -> BodyShell:
         mesh,
         stuff,
         fixed=[0, 4],
-        damping=Damping(mass=0.7, membrane=0.02, bending=0.05),
+        damping=ShellDamping(mass=0.7, membrane=0.02, bending=0.05),
         undeformed=mesh.vertices + random.uniform(-0.05, 0.05, mesh.vertices.shape),
-        bending=random.uniform(0.2, 3.0, count),
+        bending_scale=random.uniform(0.2, 3.0, count),
         plasticity=Plasticity(random.uniform(0.1, 0.3, count), random.uniform(-0.2, 0.4, count)),
     )
 

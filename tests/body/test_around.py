@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.body import BodyAround, body_around
+from cajole.body import EmbeddedMesh, embed_in_solid
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, box_tets, grid_triangles
 
@@ -26,8 +26,8 @@ def joined(*meshes: MeshTri) -> MeshTri:
 
 def box(size: tuple[float, float, float], origin: tuple[float, float, float]) -> MeshTri:
     surface = box_tets(2, 2, 2, size=size, origin=origin).surface
-    number = np.cumsum(surface.used) - 1
-    return MeshTri(surface.vertices[surface.used], number[surface.triangles])
+    number = np.cumsum(surface.used_vertex_mask) - 1
+    return MeshTri(surface.vertices[surface.used_vertex_mask], number[surface.triangles])
 
 
 def eyed() -> MeshTri:
@@ -41,8 +41,8 @@ def eyed() -> MeshTri:
 
 
 @pytest.fixture(scope="module")
-def around() -> BodyAround:
-    return body_around(eyed(), STUFF, resolution=16)
+def around() -> EmbeddedMesh:
+    return embed_in_solid(eyed(), STUFF, resolution=16)
 
 
 def test_one_body_identity(around):
@@ -68,14 +68,14 @@ def test_every_vertex_moves_identity(around):
 def test_held_cells_identity(around):
     mesh = around.mesh
     tail = int(mesh.nearest((0, 0, 0)))
-    held = body_around(mesh, STUFF, resolution=16, fixed=[tail], damping=(0.1, 0.2))
+    held = embed_in_solid(mesh, STUFF, resolution=16, fixed=[tail], damping=(0.1, 0.2))
     assert len(held.body.fixed) == 8
     assert held.fixed.tolist() == [tail]
     assert len(around.fixed) == 0
     cell = held.body.vertices[held.body.fixed]
     assert (cell.min(axis=0) <= mesh.vertices[tail]).all()
     assert (cell.max(axis=0) >= mesh.vertices[tail]).all()
-    assert held.body.rigid_motions().shape[1] == 0
+    assert held.body.compute_rigid_body_modes().shape[1] == 0
     assert (held.body.alpha, held.body.beta) == (0.1, 0.2)
     moved = cj.modes(held.body, 5, cache=False).shape(0)
     assert abs((held.embedding.matrix @ moved)[tail]).max() == 0
@@ -84,7 +84,7 @@ def test_held_cells_identity(around):
 def test_open_sheet_identity():
     """A sheet without thickness gets a layer of cells."""
     sheet = grid_triangles(6, 4, size=(1.0, 0.5))
-    around = body_around(sheet, STUFF, resolution=12)
+    around = embed_in_solid(sheet, STUFF, resolution=12)
     assert np.ptp(around.body.vertices[:, 2]) == pytest.approx(1 / 12, rel=0.01)
     assert isinstance(around.body.mesh, MeshTet)
     assert cj.modes(around.body, 8, cache=False).frequencies[0] > 0
@@ -93,26 +93,26 @@ def test_open_sheet_identity():
 def test_far_pieces_bad_input():
     apart = joined(box((1, 1, 1), (0, 0, 0)), box((1, 1, 1), (1.5, 0, 0)))
     with pytest.raises(InputError, match=r"26 vertices is 0.5 m from the rest .*use resolution 15 or lower, or edit"):
-        body_around(apart, STUFF, resolution=24)
-    assert len(body_around(apart, STUFF, resolution=15).body.pieces) == 1
+        embed_in_solid(apart, STUFF, resolution=24)
+    assert len(embed_in_solid(apart, STUFF, resolution=15).body.connected_components) == 1
 
 
 def test_touching_pieces_identity():
     """Pieces that stand on one another share cells, and need no bridge."""
     stacked = joined(box((1, 1, 1), (0, 0, 0)), box((0.5, 0.5, 0.5), (0.25, 0.25, 1.0)))
-    assert len(body_around(stacked, STUFF, resolution=9).body.pieces) == 1
+    assert len(embed_in_solid(stacked, STUFF, resolution=9).body.connected_components) == 1
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "tets": (lambda: body_around(box_tets(1, 1, 1), STUFF), "mesh must be a MeshTri, not MeshTet"),  # type: ignore[arg-type]
-    "resolution": (lambda: body_around(grid_triangles(1, 1), STUFF, resolution=0), "resolution is 0"),
-    "fine": (lambda: body_around(grid_triangles(1, 1), STUFF, resolution=1000), "resolution is 1000"),
-    "fixed": (lambda: body_around(grid_triangles(1, 1), STUFF, fixed=[4]), r"fixed\[0\] is 4, outside 0..3"),
+    "tets": (lambda: embed_in_solid(box_tets(1, 1, 1), STUFF), "mesh must be a MeshTri, not MeshTet"),  # type: ignore[arg-type]
+    "resolution": (lambda: embed_in_solid(grid_triangles(1, 1), STUFF, resolution=0), "resolution is 0"),
+    "fine": (lambda: embed_in_solid(grid_triangles(1, 1), STUFF, resolution=1000), "resolution is 1000"),
+    "fixed": (lambda: embed_in_solid(grid_triangles(1, 1), STUFF, fixed=[4]), r"fixed\[0\] is 4, outside 0..3"),
     "all-held": (
-        lambda: body_around(grid_triangles(1, 1), STUFF, resolution=1, fixed=[0]),
+        lambda: embed_in_solid(grid_triangles(1, 1), STUFF, resolution=1, fixed=[0]),
         "every cell is held by the 1 fixed vertices; fix fewer, or raise the resolution",
     ),
-    "material": (lambda: body_around(grid_triangles(1, 1), cj.MaterialShell()), "material"),  # type: ignore[arg-type]
+    "material": (lambda: embed_in_solid(grid_triangles(1, 1), cj.MaterialShell()), "material"),  # type: ignore[arg-type]
 }
 
 

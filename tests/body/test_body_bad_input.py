@@ -94,36 +94,40 @@ def test_springs_bad_input(case: str) -> None:
 
 
 def test_displacement_bad_input(body: Body) -> None:
-    good = np.zeros((body.count, 3))
+    good = np.zeros((body.vertex_count, 3))
     bad = good.copy()
     bad[7, 1] = np.nan
     message = rf"displacement\[7, 1\] is nan: every value must be finite \(1 of {good.size} are not\)"
     for question in (body.energy, body.force, body.stiffness, body.damping_matrix):
         with pytest.raises(InputError, match=message):
             question(bad)
-        with pytest.raises(InputError, match=rf"displacement has shape \(2, 3\), but \({body.count}, 3\) is needed"):
+        with pytest.raises(
+            InputError, match=rf"displacement has shape \(2, 3\), but \({body.vertex_count}, 3\) is needed"
+        ):
             question(np.zeros((2, 3)))
-    for pair in (body.damping_force, body.damping_slope):
+    for pair in (body.damping_force, body.damping_force_jacobian):
         with pytest.raises(InputError, match=r"velocity\[7, 1\] is nan"):
             pair(good, bad)
     with pytest.raises(InputError, match=r"direction\[7, 1\] is nan"):
-        body.stiffness_change(good, bad)
+        body.stiffness_derivative(good, bad)
     with pytest.raises(InputError, match="displacement must be numbers"):
-        body.energy([["x"] * 3] * body.count)
+        body.energy([["x"] * 3] * body.vertex_count)
 
 
 def test_overflow_bad_input(body: Body) -> None:
     """Finite numbers whose powers are not: an error, never inf or NaN."""
-    u = 1e160 * np.random.default_rng(0).normal(size=(body.count, 3))
+    u = 1e160 * np.random.default_rng(0).normal(size=(body.vertex_count, 3))
     for question in (body.energy, body.force):
         with pytest.raises((SolveError, InputError), match="overflow"):
             question(u)
 
 
-@pytest.mark.parametrize("name", ["stiffness", "stiffness_change", "damping_force", "damping_matrix", "damping_slope"])
+@pytest.mark.parametrize(
+    "name", ["stiffness", "stiffness_derivative", "damping_force", "damping_matrix", "damping_force_jacobian"]
+)
 def test_no_answer_is_infinite_bad_input(body: Body, name: str) -> None:
     """Of displacements and velocities that overflow, derivatives and damping are finite or refused."""
-    u = 1e160 * np.random.default_rng(0).normal(size=(body.count, 3))
+    u = 1e160 * np.random.default_rng(0).normal(size=(body.vertex_count, 3))
     given = (u,) if name in ("stiffness", "damping_matrix") else (u, u)
     with contextlib.suppress(SolveError):
         assert np.isfinite(getattr(body, name)(*given).data).all()
@@ -140,12 +144,12 @@ def test_spread_bad_input(body: Body) -> None:
     for vertices, force, message in (
         ([], (0, 0, 1), "vertices is empty.*name at least one"),
         ([1, 0, 1], (0, 0, 1), "vertices names vertex 1 twice"),
-        ([body.count], (0, 0, 1), rf"vertices\[0\] is {body.count}, outside"),
+        ([body.vertex_count], (0, 0, 1), rf"vertices\[0\] is {body.vertex_count}, outside"),
         ([0], (0, 1), r"force \(body weights\) has shape \(2,\)"),
         ([0], (0, 0, np.nan), "is nan: every value must be finite"),
     ):
         with pytest.raises(InputError, match=message):
-            body.spread(vertices, force)
+            body.distribute_force(vertices, force)
 
 
 def test_collapsed_spring_bad_input(net: BodySprings) -> None:

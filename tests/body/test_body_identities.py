@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from bodies import Array, rough_box, springs_many
-from cajole.body import Body, BodySolid, BodySprings, MaterialStVK, dofs_of
+from cajole.body import Body, BodySolid, BodySprings, MaterialStVK, list_vertex_dofs
 from cajole.mesh import MeshTet, box_tets
 
 
@@ -20,7 +20,10 @@ def moved(body: Body, u: Array, turn: Rotation, shift: Array) -> Array:
 def test_rigid_motion_identity(solid: BodySolid, angles: tuple[float, float, float]) -> None:
     """No energy and no force under finite rotations and translations of the rest shape."""
     u = moved(
-        solid, np.zeros((solid.count, 3)), Rotation.from_euler("xyz", angles, degrees=True), np.array([3, -2, 1.0])
+        solid,
+        np.zeros((solid.vertex_count, 3)),
+        Rotation.from_euler("xyz", angles, degrees=True),
+        np.array([3, -2, 1.0]),
     )
     scale = abs(solid.stiffness().data).max() * solid.size
     assert abs(solid.force(u)).max() < 1e-13 * scale
@@ -29,7 +32,7 @@ def test_rigid_motion_identity(solid: BodySolid, angles: tuple[float, float, flo
 
 def test_objectivity_identity(body: Body, random: np.random.Generator) -> None:
     """A further rotation keeps the energy and turns force, damping force and stiffness with it."""
-    u, v = random.uniform(-0.08, 0.08, (2, body.count, 3))
+    u, v = random.uniform(-0.08, 0.08, (2, body.vertex_count, 3))
     turn = Rotation.from_euler("zyx", (70, -30, 110), degrees=True)
     turned = moved(body, u, turn, np.array([0.4, 2.0, -1.0]))
     assert body.energy(turned) == pytest.approx(body.energy(u), rel=1e-11)
@@ -38,20 +41,20 @@ def test_objectivity_identity(body: Body, random: np.random.Generator) -> None:
     np.testing.assert_allclose(
         body.damping_force(turned, turn.apply(v)), turn.apply(drag), rtol=0, atol=1e-10 * max(abs(drag).max(), 1e-9)
     )
-    whole = np.kron(np.eye(body.count), turn.as_matrix())
+    whole = np.kron(np.eye(body.vertex_count), turn.as_matrix())
     want = whole @ body.stiffness(u).toarray() @ whole.T
     np.testing.assert_allclose(body.stiffness(turned).toarray(), want, rtol=0, atol=1e-10 * abs(want).max())
 
 
 def test_no_drag_in_rigid_motion_identity(net: BodySprings, random: np.random.Generator) -> None:
     """Springs damp stretching only: a spinning, drifting body feels none of it."""
-    u = random.uniform(-0.1, 0.1, (net.count, 3))
+    u = random.uniform(-0.1, 0.1, (net.vertex_count, 3))
     spin = np.cross([0.3, -1.0, 2.0], net.vertices + u) + [1.0, 0.5, -3.0]
     assert abs(net.damping_force(u, spin)).max() < 1e-13
 
 
 def test_forces_sum_to_zero_identity(body: Body, random: np.random.Generator) -> None:
-    u = random.uniform(-0.1, 0.1, (body.count, 3))
+    u = random.uniform(-0.1, 0.1, (body.vertex_count, 3))
     force = body.force(u)
     assert abs(force.sum(axis=0)).max() < 1e-13 * abs(force).sum()
     assert abs(np.cross(body.vertices + u, force).sum(axis=0)).max() < 1e-13 * abs(force).sum()
@@ -66,9 +69,9 @@ def test_each_tet_sums_to_zero_identity(random: np.random.Generator) -> None:
 
 
 def test_energy_positive_and_rest_identity(body: Body, random: np.random.Generator) -> None:
-    assert body.energy(random.uniform(-0.1, 0.1, (body.count, 3))) > 0
+    assert body.energy(random.uniform(-0.1, 0.1, (body.vertex_count, 3))) > 0
     if isinstance(body, BodySolid):
-        rest = np.zeros((body.count, 3))
+        rest = np.zeros((body.vertex_count, 3))
         assert body.energy(rest) == 0
         assert not body.force(rest).any()
 
@@ -79,9 +82,9 @@ def test_mass_identity(body: Body) -> None:
         assert body.mass.trace() == pytest.approx(3 * 0.4 * body.total_mass, rel=1e-13)
     elif isinstance(body, BodySprings):
         np.testing.assert_allclose(body.mass.diagonal(), np.repeat(body.masses, 3), rtol=1e-15)
-        assert body.mass.nnz == 3 * body.count
+        assert body.mass.nnz == 3 * body.vertex_count
     np.testing.assert_allclose(
-        body.mass @ np.tile([0, 0, 1.0], body.count), np.kron(body.vertex_masses, [0, 0, 1]), rtol=1e-12
+        body.mass @ np.tile([0, 0, 1.0], body.vertex_count), np.kron(body.vertex_masses, [0, 0, 1]), rtol=1e-12
     )
     weight = body.gravity()
     np.testing.assert_allclose(weight.sum(axis=0), [0, 0, -9.81 * body.total_mass], rtol=1e-12)
@@ -90,20 +93,22 @@ def test_mass_identity(body: Body) -> None:
 
 def test_spread_identity(body: Body) -> None:
     """A force in weights adds up to so many newtons, and gives all of its vertices one acceleration."""
-    some = body.free[::2]
-    load = body.spread(some, (0.5, 0.0, -2.0))
+    some = body.free_vertices[::2]
+    load = body.distribute_force(some, (0.5, 0.0, -2.0))
     np.testing.assert_allclose(load.sum(axis=0), body.weight * np.array([0.5, 0.0, -2.0]), rtol=1e-12)
     rates = load[some] / body.vertex_masses[some, None]
     np.testing.assert_allclose(rates, np.broadcast_to(rates[0], rates.shape), rtol=1e-12)
     assert not np.delete(load, some, axis=0).any()
-    np.testing.assert_allclose(body.spread(np.arange(body.count), (0, 0, -1)), body.gravity(), rtol=1e-12)
+    np.testing.assert_allclose(
+        body.distribute_force(np.arange(body.vertex_count), (0, 0, -1)), body.gravity(), rtol=1e-12
+    )
 
 
 def test_free_and_fixed_identity(body: Body) -> None:
-    assert len(body.free) + len(body.fixed) == body.count
-    assert not np.intersect1d(body.free, body.fixed).size
-    np.testing.assert_array_equal(body.free_dofs, dofs_of(body.free))
-    np.testing.assert_array_equal(dofs_of(np.array([0, 4])), [0, 1, 2, 12, 13, 14])
+    assert len(body.free_vertices) + len(body.fixed) == body.vertex_count
+    assert not np.intersect1d(body.free_vertices, body.fixed).size
+    np.testing.assert_array_equal(body.free_dofs, list_vertex_dofs(body.free_vertices))
+    np.testing.assert_array_equal(list_vertex_dofs(np.array([0, 4])), [0, 1, 2, 12, 13, 14])
 
 
 def two_pieces() -> MeshTet:
@@ -128,19 +133,19 @@ RIGID = {
 def test_rigid_motions_identity(case: str) -> None:
     mesh, fixed, count = RIGID[case]
     body = BodySolid(mesh, MaterialStVK(1e5, 0.3, 700.0), fixed=fixed or None)
-    R = body.rigid_motions()
-    assert R.shape == (3 * body.count, count)
+    R = body.compute_rigid_body_modes()
+    assert R.shape == (3 * body.vertex_count, count)
     np.testing.assert_allclose(R.T @ (body.mass @ R), np.eye(count), atol=1e-12)
     stiffness = body.stiffness()
     assert abs(stiffness @ R).max(initial=0) < 1e-12 * abs(stiffness.data).max() * abs(R).max(initial=1)
-    assert abs(R[dofs_of(body.fixed)]).max(initial=0) < 1e-12 * abs(R).max(initial=1)
+    assert abs(R[list_vertex_dofs(body.fixed)]).max(initial=0) < 1e-12 * abs(R).max(initial=1)
 
 
 def test_rigid_motions_far_away_identity() -> None:
     """A body far from the origin and a millimetre small has the same six."""
     mesh = box_tets(2, 1, 1, size=(2e-3, 1e-3, 1e-3), origin=(1e3, -2e3, 5e2))
     body = BodySolid(mesh)
-    R = body.rigid_motions()
+    R = body.compute_rigid_body_modes()
     assert R.shape[1] == 6
     assert abs(R.T @ (body.mass @ R) - np.eye(6)).max() < 1e-8
 
@@ -148,14 +153,14 @@ def test_rigid_motions_far_away_identity() -> None:
 def test_two_masses_on_a_line_identity() -> None:
     """Two masses and a spring: five motions, since turning about the line moves nothing."""
     pair = BodySprings([[0, 0, 0], [1, 0, 0]], [[0, 1]])
-    assert pair.rigid_motions().shape == (6, 5)
+    assert pair.compute_rigid_body_modes().shape == (6, 5)
 
 
 def test_content_identity() -> None:
     """Equal bodies share their hash; whatever decides the physics changes it."""
     mesh, stuff = box_tets(1, 1, 1), MaterialStVK(1e5, 0.3, 1e3)
-    base = BodySolid(mesh, stuff, fixed=[0, 1]).content()
-    assert base == BodySolid(box_tets(1, 1, 1), [stuff] * 6, fixed=[1, 0]).content()
+    base = BodySolid(mesh, stuff, fixed=[0, 1]).compute_content_hash()
+    assert base == BodySolid(box_tets(1, 1, 1), [stuff] * 6, fixed=[1, 0]).compute_content_hash()
     others = [
         BodySolid(mesh, stuff, fixed=[0, 2]),
         BodySolid(mesh, stuff),
@@ -165,8 +170,12 @@ def test_content_identity() -> None:
         BodySolid(mesh, MaterialStVK(1e5, 0.3, 1001), fixed=[0, 1]),
         BodySolid(box_tets(1, 1, 1, size=(1, 1, 1.001)), stuff, fixed=[0, 1]),
     ]
-    assert len({base, *(other.content() for other in others)}) == len(others) + 1
-    assert springs_many(0.0).content() != springs_many(0.1).content() == springs_many(0.1).content()
+    assert len({base, *(other.compute_content_hash() for other in others)}) == len(others) + 1
+    assert (
+        springs_many(0.0).compute_content_hash()
+        != springs_many(0.1).compute_content_hash()
+        == springs_many(0.1).compute_content_hash()
+    )
 
 
 def test_pattern_is_shared_and_sealed_identity(body: Body) -> None:
@@ -193,6 +202,6 @@ def test_triangles_closed_by_springs_identity() -> None:
     """Four masses joined pairwise show their four triangles; a mesh given is shown instead."""
     points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
     edges = [[1, 0], [0, 2], [3, 0], [1, 2], [3, 1], [2, 3]]
-    shown = BodySprings(points, edges).drawn_mesh()
+    shown = BodySprings(points, edges).get_display_mesh()
     assert sorted(map(sorted, shown.triangles.tolist())) == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]  # type: ignore[union-attr]
-    assert isinstance(springs_many().drawn_mesh(), MeshTet)
+    assert isinstance(springs_many().get_display_mesh(), MeshTet)

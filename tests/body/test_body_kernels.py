@@ -11,22 +11,22 @@ from cajole.body import Body, BodySolid, BodySprings, kernels_solid, kernels_spr
 
 def assemble(body: Body, elements: np.ndarray, blocks: Array) -> Array:
     """Sum blocks (m, k, k, 3, 3) of `elements` (m, k) into a dense matrix."""
-    dense = np.zeros((body.count, body.count, 3, 3))
+    dense = np.zeros((body.vertex_count, body.vertex_count, 3, 3))
     for a in range(elements.shape[1]):
         for b in range(elements.shape[1]):
             np.add.at(dense, (elements[:, a], elements[:, b]), blocks[:, a, b])
-    return dense.transpose(0, 2, 1, 3).reshape(3 * body.count, -1)
+    return dense.transpose(0, 2, 1, 3).reshape(3 * body.vertex_count, -1)
 
 
 class Tets:
     """StVK by einsum: F = I + Σ u_a g_aᵀ, E = (FᵀF - I)/2, S = λ tr(E) I + 2μE."""
 
     def __init__(self, body: BodySolid):
-        self.body, self.tets, self.g, self.V = body, body.mesh.tets, body.mesh.gradients, body.mesh.volumes
+        self.body, self.tets, self.g, self.V = body, body.mesh.tets, body.mesh.shape_gradients, body.mesh.volumes
         self.lam, self.mu = np.array([material.lame for material in many_materials(len(self.tets))]).T.copy()
         # what the compiled loops take, in their order
         self.elastic = (self.tets.astype(np.int32), np.array(self.g), np.array(self.V), self.lam, self.mu)
-        self.places = (body.pattern.slots, body.pattern.stride)
+        self.places = (body.pattern.block_offsets, body.pattern.row_strides)
 
     def gradient(self, u: Array) -> Array:
         return np.einsum("eai,eaj->eij", u[self.tets], self.g)
@@ -51,7 +51,7 @@ class Tets:
         return float(0.5 * np.einsum("e,eij,eij->", self.V, E, S))
 
     def scattered(self, corner: Array) -> Array:
-        out = np.zeros((self.body.count, 3))
+        out = np.zeros((self.body.vertex_count, 3))
         np.add.at(out, self.tets, corner)
         return out
 
@@ -94,43 +94,45 @@ def tets() -> Tets:
 
 @pytest.fixture
 def motion(random: np.random.Generator) -> tuple[Array, Array]:
-    u, v = random.uniform(-1, 1, (2, solid_many().count, 3))
+    u, v = random.uniform(-1, 1, (2, solid_many().vertex_count, 3))
     return 0.2 * u, v
 
 
 def test_tet_energy_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
-    assert kernels_solid.energy(motion[0], *tets.elastic) == pytest.approx(tets.energy(motion[0]), rel=1e-13)
+    assert kernels_solid.compute_energy(motion[0], *tets.elastic) == pytest.approx(tets.energy(motion[0]), rel=1e-13)
 
 
 def test_tet_force_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
-    out = np.ones((tets.body.count, 3))
-    kernels_solid.force(motion[0], *tets.elastic, out)
+    out = np.ones((tets.body.vertex_count, 3))
+    kernels_solid.add_force(motion[0], *tets.elastic, out)
     want = 1 + tets.force(motion[0])
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
 
 def test_tet_force_change_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
-    out = np.ones((tets.body.count, 3))
-    kernels_solid.force_change(*motion, *tets.elastic, 0.3, out)
+    out = np.ones((tets.body.vertex_count, 3))
+    kernels_solid.add_force_differential(*motion, *tets.elastic, 0.3, out)
     want = 1 + 0.3 * tets.force_change(*motion)
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
 
 def test_tet_force_stiffness_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     pattern = tets.body.pattern
-    out, data = np.zeros((tets.body.count, 3)), np.zeros(pattern.entries)
-    kernels_solid.force_stiffness(motion[0], *tets.elastic, *tets.places, 0.3, out, data)
+    out, data = np.zeros((tets.body.vertex_count, 3)), np.zeros(pattern.nnz)
+    kernels_solid.add_force_and_stiffness(motion[0], *tets.elastic, *tets.places, 0.3, out, data)
     force, stiffness = tets.force(motion[0]), 0.3 * tets.stiffness(motion[0])
     np.testing.assert_allclose(out, force, rtol=0, atol=1e-12 * abs(force).max())
-    np.testing.assert_allclose(pattern.matrix(data).toarray(), stiffness, rtol=0, atol=1e-13 * abs(stiffness).max())
+    np.testing.assert_allclose(
+        pattern.build_matrix(data).toarray(), stiffness, rtol=0, atol=1e-13 * abs(stiffness).max()
+    )
 
 
 def test_tet_stiffness_change_agreement(tets: Tets, motion: tuple[Array, Array]) -> None:
     pattern = tets.body.pattern
-    data = np.zeros(pattern.entries)
-    kernels_solid.stiffness_change(*motion, *tets.elastic, *tets.places, 0.3, data)
+    data = np.zeros(pattern.nnz)
+    kernels_solid.add_stiffness_derivative(*motion, *tets.elastic, *tets.places, 0.3, data)
     want = 0.3 * tets.stiffness_change(*motion)
-    np.testing.assert_allclose(pattern.matrix(data).toarray(), want, rtol=0, atol=1e-13 * abs(want).max())
+    np.testing.assert_allclose(pattern.build_matrix(data).toarray(), want, rtol=0, atol=1e-13 * abs(want).max())
 
 
 def test_tet_mass_agreement(tets: Tets) -> None:
@@ -166,11 +168,11 @@ class Springs:
         soft = 0.5 * (self.g + np.sqrt(self.g**2 + self.body.clamp**2))
         by_hand = {
             kernels_springs.STIFFNESS: k[:, None, None] * (self.g[:, None, None] * self.P + self.N),
-            kernels_springs.CLAMPED: k[:, None, None] * (soft[:, None, None] * self.P + self.N),
-            kernels_springs.CHANGE: (k * r / self.l)[:, None, None] * (aside + both),
-            kernels_springs.DRAG: c[:, None, None] * self.N,
-            kernels_springs.DRAG_SLOPE: c[:, None, None] * (turned + aside),
-            kernels_springs.DRAG_SLOPE_SYMMETRIC: c[:, None, None] * (0.5 * both + aside),
+            kernels_springs.CLAMPED_STIFFNESS: k[:, None, None] * (soft[:, None, None] * self.P + self.N),
+            kernels_springs.STIFFNESS_DERIVATIVE: (k * r / self.l)[:, None, None] * (aside + both),
+            kernels_springs.DAMPING: c[:, None, None] * self.N,
+            kernels_springs.DAMPING_JACOBIAN: c[:, None, None] * (turned + aside),
+            kernels_springs.DAMPING_JACOBIAN_SYMMETRIC: c[:, None, None] * (0.5 * both + aside),
         }
         return by_hand[kind]
 
@@ -186,19 +188,19 @@ class Springs:
 @pytest.fixture
 def springs(random: np.random.Generator) -> Springs:
     body = springs_many()
-    u, v = random.uniform(-1, 1, (2, body.count, 3))
+    u, v = random.uniform(-1, 1, (2, body.vertex_count, 3))
     return Springs(body, 0.1 * u, v)
 
 
 def test_spring_energy_agreement(springs: Springs) -> None:
     want = 0.5 * (springs.body.spring_stiffness * (springs.l - springs.body.rest_lengths) ** 2).sum()
-    assert kernels_springs.energy(springs.q, *springs.elastic) == pytest.approx(want, rel=1e-13)
+    assert kernels_springs.compute_energy(springs.q, *springs.elastic) == pytest.approx(want, rel=1e-13)
 
 
 @pytest.mark.parametrize(("elastic", "drag"), [(1.0, 0.0), (0.0, 1.0), (0.7, 1.9)])
 def test_spring_force_agreement(springs: Springs, elastic: float, drag: float) -> None:
     out = np.ones_like(springs.q)
-    kernels_springs.force(springs.q, springs.v, *springs.elastic, springs.body.spring_damping, elastic, drag, out)
+    kernels_springs.add_force(springs.q, springs.v, *springs.elastic, springs.body.spring_damping, elastic, drag, out)
     want = 1 + springs.force(elastic, drag)
     np.testing.assert_allclose(out, want, rtol=0, atol=1e-12 * abs(want).max())
 
@@ -206,16 +208,16 @@ def test_spring_force_agreement(springs: Springs, elastic: float, drag: float) -
 @pytest.mark.parametrize("kind", range(6))
 def test_spring_matrix_agreement(springs: Springs, kind: int) -> None:
     body, pattern = springs.body, springs.body.pattern
-    data = np.zeros(pattern.entries)
-    kernels_springs.matrix(
+    data = np.zeros(pattern.nnz)
+    kernels_springs.add_matrix(
         kind, springs.q, springs.v, *springs.elastic, body.spring_damping, body.clamp,
-        pattern.slots, pattern.stride, 0.4, data,
+        pattern.block_offsets, pattern.row_strides, 0.4, data,
     )  # fmt: skip
     signs = np.array([[1.0, -1.0], [-1.0, 1.0]])
     want = 0.4 * assemble(body, springs.edges, np.einsum("ab,sij->sabij", signs, springs.block(kind)))
-    np.testing.assert_allclose(pattern.matrix(data).toarray(), want, rtol=0, atol=1e-13 * abs(want).max())
+    np.testing.assert_allclose(pattern.build_matrix(data).toarray(), want, rtol=0, atol=1e-13 * abs(want).max())
 
 
 def test_spring_shortest_agreement(springs: Springs) -> None:
-    where, least = kernels_springs.shortest(springs.q, springs.elastic[0])
+    where, least = kernels_springs.find_shortest_spring(springs.q, springs.elastic[0])
     assert (where, least) == (int(np.argmin(springs.l)), pytest.approx(springs.l.min(), rel=1e-15))

@@ -7,7 +7,7 @@ import pytest
 
 import cajole as cj
 from bodies import Array, check_step_in_one_pass
-from cajole.body import BodySprings, Capsules, among
+from cajole.body import BodySprings, Capsules, attach_capsules
 from derivatives import check_derivative
 
 # a bar through the middle of the cloth, which ends there, and one beside it that touches with its side only
@@ -21,7 +21,7 @@ def cloth() -> BodySprings:
 
 
 def crowded() -> BodySprings:
-    return among(cloth(), BARS)
+    return attach_capsules(cloth(), BARS)
 
 
 def moved(random: np.random.Generator, size: float = 0.02) -> Array:
@@ -43,7 +43,7 @@ def ways(body: BodySprings, u: Array, random: np.random.Generator) -> Array:
 def test_both_ends_and_sides_are_met_identity(random: np.random.Generator) -> None:
     """What the derivatives below are checked on: vertices at a round end and along a side."""
     body = crowded()
-    kinds = [touch.axes.any(axis=1) for touch in BARS.touches(body.vertices + moved(random))]
+    kinds = [touch.axes.any(axis=1) for touch in BARS.find_contacts(body.vertices + moved(random))]
     assert any(sliding.any() for sliding in kinds)
     assert any((~sliding).any() for sliding in kinds)
 
@@ -51,22 +51,22 @@ def test_both_ends_and_sides_are_met_identity(random: np.random.Generator) -> No
 def test_force_is_the_slope_of_the_energy_derivative(random: np.random.Generator) -> None:
     body, u = crowded(), moved(random)
     d = ways(body, u, random)
-    assert any(d[touch.vertices].any() for touch in BARS.touches(body.vertices + u))
+    assert any(d[touch.vertices].any() for touch in BARS.find_contacts(body.vertices + u))
     check_derivative(body.energy, float((body.force(u) * d).sum()), u, d)
 
 
 def test_stiffness_derivative(random: np.random.Generator) -> None:
     body, u = crowded(), moved(random)
     d = ways(body, u, random)
-    assert any(d[touch.vertices].any() for touch in BARS.touches(body.vertices + u))
+    assert any(d[touch.vertices].any() for touch in BARS.find_contacts(body.vertices + u))
     check_derivative(body.force, (body.stiffness(u) @ d.ravel()).reshape(-1, 3), u, d)
 
 
 def test_stiffness_change_derivative(random: np.random.Generator) -> None:
     body, u = crowded(), moved(random)
     d = ways(body, u, random)
-    assert any(d[touch.vertices].any() for touch in BARS.touches(body.vertices + u))
-    change = body.stiffness_change(u, d).toarray()
+    assert any(d[touch.vertices].any() for touch in BARS.find_contacts(body.vertices + u))
+    change = body.stiffness_derivative(u, d).toarray()
     check_derivative(lambda at: body.stiffness(at).toarray(), change, u, d)
 
 
@@ -74,46 +74,48 @@ def test_step_slopes_derivative(random: np.random.Generator) -> None:
     """Tᵀ of f(u) + K̃(u) s, with limbs in the way."""
     body, u = crowded(), moved(random)
     d = ways(body, u, random)
-    assert any(d[touch.vertices].any() for touch in BARS.touches(body.vertices + u))
+    assert any(d[touch.vertices].any() for touch in BARS.find_contacts(body.vertices + u))
     s, v, row = moved(random, 0.01), moved(random, 1.0), random.normal(size=(1, 64, 3))
 
     def felt(at: Array) -> float:
         stiff = (body.stiffness(at, clamped=True) @ s.ravel()).reshape(-1, 3)
         return float((row[0] * (body.force(at) + stiff)).sum())
 
-    slopes, _, _ = body.step_slopes(u, s, u, v, row)
+    slopes, _, _ = body.compute_linear_step_vjp(u, s, u, v, row)
     check_derivative(felt, float((slopes[0] * d).sum()), u, d)
 
 
 def test_step_force_agreement(random: np.random.Generator) -> None:
     body, u = crowded(), moved(random)
     ahead, v, step = moved(random), moved(random, 1.0), moved(random, 0.01)
-    assert BARS.touches(body.vertices + u)
+    assert BARS.find_contacts(body.vertices + u)
     stiff = (body.stiffness(u, clamped=True) @ step.ravel()).reshape(-1, 3)
     want = body.force(u) + stiff + body.damping_force(ahead, v)
-    np.testing.assert_allclose(body.step_force(u, ahead, v, step), want, rtol=0, atol=1e-12 * abs(want).max())
+    np.testing.assert_allclose(
+        body.compute_linear_step_force(u, ahead, v, step), want, rtol=0, atol=1e-12 * abs(want).max()
+    )
 
 
 def test_step_matrix_agreement(random: np.random.Generator) -> None:
     """With limbs among the springs."""
     body, u = crowded(), moved(random)
-    assert BARS.touches(body.vertices + u)
+    assert BARS.find_contacts(body.vertices + u)
     check_step_in_one_pass(body, u, moved(random), moved(random, 1.0))
 
 
 def test_far_limbs_do_nothing_identity(random: np.random.Generator) -> None:
     body, u = cloth(), moved(random)
-    apart = among(body, Capsules([(0.0, 0.0, 9.0)], [(1.0, 0.0, 9.0)], 0.5))
+    apart = attach_capsules(body, Capsules([(0.0, 0.0, 9.0)], [(1.0, 0.0, 9.0)], 0.5))
     assert np.array_equal(apart.force(u), body.force(u))
     assert (apart.stiffness(u) != body.stiffness(u)).nnz == 0
-    assert apart.content() != body.content()
+    assert apart.compute_content_hash() != body.compute_content_hash()
 
 
 def test_depths_reference() -> None:
     """By hand: beside a bar, beyond its round end, on its axis."""
     bar = Capsules([(0.0, 0.0, 0.0)], [(1.0, 0.0, 0.0)], 0.2, margin=0.1)
     points = [(0.5, 0.3, 0.0), (1.0 + 0.3, 0.4, 0.0), (0.5, 0.0, 0.0)]
-    assert bar.depths(points) == pytest.approx([-0.1, -0.3, 0.2])
+    assert bar.compute_penetration_depths(points) == pytest.approx([-0.1, -0.3, 0.2])
 
 
 def test_limbs_bad_input() -> None:
@@ -124,4 +126,4 @@ def test_limbs_bad_input() -> None:
     with pytest.raises(cj.InputError, match="ends"):
         Capsules(np.zeros((2, 3)), np.ones((3, 3)), 0.1)
     with pytest.raises(cj.InputError, match="capsules"):
-        among(cloth(), [BARS])  # type: ignore[arg-type]
+        attach_capsules(cloth(), [BARS])  # type: ignore[arg-type]

@@ -50,16 +50,16 @@ def test_a_rope_falls_and_is_drawn_as_lines(integrator: str) -> None:
 
 
 def test_of_three_in_line_the_longest_is_not_drawn_reference() -> None:
-    np.testing.assert_array_equal(rope().drawn_mesh().lines, [[i, i + 1] for i in range(COUNT - 1)])
-    assert len(tent().drawn_mesh().lines) == 12
+    np.testing.assert_array_equal(rope().get_display_mesh().lines, [[i, i + 1] for i in range(COUNT - 1)])
+    assert len(tent().get_display_mesh().lines) == 12
 
 
 def test_nets_whose_triangles_cover_all_stay_surfaces_identity() -> None:
     sheet = cj.BodySprings.cloth(3, 3)
     bare = cj.BodySprings(sheet.vertices, sheet.edges)
-    drawn = bare.drawn_mesh()
+    drawn = bare.get_display_mesh()
     assert isinstance(drawn, MeshTri)
-    assert drawn.used.all()
+    assert drawn.used_vertex_mask.all()
     assert (drawn.areas > 0).all()
 
 
@@ -101,7 +101,7 @@ def test_edit_refuses_lines_by_name_bad_input() -> None:
 
 def test_bodies_of_surfaces_refuse_lines_by_name_bad_input() -> None:
     mesh = swing().mesh
-    for make in (cj.BodyShell, cj.BodySolid, cj.body_around, cj.voxelise, cj.subdivide, cj.ObstacleMesh):
+    for make in (cj.BodyShell, cj.BodySolid, cj.embed_in_solid, cj.voxelise, cj.subdivide, cj.ObstacleMesh):
         with pytest.raises(cj.InputError):
             make(mesh)  # type: ignore[operator, arg-type]
     with pytest.raises(cj.MeshError, match="has no surface"):
@@ -151,7 +151,7 @@ def test_pages_show_tubes(tmp_path: Path) -> None:
 
 
 def test_meshes_of_lines_in_files(tmp_path: Path) -> None:
-    mesh = rope().drawn_mesh()
+    mesh = rope().get_display_mesh()
     cj.write_mesh(mesh, tmp_path / "rope.obj")
     again = cj.read_mesh(tmp_path / "rope.obj", scale=0.5, up="y")
     np.testing.assert_array_equal(again.elements, mesh.elements)
@@ -164,10 +164,10 @@ def test_meshes_of_lines_in_files(tmp_path: Path) -> None:
 
 
 def test_the_studio_refuses_lines_by_name_bad_input() -> None:
-    from cajole.studio.opening import of_animation
+    from cajole.studio.content_loading import build_animation_content
 
     with pytest.raises(cj.InputError, match=r"the studio needs triangles or tets, but the mesh has lines only"):
-        of_animation(swing())
+        build_animation_content(swing())
 
 
 def test_animations_of_lines_keep_their_methods(tmp_path: Path) -> None:
@@ -177,9 +177,9 @@ def test_animations_of_lines_keep_their_methods(tmp_path: Path) -> None:
     assert "5 lines" in repr(moved.mesh)
     assert replace(moved, name="other").n == COUNT
     moved.write(tmp_path / "rope.npz")
-    from cajole.animation import info
+    from cajole.animation import describe_file
 
-    told = info(tmp_path / "rope.npz")
+    told = describe_file(tmp_path / "rope.npz")
     assert (told.lines, told.faces, told.tets) == (COUNT - 1, 0, None)
     assert "lines" in str(told)
 

@@ -16,8 +16,8 @@ def numpy_energy(body: BodyShell, u: Array) -> float:
 
     Angles count with the root of their hinge's factor, from the undeformed shape and what has yielded.
     """
-    mesh, stuff, X, U, x = body.mesh, body.sheets, body.vertices, body.undeformed, body.vertices + u
-    roots = {tuple(sorted(h[:2])): root for h, root in zip(mesh.hinges.tolist(), np.sqrt(body.bending))}
+    mesh, stuff, X, U, x = body.mesh, body.properties, body.vertices, body.undeformed, body.vertices + u
+    roots = {tuple(sorted(h[:2])): root for h, root in zip(mesh.hinges.tolist(), np.sqrt(body.bending_scale))}
     flowed = {tuple(h[:2]): slip for h, slip in zip(mesh.hinges.tolist(), body.plastic_angles)}
     corners = mesh.triangles
     neighbours: dict[tuple[int, int], list[int]] = {}
@@ -55,7 +55,7 @@ def numpy_energy(body: BodyShell, u: Array) -> float:
         parts = tensors(t)
         nu = stuff.poisson[t]
         pairs = [[nu * np.trace(p) * np.trace(q) + (1 - nu) * (p * q).sum() for q in parts] for p in parts]
-        return mesh.areas[t] * stuff.bending[t] * np.array(pairs)
+        return mesh.areas[t] * stuff.bending_stiffness[t] * np.array(pairs)
 
     def freed(t: int, angles: Array) -> Array:
         """With the angles of least energy at edges without a neighbour."""
@@ -108,14 +108,14 @@ def numpy_energy(body: BodyShell, u: Array) -> float:
 
 def test_energy_agreement(random):
     body = BodyShell(rough_sheet(), MaterialShell(1e3, 0.3, 0.2, 1.0))
-    u = random.uniform(-0.06, 0.06, (body.count, 3))
+    u = random.uniform(-0.06, 0.06, (body.vertex_count, 3))
     assert body.energy(u) == pytest.approx(numpy_energy(body, u), rel=1e-10)
 
 
 def test_rich_energy_agreement(random):
     """Every triangle of its own material, every hinge with its own factor, another shape at rest, yielded folds."""
     body = rich_shell(rough_sheet(), random)
-    u = random.uniform(-0.06, 0.06, (body.count, 3))
+    u = random.uniform(-0.06, 0.06, (body.vertex_count, 3))
     after = body.yielded(u)
     assert np.count_nonzero(after.plastic_angles) > 5
     assert body.energy(u) == pytest.approx(numpy_energy(body, u), rel=1e-10)
@@ -127,7 +127,7 @@ def test_membrane_patch_reference(random):
     mesh = rough_sheet()
     flat = MeshTri(mesh.vertices * [1, 1, 0], mesh.triangles)
     body = BodyShell(flat, MaterialShell(1e5, 0.25, 1e-2, 1.0))
-    inner = np.setdiff1d(np.arange(body.count), np.unique(flat.boundary_edges))
+    inner = np.setdiff1d(np.arange(body.vertex_count), np.unique(flat.boundary_edges))
     x, stretch = body.vertices, 1e-6
     u = np.column_stack([stretch * x[:, 0], -0.25 * stretch * x[:, 1], 0 * x[:, 0]])
     force = body.force(u)

@@ -35,7 +35,7 @@ def test_steps_reference(steps, hardening):
     """θ̄ = θ - κ 2A/l and k = exp(η (θ l/2A - κ)), whatever the number of steps."""
     body = bent_in_steps(BodyShell(PAIR, STUFF, plasticity=Plasticity(0.5 / WIDTH, hardening)), 2.0, steps)
     assert abs(body.rest_angles[0]) == pytest.approx(1.5, rel=1e-12)
-    assert body.bending[0] == pytest.approx(np.exp(hardening * 1.5 / WIDTH), rel=1e-11)
+    assert body.bending_scale[0] == pytest.approx(np.exp(hardening * 1.5 / WIDTH), rel=1e-11)
     assert body.plastic_angles[0] == pytest.approx(body.rest_angles[0], rel=1e-12)
 
 
@@ -44,14 +44,14 @@ def test_other_way_identity():
     body = BodyShell(PAIR, STUFF, plasticity=Plasticity(0.2, 0.7))
     up, down = bent_in_steps(body, 1.3, 7), bent_in_steps(body, -1.3, 7)
     np.testing.assert_allclose(up.rest_angles, -down.rest_angles, rtol=1e-13)
-    np.testing.assert_allclose(up.bending, down.bending, rtol=1e-13)
+    np.testing.assert_allclose(up.bending_scale, down.bending_scale, rtol=1e-13)
     rough = BodyShell(rough_sheet(), STUFF, plasticity=Plasticity(0.2, 0.7))
     mirror = BodyShell(rough.mesh.moved(rough.vertices * [1, 1, -1]), STUFF, plasticity=Plasticity(0.2, 0.7))
     u = np.random.default_rng(4).uniform(-0.05, 0.05, (16, 3))
     one, two = rough.yielded(u), mirror.yielded(u * [1, 1, -1])
     assert np.count_nonzero(one.plastic_angles) > 5
     np.testing.assert_allclose(one.plastic_angles, -two.plastic_angles, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(one.bending, two.bending, rtol=1e-12)
+    np.testing.assert_allclose(one.bending_scale, two.bending_scale, rtol=1e-12)
 
 
 def test_back_and_forth_reference():
@@ -59,7 +59,7 @@ def test_back_and_forth_reference():
     body = BodyShell(PAIR, STUFF, plasticity=Plasticity(0.5 / WIDTH, 0.3))
     body = bent_in_steps(body, 2.0, 5).yielded(folded(0.0))
     assert body.plastic_angles[0] == pytest.approx(np.sign(body.plastic_angles[0]) * 0.5, rel=1e-12)
-    assert body.bending[0] == pytest.approx(np.exp(0.3 * (1.5 + 1.0) / WIDTH), rel=1e-12)
+    assert body.bending_scale[0] == pytest.approx(np.exp(0.3 * (1.5 + 1.0) / WIDTH), rel=1e-12)
 
 
 def test_inside_the_limit_identity():
@@ -82,7 +82,7 @@ def test_limit_in_metres_identity():
     small = BodyShell(PAIR, STUFF, plasticity=Plasticity(0.4, 0.2)).yielded(folded(1.5))
     big = BodyShell(large, STUFF, plasticity=Plasticity(0.2, 0.4)).yielded(2.0 * folded(1.5))
     np.testing.assert_allclose(small.rest_angles, big.rest_angles, rtol=1e-12)
-    np.testing.assert_allclose(small.bending, big.bending, rtol=1e-12)
+    np.testing.assert_allclose(small.bending_scale, big.bending_scale, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", list(SHEETS))
@@ -93,14 +93,16 @@ def test_energy_never_increases_identity(name):
         body = rich_shell(SHEETS[name](), random)
         count = len(body.hinges.vertices)
         soft = BodyShell(
-            body.mesh, body.material, undeformed=body.undeformed, bending=body.bending,
+            body.mesh, body.material, undeformed=body.undeformed, bending_scale=body.bending_scale,
             plasticity=Plasticity(random.uniform(0.0, 0.5, count)),
         )  # fmt: skip
-        u = random.uniform(-0.15, 0.15, (body.count, 3))
+        u = random.uniform(-0.15, 0.15, (body.vertex_count, 3))
         after = soft.yielded(u)
         assert after is not soft
         assert after.energy(u) <= soft.energy(u) * (1 + 1e-13)
-        before, left = (np.abs(each._bending.angles(soft.vertices + u)) for each in (soft, after))
+        before, left = (
+            np.abs(each._bending_energy.compute_elastic_angles(soft.vertices + u)) for each in (soft, after)
+        )
         assert (left <= before + 1e-12).all()
 
 
@@ -111,10 +113,10 @@ def test_held_hinges_claim():
         mesh = rough_sheet()
         body = BodyShell(mesh, STUFF, plasticity=Plasticity(np.where(random.random(21) < 0.2, 0.0, 1e3)))
         u = random.uniform(-0.15, 0.15, (16, 3))
-        bending = body._bending
-        phi, after = bending.angles(body.vertices + u), body.yielded(u)
+        bending = body._bending_energy
+        phi, after = bending.compute_elastic_angles(body.vertices + u), body.yielded(u)
         widths = np.array([width_of(mesh, hinge) for hinge in body.hinges.vertices])
-        limit = body.plasticity.of_hinges(21)[0] * widths  # type: ignore[union-attr]
+        limit = body.plasticity.expand_to_hinges(21)[0] * widths  # type: ignore[union-attr]
         clipped = np.einsum(
             "gki,gi->gk", bending.factors, np.append(np.clip(phi, -limit, limit), 0.0)[body.hinges.groups]
         )
@@ -135,7 +137,7 @@ def test_crease_stays_claim():
     """A strip folded sharply along a line keeps its fold there, and nowhere else."""
     mesh = grid_triangles(6, 3, size=(0.6, 0.3))
     body = BodyShell(mesh, STUFF, plasticity=Plasticity(2.0))
-    u = np.zeros((body.count, 3))
+    u = np.zeros((body.vertex_count, 3))
     beyond = np.maximum(0.0, mesh.vertices[:, 0] - 0.3)
     u[:, 0], u[:, 2] = beyond * (np.cos(1.2) - 1), beyond * np.sin(1.2)
     after = body.yielded(u)
@@ -151,15 +153,17 @@ def test_whole_turns_identity():
     body = bent_in_steps(body, 1.9 * np.pi, 400)
     assert abs(body.rest_angles[0]) <= np.pi
     assert abs(body.plastic_angles[0]) == pytest.approx(1.9 * np.pi - 0.1 * WIDTH, rel=1e-9)
-    assert abs(body._bending.angles(body.vertices + folded(1.9 * np.pi))[0]) == pytest.approx(0.1 * WIDTH, rel=1e-9)
+    assert abs(body._bending_energy.compute_elastic_angles(body.vertices + folded(1.9 * np.pi))[0]) == pytest.approx(
+        0.1 * WIDTH, rel=1e-9
+    )
 
 
 def test_plasticity_bad_input():
-    with pytest.raises(InputError, match=r"most_curvature \(1/m\) is -1.0, but must be at least zero"):
+    with pytest.raises(InputError, match=r"yield_curvature \(1/m\) is -1.0, but must be at least zero"):
         Plasticity(-1.0)
     with pytest.raises(InputError, match=r"hardening \(m\) is nan"):
         Plasticity(1.0, float("nan"))
-    with pytest.raises(InputError, match=r"most_curvature \(1/m\)\[1\] is -2.0"):
+    with pytest.raises(InputError, match=r"yield_curvature \(1/m\)\[1\] is -2.0"):
         BodyShell(rough_sheet(), plasticity=Plasticity([1.0, -2.0] + [1.0] * 19))
     with pytest.raises(InputError, match=r"hardening \(m\) of each hinge has shape \(2,\), but \(21,\) is needed"):
         BodyShell(rough_sheet(), plasticity=Plasticity(1.0, [1.0, 2.0]))

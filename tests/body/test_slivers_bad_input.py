@@ -58,7 +58,7 @@ def test_thin_triangles_that_bend_are_taken(mesh: MeshTri) -> None:
 def test_the_repair_that_is_offered_repairs(mesh: MeshTri) -> None:
     fixed, numbers = remove_slivers(mesh)
     assert fixed.area == pytest.approx(mesh.area, rel=1e-4)
-    assert len(fixed.components[fixed.components > 0]) == 0
+    assert len(fixed.component_labels[fixed.component_labels > 0]) == 0
     assert fixed.is_manifold()
     assert len(fixed.boundary_edges) <= len(mesh.boundary_edges)
     assert np.abs(fixed.vertices[numbers] - mesh.vertices).max() < 1e-3

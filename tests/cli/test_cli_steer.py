@@ -30,7 +30,7 @@ def at_rest(body, frames):
 def test_rest_is_kept_agreement(cajole, beam, body, tmp_path):
     target = tmp_path / "back.npz"
     told = cajole(*words(beam, *PUSH, "--frames", 31, "--effort", 0.1, "-o", target, "--json")).json
-    controller = cj.steer(cj.reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 31)), effort=0.1)
+    controller = cj.steer(cj.build_reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 31)), effort=0.1)
     run, free = (controller.run(force=tip_push(body), controlled=on) for on in (True, False))
     assert cj.read_animation(target).positions == pytest.approx(run.animation.positions, abs=1e-6)
     assert told["controlled"]["error_largest_sizes"] == pytest.approx(run.report.worst_error)
@@ -43,7 +43,7 @@ def test_rest_is_kept_agreement(cajole, beam, body, tmp_path):
 def test_uncontrolled_is_written_agreement(cajole, beam, body, tmp_path):
     target = tmp_path / "free.npz"
     assert cajole(*words(beam, *PUSH, "--frames", 21, "--uncontrolled", "-o", target)).code == 0
-    controller = cj.steer(cj.reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 21)))
+    controller = cj.steer(cj.build_reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 21)))
     free = controller.run(force=tip_push(body), controlled=False)
     assert cj.read_animation(target).positions == pytest.approx(free.animation.positions, abs=1e-6)
 
@@ -80,7 +80,7 @@ def test_wind_has_a_seed_identity(cajole, beam):
 def test_loops_agreement(cajole, beam, body, tmp_path):
     target = tmp_path / "laps.npz"
     told = cajole(*words(beam, *PUSH, "--frames", 11, "--loops", 3, "-o", target, "--json")).json
-    reference = cj.reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 11), loop=True)
+    reference = cj.build_reference(cj.reduce(body, cj.modes(body, 4)), at_rest(body, 11), loop=True)
     run = cj.steer(reference).run(force=tip_push(body), loops=3)
     assert cj.read_animation(target).positions == pytest.approx(run.animation.positions, abs=1e-6)
     assert (told["loops"], told["seam_sizes"], run.states.shape[0]) == (3, 0.0, 31)
@@ -193,7 +193,7 @@ def test_substeps_and_components_are_the_librarys_agreement(cajole, beam, body, 
     target = tmp_path / "back.npz"
     told = cajole(*words(beam, "--motion", swing, "--substeps", 3, "--components", 2, "-o", target, "--json")).json
     motion = cj.read_animation(swing)
-    run = cj.steer(cj.reference(body, motion, modes=4, components=2, substeps=3)).run()
+    run = cj.steer(cj.build_reference(body, motion, modes=4, components=2, substeps=3)).run()
     assert (told["substeps"], told["frames"], told["basis"]) == (3, 13, 6)
     assert told["dt_s"] == pytest.approx(0.02)
     assert told["controlled"]["error_rms_sizes"] == pytest.approx(run.report.mean_error, rel=1e-3)

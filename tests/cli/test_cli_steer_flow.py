@@ -6,25 +6,28 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.scenes import flowing
+from cajole.scenes import flow_scenes
 from cajole.storage import read_arrays
 
 
 @pytest.fixture(scope="module")
 def coarse():
-    return {"swirl": flowing.swirl(32, size=24, runs=6), "leaves": flowing.leaves(32, size=24, runs=6)}
+    return {
+        "swirl": flow_scenes.build_swirl_scene(32, size=24, runs=6),
+        "leaves": flow_scenes.build_leaves_scene(32, size=24, runs=6),
+    }
 
 
 @pytest.fixture(autouse=True)
 def coarse_scenes(coarse, monkeypatch):
     for name, scene in coarse.items():
-        monkeypatch.setattr(flowing, name, lambda progress=None, scene=scene: scene)
+        monkeypatch.setattr(flow_scenes, f"build_{name}_scene", lambda progress=None, scene=scene: scene)
 
 
 def test_leaves_agreement(cajole, coarse, tmp_path):
     told = cajole("steer", "leaves", "--seed", 3, "-o", tmp_path / "s.npz", "-o", tmp_path / "s.png", "--json").json
-    run = coarse["leaves"].controller().run(coarse["leaves"].noise(3))
-    assert told["controlled"]["error_largest_cells"] == pytest.approx(run.report.worst_cells)
+    run = coarse["leaves"].create_controller().run(coarse["leaves"].build_noise(3))
+    assert told["controlled"]["error_largest_cells"] == pytest.approx(run.report.max_error_cells)
     assert told["uncontrolled"]["error_largest_cells"] > 3 * told["controlled"]["error_largest_cells"]
     kept = read_arrays(tmp_path / "s.npz")
     assert np.array_equal(kept["particles"], run.particles)
@@ -50,10 +53,10 @@ def test_plot_and_controller_agreement(cajole, coarse, tmp_path):
     assert told["outputs"] == [str(kept), str(plot)]
     text = plot.read_text(encoding="utf-8")
     assert "farthest particle, cells" in text or "<svg" in text
-    kicks = coarse["swirl"].kicks()
-    own, again = coarse["swirl"].controller(effort=1e-3).run(kicks), cj.load_flow_controller(kept).run(kicks)
+    kicks = coarse["swirl"].build_kicks()
+    own, again = coarse["swirl"].create_controller(effort=1e-3).run(kicks), cj.load_flow_controller(kept).run(kicks)
     assert np.array_equal(own.particles, again.particles)
-    assert told["controlled"]["error_largest_cells"] == own.report.worst_cells
+    assert told["controlled"]["error_largest_cells"] == own.report.max_error_cells
     with pytest.raises(cj.FileError, match="load_flow_controller"):
         cj.load_controller(kept)
     push = ("--push", "1: 0.2,0.1 for 2 from 20")

@@ -99,17 +99,26 @@ def test_scenes_are_listed_agreement(cajole):
 
 def test_scenes_of_every_verb_are_listed_agreement(cajole):
     """All that there are, each with what it is for; what is said to make one is there."""
-    from cajole.scenes import flowing, steering
-    from cajole.scenes.editing import edit_scene_names
-    from cajole.scenes.enriching import enrich_scene_names
-    from cajole.scenes.rerouting import reroute_scene_names
+    from cajole.scenes import flow_scenes, steer_scenes
+    from cajole.scenes.edit_scenes import list_edit_scene_names
+    from cajole.scenes.enrich_scenes import list_enrich_scene_names
+    from cajole.scenes.reroute_scenes import list_reroute_scene_names
 
     told = cajole("scenes", "--json").json
-    named = {"edit": edit_scene_names(), "enrich": enrich_scene_names(), "reroute": reroute_scene_names()}
+    named = {
+        "edit": list_edit_scene_names(),
+        "enrich": list_enrich_scene_names(),
+        "reroute": list_reroute_scene_names(),
+    }
     assert all([entry["name"] for entry in told[verb]] == list(names) for verb, names in named.items())
-    makers = {name: room for room in (steering, flowing) for name in room.__all__ if name.islower()}
+    makers = {
+        name.removeprefix("build_").removesuffix("_scene"): getattr(room, name)
+        for room in (steer_scenes, flow_scenes)
+        for name in room.__all__
+        if name.islower()
+    }
     assert {entry["name"] for entry in told["steer"]} == set(makers)
-    assert all(callable(getattr(room, name)) for name, room in makers.items())
+    assert all(callable(make) for make in makers.values())
     entries = [entry for verb in (*named, "steer") for entry in told[verb]]
     assert all(entry["description"] and entry["name"] in entry["python"] for entry in entries)
     shown = " ".join(cajole("scenes").out.split())
@@ -120,10 +129,10 @@ def test_scenes_of_every_verb_are_listed_agreement(cajole):
 def test_progress_is_told_in_lines_without_a_terminal_identity(cajole, wave, tmp_path, monkeypatch):
     """Quick work says nothing; longer work a line now and then, on stderr alone."""
     words = ("picture", wave, tmp_path / "wave.gif", "--size", "16x16", "--json")
-    monkeypatch.setattr(output, "LINE_EVERY", 1e6)
+    monkeypatch.setattr(output, "PROGRESS_LINE_INTERVAL", 1e6)
     cajole(*words)  # the first call may compile kernels, and says so
     assert cajole(*words).err == ""
-    monkeypatch.setattr(output, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(output, "PROGRESS_LINE_INTERVAL", 0.0)
     told = cajole(*words)
     assert told.json["frames"] == 3
     assert any(line.startswith("picture: 67%, frame 1, after ") for line in told.err.splitlines())

@@ -44,7 +44,7 @@ def files(body, motion, swing, beam, tmp_path) -> list[Path]:
     """One file of each kind that `cajole info` reads and that could need a body."""
     model = cj.reduce(body, cj.modes(body, 3))
     model.save(tmp_path / "model.npz")
-    cj.steer(cj.reference(model, motion), effort=0.5).save(tmp_path / "controller.npz")
+    cj.steer(cj.build_reference(model, motion), effort=0.5).save(tmp_path / "controller.npz")
     editor = cj.edit(motion, body, modes=3)
     vertex = int(np.argmax(motion.positions[0][:, 0]))
     editor.drag(vertex, 3, motion.positions[3, vertex] + 0.01)

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from cajole.animation import read_animation
-from cajole.animation.glb_size import glb_options
-from cajole.cli.gallery import command, files, films, guided, items, pool, solids
-from cajole.cli.gallery.page import page
+from cajole.animation.glb import choose_glb_options
+from cajole.cli import demo
+from cajole.cli.gallery import card, guided_cards, registry, solid_cards, worker_pool
+from cajole.cli.gallery.page import render_page
 from cajole.errors import SolveError
-from cajole.scenes import flowing, scene_names
-from cajole.scenes.editing import edit_scene_names
-from cajole.scenes.enriching import enrich_scene_names
-from cajole.scenes.rerouting import reroute_scene_names
+from cajole.scenes import flow_scenes, scene_names
+from cajole.scenes.edit_scenes import list_edit_scene_names
+from cajole.scenes.enrich_scenes import list_enrich_scene_names
+from cajole.scenes.reroute_scenes import list_reroute_scene_names
 
 
 def entry(name, folder, **changes):
@@ -31,13 +32,18 @@ def entry(name, folder, **changes):
 
 
 def test_every_item_is_a_scene_or_a_shot_identity():
-    led = {*edit_scene_names(), *enrich_scene_names(), *reroute_scene_names(), *flowing.PURPOSES}
-    assert set(items.ITEMS) - {"flower-eight"} <= {*scene_names(), *led}
-    assert set(command.SLOWEST_FIRST) == set(items.ITEMS)
+    led = {
+        *list_edit_scene_names(),
+        *list_enrich_scene_names(),
+        *list_reroute_scene_names(),
+        *flow_scenes.FLOW_SCENE_DESCRIPTIONS,
+    }
+    assert set(registry.CARD_BUILDERS) - {"flower-eight"} <= {*scene_names(), *led}
+    assert set(demo.BUILD_ORDER) == set(registry.CARD_BUILDERS)
 
 
 def test_page_is_self_contained_identity(tmp_path):
-    text = page([entry("one", tmp_path), entry("two", tmp_path)], tmp_path, 61.0)
+    text = render_page([entry("one", tmp_path), entry("two", tmp_path)], tmp_path, 61.0)
     links = re.findall(r'(?:src|srcset|href)="([^"]*)"', text)
     assert {link for link in links if not link.startswith("data:")} == {"one.glb", "one.jpg", "two.glb", "two.jpg"}
     assert "http" not in text
@@ -48,13 +54,13 @@ def test_page_is_self_contained_identity(tmp_path):
 
 
 def test_two_curves_have_one_scale_identity(tmp_path):
-    text = page([entry("one", tmp_path, curves=[[0.0, 4.0], [0.0, 1.0]])], tmp_path, 1.0)
+    text = render_page([entry("one", tmp_path, curves=[[0.0, 4.0], [0.0, 1.0]])], tmp_path, 1.0)
     free, led = re.findall(r'<path d="M0.0 42.0 L240.0 ([0-9.]+)"/>', text)
     assert (float(free), float(led)) == (2.0, 32.0)
 
 
 def test_force_fades_in_and_out_identity():
-    force = solids._during(0.4, np.ones((2, 3)))
+    force = solid_cards._build_force_pulse(0.4, np.ones((2, 3)))
     assert force(0.0).max() == 0.0
     assert force(0.2) == pytest.approx(1.0)
     assert force(0.4).max() == pytest.approx(0.0, abs=1e-12)
@@ -65,22 +71,22 @@ def test_force_fades_in_and_out_identity():
 def fish():
     """The fish of the demo, coarse and short."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solids, "FRAMES", 9)
-        made = solids.scene
-        patch.setattr(solids, "scene", lambda name, progress=None: made(name, tets=900))
-        yield items.ITEMS["fish"](None)
+        patch.setattr(solid_cards, "FRAMES", 9)
+        made = solid_cards.scene
+        patch.setattr(solid_cards, "scene", lambda name, progress=None: made(name, tets=900))
+        yield registry.CARD_BUILDERS["fish"](None)
 
 
 def test_item_swings_at_the_frequency_asked_identity(fish):
     from cajole.dynamics import modes
 
-    stage = solids._Stage.of("fish", 1.0, None)
+    stage = solid_cards._TunedScene.create("fish", 1.0, None)
     assert stage.frequencies == pytest.approx(modes(stage.body, 3).frequencies, rel=1e-6)
     assert fish.numbers["frequencies_Hz"][0] == pytest.approx(1.0)
 
 
 def test_kick_leaves_the_fish_in_the_picture_identity(fish):
-    body, moved = solids._Stage.of("fish", 1.0, None).body, fish.film.animation
+    body, moved = solid_cards._TunedScene.create("fish", 1.0, None).body, fish.media.animation
     centre = (body.vertex_masses[:, None] * moved.positions).sum(axis=1) / body.total_mass
     assert np.ptp(centre, axis=0).max() < 1e-6 * body.size
     assert moved.largest_displacement > 0.02 * body.size
@@ -89,25 +95,25 @@ def test_kick_leaves_the_fish_in_the_picture_identity(fish):
 @pytest.fixture
 def small(monkeypatch):
     """Pictures of a few pixels."""
-    monkeypatch.setattr(films, "STILL", (48, 32))
-    monkeypatch.setattr(films, "LOOP", (48, 32))
-    monkeypatch.setattr(films, "SAMPLES", 1)
+    monkeypatch.setattr(card, "STILL_SIZE", (48, 32))
+    monkeypatch.setattr(card, "LOOP_SIZE", (48, 32))
+    monkeypatch.setattr(card, "SAMPLES_PER_PIXEL", 1)
 
 
 def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch, small):
-    monkeypatch.setitem(items.ITEMS, "fish", lambda progress: fish)
-    told = files.produce("fish", tmp_path, lambda fraction, text: None)
+    monkeypatch.setitem(registry.CARD_BUILDERS, "fish", lambda progress: fish)
+    told = registry.write_card_files("fish", tmp_path, lambda fraction, text: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fish.glb", "fish.jpg", "fish.webp"]
     assert told["file_bytes"] == (tmp_path / "fish.glb").stat().st_size < 15_000_000
-    assert told["numbers"]["largest_displacement_m"] == pytest.approx(fish.film.animation.largest_displacement)
+    assert told["numbers"]["largest_displacement_m"] == pytest.approx(fish.media.animation.largest_displacement)
     assert len(told["curves"][0]) == told["frames"] == 9
 
 
 def test_box_follows_its_guide_claim(tmp_path, monkeypatch, small):
     """A shell beside its guide: as wide as two, the means met to rounding, and folds that the guide has not."""
-    monkeypatch.setattr(guided, "BOX_FRAMES", 9)
-    monkeypatch.setattr(guided, "BOX_SHOWN", 8)
-    told = files.produce("box", tmp_path, lambda fraction, text: None)
+    monkeypatch.setattr(guided_cards, "BOX_FRAMES", 9)
+    monkeypatch.setattr(guided_cards, "BOX_STILL_FRAME", 8)
+    told = registry.write_card_files("box", tmp_path, lambda fraction, text: None)
     assert told["numbers"]["off_guide_sizes"] < 1e-12
     (depth,) = told["curves"]
     assert depth[0] < 1e-12
@@ -118,7 +124,7 @@ def test_box_follows_its_guide_claim(tmp_path, monkeypatch, small):
 
 
 def test_cloth_reaches_its_goals_claim(small):
-    card = guided.cloth(None)
+    card = guided_cards.build_cloth_card(None)
     assert card.numbers["reached"] == card.numbers["goals"] == 2
     (away,) = card.curves
     assert away[0] == 0.0
@@ -126,8 +132,8 @@ def test_cloth_reaches_its_goals_claim(small):
 
 
 def test_smoke_keeps_to_its_paths_claim(tmp_path, monkeypatch, small):
-    monkeypatch.setattr(guided, "SWIRL", {"cells": 32, "size": 16, "runs": 4})
-    told = files.produce("swirl", tmp_path, lambda fraction, text: None)
+    monkeypatch.setattr(guided_cards, "SWIRL_OPTIONS", {"cells": 32, "size": 16, "runs": 4})
+    told = registry.write_card_files("swirl", tmp_path, lambda fraction, text: None)
     free, led = told["curves"]
     assert max(led) < 0.5 * max(free)
     with np.load(tmp_path / "swirl.npz", allow_pickle=False) as take:
@@ -145,8 +151,8 @@ def _hues(path):
 
 
 def test_glb_gives_up_normals_before_keys_identity(fish):
-    n = len(fish.film.animation.skin.mesh.vertices)
-    few, many = (glb_options(fish.film.animation, size) for size in (5 * 24 * n, 20 * 24 * n))
+    n = len(fish.media.animation.skin.mesh.vertices)
+    few, many = (choose_glb_options(fish.media.animation, size) for size in (5 * 24 * n, 20 * 24 * n))
     assert few == {"normals": False, "max_targets": 8}
     assert many == {"normals": True, "max_targets": 18}
 
@@ -163,7 +169,7 @@ def test_failing_item_leaves_nothing_bad_input(cajole, tmp_path, monkeypatch):
         (folder / "half.glb").write_bytes(b"half")
         raise SolveError("fish: no luck")
 
-    monkeypatch.setattr(pool, "make_all", fails)
+    monkeypatch.setattr(worker_pool, "build_cards", fails)
     answer = cajole("demo", "--output", tmp_path / "demo", "--json")
     assert answer.code == 1
     assert answer.json["error"]["message"] == "fish: no luck"
@@ -172,14 +178,14 @@ def test_failing_item_leaves_nothing_bad_input(cajole, tmp_path, monkeypatch):
 
 def test_pool_reports_what_failed_bad_input(tmp_path):
     with pytest.raises(SolveError, match="dragon"):
-        pool.make_all(["dragon"], tmp_path, 1, lambda name, fraction, text: None)
+        worker_pool.build_cards(["dragon"], tmp_path, 1, lambda name, fraction, text: None)
 
 
 def test_command_writes_page_and_report_identity(cajole, tmp_path, monkeypatch):
     def makes(names, folder, workers, told):
         return {name: entry(name, folder) for name in names}
 
-    monkeypatch.setattr(pool, "make_all", makes)
+    monkeypatch.setattr(worker_pool, "build_cards", makes)
     told = cajole("demo", "--scene", "fish", "--scene", "twist", "--output", tmp_path / "demo", "--json").json
     assert [item["name"] for item in told["items"]] == ["twist", "fish"]
     assert (tmp_path / "demo" / "index.html").exists()

@@ -32,7 +32,7 @@ def test_drag_agreement(cajole, words, body, motion, tmp_path):
     editor.drag(tip, 6, goal)
     assert cj.read_animation(target).positions == pytest.approx(editor.animation().positions, abs=1e-12)
     assert told["holds"] == [
-        {"vertex": tip, "frame": 6, "other": None, "error_sizes": editor.report.missed[tip, 6], "landed": True}
+        {"vertex": tip, "frame": 6, "other": None, "error_sizes": editor.report.target_errors[tip, 6], "landed": True}
     ]
     assert (told["modes"], told["frames"], told["first_frame"], told["last_frame"]) == (8, 13, 2, 12)
     assert (told["landed"], told["outputs"]) == (True, [str(target)])

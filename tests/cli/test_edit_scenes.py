@@ -6,32 +6,32 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.cli import edit_scenes
-from cajole.cli.keyed import KeyText, keys_from, parsed
-from cajole.scenes import load_subject
-from cajole.scenes.editing import EditScene, Move
+from cajole.cli import edit_io
+from cajole.cli.key_parser import KeySpecification, load_keys, parse_key
+from cajole.scenes import load_scene_body
+from cajole.scenes.edit_scenes import EditScene, VertexDrag
 
 
 @pytest.fixture
 def scene(motion, body, monkeypatch):
     """The swing as a scene to edit, with two drags of its own, under the name of one that is built in."""
     tip = int(np.argmax(body.vertices[:, 0]))
-    moves = [Move([tip], frame, motion.positions[[frame], tip] + (0, 0.02, 0)) for frame in (4, 8)]
-    made = EditScene("twist", "Swing", "", motion, body, 6, tuple(moves), settings={"ends": "free"})
-    monkeypatch.setattr(edit_scenes, "edit_scene", lambda name, **_: made)
+    moves = [VertexDrag([tip], frame, motion.positions[[frame], tip] + (0, 0.02, 0)) for frame in (4, 8)]
+    made = EditScene("twist", "Swing", "", motion, body, 6, tuple(moves), edit_options={"ends": "free"})
+    monkeypatch.setattr(edit_io, "load_edit_scene", lambda name, **_: made)
     return made
 
 
 def test_scene_makes_its_own_drags_agreement(cajole, scene, tmp_path):
     told = cajole("edit", "twist", "-o", tmp_path / "edited.npz", "--json").json
-    expected = scene.edited().animation().positions
+    expected = scene.apply_drags().animation().positions
     np.testing.assert_allclose(cj.read_animation(tmp_path / "edited.npz").positions, expected, atol=1e-9)
     assert [(hold["frame"], hold["landed"]) for hold in told["holds"]] == [(4, True), (8, True)]
     assert (told["source"], told["modes"]) == ("twist", 6)
 
 
 def test_scene_takes_other_drags_identity(cajole, scene):
-    vertex = int(scene.moves[0].vertices[0])
+    vertex = int(scene.drags[0].vertices[0])
     told = cajole("edit", "twist", "--modes", 5, "--drag", f"{vertex}:6:+0,0,0.01", "--json").json
     assert [(hold["vertex"], hold["frame"]) for hold in told["holds"]] == [(vertex, 6)]
     assert told["modes"] == 5
@@ -60,16 +60,16 @@ def test_neither_scene_nor_file_bad_input(cajole):
     ],
 )
 def test_keys_say_more_identity(text, place, where, weight, hard):
-    found = parsed(text)
-    assert isinstance(found, KeyText)
-    assert (found.frame, str(found.file), found.place) == (60, "a pose.npz", place)
-    assert (found.where, found.weight, found.hard) == (where, weight, hard)
+    found = parse_key(text)
+    assert isinstance(found, KeySpecification)
+    assert (found.frame, str(found.file), found.source_frame) == (60, "a pose.npz", place)
+    assert (found.selection, found.weight, found.hard) == (where, weight, hard)
 
 
 def test_partial_keys_are_met_where_they_count_agreement(cajole, beam, body, bent, tmp_path):
     np.savez(tmp_path / "up.npz", displacement=bent)
-    subject = load_subject(str(beam)).held(["x<1%"])
-    (key,) = keys_from([parsed(f"8={tmp_path / 'up.npz'} on x>90% weight 3 hard")], subject, body).values()
+    subject = load_scene_body(str(beam)).with_fixed_vertices(["x<1%"])
+    (key,) = load_keys([parse_key(f"8={tmp_path / 'up.npz'} on x>90% weight 3 hard")], subject, body).values()
     np.testing.assert_array_equal(key.vertices, np.flatnonzero(body.vertices[:, 0] > 0.9))
     assert (key.weight, key.hard) == (3.0, True)
     words = ("keyframe", beam, "--fixed", "x<1%", "--modes", 3, "--json", "--key")

@@ -10,7 +10,7 @@ from enrich_command_cases import CORNERS, FAST, SIDES, lid, same, shell
 
 import cajole as cj
 from cajole.body import LoadPressure, LoadWind
-from cajole.body.undeformed import accordion, crinkle, ridges
+from cajole.body.undeformed_shapes import build_accordion, build_crinkle, build_ridges
 from cajole.dynamics import Ground
 from cajole.mesh import box_tets, grid_triangles, subdivide, write_mesh
 
@@ -69,9 +69,9 @@ def test_every_option_agreement(cajole, rough, guide, tmp_path):
     cloth = cj.BodyShell(
         fine, cj.MaterialShell(young=3e4, poisson=0.2, thickness=3e-3, density=400), damping=(0.2, 0.002),
         fixed=range(4), plasticity=cj.body.Plasticity(0.5, 0.1),
-        undeformed=crinkle(fine, amplitude=0.01, scale=0.5, seed=3),
+        undeformed=build_crinkle(fine, amplitude=0.01, scale=0.5, seed=3),
     )  # fmt: skip
-    wind = LoadWind(fine, (3, 0, 1), gusts=1, scale=0.4, seed=3)
+    wind = LoadWind(fine, (3, 0, 1), gust_speed=1, gust_size=0.4, seed=3)
     result = cj.enrich(followed, cloth, regions, dt=1 / 60, newton=20, gravity=(0, -1, 0), forces=wind, frames=5)
     same(target, result)
     yielded = int((result.cloth.plastic_angles != 0).sum())
@@ -85,20 +85,20 @@ def test_every_option_agreement(cajole, rough, guide, tmp_path):
 @pytest.mark.parametrize(
     ("text", "make"),
     [
-        ("accordion:0.02,0.5", lambda mesh: accordion(mesh, amplitude=0.02, wavelength=0.5)),
+        ("accordion:0.02,0.5", lambda mesh: build_accordion(mesh, amplitude=0.02, wavelength=0.5)),
         (
             "accordion: 0.02, 0.5 along 0,0,1",
-            lambda mesh: accordion(mesh, amplitude=0.02, wavelength=0.5, direction=(0, 0, 1)),
+            lambda mesh: build_accordion(mesh, amplitude=0.02, wavelength=0.5, direction=(0, 0, 1)),
         ),
-        ("ridges:-0.02,0.9,0.6", lambda mesh: ridges(mesh, height=-0.02, spacing=0.9, width=0.6)),
-        ("crinkle:0.02,0.5", lambda mesh: crinkle(mesh, amplitude=0.02, scale=0.5, seed=0)),
+        ("ridges:-0.02,0.9,0.6", lambda mesh: build_ridges(mesh, height=-0.02, spacing=0.9, width=0.6)),
+        ("crinkle:0.02,0.5", lambda mesh: build_crinkle(mesh, amplitude=0.02, scale=0.5, seed=0)),
     ],
 )
 def test_undeformed_agreement(text, make):
-    from cajole.cli.enriched import shape_of
+    from cajole.cli.enrich_io import parse_rest_shape
 
     fine = subdivide(cj.MeshTri(CORNERS, SIDES), levels=3)[0]
-    assert np.array_equal(shape_of(text)(fine), make(fine))
+    assert np.array_equal(parse_rest_shape(text)(fine), make(fine))
 
 
 def test_pressure_and_left_alone_agreement(cajole, rough, guide, tmp_path):
@@ -180,10 +180,10 @@ def test_failed_step_leaves_no_file_bad_input(cajole, guide, tmp_path):
 
 def test_held_regions_are_told_in_options_bad_input(guide):
     """What the library says of a region that cannot move names the option that holds it."""
-    from cajole.cli.option_words import in_options
+    from cajole.cli.error_translation import translate_errors
 
     fine, regions = cj.regions_subdivided(guide.mesh, 1)
-    with pytest.raises(cj.InputError, match=r"lies on fixed.*or choose a smaller --fixed$"), in_options():
+    with pytest.raises(cj.InputError, match=r"lies on fixed.*or choose a smaller --fixed$"), translate_errors():
         cj.enrich(guide, shell(fine, fixed=range(25)), regions)
 
 
@@ -228,7 +228,7 @@ FINE = ("--fine", "fine.obj", "--paint-guide", "labels.npy", "--paint-fine")
         ((*SUB, "--damping", "1"), "two numbers"),
         ((*SUB, "--gravity", "1,2"), "three numbers"),
         ((*SUB, "--wind", "6"), "--wind is '6', but must be three numbers"),
-        ((*SUB, "--gusts", "1,2,3"), "must be GUSTS[,SCALE]"),
+        ((*SUB, "--gusts", "1,2,3"), "must be GUST_SPEED[,GUST_SIZE]"),
         ((*SUB, "--gusts", "-1"), "the wind's gusts (m/s) is -1"),
         ((*SUB, "--plastic", ""), "'' is not a finite number"),
         ((*SUB, "--plastic=-1"), "--plastic, its curvature (1/m), is -1"),

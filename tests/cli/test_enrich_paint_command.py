@@ -35,10 +35,10 @@ def test_painted_agreement(cajole, tmp_path, suffix):
 
 
 def test_words_paint_like_numbers_agreement(tmp_path):
-    from cajole.cli.enriched import labels_of
+    from cajole.cli.enrich_io import read_labels
 
     (tmp_path / "a.txt").write_text("left sleeve\n-1  # none\n7\n")
-    assert labels_of(tmp_path / "a.txt", "--paint-guide") == ["left sleeve", -1, 7]
+    assert read_labels(tmp_path / "a.txt", "--paint-guide") == ["left sleeve", -1, 7]
 
 
 def test_as_many_triangles_as_vertices_claim(cajole, tmp_path):

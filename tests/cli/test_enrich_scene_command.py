@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.scenes.enriching import enrich_scene, enrich_scene_names
+from cajole.scenes.enrich_scenes import list_enrich_scene_names, load_enrich_scene
 
 
 def test_scene_agreement(cajole, tmp_path):
@@ -15,8 +15,8 @@ def test_scene_agreement(cajole, tmp_path):
     told = cajole(
         "enrich", "box", "--material", "limp", "--frames", 2, "--dt", "1/60", "-o", target, "-o", drawn, "--json"
     ).json
-    scene = enrich_scene("box")
-    result = scene.enriched("limp", frames=2, dt=1 / 60)
+    scene = load_enrich_scene("box")
+    result = scene.solve("limp", frames=2, dt=1 / 60)
     np.testing.assert_array_equal(cj.read_animation(target).positions, result.animation.positions)
     assert (told["source"], told["regions"], told["vertices"]) == ("box", 8, 1538)
     assert told["steps"] == result.report.steps
@@ -40,7 +40,7 @@ def test_gravity_none_is_said_claim(cajole):
         (("bag", "--young", 1e4), "--young is the scene's own; leave it out, or give a file"),
         (("box", "--material", "steel"), "--material is 'steel', but must be one of"),
         (("walk.npz", "--material", "silk", "--subdivide", 2), "--material is for scenes"),
-        (("dragon",), "'dragon' is no scene to enrich (" + ", ".join(enrich_scene_names()) + ") and no file"),
+        (("dragon",), "'dragon' is no scene to enrich (" + ", ".join(list_enrich_scene_names()) + ") and no file"),
     ],
 )
 def test_what_cannot_be_said_bad_input(cajole, words, said):

@@ -7,7 +7,7 @@ import pytest
 
 from cajole.animation import Animation, read_animation
 from cajole.body import BodySolid, MaterialStVK
-from cajole.direct import edit, reference, save_edit, steer
+from cajole.direct import build_reference, edit, save_edit, steer
 from cajole.dynamics import modes
 from cajole.mesh import read_mesh
 from cajole.reduction import reduce
@@ -98,7 +98,7 @@ def test_cache_comes_with_its_mesh_agreement(cajole, wave, tmp_path, monkeypatch
 
 def test_place_is_looked_at_first_bad_input(cajole, beam, tmp_path, monkeypatch):
     """What cannot be written is refused before anything is computed."""
-    monkeypatch.setattr("cajole.cli.options.Asked.subject", None)
+    monkeypatch.setattr("cajole.cli.options.BodyOptions.load_scene_body", None)
     (tmp_path / "plain").write_text("a file")
     (tmp_path / "shot_0003.obj").write_text("v 0 0 0\n")
     for target, message in (
@@ -118,10 +118,10 @@ def test_info_of_other_files_agreement(cajole, beam, wave, tmp_path):
     model = reduce(body, modes(body, 3))
     model.save(tmp_path / "model.npz")
     told = cajole("info", tmp_path / "model.npz", "--json").json
-    assert (told["format"], told["vertices"], told["basis"]) == ("reduced model", body.count, 3)
+    assert (told["format"], told["vertices"], told["basis"]) == ("reduced model", body.vertex_count, 3)
 
     rest = Animation(mesh, np.tile(mesh.vertices, (6, 1, 1)), fps=50)
-    steer(reference(model, rest), effort=0.5).save(tmp_path / "back.npz")
+    steer(build_reference(model, rest), effort=0.5).save(tmp_path / "back.npz")
     told = cajole("info", tmp_path / "back.npz", "--json").json
     assert (told["format"], told["frames"], told["basis"], told["effort"]) == ("controller", 6, 3, 0.5)
     assert told["fps"] == pytest.approx(50)

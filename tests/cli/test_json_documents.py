@@ -14,7 +14,7 @@ from test_demo import entry
 
 import cajole as cj
 from cajole.cli.app import app
-from cajole.cli.json_documents import plain
+from cajole.cli.json_documents import convert_to_json_value
 from cajole.mesh import grid_triangles, write_mesh
 from waiting import PATIENCE
 
@@ -55,17 +55,17 @@ def calls(beam, swing, wave, tmp_path):
 @pytest.fixture
 def quick(monkeypatch):
     """A demo whose items are made by nobody, and for the studio one that ends as soon as it has begun."""
-    from cajole.cli.gallery import pool
+    from cajole.cli.gallery import worker_pool
 
     def made(names, folder, workers, told):
         return {name: _item(name, folder) for name in names}
 
     def ended():
-        from cajole.studio import serving
+        from cajole.studio import server
 
-        monkeypatch.setattr(serving, "serve", lambda *_, announce, **__: announce("http://127.0.0.1:1/#x"))
+        monkeypatch.setattr(server, "serve", lambda *_, announce, **__: announce("http://127.0.0.1:1/#x"))
 
-    monkeypatch.setattr(pool, "make_all", made)
+    monkeypatch.setattr(worker_pool, "build_cards", made)
     return ended
 
 
@@ -154,7 +154,7 @@ def test_faults_are_documents_identity(monkeypatch, swing):
     def broken(*_, **__):
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(animation, "info", broken)
+    monkeypatch.setattr(animation, "describe_file", broken)
     result = CliRunner().invoke(app, ["info", str(swing), "--json"])
     assert isinstance(result.exception, ZeroDivisionError)
     assert json.loads(result.stdout)["error"] == {"code": 1, "kind": "ZeroDivisionError", "message": "of all things"}
@@ -198,4 +198,10 @@ def test_nobody_listens_identity(words):
 
 def test_plain_values_identity():
     values = {1: np.arange(2), "a": (np.float32(0.5), np.inf), "b": {"c": np.nan, "d": Path("x")}, "e": True, "f": None}
-    assert plain(values) == {"1": [0, 1], "a": [0.5, None], "b": {"c": None, "d": "x"}, "e": True, "f": None}
+    assert convert_to_json_value(values) == {
+        "1": [0, 1],
+        "a": [0.5, None],
+        "b": {"c": None, "d": "x"},
+        "e": True,
+        "f": None,
+    }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.cli.keyframe import interruptible
+from cajole.cli.keyframe import catch_interrupt
 from cajole.mesh import box_tets, write_mesh
 
 
@@ -73,7 +73,7 @@ def test_frame_given_twice_bad_input(cajole, beam, bent, tmp_path):
 
 
 def test_first_interrupt_is_noted_and_the_second_counts_identity():
-    with pytest.raises(KeyboardInterrupt), interruptible() as stopped:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), catch_interrupt() as stopped:  # noqa: PT012
         assert not stopped()
         os.kill(os.getpid(), signal.SIGINT)
         assert stopped()
@@ -87,7 +87,7 @@ def test_interrupted_search_keeps_its_best_claim(cajole, beam, bent, tmp_path, m
     def pressed():
         yield lambda: True
 
-    monkeypatch.setattr("cajole.cli.keyframe.interruptible", pressed)
+    monkeypatch.setattr("cajole.cli.keyframe.catch_interrupt", pressed)
     np.savez(tmp_path / "up.npz", displacement=bent)
     target = tmp_path / "motion.npz"
     told = cajole(*words(beam, "--key", f"10={tmp_path / 'up.npz'}", "-o", target, "--json")).json

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cajole.cli import demo as gallery
 from cajole.cli import output
-from cajole.cli.gallery import command as gallery
 from cajole.errors import MissingExtra
 
 SWAY = ["--push", "x>90%: 0,0.01,0 weights for 0.1"]
@@ -49,8 +49,8 @@ def test_missing_package_is_named_before_the_work_bad_input(case, cajole, tmp_pa
     def begin(*_):
         pytest.fail("work began before the missing package was named")
 
-    monkeypatch.setattr(output, "many_working", begin)
-    monkeypatch.setattr(gallery, "many_working", begin)
+    monkeypatch.setattr(output, "show_progress_bars", begin)
+    monkeypatch.setattr(gallery, "show_progress_bars", begin)
     monkeypatch.setitem(sys.modules, module, None)
     run = cajole(*(word.format(folder=tmp_path) for word in words))
     assert run.code == 1
@@ -74,13 +74,13 @@ def test_missing_package_in_a_recipe_bad_input(cajole, tmp_path, monkeypatch):
 )
 def test_picture_names_it_before_it_draws_bad_input(module, options, tmp_path: Path, monkeypatch):
     from cajole.mesh import box_tets
-    from cajole.pictures import picture, shot
+    from cajole.pictures import picture, render
 
     def draw(*_):
         pytest.fail("drawing began before the missing package was named")
 
-    monkeypatch.setattr(shot, "_drafted", draw)
-    monkeypatch.setattr(shot, "_traced", draw)
+    monkeypatch.setattr(render, "_render_drafts", draw)
+    monkeypatch.setattr(render, "_render_by_path_tracing", draw)
     monkeypatch.setitem(sys.modules, module, None)
     if "path" in options:
         options = {"path": tmp_path / options["path"], "frames": None if module == "PIL" else 2}

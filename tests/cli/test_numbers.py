@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cajole.cli.numbers import number, seconds, vector
+from cajole.cli.number_parsers import parse_number, parse_seconds, parse_vector
 from cajole.errors import InputError
 
 
@@ -20,11 +20,11 @@ def tried(read, *words):
 
 @given(st.text(max_size=20))
 def test_any_text_is_numbers_or_explained_bad_input(text):
-    for read in (number, seconds, vector):
+    for read in (parse_number, parse_seconds, parse_vector):
         found = tried(read, text, "value")
         assert "value" in found if isinstance(found, str) else np.isfinite(found).all()
 
 
 def test_times_identity():
-    assert seconds("1/60", "dt") == 1 / 60
-    assert seconds("0.25", "dt") == 0.25
+    assert parse_seconds("1/60", "dt") == 1 / 60
+    assert parse_seconds("0.25", "dt") == 0.25

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.rerouting import Section, goals_from_images
+from cajole.direct.rerouting import ImageSection, build_image_goals
 from cajole.mesh import box_tets, grid_triangles, write_mesh
-from cajole.scenes.rerouting import RerouteScene
+from cajole.scenes.reroute_scenes import RerouteScene
 
 CELLS = 6
 CORNER = (CELLS + 1) ** 2 - 1
@@ -52,7 +52,7 @@ def test_animation_agreement(cajole, fallen, tmp_path, method):
     assert told["reached"] == 1
     assert told["effort_N2s"] == pytest.approx(result.report.effort)
     assert told["goals"][0]["start"] == 12
-    assert told["goals"][0]["likeness"]["shape"] == pytest.approx(result.report.goals[0].likeness.shape)
+    assert told["goals"][0]["likeness"]["shape"] == pytest.approx(result.report.goals[0].similarity.shape_distance)
     assert told["limit_N"] == 2.0
     assert told["outputs"] == [str(target)]
 
@@ -61,8 +61,8 @@ def test_what_a_scene_asks_for_identity(cajole, monkeypatch):
     """How near is near enough is the scene's, unless it is said."""
     motion = pilot()
     goal = cj.Goal(CORNER, 24, motion.positions[24, CORNER] + (0, 0.02, 0.05), 12)
-    scene = RerouteScene("cloth", "Cloth", "", net(), motion, (goal,), settings={"within": 3e-4, "limit": 2.0})
-    monkeypatch.setattr("cajole.cli.rerouted.reroute_scene", lambda name, progress=None: scene)
+    scene = RerouteScene("cloth", "Cloth", "", net(), motion, (goal,), reroute_options={"within": 3e-4, "limit": 2.0})
+    monkeypatch.setattr("cajole.cli.reroute_io.load_reroute_scene", lambda name, progress=None: scene)
     own = cajole("reroute", "cloth", "--json").json
     assert (own["within_m"], own["limit_N"]) == (3e-4, 2.0)
     assert cajole("reroute", "cloth", "--within", 0.02, "--json").json["within_m"] == 0.02
@@ -212,8 +212,8 @@ def test_images_agreement(cajole, block, scans, tmp_path):
     assert 0.31 < np.ptp(grown.positions[28, :, 1]) < 0.34
     mesh = box_tets(6, 6, 6, size=(0.3, 0.3, 0.3))
     still = cj.Animation(mesh, np.repeat(mesh.vertices[None], 30, axis=0), fps=60)
-    section = Section(MIDDLE, (0, 1, 0), (0, 0, 1), 0.005)
-    asked = goals_from_images(still, [scanned(33)] * 2, [14, 28], section, align="none").goals
+    section = ImageSection(MIDDLE, (0, 1, 0), (0, 0, 1), 0.005)
+    asked = build_image_goals(still, [scanned(33)] * 2, [14, 28], section, align="none").goals
     assert [goal["vertex"] for goal in told["goals"]] == [goal.vertex for goal in asked]
 
 

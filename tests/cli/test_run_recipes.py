@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import cajole as cj
-from cajole.cli.run_keys import NOT_IN_RECIPES, keys_of, verbs
-from cajole.cli.run_recipes import read_recipe
+from cajole.cli.recipes import EXCLUDED_COMMANDS, get_recipe_commands, get_recipe_keys, read_recipe
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 RECIPES = dict(re.findall(r"```toml\n# (\S+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
@@ -74,15 +73,17 @@ def test_keys_are_the_options_identity():
     from cajole.cli.app import app
 
     commands = typer.main.get_command(app).commands
-    assert set(verbs()) == set(commands) - set(NOT_IN_RECIPES)
-    for verb in verbs():
+    assert set(get_recipe_commands()) == set(commands) - set(EXCLUDED_COMMANDS)
+    for verb in get_recipe_commands():
         named = {max(each.opts, key=len).removeprefix("--") for each in commands[verb].params} - {"json", "help"}
-        assert set(keys_of(verb)) == named, verb
+        assert set(get_recipe_keys(verb)) == named, verb
 
 
 def test_paths_that_are_written_are_known_identity():
     """What a command writes need not be there: each option for it is marked so."""
-    written = {verb: {key.name for key in keys_of(verb).values() if key.written} for verb in verbs()}
+    written = {
+        verb: {key.name for key in get_recipe_keys(verb).values() if key.is_output} for verb in get_recipe_commands()
+    }
     assert written["simulate"] == {"output"}
     assert written["edit"] == {"output", "save-edit"}
     assert {"output", "save", "plot"} <= written["steer"]
@@ -91,15 +92,24 @@ def test_paths_that_are_written_are_known_identity():
 
 
 def test_texts_of_values_identity():
-    keys = keys_of("simulate")
-    assert keys["gravity"].words(keys["gravity"].texts([0, 0, -9.81])) == ["--gravity=0,0,-9.81"]
-    assert keys["gravity"].words(keys["gravity"].texts(9.81)) == ["--gravity=9.81"]
-    assert keys["output"].words(keys["output"].texts(["a.npz", "b.glb"])) == ["--output=a.npz", "--output=b.glb"]
-    assert keys["source"].words(keys["source"].texts("beam")) == ["beam"]
-    flag = keys_of("reroute")["compare"]
-    assert (flag.words(flag.texts(True)), flag.words(flag.texts(False))) == (["--compare"], [])
-    switch = keys_of("picture")["wireframe"]
-    assert (switch.words(switch.texts(True)), switch.words(switch.texts(False))) == (
+    keys = get_recipe_keys("simulate")
+    assert keys["gravity"].build_arguments(keys["gravity"].format_values([0, 0, -9.81])) == ["--gravity=0,0,-9.81"]
+    assert keys["gravity"].build_arguments(keys["gravity"].format_values(9.81)) == ["--gravity=9.81"]
+    assert keys["output"].build_arguments(keys["output"].format_values(["a.npz", "b.glb"])) == [
+        "--output=a.npz",
+        "--output=b.glb",
+    ]
+    assert keys["source"].build_arguments(keys["source"].format_values("beam")) == ["beam"]
+    flag = get_recipe_keys("reroute")["compare"]
+    assert (flag.build_arguments(flag.format_values(True)), flag.build_arguments(flag.format_values(False))) == (
+        ["--compare"],
+        [],
+    )
+    switch = get_recipe_keys("picture")["wireframe"]
+    assert (
+        switch.build_arguments(switch.format_values(True)),
+        switch.build_arguments(switch.format_values(False)),
+    ) == (
         ["--wireframe"],
         ["--no-wireframe"],
     )

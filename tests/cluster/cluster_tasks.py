@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import cajole as cj
 from bodies import beam_body
-from cajole.linalg.threads import factor_threads
+from cajole.linalg.threads import choose_factor_threads
 from waiting import wait_until
 
 Array = NDArray[np.float64]
@@ -40,9 +40,9 @@ def seeded(seed: int) -> Array:
 def swing(speed: float) -> Array:
     """A small beam let go with a speed: the sparse solver, sums over vertices, Newton's decisions."""
     body = beam_body((6, 2, 2))
-    velocity = np.zeros((body.count, 3))
-    velocity[body.free, 2] = speed * body.vertices[body.free, 0]
-    return np.asarray(cj.simulate(body, frames=8, dt=0.01, start=cj.State(velocity=velocity)).positions)
+    velocity = np.zeros((body.vertex_count, 3))
+    velocity[body.free_vertices, 2] = speed * body.vertices[body.free_vertices, 0]
+    return np.asarray(cj.simulate(body, frames=8, dt=0.01, start=cj.InitialState(velocity=velocity)).positions)
 
 
 def numbers(seed: int) -> tuple[Array, Array]:
@@ -55,7 +55,7 @@ def threads(_: int) -> tuple[int, int]:
     from threadpoolctl import threadpool_info
 
     blas = [library["num_threads"] for library in threadpool_info() if library["internal_api"] == "openblas"]
-    return max(blas), factor_threads()
+    return max(blas), choose_factor_threads()
 
 
 def dies_at_first(item: tuple[int, str]) -> int:

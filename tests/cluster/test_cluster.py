@@ -259,7 +259,7 @@ def test_arguments_bad_input(pool: Executor) -> None:
 
 
 def test_no_scheduler_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cajole.cluster.futures.CONNECT", 0.2)
+    monkeypatch.setattr("cajole.cluster.CONNECT_TIMEOUT", 0.2)
     with pytest.raises(cj.SolveError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 "):
         cluster.map(tasks.double, range(3), cluster="tcp://127.0.0.1:9")
 
@@ -280,11 +280,11 @@ def test_address_identity(scheduler: str) -> None:
 
 
 SCRIPT = """
-import cajole.cluster.processes
+import cajole.cluster
 import cluster_tasks
 from cajole import cluster
 
-cajole.cluster.processes.MOST_DEATHS = 0
+cajole.cluster.MAX_WORKER_DEATHS = 0
 print(cluster.map(cluster_tasks.double, range(3), cluster=1))
 """
 

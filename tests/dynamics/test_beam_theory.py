@@ -25,10 +25,10 @@ def tip_deflection(body: cj.BodySolid, force: float) -> float:
     """Small deflection of the end under a transverse force shared by its vertices, from the linear system."""
     dofs = body.free_dofs
     tip = np.flatnonzero(body.vertices[:, 0] == LENGTH)
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     load[tip, 2] = force / len(tip)
     factor = Factor(sp.csr_array(body.stiffness()[dofs][:, dofs]))
-    u = np.zeros(3 * body.count)
+    u = np.zeros(3 * body.vertex_count)
     u[dofs] = factor.solve(load.ravel()[dofs])
     return float(u.reshape(-1, 3)[tip, 2].mean())
 

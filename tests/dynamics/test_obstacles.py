@@ -9,9 +9,9 @@ import pytest
 
 import cajole as cj
 from bodies import Array
-from cajole.dynamics import Ground, Obstacle, ObstacleMesh, stepping
-from cajole.dynamics.pushing import FOOT, SINK, Touch, touches
-from cajole.dynamics.stepping import Stepper
+from cajole.dynamics import Ground, Obstacle, ObstacleMesh, implicit_stepper
+from cajole.dynamics.implicit_stepper import ImplicitStepper
+from cajole.dynamics.obstacle_contact import DEFAULT_CONTACT_SHARE, DEFAULT_PENETRATION, ObstacleContact, build_contacts
 from cajole.mesh import MeshTri, box_tets, grid_triangles
 from derivatives import check_derivative
 
@@ -31,7 +31,7 @@ def bottom_area(body: cj.BodySolid) -> float:
     return float((np.isin(surface.triangles, low) * surface.areas[:, None]).sum() / 3)
 
 
-def own(touch: Touch) -> Any:
+def own(touch: ObstacleContact) -> Any:
     """The vertices that touch."""
     return touch.points.corners[:, 0]
 
@@ -47,13 +47,13 @@ def slab(top: float = 0.0) -> MeshTri:
 def test_rest_at_the_depth_that_carries_the_weight_reference(integrator: str) -> None:
     """Σ κ A depth = m g, and the default κ is what the docstring says."""
     body = block(young=1e8, damping=(8.0, 1e-3))
-    fall = np.tile([0, 0, 0.05], (body.count, 1))
+    fall = np.tile([0, 0, 0.05], (body.vertex_count, 1))
     run = cj.simulate(body, 90, 1 / 30, gravity=G, start=fall, obstacles=[Ground()], integrator=integrator, substeps=2)
     weight, area = 9.81 * body.total_mass, body.mesh.surface.area
-    stiffness = weight / (FOOT * area * SINK * body.size)
+    stiffness = weight / (DEFAULT_CONTACT_SHARE * area * DEFAULT_PENETRATION * body.size)
     low = body.vertices[:, 2] == 0
-    (touch,) = touches(body, Ground())
-    depth = touch.depth(run.positions[-1] - body.vertices)
+    (touch,) = build_contacts(body, Ground())
+    depth = touch.compute_penetration_depths(run.positions[-1] - body.vertices)
     assert stiffness * float(touch.areas @ depth) == pytest.approx(weight, rel=1e-4)
     analytic = weight / (stiffness * bottom_area(body))
     # the elastic block presses its rim and its middle differently
@@ -65,7 +65,7 @@ def test_rest_at_the_depth_that_carries_the_weight_reference(integrator: str) ->
 def test_given_stiffness_and_margin_reference(integrator: str) -> None:
     body = block(damping=(8.0, 1e-3))
     stiffness, margin = 4e5, 0.03
-    start = np.tile([0, 0, margin], (body.count, 1))
+    start = np.tile([0, 0, margin], (body.vertex_count, 1))
     ground = Ground(stiffness=stiffness, margin=margin)
     run = cj.simulate(body, 60, 1 / 30, gravity=G, start=start, obstacles=ground, integrator=integrator, substeps=2)
     low = run.positions[-1][body.vertices[:, 2] == 0, 2].mean()
@@ -80,7 +80,7 @@ def test_given_stiffness_and_margin_reference(integrator: str) -> None:
 def test_sliding_to_a_stop_reference(integrator: str, substeps: int) -> None:
     """v²/(2 μ g) after a push, whatever the integrator."""
     body, speed, friction = block(), 2.0, 0.3
-    state = cj.State(velocity=np.tile([speed, 0, 0], (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile([speed, 0, 0], (body.vertex_count, 1)))
     run = cj.simulate(
         body, 75, 1 / 60, gravity=G, start=state, obstacles=Ground(friction=friction), integrator=integrator,
         substeps=substeps,
@@ -118,7 +118,7 @@ def test_slopes_hold_or_let_slide_reference() -> None:
 def test_no_friction_keeps_momentum_along_the_plane_identity() -> None:
     body = block(young=1e5)
     normal = np.array([0.6, 0, 0.8])
-    state = cj.State(velocity=np.tile([1.0, 0.5, -3.0], (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile([1.0, 0.5, -3.0], (body.vertex_count, 1)))
     ground = Ground(plane=((0, 0, -0.1), normal), friction=0.0)
     run = cj.simulate(body, 30, 1 / 60, start=state, obstacles=ground, integrator="bdf2", substeps=2)
     momentum = np.einsum("n,fnk->fk", body.vertex_masses, np.asarray(run.velocities))
@@ -132,7 +132,7 @@ def test_no_friction_keeps_momentum_along_the_plane_identity() -> None:
 
 def test_mesh_agreement_with_the_ground() -> None:
     body = block(young=1e6)
-    state = cj.State(velocity=np.tile([1.5, 0, -1.0], (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile([1.5, 0, -1.0], (body.vertex_count, 1)))
     runs = [
         cj.simulate(body, 31, 1 / 60, gravity=G, start=state, obstacles=each, integrator="euler", substeps=2)
         for each in (Ground(-0.2), ObstacleMesh(slab(-0.2)))
@@ -150,7 +150,7 @@ def test_mesh_agreement_with_the_ground() -> None:
 def test_carried_surface_agreement_with_the_own() -> None:
     """The own surface, carried by the tets at its vertices, is pushed as the vertices are."""
     body = block(young=1e6)
-    state = cj.State(velocity=np.tile([1.5, 0, -1.0], (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile([1.5, 0, -1.0], (body.vertex_count, 1)))
     runs = [
         cj.simulate(
             body, 16, 1 / 60, gravity=G, start=state, obstacles=Ground(-0.1), surface=each, integrator="euler",
@@ -167,7 +167,7 @@ def test_finer_surface_stays_outside() -> None:
     """A foot that sticks out of a coarse cage rests on the ground, not the cage."""
     body = block(young=1e7, damping=(8.0, 1e-3))
     feet = box_tets(2, 2, 1, size=(0.6, 0.6, 0.2), origin=(0.2, 0.2, -0.1)).surface
-    start = np.tile([0, 0, 0.12], (body.count, 1))
+    start = np.tile([0, 0, 0.12], (body.vertex_count, 1))
     run = cj.simulate(
         body, 45, 1 / 30, gravity=G, start=start, obstacles=Ground(), surface=feet, integrator="euler", substeps=2
     )
@@ -178,7 +178,7 @@ def test_finer_surface_stays_outside() -> None:
 
 def test_far_obstacles_change_nothing_identity() -> None:
     body = block(young=1e5)
-    force = np.zeros((body.count, 3))
+    force = np.zeros((body.vertex_count, 3))
     force[0] = (0, 30, 40)
     free = cj.simulate(body, 12, 1 / 60, force=force)
     near = cj.simulate(body, 12, 1 / 60, force=force, obstacles=[Ground(-3), ObstacleMesh(slab(-4))])
@@ -201,7 +201,7 @@ def test_a_ball_of_springs_is_held_as_well() -> None:
 def test_drifting_without_any_force_identity(integrator: str) -> None:
     """Nothing but rounding is left of the forces, and that must not count as unsolved."""
     body, speed = block(), (1.0, 0.5, 3.0)
-    state = cj.State(velocity=np.tile(speed, (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile(speed, (body.vertex_count, 1)))
     run = cj.simulate(body, 30, 1 / 60, start=state, obstacles=Ground(), integrator=integrator)
     straight = body.vertices + run.times[:, None, None] * np.array(speed)
     np.testing.assert_allclose(run.positions, straight, atol=1e-9)
@@ -209,26 +209,26 @@ def test_drifting_without_any_force_identity(integrator: str) -> None:
 
 def test_impacts_that_a_step_cannot_solve_are_taken_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     body = block(young=1e6)
-    state = cj.State(velocity=np.tile([0.5, 0, -2.0], (body.count, 1)))
+    state = cj.InitialState(velocity=np.tile([0.5, 0, -2.0], (body.vertex_count, 1)))
     options: dict[str, Any] = {"gravity": G, "start": state, "obstacles": Ground(-0.05), "integrator": "bdf2"}
     refused = {"bdf2": 0, "euler": 0}
-    solved = Stepper._solved
+    solved = ImplicitStepper._solve_step
 
-    def choosy(stepper: Stepper, past: Any, load: Array, integrator: str, h: float) -> Any:
-        pressed = stepper.touches[0].depth(past.u).max() > 0
+    def choosy(stepper: ImplicitStepper, past: Any, load: Array, integrator: str, h: float) -> Any:
+        pressed = stepper.contacts[0].compute_penetration_depths(past.u).max() > 0
         if pressed and h > 1 / 60 / 10:
             refused[integrator] += 1
             raise cj.NotConverged("too hard")
         return solved(stepper, past, load, integrator, h)
 
     plain = cj.simulate(body, 7, 1 / 60, substeps=16, **options)
-    monkeypatch.setattr(Stepper, "_solved", choosy)
+    monkeypatch.setattr(ImplicitStepper, "_solve_step", choosy)
     crept = cj.simulate(body, 7, 1 / 60, **options)
     assert min(refused.values()) > 0
     # Euler's small steps lose some of the bounce
     np.testing.assert_allclose(crept.positions, plain.positions, atol=0.06)
     assert crept.positions[-1, :, 2].min() > -0.06, "it fell through"
-    monkeypatch.setattr(stepping, "PIECES", (2,))
+    monkeypatch.setattr(implicit_stepper, "IMPACT_SUBSTEPS", (2,))
     with pytest.raises(cj.NotConverged, match=r"frame .* too hard"):
         cj.simulate(body, 7, 1 / 60, **options)
 
@@ -238,13 +238,13 @@ def test_impacts_that_a_step_cannot_solve_are_taken_in_smaller_ones(monkeypatch:
 
 def touch_at(
     obstacle: Obstacle, shift: Any, *, seed: int = 1, surface: MeshTri | None = None
-) -> tuple[cj.BodySolid, Touch, Array, Array]:
+) -> tuple[cj.BodySolid, ObstacleContact, Array, Array]:
     """A body moved by `shift` and a little at random, so that some vertices are inside."""
     body = block()
     random = np.random.default_rng(seed)
-    (touch,) = touches(body, obstacle, surface)
-    u = np.asarray(shift, dtype=float) + 0.004 * random.standard_normal((body.count, 3))
-    return body, touch, u, random.standard_normal((body.count, 3))
+    (touch,) = build_contacts(body, obstacle, surface)
+    u = np.asarray(shift, dtype=float) + 0.004 * random.standard_normal((body.vertex_count, 3))
+    return body, touch, u, random.standard_normal((body.vertex_count, 3))
 
 
 POST = box_tets(1, 1, 1, size=(0.2, 0.2, 1), origin=(0.4, 0.4, -1.05)).surface
@@ -256,16 +256,16 @@ CASES = {
 }  # fmt: skip
 
 
-def pushed(touch: Touch, u: Array, v: Array) -> Array:
+def pushed(touch: ObstacleContact, u: Array, v: Array) -> Array:
     out = np.zeros_like(u)
     touch.add_force(u, v, out)
     return out
 
 
-def tangent(body: cj.BodySolid, touch: Touch, u: Array, v: Array, drag: float, *, exact: bool = True) -> Any:
-    values = np.zeros(body.pattern.entries)
-    touch.add_tangent(u, v, drag, values, exact=exact)
-    return body.pattern.matrix(values)
+def tangent(body: cj.BodySolid, touch: ObstacleContact, u: Array, v: Array, drag: float, *, exact: bool = True) -> Any:
+    values = np.zeros(body.pattern.nnz)
+    touch.add_stiffness(u, v, drag, values, exact=exact)
+    return body.pattern.build_matrix(values)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -275,7 +275,7 @@ def test_energy_force_derivative(case: str) -> None:
     d *= 1e-2
     if case != "edges":  # only vertices that stay inside: at the surface the force has a kink
         inside = np.zeros(len(u), dtype=bool)
-        inside[own(touch)[touch.depth(u) > 0.003]] = True
+        inside[own(touch)[touch.compute_penetration_depths(u) > 0.003]] = True
         d[~inside] = 0
     still = np.zeros_like(u)
     check_derivative(touch.energy, float((pushed(touch, u, still) * d).sum()), u, d)
@@ -285,10 +285,10 @@ def test_energy_force_derivative(case: str) -> None:
 def test_force_tangent_derivative(case: str) -> None:
     obstacle, shift = CASES[case]
     body, touch, u, d = touch_at(obstacle, shift)
-    touch.begin(u)
+    touch.begin_step(u)
     d *= 1e-2
-    depth = touch.depth(u)
-    d[np.setdiff1d(np.arange(body.count), own(touch)[depth > 0.003])] = 0
+    depth = touch.compute_penetration_depths(u)
+    d[np.setdiff1d(np.arange(body.vertex_count), own(touch)[depth > 0.003])] = 0
     v = np.random.default_rng(4).standard_normal(u.shape)
     slope = (tangent(body, touch, u, v, 0.0) @ d.ravel()).reshape(-1, 3)
     check_derivative(lambda x: pushed(touch, x, v), slope, u, d)
@@ -298,7 +298,7 @@ def test_force_tangent_derivative(case: str) -> None:
 def test_friction_and_damping_derivative(case: str) -> None:
     obstacle, shift = CASES[case]
     body, touch, u, d = touch_at(obstacle, shift)
-    touch.begin(u)
+    touch.begin_step(u)
     d *= 0.1
     v = 0.3 * np.random.default_rng(4).standard_normal(u.shape)
     v[:, 2] = -0.5 - np.abs(v[:, 2])  # approaching: at rest the damping has a kink
@@ -309,7 +309,7 @@ def test_friction_and_damping_derivative(case: str) -> None:
 def test_carried_force_tangent_derivative() -> None:
     lower = box_tets(5, 4, 1, size=(0.9, 0.9, 0.1), origin=(0.05, 0.05, -0.02)).surface
     body, touch, u, d = touch_at(Ground(friction=0.4), (0, 0, -0.12), surface=lower)
-    touch.begin(u)
+    touch.begin_step(u)
     d *= 1e-2
     v = 0.3 * np.random.default_rng(4).standard_normal(u.shape) - [0, 0, 2.0]
     drag = 5.0
@@ -319,7 +319,7 @@ def test_carried_force_tangent_derivative() -> None:
 
 def test_tangent_is_symmetric_and_without_slipping_positive_identity() -> None:
     body, touch, u, v = touch_at(*CASES["edges"])
-    touch.begin(u)
+    touch.begin_step(u)
     exact, safe = (tangent(body, touch, u, v, 3.0, exact=each).toarray() for each in (True, False))
     assert abs(exact - exact.T).max() <= 1e-12 * abs(exact).max()
     assert np.linalg.eigvalsh(safe).min() >= -1e-12 * abs(safe).max()
@@ -328,7 +328,7 @@ def test_tangent_is_symmetric_and_without_slipping_positive_identity() -> None:
 
 def test_friction_opposes_motion_and_is_bounded_identity() -> None:
     _, touch, u, _ = touch_at(Ground(friction=0.4), (0, 0, -0.01))
-    touch.begin(u)
+    touch.begin_step(u)
     v = np.zeros_like(u)
     normal = pushed(touch, u, v)[:, 2]
     v[:, 0] = 1.0

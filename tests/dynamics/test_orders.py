@@ -15,14 +15,14 @@ from derivatives import regressed_order
 DURATION = 0.2
 
 
-def swinging() -> tuple[cj.BodySolid, cj.State]:
+def swinging() -> tuple[cj.BodySolid, cj.InitialState]:
     """A soft beam let go from a shape bent far enough to be nonlinear, smooth in time."""
     body = beam_body((4, 1, 1), side=0.25, young=2e4, damping=(0.5, 0.002))
     x = body.vertices[:, 0]
-    u = np.zeros((body.count, 3))
+    u = np.zeros((body.vertex_count, 3))
     u[:, 2] = 0.25 * x**2
     u[:, 0] = -0.05 * x**3
-    return body, cj.State(u)
+    return body, cj.InitialState(u)
 
 
 def end_of(steps: int, integrator: str) -> Array:

@@ -20,7 +20,7 @@ Numbers = Callable[[str], dict[str, Any]]
 
 def imbalance(body: cj.BodySolid | cj.BodySprings, u: Array, load: Array, held: list[int] | None = None) -> float:
     """The largest force left on vertices that may move, relative to the forces at work."""
-    free = np.setdiff1d(body.free, held or [])
+    free = np.setdiff1d(body.free_vertices, held or [])
     force = body.force(u)
     return float(np.linalg.norm((force - load)[free]) / max(np.linalg.norm(force), np.linalg.norm(load)))
 
@@ -35,7 +35,7 @@ def face_load(body: cj.BodySolid, x: float, force: Array) -> Array:
     corners = corners[(body.vertices[corners, 0] == x).all(axis=1)]
     p, q, r = body.vertices[corners].transpose(1, 0, 2)
     areas = np.linalg.norm(np.cross(q - p, r - p), axis=1)
-    shares = np.zeros(body.count)
+    shares = np.zeros(body.vertex_count)
     np.add.at(shares, corners, areas[:, None])
     return np.outer(shares / shares.sum(), force)
 
@@ -54,7 +54,7 @@ def vega_beam(vega: Path, numbers: dict[str, Any]) -> cj.BodySolid:
 def test_linear_static_reference(name: str, vega: Path, vega_numbers: Numbers) -> None:
     numbers = vega_numbers(name)
     body = vega_beam(vega, numbers)
-    dofs, u = body.free_dofs, np.zeros(3 * body.count)
+    dofs, u = body.free_dofs, np.zeros(3 * body.vertex_count)
     factor = Factor(sp.csr_array(body.stiffness()[dofs][:, dofs]))
     u[dofs] = factor.solve(body.gravity((0, -9.81, 0)).ravel()[dofs])
     assert np.linalg.norm(u) == pytest.approx(numbers["linear_static_gravity_u_norm"], rel=1e-7)
@@ -97,9 +97,9 @@ def test_energy_falls_identity() -> None:
 
 def test_loads_forms_agreement() -> None:
     body = beam_body((3, 1, 1))
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     load[-1], load[5] = (0, 5, -40), (2, 0, 3)
-    spelled = cj.pose(body, {body.count - 1: (0, 5, -40), np.int64(5): [2, 0, 3]})  # type: ignore[dict-item]
+    spelled = cj.pose(body, {body.vertex_count - 1: (0, 5, -40), np.int64(5): [2, 0, 3]})  # type: ignore[dict-item]
     np.testing.assert_allclose(spelled, cj.pose(body, load), atol=1e-12)
     weight = body.gravity((0, 0, -3.0))
     np.testing.assert_allclose(cj.pose(body, load, gravity=(0, 0, -3.0)), cj.pose(body, load + weight), atol=1e-12)
@@ -110,7 +110,7 @@ def test_stacked_loads_agreement() -> None:
     load = end_load(body, np.array([0, 0, -60.0]))
     stack = np.stack([0.3 * load, load, -load])
     both = cj.pose(body, stack)
-    assert both.shape == (3, body.count, 3)
+    assert both.shape == (3, body.vertex_count, 3)
     for u, case in zip(both, stack):
         np.testing.assert_allclose(u, cj.pose(body, case), rtol=0, atol=1e-8 * abs(u).max())
 
@@ -127,7 +127,7 @@ def test_warm_start_agreement() -> None:
 def test_pins_identity() -> None:
     """Pinned vertices are exactly where they were asked to be; the others balance."""
     body = beam_body((5, 2, 2))
-    last = body.count - 1
+    last = body.vertex_count - 1
     pins = {last: (-0.1, 0.2, 0.15), last - 4: (-0.1, 0.15, 0.1)}
     u = cj.pose(body, pins=pins)
     for vertex, target in pins.items():
@@ -152,13 +152,13 @@ def test_large_deformation_identity() -> None:
 
 def test_springs_identity() -> None:
     body = truss()
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     load[-1] = (5.0, -3.0, 8.0)
     u = cj.pose(body, load)
     assert imbalance(body, u, load) < 1e-8
-    pinned = cj.pose(body, pins={body.count - 1: (0.2, 0.1, 0.0)})
+    pinned = cj.pose(body, pins={body.vertex_count - 1: (0.2, 0.1, 0.0)})
     assert tuple(pinned[-1]) == (0.2, 0.1, 0.0)
-    assert imbalance(body, pinned, np.zeros_like(u), [body.count - 1]) < 1e-8
+    assert imbalance(body, pinned, np.zeros_like(u), [body.vertex_count - 1]) < 1e-8
 
 
 def stretched(body: cj.BodySolid, force: float) -> Array:
@@ -182,8 +182,8 @@ def test_free_body_skew_load_identity() -> None:
     """Loads that balance at rest but not symmetrically still end in a true equilibrium."""
     body = beam_body((4, 2, 2), held=False)
     random = np.random.default_rng(0)
-    R = body.rigid_motions()
-    load = random.normal(size=3 * body.count)
+    R = body.compute_rigid_body_modes()
+    load = random.normal(size=3 * body.vertex_count)
     span, _ = np.linalg.qr(R)
     load = 40 * (load - span @ (span.T @ load)).reshape(-1, 3)
     u = cj.pose(body, load)
@@ -220,11 +220,11 @@ def test_hanging_cloth_identity(cloth: Callable[..., cj.BodySprings]) -> None:
 
 def test_unbalanced_bad_input() -> None:
     body = beam_body((2, 1, 1), held=False)
-    push = np.zeros((body.count, 3))
+    push = np.zeros((body.vertex_count, 3))
     push[3] = (0, 0, 7.0)
     with pytest.raises(cj.LoadError, match=r"do not balance: .*net force is \(0, 0, 7\) N.*fix or pin some vertices"):
         cj.pose(body, push)
-    torque = np.zeros((body.count, 3))
+    torque = np.zeros((body.vertex_count, 3))
     torque[0], torque[-1] = (0, 0, 5.0), (0, 0, -5.0)
     with pytest.raises(cj.LoadError, match=r"do not balance.*(turn|torque)"):
         cj.pose(body, torque)

@@ -32,7 +32,7 @@ def test_newmark_reference(vega: Path, vega_numbers: Numbers) -> None:
     stuff = cj.MaterialStVK(numbers["E_element0"], numbers["nu_element0"], numbers["density_element0"])
     mesh = read_veg(vega / "beam3_tet.veg").mesh
     body = cj.BodySolid(mesh, stuff, fixed=numbers["fixed_vertices_0based"], damping=(0.0, 0.01))
-    still = cj.State(acceleration=np.zeros((body.count, 3)))
+    still = cj.InitialState(acceleration=np.zeros((body.vertex_count, 3)))
     u = displacements(cj.simulate(body, 21, 1e-3, gravity=(0, -9.81, 0), start=still), body)[1:]
     np.testing.assert_allclose(
         np.linalg.norm(u.reshape(20, -1), axis=1), numbers["full_newmark_qnorm_20steps_maxiter20"], rtol=1e-6
@@ -46,9 +46,9 @@ def test_newmark_reference(vega: Path, vega_numbers: Numbers) -> None:
 def test_force_forms_agreement(integrator: str) -> None:
     """A constant, a function and a row for each frame mean the same."""
     body = beam_body((3, 1, 1))
-    force = np.zeros((body.count, 3))
+    force = np.zeros((body.vertex_count, 3))
     force[-1] = (0, 1.0, -3.0)
-    forms: list[Any] = [force, lambda t: force, np.broadcast_to(force, (9, body.count, 3)), force.tolist()]
+    forms: list[Any] = [force, lambda t: force, np.broadcast_to(force, (9, body.vertex_count, 3)), force.tolist()]
     runs = [cj.simulate(body, 9, 0.01, force=form, integrator=integrator).positions for form in forms]
     for other in runs[1:]:
         np.testing.assert_array_equal(runs[0], other)
@@ -57,7 +57,7 @@ def test_force_forms_agreement(integrator: str) -> None:
 def test_force_in_time_agreement() -> None:
     """Row k of (frames, n, 3) acts on the way into frame k, as a function of time at frame k does."""
     body = beam_body((2, 1, 1))
-    pull = np.zeros((body.count, 3))
+    pull = np.zeros((body.vertex_count, 3))
     pull[-1, 2] = 5.0
     rows = np.array([np.sin(0.02 * k * 30) * pull for k in range(12)])
     by_row = cj.simulate(body, 12, 0.02, force=rows).positions
@@ -67,7 +67,7 @@ def test_force_in_time_agreement() -> None:
 
 def test_gravity_adds_to_force_agreement() -> None:
     body = beam_body((2, 1, 1))
-    pull = np.zeros((body.count, 3))
+    pull = np.zeros((body.vertex_count, 3))
     pull[-1, 1] = 5.0
     one = cj.simulate(body, 6, 0.02, force=pull, gravity=(0, 0, -9.81)).positions
     two = cj.simulate(body, 6, 0.02, force=pull + body.gravity((0, 0, -9.81))).positions
@@ -89,19 +89,19 @@ def test_start_and_fixed_identity(integrator: str) -> None:
     """Frame 0 is the start; fixed vertices never move; a body at rest without force stays."""
     body = beam_body((3, 1, 1))
     random = np.random.default_rng(0)
-    u, v = 0.01 * random.normal(size=(2, body.count, 3))
+    u, v = 0.01 * random.normal(size=(2, body.vertex_count, 3))
     u[body.fixed] = v[body.fixed] = 0
-    run = cj.simulate(body, 8, 0.01, start=cj.State(u, v), gravity=(0, 0, -5), integrator=integrator)
+    run = cj.simulate(body, 8, 0.01, start=cj.InitialState(u, v), gravity=(0, 0, -5), integrator=integrator)
     np.testing.assert_array_equal(run.positions[0], body.vertices + u)
     assert np.isfinite(run.positions).all()
     np.testing.assert_array_equal(run.positions[:, body.fixed], np.tile(body.vertices[body.fixed], (8, 1, 1)))
     only_u = cj.simulate(body, 4, 0.01, start=u, integrator=integrator).positions
     np.testing.assert_array_equal(
-        only_u, cj.simulate(body, 4, 0.01, start=cj.State(u), integrator=integrator).positions
+        only_u, cj.simulate(body, 4, 0.01, start=cj.InitialState(u), integrator=integrator).positions
     )
     rest = cj.simulate(body, 4, 0.01, integrator=integrator).positions
     np.testing.assert_array_equal(rest, np.tile(body.vertices, (4, 1, 1)))
-    assert cj.simulate(body, 1, 0.01, integrator=integrator).positions.shape == (1, body.count, 3)
+    assert cj.simulate(body, 1, 0.01, integrator=integrator).positions.shape == (1, body.vertex_count, 3)
 
 
 @pytest.mark.parametrize("make", [lambda: beam_body((4, 1, 1), held=False), lambda: solid_many()])
@@ -110,8 +110,8 @@ def test_momentum_identity(make: Callable[[], cj.BodySolid]) -> None:
     body = make()
     body = cj.BodySolid(body.mesh, cj.MaterialStVK(2e4, 0.3, 900.0), damping=(0.0, body.beta))
     random = np.random.default_rng(2)
-    u, v = random.normal(size=(2, body.count, 3)) * np.array([0.02, 0.5])[:, None, None]
-    run = cj.simulate(body, 30, 0.005, start=cj.State(u, v + [0.3, -0.2, 0.1]))
+    u, v = random.normal(size=(2, body.vertex_count, 3)) * np.array([0.02, 0.5])[:, None, None]
+    run = cj.simulate(body, 30, 0.005, start=cj.InitialState(u, v + [0.3, -0.2, 0.1]))
     assert run.velocities is not None
     momentum = np.einsum("i,fij->fj", body.vertex_masses, np.asarray(run.velocities))
     assert np.linalg.norm(np.diff(momentum, axis=0), axis=1).max() < 1e-10 * np.linalg.norm(momentum[0])
@@ -120,11 +120,11 @@ def test_momentum_identity(make: Callable[[], cj.BodySolid]) -> None:
 def test_angular_momentum_order() -> None:
     """Average acceleration keeps angular momentum only up to its own second order in the step."""
     body = beam_body((3, 1, 1), held=False, young=1e5)
-    u = np.zeros((body.count, 3))
+    u = np.zeros((body.vertex_count, 3))
     v = np.cross([0.0, 3.0, 1.0], body.vertices - 0.5) + 0.4 * np.sin(5 * body.vertices)
     drifts, steps = [], np.array([4e-3, 2e-3, 1e-3])
     for h in steps:
-        run = cj.simulate(body, round(0.16 / h) + 1, h, start=cj.State(u, v))
+        run = cj.simulate(body, round(0.16 / h) + 1, h, start=cj.InitialState(u, v))
         momenta = (body.mass @ np.asarray(run.velocities).reshape(len(run.positions), -1).T).T.reshape(
             run.positions.shape
         )
@@ -141,7 +141,7 @@ def uneven_net(sheet: cj.BodySprings, clamp: float) -> cj.BodySprings:
         sheet.vertices,
         sheet.edges,
         stiffness=random.uniform(20, 90, count),
-        mass=random.uniform(0.01, 0.05, sheet.count),
+        mass=random.uniform(0.01, 0.05, sheet.vertex_count),
         damping=random.uniform(0.01, 0.1, count),
         fixed=sheet.fixed,
         clamp=clamp,
@@ -152,10 +152,10 @@ def uneven_net(sheet: cj.BodySprings, clamp: float) -> cj.BodySprings:
 def assembled(body: cj.BodySprings, blocks: Array) -> Array:
     """Blocks (m, 3, 3) of the springs as a dense graph Laplacian."""
     i, j = body.edges.T
-    dense = np.zeros((body.count, body.count, 3, 3))
+    dense = np.zeros((body.vertex_count, body.vertex_count, 3, 3))
     for rows, columns, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
         np.add.at(dense, (rows, columns), sign * blocks)
-    return dense.transpose(0, 2, 1, 3).reshape(3 * body.count, -1)
+    return dense.transpose(0, 2, 1, 3).reshape(3 * body.vertex_count, -1)
 
 
 def transcribed_step(
@@ -180,7 +180,7 @@ def transcribed_step(
     M, dl = np.repeat(body.masses, 3), (q - before).ravel()
     A = np.diag(M) + 4 / 9 * h * h * K + 2 / 3 * h * D
     b = M * (dl / 3 + h / 9 * (8 * v - 2 * v_before).ravel()) + 4 / 9 * h * h * force.ravel() + 2 / 9 * h * D @ dl
-    delta, free = np.zeros(3 * body.count), body.free_dofs
+    delta, free = np.zeros(3 * body.vertex_count), body.free_dofs
     delta[free] = np.linalg.solve(A[np.ix_(free, free)], b[free])
     return q + delta.reshape(-1, 3)
 
@@ -190,10 +190,10 @@ def test_bdf2_agreement(cloth: Callable[..., cj.BodySprings], clamp: float) -> N
     """Each frame follows from the run's own two frames before it by the paper's equation."""
     body, h = uneven_net(cloth(3), clamp), 1 / 60
     random = np.random.default_rng(6)
-    u, v = random.normal(size=(2, body.count, 3)) * np.array([0.02, 0.3])[:, None, None]
+    u, v = random.normal(size=(2, body.vertex_count, 3)) * np.array([0.02, 0.3])[:, None, None]
     u[body.fixed] = v[body.fixed] = 0
     gravity = np.array([0, 1.0, -9.81])
-    run = cj.simulate(body, 25, h, gravity=gravity, start=cj.State(u, v), integrator="bdf2")
+    run = cj.simulate(body, 25, h, gravity=gravity, start=cj.InitialState(u, v), integrator="bdf2")
     q, w = run.positions, np.asarray(run.velocities)
     for k in range(1, 24):
         want = transcribed_step(body, q[k], q[k - 1], w[k], w[k - 1], body.masses[:, None] * gravity, h)
@@ -249,20 +249,20 @@ def test_absurd_force_bad_input(integrator: str) -> None:
 
 
 def test_not_converged_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import stepping
+    from cajole.dynamics import implicit_stepper
 
-    monkeypatch.setattr(stepping, "MOST_ITERATIONS", 2)
+    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 2)
     body = beam_body((3, 1, 1), young=1e4)
-    force = np.zeros((5, body.count, 3))
+    force = np.zeros((5, body.vertex_count, 3))
     force[3:, -1] = (0, 0, 2e3)
     with pytest.raises(cj.NotConverged, match=r"frame 3 \(t = 0.3 s\): .*smaller dt"):
         cj.simulate(body, 5, 0.1, force=force)
 
 
-def bad_velocity() -> cj.State:
+def bad_velocity() -> cj.InitialState:
     v = np.zeros((12, 3))
     v[2, 1] = 1.0
-    return cj.State(velocity=v)
+    return cj.InitialState(velocity=v)
 
 
 def late_nan(t: float) -> Array:
@@ -288,7 +288,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "start-shape": ({"start": np.zeros((3, 3))}, r"start displacement has shape \(3, 3\)"),
     "start-nan": ({"start": np.full((12, 3), np.nan)}, r"start displacement\[0, 0\] is nan"),
     "start-velocity": ({"start": bad_velocity()}, "fixed vertex 2"),
-    "start-acceleration": ({"start": cj.State(acceleration=np.ones((12, 3)))}, "fixed vertex 0"),
+    "start-acceleration": ({"start": cj.InitialState(acceleration=np.ones((12, 3)))}, "fixed vertex 0"),
     "body": ({"body": box_tets(2, 1, 1)}, "body"),
 }
 

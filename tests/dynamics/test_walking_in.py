@@ -31,7 +31,7 @@ def test_mask_agreement_with_indices() -> None:
 
 def test_inverted_reference() -> None:
     body = soft_block()
-    u = np.zeros((body.count, 3))
+    u = np.zeros((body.vertex_count, 3))
     assert len(body.inverted(u)) == 0
     mirrored = body.vertices * [1, 1, -2]
     assert len(body.inverted(mirrored)) == len(body.mesh.tets), "all tets of a mirrored body are inside out"
@@ -40,7 +40,7 @@ def test_inverted_reference() -> None:
 
 def test_inside_out_tets_are_noted() -> None:
     body = soft_block(young=1e3)
-    force = np.zeros((body.count, 3))
+    force = np.zeros((body.vertex_count, 3))
     force[body.mesh.nearest((2.0, 0.5, 0.5)), 0] = -2e4
     run = cj.simulate(body, 12, 1 / 60, force=force, integrator="euler")
     first = next(k for k, u in enumerate(run.displacements) if len(body.inverted(u)))
@@ -49,10 +49,10 @@ def test_inside_out_tets_are_noted() -> None:
 
 
 def test_size_hint_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import statics, stepping
+    from cajole.dynamics import implicit_stepper, statics
 
-    monkeypatch.setattr(stepping, "MOST_ITERATIONS", 0)
-    monkeypatch.setattr(statics, "MOST_ITERATIONS", 0)
+    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 0)
+    monkeypatch.setattr(statics, "MAX_ITERATIONS", 0)
     huge, small = soft_block(size=1000.0), soft_block()
     with pytest.raises(cj.NotConverged, match=r"frame 1 .*is the mesh in millimetres\? its size is 2449 m"):
         cj.simulate(huge, 3, gravity=9.81)
@@ -63,8 +63,8 @@ def test_size_hint_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "millimetres" not in str(told.value)
 
 
-def around() -> cj.BodyAround:
-    return cj.body_around(box_tets(2, 2, 2).surface, resolution=3, fixed=[0])
+def around() -> cj.EmbeddedMesh:
+    return cj.embed_in_solid(box_tets(2, 2, 2).surface, resolution=3, fixed=[0])
 
 
 def test_body_around_carries_its_triangles_agreement() -> None:
@@ -122,7 +122,7 @@ def test_stiff_shell_that_turns_identity() -> None:
     """A tenth of a radian a frame stretches it by far more than it would ever be: halved steps alone fail."""
     body = cj.BodyShell(tube(), cj.MaterialShell(young=1e9, thickness=3e-3))
     arms = body.vertices - body.vertices.mean(axis=0)
-    run = cj.simulate(body, 9, 1 / 60, start=cj.State(velocity=np.cross([10.0, 0, 0], arms)))
+    run = cj.simulate(body, 9, 1 / 60, start=cj.InitialState(velocity=np.cross([10.0, 0, 0], arms)))
     assert run.velocities is not None
     pairs = zip(run.displacements, run.velocities)
     energies = [body.energy(u) + 0.5 * v.ravel() @ (body.mass @ v.ravel()) for u, v in pairs]
@@ -137,27 +137,27 @@ def test_closed_shell_falls_on_the_ground() -> None:
 
 def test_crumpled_shell_needs_no_more_mass_than_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a sheet folds, the clamped tangent is positive definite as it is."""
-    from cajole.dynamics.restricted import Restricted
+    from cajole.dynamics.restricted_system import RestrictedSystem
 
     added: list[float] = []
-    shifted = Restricted.factorise_shifted
+    shifted = RestrictedSystem.factorise_with_shift
 
-    def listened(self: Restricted, *given: object, **options: object) -> float:
+    def listened(self: RestrictedSystem, *given: object, **options: object) -> float:
         added.append(shifted(self, *given, **options))  # type: ignore[arg-type]
         return added[-1]
 
-    monkeypatch.setattr(Restricted, "factorise_shifted", listened)
+    monkeypatch.setattr(RestrictedSystem, "factorise_with_shift", listened)
     body = cj.BodyShell(tilted(tube(), 0.3, 0.02), cj.MaterialShell(young=3e5, thickness=1e-3), damping=(0.1, 1e-3))
-    speed = cj.State(velocity=np.tile([0, 0, -2.0], (body.count, 1)))
+    speed = cj.InitialState(velocity=np.tile([0, 0, -2.0], (body.vertex_count, 1)))
     cj.simulate(body, 5, 1 / 60, gravity=9.81, start=speed, obstacles=cj.Ground())
     assert len(added) > 0, "nothing folded"
     assert max(added) == 0.0
 
 
 def test_impact_that_nothing_solves_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import stepping
+    from cajole.dynamics import implicit_stepper
 
-    monkeypatch.setattr(stepping, "MOST_ITERATIONS", 0)
+    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 0)
     body = cj.BodyShell(tilted(tube(4, 3), 0.3, 0.1))
     heard: list[str] = []
     message = r"frame 1 .*most at vertex \d+, at \(.*tried as 4, 16 and 64 smaller steps: use a thicker"

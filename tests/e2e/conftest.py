@@ -13,7 +13,7 @@ import pytest
 
 from cajole.animation import Animation
 from cajole.mesh import MeshTet, box_tets, write_mesh
-from cajole.studio.catalogue import CARDS, picture_folder
+from cajole.studio.catalogue import SCENE_CARDS, get_picture_folder
 from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -69,9 +69,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAJOLE_CACHE", str(folder))
-        picture_folder().mkdir(parents=True)
-        for card in CARDS:
-            Image.new("RGB", (48, 32), (120, 90, 80)).save(picture_folder() / f"{card.key}.webp")
+        get_picture_folder().mkdir(parents=True)
+        for card in SCENE_CARDS:
+            Image.new("RGB", (48, 32), (120, 90, 80)).save(get_picture_folder() / f"{card.key}.webp")
     return folder
 
 

@@ -11,9 +11,9 @@ from steered_pages import push_at_start, push_by_hand, with_and_without_control
 from studio_page import StudioPage
 from studio_process import StudioProcess
 
-from cajole.scenes.flowing import swirl
-from cajole.scenes.flowing.building import KIND
-from cajole.storage import cache_folder
+from cajole.scenes.flow_scenes import build_swirl_scene
+from cajole.scenes.flow_scenes.flow_scene import CACHE_KIND
+from cajole.storage import find_cache_folder
 
 # cells: nearer than this is on its path
 ON_PATH = 1.0
@@ -24,8 +24,8 @@ LAST = 85
 @pytest.fixture(scope="module")
 def made(cache: Path) -> None:
     """The scene in the studio's cache: simulating it takes half a minute, once in a run of the tests."""
-    swirl()
-    shutil.copytree(cache_folder() / KIND, cache / KIND, dirs_exist_ok=True)
+    build_swirl_scene()
+    shutil.copytree(find_cache_folder() / CACHE_KIND, cache / CACHE_KIND, dirs_exist_ok=True)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cajole.animation import Animation
-from cajole.animation.html import notebook_html
+from cajole.animation.html import build_notebook_html
 from waiting import PATIENCE, wait_until
 
 ARTIFACTS = Path(__file__).parent / "artifacts"
@@ -130,7 +130,7 @@ def test_without_a_loop_it_ends_identity(opened: Callable[..., Any], sway_page: 
 def test_a_cell_of_a_notebook_shows_it_identity(opened: Callable[..., Any], sway: Animation, tmp_path: Path) -> None:
     """The frame that a notebook is given, in a page around it."""
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8><title>{escape(sway.name)}</title>{notebook_html(sway)}")
+    path.write_text(f"<!doctype html><meta charset=utf-8><title>{escape(sway.name)}</title>{build_notebook_html(sway)}")
     page = opened(path, motion="reduce")
     frame = page.wait_for_selector("iframe").content_frame()
     frame.wait_for_function("() => window.cajoleViewer?.drawn() > 0")

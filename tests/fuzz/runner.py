@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cajole.parsers.child import CPU_VARIABLE, MEMORY_VARIABLE
+from cajole.parsers.child_process import CPU_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE
 
 WORKER = Path(__file__).with_name("worker.py")
 KINDS = ("accepted", "refused", "raw", "hang", "crash")
@@ -69,8 +69,11 @@ def _run(result: Counts, target: str, seed: int, first: int, count: int, *, in_c
         command += ["--child"] if in_child else []
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry),
-            "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", CPU_VARIABLE: "20", MEMORY_VARIABLE: str(3 << 30),
-        }  # fmt: skip
+            "OMP_NUM_THREADS": "1",
+            "NUMBA_NUM_THREADS": "1",
+            CPU_LIMIT_VARIABLE: "20",
+            MEMORY_LIMIT_VARIABLE: str(3 << 30),
+        }
         with tempfile.TemporaryFile() as said:
             with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=said, text=True) as run:
                 number, is_reading = _follow(result, run, seed, Path(name))

@@ -252,7 +252,7 @@ _RECIPES = (
 
 
 def _recipe(folder: Path) -> Target:
-    from cajole.cli.run_recipes import read_recipes
+    from cajole.cli.recipes import read_recipes
 
     read_recipes([folder / "none.toml"])  # collects the keys of all commands
 
@@ -260,31 +260,31 @@ def _recipe(folder: Path) -> Target:
         (found,) = read_recipes([path])
         for problem in found.problems:
             str(problem)
-            json.dumps(problem.told(), default=str)
+            json.dumps(problem.as_dict(), default=str)
         return not found.problems
 
     return Target(_RECIPES, _file(folder, "a.toml", read), m.TEXT)
 
 
 def _project(folder: Path) -> Target:
-    from cajole.studio.modes.base import Saved
-    from cajole.studio.shelf import DOCUMENT, Record, Shelf, read_record
+    from cajole.studio.modes.base import ModeSnapshot
+    from cajole.studio.project_store import DOCUMENT_NAME, ProjectRecord, ProjectStore, read_record
 
-    shelf = Shelf(folder)
+    shelf = ProjectStore(folder)
     holds = [{"nodes": [3], "frame": 4, "place": [0.1, 0.2, 0.3]}]
-    saved = Saved({"holds": holds, "h": 0.02, "damping": [0.1, 0.2]}, {"u": np.zeros((2, 3))})
-    record = Record(
-        id="0123456789abcdef", name="sway", mode="edit", source={"file": "a.npz"}, modes={"edit": saved},
-        given={"edit": "given-1.npz"}, frame=3, text="2 drags", when=1e9,
+    saved = ModeSnapshot({"holds": holds, "h": 0.02, "damping": [0.1, 0.2]}, {"u": np.zeros((2, 3))})
+    record = ProjectRecord(
+        id="0123456789abcdef", name="sway", mode="edit", source={"file": "a.npz"}, snapshots={"edit": saved},
+        motion_files={"edit": "given-1.npz"}, frame=3, summary="2 drags", changed_at=1e9,
     )  # fmt: skip
     shelf.save(record)
-    place = shelf.place(record.id)
+    place = shelf.get_folder(record.id)
 
     def read(path: Path) -> None:
         read_record(path.parent)
-        shelf.recent()
+        shelf.list_recent()
 
-    return Target([(place / DOCUMENT).read_bytes()], _file(place, DOCUMENT, read), _JSON)
+    return Target([(place / DOCUMENT_NAME).read_bytes()], _file(place, DOCUMENT_NAME, read), _JSON)
 
 
 _COMMANDS: tuple[dict[str, Any], ...] = (
@@ -305,14 +305,14 @@ _MESSAGES = tuple(json.dumps({"v": 1, "id": 7, **command}).encode() for command 
 
 
 def _command(folder: Path) -> Target:
-    from cajole.studio.protocol import checked, decoded, encoded, id_of
+    from cajole.studio.protocol import check_command, decode_message, encode_message, read_id
 
     def read(data: bytes) -> bool:
         text = data.decode("utf-8", errors="surrogateescape") if len(data) % 2 else data
-        message = decoded(text)
-        id_of(message)
-        checked(message)
-        encoded(message)
+        message = decode_message(text)
+        read_id(message)
+        check_command(message)
+        encode_message(message)
         return True
 
     return Target(_MESSAGES, read, _JSON)
@@ -431,7 +431,7 @@ def _http(folder: Path) -> Target:
     static.mkdir()
     (static / "index.html").write_text("<title>page</title>", encoding="utf-8")
     studio = stack.enter_context(running(folder / "studio", static))
-    cookie = f"{studio.guard.cookie_name}={studio.guard.cookie}"
+    cookie = f"{studio.guard.cookie_name}={studio.guard.cookie_value}"
 
     def send(data: bytes) -> bool:
         """One request, sent as it is: a client library would refuse most of them."""
@@ -522,10 +522,10 @@ def self_test(folder: Path) -> Target:
 @contextlib.contextmanager
 def parsers_in_this_process() -> Iterator[None]:
     """Run parsers of foreign files here and not in a child: a worker can be spared, and each start takes 0.3 s."""
-    import cajole.animation.glb_read
-    import cajole.animation.usd_read
-    import cajole.mesh.formats.foreign
-    from cajole.parsers import child
+    import cajole.animation.glb
+    import cajole.animation.usd
+    import cajole.mesh.formats.meshio_formats
+    from cajole.parsers import child_process
 
     def run_here(parser: Any, path: Path, *arguments: Any, limits: Any = None, progress: Any = None) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
@@ -534,15 +534,17 @@ def parsers_in_this_process() -> Iterator[None]:
             request = {
                 "parser": [parser.__module__, parser.__qualname__], "path": str(path), "arguments": list(arguments),
             }  # fmt: skip
-            document = child._parse(request, folder)
+            document = child_process._run_parser(request, folder)
             (folder / "result.json").write_text(json.dumps(document), encoding="ascii")
-            return child._answer(path, folder, limits or child.Limits.for_file(path), 0, "")
+            return child_process._collect_result(
+                path, folder, limits or child_process.ParserLimits.for_file(path), 0, ""
+            )
 
-    modules: list[Any] = [cajole.animation.glb_read, cajole.animation.usd_read, cajole.mesh.formats.foreign]
+    modules: list[Any] = [cajole.animation.glb, cajole.animation.usd, cajole.mesh.formats.meshio_formats]
     for module in modules:
         module.run_in_child = run_here
     try:
         yield
     finally:
         for module in modules:
-            module.run_in_child = child.run_in_child
+            module.run_in_child = child_process.run_in_child

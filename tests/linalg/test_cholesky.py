@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bodies import beam_body, springs_many
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
-from cajole.linalg import Factor, kernels_symbolic, ordering, pardiso_available, symbolic
-from cajole.linalg.ordering import dissected, graph_of
+from cajole.linalg import Factor, cholesky, is_pardiso_available, kernels_symbolic, ordering
+from cajole.linalg.ordering import build_adjacency_graph, dissect_graph
 
 pytestmark = pytest.mark.usefixtures("ordering")
 
@@ -42,7 +42,7 @@ def solid(divisions: tuple[int, int, int]) -> sp.csr_array:
 def test_solve_agreement(size: int, density: float, seed: int, count: int, thorough: bool) -> None:
     A = definite(size, density, seed)
     b = np.random.default_rng(seed).normal(size=(size, count))
-    factor = Factor(A, backend="cholesky", thorough=thorough)
+    factor = Factor(A, backend="cholesky", optimise_ordering=thorough)
     want = np.linalg.solve(A.toarray(), b)
     np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-9 * abs(want).max())
     np.testing.assert_allclose(factor.solve(b[:, 0]), want[:, 0], rtol=0, atol=1e-9 * abs(want).max())
@@ -69,7 +69,7 @@ def test_new_values_and_twins_agreement(random: np.random.Generator) -> None:
     B = A.copy()
     B.setdiag(2.0 * A.diagonal())
     first = Factor(A, backend="cholesky")
-    second = first.twin()
+    second = first.copy_symbolic()
     second.refactor(B.data)
     b = random.normal(size=A.shape[0])
     for matrix, factor in ((A, first), (B, second)):
@@ -80,11 +80,11 @@ def test_new_values_and_twins_agreement(random: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("backend", ["superlu", "pardiso"])
 def test_twins_of_the_others_agreement(backend: str, random: np.random.Generator) -> None:
-    if backend == "pardiso" and not pardiso_available():
+    if backend == "pardiso" and not is_pardiso_available():
         pytest.skip("mkl is not installed")
     A = definite(40, 0.1, 1)
     first = Factor(A, backend=backend)
-    second = first.twin()
+    second = first.copy_symbolic()
     second.refactor(2.0 * A.data)
     b = random.normal(size=40)
     np.testing.assert_allclose(second.solve(b), 0.5 * first.solve(b), rtol=0, atol=1e-10)
@@ -92,7 +92,7 @@ def test_twins_of_the_others_agreement(backend: str, random: np.random.Generator
 
 def test_a_twin_has_no_factors_bad_input() -> None:
     with pytest.raises(SolveError, match="no factors"):
-        Factor(definite(10, 0.2, 0), backend="cholesky").twin().solve(np.ones(10))
+        Factor(definite(10, 0.2, 0), backend="cholesky").copy_symbolic().solve(np.ones(10))
 
 
 @pytest.mark.parametrize("where", [0, 17, 39])
@@ -145,8 +145,8 @@ def test_constraints_agreement(size: int, border: int, thorough: bool, random: n
     """Pivots of both signs, beside dense algebra; signs are counted, and new values are taken."""
     matrix = constrained(size, border, size)
     b = random.normal(size=(matrix.shape[0], 2))
-    factor = Factor(matrix, kind="kkt", backend="cholesky", border=3 * border, thorough=thorough)
-    assert factor.negative == 3 * border == (np.linalg.eigvalsh(matrix.toarray()) < 0).sum()
+    factor = Factor(matrix, kind="kkt", backend="cholesky", constraint_count=3 * border, optimise_ordering=thorough)
+    assert factor.negative_eigenvalues == 3 * border == (np.linalg.eigvalsh(matrix.toarray()) < 0).sum()
     for scale in (1.0, 3.0):
         factor.refactor(scale * matrix.data)
         want = np.linalg.solve(scale * matrix.toarray(), b)
@@ -162,7 +162,7 @@ def test_single_constraints_agreement(size: int, border: int, seed: int, thoroug
     matrix = sp.csr_array(sp.block_array([[definite(size, 0.2, seed), C.T], [C, None]]))
     matrix.sum_duplicates()
     b = random.normal(size=size + border)
-    factor = Factor(matrix, kind="kkt", backend="cholesky", border=border, thorough=thorough)
+    factor = Factor(matrix, kind="kkt", backend="cholesky", constraint_count=border, optimise_ordering=thorough)
     want = np.linalg.solve(matrix.toarray(), b)
     np.testing.assert_allclose(factor.solve(b), want, rtol=0, atol=1e-6 * abs(want).max())
 
@@ -171,7 +171,7 @@ def test_other_signs_bad_input() -> None:
     """What is negative along a direction that no constraint holds."""
     matrix = sp.csr_array(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [0, 0, -1, 0], [1, 0, 0, 0]]))
     with pytest.raises(NotPositiveDefinite, match="constraints"):
-        Factor(matrix, kind="kkt", backend="cholesky", border=1)
+        Factor(matrix, kind="kkt", backend="cholesky", constraint_count=1)
 
 
 def dense_structure(A: sp.csr_array, order: np.ndarray) -> np.ndarray:
@@ -186,10 +186,10 @@ def dense_structure(A: sp.csr_array, order: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(6))
 def test_structures_agreement(seed: int) -> None:
     A = definite(45, 0.04, seed)
-    graph = graph_of(A, 1)
-    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    starts, rows = kernels_symbolic.structures(*index, order, parent)
+    graph = build_adjacency_graph(A, 1)
+    order, index = dissect_graph(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    starts, rows = kernels_symbolic.compute_column_structures(*index, order, parent)
     want = dense_structure(A, order)
     for j in range(45):
         np.testing.assert_array_equal(rows[starts[j] : starts[j + 1]], np.flatnonzero(want[:, j]))
@@ -200,13 +200,13 @@ def test_structures_agreement(seed: int) -> None:
 def test_postorder_identity(seed: int) -> None:
     """Every column once, its whole subtree right before it, the largest child last."""
     A = definite(60, 0.03, seed)
-    graph = graph_of(A, 1)
-    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    sizes = np.diff(kernels_symbolic.structures(*index, order, parent)[0])
-    after = kernels_symbolic.postorder(parent, sizes)
+    graph = build_adjacency_graph(A, 1)
+    order, index = dissect_graph(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    sizes = np.diff(kernels_symbolic.compute_column_structures(*index, order, parent)[0])
+    after = kernels_symbolic.compute_postorder(parent, sizes)
     np.testing.assert_array_equal(np.sort(after), np.arange(60))
-    places = kernels_symbolic.inverse(after)
+    places = kernels_symbolic.invert_permutation(after)
     for j in np.flatnonzero(parent >= 0):
         assert places[j] < places[parent[j]]
     for j in range(60):
@@ -217,58 +217,59 @@ def test_postorder_identity(seed: int) -> None:
 
 def test_updates_do_not_overlap_identity() -> None:
     """What a panel has left for its parent stays until the parent has taken it."""
-    plan = symbolic.planned(solid((14, 4, 4)))
-    sizes = np.diff(plan.rows_from) ** 2
+    plan = cholesky.analyse_pattern(solid((14, 4, 4)))
+    sizes = np.diff(plan.row_starts) ** 2
     assert len(sizes) > 10
     waiting: set[int] = set()
     for s, size in enumerate(sizes):
         for other in waiting:
             assert (
-                plan.updates[s] >= plan.updates[other] + sizes[other] or plan.updates[other] >= plan.updates[s] + size
+                plan.update_starts[s] >= plan.update_starts[other] + sizes[other]
+                or plan.update_starts[other] >= plan.update_starts[s] + size
             )
-        children = plan.children[plan.children_from[s] : plan.children_from[s + 1]]
+        children = plan.children[plan.child_starts[s] : plan.child_starts[s + 1]]
         assert waiting.issuperset(children.tolist())
         waiting = {other for other in waiting if other not in children} | {s}
-    assert plan.room >= (plan.updates + sizes).max()
+    assert plan.workspace_size >= (plan.update_starts + sizes).max()
 
 
-def hops(plan: symbolic.Plan) -> int:
+def hops(plan: cholesky.SymbolicFactorization) -> int:
     """How many runs of rows all panels hand to their parents."""
-    ends = plan.rows_from[1:]
-    breaks = np.flatnonzero(np.diff(plan.local) != 1) + 1
+    ends = plan.row_starts[1:]
+    breaks = np.flatnonzero(np.diff(plan.relative_indices) != 1) + 1
     return len(np.union1d(breaks, ends[ends > 0]))
 
 
 def test_rows_that_go_together_stand_together_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of a panel are told apart by whom they are reached from: fewer runs, the same panels and pivots."""
     A = solid((14, 4, 4))
-    gathered = symbolic.planned(A)
-    monkeypatch.setattr(symbolic, "_gathered", lambda order, first, below, negative: (order, below))
-    loose = symbolic.planned(A)
+    gathered = cholesky.analyse_pattern(A)
+    monkeypatch.setattr(cholesky, "_reorder_within_panels", lambda order, first, below, negative: (order, below))
+    loose = cholesky.analyse_pattern(A)
     assert hops(gathered) < 0.8 * hops(loose)
-    np.testing.assert_array_equal(gathered.first, loose.first)
-    np.testing.assert_array_equal(np.diff(gathered.rows_from), np.diff(loose.rows_from))
-    for begin, end in pairwise(gathered.first):
+    np.testing.assert_array_equal(gathered.column_starts, loose.column_starts)
+    np.testing.assert_array_equal(np.diff(gathered.row_starts), np.diff(loose.row_starts))
+    for begin, end in pairwise(gathered.column_starts):
         np.testing.assert_array_equal(np.sort(gathered.order[begin:end]), np.sort(loose.order[begin:end]))
 
 
 def test_panels_join_where_that_is_faster_claim() -> None:
     """Where a panel costs nothing and zeros do, all stay apart that differ; where only panels cost, a chain is one."""
-    graph = graph_of(solid((6, 3, 3)), 3)
-    order, index = dissected(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    sizes = np.diff(kernels_symbolic.structures(*index, order, parent)[0])
-    order = order[kernels_symbolic.postorder(parent, sizes)]
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    starts, _ = kernels_symbolic.structures(*index, order, parent)
-    strict = kernels_symbolic.supernodes(parent, np.diff(starts), 3, np.array([1.0, 1.0, 0.0, 0.0]))
+    graph = build_adjacency_graph(solid((6, 3, 3)), 3)
+    order, index = dissect_graph(graph), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    sizes = np.diff(kernels_symbolic.compute_column_structures(*index, order, parent)[0])
+    order = order[kernels_symbolic.compute_postorder(parent, sizes)]
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    starts, _ = kernels_symbolic.compute_column_structures(*index, order, parent)
+    strict = kernels_symbolic.find_supernodes(parent, np.diff(starts), 3, np.array([1.0, 1.0, 0.0, 0.0]))
     for begin, end in pairwise(strict):
         # no zeros: each column has those rows that its successor has, and that one itself
         for j in range(begin, end - 1):
             assert starts[j + 1] - starts[j] == starts[j + 2] - starts[j + 1] + 1
-    loose = kernels_symbolic.supernodes(parent, np.diff(starts), 3, np.array([0.0, 0.0, 0.0, 1.0]))
+    loose = kernels_symbolic.find_supernodes(parent, np.diff(starts), 3, np.array([0.0, 0.0, 0.0, 1.0]))
     assert len(loose) < len(strict) // 3
-    own = kernels_symbolic.panel_time(2, 4, 3, symbolic.RATES)
+    own = kernels_symbolic.estimate_panel_time(2, 4, 3, cholesky.PANEL_COST_RATES)
     assert own == pytest.approx(0.06 * (6**3 / 6 + 12 * 6**2 / 2) + 0.055 * 12**2 * 6 / 2 + 0.8 * 12**2 / 2 + 2000.0)
 
 
@@ -276,7 +277,7 @@ def test_twins_on_threads_agreement() -> None:
     """Twins share what is known of the pattern; on threads of their own each has the factors of its own values."""
     A = solid((8, 3, 3))
     first = Factor(A, backend="cholesky")
-    twins = [first.twin() for _ in range(4)]
+    twins = [first.copy_symbolic() for _ in range(4)]
     b = np.random.default_rng(0).normal(size=A.shape[0])
     want = [np.asarray(first.solve(b)) / scale for scale in range(1, 5)]
 
@@ -294,8 +295,8 @@ def test_twins_on_threads_agreement() -> None:
 @pytest.mark.parametrize("wrong", [lambda order: order + 1, lambda order: order * 0, lambda order: order[1:]])
 def test_order_bad_input(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Any], Any]) -> None:
     """What is no permutation never reaches compiled loops, which would write outside of their arrays."""
-    for module in (symbolic, ordering):
-        monkeypatch.setattr(module, "dissected", lambda graph, labels=None: wrong(dissected(graph, labels)))
+    for module in (cholesky, ordering):
+        monkeypatch.setattr(module, "dissect_graph", lambda graph, labels=None: wrong(dissect_graph(graph, labels)))
     for backend in ("cholesky", "superlu"):
         with pytest.raises(SolveError, match="not a permutation of the 40 nodes"):
             Factor(definite(40, 0.1, 3), backend=backend)

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from bodies import Array, beam_body
 from cajole.errors import InputError, NotPositiveDefinite, SolveError
-from cajole.linalg import Factor, pardiso_available
-from cajole.linalg.ordering import bordered_dissection
+from cajole.linalg import Factor, is_pardiso_available
+from cajole.linalg.ordering import order_saddle_point
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("ordering")
 
 KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = [
-    pytest.param("pardiso", marks=pytest.mark.skipif(not pardiso_available(), reason="mkl is not installed")),
+    pytest.param("pardiso", marks=pytest.mark.skipif(not is_pardiso_available(), reason="mkl is not installed")),
     "superlu",
 ]
 
@@ -105,7 +105,7 @@ def test_refactor_agreement(backend: str, kind: str, random: np.random.Generator
 
 def test_analysed_first_agreement(backend: str, random: np.random.Generator) -> None:
     A = matrix_of("spd")
-    factor = Factor.analysed(A, backend=backend)
+    factor = Factor.from_pattern(A, backend=backend)
     factor.refactor(A.data)
     b = random.normal(size=40)
     np.testing.assert_allclose(A @ factor.solve(b), b, rtol=0, atol=1e-10)
@@ -117,10 +117,10 @@ def test_inertia_agreement(backend: str, seed: int) -> None:
     A = matrix_of("symmetric", size=31 + seed, seed=seed)
     want = int((np.linalg.eigvalsh(A.toarray()) < 0).sum())
     assert want > 0
-    assert Factor(A, kind="symmetric", backend=backend).negative == want
-    assert Factor(matrix_of("spd", seed=seed), kind="spd", backend=backend).negative == 0
-    assert Factor(matrix_of("kkt", seed=seed), kind="kkt", backend=backend).negative in (8, None)
-    assert Factor(matrix_of("general", seed=seed), kind="general", backend=backend).negative is None
+    assert Factor(A, kind="symmetric", backend=backend).negative_eigenvalues == want
+    assert Factor(matrix_of("spd", seed=seed), kind="spd", backend=backend).negative_eigenvalues == 0
+    assert Factor(matrix_of("kkt", seed=seed), kind="kkt", backend=backend).negative_eigenvalues in (8, None)
+    assert Factor(matrix_of("general", seed=seed), kind="general", backend=backend).negative_eigenvalues is None
 
 
 def test_inertia_of_shifted_solid_agreement(backend: str) -> None:
@@ -131,7 +131,7 @@ def test_inertia_of_shifted_solid_agreement(backend: str) -> None:
     for shift in (1e3, 3e5, 2e6):
         A = sp.csr_array(K - shift * M)
         want = int((np.linalg.eigvalsh(A.toarray()) < 0).sum())
-        assert Factor(A, kind="symmetric", backend=backend).negative == want
+        assert Factor(A, kind="symmetric", backend=backend).negative_eigenvalues == want
 
 
 @settings(max_examples=40, deadline=None)
@@ -144,7 +144,7 @@ def test_kkt_of_any_size_agreement(backend: str, size: int, constraints: int, se
     x = np.random.default_rng(seed).normal(size=A.shape[0])
     factor = Factor(A, kind="kkt", backend=backend)
     np.testing.assert_allclose(factor.solve(A @ x), x, rtol=0, atol=1e-6)
-    assert factor.negative in (min(constraints, size), None)
+    assert factor.negative_eigenvalues in (min(constraints, size), None)
 
 
 def test_missing_diagonal_agreement(backend: str) -> None:
@@ -198,7 +198,7 @@ def test_solve_after_failure_bad_input(backend: str) -> None:
     with pytest.raises(SolveError):
         factor.solve(np.ones(40))
     with pytest.raises(SolveError):
-        Factor.analysed(good, backend=backend).solve(np.ones(40))
+        Factor.from_pattern(good, backend=backend).solve(np.ones(40))
 
 
 def singular_matrices() -> dict[str, sp.csr_array]:
@@ -322,11 +322,11 @@ def bordered(vertices: int, constraints: int, seed: int) -> sp.csr_array:
 def test_bordered_order_agreement(backend: str, constraints: int, random: np.random.Generator) -> None:
     """Pivots of a constrained positive definite matrix stay on the diagonal, in an order that has them there."""
     K = bordered(40, constraints, 3)
-    factor = Factor(K, kind="kkt", backend=backend, border=3 * constraints)
+    factor = Factor(K, kind="kkt", backend=backend, constraint_count=3 * constraints)
     b = random.normal(size=K.shape[0])
     np.testing.assert_allclose(factor.solve(b), np.linalg.solve(K.toarray(), b), atol=1e-10)
-    assert factor.perturbed == 0
-    assert factor.negative in (None, 3 * constraints)
+    assert factor.perturbed_pivots == 0
+    assert factor.negative_eigenvalues in (None, 3 * constraints)
 
 
 @pytest.mark.parametrize("block", [1, 3])
@@ -334,7 +334,7 @@ def test_bordered_order_identity(block: int) -> None:
     """It is a permutation, and no constraint stands before a quarter of what it holds."""
     K = bordered(40, 5, 4) if block == 3 else sp.csr_array(bordered(40, 5, 4)[::3, ::3])
     border = 5 * block
-    order = bordered_dissection(K, border)
+    order = order_saddle_point(K, border)
     np.testing.assert_array_equal(np.sort(order), np.arange(K.shape[0]))
     places = np.argsort(order)
     first = K.shape[0] - border

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from cajole.linalg import kernels_fill, kernels_symbolic
-from cajole.linalg.ordering import BEFORE, LEAST, bordered, dissected, order_by_minimum_degree, orders
+from cajole.linalg import kernels_minimum_fill, kernels_symbolic
+from cajole.linalg.ordering import (
+    ELIMINATED_SHARE,
+    MIN_ELIMINATED,
+    delay_constraint_nodes,
+    dissect_graph,
+    generate_orderings,
+    order_by_minimum_degree,
+)
 
 pytestmark = pytest.mark.usefixtures("ordering")
 
@@ -49,8 +56,8 @@ def index_of(graph: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 def filled(graph: sp.csr_array, order: np.ndarray) -> int:
     """Entries of the factor."""
-    parent = kernels_symbolic.elimination_tree(*index_of(graph), order)
-    return int(kernels_symbolic.structures(*index_of(graph), order, parent)[0][-1])
+    parent = kernels_symbolic.build_elimination_tree(*index_of(graph), order)
+    return int(kernels_symbolic.compute_column_structures(*index_of(graph), order, parent)[0][-1])
 
 
 def by_sets(graph: sp.csr_array, order: np.ndarray, blur: np.ndarray) -> list[int]:
@@ -79,27 +86,31 @@ def by_sets(graph: sp.csr_array, order: np.ndarray, blur: np.ndarray) -> list[in
 @pytest.mark.parametrize("seed", [0, 1, 2, 4])
 def test_least_fill_agreement(seed: int, blurred: bool) -> None:
     graph = random_graph(90, seed)
-    order = dissected(graph)
-    parent = kernels_symbolic.elimination_tree(*index_of(graph), order)
-    order = order[kernels_symbolic.postorder(parent, np.ones(90, dtype=np.int64))]
-    parent = kernels_symbolic.elimination_tree(*index_of(graph), order)
+    order = dissect_graph(graph)
+    parent = kernels_symbolic.build_elimination_tree(*index_of(graph), order)
+    order = order[kernels_symbolic.compute_postorder(parent, np.ones(90, dtype=np.int64))]
+    parent = kernels_symbolic.build_elimination_tree(*index_of(graph), order)
     if (parent < 0).sum() > 1:
         pytest.fail("the graph of this test must hang together")
     blur = 1.0 + blurred * np.random.default_rng(seed).random(90)
-    found = kernels_fill.least_fill(*index_of(graph), order, parent, 90, np.ones(90), np.zeros(90), blur)
+    found = kernels_minimum_fill.order_by_minimum_fill(
+        *index_of(graph), order, parent, 90, np.ones(90), np.zeros(90), blur
+    )
     assert found.tolist() == by_sets(graph, order, blur)
 
 
 @pytest.mark.parametrize("leaf", [1, 7, 40, 1000])
 def test_parts_keep_their_places_identity(leaf: int) -> None:
     graph = held_by(random_graph(150, 5), 9, 6)
-    for order in orders(graph, 9):
+    for order in generate_orderings(graph, 9):
         assert np.array_equal(np.sort(order), np.arange(159))
-    order = dissected(graph)
-    parent = kernels_symbolic.elimination_tree(*index_of(graph), order)
-    order = order[kernels_symbolic.postorder(parent, np.ones(159, dtype=np.int64))]
-    parent = kernels_symbolic.elimination_tree(*index_of(graph), order)
-    found = kernels_fill.least_fill(*index_of(graph), order, parent, leaf, np.ones(159), np.zeros(159), np.ones(159))
+    order = dissect_graph(graph)
+    parent = kernels_symbolic.build_elimination_tree(*index_of(graph), order)
+    order = order[kernels_symbolic.compute_postorder(parent, np.ones(159, dtype=np.int64))]
+    parent = kernels_symbolic.build_elimination_tree(*index_of(graph), order)
+    found = kernels_minimum_fill.order_by_minimum_fill(
+        *index_of(graph), order, parent, leaf, np.ones(159), np.zeros(159), np.ones(159)
+    )
     # what was eliminated apart still is
     assert np.array_equal(np.sort(found), np.arange(159))
     assert filled(graph, found) <= filled(graph, order) * 1.2
@@ -112,11 +123,11 @@ def test_constraints_wait_identity(seed: int) -> None:
     graph = held_by(random_graph(200, seed), border, seed + 10)
     held = graph[200:, :200].toarray() > 0
     share = held / np.maximum(held.sum(axis=0), 1)
-    for order in [*orders(graph, border), bordered(graph, dissected(graph), border)]:
+    for order in [*generate_orderings(graph, border), delay_constraint_nodes(graph, dissect_graph(graph), border)]:
         places = np.argsort(order)
         before = places[None, :200] < places[200:, None]
         reached, total = (share * before).sum(axis=1), share.sum(axis=1)
-        assert (reached >= np.minimum(np.maximum(BEFORE * total, LEAST), total) - 1e-9).all()
+        assert (reached >= np.minimum(np.maximum(ELIMINATED_SHARE * total, MIN_ELIMINATED), total) - 1e-9).all()
 
 
 def test_long_parts_are_eliminated_from_their_ends_claim(ordering: str) -> None:
@@ -124,7 +135,7 @@ def test_long_parts_are_eliminated_from_their_ends_claim(ordering: str) -> None:
     if ordering != "metis":
         pytest.skip("the minimum degree order has no cuts")
     graph = tube(16, 100)
-    alone, *others = (filled(graph, order) for order in orders(graph, 0))
+    alone, *others = (filled(graph, order) for order in generate_orderings(graph, 0))
     assert min(others) < 0.95 * alone
 
 

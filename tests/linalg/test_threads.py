@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threadpoolctl import ThreadpoolController
 
-from cajole.linalg import blas_threads
+from cajole.linalg import limit_blas_threads
 
 
 def openblas() -> set[int]:
@@ -15,7 +15,7 @@ def openblas() -> set[int]:
 def test_blocks_that_overlap_leave_what_there_was_identity():
     """As threads do: the first to begin is the first to end."""
     with ThreadpoolController().limit(limits=2, user_api="blas"):
-        first, second = blas_threads(), blas_threads()
+        first, second = limit_blas_threads(), limit_blas_threads()
         first.__enter__()
         second.__enter__()
         assert openblas() == {1}

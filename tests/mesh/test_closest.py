@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cajole.errors import InputError, MeshError
-from cajole.mesh import ClosestPoints, MeshTri, box_tets, closest_points, grid_triangles
+from cajole.mesh import ClosestPointQuery, MeshTri, box_tets, find_closest_points, grid_triangles
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def spiky(random: np.random.Generator) -> MeshTri:
 
 def test_agreement_with_brute_force(spiky: MeshTri, random: np.random.Generator) -> None:
     points = random.uniform(-0.5, 2.0, (300, 3))
-    found = closest_points(points, spiky)
+    found = find_closest_points(points, spiky)
     assert np.allclose(found.distance, brute(points, spiky), rtol=1e-12, atol=1e-14)
     assert np.allclose(np.linalg.norm(points - found.point, axis=1), found.distance, rtol=1e-14)
     again = [on_triangles(p, spiky.vertices[spiky.triangles[[t]]])[0] for p, t in zip(points, found.triangle)]
@@ -69,13 +69,13 @@ def test_agreement_of_sides_with_winding_numbers(spiky: MeshTri, random: np.rand
     near = np.concatenate([corners, ends]) + random.normal(scale=0.02, size=(6000, 3))
     points = np.concatenate([near, random.uniform(-0.5, 2.0, (1000, 3))])
     inside = winding(points, spiky) > 0.5
-    found = closest_points(points, spiky)
+    found = find_closest_points(points, spiky)
     assert np.array_equal(found.sign < 0, inside)
     faces = spiky.normals[found.triangle]
     naive = ((points - found.point) * faces).sum(axis=1) < 0
     assert (naive != inside).any(), "the points do not test the pseudonormals"
     assert inside.sum() > 1000
-    assert np.array_equal(ClosestPoints(spiky).signed(points), found.sign * found.distance)
+    assert np.array_equal(ClosestPointQuery(spiky).compute_signed_distances(points), found.sign * found.distance)
 
 
 def test_reference_of_a_cube(random: np.random.Generator) -> None:
@@ -83,26 +83,26 @@ def test_reference_of_a_cube(random: np.random.Generator) -> None:
     points = random.uniform(-1, 2, (2000, 3))
     beyond = np.maximum(np.abs(points - 0.5) - 0.5, 0)
     signed = np.linalg.norm(beyond, axis=1) + np.minimum(np.abs(points - 0.5).max(axis=1) - 0.5, 0)
-    assert np.allclose(ClosestPoints(cube).signed(points), signed, atol=1e-14)
+    assert np.allclose(ClosestPointQuery(cube).compute_signed_distances(points), signed, atol=1e-14)
 
 
 def test_normals_out_of_corners_and_edges_of_a_cube() -> None:
     cube = box_tets(1, 1, 1).surface
-    found = closest_points([[2, 2, 2], [2, 2, 0.4], [2, 0.3, 0.4]], cube)
+    found = find_closest_points([[2, 2, 2], [2, 2, 0.4], [2, 0.3, 0.4]], cube)
     expected = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0]]) / np.sqrt([[3], [2], [1]])
     assert np.allclose(found.normal, expected, atol=1e-14)  # area weights would lean to the sides of two triangles
-    assert (found.region[0] >= 4) & (1 <= found.region[1] <= 3) & (found.region[2] == 0)
+    assert (found.feature[0] >= 4) & (1 <= found.feature[1] <= 3) & (found.feature[2] == 0)
 
 
 def test_identity_of_points_on_the_surface(spiky: MeshTri) -> None:
-    found = closest_points(spiky.vertices[spiky.used], spiky)
-    assert np.array_equal(found.distance, np.zeros(spiky.used.sum()))
+    found = find_closest_points(spiky.vertices[spiky.used_vertex_mask], spiky)
+    assert np.array_equal(found.distance, np.zeros(spiky.used_vertex_mask.sum()))
 
 
 def test_within_leaves_out_what_is_far(random: np.random.Generator) -> None:
     sheet = grid_triangles(7, 5)
     points = random.uniform(-1, 2, (500, 3))
-    full, part = closest_points(points, sheet), closest_points(points, sheet, within=0.4)
+    full, part = find_closest_points(points, sheet), find_closest_points(points, sheet, max_distance=0.4)
     near = full.distance < 0.4
     assert 10 < near.sum() < 490
     assert np.array_equal(part.distance[near], full.distance[near])
@@ -113,18 +113,18 @@ def test_within_leaves_out_what_is_far(random: np.random.Generator) -> None:
 
 def test_one_triangle_and_no_points() -> None:
     corner = MeshTri([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    found = closest_points([[0.2, 0.2, 1], [-1, 0.5, 0], [2, 2, 0]], corner)
+    found = find_closest_points([[0.2, 0.2, 1], [-1, 0.5, 0], [2, 2, 0]], corner)
     assert np.allclose(found.distance, [1, 1, np.hypot(1.5, 1.5)])
-    assert len(closest_points(np.zeros((0, 3)), corner).distance) == 0
+    assert len(find_closest_points(np.zeros((0, 3)), corner).distance) == 0
 
 
 def test_bad_input(corner: object) -> None:
     sheet = grid_triangles(2, 2)
     with pytest.raises(InputError, match="points\\[0, 1\\] is nan"):
-        closest_points([[0, np.nan, 0]], sheet)
-    with pytest.raises(InputError, match="within"):
-        closest_points([[0, 0, 0]], sheet, within=0)
+        find_closest_points([[0, np.nan, 0]], sheet)
+    with pytest.raises(InputError, match="max_distance"):
+        find_closest_points([[0, 0, 0]], sheet, max_distance=0)
     with pytest.raises(InputError, match="must be a MeshTri"):
-        ClosestPoints(corner)  # type: ignore[arg-type]
+        ClosestPointQuery(corner)  # type: ignore[arg-type]
     with pytest.raises(MeshError, match="close its holes"):
-        ClosestPoints(sheet).signed([[0, 0, 1]])
+        ClosestPointQuery(sheet).compute_signed_distances([[0, 0, 1]])

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from cajole.errors import InputError
 from cajole.mesh import Embedding, MeshTet, Skin, box_tets, embed, subdivide
-from cajole.mesh.embedding import NEAR_TETS
+from cajole.mesh.embedding import CANDIDATE_TETS
 
 BOX = box_tets(3, 2, 4, size=(3, 2, 4))
 
@@ -35,20 +35,20 @@ def test_inside_and_outside_agreement() -> None:
     points = np.random.default_rng(1).uniform(-0.3, 1.3, (400, 3)) * [3, 2, 4]
     embedding = embed(points, BOX)
     inside = ((points >= 0) & (points <= [3, 2, 4])).all(axis=1)
-    assert np.array_equal(embedding.outside, ~inside)
+    assert np.array_equal(embedding.outside_mask, ~inside)
     least = least_weights_by_solving(points, BOX)
-    assert embedding.least_weights == pytest.approx(least[np.arange(400), embedding.tets], abs=1e-12)
-    assert embedding.least_weights[inside] == pytest.approx(least[inside].max(axis=1), abs=1e-12)
+    assert embedding.min_weights == pytest.approx(least[np.arange(400), embedding.tets], abs=1e-12)
+    assert embedding.min_weights[inside] == pytest.approx(least[inside].max(axis=1), abs=1e-12)
 
 
 def test_outside_takes_the_best_of_the_near_agreement() -> None:
     points = np.random.default_rng(4).uniform(1.05, 1.4, (50, 3)) * [3, 2, 4]
     embedding = embed(points, BOX)
     distance = np.linalg.norm(BOX.vertices[BOX.tets].mean(axis=1)[None] - points[:, None], axis=2)
-    near = np.argsort(distance, axis=1)[:, :NEAR_TETS]
+    near = np.argsort(distance, axis=1)[:, :CANDIDATE_TETS]
     best = np.take_along_axis(least_weights_by_solving(points, BOX), near, axis=1).max(axis=1)
-    assert embedding.outside.all()
-    assert (embedding.least_weights >= best - 1e-12).all()
+    assert embedding.outside_mask.all()
+    assert (embedding.min_weights >= best - 1e-12).all()
 
 
 def test_large_tet_among_small_ones_agreement() -> None:
@@ -61,7 +61,7 @@ def test_large_tet_among_small_ones_agreement() -> None:
     points = weights @ mesh.vertices[mesh.tets[-1]]
     embedding = embed(points, mesh)
     assert (embedding.tets == len(mesh.tets) - 1).all()
-    assert not embedding.outside.any()
+    assert not embedding.outside_mask.any()
 
 
 def test_mesh_vertices_and_frames_identity() -> None:
@@ -109,9 +109,9 @@ def skin(**changes: object) -> Skin:
 
 def test_skin_follows_its_cage_identity() -> None:
     one = skin()
-    assert one.follow(BOX.vertices + 1) == pytest.approx(BOX.vertices + 1, abs=1e-12)
-    assert one.follow(np.stack([BOX.vertices] * 3)).shape == (3, len(BOX.vertices), 3)
-    assert one.part("eye").tolist() == list(range(1, len(BOX.vertices), 2))
+    assert one.deform(BOX.vertices + 1) == pytest.approx(BOX.vertices + 1, abs=1e-12)
+    assert one.deform(np.stack([BOX.vertices] * 3)).shape == (3, len(BOX.vertices), 3)
+    assert one.find_part_vertices("eye").tolist() == list(range(1, len(BOX.vertices), 2))
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_skin_bad_input(changes: dict[str, object], message: str) -> None:
 
 def test_skin_questions_bad_input() -> None:
     with pytest.raises(InputError, match=r"no part 'tail'; its parts are 'body', 'eye'"):
-        skin().part("tail")
+        skin().find_part_vertices("tail")
     with pytest.raises(InputError, match="no embedding"):
-        skin(embedding=None).follow(BOX.vertices)
+        skin(embedding=None).deform(BOX.vertices)
 
 
 def test_plain_skin_identity() -> None:
@@ -145,8 +145,8 @@ def test_plain_skin_identity() -> None:
     assert plain.colors.shape == (n, 3)
     assert plain.gloss.shape == (n,)
     assert plain.parts == ("surface",)
-    assert plain.part("surface").tolist() == list(range(n))
-    np.testing.assert_allclose(plain.follow(cage.vertices + 1.0), cage.vertices + 1.0)
+    assert plain.find_part_vertices("surface").tolist() == list(range(n))
+    np.testing.assert_allclose(plain.deform(cage.vertices + 1.0), cage.vertices + 1.0)
     red = Skin(cage.surface, colors=np.array((1.0, 0.0, 0.0)), gloss=np.array(0.9))
     assert (red.colors == [1, 0, 0]).all()
     assert (red.gloss == 0.9).all()

@@ -21,7 +21,7 @@ def test_corner_tet_reference(corner: MeshTet) -> None:
     assert corner.volume == pytest.approx(1 / 6, rel=1e-15)
     slanted = np.degrees(np.arccos(1 / np.sqrt(3)))
     assert corner.dihedral_angles[0] == pytest.approx([90, 90, 90, slanted, slanted, slanted], rel=1e-14)
-    assert corner.gradients[0] == pytest.approx(np.vstack([-np.ones(3), np.eye(3)]))
+    assert corner.shape_gradients[0] == pytest.approx(np.vstack([-np.ones(3), np.eye(3)]))
     assert corner.size == pytest.approx(np.sqrt(3))
     assert corner.notes == ()
 
@@ -38,11 +38,11 @@ def test_gradients_identity(vertices: np.ndarray) -> None:
     except MeshError:
         return
     edges = mesh.vertices[mesh.tets[0]]
-    values = mesh.gradients[0] @ (edges - edges[0]).T
+    values = mesh.shape_gradients[0] @ (edges - edges[0]).T
     expected = np.eye(4) - np.array([[1.0], [0], [0], [0]])
-    scale = np.abs(mesh.gradients).max() * mesh.size
+    scale = np.abs(mesh.shape_gradients).max() * mesh.size
     assert np.abs(values - expected).max() < 1e-13 * scale**2 + 1e-13
-    assert np.abs(mesh.gradients[0].sum(axis=0)).max() <= 1e-13 * np.abs(mesh.gradients).max()
+    assert np.abs(mesh.shape_gradients[0].sum(axis=0)).max() <= 1e-13 * np.abs(mesh.shape_gradients).max()
 
 
 def test_surface_volume_agreement() -> None:
@@ -70,7 +70,7 @@ def test_counts_of_a_box_identity() -> None:
 def test_components_and_unused_vertices() -> None:
     two = np.vstack([CORNER, [[9, 9, 9]], CORNER + 5])
     mesh = MeshTet(two, [[0, 1, 2, 3], [5, 6, 7, 8]])
-    assert mesh.components.tolist() == [0, 0, 0, 0, -1, 1, 1, 1, 1]
+    assert mesh.component_labels.tolist() == [0, 0, 0, 0, -1, 1, 1, 1, 1]
     assert mesh.notes == ("1 vertices belong to no element (first: 4); mesh.compacted() drops them",)
     assert mesh.bounds.tolist() == [[0, 0, 0], [6, 6, 6]]
 
@@ -123,8 +123,8 @@ def test_frozen_and_apart_from_the_caller_identity() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         mesh.tets = tets  # type: ignore[misc]
     assert mesh != MeshTet(CORNER, [[0, 1, 2, 3]])
-    assert mesh.content == MeshTet(CORNER, [[0, 1, 2, 3]]).content
-    assert mesh.content != MeshTet(2 * CORNER, [[0, 1, 2, 3]]).content
+    assert mesh.content_hash == MeshTet(CORNER, [[0, 1, 2, 3]]).content_hash
+    assert mesh.content_hash != MeshTet(2 * CORNER, [[0, 1, 2, 3]]).content_hash
     assert len({mesh, mesh}) == 1
 
 
@@ -182,6 +182,6 @@ def test_compacted_identity() -> None:
     assert numbers.tolist() == [0, 1, -1, 2, 3, -1]
     np.testing.assert_array_equal(small.vertices, mesh.vertices[numbers >= 0])
     np.testing.assert_array_equal(small.vertices[small.tets], mesh.vertices[mesh.tets])
-    assert small.used.all()
+    assert small.used_vertex_mask.all()
     assert small.notes == ("2 vertices that belong to no element were dropped",)
     assert small.compacted()[0] is small

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cajole.errors import MeshError
-from cajole.mesh import MeshTri, box_tets, grid_triangles, repaired, vertex_normals
-from cajole.mesh.topology import row_keys
+from cajole.mesh import MeshTri, box_tets, compute_vertex_normals, drop_degenerate_triangles, grid_triangles
+from cajole.mesh.topology import encode_rows
 
 BOX = box_tets(2, 2, 2).surface
 
@@ -100,14 +100,14 @@ def test_vertex_normals_agreement() -> None:
     for t in mesh.triangles:
         sums[t] += np.cross(moved[t[1]] - moved[t[0]], moved[t[2]] - moved[t[0]])
     expected = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    assert vertex_normals(moved, mesh.triangles) == pytest.approx(expected)
+    assert compute_vertex_normals(moved, mesh.triangles) == pytest.approx(expected)
     assert mesh.moved(moved).vertex_normals == pytest.approx(expected)
 
 
 def test_row_keys_do_not_overflow_identity() -> None:
     rows = np.random.default_rng(0).integers(0, 2**31, (200, 4))
     rows = np.vstack([rows, rows[:50]])
-    keys = row_keys(rows, 2**31)
+    keys = encode_rows(rows, 2**31)
     assert len(np.unique(keys)) == len(np.unique(rows, axis=0))
     assert np.array_equal(keys[:50], keys[200:])
 
@@ -118,7 +118,7 @@ def test_volume_of_an_open_surface_bad_input() -> None:
 
 
 def test_no_area_bad_input() -> None:
-    with pytest.raises(MeshError, match=r"triangles\[0\].*has no area: 0 m².*cajole.mesh.repaired"):
+    with pytest.raises(MeshError, match=r"triangles\[0\].*has no area: 0 m².*cajole.mesh.drop_degenerate_triangles"):
         MeshTri([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]])
     with pytest.raises(MeshError, match="has no area"):
         grid_triangles(2, 2).moved(np.zeros((9, 3)))
@@ -131,8 +131,8 @@ def test_empty_bad_input() -> None:
 
 def test_repaired_drops_and_tells() -> None:
     vertices = [[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0]]
-    mesh = repaired(vertices, [[0, 1, 2], [0, 1, 3], [1, 1, 3]])
+    mesh = drop_degenerate_triangles(vertices, [[0, 1, 2], [0, 1, 3], [1, 1, 3]])
     assert mesh.triangles.tolist() == [[0, 1, 3]]
     assert mesh.notes[0] == "2 triangles without area were dropped"
     with pytest.raises(MeshError, match="none of the 1 triangles"):
-        repaired(vertices, [[0, 1, 2]])
+        drop_degenerate_triangles(vertices, [[0, 1, 2]])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cajole.mesh.turns import shortest_turn
+from cajole.mesh.rotations import compute_minimal_rotation
 
 
 def test_shortest_turn_identity(random: np.random.Generator) -> None:
     for a, b in [*random.normal(size=(10, 2, 3)), (np.eye(3)[0], -np.eye(3)[0]), (np.eye(3)[1], 2.0 * np.eye(3)[1])]:
-        Q = shortest_turn(a, b)
+        Q = compute_minimal_rotation(a, b)
         one, two = a / np.linalg.norm(a), b / np.linalg.norm(b)
         np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-12)
         assert np.linalg.det(Q) == pytest.approx(1.0)
@@ -20,5 +20,5 @@ def test_shortest_turn_identity(random: np.random.Generator) -> None:
 
 
 def test_part_of_a_turn_identity() -> None:
-    part = shortest_turn(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), 0.3) @ np.array([1.0, 0, 0])
+    part = compute_minimal_rotation(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), 0.3) @ np.array([1.0, 0, 0])
     np.testing.assert_allclose(part, [np.cos(0.3), np.sin(0.3), 0], atol=1e-12)

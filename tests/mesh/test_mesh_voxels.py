@@ -7,8 +7,8 @@ import pytest
 
 from cajole.errors import InputError
 from cajole.mesh import MeshTri, box_tets, embed, grid_triangles, subdivide, voxelise
-from cajole.mesh.kernels_voxels import TOUCH
-from cajole.mesh.voxels import _tets, enclosed, joined, touched_cells
+from cajole.mesh.kernels_voxels import TOUCH_TOLERANCE
+from cajole.mesh.voxels import _build_tet_mesh, fill_interior, fill_until_manifold, find_intersected_cells
 
 
 def touched_by_clipping(corners: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
@@ -18,7 +18,7 @@ def touched_by_clipping(corners: np.ndarray, shape: tuple[int, int, int]) -> np.
         for cell in np.ndindex(shape):
             polygon = triangle
             for axis in range(3):
-                for sign, bound in ((1.0, cell[axis] - TOUCH), (-1.0, -(cell[axis] + 1 + TOUCH))):
+                for sign, bound in ((1.0, cell[axis] - TOUCH_TOLERANCE), (-1.0, -(cell[axis] + 1 + TOUCH_TOLERANCE))):
                     polygon = clipped(polygon, sign * polygon[:, axis] - bound) if len(polygon) else polygon
             touched[cell] |= len(polygon) > 0
     return touched
@@ -43,7 +43,7 @@ def sphere(levels: int = 3) -> MeshTri:
 
 def test_touched_cells_agreement() -> None:
     corners = np.random.default_rng(0).uniform(-0.5, 5.5, (25, 3, 3))
-    assert np.array_equal(touched_cells(corners, (5, 4, 5)), touched_by_clipping(corners, (5, 4, 5)))
+    assert np.array_equal(find_intersected_cells(corners, (5, 4, 5)), touched_by_clipping(corners, (5, 4, 5)))
 
 
 def test_box_fills_its_grid_identity() -> None:
@@ -68,7 +68,7 @@ def test_every_vertex_lies_inside_identity() -> None:
     for trial in range(5):
         soup = MeshTri(rng.standard_normal((30, 3)), np.arange(30).reshape(10, 3))
         mesh = voxelise(soup, resolution=4 + 3 * trial)
-        assert not embed(soup, mesh).outside.any()
+        assert not embed(soup, mesh).outside_mask.any()
         assert mesh.is_manifold()
 
 
@@ -79,28 +79,28 @@ def test_closed_shell_is_filled_and_open_shell_keeps_its_cells() -> None:
     cap = voxelise(upper, resolution=12)
     assert whole.volume > 0.9 * ball.volume
     assert 0 < cap.volume < 0.5 * whole.volume
-    assert not embed(upper.vertices[upper.used], cap).outside.any()
+    assert not embed(upper.vertices[upper.used_vertex_mask], cap).outside_mask.any()
 
 
 def test_enclosed_reference() -> None:
     shell = np.ones((5, 5, 5), dtype=bool)
     shell[1:-1, 1:-1, 1:-1] = False
-    assert enclosed(shell).all()
+    assert fill_interior(shell).all()
     shell[0, 2, 2] = False
-    assert enclosed(shell).sum() == shell.sum()
+    assert fill_interior(shell).sum() == shell.sum()
 
 
 def test_joined_cells_make_a_manifold_identity() -> None:
     rng = np.random.default_rng(0)
     for share in (0.1, 0.3, 0.6):
         cells = rng.random((6, 6, 6)) < share
-        filled = joined(cells)
+        filled = fill_until_manifold(cells)
         assert (filled >= cells).all()
-        assert _tets(filled, np.zeros(3), 1.0).is_manifold()
-        assert not _tets(cells, np.zeros(3), 1.0).is_manifold()
+        assert _build_tet_mesh(filled, np.zeros(3), 1.0).is_manifold()
+        assert not _build_tet_mesh(cells, np.zeros(3), 1.0).is_manifold()
     diagonal = np.zeros((2, 2, 1), dtype=bool)
     diagonal[0, 0] = diagonal[1, 1] = True
-    assert joined(diagonal).all()
+    assert fill_until_manifold(diagonal).all()
 
 
 def test_largest_piece_only() -> None:
@@ -111,8 +111,8 @@ def test_largest_piece_only() -> None:
     )
     both = voxelise(two, resolution=20)
     one = voxelise(two, resolution=20, keep="largest")
-    assert both.components.max() == 1
-    assert one.components.max() == 0
+    assert both.component_labels.max() == 1
+    assert one.component_labels.max() == 0
     assert one.volume < both.volume
 
 

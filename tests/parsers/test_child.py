@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from cajole.errors import Cancelled, FileError, InputError
-from cajole.parsers import child
-from cajole.parsers.child import CPU_VARIABLE, MEMORY_VARIABLE, Limits, run_in_child
+from cajole.parsers import child_process
+from cajole.parsers.child_process import CPU_LIMIT_VARIABLE, MEMORY_LIMIT_VARIABLE, ParserLimits, run_in_child
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc as Linux has them")
-SMALL = Limits(cpu_seconds=1, memory_bytes=1 << 30, blocked_seconds=600)
+SMALL = ParserLimits(cpu_seconds=1, memory_bytes=1 << 30, blocked_seconds=600)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             super().__init__(*arguments, **options)
             numbers.append(self.pid)
 
-    monkeypatch.setattr(child.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(child_process.subprocess, "Popen", Recorded)
     return numbers
 
 
@@ -71,12 +71,12 @@ def test_errors_of_the_parser_bad_input(file: Path) -> None:
 
 @LINUX
 def test_limits_bad_input(file: Path) -> None:
-    with pytest.raises(FileError, match=f"more than 1 s of CPU time.*{CPU_VARIABLE} to a higher limit"):
+    with pytest.raises(FileError, match=f"more than 1 s of CPU time.*{CPU_LIMIT_VARIABLE} to a higher limit"):
         run_in_child(cases.run_for_ever, file, limits=SMALL)
-    with pytest.raises(FileError, match=f"more than 1 GiB of memory.*{MEMORY_VARIABLE} to a higher limit"):
+    with pytest.raises(FileError, match=f"more than 1 GiB of memory.*{MEMORY_LIMIT_VARIABLE} to a higher limit"):
         run_in_child(cases.fill_memory, file, limits=SMALL)
     with pytest.raises(FileError, match="did not use the CPU for 1 s and was ended"):
-        run_in_child(cases.sleep, file, limits=Limits(60, 1 << 30, blocked_seconds=1))
+        run_in_child(cases.sleep, file, limits=ParserLimits(60, 1 << 30, blocked_seconds=1))
 
 
 @LINUX
@@ -90,19 +90,19 @@ def test_crashes_bad_input(file: Path, number: int, said: str) -> None:
 
 
 def test_limits_from_the_environment(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Limits.for_file(file).cpu_seconds >= 60
-    small, large = Limits.for_file(file), file.parent / "large"
+    assert ParserLimits.for_file(file).cpu_seconds >= 60
+    small, large = ParserLimits.for_file(file), file.parent / "large"
     with large.open("wb") as stream:
         stream.truncate(1 << 30)
-    assert Limits.for_file(large).cpu_seconds > 100 * small.cpu_seconds
-    assert Limits.for_file(large).memory_bytes > 10 * small.memory_bytes
-    monkeypatch.setenv(CPU_VARIABLE, "2")
-    monkeypatch.setenv(MEMORY_VARIABLE, "3e9")
-    assert Limits.for_file(large) == Limits(2, 3_000_000_000)
+    assert ParserLimits.for_file(large).cpu_seconds > 100 * small.cpu_seconds
+    assert ParserLimits.for_file(large).memory_bytes > 10 * small.memory_bytes
+    monkeypatch.setenv(CPU_LIMIT_VARIABLE, "2")
+    monkeypatch.setenv(MEMORY_LIMIT_VARIABLE, "3e9")
+    assert ParserLimits.for_file(large) == ParserLimits(2, 3_000_000_000)
     for wrong in ("many", "0", "inf", "-1", "nan"):
-        monkeypatch.setenv(CPU_VARIABLE, wrong)
-        with pytest.raises(InputError, match=f"{CPU_VARIABLE} is '{wrong}'"):
-            Limits.for_file(file)
+        monkeypatch.setenv(CPU_LIMIT_VARIABLE, wrong)
+        with pytest.raises(InputError, match=f"{CPU_LIMIT_VARIABLE} is '{wrong}'"):
+            ParserLimits.for_file(file)
 
 
 @LINUX
@@ -118,7 +118,7 @@ def test_a_stopped_child_is_waited_for(file: Path) -> None:
         if polls == 10:
             os.kill(int(file.read_text(encoding="ascii")), signal.SIGCONT)
 
-    limits = Limits(60, 1 << 30, blocked_seconds=0.3)
+    limits = ParserLimits(60, 1 << 30, blocked_seconds=0.3)
     assert run_in_child(cases.stop, file, limits=limits, progress=go_on) == {"continued": True}
     assert polls >= 10
 
@@ -144,7 +144,7 @@ def test_forged_results_bad_input(file: Path, name: str) -> None:
 
 
 def test_results_are_not_left_behind(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(child_process.tempfile, "tempdir", str(tmp_path))
     run_in_child(cases.echo, file, None, 1.0)
     with pytest.raises(FileError):
         run_in_child(cases.stumble, file)
@@ -172,11 +172,11 @@ def test_reading_from_a_command_line_program(tmp_path: Path) -> None:
 def test_without_resource_or_proc(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where neither exists all wall-clock time counts, against a limit of many times the CPU seconds."""
     monkeypatch.setitem(sys.modules, "resource", None)
-    child._limit(1, 1)
-    clock = child._BlockedClock(-1)
-    assert not clock.knows_state
-    before = clock.blocked()
-    while time.monotonic() == clock._last:
+    child_process._set_resource_limits(1, 1)
+    clock = child_process._BlockedClock(-1)
+    assert not clock.has_process_state
+    before = clock.measure_blocked_seconds()
+    while time.monotonic() == clock._last_poll_time:
         pass
-    assert clock.blocked() > before
-    assert Limits(10, 1).wall_seconds == 500
+    assert clock.measure_blocked_seconds() > before
+    assert ParserLimits(10, 1).wall_seconds == 500

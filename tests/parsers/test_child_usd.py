@@ -14,8 +14,8 @@ import pytest
 
 from cajole.animation import convert, read_animation
 from cajole.errors import FileError
-from cajole.parsers import child
-from cajole.parsers.child import Limits, run_in_child
+from cajole.parsers import child_process
+from cajole.parsers.child_process import ParserLimits, run_in_child
 from cajole.storage import confine_reads
 from waiting import wait_until
 
@@ -77,7 +77,7 @@ def test_a_parser_ends_with_its_parent_claim(tmp_path: Path) -> None:
     """Also when it is blocked, and when nobody could end it: here the parent is killed."""
     code = (
         "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:2]; import child_cases\n"
-        "from cajole.parsers.child import run_in_child\n"
+        "from cajole.parsers.child_process import run_in_child\n"
         "run_in_child(child_cases.wait_forever, Path(sys.argv[2]))"
     )
     file = tmp_path / "pid"
@@ -105,7 +105,7 @@ def test_skinning_that_never_ends_bad_input(tmp_path: Path, monkeypatch: pytest.
     cases.write_character(path, points=9, frames=3, joints=2)
     path.write_text(path.read_text(encoding="utf-8").replace("timeCodesPerSecond = 24", "timeCodesPerSecond = inf"))
     with pytest.raises(FileError, match="more than 2 s of CPU time"):
-        run_in_child(cases.bake_unchecked, path, limits=Limits(2, 4 << 30))
+        run_in_child(cases.bake_unchecked, path, limits=ParserLimits(2, 4 << 30))
 
 
 @LINUX
@@ -123,8 +123,10 @@ def test_a_large_character_on_a_busy_machine(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "a.usda"
     cases.write_character(path, points=40_000, frames=4, joints=20)
     assert path.stat().st_size > 3_000_000
-    of_file = Limits.for_file(path)
-    monkeypatch.setattr(Limits, "for_file", lambda _: Limits(of_file.cpu_seconds, of_file.memory_bytes, 0.3))
+    of_file = ParserLimits.for_file(path)
+    monkeypatch.setattr(
+        ParserLimits, "for_file", lambda _: ParserLimits(of_file.cpu_seconds, of_file.memory_bytes, 0.3)
+    )
     stopped: list[int] = []
     polls = 0
 
@@ -140,7 +142,7 @@ def test_a_large_character_on_a_busy_machine(tmp_path: Path, monkeypatch: pytest
         if polls == 12:
             os.kill(stopped[0], signal.SIGCONT)
 
-    monkeypatch.setattr(child.subprocess, "Popen", Starved)
+    monkeypatch.setattr(child_process.subprocess, "Popen", Starved)
     animation = read_animation(path, progress=feed)
     assert (animation.frames, animation.n) == (4, 40_000)
     assert polls >= 12

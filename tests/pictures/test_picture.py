@@ -11,16 +11,16 @@ import pytest
 from cajole.animation import Animation
 from cajole.errors import Cancelled, InputError, MissingExtra
 from cajole.mesh import MeshTri, grid_triangles
-from cajole.pictures import mitsuba, picture, strip
-from cajole.pictures.cast import assembled, staged
-from cajole.pictures.draft import coverage
-from cajole.pictures.shot import CAMERA
-from cajole.pictures.subject import INPUT, OUTPUT, as_subject
+from cajole.pictures import mitsuba_renderer, picture, strip
+from cajole.pictures.draft_renderer import compute_coverage
+from cajole.pictures.render import DEFAULT_CAMERA
+from cajole.pictures.render_scene import build_environment, build_render_scene
+from cajole.pictures.renderable import INPUT_COLOR, OUTPUT_COLOR, build_renderable
 
 SMALL = {"size": (96, 64), "samples": 4}
 RENDERERS = [
     "draft",
-    pytest.param("mitsuba", marks=pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")),
+    pytest.param("mitsuba", marks=pytest.mark.skipif(not mitsuba_renderer.MITSUBA.is_installed(), reason="no mitsuba")),
 ]
 
 
@@ -51,7 +51,7 @@ def test_same_seed_same_picture_identity(red_skin, renderer):
     assert (first == second).all()
 
 
-@pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")
+@pytest.mark.skipif(not mitsuba_renderer.MITSUBA.is_installed(), reason="no mitsuba")
 def test_draft_and_traced_silhouettes_agreement(sphere):
     """On a background of another hue both renderers give the same silhouette."""
     options = {"colors": (0.9, 0.1, 0.1), "background": (0.2, 0.4, 0.9), "floor": (0.2, 0.4, 0.9), **SMALL}
@@ -72,28 +72,28 @@ def test_light_does_not_depend_on_units_identity(sphere):
 def test_the_sphere_shades_the_floor_identity(sphere):
     """Below the sphere the floor is darker than at the same row beside it."""
     pixels = picture(sphere, renderer="draft", floor_height=-1.0, elevation=20.0, **SMALL)
-    covered = coverage(*_stage(sphere)) > 0
+    covered = compute_coverage(*_stage(sphere)) > 0
     row = np.flatnonzero(covered.any(axis=1)).max()
     assert pixels[row + 2, 50:60].mean() < pixels[row + 2, 2:10].mean() - 20
 
 
 def _stage(mesh):
-    cast = assembled(as_subject(mesh), (), None, None, None, smooth=None, wireframe=False)
-    stage = staged(cast, {**CAMERA, "size": (96, 64), "elevation": 20.0})
-    return stage, cast.actors(0)
+    cast = build_render_scene(build_renderable(mesh), (), None, None, None, smooth=None, wireframe=False)
+    stage = build_environment(cast, {**DEFAULT_CAMERA, "size": (96, 64), "elevation": 20.0})
+    return stage, cast.build_meshes(0)
 
 
 def test_coverage_of_a_sphere_reference(sphere):
     """The share of the picture covered is that of a disc whose radius reaches the upper margin."""
     stage, actors = _stage(sphere)
-    share = coverage(stage, actors).sum() / (np.pi * (0.92 * 32) ** 2)
+    share = compute_coverage(stage, actors).sum() / (np.pi * (0.92 * 32) ** 2)
     assert share == pytest.approx(1, abs=0.03)
 
 
 def test_a_closed_surface_has_no_pinholes_identity(sphere):
     """Every row of the silhouette is covered without a gap."""
     stage, actors = _stage(sphere)
-    for row in coverage(stage, actors) > 0:
+    for row in compute_coverage(stage, actors) > 0:
         columns = np.flatnonzero(row)
         assert columns.size == 0 or columns.size == np.ptp(columns) + 1
 
@@ -110,14 +110,14 @@ def test_a_cloth_on_the_floor_is_seen_identity(renderer, elevation):
 @pytest.mark.parametrize(("role", "test"), [("input", _is_yellow), ("output", _is_red)])
 def test_roles_paint_the_subject_identity(sphere, role, test):
     assert test(picture(sphere, role=role, renderer="draft", **SMALL)[24:44, 38:58]).mean() > 0.8
-    assert INPUT != OUTPUT
+    assert INPUT_COLOR != OUTPUT_COLOR
 
 
 def test_roles_leave_wet_parts_alone_identity(red_skin):
-    subject = as_subject(red_skin).in_role("input")
+    subject = build_renderable(red_skin).with_role_color("input")
     wet = red_skin.gloss > 0.5
     assert (subject.colors[wet] == red_skin.colors[wet]).all()
-    assert (subject.colors[~wet] == INPUT).all()
+    assert (subject.colors[~wet] == INPUT_COLOR).all()
 
 
 @pytest.mark.parametrize("role", ["input", "output"])
@@ -194,8 +194,8 @@ def test_a_long_animation_stays_in_view_identity(box):
     """Of 1000 frames only some are looked at to place the camera; a smooth motion still fits in all of them."""
     lift = np.sin(np.linspace(0, 7, 1000))[:, None, None]
     long = Animation(box, box.vertices + lift * box.vertices[None, :, :1] * [0.0, 0.0, 0.6], 60.0)
-    cast = assembled(as_subject(long), (), None, None, None, smooth=None, wireframe=False)
-    camera = staged(cast, {**CAMERA, "size": (96, 64)}).camera
+    cast = build_render_scene(build_renderable(long), (), None, None, None, smooth=None, wireframe=False)
+    camera = build_environment(cast, {**DEFAULT_CAMERA, "size": (96, 64)}).camera
     for frame in range(0, 1000, 7):
         pixels, _ = camera.project((long.frame(frame) - cast.centre) / cast.radius)
         assert np.abs(pixels / (96, 64) * 2 - 1).max() < 0.93
@@ -225,7 +225,7 @@ def test_progress_reaches_the_end_and_can_stop_identity(wag):
         picture(wag, frames=4, size=(32, 32), progress=lambda share, text: share < 0.5)
 
 
-@pytest.mark.skipif(not mitsuba.MITSUBA.is_installed(), reason="no mitsuba")
+@pytest.mark.skipif(not mitsuba_renderer.MITSUBA.is_installed(), reason="no mitsuba")
 def test_tracing_is_silent_and_leaves_the_variant_identity(sphere, capfd):
     import mitsuba as mi
 

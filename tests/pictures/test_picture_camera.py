@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cajole.pictures.camera import MARGIN, View, framed
-from cajole.pictures.stage import Stage, toned
+from cajole.pictures.camera import FRAME_MARGIN, CameraView, fit_camera
+from cajole.pictures.environment import RenderEnvironment, tonemap
 
 angles = st.tuples(st.floats(-360, 360), st.floats(-30, 90), st.floats(5, 90))
 sizes = st.tuples(st.integers(32, 2000), st.integers(32, 2000))
@@ -24,41 +24,47 @@ def _cloud(seed: int) -> np.ndarray:
 @settings(max_examples=60, deadline=None)
 @given(angles, sizes, st.integers(0, 10_000))
 def test_every_point_lies_within_the_margins_identity(angles, size, seed):
-    view, cloud = View(size, *angles), _cloud(seed)
-    pixels, depth = framed(view, [cloud[:2], cloud[2:]], radius=1.0).project(cloud)
+    view, cloud = CameraView(size, *angles), _cloud(seed)
+    pixels, depth = fit_camera(view, [cloud[:2], cloud[2:]], radius=1.0).project(cloud)
     relative = np.abs(pixels / view.size * 2 - 1)
     assert depth.min() > 0
-    assert relative.max() <= 1 - MARGIN + 1e-9
+    assert relative.max() <= 1 - FRAME_MARGIN + 1e-9
 
 
 @settings(max_examples=40, deadline=None)
 @given(angles, sizes, st.integers(0, 10_000))
 def test_the_picture_is_filled_identity(angles, size, seed):
-    view, cloud = View(size, *angles), _cloud(seed)
-    camera = framed(view, [cloud], radius=1.0)
+    view, cloud = CameraView(size, *angles), _cloud(seed)
+    camera = fit_camera(view, [cloud], radius=1.0)
     pixels, depth = camera.project(cloud)
     spans = np.abs(pixels / view.size * 2 - 1).max(axis=0)
     # either an axis reaches its margin, or nearness stopped the camera
-    assert spans.max() == pytest.approx(1 - MARGIN, abs=1e-6) or depth.min() == pytest.approx(0.1, rel=1e-6)
+    assert spans.max() == pytest.approx(1 - FRAME_MARGIN, abs=1e-6) or depth.min() == pytest.approx(0.1, rel=1e-6)
 
 
 def test_axes_are_a_right_handed_frame_identity():
-    right, up, forward = View((64, 64), 33.0, 21.0, 30.0).axes
+    right, up, forward = CameraView((64, 64), 33.0, 21.0, 30.0).axes
     assert np.allclose(np.cross(right, up), -forward)
     assert up[2] > 0
-    assert View((64, 64), -90.0, 0.0, 30.0).axes[0] == pytest.approx([1, 0, 0])
+    assert CameraView((64, 64), -90.0, 0.0, 30.0).axes[0] == pytest.approx([1, 0, 0])
 
 
 def test_the_cyclorama_meets_every_ray_identity(monkeypatch):
     """Each corner ray of the picture ends on the set, so that its edge is never seen."""
     rng = np.random.default_rng(4)
     for _ in range(40):
-        view = View((96, 64), rng.uniform(0, 360), rng.uniform(-30, 90), rng.uniform(10, 60))
+        view = CameraView((96, 64), rng.uniform(0, 360), rng.uniform(-30, 90), rng.uniform(10, 60))
         cloud = rng.normal(size=(20, 3))
-        stage = Stage(framed(view, [cloud / np.abs(cloud).max()], radius=1.0), -1.0, np.ones(3), np.ones(3))
-        vertices, triangles, _, _ = stage.cyclorama()
+        stage = RenderEnvironment(
+            fit_camera(view, [cloud / np.abs(cloud).max()], radius=1.0), -1.0, np.ones(3), np.ones(3)
+        )
+        vertices, triangles, _, _ = stage.build_cyclorama()
         for x, y in ((-1, -1), (1, -1), (-1, 1), (1, 1)):
-            ray = view.axes[2] + x * view.tangents[0] * view.axes[0] + y * view.tangents[1] * view.axes[1]
+            ray = (
+                view.axes[2]
+                + x * view.half_fov_tangents[0] * view.axes[0]
+                + y * view.half_fov_tangents[1] * view.axes[1]
+            )
             assert _hits(stage.camera.position, ray, vertices[triangles]).any(), (view, x, y)
 
 
@@ -75,7 +81,7 @@ def _hits(origin, ray, corners) -> np.ndarray:
 
 def test_the_tone_curve_rises_smoothly_to_white_identity():
     light = np.linspace(0, 20, 4001)
-    values = toned(light)
+    values = tonemap(light)
     assert values[0] == 0
     assert (np.diff(values) >= 0).all()
     assert values[-1] == pytest.approx(1)
@@ -99,4 +105,4 @@ def test_the_tone_curve_rises_smoothly_to_white_identity():
 def test_camera_bad_input(change, words):
     good = {"size": (64, 64), "azimuth": 0.0, "elevation": 0.0, "fov": 30.0}
     with pytest.raises(ValueError, match=words):
-        View(**{**good, **change})
+        CameraView(**{**good, **change})

@@ -75,7 +75,7 @@ def test_a_path_that_cannot_be_written_bad_input(sphere, tmp_path):
 
 
 def test_a_picture_too_wide_for_its_format_bad_input(wag, tmp_path):
-    from cajole.pictures.loops import write_loop
+    from cajole.pictures.image_files import write_loop
 
     with pytest.raises(FileError, match="cannot hold 20000 x 2"):
         write_loop(tmp_path / "a.webp", np.zeros((2, 2, 20_000, 3), dtype=np.uint8), 24.0)
@@ -85,7 +85,7 @@ def test_a_picture_too_wide_for_its_format_bad_input(wag, tmp_path):
 @pytest.mark.parametrize("fps", [1e-6, 1e6])
 @pytest.mark.parametrize("suffix", ["webp", "gif"])
 def test_odd_rates_still_make_a_loop_identity(tmp_path, fps, suffix):
-    from cajole.pictures.loops import write_loop
+    from cajole.pictures.image_files import write_loop
 
     frames = np.random.default_rng(0).integers(0, 255, size=(3, 16, 16, 3), dtype=np.uint8)
     write_loop(tmp_path / f"a.{suffix}", frames, fps)
@@ -95,7 +95,7 @@ def test_odd_rates_still_make_a_loop_identity(tmp_path, fps, suffix):
 
 def test_a_rate_that_no_video_has_bad_input(tmp_path):
     pytest.importorskip("imageio_ffmpeg")
-    from cajole.pictures.loops import write_loop
+    from cajole.pictures.image_files import write_loop
 
     with pytest.raises(FileError, match="video encoder"):
         write_loop(tmp_path / "a.mp4", np.zeros((2, 16, 16, 3), dtype=np.uint8), 1e12)

@@ -11,8 +11,8 @@ from cajole.animation import Animation
 from cajole.errors import InputError
 from cajole.mesh import Skin
 from cajole.pictures import picture, strip
-from cajole.pictures.shot import CAMERA, _ghosts
-from cajole.pictures.subject import INPUT, as_subject
+from cajole.pictures.render import DEFAULT_CAMERA, _build_ghosts
+from cajole.pictures.renderable import INPUT_COLOR, build_renderable
 
 SMALL = {"size": (96, 64)}
 RED_ON_BLUE = {"colors": (0.9, 0.1, 0.1), "background": (0.2, 0.4, 0.9), "floor": (0.2, 0.4, 0.9), **SMALL}
@@ -44,7 +44,7 @@ def test_a_long_body_is_seen_from_its_broad_side_identity(box):
     one, two = picture(box, **SMALL), picture(turned, **SMALL)
     # the rasteriser's rounding may differ on edges
     assert np.abs(one.astype(int) - two).mean() < 0.5
-    assert np.abs(one.astype(int) - picture(turned, azimuth=CAMERA["azimuth"], **SMALL)).mean() > 5
+    assert np.abs(one.astype(int) - picture(turned, azimuth=DEFAULT_CAMERA["azimuth"], **SMALL)).mean() > 5
 
 
 def test_a_shot_is_pictured_as_its_animation_identity(wag):
@@ -68,11 +68,11 @@ def test_a_ghost_in_the_colours_of_its_subject_is_tinted_identity(box):
     """Blue over blue would be lost; a ghost with colours of its own, or with a role, keeps them."""
     aside = box.vertices + [0.0, 0.0, 1.0]
     plain, roled, other = (
-        _ghosts(as_subject(box), ghost, role)[0][0].colors
+        _build_ghosts(build_renderable(box), ghost, role)[0][0].colors
         for ghost, role in ((aside, None), (aside, "output"), (_green(box), None))
     )
     assert (plain[:, 0] > 1.5 * plain[:, 2]).all()
-    assert (roled == INPUT).all()
+    assert (roled == INPUT_COLOR).all()
     assert (other == (0.2, 0.9, 0.2)).all()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cajole.pictures import kernels, kernels_light
-from cajole.pictures.draft import LOOK, _looking
+from cajole.pictures import kernels_raster, kernels_shading
+from cajole.pictures.draft_renderer import SPECULAR_PARAMETERS, _build_light_frame
 
 RNG = np.random.default_rng(12)
 
@@ -39,7 +39,7 @@ def _raster(xy, inverse, triangles, rows, columns):
 
 def _compiled_raster(xy, inverse, triangles, rows, columns):
     winner, nearest = np.full((rows, columns), -1, dtype=np.int32), np.zeros((rows, columns), dtype=np.float32)
-    kernels.rasterise(xy, inverse, triangles, winner, nearest)
+    kernels_raster.rasterise(xy, inverse, triangles, winner, nearest)
     return winner, nearest
 
 
@@ -58,7 +58,7 @@ def test_resolve_agreement():
     values, normals = RNG.normal(size=(len(xy), 5)), RNG.normal(size=(len(xy), 3))
     ray = np.array([[0.1, -0.3, 1.0], [0.01, 0.0, 0.002], [0.0, 0.02, 0.0], [0.0, 0.0, 0.0]])
     found, facing = np.zeros((rows, columns, 5), np.float32), np.zeros((rows, columns, 3), np.float32)
-    kernels.resolve(winner, xy, inverse, triangles, values, normals, 1, found, facing, ray)
+    kernels_raster.interpolate_attributes(winner, xy, inverse, triangles, values, normals, 1, found, facing, ray)
     i, j = np.nonzero(winner >= 0)
     corners = triangles[winner[i, j]]
     flat = np.stack(
@@ -84,7 +84,7 @@ def test_backdrop_agreement():
     found, facing = np.zeros((rows, columns, 5), np.float32), np.zeros((rows, columns, 3), np.float32)
     room = np.array([*eye, 1.0, 0.0, -0.5, end, radius, far])
     colors = np.array([[0.1, 0.2, 0.3], [0.7, 0.8, 0.9]])
-    kernels.backdrop(np.full((rows, columns), -1, np.int32), 1, ray, room, colors, found, facing)
+    kernels_raster.fill_backdrop(np.full((rows, columns), -1, np.int32), 1, ray, room, colors, found, facing)
     j, i = np.meshgrid(np.arange(columns), np.arange(rows))
     d = ray[0] + j[..., None] * ray[1] + i[..., None] * ray[2]
     t = np.linspace(0, 12, 24_001)
@@ -104,14 +104,14 @@ def test_backdrop_agreement():
 
 def test_visibility_agreement():
     positions = np.array([[0.0, 0, 9], [3, 0, 8], [-2, 5, 6], [0, 0, -9]])
-    frames, group, side = np.stack([_looking(p) for p in positions]), np.array([0, 0, 1, 1]), 16
+    frames, group, side = np.stack([_build_light_frame(p) for p in positions]), np.array([0, 0, 1, 1]), 16
     maps = RNG.uniform(0.08, 0.13, size=(4, side, side)).astype(np.float32)
     points = RNG.uniform(-0.9, 0.9, size=(5, 6, 3)).astype(np.float32)
     facing = RNG.normal(size=(5, 6, 3)).astype(np.float32)
     facing /= np.linalg.norm(facing, axis=2, keepdims=True)
     lift = RNG.uniform(0, 0.03, size=(5, 6)).astype(np.float32)
     seen = np.empty((5, 6, 2), dtype=np.float32)
-    kernels_light.visibility(points, facing, maps, frames, group, lift, seen)
+    kernels_shading.compute_light_visibility(points, facing, maps, frames, group, lift, seen)
     for at in np.ndindex(5, 6):
         total, lit = np.zeros(2), np.zeros(2)
         for l in range(4):
@@ -143,7 +143,7 @@ def test_smooth_agreement():
         scale=0.2, size=(rows, columns, 3)
     ).astype(np.float32)
     out = np.empty_like(seen)
-    kernels_light.smooth(seen, points, facing, step, reach, out)
+    kernels_shading.blur_visibility(seen, points, facing, step, reach, out)
     taps = np.array([1, 4, 6, 4, 1]) / 16
     for i, j in np.ndindex(rows, columns):
         total, weights = np.zeros(2), 0.0
@@ -162,7 +162,7 @@ def test_smooth_keeps_a_constant_and_stops_at_edges_identity():
     points, facing, out = np.zeros((8, 8, 3), np.float32), np.zeros((8, 8, 3), np.float32), np.empty_like(seen)
     facing[..., 2] = 1
     points[:, 4:, 2] = 1.0  # a step in depth where the light changes
-    kernels_light.smooth(seen, points, facing, 1, 0.1, out)
+    kernels_shading.blur_visibility(seen, points, facing, 1, 0.1, out)
     assert (out == seen).all()
 
 
@@ -170,7 +170,7 @@ def test_pool_agreement():
     light = RNG.uniform(0, 5, size=(6, 8, 3)).astype(np.float32)
     curve = np.linspace(0, 1, 65).astype(np.float32) ** 2
     out = np.empty((3, 4, 3), dtype=np.uint8)
-    kernels.pool(light, 2, curve, 4.0, out)
+    kernels_raster.tonemap_and_downsample(light, 2, curve, 4.0, out)
     values = np.interp(light, np.linspace(0, 4, 65), curve)
     expected = 255 * values.reshape(3, 2, 4, 2, 3).mean(axis=(1, 3))
     assert np.abs(out - expected).max() <= 0.5 + 1e-3
@@ -211,7 +211,9 @@ def test_shade_agreement():
     ray = np.array([[-0.2, 1.0, 0.2], [0.1, 0, 0], [0, 0, -0.1], [0.0, -2.5, 0.1]])
     out = np.empty((rows, columns, 3), dtype=np.float32)
     seen, near, turned = np.float32(share)[None, None], found[:1, :1].copy(), facing[:1, :1].copy()
-    kernels_light.shade(found, facing, seen, near, turned, rows, ray, np.stack([BOX, SIDE]), glow, LOOK, floor, out)
+    kernels_shading.shade_samples(
+        found, facing, seen, near, turned, rows, ray, np.stack([BOX, SIDE]), glow, SPECULAR_PARAMETERS, floor, out
+    )
     for i, j in np.ndindex(rows, columns):
         d = ray[0] + j * ray[1] + i * ray[2]
         n, gloss, color = facing[i, j].astype(float), float(found[i, j, 4]), found[i, j, 1:4]
@@ -221,7 +223,7 @@ def test_shade_agreement():
         expected = color * (lit @ glow)
         if gloss >= 0:
             r = v - 2 * (v @ n) * n
-            blur, base = LOOK[0] + gloss * (LOOK[1] - LOOK[0])
+            blur, base = SPECULAR_PARAMETERS[0] + gloss * (SPECULAR_PARAMETERS[1] - SPECULAR_PARAMETERS[0])
             fresnel = base + (1 - base) * (1 - np.clip(-(v @ n), 0, 1)) ** 5 * (1 - blur) ** 2
             shine = [_mirror(p, r, BOX, blur), _mirror(p, r, SIDE, blur), 0.5 + 0.5 * r[2], 0.5 - 0.5 * r[2]]
             expected = expected + fresnel * ((np.array(shine) * share) @ glow)

@@ -16,7 +16,7 @@ def solid(*, fixed: list[int] | None = None, damping: tuple[float, float] = (0.7
 
 
 def random_columns(body: BodySolid, size: int, seed: int = 1) -> Array:
-    columns = np.random.default_rng(seed).normal(size=(body.count, 3, size))
+    columns = np.random.default_rng(seed).normal(size=(body.vertex_count, 3, size))
     columns[body.fixed] = 0
     return columns.reshape(-1, size)
 

@@ -13,22 +13,22 @@ import cajole as cj
 from bodies import Array, beam_body
 from cajole.mesh import read_veg
 from cajole.reduction import (
-    enriched,
-    key_tangents,
-    keyframe_basis,
-    modal_derivatives,
-    orthonormal,
-    principal,
+    build_keyframe_basis,
+    compute_key_tangents,
+    compute_mass_pca,
+    compute_modal_derivatives,
+    extend_basis,
+    orthonormalise,
     reduce,
 )
-from cajole.reduction.bases import mode_shapes
+from cajole.reduction.bases import compute_mode_shapes
 from derivatives import central_errors, check_derivative
 
 Numbers = Callable[[str], dict[str, Any]]
 
 
 def tip_load(body: cj.BodySolid, force: tuple[float, float, float]) -> Array:
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     tip = body.vertices[:, 0] == body.vertices[:, 0].max()
     load[tip] = np.array(force) / tip.sum()
     return load
@@ -38,7 +38,7 @@ def tip_load(body: cj.BodySolid, force: tuple[float, float, float]) -> Array:
 def held() -> tuple[cj.BodySolid, Array]:
     """A beam, and its poses: rest, down, and sideways with a twist."""
     body = beam_body((5, 2, 2))
-    poses = [np.zeros((body.count, 3))]
+    poses = [np.zeros((body.vertex_count, 3))]
     poses += [cj.pose(body, tip_load(body, force)) for force in ((0, 20.0, -180.0), (40.0, 150.0, 60.0))]
     assert all(abs(pose).max() > 0.1 for pose in poses[1:])
     return body, np.stack(poses)
@@ -48,9 +48,9 @@ def held() -> tuple[cj.BodySolid, Array]:
 def free() -> tuple[cj.BodySolid, Array]:
     """The same beam with nothing to hold it: rest, and two poses under balanced loads."""
     body = beam_body((5, 2, 2), held=False)
-    Q, _ = np.linalg.qr(body.rigid_motions())
-    poses = [np.zeros((body.count, 3))]
-    for shape in mode_shapes(body, 3)[:, [0, 2]].T:
+    Q, _ = np.linalg.qr(body.compute_rigid_body_modes())
+    poses = [np.zeros((body.vertex_count, 3))]
+    for shape in compute_mode_shapes(body, 3)[:, [0, 2]].T:
         load = body.stiffness() @ (0.03 * shape / abs(shape).max())
         poses.append(cj.pose(body, (load - Q @ (Q.T @ load)).reshape(-1, 3)))
     assert all(abs(pose).max() > 0.01 for pose in poses[1:])
@@ -72,17 +72,17 @@ def test_orthonormal_identity(held: tuple[cj.BodySolid, Array]) -> None:
     """Even columns that are nearly alike come out orthonormal to rounding, with their span kept."""
     body, _ = held
     random = np.random.default_rng(0)
-    V = random.normal(size=(3 * body.count, 1)) + 1e-6 * random.normal(size=(3 * body.count, 6))
-    U = orthonormal(body, V)
+    V = random.normal(size=(3 * body.vertex_count, 1)) + 1e-6 * random.normal(size=(3 * body.vertex_count, 6))
+    U = orthonormalise(body, V)
     assert gram_error(body, U) < 1e-13
     assert missed(body, U, V) < 1e-12
 
 
 def test_orthonormal_drops_identity(held: tuple[cj.BodySolid, Array]) -> None:
     body, _ = held
-    V = np.random.default_rng(0).normal(size=(3 * body.count, 3))
+    V = np.random.default_rng(0).normal(size=(3 * body.vertex_count, 3))
     more = np.column_stack([V[:, 0], 0 * V[:, 0], V[:, 1], V @ (1, 2, 0), V[:, 2]])
-    U = orthonormal(body, more, drop=True)
+    U = orthonormalise(body, more, drop_dependent=True)
     assert U.shape[1] == 3
     assert missed(body, U, V) < 1e-12
 
@@ -92,28 +92,28 @@ def test_principal_reference(held: tuple[cj.BodySolid, Array]) -> None:
     body, _ = held
     random = np.random.default_rng(1)
     sizes = np.array([8.0, 4.0, 2.0, 1e-1, 1e-2, 1e-3])
-    directions = orthonormal(body, random.normal(size=(3 * body.count, 6)))
+    directions = orthonormalise(body, random.normal(size=(3 * body.vertex_count, 6)))
     turn, _ = np.linalg.qr(random.normal(size=(9, 6)))
     Q = directions @ np.diag(sizes) @ turn.T
     L = np.linalg.cholesky(body.mass.toarray())
     left, values, _ = np.linalg.svd(L.T @ Q, full_matrices=False)
     np.testing.assert_allclose(values[:6], sizes, rtol=1e-10)
     for size in (1, 3, 5):
-        U = principal(body, Q, size=size)
+        U = compute_mass_pca(body, Q, size=size)
         assert U.shape[1] == size
         assert gram_error(body, U) < 1e-13
         assert missed(body, U, np.linalg.solve(L.T, left[:, :size])) < 1e-8
     share = np.cumsum(sizes**2) / (sizes**2).sum()
     for count in (1, 2, 3, 4):
-        assert principal(body, Q, energy=share[count - 1] - 1e-9).shape[1] == count
-        assert principal(body, Q, energy=share[count - 1] + 1e-9).shape[1] == count + 1
+        assert compute_mass_pca(body, Q, energy_share=share[count - 1] - 1e-9).shape[1] == count
+        assert compute_mass_pca(body, Q, energy_share=share[count - 1] + 1e-9).shape[1] == count + 1
 
 
 def test_principal_rank_identity(held: tuple[cj.BodySolid, Array]) -> None:
     """No more columns than the snapshots hold, however many are asked for."""
     body, _ = held
-    Q = np.random.default_rng(1).normal(size=(3 * body.count, 3)) @ np.random.default_rng(2).normal(size=(3, 9))
-    assert principal(body, Q, size=99).shape[1] == 3
+    Q = np.random.default_rng(1).normal(size=(3 * body.vertex_count, 3)) @ np.random.default_rng(2).normal(size=(3, 9))
+    assert compute_mass_pca(body, Q, size=99).shape[1] == 3
 
 
 def test_modal_derivatives_reference(vega: Path, vega_numbers: Numbers) -> None:
@@ -121,7 +121,7 @@ def test_modal_derivatives_reference(vega: Path, vega_numbers: Numbers) -> None:
     numbers = vega_numbers("beam3_tet.json")
     stuff = cj.MaterialStVK(numbers["E_element0"], numbers["nu_element0"], numbers["density_element0"])
     body = cj.BodySolid(read_veg(vega / numbers["model"]).mesh, stuff, fixed=numbers["fixed_vertices_0based"])
-    P = modal_derivatives(body, cj.modes(body, numbers["modal_derivatives_num_modes"]))
+    P = compute_modal_derivatives(body, cj.modes(body, numbers["modal_derivatives_num_modes"]))
     np.testing.assert_allclose(np.linalg.norm(P, axis=0), numbers["modal_derivatives_2norm_upper_rowmajor"], rtol=1e-6)
     lengths = np.sqrt(np.einsum("ij,ij->j", P, body.mass @ P))
     np.testing.assert_allclose(lengths, numbers["modal_derivatives_Mnorm_upper_rowmajor"], rtol=1e-6)
@@ -130,10 +130,14 @@ def test_modal_derivatives_reference(vega: Path, vega_numbers: Numbers) -> None:
 def test_modal_derivatives_agreement(held: tuple[cj.BodySolid, Array], free: tuple[cj.BodySolid, Array]) -> None:
     """K Ψ = -(dK/dε φ_a) φ_b by a difference of K itself; on free bodies, mass-orthogonal to rigid motions."""
     for body, _ in (held, free):
-        shapes = mode_shapes(body, 2)
-        P = modal_derivatives(body, shapes)
+        shapes = compute_mode_shapes(body, 2)
+        P = compute_modal_derivatives(body, shapes)
         assert P.shape[1] == 3
-        R, _ = np.linalg.qr(body.rigid_motions()) if len(body.fixed) == 0 else (np.zeros((3 * body.count, 0)), None)
+        R, _ = (
+            np.linalg.qr(body.compute_rigid_body_modes())
+            if len(body.fixed) == 0
+            else (np.zeros((3 * body.vertex_count, 0)), None)
+        )
         for column, (a, b) in zip(P.T, ((0, 0), (0, 1), (1, 1))):
             step = 1e-3 * shapes[:, a].reshape(-1, 3)
             # St. Venant-Kirchhoff stiffness is quadratic, so this difference is exact
@@ -151,8 +155,8 @@ def test_key_tangents_derivative(held: tuple[cj.BodySolid, Array]) -> None:
     """Eq. (6): tangents are the derivatives of the static curve f(q(α)) = (1-α) f_i + α f_{i+1} at both of its ends."""
     body, poses = held
     forces = [body.force(pose) for pose in poses]
-    T = key_tangents(body, poses)
-    assert T.shape == (3 * body.count, 4)
+    T = compute_key_tangents(body, poses)
+    assert T.shape == (3 * body.vertex_count, 4)
     for i in range(2):
         for end in range(2):
 
@@ -167,9 +171,9 @@ def test_key_tangents_derivative(held: tuple[cj.BodySolid, Array]) -> None:
 def test_free_tangents_identity(free: tuple[cj.BodySolid, Array]) -> None:
     """Eq. (7)-(8): without supports K T is the jump of force on the range of K, T mass-orthogonal to its null space."""
     body, poses = free
-    T = key_tangents(body, poses)
-    Q, _ = np.linalg.qr(body.rigid_motions())
-    moves = np.tile(np.eye(3), (body.count, 1)) / np.sqrt(body.count)
+    T = compute_key_tangents(body, poses)
+    Q, _ = np.linalg.qr(body.compute_rigid_body_modes())
+    moves = np.tile(np.eye(3), (body.vertex_count, 1)) / np.sqrt(body.vertex_count)
     for i in range(2):
         jump = (body.force(poses[i + 1]) - body.force(poses[i])).ravel()
         for end in range(2):
@@ -188,12 +192,15 @@ def test_free_basis_keeps_the_centre_of_mass_identity() -> None:
     x = mesh.vertices.copy()
     x[:, 0] **= 2
     body = cj.BodySolid(cj.MeshTet(x, mesh.tets), cj.MaterialStVK(1e5, 0.3, 1e3))
-    Q, _ = np.linalg.qr(body.rigid_motions())
-    load = (body.stiffness() @ mode_shapes(body, 1)[:, 0]).ravel()
-    load *= 0.05 / abs(mode_shapes(body, 1)).max()
+    Q, _ = np.linalg.qr(body.compute_rigid_body_modes())
+    load = (body.stiffness() @ compute_mode_shapes(body, 1)[:, 0]).ravel()
+    load *= 0.05 / abs(compute_mode_shapes(body, 1)).max()
     pose = cj.pose(body, (load - Q @ (Q.T @ load)).reshape(-1, 3))
-    for columns in (key_tangents(body, np.stack([0 * pose, pose])), modal_derivatives(body, mode_shapes(body, 2))):
-        shift = np.einsum("v,vik->ik", body.vertex_masses, columns.reshape(body.count, 3, -1)) / body.total_mass
+    for columns in (
+        compute_key_tangents(body, np.stack([0 * pose, pose])),
+        compute_modal_derivatives(body, compute_mode_shapes(body, 2)),
+    ):
+        shift = np.einsum("v,vik->ik", body.vertex_masses, columns.reshape(body.vertex_count, 3, -1)) / body.total_mass
         sizes = np.sqrt(np.einsum("ij,ij->j", columns, body.mass @ columns) / body.total_mass)
         assert (np.linalg.norm(shift, axis=0) < 1e-10 * sizes).all()
 
@@ -203,10 +210,10 @@ def test_noise_is_no_direction_identity(held: tuple[cj.BodySolid, Array]) -> Non
     body, poses = held
     noise = 1e-16 * np.random.default_rng(4).normal(size=poses[0].shape)
     noise[body.fixed] = 0.0
-    plain, _ = keyframe_basis(body, poses)
-    U, report = keyframe_basis(body, np.stack([poses[0], noise, poses[1], poses[1] + noise, poses[2]]))
-    assert (report.keys, report.tangents) == (2, plain.shape[1] - 2)
-    assert report.missed[1] == 0.0
+    plain, _ = build_keyframe_basis(body, poses)
+    U, report = build_keyframe_basis(body, np.stack([poses[0], noise, poses[1], poses[1] + noise, poses[2]]))
+    assert (report.key_columns, report.tangent_columns) == (2, plain.shape[1] - 2)
+    assert report.projection_errors[1] == 0.0
     assert missed(body, plain, U) < 1e-6
 
 
@@ -214,21 +221,21 @@ def test_noise_is_no_direction_identity(held: tuple[cj.BodySolid, Array]) -> Non
 def test_keyframe_basis_identity(case: str, request: pytest.FixtureRequest) -> None:
     """Keys and tangents are inside, whatever is added; the report counts what is there."""
     body, poses = request.getfixturevalue(case)
-    keys, tangents = poses[1:].reshape(2, -1).T, key_tangents(body, poses)
-    plain, report = keyframe_basis(body, poses)
-    assert (report.keys, report.tangents, report.extras) == (2, plain.shape[1] - 2, 0)
-    assert report.tangents <= 4
-    assert report.missed[0] == 0.0
-    assert max(report.missed) <= 1e-12
+    keys, tangents = poses[1:].reshape(2, -1).T, compute_key_tangents(body, poses)
+    plain, report = build_keyframe_basis(body, poses)
+    assert (report.key_columns, report.tangent_columns, report.extra_columns) == (2, plain.shape[1] - 2, 0)
+    assert report.tangent_columns <= 4
+    assert report.projection_errors[0] == 0.0
+    assert max(report.projection_errors) <= 1e-12
     assert missed(body, plain, keys) <= 1e-12
     assert missed(body, plain, tangents) <= 1e-8
-    extras = mode_shapes(body, 5)
-    U, more = keyframe_basis(body, poses, extras=extras, extra_size=3)
+    extras = compute_mode_shapes(body, 5)
+    U, more = build_keyframe_basis(body, poses, extras=extras, extra_size=3)
     np.testing.assert_array_equal(U[:, : plain.shape[1]], plain)
-    assert more.extras == 3
-    assert max(more.missed) <= 1e-12
+    assert more.extra_columns == 3
+    assert max(more.projection_errors) <= 1e-12
     assert gram_error(body, U) < 1e-12
-    only, _ = keyframe_basis(body, poses, tangents=False)
+    only, _ = build_keyframe_basis(body, poses, tangents=False)
     assert only.shape[1] == 2
     assert "2 from keys" in str(report)
     assert not U.reshape(body.count, 3, -1)[body.fixed].any()
@@ -237,9 +244,9 @@ def test_keyframe_basis_identity(case: str, request: pytest.FixtureRequest) -> N
 def test_enriched_identity(held: tuple[cj.BodySolid, Array]) -> None:
     """Eq. (9): the old basis stays column by column, and with enough new directions every example is held."""
     body, poses = held
-    core, _ = keyframe_basis(body, poses)
-    extras = np.column_stack([mode_shapes(body, 3), core @ np.ones(core.shape[1])])
-    U = enriched(body, core, extras, size=3)
+    core, _ = build_keyframe_basis(body, poses)
+    extras = np.column_stack([compute_mode_shapes(body, 3), core @ np.ones(core.shape[1])])
+    U = extend_basis(body, core, extras, size=3)
     np.testing.assert_array_equal(U[:, : core.shape[1]], core)
     assert U.shape[1] == core.shape[1] + 3
     assert gram_error(body, U) < 1e-12
@@ -252,11 +259,13 @@ def test_compressed_basis_identity(held: tuple[cj.BodySolid, Array]) -> None:
     body, poses = held
     worst = []
     for size in (1, 3, 6):
-        U, report = keyframe_basis(body, poses, size=size)
+        U, report = build_keyframe_basis(body, poses, size=size)
         assert U.shape[1] == size
-        assert report.keys + report.tangents == size
-        assert max(report.missed) == pytest.approx(missed(body, U, poses[1:].reshape(2, -1).T), rel=1e-6, abs=1e-12)
-        worst.append(max(report.missed))
+        assert report.key_columns + report.tangent_columns == size
+        assert max(report.projection_errors) == pytest.approx(
+            missed(body, U, poses[1:].reshape(2, -1).T), rel=1e-6, abs=1e-12
+        )
+        worst.append(max(report.projection_errors))
     assert worst[0] > worst[1] > worst[2]
 
 
@@ -265,48 +274,48 @@ def test_natural_curve_claim(held: tuple[cj.BodySolid, Array]) -> None:
     body, poses = held
     force = body.force(poses[1])
     halfway = cj.pose(body, 0.5 * force).reshape(-1, 1)
-    keys, _ = keyframe_basis(body, poses[:2], tangents=False)
-    both, _ = keyframe_basis(body, poses[:2])
+    keys, _ = build_keyframe_basis(body, poses[:2], tangents=False)
+    both, _ = build_keyframe_basis(body, poses[:2])
     assert missed(body, both, halfway) < 0.2 * missed(body, keys, halfway)
 
 
 def test_dependent_bad_input(held: tuple[cj.BodySolid, Array]) -> None:
     body, _ = held
-    V = np.random.default_rng(0).normal(size=(3 * body.count, 2))
-    V.reshape(body.count, 3, 2)[body.fixed] = 0
+    V = np.random.default_rng(0).normal(size=(3 * body.vertex_count, 2))
+    V.reshape(body.vertex_count, 3, 2)[body.fixed] = 0
     for bad, message in (
         (np.column_stack([V, V @ (1, -2)]), "column 2 of the basis is a combination of those before it; leave it out"),
         (np.column_stack([V[:, 0], 0 * V[:, 0]]), "column 1 of the basis is zero"),
     ):
         with pytest.raises(cj.InputError, match=message):
-            orthonormal(body, bad)
+            orthonormalise(body, bad)
         with pytest.raises(cj.InputError, match=message):
             reduce(body, bad)
     with pytest.raises(cj.InputError, match="the basis is empty"):
-        orthonormal(body, V[:, :0])
+        orthonormalise(body, V[:, :0])
 
 
 def test_bases_bad_input(held: tuple[cj.BodySolid, Array]) -> None:
     body, poses = held
     with pytest.raises(cj.InputError, match="every key is the rest shape"):
-        keyframe_basis(body, poses[:1])
+        build_keyframe_basis(body, poses[:1])
     with pytest.raises(cj.InputError, match=r"poses has shape"):
-        keyframe_basis(body, poses[:, :4])
+        build_keyframe_basis(body, poses[:, :4])
     with pytest.raises(cj.InputError, match="snapshots are all zero"):
-        principal(body, np.zeros((3 * body.count, 2)))
+        compute_mass_pca(body, np.zeros((3 * body.vertex_count, 2)))
     with pytest.raises(cj.InputError, match="size is 0, but must be at least 1"):
-        principal(body, poses[1:].reshape(2, -1).T, size=0)
+        compute_mass_pca(body, poses[1:].reshape(2, -1).T, size=0)
     with pytest.raises(cj.InputError, match=r"modes has shape \(3, 3\)"):
-        modal_derivatives(body, np.eye(3))
+        compute_modal_derivatives(body, np.eye(3))
     with pytest.raises(cj.InputError, match=r"poses\[1, 0, 0\] is nan"):
-        keyframe_basis(body, np.where(np.arange(3)[:, None, None] == 1, np.nan, poses))
+        build_keyframe_basis(body, np.where(np.arange(3)[:, None, None] == 1, np.nan, poses))
 
 
 def test_all_energy_identity(held: tuple[cj.BodySolid, Array]) -> None:
     """A share of everything keeps everything there is."""
     body, poses = held
     snapshots = poses[1:].reshape(2, -1).T
-    assert principal(body, snapshots, energy=1.0).shape[1] == 2
+    assert compute_mass_pca(body, snapshots, energy_share=1.0).shape[1] == 2
 
 
 def test_difference_helper_identity() -> None:

@@ -11,7 +11,7 @@ from cajole.dynamics import modes
 from cajole.errors import InputError
 from cajole.mesh import box_tets
 from cajole.reduction import ReducedSprings, load_model, reduce
-from cajole.reduction.cubature import growing_fits, spring_pulls, training_states
+from cajole.reduction.reduced_springs import compute_spring_forces, fit_nonnegative_weights, sample_training_states
 from derivatives import check_derivative
 
 
@@ -39,7 +39,7 @@ def few(beam_net, basis):
 
 def test_new_poses_are_met_claim(full, few):
     """The report tells the error on poses that were not fitted; here it is measured on poses drawn afresh."""
-    states = training_states(full, np.empty((0, full.size)), np.random.default_rng(99))
+    states = sample_training_states(full, np.empty((0, full.size)), np.random.default_rng(99))
     errors = [np.linalg.norm(few.force(z) - full.force(z)) / np.linalg.norm(full.force(z)) for z in states]
     assert np.sqrt(np.mean(np.square(errors))) < 0.06
     assert few.report.error < 0.04
@@ -76,7 +76,7 @@ def test_same_seed_same_springs_identity(beam_net, basis, few):
 
 def test_pulls_sum_to_the_force_agreement(full):
     z = 0.1 * np.random.default_rng(2).standard_normal(full.size)
-    pulls = spring_pulls(full, z, full.springs)
+    pulls = compute_spring_forces(full, z, full.springs)
     loads = np.zeros((full.body.count, 3))
     np.add.at(loads, full.body.edges[full.springs, 0], pulls)
     np.add.at(loads, full.body.edges[full.springs, 1], -pulls)
@@ -98,7 +98,7 @@ def test_nonnegative_fit_reference():
     random = np.random.default_rng(0)
     A = np.abs(random.standard_normal((60, 20)))
     b = random.uniform(size=60) @ A
-    *_, (places, weights) = growing_fits(A, b, most=60, error=1e-6, generator=random)
+    *_, (places, weights) = fit_nonnegative_weights(A, b, max_rows=60, tolerance=1e-6, generator=random)
     _, least = scipy.optimize.nnls(A.T, b)
     assert least < 1e-9
     assert np.linalg.norm(weights @ A[places] - b) < 0.02 * np.linalg.norm(b)
@@ -129,7 +129,7 @@ def test_few_springs_agreement(beam_net, basis, full, apart):
     springs = np.sort(random.choice(full.springs, 12, replace=False)) if apart else full.springs[:200]
     weights = random.uniform(0.5, 2.0, len(springs))
     model = ReducedSprings(beam_net, full.basis, springs=springs, weights=weights)
-    assert (len(model.system[5]) == len(springs) + 1) == apart
+    assert (len(model.kernel_data[5]) == len(springs) + 1) == apart
     share = np.zeros(len(beam_net.edges))
     share[springs] = weights
     # springs so weak that they do not count stand for those left out: no vertex may be without one
@@ -141,5 +141,5 @@ def test_few_springs_agreement(beam_net, basis, full, apart):
     z, v = 0.1 * random.standard_normal((2, model.size))
     lifted = alone.total_force(full.lift(z), full.lift(v)).ravel()
     wanted = full.basis.T @ lifted
-    np.testing.assert_allclose(model.motion(z, v)[0], wanted, atol=1e-10 * abs(wanted).max())
-    check_derivative(lambda q: model.motion(q, v)[0], model.motion(z, v)[1] @ v, z, v)
+    np.testing.assert_allclose(model.evaluate_dynamics(z, v)[0], wanted, atol=1e-10 * abs(wanted).max())
+    check_derivative(lambda q: model.evaluate_dynamics(q, v)[0], model.evaluate_dynamics(z, v)[1] @ v, z, v)

@@ -16,11 +16,11 @@ from bodies import Array
 from cajole.body import BodySolid, MaterialStVK
 from cajole.errors import InputError
 from cajole.mesh import read_veg
-from cajole.reduction import ReducedSolid, kernels, kernels_solid, reduce
-from cajole.reduction.model import by_triples
-from cajole.reduction.offset import reduce_around
-from cajole.reduction.polynomial import PACKED_SIZE, Polynomial, polynomial
-from cajole.reduction.trajectory import newmark_plan, rollout
+from cajole.reduction import ReducedSolid, kernels_polynomial, kernels_solid, reduce
+from cajole.reduction.polynomial import PACKED_SIZE, StVKPolynomial, build_polynomial
+from cajole.reduction.reduced_solid import build_derivative_tables
+from cajole.reduction.reduced_solid_offset import reduce_with_offset
+from cajole.reduction.trajectory import build_newmark_coefficients, rollout
 from derivatives import check_derivative
 
 Numbers = Callable[[str], dict[str, Any]]
@@ -38,7 +38,7 @@ def near(ours: Any, theirs: Any, rel: float = 1e-12) -> None:
 def test_projection_agreement(size: int, fixed: list[int] | None) -> None:
     """Energy, force, stiffness and its change are those of the body, projected."""
     model = reduced(size, fixed=fixed)
-    packed = model.tables.C2.shape[0] == 1
+    packed = model.polynomial.C2.shape[0] == 1
     assert packed == (size >= PACKED_SIZE or size == 1)
     body, U = model.body, model.basis
     z, v = state_of(model), state_of(model, 3)
@@ -47,7 +47,7 @@ def test_projection_agreement(size: int, fixed: list[int] | None) -> None:
     near(model.force(z), U.T @ body.force(u).ravel())
     near(model.stiffness(z), U.T @ (body.stiffness(u) @ U))
     near(model.stiffness(), U.T @ (body.stiffness() @ U))
-    near(model.stiffness_change(z, v), U.T @ (body.stiffness_change(u, model.lift(v)) @ U))
+    near(model.stiffness_derivative(z, v), U.T @ (body.stiffness_derivative(u, model.lift(v)) @ U))
 
 
 @pytest.mark.parametrize("size", [5, PACKED_SIZE])
@@ -56,13 +56,13 @@ def test_force_and_stiffness_derivative(size: int) -> None:
     z, v = state_of(model), state_of(model, 3)
     check_derivative(model.energy, model.force(z) @ v, z, v)
     check_derivative(model.force, model.stiffness(z) @ v, z, v)
-    check_derivative(model.stiffness, model.stiffness_change(z, v), z, v)
+    check_derivative(model.stiffness, model.stiffness_derivative(z, v), z, v)
 
 
 def test_projection_identity() -> None:
     """project undoes lift, the reduced mass is the identity, and the span is the one given."""
     body = solid(fixed=[0, 5])
-    columns = np.random.default_rng(4).normal(size=(body.count, 3, 7))
+    columns = np.random.default_rng(4).normal(size=(body.vertex_count, 3, 7))
     columns[body.fixed] = 0
     flat = columns.reshape(-1, 7)
     model = reduce(body, flat)
@@ -75,11 +75,11 @@ def test_projection_identity() -> None:
 
 def test_work_and_momentum_identity() -> None:
     """A force does the same work on reduced and on lifted motion; velocities of an offset model have no offset."""
-    offset, body = np.random.default_rng(6).normal(size=(reduced(4).body.count, 3)), reduced(4).body
+    offset, body = np.random.default_rng(6).normal(size=(reduced(4).body.vertex_count, 3)), reduced(4).body
     offset[body.fixed] = 0
-    for model in (reduced(4), reduce_around(body, 0.1 * offset, reduced(4).basis)):
+    for model in (reduced(4), reduce_with_offset(body, 0.1 * offset, reduced(4).basis)):
         rates = np.random.default_rng(7).normal(size=(3, model.size))
-        forces = np.random.default_rng(8).normal(size=(3, body.count, 3))
+        forces = np.random.default_rng(8).normal(size=(3, body.vertex_count, 3))
         work = (model.project_force(forces) * rates).sum(axis=1)
         near(work, (forces * model.lift_velocity(rates)).sum(axis=(1, 2)))
         near(model.project_velocity(model.lift_velocity(rates)), rates)
@@ -98,7 +98,7 @@ def test_tables_twin_agreement() -> None:
     """K0, C1 and C2, whole and packed, are the derivatives of the energy written with einsum."""
     model = reduced(4)
     r, body = model.size, model.body
-    tets, grads, volumes, lam, mu = body.elastic
+    tets, grads, volumes, lam, mu = body.element_arrays
     G = np.einsum("eapi,eaq->eipq", model.basis.reshape(-1, 3, r)[tets], grads)
     one = 0.5 * (G + G.transpose(0, 1, 3, 2))
     two = np.einsum("eikp,ejkq->eijpq", G, G)
@@ -114,23 +114,23 @@ def test_tables_twin_agreement() -> None:
     S3 = mixed + mixed.transpose(1, 0, 2) + mixed.transpose(1, 2, 0)
     S4 = pairs + pairs.transpose(0, 2, 1, 3) + pairs.transpose(0, 3, 2, 1)
     i, j = np.triu_indices(r)
-    near(model.tables.K0, S2)
-    near(model.tables.C1, S3[i, j])
+    near(model.polynomial.K0, S2)
+    near(model.polynomial.C1, S3[i, j])
     half = 0.5 * S4[i, j][:, i, j]
-    near(model.tables.C2, half * np.where(i == j, 1.0, 2.0))
+    near(model.polynomial.C2, half * np.where(i == j, 1.0, 2.0))
     z = state_of(model)
     y, k1, k2 = np.empty((3, len(i)))
     f, K = np.empty(r), np.empty((r, r))
-    for C2 in (model.tables.C2, half[np.triu_indices(len(i))][None, :]):
-        W = kernels.force_stiffness(z, model.tables.K0, model.tables.C1, C2, y, k1, k2, f, K)
+    for C2 in (model.polynomial.C2, half[np.triu_indices(len(i))][None, :]):
+        W = kernels_polynomial.evaluate_polynomial(z, model.polynomial.K0, model.polynomial.C1, C2, y, k1, k2, f, K)
         cubic, fourth = S3 @ z, S4 @ z @ z
         near(K, S2 + cubic + fourth / 2)
         near(f, (S2 + cubic / 2 + fourth / 6) @ z)
         near(W, z @ (S2 / 2 + cubic / 6 + fourth / 24) @ z)
         v, w = state_of(model, 5), state_of(model, 6)
-        kernels.stiffness_change(z, v, model.tables.C1, C2, y, k1, k2, K)
+        kernels_polynomial.compute_stiffness_derivative(z, v, model.polynomial.C1, C2, y, k1, k2, K)
         near(K, S3 @ v + S4 @ z @ v)
-        check_triples(by_triples(Polynomial(S2, model.tables.C1, C2)), S2, S3, S4, (z, v, w))
+        check_triples(build_derivative_tables(StVKPolynomial(S2, model.polynomial.C1, C2)), S2, S3, S4, (z, v, w))
 
 
 def check_triples(
@@ -144,15 +144,15 @@ def check_triples(
     near(C3, S4[:, *triples])
     k1, k2 = np.empty((2, len(i)))
     T, f, K, H = np.empty(C3.shape[1]), np.empty(r), np.empty((r, r)), np.eye(r)
-    W = kernels_solid.tangent(z, S2, C1, C3, k1, k2, T, f, K)
+    W = kernels_solid.compute_force_and_stiffness(z, S2, C1, C3, k1, k2, T, f, K)
     near(W, z @ (S2 / 2 + S3 @ z / 6 + S4 @ z @ z / 24) @ z)
     near(f, (S2 + S3 @ z / 2 + S4 @ z @ z / 6) @ z)
     near(K, S2 + S3 @ z + S4 @ z @ z / 2)
     near(T, (S4 @ z)[*triples])
-    kernels_solid.tangent_change(v, C1, T, k1, k2, 0.3, H)
+    kernels_solid.add_stiffness_derivative(v, C1, T, k1, k2, 0.3, H)
     near(H, np.eye(r) + 0.3 * (S3 @ v + S4 @ z @ v))
-    kernels_solid.combine(C3, v, T)
-    kernels_solid.contract(T, w, k2)
+    kernels_solid.combine_rows(C3, v, T)
+    kernels_solid.contract_triples(T, w, k2)
     near(k2, (S4 @ v @ w)[i, j])
 
 
@@ -160,7 +160,7 @@ def check_triples(
 def test_combine_twin_agreement(rows: int) -> None:
     table, z = np.random.default_rng(0).normal(size=(rows, 13)), np.random.default_rng(1).normal(size=rows)
     out = np.full(13, np.nan)
-    kernels_solid.combine(table, z, out)
+    kernels_solid.combine_rows(table, z, out)
     near(out, z @ table, 1e-14)
 
 
@@ -168,20 +168,20 @@ def test_small_kernels_twin_agreement() -> None:
     z, v = np.random.default_rng(0).normal(size=(2, 5))
     i, j = np.triu_indices(5)
     y = np.empty(15)
-    kernels.products(z, y)
+    kernels_polynomial.compute_pair_products(z, y)
     near(y, z[i] * z[j], 1e-15)
-    kernels.products_change(z, v, y)
+    kernels_polynomial.differentiate_pair_products(z, v, y)
     near(y, z[i] * v[j] + z[j] * v[i], 1e-15)
     kept = y.copy()
-    kernels.weigh(y, 5, False)
+    kernels_polynomial.apply_multiplicity(y, 5, False)
     np.testing.assert_array_equal(y, kept)
-    kernels.weigh(y, 5, True)
+    kernels_polynomial.apply_multiplicity(y, 5, True)
     near(y, kept * np.where(i == j, 1, 2), 1e-15)
     S = np.random.default_rng(1).normal(size=(15, 15))
     S, out = S + S.T, np.empty(15)
-    kernels.quartic(S, y, out)
+    kernels_polynomial.multiply_quartic(S, y, out)
     near(out, S @ y, 1e-14)
-    kernels.quartic(S[np.triu_indices(15)][None, :].copy(), y, out)
+    kernels_polynomial.multiply_quartic(S[np.triu_indices(15)][None, :].copy(), y, out)
     near(out, S @ y, 1e-14)
 
 
@@ -189,10 +189,12 @@ def test_strain_rows_twin_agreement() -> None:
     """Rows of √V D^½ ε(features): their squared length on y(z) is twice the energy of each tet."""
     model = reduced(3)
     body, z = model.body, state_of(model)
-    tets, grads, volumes, lam, mu = body.elastic
+    tets, grads, volumes, lam, mu = body.element_arrays
     y = np.concatenate([z, (np.outer(z, z))[np.triu_indices(3)]])
     rows = np.zeros((6 * 5, len(y)))
-    kernels.strain_rows(np.ascontiguousarray(model.basis.reshape(-1, 3, 3)), *body.elastic, 2, 7, rows)
+    kernels_polynomial.fill_strain_rows(
+        np.ascontiguousarray(model.basis.reshape(-1, 3, 3)), *body.element_arrays, 2, 7, rows
+    )
     F = np.eye(3) + np.einsum("eap,eaq->epq", model.lift(z)[tets], grads)
     E = 0.5 * (np.einsum("ekp,ekq->epq", F, F) - np.eye(3))
     twice = volumes * (lam * np.trace(E, 0, 1, 2) ** 2 + 2 * mu * (E**2).sum(axis=(1, 2)))
@@ -202,8 +204,8 @@ def test_strain_rows_twin_agreement() -> None:
 def test_progress_agreement() -> None:
     """Blocks of tets add up to the same tables whether or not anyone watches."""
     model, seen = reduced(3), []
-    tables = polynomial(model.body, model.basis, progress=lambda share, text: seen.append(share))
-    near(tables.C2, model.tables.C2, 1e-15)
+    tables = build_polynomial(model.body, model.basis, progress=lambda share, text: seen.append(share))
+    near(tables.C2, model.polynomial.C2, 1e-15)
     assert seen[-1] == 1.0
 
 
@@ -216,7 +218,7 @@ def vega_case(vega: Path, vega_numbers: Numbers) -> tuple[ReducedSolid, Array, d
     numbers = vega_numbers("beam3_tet.json")
     stuff = MaterialStVK(numbers["E_element0"], numbers["nu_element0"], numbers["density_element0"])
     body = BodySolid(read_veg(vega / numbers["model"]).mesh, stuff, damping=(0.0, 0.001))
-    i, c = np.arange(3 * body.count)[:, None], np.arange(numbers["reduced_r"])[None, :]
+    i, c = np.arange(3 * body.vertex_count)[:, None], np.arange(numbers["reduced_r"])[None, :]
     columns = np.cos(0.01 * (i + 1) * (c + 1) + c)
     model = reduce(body, columns)
     return model, model.basis.T @ (body.mass @ columns), numbers
@@ -237,11 +239,11 @@ def test_reduced_coefficients_reference(vega_case: tuple[ReducedSolid, Array, di
     """Linear, quadratic and cubic coefficients of every monomial of the force."""
     model, S, numbers = vega_case
     zero = np.zeros(6)
-    S3 = np.stack([S.T @ model.stiffness_change(zero, S[:, k]) @ S for k in range(6)], axis=2)
+    S3 = np.stack([S.T @ model.stiffness_derivative(zero, S[:, k]) @ S for k in range(6)], axis=2)
     S4 = np.empty((6, 6, 6, 6))
     for k in range(6):
         for l in range(6):
-            rise = model.stiffness_change(S[:, l], S[:, k]) - model.stiffness_change(zero, S[:, k])
+            rise = model.stiffness_derivative(S[:, l], S[:, k]) - model.stiffness_derivative(zero, S[:, k])
             S4[:, :, k, l] = S.T @ rise @ S
     near(S.T @ model.stiffness() @ S, np.reshape(numbers["reduced_linear_coefs"], (6, 6)), 1e-11)
     # a monomial gathers every order in which its indices can stand
@@ -257,10 +259,12 @@ def test_reduced_newmark_reference(vega_case: tuple[ReducedSolid, Array, dict[st
     """Twenty implicit Newmark steps with tangential damping, from rest with zero acceleration as VegaFEM starts."""
     model, S, numbers = vega_case
     controls = np.tile(np.linalg.solve(S.T, 1000 * np.cos(np.arange(6))), (20, 1))
-    path = rollout(model.system, newmark_plan(np.full(21, 1e-4)), (np.zeros(6), np.zeros(6)), controls)
-    ours = np.linalg.solve(S, path.Q.T).T
+    path = rollout(
+        model.kernel_data, build_newmark_coefficients(np.full(21, 1e-4)), (np.zeros(6), np.zeros(6)), controls
+    )
+    ours = np.linalg.solve(S, path.coordinates.T).T
     near(ours, np.reshape(numbers["reduced_newmark_q_20x6_maxiter20"], (20, 6)), 1e-9)
-    near(np.linalg.solve(S, path.Vq[-1]), numbers["reduced_newmark_qvel_last_maxiter20"], 1e-9)
+    near(np.linalg.solve(S, path.velocities[-1]), numbers["reduced_newmark_qvel_last_maxiter20"], 1e-9)
 
 
 @pytest.mark.parametrize("springs", [False, True])

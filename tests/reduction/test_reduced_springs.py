@@ -9,7 +9,7 @@ from cajole.body import BodySprings
 from cajole.dynamics import modes
 from cajole.errors import FileError, InputError
 from cajole.reduction import ReducedSprings, load_model, reduce
-from cajole.reduction import kernels_motion as motion
+from cajole.reduction import kernels_trajectory as motion
 from derivatives import check_derivative
 
 SIZE = 6
@@ -78,7 +78,7 @@ def test_curvature_derivative(model, point):
     """Mqq and Mqv are the slopes of λᵀ∂F/∂q and λᵀ∂F/∂v: with damping, what a Newton step needs."""
     z, v, lam = point
     Mqq, Mqv = np.empty((2, SIZE, SIZE))
-    motion.curvature(model.system, z, v, lam, motion.workspace(model.system), Mqq, Mqv)
+    motion.compute_contracted_hessian(model.system, z, v, lam, motion.allocate_workspace(model.system), Mqq, Mqv)
     small = 0.02 * np.ones(SIZE)
     check_derivative(lambda q: lam @ model.motion(q, v)[1], Mqq @ small, z, small)
     check_derivative(lambda q: lam @ model.motion(q, v)[2], small @ Mqv, z, small)
@@ -89,7 +89,7 @@ def test_curvature_derivative(model, point):
 def test_compiled_trajectories_see_the_same_forces_agreement(model, point):
     z, v, _ = point
     F, (Gq, Gv) = np.empty(SIZE), np.empty((2, SIZE, SIZE))
-    motion.evaluate(model.system, z, v, motion.workspace(model.system), F, Gq, Gv)
+    motion.evaluate(model.system, z, v, motion.allocate_workspace(model.system), F, Gq, Gv)
     for found, wanted in zip((F, Gq, Gv), model.motion(z, v)):
         np.testing.assert_array_equal(found, wanted)
 
@@ -109,7 +109,7 @@ def test_undamped_springs_have_no_drag_identity(cloth, random):
 def test_springs_between_fixed_vertices_are_left_out_identity(cloth, random):
     net = cloth(cells=3)
     held = BodySprings(net.vertices, net.edges, stiffness=60.0, mass=0.02, fixed=[0, 1, 4, 5])
-    columns = random.standard_normal((held.count, 3, 2))
+    columns = random.standard_normal((held.vertex_count, 3, 2))
     columns[held.fixed] = 0.0
     model = reduce(held, columns.reshape(-1, 2))
     assert len(model.springs) < len(held.edges)
@@ -123,7 +123,7 @@ def test_a_collapsed_spring_stays_finite_identity():
     net = BodySprings([[0, 0, 0], [1, 0, 0]], [[0, 1]], fixed=[0])
     model = reduce(net, np.array([[0, 0, 0, 1.0, 0, 0]]).T)
     collapse = model.project(np.array([[0, 0, 0], [-1.0, 0, 0]]))
-    F, Gq, Gv = model.motion(collapse, np.ones(1))
+    F, Gq, Gv = model.evaluate_dynamics(collapse, np.ones(1))
     assert np.isfinite([*F, *Gq.ravel(), *Gv.ravel()]).all()
 
 

@@ -10,21 +10,29 @@ from PIL import Image
 
 import cajole as cj
 from cajole.pictures import Prop
-from cajole.scenes.editing import EditScene, Move, edit_loop, edit_picture, edit_scene, edit_scene_names, edit_strip
-from cajole.scenes.editing.staging import performed
-from cajole.scenes.editing.twist import TWISTED, end_corners, turned_by, twist_moves
+from cajole.scenes.edit_scenes import (
+    EditScene,
+    VertexDrag,
+    list_edit_scene_names,
+    load_edit_scene,
+    render_edit_frame,
+    render_edit_loop,
+    render_edit_strip,
+)
+from cajole.scenes.edit_scenes.edit_scene import apply_drags
+from cajole.scenes.edit_scenes.twist import TWIST_FRAME, find_end_corners, generate_twist_drags, measure_twist
 
 SMALL = {"renderer": "draft", "size": (240, 120)}
 
 
 @pytest.fixture(scope="module")
 def scene() -> EditScene:
-    return edit_scene("twist")
+    return load_edit_scene("twist")
 
 
 @pytest.fixture(scope="module")
 def twisted(scene: EditScene) -> cj.Editor:
-    return scene.edited()
+    return scene.apply_drags()
 
 
 def volumes(positions: np.ndarray, tets: np.ndarray) -> np.ndarray:
@@ -39,38 +47,38 @@ def test_beam_is_of_table_1_claim(scene):
     assert len(scene.body.free_dofs) == 600
     assert scene.modes == 500
     assert scene.animation.frames == 360
-    assert len(scene.moves) == 48
+    assert len(scene.drags) == 48
 
 
 def test_beam_is_twisted_by_two_turns_claim(scene, twisted):
     """Every section is turned as far as its neighbour or farther, the last by 720 degrees; no tet turns inside out."""
-    positions = twisted.positions(TWISTED)
-    turned = turned_by(scene.animation.mesh, positions)
+    positions = twisted.positions(TWIST_FRAME)
+    turned = measure_twist(scene.animation.mesh, positions)
     assert turned[0] == pytest.approx(0.0, abs=1e-9)
     assert turned[-1] == pytest.approx(720.0, abs=1.0)
     assert (np.diff(turned) > 0).all()
     assert volumes(positions, scene.animation.mesh.tets).min() > 0
-    corners = end_corners(scene.animation.mesh)
-    assert np.linalg.norm(positions[corners] - scene.moves[-1].positions, axis=1).max() < 1e-3 * scene.body.size
+    corners = find_end_corners(scene.animation.mesh)
+    assert np.linalg.norm(positions[corners] - scene.drags[-1].positions, axis=1).max() < 1e-3 * scene.body.size
 
 
 def test_ends_of_the_motion_stay_identity(scene, twisted):
     rest = scene.animation.mesh.vertices
     for frame in (0, 1, 358, 359):
         assert np.array_equal(twisted.positions(frame), rest)
-    assert np.array_equal(twisted.positions(TWISTED)[scene.body.fixed], rest[scene.body.fixed])
+    assert np.array_equal(twisted.positions(TWIST_FRAME)[scene.body.fixed], rest[scene.body.fixed])
 
 
 def test_twist_moves_identity(scene):
     """Steps follow one another by the same angle; a whole turn ends where it began."""
     mesh = scene.animation.mesh
-    moves = list(twist_moves(mesh, 7, degrees=360.0, step=90.0))
-    corners = mesh.vertices[end_corners(mesh)]
+    moves = list(generate_twist_drags(mesh, 7, total_angle=360.0, angle_step=90.0))
+    corners = mesh.vertices[find_end_corners(mesh)]
     assert [move.frame for move in moves] == [7] * 4
     assert moves[-1].positions == pytest.approx(corners)
     assert moves[1].positions[:, 1:] == pytest.approx(-corners[:, 1:])
     with pytest.raises(cj.InputError, match="step"):
-        next(twist_moves(mesh, 7, step=0.0))
+        next(generate_twist_drags(mesh, 7, angle_step=0.0))
 
 
 def test_skin_is_the_beam_identity(scene):
@@ -90,13 +98,13 @@ def test_skin_is_the_beam_identity(scene):
 def test_output_wears_the_skin_identity(scene, twisted):
     made = twisted.animation()
     assert made.skin is scene.animation.skin
-    assert made.positions[TWISTED] == pytest.approx(twisted.positions(TWISTED), abs=1e-7)
+    assert made.positions[TWIST_FRAME] == pytest.approx(twisted.positions(TWIST_FRAME), abs=1e-7)
 
 
 def test_moves_can_be_stopped(scene):
-    editor = scene.editor()
+    editor = scene.create_editor()
     with pytest.raises(cj.Cancelled):
-        performed(editor, scene.moves, progress=lambda fraction, text: fraction < 0.02)
+        apply_drags(editor, scene.drags, progress=lambda fraction, text: fraction < 0.02)
     assert len(editor.constraints) == 4
 
 
@@ -107,7 +115,9 @@ def yellowish(pixels: np.ndarray) -> int:
 
 def test_picture_shows_input_output_and_handles(scene, twisted):
     """Red is the output, yellow its input where that is seen, blue the dragged corners; without a ghost no yellow."""
-    both, alone = (edit_picture(scene, twisted, TWISTED, ghost=ghost, **SMALL).astype(int) for ghost in (True, False))
+    both, alone = (
+        render_edit_frame(scene, twisted, TWIST_FRAME, ghost=ghost, **SMALL).astype(int) for ghost in (True, False)
+    )
     r, g, b = both.transpose(2, 0, 1)
     assert ((r > g + 90) & (r > b + 90)).sum() > 300
     assert ((b > r + 60) & (g > r + 30)).sum() > 10
@@ -118,29 +128,31 @@ def test_props_are_drawn_and_do_not_move_the_camera(scene, twisted):
     """A green box above the beam is seen, all else stays as it was. A prop that moves is where its frame says."""
     box = cj.MeshTri([[0, 0, 0.4], [1, 0, 0.4], [1, 0, 0.7], [0, 0, 0.7]], [[0, 1, 2], [0, 2, 3]])
     path = np.repeat(box.vertices[None], 360, axis=0)
-    path[: TWISTED - 1, :, 2] += 50.0
-    plain = edit_picture(scene, twisted, TWISTED, **SMALL).astype(int)
+    path[: TWIST_FRAME - 1, :, 2] += 50.0
+    plain = render_edit_frame(scene, twisted, TWIST_FRAME, **SMALL).astype(int)
     for shape in (box, cj.Animation(box, path, fps=60.0)):
         dressed = replace(scene, props=(Prop("box", shape, (0.1, 0.8, 0.1)),))
-        seen = edit_picture(dressed, twisted, TWISTED, **SMALL).astype(int)
+        seen = render_edit_frame(dressed, twisted, TWIST_FRAME, **SMALL).astype(int)
         green = (seen[..., 1] > seen[..., 0] + 50) & (seen[..., 1] > seen[..., 2] + 50)
         assert green.sum() > 100
         # the box casts a shadow, but what was red stays in its place
         red = [(p[..., 0] > p[..., 1] + 90) & ~green for p in (plain, seen)]
         assert (red[0] == red[1]).mean() > 0.99
-    gone = edit_picture(dressed, twisted, 100, **SMALL).astype(int)
+    gone = render_edit_frame(dressed, twisted, 100, **SMALL).astype(int)
     assert not ((gone[..., 1] > gone[..., 0] + 50) & (gone[..., 1] > gone[..., 2] + 50)).any()
 
 
 def test_strip_is_written(scene, twisted, tmp_path):
-    pixels = edit_strip(scene, twisted, tmp_path / "strip.png", frames=(60, TWISTED), size=(90, 60), renderer="draft")
+    pixels = render_edit_strip(
+        scene, twisted, tmp_path / "strip.png", frames=(60, TWIST_FRAME), size=(90, 60), renderer="draft"
+    )
     assert pixels.shape == (60, 184, 3)
     assert (tmp_path / "strip.png").stat().st_size > 0
 
 
 def test_loop_plays_at_the_speed_of_the_motion(scene, twisted, tmp_path):
     """Every sixtieth frame of six seconds: six pictures that differ, one a second."""
-    pixels = edit_loop(scene, twisted, tmp_path / "loop.webp", every=60, size=(60, 40), renderer="draft")
+    pixels = render_edit_loop(scene, twisted, tmp_path / "loop.webp", every=60, size=(60, 40), renderer="draft")
     assert pixels.shape == (6, 40, 60, 3)
     assert (pixels[3] != pixels[0]).any()
     with Image.open(tmp_path / "loop.webp") as stored:
@@ -152,19 +164,22 @@ def test_loop_plays_at_the_speed_of_the_motion(scene, twisted, tmp_path):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda scene, editor: edit_scene("nothing"), "name of an edit scene"),
-        (lambda scene, editor: Move(np.array([1, 2]), 3, np.zeros((1, 3))), r"positions of a move"),
-        (lambda scene, editor: Move(np.array([1]), -3, np.zeros((1, 3))), "frame of a move"),
-        (lambda scene, editor: replace(scene, moves=(Move(np.array([208]), 3, np.zeros((1, 3))),)), "208 vertices"),
-        (lambda scene, editor: replace(scene, moves=(Move(np.array([8]), 360, np.zeros((1, 3))),)), "360 frames"),
+        (lambda scene, editor: load_edit_scene("nothing"), "name of an edit scene"),
+        (lambda scene, editor: VertexDrag(np.array([1, 2]), 3, np.zeros((1, 3))), r"positions of a drag"),
+        (lambda scene, editor: VertexDrag(np.array([1]), -3, np.zeros((1, 3))), "frame of a drag"),
+        (
+            lambda scene, editor: replace(scene, drags=(VertexDrag(np.array([208]), 3, np.zeros((1, 3))),)),
+            "208 vertices",
+        ),
+        (lambda scene, editor: replace(scene, drags=(VertexDrag(np.array([8]), 360, np.zeros((1, 3))),)), "360 frames"),
         (lambda scene, editor: Prop("glass", scene.animation, opacity=0.0), "opacity of glass"),
         (lambda scene, editor: Prop("glass", scene.animation, (2.0, 0.0, 0.0)), "colour of glass"),
         (lambda scene, editor: Prop("glass", "a mesh"), "glass is of type str"),
-        (lambda scene, editor: edit_picture(scene, editor, 360, **SMALL), "frame is 360"),
-        (lambda scene, editor: edit_picture(scene, editor, TWISTED, mark_size=-1.0, **SMALL), "mark_size"),
-        (lambda scene, editor: edit_picture(scene, editor, 3, props=[scene.animation], **SMALL), "each of props"),
-        (lambda scene, editor: edit_strip(scene, editor, frames=()), "frames is empty"),
-        (lambda scene, editor: edit_strip(scene, editor, "strip.mp4"), "one picture"),
+        (lambda scene, editor: render_edit_frame(scene, editor, 360, **SMALL), "frame is 360"),
+        (lambda scene, editor: render_edit_frame(scene, editor, TWIST_FRAME, mark_size=-1.0, **SMALL), "mark_size"),
+        (lambda scene, editor: render_edit_frame(scene, editor, 3, props=[scene.animation], **SMALL), "each of props"),
+        (lambda scene, editor: render_edit_strip(scene, editor, frames=()), "frames is empty"),
+        (lambda scene, editor: render_edit_strip(scene, editor, "strip.mp4"), "one picture"),
     ],
 )
 def test_bad_input(scene, twisted, make, words):
@@ -173,4 +188,4 @@ def test_bad_input(scene, twisted, make, words):
 
 
 def test_names():
-    assert {"bridge", "bridge-pulled", "twist"} <= set(edit_scene_names())
+    assert {"bridge", "bridge-pulled", "twist"} <= set(list_edit_scene_names())

@@ -7,8 +7,8 @@ import pytest
 
 from cajole.errors import InputError
 from cajole.scenes import Scene, scene
-from cajole.scenes.elephant import Gesture, gestured
-from cajole.scenes.shots import GREETING, Storyboard, elephant_skins
+from cajole.scenes.elephant import ElephantPose, pose_elephant_skin
+from cajole.scenes.keyframe_scenes import GREETING_POSES, KeyframeScene, build_elephant_greeting_scene
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +17,9 @@ def elephant() -> Scene:
 
 
 @pytest.fixture(scope="module")
-def greeting() -> Storyboard:
+def greeting() -> KeyframeScene:
     """Coarse, so that seven fits take seconds."""
-    return elephant_skins(tets=8000)
+    return build_elephant_greeting_scene(tets=8000)
 
 
 def test_elephant_limbs_are_apart_claim(elephant):
@@ -36,22 +36,22 @@ def test_elephant_limbs_are_apart_claim(elephant):
 
 
 def test_no_gesture_identity(elephant):
-    assert gestured(elephant.skin, Gesture()) == pytest.approx(elephant.skin.mesh.vertices, abs=1e-12)
+    assert pose_elephant_skin(elephant.skin, ElephantPose()) == pytest.approx(elephant.skin.mesh.vertices, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("gesture", "moves"),
     [
-        (Gesture(curl=90), {"trunk"}),
-        (Gesture(swing=40), {"trunk"}),
-        (Gesture(flap=30), {"ears"}),
-        (Gesture(step=30), {"front legs", "nails"}),
-        (Gesture(wag=20), {"tail"}),
+        (ElephantPose(curl=90), {"trunk"}),
+        (ElephantPose(swing=40), {"trunk"}),
+        (ElephantPose(flap=30), {"ears"}),
+        (ElephantPose(step=30), {"front legs", "nails"}),
+        (ElephantPose(wag=20), {"tail"}),
     ],
 )
 def test_gesture_moves_only_its_limb_identity(elephant, gesture, moves):
     skin = elephant.skin
-    away = np.linalg.norm(gestured(skin, gesture) - skin.mesh.vertices, axis=1)
+    away = np.linalg.norm(pose_elephant_skin(skin, gesture) - skin.mesh.vertices, axis=1)
     moved = {part for part in skin.parts if away[skin.part(part)].max() > 1e-9}
     assert moved == moves
     assert away.max() > 0.1
@@ -61,7 +61,7 @@ def test_head_carries_its_parts_identity(elephant):
     """A nod moves eyes, ears, trunk and tusks as one: distances between them stay."""
     skin = elephant.skin
     carried = np.concatenate([skin.part(part)[::40] for part in ("trunk", "ears", "tusks", "left eye")])
-    before, after = skin.mesh.vertices[carried], gestured(skin, Gesture(nod=20, turn=10))[carried]
+    before, after = skin.mesh.vertices[carried], pose_elephant_skin(skin, ElephantPose(nod=20, turn=10))[carried]
     between = [np.linalg.norm(x[:, None] - x, axis=2) for x in (before, after)]
     assert between[1] == pytest.approx(between[0], abs=1e-9)
 
@@ -69,7 +69,7 @@ def test_head_carries_its_parts_identity(elephant):
 def test_curl_keeps_the_trunk_long_claim(elephant):
     """Edges of the trunk stretch no more than its bending asks for, and its tip comes up to the eyes."""
     skin = elephant.skin
-    x = gestured(skin, Gesture(curl=150))
+    x = pose_elephant_skin(skin, ElephantPose(curl=150))
     own = np.isin(skin.mesh.triangles, skin.part("trunk")).all(axis=1)
     sides = skin.mesh.triangles[own][:, [(0, 1), (1, 2), (2, 0)]].reshape(-1, 2)
     ratio = [np.linalg.norm(y[sides[:, 0]] - y[sides[:, 1]], axis=1) for y in (skin.mesh.vertices, x)]
@@ -81,8 +81,8 @@ def test_curl_keeps_the_trunk_long_claim(elephant):
 def test_keys_follow_the_skin_claim(greeting):
     """Every key before the last is the skin with bones, to a few thousandths of the size (§4.2, Barbič 2009)."""
     made, keys = greeting.scene, list(greeting.keys.values())
-    for gesture, u in zip(GREETING, keys):
-        off = made.skin.follow(made.mesh.vertices + u) - gestured(made.skin, gesture)
+    for gesture, u in zip(GREETING_POSES, keys):
+        off = made.skin.follow(made.mesh.vertices + u) - pose_elephant_skin(made.skin, gesture)
         assert np.sqrt((off**2).sum(axis=1).mean()) < 3e-3 * greeting.body.size
         corners = (made.mesh.vertices + u)[made.mesh.tets]
         assert np.linalg.det(corners[:, 1:] - corners[:, :1]).min() > 0
@@ -103,7 +103,7 @@ def test_keys_are_all_different_identity(greeting):
 
 def test_greeting_moves_in_few_coordinates_identity(greeting):
     """As many as in Table 1, and the keys are among them to rounding."""
-    U, M = greeting.basis(greeting.tangents), greeting.body.mass
+    U, M = greeting.compute_basis(greeting.tangents), greeting.body.mass
     assert U.shape == (3 * greeting.body.count, 16)
     assert np.abs(U.T @ (M @ U) - np.eye(16)).max() < 1e-10
     keys = np.array([u.ravel() for u in greeting.keys.values()]).T
@@ -111,17 +111,17 @@ def test_greeting_moves_in_few_coordinates_identity(greeting):
 
 
 def test_options_take_the_place_of_the_storyboards_basis_identity(greeting):
-    shot = greeting.shoot(modes=0, tangents=False, starts="zero", iterations=1)
+    shot = greeting.solve(modes=0, tangents=False, starts="zero", iterations=1)
     assert shot.model.size == 7
 
 
 def test_greeting_is_read_back_identity(greeting):
-    again = elephant_skins(tets=8000)
+    again = build_elephant_greeting_scene(tets=8000)
     assert all(np.array_equal(u, again.keys[frame]) for frame, u in greeting.keys.items())
 
 
 def test_greeting_meets_its_keys_claim(greeting):
-    shot = greeting.shoot(starts="zero")
+    shot = greeting.solve(starts="zero")
     assert shot.report.converged
     assert max(shot.report.errors) < 1e-3
     assert shot.report.mean_gentleness < 0.5
@@ -129,6 +129,6 @@ def test_greeting_meets_its_keys_claim(greeting):
 
 def test_gesture_bad_input():
     with pytest.raises(InputError, match="curl"):
-        Gesture(curl=float("nan"))
+        ElephantPose(curl=float("nan"))
     with pytest.raises(InputError, match="trunk"):
-        gestured(scene("beam", tets=700).skin, Gesture())
+        pose_elephant_skin(scene("beam", tets=700).skin, ElephantPose())

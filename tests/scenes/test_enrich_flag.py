@@ -7,8 +7,8 @@ import pytest
 
 from cajole.animation import Animation
 from cajole.body import EARTH_GRAVITY
-from cajole.scenes.enriching import EnrichScene, enrich_scene
-from cajole.scenes.enriching.tree import tree_mesh
+from cajole.scenes.enrich_scenes import EnrichScene, load_enrich_scene
+from cajole.scenes.enrich_scenes.flag import build_tree_mesh
 
 # the branch is reached in frame 12
 FRAMES = 19
@@ -17,19 +17,19 @@ FRAMES = 19
 @pytest.fixture(scope="module")
 def flag() -> EnrichScene:
     pytest.importorskip("ipctk")
-    return enrich_scene("flag")
+    return load_enrich_scene("flag")
 
 
 def energy(scene: EnrichScene, motion: Animation, frame: int) -> float:
     """[J] of motion, height and deformation."""
-    cloth, x, v = scene.cloth, motion.positions[frame], motion.velocities[frame]
+    cloth, x, v = scene.default_shell, motion.positions[frame], motion.velocities[frame]
     moving = 0.5 * (cloth.vertex_masses * (v**2).sum(axis=1)).sum()
     return float(moving + EARTH_GRAVITY * cloth.vertex_masses @ x[:, 2] + cloth.energy(x - cloth.vertices))
 
 
 def stretches(scene: EnrichScene, motion: Animation) -> np.ndarray:
     """(frames, edges) their lengths as shares of those at rest."""
-    (i, j), rest, x = scene.cloth.mesh.edges.T, scene.cloth.vertices, motion.positions
+    (i, j), rest, x = scene.default_shell.mesh.edges.T, scene.default_shell.vertices, motion.positions
     return np.linalg.norm(x[:, j] - x[:, i], axis=2) / np.linalg.norm(rest[j] - rest[i], axis=1)
 
 
@@ -37,9 +37,11 @@ def test_a_led_cloth_keeps_to_its_preview_and_a_free_one_does_not_claim(flag):
     """Up to the branch both fly as the preview does; then the quarters of the free one are elsewhere."""
     off = {}
     for name, tracked in (("led", True), ("free", False)):
-        result = flag.enriched(collisions="fast", frames=FRAMES, tracked=tracked)
+        result = flag.solve(collisions="fast", frames=FRAMES, tracked=tracked)
         x = result.animation.positions
-        off[name] = np.array([flag.regions.distances(flag.guide.positions[k], x[k]).max() for k in range(FRAMES)])
+        off[name] = np.array(
+            [flag.regions.compute_distances(flag.guide.positions[k], x[k]).max() for k in range(FRAMES)]
+        )
         assert result.report.collisions is not None
         assert result.report.collisions.intersections == 0
         # motion, height and deformation together, whatever the guide's pull does: contacts bring none
@@ -57,7 +59,7 @@ def test_a_led_cloth_keeps_to_its_preview_and_a_free_one_does_not_claim(flag):
 
 def test_tree_is_closed_identity():
     """Few triangles, closed and outward, so that what is outside stays there."""
-    tree = tree_mesh()
+    tree = build_tree_mesh()
     assert tree.is_closed()
     assert 0.1 < tree.volume < 0.4
     assert len(tree.triangles) < 1000

@@ -8,18 +8,18 @@ import pytest
 from cajole.dynamics import modes
 from cajole.errors import InputError, SolveError
 from cajole.scenes import scene, scene_names, tetrahedralise
-from cajole.scenes.library import RECIPES
-from cajole.scenes.repair import face_components, misoriented
-from cajole.scenes.skin import LEAST_WEIGHT, SKIN_GLOSS
-from cajole.storage import cache_folder
+from cajole.scenes.builtin import SCENE_DEFINITIONS
+from cajole.scenes.skin import MIN_BARYCENTRIC_WEIGHT, SKIN_GLOSS
+from cajole.scenes.tetrahedralisation import count_misoriented_faces, label_face_components
+from cajole.storage import find_cache_folder
 
 
 def test_cage_is_sound_claim(built):
-    mesh, recipe = built.mesh, RECIPES[built.name]()
+    mesh, recipe = built.mesh, SCENE_DEFINITIONS[built.name]()
     assert abs(len(mesh.tets) / recipe.tets - 1) < 0.1
     assert mesh.volumes.min() > 0
-    assert misoriented(mesh.tets) == 0
-    assert len(np.unique(face_components(mesh.tets))) == 1
+    assert count_misoriented_faces(mesh.tets) == 0
+    assert len(np.unique(label_face_components(mesh.tets))) == 1
     assert mesh.is_manifold()
     assert mesh.dihedral_angles.min() > 25
     assert mesh.dihedral_angles.max() < 145
@@ -30,7 +30,7 @@ def test_skin_is_covered_claim(built):
     for part in built.parts:
         vertices = skin.part(part)
         if len(vertices):
-            assert skin.embedding.least_weights[vertices].min() > LEAST_WEIGHT, part
+            assert skin.embedding.least_weights[vertices].min() > MIN_BARYCENTRIC_WEIGHT, part
     assert skin.follow(built.mesh.vertices) == pytest.approx(skin.mesh.vertices, abs=1e-9)
     assert 10_000 < len(skin.mesh.vertices) < 90_000
 
@@ -74,8 +74,8 @@ def test_flower_blooms_are_apart_claim():
 
 def test_cache_identity(built):
     again = scene(built.name)
-    assert again.mesh.content == built.mesh.content
-    assert again.skin.mesh.content == built.skin.mesh.content
+    assert again.mesh.content_hash == built.mesh.content
+    assert again.skin.mesh.content_hash == built.skin.mesh.content
     assert again.skin.colors.tobytes() == built.skin.colors.tobytes()
     assert again.fixed.tobytes() == built.fixed.tobytes()
 
@@ -84,13 +84,13 @@ def test_damaged_cache_identity(monkeypatch, tmp_path):
     """A cache file cut short is made anew."""
     monkeypatch.setenv("CAJOLE_CACHE", str(tmp_path))
     beam = scene("beam", tets=600)
-    for path in (cache_folder() / "scenes").glob("*.npz"):
+    for path in (find_cache_folder() / "scenes").glob("*.npz"):
         path.write_bytes(path.read_bytes()[:1000])
-    assert scene("beam", tets=600).mesh.content == beam.mesh.content
+    assert scene("beam", tets=600).mesh.content_hash == beam.mesh.content_hash
 
 
 def test_other_sizes_claim():
-    shape = RECIPES["dinosaur"]().shape
+    shape = SCENE_DEFINITIONS["dinosaur"]().shape
     for tets in (1500, 9000):
         mesh = tetrahedralise(shape, target=tets)
         assert abs(len(mesh.tets) / tets - 1) < 0.1
@@ -120,5 +120,5 @@ def test_scene_bad_input():
 
 def test_fine_skin_claim():
     plain, fine = (scene("beam", tets=700, skin=skin) for skin in ("normal", "fine"))
-    assert fine.mesh.content == plain.mesh.content
+    assert fine.mesh.content_hash == plain.mesh.content_hash
     assert len(fine.skin.mesh.vertices) > 3 * len(plain.skin.mesh.vertices)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cajole.errors import InputError
-from cajole.scenes import Sculptor, Shape, leaf_outline, sampled
+from cajole.scenes import ImplicitShape, ImplicitShapeBuilder, build_leaf_outline, sample_sdf
 
 RANDOM = np.random.default_rng(3)
 ORIGIN, ALONG = (0, 0, 0), (1, 0, 0)
@@ -38,33 +38,33 @@ def _smooth(a, b, k):
 
 
 def _single(verb, *args, **keywords):
-    s = Sculptor()
+    s = ImplicitShapeBuilder()
     getattr(s, verb)("part", *args, **keywords)
-    return s.shape()
+    return s.build()
 
 
 def test_cone_agreement():
     a, b = np.array([0.1, -0.3, 0.2]), np.array([0.9, 0.5, -0.4])
-    shape = _single("chain", [a, b], [0.5, 0.2])
+    shape = _single("add_chain", [a, b], [0.5, 0.2])
     assert shape.distance(POINTS) == pytest.approx(_cone(POINTS, a, b, 0.5, 0.2), abs=2e-7)
 
 
 def test_ellipsoid_agreement():
     r, c = np.array([0.9, 0.5, 0.3]), np.array([0.1, 0.2, -0.1])
-    shape = _single("ellipsoid", c, r, pitch=30)
+    shape = _single("add_ellipsoid", c, r, pitch=30)
     a = np.deg2rad(30)
     turned = (POINTS - c) @ np.array([[np.cos(a), 0, -np.sin(a)], [0, 1, 0], [np.sin(a), 0, np.cos(a)]]).T
     k0, k1 = np.linalg.norm(turned / r, axis=1), np.linalg.norm(turned / r**2, axis=1)
     assert shape.distance(POINTS) == pytest.approx(k0 * (k0 - 1) / k1, abs=1e-12)
     # its zero set is the ellipsoid
-    on = shape.projected(POINTS * 0.6, steps=8)
+    on = shape.project(POINTS * 0.6, steps=8)
     a_on = (on - c) @ np.array([[np.cos(a), 0, -np.sin(a)], [0, 1, 0], [np.sin(a), 0, np.cos(a)]]).T
     assert np.linalg.norm(a_on / r, axis=1) == pytest.approx(1, abs=1e-6)
 
 
 def test_box_agreement():
     half, rounding = np.array([0.8, 0.5, 0.6]), 0.1
-    shape = _single("box", [0.2, 0, 0], half, rounding=rounding)
+    shape = _single("add_box", [0.2, 0, 0], half, rounding=rounding)
     q = np.abs(POINTS - [0.2, 0, 0]) - half + rounding
     twin = np.linalg.norm(q.clip(0), axis=1) + np.minimum(q.max(axis=1), 0) - rounding
     assert shape.distance(POINTS) == pytest.approx(twin, abs=1e-12)
@@ -72,16 +72,16 @@ def test_box_agreement():
 
 def test_revolve_agreement():
     profile = np.array([(0, -0.5), (0.7, -0.5), (1.0, 0.6), (0.5, 0.7), (0.4, 0.2), (0, 0.2)])
-    shape = _single("revolve", profile, rounding=0.05)
+    shape = _single("add_revolved_profile", profile, rounding=0.05)
     both = np.vstack([profile, profile[-2:0:-1] * [-1, 1]])
     radial = np.column_stack([np.hypot(POINTS[:, 0], POINTS[:, 1]), POINTS[:, 2]])
     assert shape.distance(POINTS) == pytest.approx(_polygon(both, radial) - 0.05, abs=1e-12)
 
 
 def test_sheet_agreement():
-    outline = leaf_outline(1.2, 0.4, peak=0.8, fullness=0.75)
-    shape = _single("sheet", outline, origin=(0.1, 0, 0), along=(1, 0, 0), normal=(0, 0, 1), thickness=(0.1, 0.05),
-                    bend=(-0.3, 0.5, 0.2), corners=0)  # fmt: skip
+    outline = build_leaf_outline(1.2, 0.4, peak=0.8, fullness=0.75)
+    shape = _single("add_sheet", outline, origin=(0.1, 0, 0), along=(1, 0, 0), normal=(0, 0, 1), thickness=(0.1, 0.05),
+                    bend=(-0.3, 0.5, 0.2), corner_cuts=0)  # fmt: skip
     u, v, w = (POINTS - [0.1, 0, 0]).T
     kb = np.where(u > 0, -0.3, 0)
     slope = np.sqrt(1 + (2 * kb * u + 0.2 * v) ** 2 + (v + 0.2 * u) ** 2)
@@ -92,11 +92,11 @@ def test_sheet_agreement():
 
 
 def _two_balls(k, mirror=""):
-    s = Sculptor()
-    s.chain("one", [(0, 0, 0), (0, 0, 0.4)], [0.5, 0.5])
-    s.ellipsoid("two", (0.6, 0.3, 0), (0.4, 0.4, 0.4), blend=k, mirror=mirror)
+    s = ImplicitShapeBuilder()
+    s.add_chain("one", [(0, 0, 0), (0, 0, 0.4)], [0.5, 0.5])
+    s.add_ellipsoid("two", (0.6, 0.3, 0), (0.4, 0.4, 0.4), blend=k, mirror=mirror)
     s.cut_below(-0.2, blend=0.1)
-    return s.shape()
+    return s.build()
 
 
 def test_union_mirror_cut_agreement():
@@ -114,31 +114,31 @@ def test_union_mirror_cut_agreement():
 def test_chain_is_hard_inside_identity():
     """Segments of a chain are joined by a hard minimum: no bead at the joints, whatever the blend."""
     points = [(0, 0, 0), (0.5, 0, 0), (1, 0, 0)]
-    beads = _single("chain", points, [0.2, 0.2, 0.2], blend=0.5)
-    rod = _single("chain", [points[0], points[2]], [0.2, 0.2])
+    beads = _single("add_chain", points, [0.2, 0.2, 0.2], blend=0.5)
+    rod = _single("add_chain", [points[0], points[2]], [0.2, 0.2])
     assert beads.distance(POINTS) == pytest.approx(rod.distance(POINTS), abs=1e-12)
 
 
 def test_culling_changes_nothing_identity():
     """Bounding spheres only skip rows that cannot matter near the surface."""
-    s = Sculptor()
+    s = ImplicitShapeBuilder()
     for i in range(7):
-        outline = leaf_outline(0.9, 0.25, peak=0.8, fullness=0.75)
+        outline = build_leaf_outline(0.9, 0.25, peak=0.8, fullness=0.75)
         a = 2 * np.pi * i / 7
-        s.sheet("petals", outline, origin=(0, 0, 0), along=(np.cos(a), np.sin(a), 0.2), normal=(0, 0, 1),
-                thickness=(0.05, 0.03), bend=(-0.2, 0.5, 0), corners=0, blend=0.03)  # fmt: skip
-    shape = s.shape()
-    numbers = shape.numbers.copy()
+        s.add_sheet("petals", outline, origin=(0, 0, 0), along=(np.cos(a), np.sin(a), 0.2), normal=(0, 0, 1),
+                thickness=(0.05, 0.03), bend=(-0.2, 0.5, 0), corner_cuts=0, blend=0.03)  # fmt: skip
+    shape = s.build()
+    numbers = shape.parameters.copy()
     numbers[:, 4] = 1e30
-    plain = Shape(shape.codes, numbers, shape.pool, shape.colors, shape.parts, shape.bounds)
-    near = shape.projected(POINTS * 0.4, steps=4) + 0.02 * RANDOM.normal(size=POINTS.shape)
+    plain = ImplicitShape(shape.codes, numbers, shape.data, shape.colors, shape.parts, shape.bounds)
+    near = shape.project(POINTS * 0.4, steps=4) + 0.02 * RANDOM.normal(size=POINTS.shape)
     assert shape.distance(near) == pytest.approx(plain.distance(near), abs=1e-12)
 
 
 def test_gradient_derivative():
     """Central differences of the table converge with slope 2 to the gradient that the shape reports."""
     shape = _two_balls(0.3)
-    points = shape.projected(POINTS * 0.5, steps=5)
+    points = shape.project(POINTS * 0.5, steps=5)
     points = points[np.abs(shape.distance(points)) < 1e-6][:50]
     way = RANDOM.normal(size=points.shape)
     exact = (shape.gradient(points) * way).sum(axis=1)
@@ -154,22 +154,22 @@ def test_gradient_derivative():
 
 def test_projection_lands_identity():
     shape = _two_balls(0.3)
-    near = shape.projected(POINTS * 0.5, steps=8)
+    near = shape.project(POINTS * 0.5, steps=8)
     assert np.median(np.abs(shape.distance(near))) < 1e-8
 
 
 def test_cage_is_thick_identity():
     """Radii rise to the floor, decorations vanish, cage rows appear."""
-    s = Sculptor()
-    s.chain("rod", [(0, 0, 0), (1, 0, 0)], [0.05, 0.05])
-    s.ellipsoid("nail", (0, 0, 1), (0.2, 0.2, 0.2), place="decor")
-    s.ellipsoid("lid", (0, 0, -1), (0.2, 0.2, 0.2), place="cage")
-    shape = s.shape()
-    cage = shape.caged(0.3)
+    s = ImplicitShapeBuilder()
+    s.add_chain("rod", [(0, 0, 0), (1, 0, 0)], [0.05, 0.05])
+    s.add_ellipsoid("nail", (0, 0, 1), (0.2, 0.2, 0.2), usage="decor")
+    s.add_ellipsoid("lid", (0, 0, -1), (0.2, 0.2, 0.2), usage="cage")
+    shape = s.build()
+    cage = shape.select_cage(0.3)
     assert cage.distance([(0.5, 0, 0), (0, 0, 1), (0, 0, -1)]) == pytest.approx([-0.3, 0.7, -0.3], abs=1e-6)
-    drawn = shape.drawn().distance([(0.5, 0, 0), (0, 0, 1)])
+    drawn = shape.select_skin().distance([(0.5, 0, 0), (0, 0, 1)])
     assert drawn == pytest.approx([-0.05, 0.95])
-    assert shape.decorations().distance([(0, 0, 1.5)]) == pytest.approx([0.3])
+    assert shape.select_decorations().distance([(0, 0, 1.5)]) == pytest.approx([0.3])
 
 
 def test_sampled_order():
@@ -177,17 +177,17 @@ def test_sampled_order():
     f = lambda p: np.linalg.norm(p, axis=1) - 0.8  # noqa: E731
     points = POINTS[np.abs(f(POINTS)) < 0.3]
     errors = [
-        np.abs(sampled(f, [[-1.5] * 3, [1.5] * 3], resolution=n).distance(points) - f(points)).max()
+        np.abs(sample_sdf(f, [[-1.5] * 3, [1.5] * 3], resolution=n).distance(points) - f(points)).max()
         for n in (12, 24, 48)
     ]
     assert np.polyfit(np.log([1 / 12, 1 / 24, 1 / 48]), np.log(errors), 1)[0] == pytest.approx(2, abs=0.3)
 
 
 def test_colours_follow_parts_identity():
-    s = Sculptor(color=(0.1, 0.2, 0.3))
-    s.ellipsoid("left", (-1, 0, 0), (0.5, 0.5, 0.5))
-    s.ellipsoid("right", (1, 0, 0), (0.5, 0.5, 0.5), color=(0.9, 0.8, 0.7))
-    colors, labels = s.shape().shaded([(-1.5, 0, 0), (1.5, 0, 0), (0, 0, 0)], sigma=0.01)
+    s = ImplicitShapeBuilder(color=(0.1, 0.2, 0.3))
+    s.add_ellipsoid("left", (-1, 0, 0), (0.5, 0.5, 0.5))
+    s.add_ellipsoid("right", (1, 0, 0), (0.5, 0.5, 0.5), color=(0.9, 0.8, 0.7))
+    colors, labels = s.build().compute_colors_and_labels([(-1.5, 0, 0), (1.5, 0, 0), (0, 0, 0)], blend_width=0.01)
     assert labels[:2].tolist() == [0, 1]
     assert colors == pytest.approx(np.array([(0.1, 0.2, 0.3), (0.9, 0.8, 0.7), (0.5, 0.5, 0.5)]))
 
@@ -195,29 +195,32 @@ def test_colours_follow_parts_identity():
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda s: s.shape(), "empty"),
+        (lambda s: s.build(), "empty"),
         (lambda s: s.cut_below(0), "after the parts"),
-        (lambda s: s.chain("tail", [(0, 0, 0)], [1]), "two points"),
-        (lambda s: s.chain("tail", [(0, 0, 0), (1, 0, 0)], [1, -1]), "positive radii"),
-        (lambda s: s.chain("tail", [(0, 0, 0), (0, 0, 0)], [1, 1], segments=3), "coincide"),
-        (lambda s: s.chain("tail", [(0, 0, 0), (0, 0, np.nan)], [1, 1]), r"tail: points\[1, 2\]"),
-        (lambda s: s.ellipsoid("eye", (0, 0, 0), (1, 0, 1)), "eye: radii"),
-        (lambda s: s.ellipsoid("eye", (0, 0, 0), (1, 1, 1), mirror="z"), "mirror is 'z'"),
-        (lambda s: s.box("wall", (0, 0, 0), (1, 1, 1), place="attic"), "place is 'attic'"),
-        (lambda s: s.revolve("pot", [(0, 0), (1, 0)]), "three points"),
-        (lambda s: s.sheet("fin", TRIANGLE, origin=ORIGIN, along=ALONG, normal=ALONG, thickness=(1, 1)), "parallel"),
+        (lambda s: s.add_chain("tail", [(0, 0, 0)], [1]), "two points"),
+        (lambda s: s.add_chain("tail", [(0, 0, 0), (1, 0, 0)], [1, -1]), "positive radii"),
+        (lambda s: s.add_chain("tail", [(0, 0, 0), (0, 0, 0)], [1, 1], segments=3), "coincide"),
+        (lambda s: s.add_chain("tail", [(0, 0, 0), (0, 0, np.nan)], [1, 1]), r"tail: points\[1, 2\]"),
+        (lambda s: s.add_ellipsoid("eye", (0, 0, 0), (1, 0, 1)), "eye: radii"),
+        (lambda s: s.add_ellipsoid("eye", (0, 0, 0), (1, 1, 1), mirror="z"), "mirror is 'z'"),
+        (lambda s: s.add_box("wall", (0, 0, 0), (1, 1, 1), place="attic"), "usage is 'attic'"),
+        (lambda s: s.add_revolved_profile("pot", [(0, 0), (1, 0)]), "three points"),
+        (
+        lambda s: s.add_sheet("fin", TRIANGLE, origin=ORIGIN, along=ALONG, normal=ALONG, thickness=(1, 1)),
+        "parallel",
+    ),
     ],
 )  # fmt: skip
 def test_sculptor_bad_input(act, words):
     with pytest.raises(InputError, match=words):
-        act(Sculptor())
+        act(ImplicitShapeBuilder())
 
 
 def test_sampled_bad_input():
     box = [[-1] * 3, [1] * 3]
     with pytest.raises(InputError, match="nowhere negative"):
-        sampled(lambda p: np.linalg.norm(p, axis=1) + 1, box)
+        sample_sdf(lambda p: np.linalg.norm(p, axis=1) + 1, box)
     with pytest.raises(InputError, match="shape"):
-        sampled(lambda p: p, box)
+        sample_sdf(lambda p: p, box)
     with pytest.raises(InputError, match="exceed"):
-        sampled(lambda p: p[:, 0], [[1] * 3, [-1] * 3])
+        sample_sdf(lambda p: p[:, 0], [[1] * 3, [-1] * 3])

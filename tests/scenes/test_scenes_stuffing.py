@@ -7,26 +7,33 @@ import pytest
 
 from cajole.errors import Cancelled, InputError, SolveError
 from cajole.mesh import MeshTet, box_tets
-from cajole.mesh.tet import signed_volumes
-from cajole.scenes import Sculptor, tetrahedralise
-from cajole.scenes import kernels_improve as ki
+from cajole.mesh.tet import compute_signed_volumes
+from cajole.scenes import ImplicitShapeBuilder, tetrahedralise
+from cajole.scenes import kernels_mesh_improvement as ki
 from cajole.scenes import kernels_tets as kt
-from cajole.scenes.improving import margins, mean_ratios, on_surface
-from cajole.scenes.lattice import lattice, stuff
-from cajole.scenes.repair import face_components, largest_component, mended, misoriented
+from cajole.scenes.isosurface_stuffing import build_lattice, stuff_isosurface
+from cajole.scenes.tetrahedralisation import (
+    compute_angle_margins,
+    compute_mean_ratios,
+    count_misoriented_faces,
+    extract_largest_component,
+    label_face_components,
+    mark_surface_vertices,
+    repair_manifold,
+)
 
 
 def _ball(radius=1.0):
-    s = Sculptor()
-    s.ellipsoid("ball", (0, 0, 0), (radius, radius, radius))
-    return s.shape()
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("ball", (0, 0, 0), (radius, radius, radius))
+    return s.build()
 
 
 def _creature():
-    s = Sculptor()
-    s.ellipsoid("body", (0, 0, 0), (0.8, 0.5, 0.5))
-    s.chain("neck", [(0.5, 0, 0.2), (1.0, 0, 0.8), (1.6, 0, 0.9)], [0.3, 0.2, 0.15], segments=6, blend=0.1)
-    return s.shape()
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("body", (0, 0, 0), (0.8, 0.5, 0.5))
+    s.add_chain("neck", [(0.5, 0, 0.2), (1.0, 0, 0.8), (1.6, 0, 0.9)], [0.3, 0.2, 0.15], segments=6, blend=0.1)
+    return s.build()
 
 
 def test_sphere_volume_order():
@@ -47,8 +54,8 @@ def test_promises_claim(target):
     assert mesh.dihedral_angles.min() > 25
     assert mesh.dihedral_angles.max() < 145
     assert mesh.is_manifold()
-    assert len(np.unique(face_components(mesh.tets))) == 1
-    assert misoriented(mesh.tets) == 0
+    assert len(np.unique(label_face_components(mesh.tets))) == 1
+    assert count_misoriented_faces(mesh.tets) == 0
 
 
 def test_surface_vertices_lie_on_the_surface_identity():
@@ -66,53 +73,53 @@ def test_callable_agreement():
 
 def test_thin_parts_survive_claim():
     """A rod far thinner than a cell keeps a cage of its own."""
-    s = Sculptor()
-    s.ellipsoid("one", (-1, 0, 0), (0.5, 0.5, 0.5))
-    s.ellipsoid("two", (1, 0, 0), (0.5, 0.5, 0.5))
-    s.chain("rod", [(-1, 0, 0), (1, 0, 0)], [0.01, 0.01])
-    mesh = tetrahedralise(s.shape(), target=1500)
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("one", (-1, 0, 0), (0.5, 0.5, 0.5))
+    s.add_ellipsoid("two", (1, 0, 0), (0.5, 0.5, 0.5))
+    s.add_chain("rod", [(-1, 0, 0), (1, 0, 0)], [0.01, 0.01])
+    mesh = tetrahedralise(s.build(), target=1500)
     assert np.abs(mesh.vertices[:, 0]).min() < 0.2
     assert mesh.bounds[:, 0] == pytest.approx([-1.5, 1.5], abs=0.05)
 
 
 def test_lattice_identity():
     """Twelve congruent tets a cube that fill their inner cells exactly."""
-    grid = lattice(np.array([[0.0] * 3, [1.0] * 3]), 0.25, (0.0, 0.0, 0.0), None)
-    v = np.abs(signed_volumes(grid.nodes, grid.tets))
+    grid = build_lattice(np.array([[0.0] * 3, [1.0] * 3]), 0.25, (0.0, 0.0, 0.0), None)
+    v = np.abs(compute_signed_volumes(grid.nodes, grid.tets))
     assert v == pytest.approx(0.25**3 / 12)
 
 
 def test_stuffed_before_improvement_identity():
     """Snapping keeps every tet positive in the order of the unmoved lattice, and every cut on the surface."""
     shape = _creature()
-    vertices, tets = largest_component(*stuff(shape, 0.18, (0.0, 0.0, 0.0), (0.35, 0.45), None))
-    assert signed_volumes(vertices, tets).min() > 0
-    assert np.abs(shape.distance(vertices[on_surface(tets, len(vertices))])).max() < 1e-7
+    vertices, tets = extract_largest_component(*stuff_isosurface(shape, 0.18, (0.0, 0.0, 0.0), (0.35, 0.45), None))
+    assert compute_signed_volumes(vertices, tets).min() > 0
+    assert np.abs(shape.distance(vertices[mark_surface_vertices(tets, len(vertices))])).max() < 1e-7
 
 
 def test_star_energy_agreement():
     mesh = tetrahedralise(_creature(), target=300)
     x, tets = mesh.vertices.copy(), mesh.tets.copy()
-    starts, members = kt.stars(tets, len(x))
+    starts, members = kt.build_vertex_stars(tets, len(x))
     slope = np.empty(3)
     for v in range(0, len(x), 17):
         star = members[starts[v] : starts[v + 1]]
         assert set(star.tolist()) == set(np.flatnonzero((tets == v).any(axis=1)).tolist())
-        energy = ki.star_energy(x, tets, star, v, *x[v], 4.0, slope)
-        assert energy == pytest.approx((mean_ratios(x, tets[star]) ** -4).sum(), rel=1e-12)
+        energy = ki.compute_star_energy(x, tets, star, v, *x[v], 4.0, slope)
+        assert energy == pytest.approx((compute_mean_ratios(x, tets[star]) ** -4).sum(), rel=1e-12)
 
 
 def test_star_energy_derivative():
     mesh = tetrahedralise(_creature(), target=300)
     x, tets = mesh.vertices.copy(), mesh.tets.copy()
-    starts, members = kt.stars(tets, len(x))
+    starts, members = kt.build_vertex_stars(tets, len(x))
     v = int(mesh.nearest((0.0, 0.0, 0.0)))
     star, slope, other = members[starts[v] : starts[v + 1]], np.empty(3), np.empty(3)
-    ki.star_energy(x, tets, star, v, *x[v], 4.0, slope)
+    ki.compute_star_energy(x, tets, star, v, *x[v], 4.0, slope)
     way, errors = np.array([0.3, -0.5, 0.8]), []
     for h in (1e-3, 5e-4, 2.5e-4):
-        ahead = ki.star_energy(x, tets, star, v, *(x[v] + h * way), 4.0, other)
-        behind = ki.star_energy(x, tets, star, v, *(x[v] - h * way), 4.0, other)
+        ahead = ki.compute_star_energy(x, tets, star, v, *(x[v] + h * way), 4.0, other)
+        behind = ki.compute_star_energy(x, tets, star, v, *(x[v] - h * way), 4.0, other)
         errors.append(abs((ahead - behind) / (2 * h) - slope @ way))
     assert np.polyfit(np.log([4, 2, 1]), np.log(errors), 1)[0] == pytest.approx(2, abs=0.1)
 
@@ -123,19 +130,19 @@ def test_margins_agreement():
     low, high = np.cos(np.deg2rad([25.0, 145.0]))
     cosines = np.cos(np.deg2rad(mesh.dihedral_angles))
     twin = np.minimum(low - cosines, cosines - high).min(axis=1)
-    assert margins(mesh.vertices, mesh.tets, low, high) == pytest.approx(twin, abs=1e-9)
+    assert compute_angle_margins(mesh.vertices, mesh.tets, low, high) == pytest.approx(twin, abs=1e-9)
 
 
 def test_improvement_never_inverts_identity():
     shape = _creature()
-    vertices, tets = largest_component(*stuff(shape, 0.2, (0.0, 0.0, 0.0), (0.35, 0.45), None))
-    starts, members = kt.stars(tets, len(vertices))
-    surface = on_surface(tets, len(vertices))
-    before = mean_ratios(vertices, tets)
+    vertices, tets = extract_largest_component(*stuff_isosurface(shape, 0.2, (0.0, 0.0, 0.0), (0.35, 0.45), None))
+    starts, members = kt.build_vertex_stars(tets, len(vertices))
+    surface = mark_surface_vertices(tets, len(vertices))
+    before = compute_mean_ratios(vertices, tets)
     spacing = np.full(len(vertices), 0.2)
-    ki.improve(vertices, tets, starts, members, surface, spacing, *shape.table, 1e-5, 5, 4.0)
-    after = mean_ratios(vertices, tets)
-    assert signed_volumes(vertices, tets).min() > 0
+    ki.minimise_star_energies(vertices, tets, starts, members, surface, spacing, *shape.kernel_arguments, 1e-5, 5, 4.0)
+    after = compute_mean_ratios(vertices, tets)
+    assert compute_signed_volumes(vertices, tets).min() > 0
     assert (after**-4).sum() < (before**-4).sum()
 
 
@@ -148,7 +155,7 @@ def test_pinches_are_mended_claim():
         unique, inverse = np.unique(vertices.round(9), axis=0, return_inverse=True)
         heap = MeshTet(unique, inverse.ravel()[tets])
         assert not heap.is_manifold()
-        kept_vertices, kept, *_ = mended(heap.vertices, heap.tets)
+        kept_vertices, kept, *_ = repair_manifold(heap.vertices, heap.tets)
         assert MeshTet(kept_vertices, kept).is_manifold()
         assert len(kept) == pytest.approx(len(box.tets), abs=4)
 
@@ -156,14 +163,14 @@ def test_pinches_are_mended_claim():
 def test_misoriented_claim():
     box = box_tets(2, 2, 2)
     tets = box.tets.copy()
-    assert misoriented(tets) == 0
+    assert count_misoriented_faces(tets) == 0
     tets[5] = tets[5][[0, 1, 3, 2]]
-    assert misoriented(tets) > 0
+    assert count_misoriented_faces(tets) > 0
 
 
 def test_determinism_identity():
     one, two = (tetrahedralise(_creature(), target=500) for _ in range(2))
-    assert one.content == two.content
+    assert one.content_hash == two.content_hash
 
 
 @pytest.mark.parametrize(
@@ -171,9 +178,9 @@ def test_determinism_identity():
     [
         (lambda: tetrahedralise(_ball(), target=3), InputError, "target is 3"),
         (lambda: tetrahedralise(_ball(), target=2.5), InputError, "whole number"),
-        (lambda: tetrahedralise("ball"), InputError, "Shape or a function"),
+        (lambda: tetrahedralise("ball"), InputError, "ImplicitShape or a function"),
         (lambda: tetrahedralise(lambda p: p[:, 0]), InputError, "needs bounds"),
-        (lambda: tetrahedralise(_ball(), clamp=-1), InputError, "clamp"),
+        (lambda: tetrahedralise(_ball(), min_radius_cells=-1), InputError, "min_radius_cells"),
     ],
 )
 def test_tetrahedralise_bad_input(act, error, words):
@@ -182,11 +189,11 @@ def test_tetrahedralise_bad_input(act, error, words):
 
 
 def test_empty_shape_bad_input():
-    s = Sculptor()
-    s.ellipsoid("ball", (0, 0, 0), (0.2, 0.2, 0.2))
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("ball", (0, 0, 0), (0.2, 0.2, 0.2))
     s.cut_below(5.0)
     with pytest.raises(SolveError, match="negative nowhere"):
-        tetrahedralise(s.shape(), target=500)
+        tetrahedralise(s.build(), target=500)
 
 
 def test_cancel_bad_input():
@@ -198,18 +205,20 @@ def test_cancel_bad_input():
 def test_any_shape_claim(seed):
     """Random unions of rods, balls and boxes, thick and thin, all keep the promises."""
     random = np.random.default_rng(seed)
-    s = Sculptor()
+    s = ImplicitShapeBuilder()
     for i in range(random.integers(1, 5)):
         blend, center = random.uniform(0, 0.2), random.uniform(-0.4, 0.4, 3)
         kind = random.integers(0, 3)
         if kind == 0:
-            s.chain(f"{i}", random.uniform(-0.6, 0.6, (3, 3)), random.uniform(0.05, 0.4, 3), segments=6, blend=blend)
+            s.add_chain(
+                f"{i}", random.uniform(-0.6, 0.6, (3, 3)), random.uniform(0.05, 0.4, 3), segments=6, blend=blend
+            )
         elif kind == 1:
-            s.ellipsoid(f"{i}", center, random.uniform(0.1, 0.6, 3), blend=blend, mirror=("", "x", "y")[seed % 3])
+            s.add_ellipsoid(f"{i}", center, random.uniform(0.1, 0.6, 3), blend=blend, mirror=("", "x", "y")[seed % 3])
         else:
-            s.box(f"{i}", center, random.uniform(0.1, 0.6, 3), rounding=0.02, blend=blend)
-    mesh = tetrahedralise(s.shape(), target=int(random.integers(200, 1500)))
+            s.add_box(f"{i}", center, random.uniform(0.1, 0.6, 3), rounding=0.02, blend=blend)
+    mesh = tetrahedralise(s.build(), target=int(random.integers(200, 1500)))
     assert mesh.is_manifold()
-    assert misoriented(mesh.tets) == 0
+    assert count_misoriented_faces(mesh.tets) == 0
     assert mesh.dihedral_angles.min() > 25
     assert mesh.dihedral_angles.max() < 145

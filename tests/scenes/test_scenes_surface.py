@@ -7,21 +7,21 @@ import pytest
 
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
-from cajole.scenes import Sculptor, surface
-from cajole.scenes.surface import refined
+from cajole.scenes import ImplicitShapeBuilder, extract_surface
+from cajole.scenes.surface_nets import refine_by_color
 
 
 def _ball():
-    s = Sculptor()
-    s.ellipsoid("ball", (0, 0, 0), (1, 1, 1))
-    return s.shape()
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("ball", (0, 0, 0), (1, 1, 1))
+    return s.build()
 
 
 def test_sphere_order():
     """Area and volume of the drawn sphere approach 4 pi and 4/3 pi with order 2."""
     areas, bulks = [], []
     for h in (0.2, 0.1, 0.05):
-        mesh = MeshTri(*surface(_ball(), h))
+        mesh = MeshTri(*extract_surface(_ball(), h))
         assert mesh.is_closed()
         areas.append(abs(mesh.area - 4 * np.pi))
         bulks.append(abs(mesh.volume - 4 / 3 * np.pi))
@@ -30,11 +30,11 @@ def test_sphere_order():
 
 
 def test_vertices_lie_on_the_surface_identity():
-    s = Sculptor()
-    s.chain("rod", [(0, 0, 0), (1, 0.3, 0.2)], [0.3, 0.2])
-    s.ellipsoid("head", (1, 0.3, 0.4), (0.4, 0.3, 0.3), blend=0.1)
-    shape = s.shape()
-    points, triangles = surface(shape, 0.06)
+    s = ImplicitShapeBuilder()
+    s.add_chain("rod", [(0, 0, 0), (1, 0.3, 0.2)], [0.3, 0.2])
+    s.add_ellipsoid("head", (1, 0.3, 0.4), (0.4, 0.3, 0.3), blend=0.1)
+    shape = s.build()
+    points, triangles = extract_surface(shape, 0.06)
     assert np.abs(shape.distance(points)).max() < 1e-8
     mesh = MeshTri(points, triangles)
     assert mesh.is_closed()
@@ -46,26 +46,26 @@ def test_vertices_lie_on_the_surface_identity():
 def test_marching_cubes_reference():
     """The volume enclosed agrees with scikit-image's marching cubes on the same grid spacing."""
     measure = pytest.importorskip("skimage.measure")
-    s = Sculptor()
-    s.chain("rod", [(0, 0, 0), (1, 0.3, 0.2)], [0.3, 0.2])
-    shape = s.shape()
+    s = ImplicitShapeBuilder()
+    s.add_chain("rod", [(0, 0, 0), (1, 0.3, 0.2)], [0.3, 0.2])
+    shape = s.build()
     axes = [np.arange(shape.bounds[0, i] - 0.1, shape.bounds[1, i] + 0.1, 0.04) for i in range(3)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     values = shape.distance(grid.reshape(-1, 3)).reshape(grid.shape[:3])
     points, triangles, *_ = measure.marching_cubes(values, 0.0, spacing=(0.04,) * 3)
     twin = MeshTri(points.astype(float), triangles.astype(np.int64))
-    assert MeshTri(*surface(shape, 0.04)).volume == pytest.approx(abs(twin.volume), rel=0.01)
+    assert MeshTri(*extract_surface(shape, 0.04)).volume == pytest.approx(abs(twin.volume), rel=0.01)
 
 
 def test_refinement_claim():
     """A painted line is followed by short edges, far from it nothing changes, and the surface stays closed."""
     shape = _ball()
-    points, triangles = surface(shape, 0.15)
+    points, triangles = extract_surface(shape, 0.15)
 
     def color(p):
         return np.tile((np.abs(p[:, 2] - 0.2) < 0.03)[:, None].astype(float), (1, 3))
 
-    fine, faces, colors = refined(points, triangles, color, lambda p: shape.projected(p), rounds=4)
+    fine, faces, colors = refine_by_color(points, triangles, color, lambda p: shape.project(p), rounds=4)
     mesh = MeshTri(fine, faces)
     assert mesh.is_closed()
     assert mesh.is_manifold()
@@ -81,11 +81,11 @@ def test_refinement_claim():
 
 def test_surface_bad_input():
     with pytest.raises(InputError, match="spacing is 0"):
-        surface(_ball(), 0.0)
+        extract_surface(_ball(), 0.0)
     with pytest.raises(InputError, match="so fine"):
-        surface(_ball(), 1e-4)
-    s = Sculptor()
-    s.ellipsoid("ball", (0, 0, 0), (0.2, 0.2, 0.2))
+        extract_surface(_ball(), 1e-4)
+    s = ImplicitShapeBuilder()
+    s.add_ellipsoid("ball", (0, 0, 0), (0.2, 0.2, 0.2))
     s.cut_below(5.0)
     with pytest.raises(SolveError, match="no surface"):
-        surface(s.shape(), 0.05)
+        extract_surface(s.build(), 0.05)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cajole.errors import CajoleError, InputError
 from cajole.mesh import box_tets
-from cajole.scenes import select
+from cajole.scenes import select_vertices
 
 MESH = box_tets(4, 2, 2, size=(2.0, 1.0, 1.0), origin=(-1.0, 0.0, 0.0))
 PARTS = {"left end": np.array([0, 1])}
@@ -27,19 +27,19 @@ PARTS = {"left end": np.array([0, 1])}
     ],
 )
 def test_region_agreement(text, mask):
-    assert np.array_equal(select(text, MESH, PARTS), np.flatnonzero(mask))
+    assert np.array_equal(select_vertices(text, MESH, PARTS), np.flatnonzero(mask))
 
 
 def test_parts_and_numbers_identity(tmp_path):
     (tmp_path / "held.bou").write_text("3, 1\n")
-    assert select("left end", MESH, PARTS).tolist() == [0, 1]
-    assert select("7, 2,7", MESH, PARTS).tolist() == [2, 7]
-    assert select(str(tmp_path / "held.bou"), MESH, PARTS).tolist() == [0, 2]
+    assert select_vertices("left end", MESH, PARTS).tolist() == [0, 1]
+    assert select_vertices("7, 2,7", MESH, PARTS).tolist() == [2, 7]
+    assert select_vertices(str(tmp_path / "held.bou"), MESH, PARTS).tolist() == [0, 2]
 
 
 def test_unknown_names_the_parts_bad_input():
     with pytest.raises(InputError, match="a part \\(left end\\)"):
-        select("right end", MESH, PARTS)
+        select_vertices("right end", MESH, PARTS)
 
 
 def tried(read, *words):
@@ -52,5 +52,5 @@ def tried(read, *words):
 
 @given(st.text(max_size=30))
 def test_any_text_selects_or_explains_bad_input(text):
-    found = tried(select, text, MESH, PARTS)
+    found = tried(select_vertices, text, MESH, PARTS)
     assert len(found) > 0 if isinstance(found, str) else set(found) <= set(range(len(MESH.vertices)))

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.scenes.shots import FEET, dinosaur_step, fish_swim, flower_eight, soles
+from cajole.scenes.keyframe_scenes import (
+    FOOT_SIDES,
+    build_dinosaur_step_scene,
+    build_fish_swim_scene,
+    build_flower_figure_eight_scene,
+    find_soles,
+)
 
 
 def least_volume(board):
@@ -20,7 +26,7 @@ def least_volume(board):
 
 
 def test_fish_floats_between_its_keys_identity():
-    board = fish_swim(tets=900)
+    board = build_fish_swim_scene(tets=900)
     assert list(board.keys) == [42, 84, 126, 168, 210]
     assert least_volume(board) > 0.4
     for u in board.keys.values():
@@ -31,7 +37,7 @@ def test_fish_floats_between_its_keys_identity():
 
 
 def test_fish_bends_both_ways_claim():
-    board = fish_swim(tets=900)
+    board = build_fish_swim_scene(tets=900)
     x = board.body.vertices[:, 0]
     tail, nose, middle = x < -0.9, x > 0.45, np.abs(x) < 0.2
     # against the middle, so that turning as a whole does not count
@@ -42,7 +48,7 @@ def test_fish_bends_both_ways_claim():
 
 
 def test_flower_draws_an_eight_claim():
-    board = flower_eight()
+    board = build_flower_figure_eight_scene()
     place = np.array([u[board.scene.parts["bloom disc"]].mean(axis=0) for u in board.keys.values()])
     assert list(board.keys)[-1] == board.frames - 1 == 300
     assert not any(board.keys[frame].any() for frame in (150, 300))
@@ -52,10 +58,10 @@ def test_flower_draws_an_eight_claim():
     assert least_volume(board) > 0.4
 
 
-@pytest.mark.parametrize("foot", FEET)
+@pytest.mark.parametrize("foot", FOOT_SIDES)
 def test_step_lifts_one_foot_and_lands_it_ahead_claim(foot):
-    board = dinosaur_step(foot, stride=0.3, lift=0.2)
-    swing = soles(cj.scene("dinosaur"))[foot]
+    board = build_dinosaur_step_scene(foot, stride=0.3, lift=0.2)
+    swing = find_soles(cj.scene("dinosaur"))[foot]
     lifted, landed = (board.keys[frame][swing] for frame in (60, 120))
     assert lifted[:, 2].mean() == pytest.approx(0.2)
     assert np.allclose(landed, (0.3, 0, 0))
@@ -65,10 +71,10 @@ def test_step_lifts_one_foot_and_lands_it_ahead_claim(foot):
 
 def test_soles_are_the_held_vertices_identity():
     dinosaur = cj.scene("dinosaur")
-    parts = soles(dinosaur)
+    parts = find_soles(dinosaur)
     assert np.array_equal(np.sort(np.concatenate(list(parts.values()))), dinosaur.fixed)
 
 
 def test_unknown_foot_bad_input():
     with pytest.raises(cj.InputError, match="foot"):
-        dinosaur_step("middle left")
+        build_dinosaur_step_scene("middle left")

@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.steering.pd import PDGrid, tuned_pd
-from cajole.scenes.steering import BeeLanding, Rooted, Strike, bee_landing, rooted, strike
-from cajole.scenes.steering.bee import BEE_RADIUS
-from cajole.scenes.steering.script import Script
-from cajole.scenes.steering.strike import DT, RADIUS, STRING
+from cajole.direct.steering.pd import PDGrid, tune_pd
+from cajole.scenes.steer_scenes import (
+    BeeLandingScene,
+    RootedDinosaurScene,
+    StrikeScene,
+    build_bee_landing_scene,
+    build_rooted_scene,
+    build_strike_scene,
+)
+from cajole.scenes.steer_scenes.bee import BEE_RADIUS
+from cajole.scenes.steer_scenes.steer_scene import KeyframedForce
+from cajole.scenes.steer_scenes.strike import BALL_RADIUS, DT, STRING_LENGTH
 
 PUSHES = 100
 # fewer tets than the scenes have, so that they are made in seconds
@@ -18,28 +25,28 @@ FLOWER, CREATURE = 7000, 5000
 
 
 @pytest.fixture(scope="module")
-def hitting() -> Strike:
-    return strike()
+def hitting() -> StrikeScene:
+    return build_strike_scene()
 
 
 @pytest.fixture(scope="module")
-def landing() -> BeeLanding:
-    return bee_landing(tets=FLOWER)
+def landing() -> BeeLandingScene:
+    return build_bee_landing_scene(tets=FLOWER)
 
 
 @pytest.fixture(scope="module")
-def creature() -> Rooted:
-    return rooted(tets=CREATURE)
+def creature() -> RootedDinosaurScene:
+    return build_rooted_scene(tets=CREATURE)
 
 
-def outcomes(scene: Strike | BeeLanding) -> tuple[int, int, float]:
+def outcomes(scene: StrikeScene | BeeLandingScene) -> tuple[int, int, float]:
     """How often it succeeds without and with control, and the median of the added force in body weights (rms)."""
-    controller, without, with_control, added = scene.controller(), 0, 0, []
+    controller, without, with_control, added = scene.create_controller(), 0, 0, []
     for seed in range(PUSHES):
-        push = scene.random_push(seed)
-        without += scene.outcome(controller.run(force=push, controlled=False))
+        push = scene.sample_push(seed)
+        without += scene.has_reached_target(controller.run(force=push, controlled=False))
         run = controller.run(force=push)
-        with_control += scene.outcome(run)
+        with_control += scene.has_reached_target(run)
         added.append(float(np.sqrt((run.gentleness**2).mean())))
     return without, with_control, float(np.median(added))
 
@@ -53,25 +60,25 @@ def test_t_hits_both_balls_claim(hitting):
 
 def test_t_hits_undisturbed_identity(hitting):
     """The reference strikes both balls, its end as deep in them as they were placed, and the basis is of Table 2."""
-    run = hitting.controller().run()
-    assert hitting.outcome(run)
-    assert hitting.reference.steps == 501
+    run = hitting.create_controller().run()
+    assert hitting.has_reached_target(run)
+    assert hitting.reference.step_count == 501
     assert hitting.reference.model.size == 24
     assert abs(3 * hitting.body.count / 1032 - 1) < 0.1
 
 
 def test_ball_is_struck_and_swings_claim(hitting):
     """Struck, a ball leaves its place on its string and never enters the end; missed, it hangs still."""
-    controller = hitting.controller()
-    balls = hitting.balls_of(controller.run())
+    controller = hitting.create_controller()
+    balls = hitting.compute_ball_paths(controller.run())
     for index, ball in enumerate(hitting.balls):
         path = balls[:, index]
-        hook = ball.centre + [0, 0, STRING]
-        assert np.linalg.norm(path - hook, axis=1) == pytest.approx(STRING)
+        hook = ball.centre + [0, 0, STRING_LENGTH]
+        assert np.linalg.norm(path - hook, axis=1) == pytest.approx(STRING_LENGTH)
         assert np.linalg.norm(path[: ball.frame - 15] - ball.centre, axis=1).max() < 1e-12
         assert np.linalg.norm(path[-1] - ball.centre) > 0.05
     far = np.full((50, 1, 3), 100.0)
-    assert hitting.balls[0].swung(far, 0 * far) == pytest.approx(np.tile(hitting.balls[0].centre, (50, 1)))
+    assert hitting.balls[0].simulate(far, 0 * far) == pytest.approx(np.tile(hitting.balls[0].centre, (50, 1)))
 
 
 def test_pendulum_reference(hitting):
@@ -79,13 +86,13 @@ def test_pendulum_reference(hitting):
     ball = hitting.balls[0]
     frames = 400
     hand = np.full((frames, 1, 3), 100.0)
-    hand[0, 0] = ball.centre - [0, 0.99 * RADIUS, 0]
+    hand[0, 0] = ball.centre - [0, 0.99 * BALL_RADIUS, 0]
     speed = np.zeros_like(hand)
     speed[0, 0, 1] = 0.2
-    y = ball.swung(hand, speed)[:, 1] - ball.centre[1]
+    y = ball.simulate(hand, speed)[:, 1] - ball.centre[1]
     crossings = np.flatnonzero(np.diff(np.sign(y[5:])))
     period = 2 * DT * float(np.diff(crossings).mean())
-    assert period == pytest.approx(2 * np.pi * np.sqrt(STRING / 9.81), rel=0.02)
+    assert period == pytest.approx(2 * np.pi * np.sqrt(STRING_LENGTH / 9.81), rel=0.02)
 
 
 def test_bee_lands_claim(landing):
@@ -97,60 +104,60 @@ def test_bee_lands_claim(landing):
 
 def test_bee_lands_undisturbed_in_every_lap_claim(landing):
     """The seam does not meet, yet laps go on: control bridges it, and the second lap is as good as the first."""
-    reference, controller = landing.reference, landing.controller()
+    reference, controller = landing.reference, landing.create_controller()
     assert reference.loop
-    assert reference.steps == 1281
+    assert reference.step_count == 1281
     assert reference.model.size == 24
-    assert reference.seam > 1e-5
+    assert reference.loop_gap > 1e-5
     run = controller.run(loops=2)
-    assert landing.outcome(run)
+    assert landing.has_reached_target(run)
     assert run.error[-300:].max() < 0.5 * controller.run(loops=2, controlled=False).error[-300:].max()
 
 
 def test_flower_swings_both_ways_claim(landing):
-    path = landing.spot_of(landing.controller().run())
+    path = landing.compute_landing_path(landing.create_controller().run())
     aside = path[:, 0] - path[0, 0]
     assert aside.min() < -0.5
     assert aside.max() > 0.2
-    sitting = np.linalg.norm(path - landing.flight, axis=1)
+    sitting = np.linalg.norm(path - landing.bee_path, axis=1)
     assert (sitting <= BEE_RADIUS).sum() < 0.2 * len(path)
 
 
 def test_creature_ends_where_it_should_claim(creature):
     """With final cost alone it is brought home by less than a twentieth of what it misses by itself."""
-    controller = creature.controller()
-    assert controller.reference.steps == 181
+    controller = creature.create_controller()
+    assert controller.reference.step_count == 181
     assert controller.reference.model.size == 30
     for seed in range(10):
-        push = creature.random_push(seed)
+        push = creature.sample_push(seed)
         free, led = controller.run(force=push, controlled=False), controller.run(force=push)
-        assert creature.miss(led) < 0.05 * creature.miss(free)
+        assert creature.compute_miss_distance(led) < 0.05 * creature.compute_miss_distance(free)
 
 
 def test_creature_pd_spends_more_claim(creature):
     """The best of many PD controllers, tuned on the very push, spends more to end as near."""
-    grid = PDGrid(stiffnesses=12, decades=6.0, ratios=(0.4, 1.0, 2.0), rounds=1)
-    compared = tuned_pd(creature.controller(), creature.random_push(0), grid=grid)
+    grid = PDGrid(kp_count=12, decades=6.0, damping_ratios=(0.4, 1.0, 2.0), refinements=1)
+    compared = tune_pd(creature.create_controller(), creature.sample_push(0), grid=grid)
     assert compared.ratio > 1.2
 
 
 def test_creature_effort_dial_claim(creature):
     """Dearer control spends less and ends further away."""
-    push = creature.random_push(1)
-    runs = [creature.controller(effort=effort).run(force=push) for effort in (0.1, 10.0, 1000.0)]
-    spent, missed = [run.report.effort for run in runs], [creature.miss(run) for run in runs]
+    push = creature.sample_push(1)
+    runs = [creature.create_controller(effort=effort).run(force=push) for effort in (0.1, 10.0, 1000.0)]
+    spent, missed = [run.report.effort for run in runs], [creature.compute_miss_distance(run) for run in runs]
     assert spent == sorted(spent, reverse=True)
     assert missed == sorted(missed)
 
 
 def test_push_is_the_same_for_a_seed_identity(hitting):
-    assert hitting.random_push(3) == hitting.random_push(3)
-    assert hitting.random_push(3) != hitting.random_push(4)
+    assert hitting.sample_push(3) == hitting.sample_push(3)
+    assert hitting.sample_push(3) != hitting.sample_push(4)
 
 
 def test_script_keeps_its_ends_identity():
     patterns = np.arange(12.0).reshape(2, 2, 3)
-    script = Script(patterns, np.array([0.0, 1.0, 2.0]), np.array([[0.0, 1.0], [1.0, 0.0], [2.0, -1.0]]))
+    script = KeyframedForce(patterns, np.array([0.0, 1.0, 2.0]), np.array([[0.0, 1.0], [1.0, 0.0], [2.0, -1.0]]))
     assert script(-1.0) == pytest.approx(patterns[1])
     assert script(1.0) == pytest.approx(patterns[0])
     assert script(9.0) == pytest.approx(2 * patterns[0] - patterns[1])
@@ -159,4 +166,4 @@ def test_script_keeps_its_ends_identity():
 @pytest.mark.parametrize("seed", [-1, 1.5, None])
 def test_push_seed_bad_input(hitting, seed):
     with pytest.raises(cj.InputError, match="seed"):
-        hitting.random_push(seed)
+        hitting.sample_push(seed)

@@ -6,30 +6,30 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.scenes.shots import GAIT, RAISED, soles, walk
+from cajole.scenes.keyframe_scenes import FOOT_UP_PHASE, GAIT_ORDER, build_dinosaur_walk_scene, find_soles
 
 FRAMES = 25
-UP = round(RAISED * (FRAMES - 1))
+UP = round(FOOT_UP_PHASE * (FRAMES - 1))
 
 
 @pytest.fixture(scope="module")
 def board():
-    return walk(frames=FRAMES)
+    return build_dinosaur_walk_scene(frames=FRAMES)
 
 
 @pytest.fixture(scope="module")
 def walked(board):
     """Fewer modes than the film takes: the feet do the same."""
-    return board.shoot(modes=4, starts="pd")
+    return board.solve(modes=4, starts="pd")
 
 
 @pytest.fixture(scope="module")
 def feet(board):
-    return soles(board.scene)
+    return find_soles(board.scene)
 
 
 def swinging(board):
-    return [GAIT[i % 4] for i in range(len(board.steps))]
+    return [GAIT_ORDER[i % 4] for i in range(len(board.steps))]
 
 
 def test_keys_lift_and_land_one_foot_identity(board, feet):
@@ -87,4 +87,4 @@ def test_walk_joins_smoothly_identity(walked):
 )
 def test_walk_bad_input(options, words):
     with pytest.raises(cj.InputError, match=words):
-        walk(**options)
+        build_dinosaur_walk_scene(**options)

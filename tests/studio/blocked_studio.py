@@ -27,13 +27,13 @@ def _main() -> None:
     # under its own name, so that child processes can import it
     import blocked_studio
 
-    from cajole.animation import glb_read
+    from cajole.animation import glb
     from cajole.cli import main
-    from cajole.mesh.formats import foreign
-    from cajole.parsers import child
+    from cajole.mesh.formats import meshio_formats
+    from cajole.parsers import child_process
 
-    foreign.parse_cells = glb_read.parse_glb = blocked_studio.block  # type: ignore[attr-defined]
-    child.Limits.for_file = classmethod(  # type: ignore[assignment]
+    meshio_formats.parse_cells = glb.parse_glb = blocked_studio.block  # type: ignore[attr-defined]
+    child_process.ParserLimits.for_file = classmethod(  # type: ignore[assignment]
         lambda cls, path: cls(1e9, 1 << 40, blocked_seconds=float("inf"))
     )
     os.environ[VARIABLE] = sys.argv[1]

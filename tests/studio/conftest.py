@@ -10,15 +10,15 @@ from fake_desk import FakeDesk
 from mode_cases import do
 from steer_mode_cases import Clock
 
-from cajole.studio.modes import history
-from cajole.studio.modes.enrich import EnrichMode
+from cajole.studio.modes import undo
+from cajole.studio.modes.enrich.mode import EnrichMode
 
 
 @pytest.fixture(autouse=True)
 def undo_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock by which changes that follow each other quickly become one step of undo: it moves by the test alone."""
     clock = Clock()
-    monkeypatch.setattr(history, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(undo, "time", SimpleNamespace(monotonic=clock))
     return clock
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 import cajole as cj
 from cajole.mesh import MeshTri, grid_triangles
-from cajole.scenes.enriching import Cloth, EnrichScene
-from cajole.studio.content import Content
+from cajole.scenes.enrich_scenes import EnrichScene, ShellVariant
+from cajole.studio.content import ProjectContent
 
 FRAMES = 7
 
@@ -27,19 +27,19 @@ def cube() -> cj.Animation:
     return cj.Animation(cj.MeshTri(corners, sides), positions, fps=30, name="cube")
 
 
-def content(animation: cj.Animation | None = None) -> Content:
+def content(animation: cj.Animation | None = None) -> ProjectContent:
     made = cube() if animation is None else animation
-    return Content(made.name, made.mesh, None, made)
+    return ProjectContent(made.name, made.mesh, None, made)
 
 
-def paired() -> Content:
+def paired() -> ProjectContent:
     """A sheet of nine vertices and one of 81 that is not its subdivision, joined by four painted quarters."""
     coarse, fine = grid_triangles(2, 2), grid_triangles(8, 8)
     meshes = [MeshTri(mesh.vertices, mesh.triangles[::-1]) for mesh in (coarse, fine)]
     quarters = [2 * (mesh.vertices[:, 0] > 0.4) + (mesh.vertices[:, 1] > 0.4) for mesh in meshes]
     guide = cj.Animation(meshes[0], np.repeat(coarse.vertices[None], 4, axis=0), fps=30, name="sheet")
     regions = cj.regions_painted(meshes[0], quarters[0], meshes[1], quarters[1])
-    cloth = Cloth("cotton", (0.7, 0.1, 0.2), lambda: cj.BodyShell(meshes[1]))
+    cloth = ShellVariant("cotton", (0.7, 0.1, 0.2), lambda: cj.BodyShell(meshes[1]))
     post = cj.MeshTri([[3, 0, 0], [4, 0, 0], [3, 1, 0]], [[0, 1, 2]])
     scene = EnrichScene("sheet", "Sheet", "A sheet.", guide, regions, {"cotton": cloth}, colliders=(post,))
-    return replace(content(guide), enrich=scene)
+    return replace(content(guide), enrich_scene=scene)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cajole.progress import Progress
+from cajole.progress import ProgressCallback
 
 
 class FakeDesk:
@@ -20,41 +20,43 @@ class FakeDesk:
         self.ghosts: list[np.ndarray | None] = []
         self.labels: list[str | None] = []
         self.touches = 0
-        self.stopped = False
-        self.job: str | None = None
+        self.has_stop_request = False
+        self.job_id: str | None = None
         self.go_on = True
         self.titles: list[str] = []
         self.redrawn = self.coloured = 0
 
-    def say(self, message: Mapping[str, Any]) -> None:
+    def broadcast(self, message: Mapping[str, Any]) -> None:
         self.said.append(json.loads(json.dumps(dict(message), allow_nan=False)))
 
-    def show(self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None, seq: int = 0) -> None:
+    def show_live_frame(
+        self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None, reply_seq: int = 0
+    ) -> None:
         assert np.isfinite(positions).all()
         assert ghost is None or (np.isfinite(ghost).all() and ghost.shape == positions.shape)
         self.shown.append((frame, np.array(positions)))
         self.ghosts.append(ghost)
 
-    def changed(self, label: str | None = None, *, motion: bool = True) -> None:
+    def record_change(self, label: str | None = None, *, frames_changed: bool = True) -> None:
         self.labels.append(label)
 
-    def touched(self) -> None:
+    def invalidate_frames(self) -> None:
         self.touches += 1
 
-    def redraw(self) -> None:
+    def resend_geometry(self) -> None:
         self.redrawn += 1
 
-    def colour(self) -> None:
+    def resend_regions(self) -> None:
         self.coloured += 1
 
-    def working(self, title: str, *, stoppable: bool = False) -> Progress:
+    def begin_job(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         self.titles.append(title)
-        self.job = f"job-{len(self.titles)}"
-        return lambda fraction, text: self.go_on and not self.stopped
+        self.job_id = f"job-{len(self.titles)}"
+        return lambda fraction, text: self.go_on and not self.has_stop_request
 
-    def worked(self) -> None:
+    def end_job(self) -> None:
         self.titles.append("")
-        self.job = None
+        self.job_id = None
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """All messages of a kind."""

@@ -7,25 +7,25 @@ from functools import cache
 from fake_desk import FakeDesk
 from steer_mode_cases import Clock
 
-from cajole.scenes.flowing import leaves, swirl
-from cajole.studio.content import Content
-from cajole.studio.flowing import leaves_content, swirl_content
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.flow import FlowMode
+from cajole.scenes.flow_scenes import build_leaves_scene, build_swirl_scene
+from cajole.studio.content import ProjectContent
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.steer.flow_mode import FlowSteerMode
+from cajole.studio.modes.steer.scenes import build_leaves_content, build_swirl_content
 
 CELLS = 32
 
 
 @cache
-def content(name: str = "swirl") -> Content:
+def content(name: str = "swirl") -> ProjectContent:
     if name == "leaves":
-        return leaves_content(leaves(CELLS, size=24, runs=6))
-    return swirl_content(swirl(CELLS, size=24, runs=6))
+        return build_leaves_content(build_leaves_scene(CELLS, size=24, runs=6))
+    return build_swirl_content(build_swirl_scene(CELLS, size=24, runs=6))
 
 
-def made(name: str = "swirl", kept: Saved | None = None) -> tuple[FlowMode, FakeDesk, Clock]:
+def made(name: str = "swirl", kept: ModeSnapshot | None = None) -> tuple[FlowSteerMode, FakeDesk, Clock]:
     desk, clock = FakeDesk(), Clock()
-    mode = FlowMode(desk, content(name), kept)
-    mode.clock = mode.drive.clock = clock
+    mode = FlowSteerMode(desk, content(name), kept)
+    mode.clock = mode.realtime.clock = clock
     mode.tick()
     return mode, desk, clock

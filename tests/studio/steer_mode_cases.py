@@ -11,9 +11,9 @@ from fake_desk import FakeDesk
 import cajole as cj
 from bodies import beam_body
 from cajole.direct import Shot
-from cajole.studio.content import Content
-from cajole.studio.modes.base import Mode, Saved
-from cajole.studio.modes.steer import SteerMode
+from cajole.studio.content import ProjectContent
+from cajole.studio.modes.base import ModeSnapshot, StudioMode
+from cajole.studio.modes.steer.body_mode import SteerMode
 
 BEAM = beam_body((5, 1, 1), young=3e5, damping=(0.2, 0.005))
 TIP = int(np.argmax(BEAM.vertices @ [10.0, 1.0, 1.0]))
@@ -28,8 +28,8 @@ def shot(loop: bool) -> Shot:
     return cj.keyframe(BEAM, keys, 30, DT, modes=4, loop=loop)
 
 
-def content(loop: bool = True, **more: Any) -> Content:
-    return Content("beam", BEAM.mesh, BEAM, shot=shot(loop), parts={"tip": np.array([TIP])}, **more)
+def content(loop: bool = True, **more: Any) -> ProjectContent:
+    return ProjectContent("beam", BEAM.mesh, BEAM, shot=shot(loop), parts={"tip": np.array([TIP])}, **more)
 
 
 def looped() -> np.ndarray:
@@ -47,15 +47,15 @@ class Clock:
         return self.now
 
 
-def made(loop: bool = True, kept: Saved | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
+def made(loop: bool = True, kept: ModeSnapshot | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
     desk, clock = FakeDesk(), Clock()
     mode = SteerMode(desk, content(loop, **more), kept)
-    mode.clock = mode.drive.clock = clock
+    mode.clock = mode.realtime.clock = clock
     mode.tick()
     return mode, desk, clock
 
 
-def run(mode: Mode, clock: Clock, seconds: float) -> None:
+def run(mode: StudioMode, clock: Clock, seconds: float) -> None:
     """Let the clock go on, a tick each 60th of a second."""
     for _ in range(round(60 * seconds)):
         clock.now += 1 / 60

@@ -18,12 +18,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from cajole.animation import Animation
 from cajole.mesh import box_tets
-from cajole.studio.app import STATIC
-from cajole.studio.guard import Guard
-from cajole.studio.hub import Hub
+from cajole.studio.access import AccessPolicy
+from cajole.studio.app import STATIC_FOLDER
 from cajole.studio.project import Project
-from cajole.studio.serving import bound, server_of
-from cajole.studio.shelf import Shelf
+from cajole.studio.project_manager import ProjectManager
+from cajole.studio.project_store import ProjectStore
+from cajole.studio.server import bind_socket, create_server
 from job_control import JobControl, install
 from waiting import PATIENCE, wait_until
 
@@ -142,7 +142,7 @@ def answer_of(project: Project, **message: Any) -> dict[str, Any]:
 class Running:
     """A studio that answers at an address; jobs: holds its long work."""
 
-    def __init__(self, hub: Hub, guard: Guard, jobs: JobControl):
+    def __init__(self, hub: ProjectManager, guard: AccessPolicy, jobs: JobControl):
         self.hub, self.guard, self.jobs = hub, guard, jobs
         self.address = f"http://127.0.0.1:{guard.port}"
 
@@ -157,12 +157,12 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, static: Path = STATIC, **options: Any) -> Iterator[Running]:
+def running(folder: Path, static: Path = STATIC_FOLDER, **options: Any) -> Iterator[Running]:
     """A studio on its own thread, whose projects are kept in `folder`."""
-    listening = bound("127.0.0.1", 0)
-    guard = Guard(port=listening.getsockname()[1])
-    hub = Hub(Shelf(folder), **options)
-    server = server_of(hub, guard, static)
+    listening = bind_socket("127.0.0.1", 0)
+    guard = AccessPolicy(port=listening.getsockname()[1])
+    hub = ProjectManager(ProjectStore(folder), **options)
+    server = create_server(hub, guard, static)
     thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
     jobs = JobControl(folder.with_name(f"{folder.name}-jobs"))
     with pytest.MonkeyPatch.context() as patch:

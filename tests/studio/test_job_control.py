@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cajole.studio.jobs import Jobs
+from cajole.studio.jobs import JobTracker
 from job_control import Gate, GatedJobs, GatedPipe, JobControl
 from waiting import PATIENCE
 
@@ -19,14 +19,14 @@ def control(tmp_path: Path) -> JobControl:
     return JobControl(tmp_path / "jobs")
 
 
-def gated(control: JobControl, *, fast: bool) -> tuple[Jobs, GatedPipe]:
+def gated(control: JobControl, *, fast: bool) -> tuple[JobTracker, GatedPipe]:
     """Jobs that tell a tab."""
     gate = Gate(control, fast=fast)
     pipe = GatedPipe(gate)
-    return GatedJobs(gate, pipe.say, lambda: False), pipe
+    return GatedJobs(gate, pipe.enqueue_message, lambda: False), pipe
 
 
-def work(jobs: Jobs) -> tuple[threading.Thread, Reports]:
+def work(jobs: JobTracker) -> tuple[threading.Thread, Reports]:
     """A job of three reports on a thread of its own, and what they returned so far."""
     progress, returned = jobs.begin("Working", stoppable=True), Reports()
 
@@ -48,10 +48,10 @@ def test_held_work_waits_and_can_be_stopped_identity(control: JobControl, fast: 
         thread, returned = work(jobs)
         control.wait_until_held()
         assert returned == [True]
-        assert "running" in str(pipe.take())
-        present = jobs.present
+        assert "running" in str(pipe.pop_next())
+        present = jobs.current
         assert present is not None
-        assert jobs.order("stop", present["job"])
+        assert jobs.request_action("stop", present["job"])
         thread.join(PATIENCE)
     assert returned == [True, False, False]
 
@@ -77,10 +77,10 @@ def test_other_work_is_not_held_identity(control: JobControl) -> None:
 def test_fast_work_is_over_before_anything_is_told_identity(control: JobControl) -> None:
     jobs, pipe = gated(control, fast=True)
     jobs.begin("Working", stoppable=True)
-    present = jobs.present
+    present = jobs.current
     assert present is not None
-    assert pipe.take() is None
-    assert not jobs.order("stop", present["job"])
+    assert pipe.pop_next() is None
+    assert not jobs.request_action("stop", present["job"])
     jobs.end("done")
-    assert "running" in str(pipe.take())
-    assert "done" in str(pipe.take())
+    assert "running" in str(pipe.pop_next())
+    assert "done" in str(pipe.pop_next())

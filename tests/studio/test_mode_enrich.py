@@ -15,12 +15,12 @@ from mode_cases import do, plain
 import cajole as cj
 from cajole.errors import InputError
 from cajole.mesh import box_tets
-from cajole.studio.keeping import keep_motion, with_motion
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.enrich import EnrichMode
-from cajole.studio.modes.enrich_running import options
-from cajole.studio.opening import chances, open_scene
-from cajole.studio.telling import meshes, project_message, zone_messages
+from cajole.studio.content_loading import find_available_modes, open_scene
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.enrich.mode import EnrichMode
+from cajole.studio.modes.enrich.run import build_enrich_options
+from cajole.studio.project_saver import replace_motion, write_motion
+from cajole.studio.view_model import build_project_message, encode_meshes, encode_region_labels
 
 
 def test_a_guide_becomes_a_shell_of_enough_triangles(desk: FakeDesk) -> None:
@@ -32,22 +32,22 @@ def test_a_guide_becomes_a_shell_of_enough_triangles(desk: FakeDesk) -> None:
     assert part["regions"]["count"] == 8
     # what never moves is held: all vertices of the bottom
     assert part["shell"]["still"] == 17 * 17
-    np.testing.assert_allclose(mode.now(3), mode.guide.frame(3))
-    laid = mode.frame("result", 3)
+    np.testing.assert_allclose(mode.compute_live_vertices(3), mode.guide.frame(3))
+    laid = mode.compute_stream_vertices("result", 3)
     assert laid is not None
     np.testing.assert_allclose(laid[:8], mode.guide.frame(3), atol=1e-12)
 
 
 def test_what_is_drawn_is_the_shell_beside_its_guide_identity(mode: EnrichMode) -> None:
-    drawn = mode.drawn
-    told = project_message("id", "cube", mode.content, drawn)
+    drawn = mode.drawn_content
+    told = build_project_message("id", "cube", mode.content, drawn)
     assert (told["vertices"], told["guide"], told["suggestion"]) == (98, 8, None)
     assert told["modes"]["edit"]["possible"] is True
-    kinds = [int(np.frombuffer(data[:32], "<u4")[1]) for data in meshes(drawn)]
-    extras = [int(np.frombuffer(data[:32], "<u4")[7]) for data in meshes(drawn)]
+    kinds = [int(np.frombuffer(data[:32], "<u4")[1]) for data in encode_meshes(drawn)]
+    extras = [int(np.frombuffer(data[:32], "<u4")[7]) for data in encode_meshes(drawn)]
     assert list(zip(kinds, extras)) == [(1, 0), (2, 0), (3, 0), (1, 1)]
-    shell, guide = zone_messages(mode)
-    assert np.frombuffer(shell[32:], "<i4").tolist() == mode.zones.shell.tolist()
+    shell, guide = encode_region_labels(mode)
+    assert np.frombuffer(shell[32:], "<i4").tolist() == mode.region_labelling.shell_labels.tolist()
     assert np.frombuffer(guide[32:], "<i4").tolist() == list(range(8))
 
 
@@ -56,34 +56,34 @@ def test_what_is_kept_goes_on_identity(mode: EnrichMode) -> None:
     do(mode, "paint", on="shell", region=None, nodes=[30, 31, 32])
     do(mode, "cloth", young=3e4, wind=2.0)
     do(mode, "enrich")
-    kept = mode.saved()
+    kept = mode.create_snapshot()
     document = json.loads(json.dumps(kept.document, allow_nan=False))
-    again = EnrichMode(FakeDesk(), mode.content, Saved(document, kept.arrays))
-    assert again.dials == mode.dials
-    assert again.sheet.levels == 2
-    np.testing.assert_array_equal(again.zones.shell, mode.zones.shell)
-    assert again.run is not None
-    assert mode.run is not None
-    np.testing.assert_array_equal(again.run.positions, mode.run.positions)
+    again = EnrichMode(FakeDesk(), mode.content, ModeSnapshot(document, kept.arrays))
+    assert again.settings == mode.settings
+    assert again.shell_mesh.levels == 2
+    np.testing.assert_array_equal(again.region_labelling.shell_labels, mode.region_labelling.shell_labels)
+    assert again.tracked_run is not None
+    assert mode.tracked_run is not None
+    np.testing.assert_array_equal(again.tracked_run.positions, mode.tracked_run.positions)
     first, second = plain(mode), plain(again)
     assert {**second, "undo": None} == {**first, "undo": None}
 
 
 def test_the_result_goes_to_edit_and_comes_from_tets(mode: EnrichMode, desk: FakeDesk, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no shell yet"):
-        mode.result()
+        mode.export_content()
     do(mode, "enrich")
-    handed = mode.result()
-    assert chances(handed)["edit"].possible
+    handed = mode.export_content()
+    assert find_available_modes(handed)["edit"].possible
     assert handed.animation is not None
     assert (handed.animation.n, handed.animation.name) == (98, "cube")
     # the same after the project was closed: the motion that was kept tells what the shell is
-    again = with_motion(mode.content, keep_motion(tmp_path, handed))
+    again = replace_motion(mode.content, write_motion(tmp_path, handed))
     assert again.animation is not None
     np.testing.assert_array_equal(again.animation.positions, handed.animation.positions)
     for each in (handed, again):
         assert isinstance(each.body, cj.BodyShell)
-        np.testing.assert_array_equal(each.body.fixed, mode.sheet.still)
+        np.testing.assert_array_equal(each.body.fixed, mode.shell_mesh.still_vertices)
     block = box_tets(1, 1, 1)
     solid = cj.Animation(block, np.stack([block.vertices, block.vertices + 0.1]), fps=10)
     assert EnrichMode(desk, content(solid)).guide.n == 8
@@ -111,28 +111,33 @@ def test_the_result_goes_to_edit_and_comes_from_tets(mode: EnrichMode, desk: Fak
     ],
 )
 def test_values_are_checked_bad_input(mode: EnrichMode, command: str, values: dict[str, Any], said: str) -> None:
-    before = mode.moment()
+    before = mode.capture_state()
     with pytest.raises(InputError, match=said):
         do(mode, command, **values)
-    assert (mode.sheet, mode.zones, mode.dials, mode.run) == (before.sheet, before.zones, before.dials, before.run)
+    assert (mode.shell_mesh, mode.region_labelling, mode.settings, mode.tracked_run) == (
+        before.shell_mesh,
+        before.region_labelling,
+        before.settings,
+        before.run,
+    )
 
 
 @pytest.mark.parametrize("name", ["box", "bag"])
 def test_scenes_open_with_their_own_regions_and_materials(desk: FakeDesk, name: str) -> None:
     opened = open_scene(name, "enrich")
     mode = EnrichMode(desk, opened)
-    scene = opened.enrich
+    scene = opened.enrich_scene
     assert scene is not None
-    assert len(mode.zones.numbers) == len(scene.regions)
-    assert [each["name"] for each in plain(mode)["enrich"]["materials"]] == list(scene.materials)
-    for material in scene.materials:
+    assert len(mode.region_labelling.region_numbers) == len(scene.regions)
+    assert [each["name"] for each in plain(mode)["enrich"]["materials"]] == list(scene.variants)
+    for material in scene.variants:
         do(mode, "cloth", material=material)
-        shell = scene.materials[material].shell
-        made = mode.shell()
+        shell = scene.variants[material].shell
+        made = mode.build_shell()
         assert made.total_mass == pytest.approx(shell.total_mass)
         np.testing.assert_allclose(made.undeformed, shell.undeformed)
         np.testing.assert_array_equal(made.fixed, shell.fixed)
-    assert mode.dials.collisions == "none"
+    assert mode.settings.collisions == "none"
     do(mode, "cloth", collisions="fast")
-    assert options(mode)["colliders"] == scene.colliders
-    assert mode.guide.dt / mode.dials.substeps == pytest.approx(scene.settings["dt"])
+    assert build_enrich_options(mode)["colliders"] == scene.colliders
+    assert mode.guide.dt / mode.settings.substeps == pytest.approx(scene.enrich_options["dt"])

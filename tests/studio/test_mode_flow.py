@@ -14,13 +14,13 @@ from steer_mode_cases import run
 
 from cajole.animation import read_animation
 from cajole.errors import InputError
-from cajole.studio.exporting import handed
-from cajole.studio.flowing import RATE, upright
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.flow import FlowMode
-from cajole.studio.opening import chances
-from cajole.studio.protocol import HEADER, Kind, packed
-from cajole.studio.telling import now_parts, project_message
+from cajole.studio.content_loading import find_available_modes
+from cajole.studio.export import export_content
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.steer.flow_mode import FlowSteerMode
+from cajole.studio.modes.steer.scenes import STEPS_PER_SECOND, embed_in_3d
+from cajole.studio.protocol import HEADER, BinaryKind, pack_binary
+from cajole.studio.view_model import build_project_message, collect_live_frame_arrays
 from waiting import wait_until
 
 MIDDLE = [128.0, 0.0, 128.0]
@@ -38,19 +38,19 @@ def worst(desk: Any) -> float:
 
 def test_particles_follow_their_paths_in_real_time_identity() -> None:
     mode, desk, clock = made()
-    assert (mode.frames, mode.fps) == (91, pytest.approx(RATE))
+    assert (mode.frames, mode.fps) == (91, pytest.approx(STEPS_PER_SECOND))
     run(mode, clock, 2.0)
-    assert mode.drive.step == pytest.approx(2.0 * RATE, abs=2)
-    assert mode.time == pytest.approx(2.0, abs=2 / RATE)
+    assert mode.realtime.step == pytest.approx(2.0 * STEPS_PER_SECOND, abs=2)
+    assert mode.time == pytest.approx(2.0, abs=2 / STEPS_PER_SECOND)
     assert len(desk.of("pulse")) >= 120
-    shot = mode.plan.shot
+    shot = mode.setup.shot
     seen, ghost = (centres(each, 3) for each in (desk.shown[-1][1], desk.ghosts[-1]))
     # between two frames of the reference, as far as the clock is
-    before, after = (upright(shot.particles[mode.drive.step - back]) for back in (1, 0))
-    np.testing.assert_allclose(ghost, before + mode.drive.share * (after - before), atol=1e-2)
-    off = np.linalg.norm(seen - ghost, axis=1).max() / shot.model.flow.cell
+    before, after = (embed_in_3d(shot.particles[mode.realtime.step - back]) for back in (1, 0))
+    np.testing.assert_allclose(ghost, before + mode.realtime.blend_fraction * (after - before), atol=1e-2)
+    off = np.linalg.norm(seen - ghost, axis=1).max() / shot.model.flow.cell_size
     assert off < 1.0
-    assert off == pytest.approx(mode.drive.live.cells.max(), abs=0.2)
+    assert off == pytest.approx(mode.realtime.controller.distances_in_cells.max(), abs=0.2)
     assert plain(mode)["steer"]["outcome"] == {
         "text": "Holds: every particle is within a cell of its place",
         "good": True,
@@ -99,7 +99,7 @@ def test_what_pushes_across_the_plane_does_nothing_identity() -> None:
         mode, _, clock = made()
         do(mode, "impulse", at=MIDDLE, force=force, duration=0.3)
         run(mode, clock, 1.0)
-        ends.append(mode.drive.live.particles)
+        ends.append(mode.realtime.controller.particles)
     assert np.array_equal(*ends)
 
 
@@ -108,62 +108,62 @@ def test_twin_gets_the_same_kicks_and_no_control_identity() -> None:
     do(mode, "ghost", of="uncontrolled")
     do(mode, "kick", number=2)
     run(mode, clock, 2.0)
-    twin = mode.drive.twin
+    twin = mode.realtime.uncontrolled
     assert twin is not None
     alone, _, other = made()
     do(alone, "control", on=False)
     do(alone, "kick", number=2)
     run(alone, other, 2.0)
-    np.testing.assert_allclose(twin.particles, alone.drive.live.particles)
+    np.testing.assert_allclose(twin.particles, alone.realtime.controller.particles)
     assert not np.allclose(desk.ghosts[-1], desk.shown[-1][1])
 
 
 def test_smoke_is_carried_and_begins_anew_identity() -> None:
     mode, _, clock = made()
-    first = mode.haze
+    first = mode.smoke_image
     assert first is not None
     assert (first.shape, first.dtype) == ((CELLS, CELLS), np.uint8)
     # rows from the lowest on, each from left to right
     assert first[round(134 / 256 * CELLS), round(112 / 256 * CELLS)] > 200
     assert first[0, 0] == 0
     run(mode, clock, 2.0)
-    assert np.abs(mode.haze.astype(int) - first).max() > 50
+    assert np.abs(mode.smoke_image.astype(int) - first).max() > 50
     do(mode, "smoke", on=False)
-    assert mode.haze is None
-    assert mode.drive.live.smoke is None
+    assert mode.smoke_image is None
+    assert mode.realtime.controller.smoke is None
     do(mode, "undo")
-    assert np.array_equal(mode.haze, first)
+    assert np.array_equal(mode.smoke_image, first)
     run(mode, clock, 1.0)
     do(mode, "restart")
-    assert np.array_equal(mode.haze, first)
+    assert np.array_equal(mode.smoke_image, first)
 
 
 def test_lap_ends_rests_and_begins_anew_with_fresh_smoke_identity() -> None:
     mode, desk, clock = made()
-    first = mode.haze
-    run(mode, clock, 90 / RATE + 0.3)
-    assert mode.drive.step == 90
-    assert not np.array_equal(mode.haze, first)
+    first = mode.smoke_image
+    run(mode, clock, 90 / STEPS_PER_SECOND + 0.3)
+    assert mode.realtime.step == 90
+    assert not np.array_equal(mode.smoke_image, first)
     run(mode, clock, 0.55)
-    assert mode.drive.lap == 2
-    assert mode.drive.step <= 2
-    assert np.abs(mode.haze.astype(int) - first).max() < 80
-    lap = mode.animation()
+    assert mode.realtime.lap == 2
+    assert mode.realtime.step <= 2
+    assert np.abs(mode.smoke_image.astype(int) - first).max() < 80
+    lap = mode.export_animation()
     assert lap.frames == 91
     paths = lap.positions.reshape(91, 3, -1, 3).mean(axis=2)
-    assert np.linalg.norm(paths - upright(mode.plan.shot.particles), axis=2).max() < 16.0
+    assert np.linalg.norm(paths - embed_in_3d(mode.setup.shot.particles), axis=2).max() < 16.0
     assert {pulse["lap"] for pulse in desk.of("pulse")} == {1, 2}
 
 
 def test_balls_of_the_last_lap_are_written_identity(tmp_path: Path) -> None:
     mode, _, _ = made("leaves")
-    motion = mode.animation()
+    motion = mode.export_animation()
     for suffix in (".npz", ".glb"):
         motion.write(tmp_path / f"lap{suffix}")
         again = read_animation(tmp_path / f"lap{suffix}")
         assert (again.frames, again.n) == (201, motion.n)
     with pytest.raises(InputError, match="nothing to hand over"):
-        handed(mode)
+        export_content(mode)
 
 
 def test_wind_of_a_seed_identity() -> None:
@@ -174,7 +174,7 @@ def test_wind_of_a_seed_identity() -> None:
         do(mode, "wind", strength=0.02, seed=seed)
         assert plain(mode)["steer"]["flow"]["seed"] == seed
         run(mode, clock, 1.0)
-        ends.append(mode.drive.live.companions)
+        ends.append(mode.realtime.controller.passive_particles)
     assert np.array_equal(ends[0], ends[1])
     assert not np.allclose(ends[0], ends[2])
     do(mode, "undo")
@@ -184,9 +184,9 @@ def test_wind_of_a_seed_identity() -> None:
 def test_dials_are_retuned_in_the_background_identity() -> None:
     mode, _, clock = made()
     do(mode, "dials", effort=1e-2, tracking=2.0)
-    wait_until(lambda: not mode.drive.live.retuning, "retuning")
+    wait_until(lambda: not mode.realtime.controller.is_retuning, "retuning")
     run(mode, clock, 0.1)
-    dials = mode.drive.live.controller.dials
+    dials = mode.realtime.controller.controller.cost_weights
     assert (dials.effort, dials.tracking) == (1e-2, 2.0)
     assert not plain(mode)["steer"]["retuning"]
 
@@ -194,7 +194,13 @@ def test_dials_are_retuned_in_the_background_identity() -> None:
 def test_lost_particles_are_named_claim() -> None:
     mode, desk, clock = made()
     do(mode, "control", on=False)
-    do(mode, "impulse", at=upright(mode.drive.live.particles[0]).tolist(), force=[1.0, 0.0, 0.0], duration=0.5)
+    do(
+        mode,
+        "impulse",
+        at=embed_in_3d(mode.realtime.controller.particles[0]).tolist(),
+        force=[1.0, 0.0, 0.0],
+        duration=0.5,
+    )
     run(mode, clock, 3.0)
     lost = [pulse for pulse in desk.of("pulse") if pulse["astray"]]
     assert lost
@@ -211,9 +217,9 @@ def test_too_hard_a_push_begins_anew_and_says_so_identity() -> None:
     assert desk.of("notice")[0]["title"] == "Pushed too hard"
     assert "begins anew" in desk.of("notice")[0]["text"]
     assert np.isfinite(desk.shown[-1][1]).all()
-    assert mode.drive.lap >= 2
+    assert mode.realtime.lap >= 2
     run(mode, clock, 0.5)
-    assert mode.drive.live.frame == mode.drive.step
+    assert mode.realtime.controller.frame == mode.realtime.step
 
 
 @pytest.mark.parametrize(
@@ -254,32 +260,32 @@ def test_saved_identity() -> None:
     do(mode, "select", nodes=[1])
     do(mode, "impulse", at=MIDDLE, force=HARD)
     run(mode, clock, 0.2)
-    document = json.loads(json.dumps(mode.saved().document, allow_nan=False))
-    again, _, _ = made(kept=Saved(document))
+    document = json.loads(json.dumps(mode.create_snapshot().document, allow_nan=False))
+    again, _, _ = made(kept=ModeSnapshot(document))
     for name in ("control", "wind", "pushes", "ghost", "flow"):
         assert plain(again)["steer"][name] == plain(mode)["steer"][name]
     assert [one["name"] for one in plain(again)["selection"]] == ["particle 2"]
     for broken in ({}, {**document, "pushes": [{**document["pushes"][0], "at": [999.0, 0.0]}]}):
         with pytest.raises(InputError, match="cannot be read"):
-            FlowMode(made()[1], content(), Saved(broken))
+            FlowSteerMode(made()[1], content(), ModeSnapshot(broken))
 
 
 def test_what_is_told_of_a_flow_identity() -> None:
     opened = content("leaves")
-    told = json.loads(json.dumps(project_message("id", "leaves", opened)))
+    told = json.loads(json.dumps(build_project_message("id", "leaves", opened)))
     assert told["field"] == {"size": [256.0, 256.0], "cells": [CELLS, CELLS]}
     assert told["bounds"] == [[0.0, 0.0, 0.0], [256.0, 0.0, 256.0]]
     assert told["size"] == pytest.approx(256 * np.sqrt(2))
     assert told["parts"]["particle 1"] == [0]
     assert told["parts"]["leaf 7"] == [7]
-    can = chances(opened)
+    can = find_available_modes(opened)
     assert [mode for mode, chance in can.items() if chance.possible] == ["steer"]
     assert "can be steered" in str(can["edit"].why)
     mode, _, _ = made("leaves")
     state = plain(mode)
     assert len(state["trails"]) == 1
     np.testing.assert_allclose(
-        np.array(state["trails"][0]["given"]).reshape(-1, 3), upright(mode.plan.shot.particles[:, 0]), atol=1e-5
+        np.array(state["trails"][0]["given"]).reshape(-1, 3), embed_in_3d(mode.setup.shot.particles[:, 0]), atol=1e-5
     )
     assert state["steer"]["flow"]["kicks"] == []
     assert [kick["name"] for kick in plain(made()[0])["steer"]["flow"]["kicks"]] == ["F1", "F2", "F3"]
@@ -291,10 +297,10 @@ def test_what_is_told_of_a_flow_identity() -> None:
 def test_smoke_goes_with_the_vertices_of_its_moment_identity(ghostly: bool, smoky: bool, extra: int) -> None:
     mode, desk, clock = made()
     run(mode, clock, 0.3)
-    positions, haze = desk.shown[-1][1], mode.haze
-    parts, told = now_parts(positions, desk.ghosts[-1] if ghostly else None, haze if smoky else None)
+    positions, haze = desk.shown[-1][1], mode.smoke_image
+    parts, told = collect_live_frame_arrays(positions, desk.ghosts[-1] if ghostly else None, haze if smoky else None)
     assert told == extra
-    data = packed(Kind.NOW, *parts, extra=told)
+    data = pack_binary(BinaryKind.LIVE_FRAME, *parts, extra=told)
     size = 12 * len(positions) * (2 if ghostly else 1)
     assert len(data) == HEADER.size + size + (CELLS**2 if smoky else 0)
     if smoky:

@@ -12,11 +12,11 @@ from mode_cases import do, plain
 
 import cajole as cj
 from bodies import beam_body
-from cajole.direct.keyframing.comparators import spline
+from cajole.direct.keyframing.baselines import interpolate_keys
 from cajole.errors import Cancelled, InputError
-from cajole.studio.content import Content, KeyPlan
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.keyframe import KeyframeMode
+from cajole.studio.content import KeyframeSetup, ProjectContent
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.keyframe.mode import KeyframeMode
 
 Array = np.ndarray
 BEAM = beam_body((6, 2, 2), young=2e5, damping=(0.2, 0.01))
@@ -25,8 +25,8 @@ WEIGHT = 9.81 * BEAM.total_mass
 FORCE = [0.0, 0.02 * WEIGHT, -0.04 * WEIGHT]
 
 
-def content(**more: Any) -> Content:
-    return Content("beam", BEAM.mesh, BEAM, parts={"tip": np.array([TIP])}, **more)
+def content(**more: Any) -> ProjectContent:
+    return ProjectContent("beam", BEAM.mesh, BEAM, parts={"tip": np.array([TIP])}, **more)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_pull_is_one_step_of_undo_identity(mode: KeyframeMode, desk: FakeDesk) -
     pull(mode)
     moved = desk.of("moved")
     assert [message["seq"] for message in moved] == [1, 2, 3]
-    there = (BEAM.vertices + mode.session.displacement)[TIP]
+    there = (BEAM.vertices + mode.pose_session.displacement)[TIP]
     np.testing.assert_allclose(moved[-1]["position"], there, atol=0.05 * BEAM.size)
     state = plain(mode)
     (load,) = state["keyframe"]["loads"]
@@ -68,25 +68,25 @@ def test_pull_is_one_step_of_undo_identity(mode: KeyframeMode, desk: FakeDesk) -
     assert state["undo"] == "pull tip"
     assert state["keyframe"]["moved"] > 0.01 * BEAM.size
     do(mode, "undo")
-    assert not mode.session.displacement.any()
+    assert not mode.pose_session.displacement.any()
     assert plain(mode)["undo"] is None
     do(mode, "redo")
-    np.testing.assert_allclose(mode.session.displacement[TIP], there - BEAM.vertices[TIP])
+    np.testing.assert_allclose(mode.pose_session.displacement[TIP], there - BEAM.vertices[TIP])
 
 
 def test_body_follows_the_hand_that_rests_identity(mode: KeyframeMode, desk: FakeDesk) -> None:
     do(mode, "pull.begin", gesture=1, node=TIP, add=False)
-    assert mode.due() is None
+    assert mode.get_tick_delay() is None
     do(mode, "pull.move", gesture=1, seq=5, force=FORCE)
     for _ in range(30):
-        if mode.due() is None:
+        if mode.get_tick_delay() is None:
             break
         mode.tick()
-    assert mode.due() is None
+    assert mode.get_tick_delay() is None
     assert {message["seq"] for message in desk.of("moved")} == {5}
-    near = mode.session.displacement.copy()
+    near = mode.pose_session.displacement.copy()
     do(mode, "pull.commit", gesture=1)
-    np.testing.assert_allclose(near, mode.session.displacement, atol=2e-3 * BEAM.size)
+    np.testing.assert_allclose(near, mode.pose_session.displacement, atol=2e-3 * BEAM.size)
 
 
 def test_cancelled_pull_leaves_no_trace_identity(mode: KeyframeMode) -> None:
@@ -101,16 +101,16 @@ def test_cancelled_pull_leaves_no_trace_identity(mode: KeyframeMode) -> None:
 
 def test_loads_are_stacked_muted_retuned_and_removed_identity(mode: KeyframeMode) -> None:
     pull(mode)
-    once = mode.session.displacement.copy()
+    once = mode.pose_session.displacement.copy()
     pull(mode, add=True, gesture=2)
     first, second = plain(mode)["keyframe"]["loads"]
     assert first["id"] != second["id"]
     do(mode, "load", load=second["id"], muted=True)
     assert plain(mode)["keyframe"]["loads"][1]["muted"]
-    np.testing.assert_allclose(mode.session.displacement, once, atol=1e-7)
+    np.testing.assert_allclose(mode.pose_session.displacement, once, atol=1e-7)
     do(mode, "load", load=second["id"], muted=False)
     do(mode, "load", load=first["id"], strength=0.0)
-    np.testing.assert_allclose(mode.session.displacement, once, atol=1e-7)
+    np.testing.assert_allclose(mode.pose_session.displacement, once, atol=1e-7)
     do(mode, "load", load=first["id"], remove=True)
     assert [load["id"] for load in plain(mode)["keyframe"]["loads"]] == [second["id"]]
     do(mode, "freeze")
@@ -120,26 +120,26 @@ def test_loads_are_stacked_muted_retuned_and_removed_identity(mode: KeyframeMode
         do(mode, "load", load=second["id"], muted=True)
     do(mode, "pose.reset")
     assert plain(mode)["keyframe"]["loads"] == []
-    assert np.abs(mode.session.displacement).max() < 1e-9
+    assert np.abs(mode.pose_session.displacement).max() < 1e-9
 
 
 def test_slider_is_one_step_of_undo_identity(mode: KeyframeMode) -> None:
     pull(mode)
-    posed = mode.session.moment
+    posed = mode.pose_session.snapshot
     for strength in (0.01, 0.02, 0.03):
         do(mode, "load", load=0, strength=strength * WEIGHT)
     assert plain(mode)["keyframe"]["loads"][0]["strength"] == pytest.approx(0.03 * WEIGHT)
     do(mode, "undo")
-    assert mode.session.moment is posed
+    assert mode.pose_session.snapshot is posed
 
 
 def test_pull_too_strong_keeps_the_last_pose_and_says_so_once_bad_input(mode: KeyframeMode, desk: FakeDesk) -> None:
     do(mode, "pull.begin", gesture=1, node=TIP, add=False)
     do(mode, "pull.move", gesture=1, seq=1, force=FORCE)
-    good = mode.session.displacement.copy()
+    good = mode.pose_session.displacement.copy()
     for seq in (2, 3):
         do(mode, "pull.move", gesture=1, seq=seq, force=[0.0, 0.0, -1e12])
-    np.testing.assert_array_equal(mode.session.displacement, good)
+    np.testing.assert_array_equal(mode.pose_session.displacement, good)
     (notice,) = desk.of("notice")
     assert "too strong" in notice["title"]
     assert "pull less" in notice["text"]
@@ -149,16 +149,16 @@ def test_pull_too_strong_keeps_the_last_pose_and_says_so_once_bad_input(mode: Ke
 
 def test_pins_and_gravity_agreement(mode: KeyframeMode) -> None:
     do(mode, "gravity", on=True)
-    np.testing.assert_allclose(mode.session.displacement, cj.pose(BEAM, gravity=9.81), atol=1e-4)
+    np.testing.assert_allclose(mode.pose_session.displacement, cj.pose(BEAM, gravity=9.81), atol=1e-4)
     assert plain(mode)["keyframe"]["loads"][0]["kind"] == "gravity"
     do(mode, "pose.pin", nodes=[TIP])
-    place = (BEAM.vertices + mode.session.displacement)[TIP]
+    place = (BEAM.vertices + mode.pose_session.displacement)[TIP]
     do(mode, "gravity", on=False)
     (pin,) = plain(mode)["keyframe"]["pins"]
     assert pin["nodes"] == [TIP]
-    np.testing.assert_allclose((BEAM.vertices + mode.session.displacement)[TIP], place)
+    np.testing.assert_allclose((BEAM.vertices + mode.pose_session.displacement)[TIP], place)
     do(mode, "pose.unpin", nodes=[TIP])
-    assert np.abs(mode.session.displacement).max() < 1e-9
+    assert np.abs(mode.pose_session.displacement).max() < 1e-9
 
 
 def test_keys_are_captured_changed_moved_copied_and_deleted_identity(mode: KeyframeMode) -> None:
@@ -197,7 +197,7 @@ def test_key_brings_its_pose_and_loads_back_identity(mode: KeyframeMode) -> None
 
 
 def test_pose_inside_out_is_no_key_bad_input(mode: KeyframeMode) -> None:
-    mode.session.assume(BEAM.vertices * [-2.0, 0.0, 0.0])
+    mode.pose_session.set_pose(BEAM.vertices * [-2.0, 0.0, 0.0])
     with pytest.raises(InputError, match=r"this pose turns 144 of 144 tets inside out: the shape is mirrored"):
         do(mode, "key.capture", frame=3)
 
@@ -206,8 +206,8 @@ def test_a_pose_with_few_tets_inside_out_is_told_and_is_a_key(mode: KeyframeMode
     do(mode, "dials", frames=13, detail=2, dt=1 / 30)
     squeezed = np.zeros_like(BEAM.vertices)
     squeezed[TIP, 0] = -0.25 * BEAM.size
-    mode.do("squeeze", lambda: mode.session.assume(squeezed))
-    wrong = mode.body.inverted(mode.session.displacement)
+    mode.apply_undoable("squeeze", lambda: mode.pose_session.set_pose(squeezed))
+    wrong = mode.body.inverted(mode.pose_session.displacement)
     assert 0 < len(wrong) < 0.05 * len(BEAM.mesh.tets)
     (notice,) = (said for said in desk.of("notice") if said["title"] == "Elements are inside out")
     assert notice["tone"] == "warn"
@@ -220,25 +220,29 @@ def test_a_pose_with_few_tets_inside_out_is_told_and_is_a_key(mode: KeyframeMode
 
 def test_storyboard_is_preloaded_and_its_poses_can_be_pulled_on_identity(desk: FakeDesk) -> None:
     pose = cj.pose(BEAM, {TIP: FORCE})
-    mode = KeyframeMode(desk, content(keys=KeyPlan({10: pose, 20: np.zeros_like(pose)}, frames=21, modes=5, dt=0.05)))
+    mode = KeyframeMode(
+        desk, content(keyframe_setup=KeyframeSetup({10: pose, 20: np.zeros_like(pose)}, frames=21, modes=5, dt=0.05))
+    )
     assert [(k["frame"], k["name"]) for k in plain(mode)["keyframe"]["keys"]] == [(10, "pose 1"), (20, "rest")]
     assert mode.frames == 21
     assert mode.fps == pytest.approx(20.0)
     do(mode, "key.load", key="key-1")
-    np.testing.assert_allclose(mode.session.displacement, pose, atol=1e-12)
+    np.testing.assert_allclose(mode.pose_session.displacement, pose, atol=1e-12)
     pull(mode, [0.0, 0.0, 0.0], add=True)
-    np.testing.assert_allclose(mode.session.displacement, pose, atol=1e-6)
+    np.testing.assert_allclose(mode.pose_session.displacement, pose, atol=1e-6)
 
 
 def test_optimise_agreement(mode: KeyframeMode, desk: FakeDesk) -> None:
     """The motion is that of `keyframe`; its frames, its force and what it missed are told."""
     keyed(mode)
     answer = do(mode, "optimise")
-    keys = {key.frame: key.moment.displacement for key in mode.keys}
+    keys = {key.frame: key.pose.displacement for key in mode.keys}
     shot = cj.keyframe(BEAM, keys, 31, 1 / 30, modes=4)
     assert answer["cost"] == pytest.approx(shot.report.cost, rel=1e-6)
     for frame in (0, 12, 30):
-        np.testing.assert_allclose(mode.frame("result", frame), shot.animation.positions[frame], atol=1e-5)
+        np.testing.assert_allclose(
+            mode.compute_stream_vertices("result", frame), shot.animation.positions[frame], atol=1e-5
+        )
     state = plain(mode)
     told, lane = state["keyframe"]["result"], state["lanes"][1]
     assert told["worst"] == pytest.approx(max(shot.report.errors), rel=1e-4)
@@ -255,14 +259,14 @@ def test_optimise_agreement(mode: KeyframeMode, desk: FakeDesk) -> None:
     assert state["keyframe"]["optimising"] is None
     do(mode, "dials", effort=1e-2)
     assert plain(mode)["keyframe"]["result"]["stale"]
-    made = mode.result()
+    made = mode.export_content()
     assert made.shot is not None
     assert made.animation is not None
     np.testing.assert_allclose(made.animation.positions, shot.animation.positions, atol=1e-5)
     do(mode, "undo")
     do(mode, "undo")
     assert plain(mode)["keyframe"]["result"] is None
-    assert mode.frame("result", 0) is None
+    assert mode.compute_stream_vertices("result", 0) is None
 
 
 def test_trails_and_labels_identity(mode: KeyframeMode) -> None:
@@ -272,9 +276,9 @@ def test_trails_and_labels_identity(mode: KeyframeMode) -> None:
     do(mode, "optimise")
     state = plain(mode)
     path = np.array(state["trails"][0]["result"]).reshape(-1, 3)
-    np.testing.assert_allclose(path[12], mode.frame("result", 12)[TIP], atol=1e-5)
+    np.testing.assert_allclose(path[12], mode.compute_stream_vertices("result", 12)[TIP], atol=1e-5)
     assert [one["fixed"] for one in state["selection"]] == [False, True]
-    mode.now(12)
+    mode.compute_live_vertices(12)
     assert plain(mode)["labels"]["now"] == "Posing · key at frame 12"
 
 
@@ -283,56 +287,58 @@ def test_stop_keeps_and_cancel_drops_identity(mode: KeyframeMode, desk: FakeDesk
     stop_after(desk, 2)
     desk.go_on = True
     do(mode, "optimise")
-    stopped = mode.take
+    stopped = mode.solution
     assert stopped is not None
-    assert not stopped.about["converged"]
+    assert not stopped.summary["converged"]
     assert "best so far" in desk.of("notice")[-1]["text"]
-    desk.stopped = False
+    desk.has_stop_request = False
     desk.go_on = False
     told = len(desk.labels)
     with pytest.raises(Cancelled):
         do(mode, "optimise")
     assert len(desk.labels) >= told + 2  # that it began, and that it is over
-    assert mode.take is stopped
-    assert mode.optimising is None
-    assert mode.frame("result", 3) is not None
+    assert mode.solution is stopped
+    assert mode.running_job is None
+    assert mode.compute_stream_vertices("result", 3) is not None
 
 
 def stop_after(desk: FakeDesk, iterations: int) -> None:
     """Have the author stop the work at that iterate."""
-    say = desk.say
+    say = desk.broadcast
 
     def listening(message: Any) -> None:
         say(message)
         if message["is"] == "iterate" and message["iteration"] == iterations:
-            desk.stopped = True
+            desk.has_stop_request = True
 
-    desk.say = listening  # type: ignore[method-assign]
+    desk.broadcast = listening  # type: ignore[method-assign]
 
 
 def test_ghost_is_rest_or_spline_agreement(mode: KeyframeMode) -> None:
     keyed(mode)
-    np.testing.assert_array_equal(mode.frame("given", 12), BEAM.vertices)
+    np.testing.assert_array_equal(mode.compute_stream_vertices("given", 12), BEAM.vertices)
     do(mode, "compare", **{"with": "spline"})
-    path = spline(BEAM, {key.frame: key.moment.displacement for key in mode.keys}, 31)
+    path = interpolate_keys(BEAM, {key.frame: key.pose.displacement for key in mode.keys}, 31)
     for frame in (0, 7, 12, 30):
-        np.testing.assert_allclose(mode.frame("given", frame), BEAM.vertices + path[frame], atol=1e-12)
+        np.testing.assert_allclose(
+            mode.compute_stream_vertices("given", frame), BEAM.vertices + path[frame], atol=1e-12
+        )
 
 
 def test_pictures_come_when_the_hand_is_calm_identity(mode: KeyframeMode) -> None:
     pytest.importorskip("PIL")
-    assert mode.due() is None
+    assert mode.get_tick_delay() is None
     pull(mode)
     do(mode, "key.capture", frame=12)
-    assert mode.due() is not None
+    assert mode.get_tick_delay() is not None
     do(mode, "pull.begin", gesture=9, node=TIP, add=True)
-    assert mode.due() is None
+    assert mode.get_tick_delay() is None
     do(mode, "pull.cancel", gesture=9)
     mode.tick()
     picture = plain(mode)["keyframe"]["keys"][0]["picture"]
     assert picture.startswith("data:image/webp;base64,")
     assert len(picture) < 14_000
-    assert mode.due() is None
+    assert mode.get_tick_delay() is None
 
 
 def test_saved_identity(mode: KeyframeMode, desk: FakeDesk) -> None:
@@ -341,24 +347,26 @@ def test_saved_identity(mode: KeyframeMode, desk: FakeDesk) -> None:
     do(mode, "pose.pin", nodes=[TIP])
     do(mode, "gravity", on=True)
     do(mode, "optimise")
-    kept = mode.saved()
+    kept = mode.create_snapshot()
     document = json.loads(json.dumps(kept.document, allow_nan=False))
-    again = KeyframeMode(FakeDesk(), content(), Saved(document, kept.arrays))
+    again = KeyframeMode(FakeDesk(), content(), ModeSnapshot(document, kept.arrays))
     one, two = plain(mode), plain(again)
     for name in ("undo", "redo"):
         one.pop(name), two.pop(name)
     one["keyframe"].pop("natural_dt"), two["keyframe"].pop("natural_dt")
     assert one == two
     for frame in (0, 20):
-        np.testing.assert_array_equal(mode.frame("result", frame), again.frame("result", frame))
-    shot, other = mode.result().shot, again.result().shot
+        np.testing.assert_array_equal(
+            mode.compute_stream_vertices("result", frame), again.compute_stream_vertices("result", frame)
+        )
+    shot, other = mode.export_content().shot, again.export_content().shot
     assert shot is not None
     assert other is not None
     assert cj.steer(other).run().error.max() < 1e-6
     np.testing.assert_allclose(other.animation.positions, shot.animation.positions, atol=1e-12)
     do(again, "key.load", key="key-1")
     np.testing.assert_allclose(plain(again)["keyframe"]["loads"][0]["force"], FORCE)
-    broken = Saved({**document, "moments": document["moments"][:1]}, kept.arrays)
+    broken = ModeSnapshot({**document, "moments": document["moments"][:1]}, kept.arrays)
     with pytest.raises(InputError, match="cannot be read"):
         KeyframeMode(FakeDesk(), content(), broken)
 
@@ -396,7 +404,7 @@ def test_wrong_values_bad_input(mode: KeyframeMode, command: str, values: dict[s
 def test_body_is_needed_bad_input(desk: FakeDesk) -> None:
     motion = cj.Animation(BEAM.mesh, np.stack([BEAM.vertices] * 3), fps=10.0)
     with pytest.raises(InputError, match="no body of its own to pose"):
-        KeyframeMode(desk, Content("film", BEAM.mesh, None, motion))
+        KeyframeMode(desk, ProjectContent("film", BEAM.mesh, None, motion))
     made = KeyframeMode(desk, content())
     with pytest.raises(InputError, match="no motion yet"):
-        made.result()
+        made.export_content()

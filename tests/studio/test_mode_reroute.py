@@ -14,33 +14,33 @@ from fake_desk import FakeDesk
 import cajole as cj
 from cajole.body import BodySprings
 from cajole.direct.rerouting import Goal
-from cajole.dynamics.driven import simulate_driven
+from cajole.dynamics.prescribed_motion import simulate_with_prescribed_motion
 from cajole.errors import Cancelled, InputError
 from cajole.mesh import grid_triangles
-from cajole.scenes.rerouting import ReroutePlan
-from cajole.studio.content import Content
-from cajole.studio.keeping import keep_motion, with_motion
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.reroute import RerouteMode
-from cajole.studio.opening import chances, embodied, open_scene
-from cajole.studio.telling import project_message
-from cajole.studio.verbs import make_mode
+from cajole.scenes.reroute_scenes import ReroutePlan
+from cajole.studio.content import ProjectContent
+from cajole.studio.content_loading import ensure_body, find_available_modes, open_scene
+from cajole.studio.mode_registry import create_mode
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.reroute.mode import RerouteMode
+from cajole.studio.project_saver import replace_motion, write_motion
+from cajole.studio.view_model import build_project_message
 
 FRAMES, CORNER, FRAME = 31, 35, 24
 NET = BodySprings.cloth(5, 5, mass=2e-3, damping=0.05, clamp=0.02, fixed=[0, 5])
 
 
-def content() -> Content:
+def content() -> ProjectContent:
     """A cloth of 36 nodes, held at two corners, whose pilot was not run."""
 
     def run(progress: Any, watch: Any) -> cj.Animation:
-        return simulate_driven(NET, FRAMES, gravity=9.81, watch=watch, progress=progress)
+        return simulate_with_prescribed_motion(NET, FRAMES, gravity=9.81, on_frame=watch, progress=progress)
 
     def aims(pilot: cj.Animation) -> list[Goal]:
         return [Goal(30, 20, pilot.positions[20, 30] + (0.0, 0.0, 0.05), window=12)]
 
-    plan = ReroutePlan("small", "Small cloth", "A cloth.", NET, FRAMES, run, aims, settings={"limit": 2.0})
-    return Content(plan.title, NET.drawn_mesh(), reroute=plan)
+    plan = ReroutePlan("small", "Small cloth", "A cloth.", NET, FRAMES, run, aims, reroute_options={"limit": 2.0})
+    return ProjectContent(plan.title, NET.get_display_mesh(), reroute_setup=plan)
 
 
 @pytest.fixture
@@ -70,23 +70,23 @@ def drag(
 
 def plain(mode: RerouteMode) -> dict[str, Any]:
     """The state, as it would go over the wire."""
-    return json.loads(json.dumps(mode.state(), allow_nan=False))
+    return json.loads(json.dumps(mode.build_state(), allow_nan=False))
 
 
 def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> None:
     mode = RerouteMode(desk, content())
     state = plain(mode)
     assert (state["ready"], state["reroute"]["pilot_frames"], mode.frames) == (1, None, FRAMES)
-    np.testing.assert_array_equal(mode.now(0), NET.vertices)
+    np.testing.assert_array_equal(mode.compute_live_vertices(0), NET.vertices)
     ready: list[int] = []
-    changed = desk.changed
+    changed = desk.record_change
 
-    def watch(label: str | None = None, *, motion: bool = True) -> None:
-        changed(label, motion=motion)
-        if mode.making == "pilot":
-            ready.append(mode.state()["ready"])
+    def watch(label: str | None = None, *, frames_changed: bool = True) -> None:
+        changed(label, frames_changed=frames_changed)
+        if mode.running_stage == "pilot":
+            ready.append(mode.build_state()["ready"])
 
-    desk.changed = watch  # type: ignore[method-assign]
+    desk.record_change = watch  # type: ignore[method-assign]
     assert do(mode, "pilot") == {"frames": FRAMES}
     assert ready == list(range(FRAMES + 1))
     assert "Running the pilot" in desk.titles
@@ -97,7 +97,7 @@ def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> Non
     np.testing.assert_allclose(mode.pilot.positions, reference.positions, atol=1e-12)
     state = plain(mode)
     assert (state["ready"], state["undo"], state["labels"]["result"]) == (None, None, "Pilot")
-    told = project_message("id", "cloth", mode.content, mode.drawn)
+    told = build_project_message("id", "cloth", mode.content, mode.drawn_content)
     np.testing.assert_allclose(told["bounds"], reference.bounds, atol=1e-9)
 
 
@@ -106,7 +106,7 @@ def test_cancelling_leaves_no_half_pilot(desk: FakeDesk) -> None:
     desk.go_on = False
     with pytest.raises(Cancelled):
         do(mode, "pilot")
-    assert (mode.pilot, mode.running, mode.making, mode.coming) == (None, None, None, [])
+    assert (mode.pilot, mode.running_job, mode.running_stage, mode.partial_frames) == (None, None, None, [])
     assert plain(mode)["ready"] == 1
 
 
@@ -115,7 +115,7 @@ def test_a_dragged_vertex_is_a_goal_and_the_second_run_reaches_it_claim(mode: Re
     assert desk.of("moved")[-1]["position"] == pytest.approx(mode.goals[0].position)
     state = plain(mode)
     (goal,) = state["reroute"]["goals"]
-    pilot = mode.required_pilot().positions
+    pilot = mode.require_pilot().positions
     np.testing.assert_allclose(goal["position"], pilot[FRAME, CORNER] + (0.03, 0.0, 0.06), atol=1e-12)
     assert goal["moved"] == pytest.approx(np.hypot(0.03, 0.06))
     # it is marked with its window, and the pilot's path over that is told
@@ -125,18 +125,18 @@ def test_a_dragged_vertex_is_a_goal_and_the_second_run_reaches_it_claim(mode: Re
     assert goal["led"] is None
     assert do(mode, "reroute") == {"reached": 1}
     assert desk.of("notice")[-1]["tone"] == "ok"
-    there = mode.frame("result", FRAME)
+    there = mode.compute_stream_vertices("result", FRAME)
     assert there is not None
-    assert np.linalg.norm(there[CORNER] - goal["position"]) < mode.dials.within
-    np.testing.assert_array_equal(mode.frame("given", FRAME), pilot[FRAME])
+    assert np.linalg.norm(there[CORNER] - goal["position"]) < mode.settings.within
+    np.testing.assert_array_equal(mode.compute_stream_vertices("given", FRAME), pilot[FRAME])
     # what runs is `reroute` with what the dials say
-    reference = cj.reroute(NET, mode.required_pilot(), mode.goals[0].wanted(), limit=2.0, reach=mode.usual_reach)
-    np.testing.assert_array_equal(mode.animation().positions, reference.animation.positions)
+    reference = cj.reroute(NET, mode.require_pilot(), mode.goals[0].to_goal(), limit=2.0, reach=mode.default_reach)
+    np.testing.assert_array_equal(mode.export_animation().positions, reference.animation.positions)
     state = plain(mode)
     assert [lane["id"] for lane in state["lanes"]] == ["goals", "force"]
     report = state["reroute"]["goals"][0]["report"]
     assert (report["reached"], report["why"]) == (True, "")
-    assert report["shape"] == pytest.approx(reference.report.goals[0].likeness.shape)
+    assert report["shape"] == pytest.approx(reference.report.goals[0].similarity.shape_distance)
     assert state["reroute"]["result"]["effort"] == pytest.approx(reference.report.effort)
     assert state["meter"]["peak"] == pytest.approx(reference.report.gentleness.max())
 
@@ -144,14 +144,14 @@ def test_a_dragged_vertex_is_a_goal_and_the_second_run_reaches_it_claim(mode: Re
 def test_every_step_is_undone_and_done_again_identity(mode: RerouteMode) -> None:
     drag(mode)
     do(mode, "reroute")
-    first = mode.run
+    first = mode.rerouted_run
     drag(mode, delta=(0.0, 0.02, 0.0))
     assert len(mode.goals) == 1
     assert plain(mode)["reroute"]["result"]["stale"] is True
     do(mode, "undo")
     assert plain(mode)["reroute"]["result"]["stale"] is False
     do(mode, "undo")
-    assert mode.run is None
+    assert mode.rerouted_run is None
     assert len(mode.goals) == 1
     do(mode, "undo")
     assert mode.goals == ()
@@ -159,7 +159,7 @@ def test_every_step_is_undone_and_done_again_identity(mode: RerouteMode) -> None
         do(mode, "undo")
     do(mode, "redo")
     do(mode, "redo")
-    assert mode.run is first
+    assert mode.rerouted_run is first
     assert plain(mode)["reroute"]["goals"][0]["led"] is not None
 
 
@@ -197,12 +197,12 @@ def test_two_methods_are_compared_in_one_click(mode: RerouteMode, desk: FakeDesk
     pattern, least = part["compared"]
     assert least["reached"] == pattern["reached"] == 1
     assert least["effort"] < pattern["effort"] / 3
-    shown = mode.frame("result", FRAME)
+    shown = mode.compute_stream_vertices("result", FRAME)
     many = len(desk.titles)
     do(mode, "compare", **{"with": "pattern"})
     do(mode, "compare", **{"with": "least-force"})
     assert len(desk.titles) == many
-    np.testing.assert_array_equal(mode.frame("result", FRAME), shown)
+    np.testing.assert_array_equal(mode.compute_stream_vertices("result", FRAME), shown)
     drag(mode, delta=(0.0, 0.01, 0.0))
     do(mode, "reroute")
     assert [run["method"] for run in plain(mode)["reroute"]["compared"]] == ["pattern"]
@@ -234,18 +234,18 @@ def test_what_was_kept_goes_on_identity(mode: RerouteMode, desk: FakeDesk) -> No
     do(mode, "reroute")
     do(mode, "select", nodes=[CORNER])
     before = plain(mode)
-    kept = mode.saved()
+    kept = mode.create_snapshot()
     document = json.loads(json.dumps(kept.document, allow_nan=False))
-    again = RerouteMode(FakeDesk(), content(), Saved(document, kept.arrays))
-    again.at = mode.at
+    again = RerouteMode(FakeDesk(), content(), ModeSnapshot(document, kept.arrays))
+    again.current_frame = mode.current_frame
     after = plain(again)
     assert {**after, "undo": None} == {**before, "undo": None}
-    np.testing.assert_array_equal(again.frame("result", 9), mode.frame("result", 9))
+    np.testing.assert_array_equal(again.compute_stream_vertices("result", 9), mode.compute_stream_vertices("result", 9))
     # the second run is the same to the last digit: velocities of the pilot were kept, too
     do(again, "reroute")
-    np.testing.assert_array_equal(again.animation().positions, mode.animation().positions)
+    np.testing.assert_array_equal(again.export_animation().positions, mode.export_animation().positions)
     do(mode, "route", within=0.004)
-    old = RerouteMode(FakeDesk(), content(), mode.saved())
+    old = RerouteMode(FakeDesk(), content(), mode.create_snapshot())
     assert plain(old)["reroute"]["result"]["stale"] is True
 
 
@@ -263,25 +263,25 @@ def test_what_was_kept_goes_on_identity(mode: RerouteMode, desk: FakeDesk) -> No
 def test_spoilt_projects_bad_input(mode: RerouteMode, spoil: Any) -> None:
     drag(mode)
     do(mode, "reroute")
-    kept = mode.saved()
+    kept = mode.create_snapshot()
     document = json.loads(json.dumps(kept.document))
     spoil(document)
     with pytest.raises(InputError):
-        RerouteMode(FakeDesk(), content(), Saved(document, kept.arrays))
+        RerouteMode(FakeDesk(), content(), ModeSnapshot(document, kept.arrays))
 
 
 def test_the_result_goes_on_to_other_modes(mode: RerouteMode, tmp_path: Path) -> None:
     drag(mode)
     do(mode, "reroute")
-    handed = mode.result()
+    handed = mode.export_content()
     assert handed.animation is not None
-    np.testing.assert_array_equal(handed.animation.positions, mode.animation().positions)
+    np.testing.assert_array_equal(handed.animation.positions, mode.export_animation().positions)
     for name in ("edit", "enrich", "reroute"):
-        assert chances(handed)[name].possible, name
-    assert not chances(handed)["keyframe"].possible
-    again = with_motion(mode.content, keep_motion(tmp_path, handed))
+        assert find_available_modes(handed)[name].possible, name
+    assert not find_available_modes(handed)["keyframe"].possible
+    again = replace_motion(mode.content, write_motion(tmp_path, handed))
     np.testing.assert_allclose(again.animation.positions, handed.animation.positions, atol=1e-6)
-    assert make_mode("edit", FakeDesk(), embodied(again, "edit")).frames == FRAMES
+    assert create_mode("edit", FakeDesk(), ensure_body(again, "edit")).frames == FRAMES
     # back again: the second run is the pilot now, of the same net
     back = RerouteMode(FakeDesk(), handed)
     assert back.net is NET
@@ -293,12 +293,12 @@ def test_the_result_goes_on_to_other_modes(mode: RerouteMode, tmp_path: Path) ->
 
 def test_a_mesh_of_ones_own_falls_held_where_it_is_pinned(desk: FakeDesk) -> None:
     sheet = grid_triangles(4, 4)
-    mode = RerouteMode(desk, Content("sheet", sheet, cj.BodyShell(sheet)))
-    assert mode.is_own
+    mode = RerouteMode(desk, ProjectContent("sheet", sheet, cj.BodyShell(sheet)))
+    assert mode.has_own_net
     do(mode, "pose.pin", nodes=[0, 4])
     do(mode, "route", frames=25, mass=0.2, stiffness=50.0)
     assert do(mode, "pilot") == {"frames": 25}
-    pilot = mode.required_pilot()
+    pilot = mode.require_pilot()
     np.testing.assert_array_equal(pilot.positions[-1, [0, 4]], sheet.vertices[[0, 4]])
     assert pilot.positions[-1, 24, 2] < -0.05
     drag(mode, node=24, frame=20, delta=(0.05, 0.0, 0.02))
@@ -308,19 +308,19 @@ def test_a_mesh_of_ones_own_falls_held_where_it_is_pinned(desk: FakeDesk) -> Non
     with pytest.raises(InputError, match="beyond 10 frames"):
         do(mode, "route", frames=10)
     do(mode, "route", stiffness=80.0)
-    assert (mode.pilot, mode.run) == (None, None)
+    assert (mode.pilot, mode.rerouted_run) == (None, None)
     do(mode, "undo")
     assert mode.pilot is pilot
-    kept = mode.saved()
-    again = RerouteMode(FakeDesk(), mode.content, Saved(json.loads(json.dumps(kept.document)), kept.arrays))
-    assert again.dials == mode.dials
+    kept = mode.create_snapshot()
+    again = RerouteMode(FakeDesk(), mode.content, ModeSnapshot(json.loads(json.dumps(kept.document)), kept.arrays))
+    assert again.settings == mode.settings
     assert again.net.fixed.tolist() == [0, 4]
 
 
 def test_an_animation_is_its_own_pilot(desk: FakeDesk, mode: RerouteMode) -> None:
-    motion = replace(mode.required_pilot(), name="fell")
-    opened = Content("fell", motion.mesh, None, motion)
-    assert chances(opened)["reroute"].possible
+    motion = replace(mode.require_pilot(), name="fell")
+    opened = ProjectContent("fell", motion.mesh, None, motion)
+    assert find_available_modes(opened)["reroute"].possible
     other = RerouteMode(desk, opened)
     assert other.net.fixed.tolist() == [0, 5]
     drag(other)
@@ -330,13 +330,15 @@ def test_an_animation_is_its_own_pilot(desk: FakeDesk, mode: RerouteMode) -> Non
 
 
 def test_what_cannot_be_rerouted_says_why_bad_input(mode: RerouteMode) -> None:
-    still = replace(mode.required_pilot().trimmed(FRAMES - 1))
-    assert "one frame" in str(chances(Content("still", still.mesh, None, still))["reroute"].why)
+    still = replace(mode.require_pilot().trimmed(FRAMES - 1))
+    assert "one frame" in str(find_available_modes(ProjectContent("still", still.mesh, None, still))["reroute"].why)
     large = grid_triangles(90, 90)
-    assert "8,281 vertices" in str(chances(Content("large", large, cj.BodyShell(large)))["reroute"].why)
-    loose = cj.MeshTri(np.vstack([NET.vertices, (5.0, 5.0, 5.0)]), NET.drawn_mesh().triangles)
+    assert "8,281 vertices" in str(
+        find_available_modes(ProjectContent("large", large, cj.BodyShell(large)))["reroute"].why
+    )
+    loose = cj.MeshTri(np.vstack([NET.vertices, (5.0, 5.0, 5.0)]), NET.get_display_mesh().triangles)
     motion = cj.Animation(loose, np.repeat(loose.vertices[None], 3, axis=0), fps=30)
-    assert "no edge" in str(chances(Content("loose", loose, None, motion))["reroute"].why)
+    assert "no edge" in str(find_available_modes(ProjectContent("loose", loose, None, motion))["reroute"].why)
 
 
 @pytest.mark.parametrize(
@@ -364,11 +366,16 @@ def test_what_cannot_be_rerouted_says_why_bad_input(mode: RerouteMode) -> None:
     ],
 )
 def test_wrong_messages_bad_input(mode: RerouteMode, command: str, values: dict[str, object], words: str) -> None:
-    before = mode.moment()
+    before = mode.capture_state()
     with pytest.raises(InputError, match=words):
         do(mode, command, **values)
-    after = mode.moment()
-    assert (after.goals, after.dials, after.pilot, after.run) == (before.goals, before.dials, before.pilot, before.run)
+    after = mode.capture_state()
+    assert (after.goals, after.settings, after.pilot, after.run) == (
+        before.goals,
+        before.settings,
+        before.pilot,
+        before.run,
+    )
 
 
 def test_nothing_is_led_before_there_is_a_pilot_bad_input(desk: FakeDesk) -> None:
@@ -386,5 +393,5 @@ def test_the_scenes_open_with_their_nets() -> None:
     for name, count in (("cloth", 400), ("skirt", 1980), ("heart", 3372)):
         opened = open_scene(name, "reroute")
         assert len(opened.mesh.vertices) == count
-        assert chances(opened)["reroute"].possible
-        assert not chances(opened)["edit"].possible
+        assert find_available_modes(opened)["reroute"].possible
+        assert not find_available_modes(opened)["edit"].possible

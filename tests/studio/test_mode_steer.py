@@ -11,17 +11,17 @@ from fake_desk import FakeDesk
 from mode_cases import do, plain
 from steer_mode_cases import BEAM, DT, PUSH, TIP, Clock, looped, made, run, shot
 
-from cajole.direct.steering.motion import of_shot
+from cajole.direct.steering.reference import build_shot_reference
 from cajole.errors import InputError
-from cajole.studio.content import Content, SteerPlan
-from cajole.studio.modes.base import Saved
-from cajole.studio.modes.steer import SteerMode
+from cajole.studio.content import ProjectContent, SteerSetup
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.modes.steer.body_mode import SteerMode
 from waiting import wait_until
 
 
 def waited(mode: SteerMode) -> None:
     """Until gains are ready."""
-    wait_until(lambda: not mode.drive.live.retuning, "retuning")
+    wait_until(lambda: not mode.realtime.controller.is_retuning, "retuning")
 
 
 def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
@@ -29,7 +29,7 @@ def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
     assert mode.frames == 30
     assert mode.fps == pytest.approx(50.0)
     run(mode, clock, 1.0)
-    assert mode.drive.live.time == pytest.approx(1.0, abs=2 * DT)
+    assert mode.realtime.controller.time == pytest.approx(1.0, abs=2 * DT)
     pulses = desk.of("pulse")
     assert len(pulses) >= 60
     assert max(pulse["error"] for pulse in pulses) < 1e-9
@@ -38,8 +38,8 @@ def test_undisturbed_body_keeps_to_its_motion_in_real_time_identity() -> None:
     assert plain(mode)["meter"]["share"] < 1e-9
     positions, ghost = desk.shown[-1][1], desk.ghosts[-1]
     assert positions.shape == BEAM.vertices.shape
-    np.testing.assert_allclose(ghost, mode.frame("given", mode.drive.frame), atol=1e-6)
-    assert np.abs(mode.frame("given", 5) - looped()[5]).max() < 1e-5
+    np.testing.assert_allclose(ghost, mode.compute_stream_vertices("given", mode.realtime.frame), atol=1e-6)
+    assert np.abs(mode.compute_stream_vertices("given", 5) - looped()[5]).max() < 1e-5
 
 
 def test_control_off_and_on_identity() -> None:
@@ -52,21 +52,24 @@ def test_control_off_and_on_identity() -> None:
     do(mode, "undo")
     assert plain(mode)["steer"]["control"]
     run(mode, clock, 0.2)
-    assert mode.drive.live.gentleness > 0
+    assert mode.realtime.controller.gentleness > 0
     do(mode, "redo")
     assert not plain(mode)["steer"]["control"]
 
 
 def test_dials_are_retuned_in_the_background_identity() -> None:
     mode, _, clock = made()
-    before = mode.drive.live.controller
+    before = mode.realtime.controller.controller
     do(mode, "dials", tracking=3.0)
     do(mode, "dials", tracking=7.0, effort=0.5)
     assert plain(mode)["steer"]["tracking"] == 7.0
     waited(mode)
     run(mode, clock, 0.1)
-    assert mode.drive.live.controller is not before
-    assert (mode.drive.live.controller.dials.tracking, mode.drive.live.controller.dials.effort) == (7.0, 0.5)
+    assert mode.realtime.controller.controller is not before
+    assert (
+        mode.realtime.controller.controller.cost_weights.tracking,
+        mode.realtime.controller.controller.cost_weights.effort,
+    ) == (7.0, 0.5)
     assert not plain(mode)["steer"]["retuning"]
     with pytest.raises(InputError, match="nothing to come back to"):
         do(mode, "dials", tracking=0.0, final=0.0)
@@ -92,38 +95,38 @@ def test_speed_and_pause_identity(speed: float) -> None:
     mode, desk, clock = made()
     do(mode, "run", play=True, speed=speed)
     run(mode, clock, 1.0)
-    assert mode.drive.live.time == pytest.approx(speed, abs=2 * DT)
+    assert mode.realtime.controller.time == pytest.approx(speed, abs=2 * DT)
     shown = [positions[TIP] for _, positions in desk.shown[5:]]
     # slow motion is blended: no two pictures in a row are the same
     assert np.abs(np.diff(shown, axis=0)).max(axis=1).min() > 0
     do(mode, "run", play=False, speed=speed)
-    assert mode.due() is None
-    then = mode.drive.live.time
+    assert mode.get_tick_delay() is None
+    then = mode.realtime.controller.time
     clock.now += 5.0
     do(mode, "run", play=True, speed=speed)
     run(mode, clock, 1 / 60)
-    assert mode.drive.live.time == then
+    assert mode.realtime.controller.time == then
 
 
 def test_late_ticks_drop_time_and_never_catch_up_identity() -> None:
     mode, _, clock = made()
     clock.now += 10.0
     mode.tick()
-    assert mode.drive.live.time <= 0.1 + 1e-9
+    assert mode.realtime.controller.time <= 0.1 + 1e-9
 
 
 def test_open_motion_ends_rests_and_begins_anew_identity() -> None:
     mode, desk, clock = made(loop=False)
     assert mode.frames == 30
     run(mode, clock, 29 * DT + 0.3)
-    assert mode.drive.step == 29
+    assert mode.realtime.step == 29
     assert desk.of("pulse")[-1]["frame"] == 29
-    still = mode.drive.live.time
+    still = mode.realtime.controller.time
     run(mode, clock, 0.2)
-    assert mode.drive.live.time == still
+    assert mode.realtime.controller.time == still
     run(mode, clock, 0.6)
-    assert mode.drive.lap == 2
-    assert 0 < mode.drive.step < 29
+    assert mode.realtime.lap == 2
+    assert 0 < mode.realtime.step < 29
 
 
 def test_outcome_is_judged_every_step_and_anew_every_lap_identity() -> None:
@@ -135,9 +138,9 @@ def test_outcome_is_judged_every_step_and_anew_every_lap_identity() -> None:
         seen.append(step)
         return None if step < 10 else True
 
-    reference = of_shot(shot(True))
-    plan = SteerPlan(lambda progress: reference, {"effort": 0.1}, judge, "it sways", lambda: resets.append(1))
-    mode, desk, clock = made(steer=plan)
+    reference = build_shot_reference(shot(True))
+    plan = SteerSetup(lambda progress: reference, {"effort": 0.1}, judge, "it sways", lambda: resets.append(1))
+    mode, desk, clock = made(steer_setup=plan)
     assert plain(mode)["steer"]["effort"] == 0.1
     assert plain(mode)["steer"]["outcome"] == {"text": "it sways", "good": None}
     run(mode, clock, 0.9)
@@ -148,16 +151,16 @@ def test_outcome_is_judged_every_step_and_anew_every_lap_identity() -> None:
 
 def test_result_is_the_last_whole_lap_identity() -> None:
     mode, _, clock = made()
-    first = mode.result().animation
+    first = mode.export_content().animation
     assert first is not None
     np.testing.assert_allclose(first.positions, looped(), atol=1e-6)
     do(mode, "impulse", node=TIP, force=PUSH, duration=0.2)
     run(mode, clock, 30 * DT + 0.1)
-    lap = mode.result().animation
+    lap = mode.export_content().animation
     assert lap is not None
     assert lap.frames == 30
     assert np.abs(lap.positions - first.positions).max() > 1e-3
-    assert mode.result().steer is None
+    assert mode.export_content().steer_setup is None
 
 
 def test_selection_and_trails_identity() -> None:
@@ -174,14 +177,14 @@ def test_selection_and_trails_identity() -> None:
 def test_motion_of_a_file_is_followed_claim() -> None:
     motion = shot(False).animation
     desk = FakeDesk()
-    mode = SteerMode(desk, Content("film", BEAM.mesh, BEAM, motion))
+    mode = SteerMode(desk, ProjectContent("film", BEAM.mesh, BEAM, motion))
     assert mode.frames == motion.frames
-    np.testing.assert_allclose(mode.frame("given", 10), motion.positions[10], atol=1e-3)
+    np.testing.assert_allclose(mode.compute_stream_vertices("given", 10), motion.positions[10], atol=1e-3)
     mode.close()
     with pytest.raises(InputError, match="does not move yet"):
-        SteerMode(desk, Content("still", BEAM.mesh, BEAM))
+        SteerMode(desk, ProjectContent("still", BEAM.mesh, BEAM))
     with pytest.raises(InputError, match="no body of its own to steer"):
-        SteerMode(desk, Content("film", BEAM.mesh, None, motion))
+        SteerMode(desk, ProjectContent("film", BEAM.mesh, None, motion))
 
 
 def test_saved_identity() -> None:
@@ -194,15 +197,15 @@ def test_saved_identity() -> None:
     do(mode, "impulse", node=TIP, force=PUSH)
     waited(mode)
     run(mode, clock, 0.1)
-    document = json.loads(json.dumps(mode.saved().document, allow_nan=False))
-    again, _, _ = made(kept=Saved(document))
+    document = json.loads(json.dumps(mode.create_snapshot().document, allow_nan=False))
+    again, _, _ = made(kept=ModeSnapshot(document))
     for name in ("control", "tracking", "final", "effort", "wind", "pushes", "ghost"):
         assert plain(again)["steer"][name] == plain(mode)["steer"][name]
-    assert again.drive.live.controller.dials.tracking == 2.0
-    assert not again.drive.live.controlled
-    assert again.drive.twin is not None
+    assert again.realtime.controller.controller.cost_weights.tracking == 2.0
+    assert not again.realtime.controller.controlled
+    assert again.realtime.uncontrolled is not None
     with pytest.raises(InputError, match="cannot be read"):
-        made(kept=Saved({**document, "settings": {}}))
+        made(kept=ModeSnapshot({**document, "settings": {}}))
 
 
 @pytest.mark.parametrize(

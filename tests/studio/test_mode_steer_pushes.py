@@ -31,9 +31,9 @@ def test_push_is_felt_recorded_and_recovered_from_identity() -> None:
     assert push["name"] == "tip"
     (mark,) = plain(mode)["lanes"][0]["markers"]
     assert mark["text"].endswith("N on tip")
-    peak = mode.drive.live.error
+    peak = mode.realtime.controller.error
     run(mode, clock, 3.0)
-    assert mode.drive.live.error < 0.1 * peak
+    assert mode.realtime.controller.error < 0.1 * peak
     meter = plain(mode)["meter"]
     assert meter["peak"] > 10 * meter["share"]
     assert f"push at {push['time']:.1f} s" in meter["cure"]
@@ -44,15 +44,15 @@ def test_held_push_is_that_of_a_run_agreement() -> None:
     mode, _, clock = made()
     do(mode, "push.begin", gesture=1, node=TIP)
     do(mode, "push.move", gesture=1, seq=1, force=PUSH)
-    while mode.drive.step < 4:
+    while mode.realtime.step < 4:
         run(mode, clock, 1 / 60)
     do(mode, "push.end", gesture=1)
-    steps = mode.drive.step
-    while mode.drive.step < 20:
+    steps = mode.realtime.step
+    while mode.realtime.step < 20:
         run(mode, clock, 1 / 60)
     push = cj.Push(TIP, tuple(PUSH), duration=steps * DT)
-    expected = cj.steer(shot(True)).run(force=push).states[mode.drive.step]
-    np.testing.assert_allclose(mode.drive.live.state[0], expected, atol=1e-12)
+    expected = cj.steer(shot(True)).run(force=push).states[mode.realtime.step]
+    np.testing.assert_allclose(mode.realtime.controller.state[0], expected, atol=1e-12)
 
 
 def test_arrows_add_up_to_the_force_identity() -> None:
@@ -60,10 +60,12 @@ def test_arrows_add_up_to_the_force_identity() -> None:
     mode, _, clock = made()
     do(mode, "impulse", node=TIP, force=PUSH)
     run(mode, clock, 0.1)
-    w, model = mode.drive.live.feedback, mode.reference.model
+    w, model = mode.realtime.controller.feedback, mode.reference.model
     nodal = (model.mass_basis @ w).reshape(-1, 3)
     np.testing.assert_allclose(model.project_force(nodal), w, atol=1e-9 * np.linalg.norm(w))
-    np.testing.assert_allclose(mode.arrows.forces(w).sum(axis=0), nodal.sum(axis=0), atol=1e-9 * BEAM.weight)
+    np.testing.assert_allclose(
+        mode.force_arrows.compute_forces(w).sum(axis=0), nodal.sum(axis=0), atol=1e-9 * BEAM.weight
+    )
 
 
 def test_twin_is_pushed_too_and_does_not_come_back_identity() -> None:
@@ -73,13 +75,15 @@ def test_twin_is_pushed_too_and_does_not_come_back_identity() -> None:
     np.testing.assert_allclose(desk.ghosts[-1], desk.shown[-1][1], atol=1e-5)
     do(mode, "impulse", node=TIP, force=[5 * x for x in PUSH], duration=0.1)
     run(mode, clock, 0.5)
-    twin = mode.drive.twin
+    twin = mode.realtime.uncontrolled
     assert twin is not None
     assert twin.gentleness == 0.0
-    assert twin.error > 3 * mode.drive.live.error
-    np.testing.assert_allclose(mode.frame("other", mode.drive.frame), desk.ghosts[-1], atol=0.1 * BEAM.size)
+    assert twin.error > 3 * mode.realtime.controller.error
+    np.testing.assert_allclose(
+        mode.compute_stream_vertices("other", mode.realtime.frame), desk.ghosts[-1], atol=0.1 * BEAM.size
+    )
     do(mode, "ghost", of="reference")
-    assert mode.drive.twin is None
+    assert mode.realtime.uncontrolled is None
 
 
 def test_wind_blows_on_both_agreement() -> None:
@@ -87,14 +91,14 @@ def test_wind_blows_on_both_agreement() -> None:
     do(mode, "ghost", of="uncontrolled")
     do(mode, "wind", strength=0.05, pace=2.0)
     run(mode, clock, 0.5)
-    assert mode.drive.live.error > 0
-    assert mode.drive.twin is not None
-    assert mode.drive.twin.error > 0
+    assert mode.realtime.controller.error > 0
+    assert mode.realtime.uncontrolled is not None
+    assert mode.realtime.uncontrolled.error > 0
     assert plain(mode)["steer"]["wind"] == {"strength": 0.05, "pace": 2.0}
     do(mode, "wind", strength=0.0)
     do(mode, "restart")
     run(mode, clock, 0.3)
-    assert mode.drive.live.error < 1e-9
+    assert mode.realtime.controller.error < 1e-9
 
 
 def test_hopeless_push_is_told_and_life_goes_on_bad_input() -> None:
@@ -106,10 +110,10 @@ def test_hopeless_push_is_told_and_life_goes_on_bad_input() -> None:
     notices = desk.of("notice")
     assert notices[0]["title"] == "Pushed too hard"
     assert "push less" in notices[0]["text"]
-    assert mode.pushes.held is None
-    then = mode.drive.live.time
+    assert mode.push_handlers.active is None
+    then = mode.realtime.controller.time
     run(mode, clock, 0.3)
-    assert mode.drive.live.time > then
+    assert mode.realtime.controller.time > then
     plain(mode)
 
 
@@ -118,8 +122,8 @@ def test_push_of_a_lost_tab_ends_by_itself_claim() -> None:
     do(mode, "push.begin", gesture=1, node=TIP)
     do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 0.01 * BEAM.weight])
     run(mode, clock, 21.0)
-    assert mode.pushes.held is None
-    assert len(mode.pushes.made) == 1
+    assert mode.push_handlers.active is None
+    assert len(mode.push_handlers.records) == 1
 
 
 def test_repeat_and_delete_identity() -> None:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from cajole.studio.guard import HEADERS, Guard, is_loopback
+from cajole.studio.access import SECURITY_HEADERS, AccessPolicy, is_loopback
 
 
 def test_the_token_and_the_cookie_are_told_from_others_identity():
-    guard = Guard(port=8000)
-    assert guard.knows_token(guard.token)
-    for other in ("", "x", guard.cookie, None, 7, "\ud800", guard.token + " "):
-        assert not guard.knows_token(other)
-    assert guard.knows_cookie({"cajole_8000": guard.cookie})
-    assert not guard.knows_cookie({"cajole_8001": guard.cookie})
-    assert not guard.knows_cookie({"cajole_8000": guard.token})
-    assert not guard.knows_cookie({})
-    assert Guard().token != guard.token
-    assert guard.cookie not in repr(guard)
+    guard = AccessPolicy(port=8000)
+    assert guard.is_valid_token(guard.token)
+    for other in ("", "x", guard.cookie_value, None, 7, "\ud800", guard.token + " "):
+        assert not guard.is_valid_token(other)
+    assert guard.has_valid_cookie({"cajole_8000": guard.cookie_value})
+    assert not guard.has_valid_cookie({"cajole_8001": guard.cookie_value})
+    assert not guard.has_valid_cookie({"cajole_8000": guard.token})
+    assert not guard.has_valid_cookie({})
+    assert AccessPolicy().token != guard.token
+    assert guard.cookie_value not in repr(guard)
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST", "127.0.0.1"])
 def test_names_of_this_machine_are_answered_identity(host):
-    assert Guard().allows_host(host)
-    assert Guard().allows_origin(f"http://{host}", host)
+    assert AccessPolicy().is_allowed_host(host)
+    assert AccessPolicy().is_allowed_origin(f"http://{host}", host)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_names_of_this_machine_are_answered_identity(host):
 )
 def test_other_names_that_point_here_are_not_bad_input(host):
     """As after DNS rebinding: the address is ours, the name is theirs."""
-    assert not Guard().allows_host(host)
+    assert not AccessPolicy().is_allowed_host(host)
 
 
 @pytest.mark.parametrize(
@@ -40,27 +40,27 @@ def test_other_names_that_point_here_are_not_bad_input(host):
      "ws://localhost:8000", "http://[", "http://127.0.0.1:8000"],
 )  # fmt: skip
 def test_pages_from_elsewhere_are_not_bad_input(origin):
-    assert not Guard().allows_origin(origin, "localhost:8000")
+    assert not AccessPolicy().is_allowed_origin(origin, "localhost:8000")
 
 
 def test_a_script_has_no_origin_identity():
-    assert Guard().allows_origin(None, "localhost:8000")
+    assert AccessPolicy().is_allowed_origin(None, "localhost:8000")
 
 
 def test_bound_to_one_address_or_to_all_identity():
-    assert Guard(host="192.168.0.7").allows_host("192.168.0.7:8000")
-    assert not Guard(host="192.168.0.7").allows_host("192.168.0.8:8000")
-    everywhere = Guard(host="0.0.0.0")
-    assert everywhere.allows_host("192.168.0.8:8000")
-    assert not everywhere.allows_host("evil.example:8000")
+    assert AccessPolicy(host="192.168.0.7").is_allowed_host("192.168.0.7:8000")
+    assert not AccessPolicy(host="192.168.0.7").is_allowed_host("192.168.0.8:8000")
+    everywhere = AccessPolicy(host="0.0.0.0")
+    assert everywhere.is_allowed_host("192.168.0.8:8000")
+    assert not everywhere.is_allowed_host("evil.example:8000")
     assert [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "127.8.8.8", "0.0.0.0", "10.0.0.1")] == [
         True, True, True, True, False, False,
     ]  # fmt: skip
 
 
 def test_scripts_come_from_here_alone_claim():
-    policy = dict(part.strip().split(" ", 1) for part in HEADERS["content-security-policy"].split(";"))
+    policy = dict(part.strip().split(" ", 1) for part in SECURITY_HEADERS["content-security-policy"].split(";"))
     assert policy["default-src"] == "'self'"
     assert "script-src" not in policy
-    assert "unsafe" not in HEADERS["content-security-policy"]
+    assert "unsafe" not in SECURITY_HEADERS["content-security-policy"]
     assert policy["frame-ancestors"] == "'none'"

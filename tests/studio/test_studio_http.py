@@ -14,9 +14,9 @@ import pytest
 from studio_cases import Running, running, small_motion, sway_file
 
 from cajole.mesh import box_tets, write_mesh
-from cajole.studio.catalogue import picture_folder
-from cajole.studio.locks import LOCK
-from cajole.studio.shelf import DOCUMENT
+from cajole.studio.catalogue import get_picture_folder
+from cajole.studio.locks import LOCK_FILE
+from cajole.studio.project_store import DOCUMENT_NAME
 from waiting import PATIENCE
 
 LIMIT = 200_000
@@ -98,7 +98,7 @@ def test_requests_from_elsewhere_are_refused_bad_input(client, studio, headers):
 
 def test_the_door_opens_for_the_token_alone_identity(client, studio):
     guard = studio.guard
-    for wrong in ("", "x", guard.cookie, "\xff"):
+    for wrong in ("", "x", guard.cookie_value, "\xff"):
         assert client.post("/enter", content=wrong.encode("latin-1")).status_code == 403
     assert client.post("/enter", content=b"x" * 100_000).status_code == 413
     assert client.post("/upload", params={"name": "a.npz"}, content=b"x").status_code == 403
@@ -115,7 +115,9 @@ def uploaded(client: httpx.Client, name: str, content: bytes) -> httpx.Response:
 
 
 def left_over(studio: Running) -> list[str]:
-    return [path.name for path in studio.hub.shelf.incoming.rglob("*") if path.is_file() and path.name != LOCK]
+    return [
+        path.name for path in studio.hub.store.uploads_folder.rglob("*") if path.is_file() and path.name != LOCK_FILE
+    ]
 
 
 def test_a_motion_is_taken_and_told_identity(inside, studio, tmp_path):
@@ -176,7 +178,7 @@ BAD = {
     "no mesh": ("a.obj", b"\xff\xfe\x00"),
     "no project": ("a.cajole", b"no zip"),
     "other zip": ("a.cajole", project(other=b"x")),
-    "a project that is none": ("a.cajole", project(**{DOCUMENT: b"[1, 2]"})),
+    "a project that is none": ("a.cajole", project(**{DOCUMENT_NAME: b"[1, 2]"})),
 }
 
 
@@ -226,11 +228,11 @@ def test_downloads_of_what_is_no_number_are_not_found_bad_input(inside):
 
 def test_pictures_are_there_or_not_identity(client, own_cache):
     assert client.get("/pictures/edit-twist.webp").status_code == 404
-    picture_folder().mkdir(parents=True)
-    (picture_folder() / "edit-twist.webp").write_bytes(b"RIFF")
+    get_picture_folder().mkdir(parents=True)
+    (get_picture_folder() / "edit-twist.webp").write_bytes(b"RIFF")
     got = client.get("/pictures/edit-twist.webp")
     assert (got.status_code, got.headers["content-type"]) == (200, "image/webp")
-    (picture_folder() / "other.webp").write_bytes(b"RIFF")
+    (get_picture_folder() / "other.webp").write_bytes(b"RIFF")
     assert client.get("/pictures/other.webp").status_code == 404
     assert client.get("/pictures/..%2f..%2fx.webp").status_code == 404
 
@@ -240,9 +242,9 @@ def test_an_uploaded_motion_opens_and_is_kept_agreement(inside, studio, tmp_path
     with studio.tab() as tab:
         project = tab.ask("open", upload=sent["upload"], mode="edit")["project"]
         tab.state()
-    shelf = studio.hub.shelf
-    (kept,) = shelf.recent()
+    shelf = studio.hub.store
+    (kept,) = shelf.list_recent()
     assert (kept.name, kept.mode, kept.source) == ("sway", "edit", {"file": "source.npz"})
-    stored = np.load(shelf.place(kept.id) / "source.npz")["positions"]
+    stored = np.load(shelf.get_folder(kept.id) / "source.npz")["positions"]
     np.testing.assert_array_equal(stored, small_motion().positions)
-    assert json.loads((shelf.place(kept.id) / DOCUMENT).read_text())["id"] == project
+    assert json.loads((shelf.get_folder(kept.id) / DOCUMENT_NAME).read_text())["id"] == project

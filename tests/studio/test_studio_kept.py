@@ -16,14 +16,14 @@ from studio_cases import Running, Tab, connected, running, small_motion, sway_fi
 from studio_cases import answer_of as done
 
 from cajole.errors import FileError, InputError
-from cajole.progress import report
-from cajole.studio.keeping import Keeper, Start
-from cajole.studio.modes.base import Mode, Saved
-from cajole.studio.modes.telling import meter
-from cajole.studio.opening import of_animation
-from cajole.studio.pipe import Pipe
+from cajole.progress import report_progress
+from cajole.studio.content_loading import build_animation_content
+from cajole.studio.modes.base import ModeSnapshot, StudioMode
+from cajole.studio.modes.payloads import build_force_meter
+from cajole.studio.outbox import Outbox
 from cajole.studio.project import Project
-from cajole.studio.shelf import Record, Shelf, new_id
+from cajole.studio.project_saver import ProjectSaver, ProjectStartup
+from cajole.studio.project_store import ProjectRecord, ProjectStore, generate_id
 from job_control import JobControl, install
 from waiting import PATIENCE, wait_until
 
@@ -88,7 +88,7 @@ def test_an_interrupt_ends_the_studio_in_good_order_claim(process):
 # --- with a mode that does what the test says
 
 
-class Told(Mode):
+class Told(StudioMode):
     """Counts, works, fails and hands over as asked."""
 
     name = "edit"
@@ -110,28 +110,28 @@ class Told(Mode):
     def fps(self):
         return 24.0
 
-    def state(self):
-        return {"lanes": [], "meter": meter(None), "count": self.count}
+    def build_state(self):
+        return {"lanes": [], "meter": build_force_meter(None), "count": self.count}
 
-    def now(self, frame):
-        return self.content.draw(self.content.animation.frame(frame))
+    def compute_live_vertices(self, frame):
+        return self.content.compute_drawn_positions(self.content.animation.frame(frame))
 
-    def frame(self, stream, frame):
-        return self.now(frame)
+    def compute_stream_vertices(self, stream, frame):
+        return self.compute_live_vertices(frame)
 
-    def saved(self):
-        return Saved({"count": self.count}, {"made": self.made})
+    def create_snapshot(self):
+        return ModeSnapshot({"count": self.count}, {"made": self.made})
 
-    def result(self):
+    def export_content(self):
         moved = self.content.animation.moved(self.content.animation.positions + 1.0)
         return replace(self.content, animation=moved)
 
     def add(self, message):
         self.count, self.made = self.count + 1, self.made + 1.0
-        self.desk.changed("add")
+        self.desk.record_change("add")
 
     def work(self, message):
-        report(self.desk.working("Working", stoppable=True), 0.5, "half done")
+        report_progress(self.desk.begin_job("Working", stoppable=True), 0.5, "half done")
 
     def fail(self, message):
         raise ZeroDivisionError("a mistake of the mode")
@@ -147,7 +147,7 @@ def told(monkeypatch):
         made[-1].name = name
         return made[-1]
 
-    monkeypatch.setattr("cajole.studio.project.make_mode", make)
+    monkeypatch.setattr("cajole.studio.project.create_mode", make)
     return made
 
 
@@ -159,32 +159,34 @@ def jobs(tmp_path, monkeypatch) -> JobControl:
     return control
 
 
-def start(name: str = "Sway", *, record: Record | None = None, shelf: Shelf, kept: bool = False) -> Project:
-    content = of_animation(small_motion())
-    new = Record(new_id(), name, "edit", {"scene": "twist", "mode": "edit"}) if record is None else record
-    project = Project(Start(new, lambda progress: content, kept=kept), shelf)
+def start(
+    name: str = "Sway", *, record: ProjectRecord | None = None, shelf: ProjectStore, kept: bool = False
+) -> Project:
+    content = build_animation_content(small_motion())
+    new = ProjectRecord(generate_id(), name, "edit", {"scene": "twist", "mode": "edit"}) if record is None else record
+    project = Project(ProjectStartup(new, lambda progress: content, is_stored=kept), shelf)
     project.start()
     return project
 
 
 def test_what_is_committed_is_on_disk_when_it_is_answered_identity(told, tmp_path):
-    shelf = Shelf(tmp_path)
+    shelf = ProjectStore(tmp_path)
     project = start(shelf=shelf)
     done(project, do="frame", frame=3)
     # looking is not doing: nothing is kept yet
-    assert not shelf.has(project.id)
+    assert not shelf.has_project(project.id)
     for count in (1, 2, 3):
         done(project, do="undo")
         found = shelf.load(project.id)
-        assert found.modes["edit"].document == {"count": count}
-        np.testing.assert_array_equal(found.modes["edit"].arrays["made"], np.full(3, float(count)))
+        assert found.snapshots["edit"].document == {"count": count}
+        np.testing.assert_array_equal(found.snapshots["edit"].arrays["made"], np.full(3, float(count)))
         assert found.frame == 3
     # as after a kill: another project, from what is on disk alone
     again = start(record=shelf.load(project.id), shelf=shelf)
     done(again, do="frame", frame=0)
     assert told[-1].count == 3
-    assert again.close(patience=PATIENCE)
-    assert project.close(patience=PATIENCE)
+    assert again.close(timeout=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 class Disk:
@@ -193,7 +195,7 @@ class Disk:
     def __init__(self, monkeypatch):
         self.is_full = False
         self.tried = 0
-        save = Shelf.save
+        save = ProjectStore.save
 
         def saved(shelf, record):
             self.tried += 1
@@ -201,7 +203,7 @@ class Disk:
                 raise FileError("cannot write project.json: No space left on device; free some space")
             save(shelf, record)
 
-        monkeypatch.setattr(Shelf, "save", saved)
+        monkeypatch.setattr(ProjectStore, "save", saved)
 
 
 @pytest.fixture
@@ -215,12 +217,12 @@ class Heard:
     def __init__(self, project: Project):
         self.come = threading.Condition()
         self.texts: list[dict] = []
-        self.pipe = Pipe(self.take)
+        self.pipe = Outbox(self.take)
         project.attach(self.pipe)
 
     def take(self) -> None:
         with self.come:
-            while (data := self.pipe.take()) is not None:
+            while (data := self.pipe.pop_next()) is not None:
                 if isinstance(data, str):
                     self.texts.append(json.loads(data))
             self.come.notify_all()
@@ -238,8 +240,8 @@ class Heard:
 
 def test_what_is_not_on_disk_is_unsaved_until_it_is_claim(told, tmp_path, disk, monkeypatch):
     """It is said in the answer, in the state and by a notice, and tried again without anyone asking."""
-    monkeypatch.setattr("cajole.studio.keeping.RETRY_FIRST", 0.01)
-    shelf = Shelf(tmp_path)
+    monkeypatch.setattr("cajole.studio.project_saver.FIRST_RETRY_DELAY", 0.01)
+    shelf = ProjectStore(tmp_path)
     project = start(shelf=shelf)
     heard = Heard(project)
     assert done(project, do="undo") == {}
@@ -251,143 +253,145 @@ def test_what_is_not_on_disk_is_unsaved_until_it_is_claim(told, tmp_path, disk, 
     # messages that change nothing say so as well, and more changes are lost no more than the first
     assert "unsaved" in done(project, do="frame", frame=1)
     assert "unsaved" in done(project, do="undo")
-    assert shelf.load(project.id).modes["edit"].document == {"count": 1}
+    assert shelf.load(project.id).snapshots["edit"].document == {"count": 1}
     disk.is_full = False
     heard.wait(lambda text: text["is"] == "state" and not text["unsaved"] and text["count"] == 3)
-    assert shelf.load(project.id).modes["edit"].document == {"count": 3}
+    assert shelf.load(project.id).snapshots["edit"].document == {"count": 3}
     assert done(project, do="frame", frame=1) == {}
     assert [(notice["tone"], notice["title"]) for notice in heard.of("notice")] == [
         ("err", "Not saved"),
         ("ok", "Saved"),
     ]
     assert heard.of("state")[-1]["unsaved_reason"] is None
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 def test_a_failed_save_is_tried_ever_more_rarely_identity(tmp_path, disk, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("cajole.studio.keeping.time.monotonic", lambda: now[0])
-    keeper = Keeper(Shelf(tmp_path), Start(Record(new_id(), "Sway", "edit", {}), lambda progress: None))
-    assert keeper.due() is None
-    keeper.changed("drag")
+    monkeypatch.setattr("cajole.studio.project_saver.time.monotonic", lambda: now[0])
+    keeper = ProjectSaver(
+        ProjectStore(tmp_path), ProjectStartup(ProjectRecord(generate_id(), "Sway", "edit", {}), lambda progress: None)
+    )
+    assert keeper.get_save_delay() is None
+    keeper.record_change("drag")
     waits = []
     for _ in range(8):
-        assert keeper.due() == 0.0
-        keeper.postpone("full")
-        waits.append(keeper.due())
+        assert keeper.get_save_delay() == 0.0
+        keeper.schedule_retry("full")
+        waits.append(keeper.get_save_delay())
         now[0] += waits[-1]
     assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
-    keeper.postpone("full")
-    keeper.changed("drag")
-    assert keeper.due() == 0.0
+    keeper.schedule_retry("full")
+    keeper.record_change("drag")
+    assert keeper.get_save_delay() == 0.0
 
 
 def test_closing_saves_what_could_not_be_saved_before_claim(told, tmp_path, disk, caplog):
-    shelf = Shelf(tmp_path)
+    shelf = ProjectStore(tmp_path)
     project = start(shelf=shelf)
     done(project, do="undo")
     disk.is_full = True
     assert "unsaved" in done(project, do="undo")
     disk.is_full = False
-    assert project.close(patience=PATIENCE)
-    assert shelf.load(project.id).modes["edit"].document == {"count": 2}
+    assert project.close(timeout=PATIENCE)
+    assert shelf.load(project.id).snapshots["edit"].document == {"count": 2}
     # and where that fails too, it is at least said
     again = start(record=shelf.load(project.id), shelf=shelf, kept=True)
     disk.is_full = True
     done(again, do="undo")
-    assert again.close(patience=PATIENCE)
+    assert again.close(timeout=PATIENCE)
     assert "its last changes were not saved: cannot write project.json" in caplog.text
 
 
 def test_a_project_that_is_not_saved_is_not_exported_as_if_it_were_bad_input(told, tmp_path, disk):
-    project = start(shelf=Shelf(tmp_path))
+    project = start(shelf=ProjectStore(tmp_path))
     done(project, do="undo")
     disk.is_full = True
     done(project, do="undo")
     said = done(project, do="export", what="project", format="cajole")
     assert (said["is"], said["text"]) == ("error", "cannot write project.json: No space left on device")
     disk.is_full = False
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 def test_a_mistake_in_saving_is_not_saved_either_bad_input(told, tmp_path, caplog):
-    project = start(shelf=Shelf(tmp_path))
+    project = start(shelf=ProjectStore(tmp_path))
     done(project, do="undo")
     told[-1].count = float("nan")  # nothing that a file can hold
     assert "unsaved" in done(project, do="undo")
     assert "could not be saved" in caplog.text
     told[-1].count = 5
     assert done(project, do="undo") == {}
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 def test_projects_that_are_not_saved_stay_open_identity(told, tmp_path, disk, monkeypatch):
-    monkeypatch.setattr("cajole.studio.hub.LINGER", -1.0)
-    monkeypatch.setattr("cajole.studio.hub.MOST_OPEN", 1)
+    monkeypatch.setattr("cajole.studio.project_manager.IDLE_PROJECT_TIMEOUT", -1.0)
+    monkeypatch.setattr("cajole.studio.project_manager.MAX_OPEN_PROJECTS", 1)
     with running(tmp_path / "studio") as studio:
         first = opened(studio, tmp_path)
         disk.is_full = True
-        assert "unsaved" in done(studio.hub.project(first), do="undo")
-        studio.hub.tidy()
-        assert studio.hub.project(first) is not None
+        assert "unsaved" in done(studio.hub.find_project(first), do="undo")
+        studio.hub.close_idle_projects()
+        assert studio.hub.find_project(first) is not None
         studio.hub.open_scene("twist", "edit")
-        assert studio.hub.project(first) is not None
+        assert studio.hub.find_project(first) is not None
         disk.is_full = False
-        assert done(studio.hub.project(first), do="undo") == {}
-        studio.hub.tidy()
-        assert studio.hub.project(first) is None
-    assert Shelf(tmp_path / "studio").load(first).modes["edit"].document == {"count": 2}
+        assert done(studio.hub.find_project(first), do="undo") == {}
+        studio.hub.close_idle_projects()
+        assert studio.hub.find_project(first) is None
+    assert ProjectStore(tmp_path / "studio").load(first).snapshots["edit"].document == {"count": 2}
 
 
 def test_a_job_is_cancelled_at_once_and_answered_identity(told, jobs, tmp_path):
-    project = start(shelf=Shelf(tmp_path))
+    project = start(shelf=ProjectStore(tmp_path))
     with jobs.hold("Working"):
         answer = done(project, do="optimise")
         jobs.wait_until_held()
-        assert not project.jobs.order("cancel", "another")
-        assert project.jobs.order("cancel", answer["job"])
+        assert not project.jobs.request_action("cancel", "another")
+        assert project.jobs.request_action("cancel", answer["job"])
         # the thread is free again
         assert done(project, do="undo") == {}
-    assert project.jobs.present is None
-    assert project.close(patience=PATIENCE)
+    assert project.jobs.current is None
+    assert project.close(timeout=PATIENCE)
 
 
 def test_frames_are_sent_while_a_job_runs_identity(told, jobs, tmp_path):
-    project, pipe = start(shelf=Shelf(tmp_path)), Pipe()
+    project, pipe = start(shelf=ProjectStore(tmp_path)), Outbox()
     project.attach(pipe)
 
     def is_sent() -> bool:
-        data = pipe.take()
+        data = pipe.pop_next()
         return isinstance(data, bytes) and data[4] == 11
 
     with jobs.hold("Working"):
         done(project, do="optimise")
         jobs.wait_until_held()
-        pipe.want("result", [5])
+        pipe.request_frames("result", [5])
         wait_until(is_sent, "sending the frame")
         # closing cancels what is under way
-        assert project.close(patience=PATIENCE)
+        assert project.close(timeout=PATIENCE)
 
 
 def test_a_mistake_is_answered_and_logged_and_the_project_lives_on_bad_input(told, tmp_path, caplog):
-    project = start(shelf=Shelf(tmp_path))
+    project = start(shelf=ProjectStore(tmp_path))
     answer = done(project, do="moves")
     assert (answer["is"], answer["code"]) == ("error", "internal")
     assert "mistake of the mode" in caplog.text
     assert done(project, do="undo") == {}
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 def test_what_a_mode_made_is_handed_to_the_next_and_kept_identity(told, tmp_path):
-    shelf = Shelf(tmp_path)
+    shelf = ProjectStore(tmp_path)
     project = start(shelf=shelf)
     done(project, do="undo")
     done(project, do="mode", mode="keyframe", hand=True)
     moved = small_motion().positions + 1.0
     np.testing.assert_array_equal(told[-1].content.animation.positions, moved)
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
     record = shelf.load(project.id)
-    assert (record.mode, record.modes["edit"].document) == ("keyframe", {"count": 1})
+    assert (record.mode, record.snapshots["edit"].document) == ("keyframe", {"count": 1})
     again = start(record=record, shelf=shelf)
     done(again, do="frame", frame=0)
     assert told[-1].name == "keyframe"
@@ -396,37 +400,37 @@ def test_what_a_mode_made_is_handed_to_the_next_and_kept_identity(told, tmp_path
     done(again, do="mode", mode="edit")
     assert (told[-1].name, told[-1].count) == ("edit", 1)
     np.testing.assert_array_equal(told[-1].content.animation.positions, small_motion().positions)
-    assert again.close(patience=PATIENCE)
+    assert again.close(timeout=PATIENCE)
 
 
 def test_a_mode_that_cannot_be_entered_leaves_the_present_one_bad_input(told, tmp_path, monkeypatch):
-    project = start(shelf=Shelf(tmp_path))
+    project = start(shelf=ProjectStore(tmp_path))
     done(project, do="frame", frame=0)
 
     def broken(*arguments):
         raise InputError("not today; try tomorrow")
 
-    monkeypatch.setattr("cajole.studio.project.make_mode", broken)
+    monkeypatch.setattr("cajole.studio.project.create_mode", broken)
     assert done(project, do="mode", mode="keyframe")["remedy"] == "try tomorrow"
     assert done(project, do="mode", mode="reroute", hand=True)["remedy"] == "try tomorrow"
     assert done(project, do="undo") == {}
-    assert project.close(patience=PATIENCE)
+    assert project.close(timeout=PATIENCE)
 
 
 def test_projects_that_were_left_are_closed_after_a_while_identity(told, tmp_path, monkeypatch):
     with running(tmp_path / "studio") as studio:
         first = opened(studio, tmp_path)
-        studio.hub.tidy()
-        assert studio.hub.project(first) is not None
-        monkeypatch.setattr("cajole.studio.hub.LINGER", -1.0)
+        studio.hub.close_idle_projects()
+        assert studio.hub.find_project(first) is not None
+        monkeypatch.setattr("cajole.studio.project_manager.IDLE_PROJECT_TIMEOUT", -1.0)
         with studio.tab() as tab:
             tab.ask("open", project=first)
-            studio.hub.tidy()
-            assert studio.hub.project(first) is not None  # someone looks at it
+            studio.hub.close_idle_projects()
+            assert studio.hub.find_project(first) is not None  # someone looks at it
         left(studio, first)
-        studio.hub.tidy()
-        assert studio.hub.project(first) is None
-        assert studio.hub.current is None
+        studio.hub.close_idle_projects()
+        assert studio.hub.find_project(first) is None
+        assert studio.hub.active_project_id is None
         # from the shelf again
         with studio.tab() as tab:
             tab.ask("open", project=first)
@@ -434,12 +438,12 @@ def test_projects_that_were_left_are_closed_after_a_while_identity(told, tmp_pat
 
 
 def test_only_a_few_projects_stay_open_identity(told, tmp_path, monkeypatch):
-    monkeypatch.setattr("cajole.studio.hub.MOST_OPEN", 2)
+    monkeypatch.setattr("cajole.studio.project_manager.MAX_OPEN_PROJECTS", 2)
     with running(tmp_path / "studio") as studio:
         first, second, third = (opened(studio, tmp_path) for _ in range(3))
-        assert studio.hub.project(first) is None
-        assert studio.hub.project(second) is not None
-        assert studio.hub.current == third
+        assert studio.hub.find_project(first) is None
+        assert studio.hub.find_project(second) is not None
+        assert studio.hub.active_project_id == third
 
 
 def opened(studio: Running, folder) -> str:
@@ -453,4 +457,4 @@ def opened(studio: Running, folder) -> str:
 
 def left(studio: Running, project: str) -> None:
     """Wait until the studio has noticed that the tab is gone."""
-    wait_until(lambda: not len(studio.hub.project(project).tabs), "noticing that the tab is gone")
+    wait_until(lambda: not len(studio.hub.find_project(project).clients), "noticing that the tab is gone")

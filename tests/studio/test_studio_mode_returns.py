@@ -12,11 +12,11 @@ import pytest
 from studio_cases import answer_of, small_motion
 
 from cajole.errors import InputError
-from cajole.studio.keeping import Start
-from cajole.studio.modes.base import Saved
-from cajole.studio.opening import of_animation
+from cajole.studio.content_loading import build_animation_content
+from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.project import Project
-from cajole.studio.shelf import Record, Shelf, new_id
+from cajole.studio.project_saver import ProjectStartup
+from cajole.studio.project_store import ProjectRecord, ProjectStore, generate_id
 
 MODES = ("edit", "keyframe", "steer", "enrich", "reroute")
 NODE = 20
@@ -42,9 +42,9 @@ UNKEPT = ("rev", "undo", "redo", "unsaved", "unsaved_reason", "frame", "meter")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
-    content = of_animation(small_motion())
-    record = Record(new_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"})
-    made = Project(Start(record, lambda progress: content), Shelf(tmp_path))
+    content = build_animation_content(small_motion())
+    record = ProjectRecord(generate_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"})
+    made = Project(ProjectStartup(record, lambda progress: content), ProjectStore(tmp_path))
     made.start()
     yield made
     made.close()
@@ -61,7 +61,7 @@ def ask(project: Project, **message: Any) -> None:
 def enter(project: Project, mode: str, **options: Any) -> None:
     ask(project, do="mode", mode=mode, **options)
     assert project._mode is not None
-    assert project._mode.name == mode, project._failed
+    assert project._mode.name == mode, project._open_error
     if mode == "steer":  # a run that goes on is never twice the same
         ask(project, do="run", play=False, speed=1)
 
@@ -70,9 +70,9 @@ def state_of(project: Project) -> dict[str, Any]:
     """The present mode's part of the state, and all that it would save."""
     mode = project._mode
     assert mode is not None
-    told = {name: value for name, value in mode.state().items() if name not in UNKEPT}
+    told = {name: value for name, value in mode.build_state().items() if name not in UNKEPT}
     told.get("steer", {}).pop("retuning", None)  # gains are computed in the background
-    saved = mode.saved()
+    saved = mode.create_snapshot()
     arrays = {name: array.tolist() for name, array in saved.arrays.items()}
     plain = json.dumps([told, saved.document, arrays], default=lambda array: array.tolist())
     return {"mode": mode.name, "frames": mode.frames, "all": json.loads(plain)}
@@ -153,12 +153,12 @@ DAMAGED: list[tuple[str, dict[str, Any]]] = [
 def test_what_cannot_be_restored_is_refused_with_a_reason_bad_input(
     tmp_path: Path, mode: str, document: dict[str, Any]
 ) -> None:
-    content = of_animation(small_motion())
-    saved = {mode: Saved(document)}
-    record = Record(new_id(), "Sway", mode, {"scene": "twist", "mode": "edit"}, saved)
-    project = Project(Start(record, lambda progress: content), Shelf(tmp_path))
+    content = build_animation_content(small_motion())
+    saved = {mode: ModeSnapshot(document)}
+    record = ProjectRecord(generate_id(), "Sway", mode, {"scene": "twist", "mode": "edit"}, saved)
+    project = Project(ProjectStartup(record, lambda progress: content), ProjectStore(tmp_path))
     project.start()
     said = answer_of(project, do="frame", frame=0)
     assert "could not be opened" in said["text"]
-    assert isinstance(project._failed, InputError), project._failed
+    assert isinstance(project._open_error, InputError), project._open_error
     project.close()

@@ -14,22 +14,30 @@ import pytest
 from studio_cases import FRAMES, small_motion, sway_file
 
 from cajole.animation import Animation
-from cajole.body import BodyAround, BodySolid, body_around
+from cajole.body import BodySolid, EmbeddedMesh, embed_in_solid
 from cajole.direct import steer
 from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, box_tets, grid_triangles, write_mesh
 from cajole.scenes import scene_names
-from cajole.scenes.editing import edit_scene_names
-from cajole.studio.catalogue import CARDS, PICTURING, Catalogue, is_ready, picture_folder
-from cajole.studio.content import Content
-from cajole.studio.guard import Guard
-from cajole.studio.hub import Hub
-from cajole.studio.opening import chances, embodied, file_kind, of_animation, open_file, open_scene, scene_choices
-from cajole.studio.serving import _open, bound
-from cajole.studio.shelf import Shelf
-from cajole.studio.steered import STEERED
-from cajole.studio.telling import meshes, project_message, suggestion
-from cajole.studio.verbs import first_possible, make_mode
+from cajole.scenes.edit_scenes import list_edit_scene_names
+from cajole.studio.access import AccessPolicy
+from cajole.studio.catalogue import DRAWING_SCRIPT, SCENE_CARDS, SceneCatalogue, get_picture_folder, has_cached_scene
+from cajole.studio.content import ProjectContent
+from cajole.studio.content_loading import (
+    build_animation_content,
+    detect_file_kind,
+    ensure_body,
+    find_available_modes,
+    list_scenes,
+    open_file,
+    open_scene,
+)
+from cajole.studio.mode_registry import choose_mode, create_mode
+from cajole.studio.modes.steer.scenes import STEER_SCENES
+from cajole.studio.project_manager import ProjectManager
+from cajole.studio.project_store import ProjectStore
+from cajole.studio.server import _open_subject, bind_socket
+from cajole.studio.view_model import build_project_message, encode_meshes, suggest_drag
 from waiting import PATIENCE
 
 
@@ -40,28 +48,28 @@ def waving_cloth() -> Animation:
     return Animation(mesh, positions, name="cloth")
 
 
-def possible(content: Content) -> list[str]:
-    return [mode for mode, chance in chances(content).items() if chance.possible]
+def possible(content: ProjectContent) -> list[str]:
+    return [mode for mode, chance in find_available_modes(content).items() if chance.possible]
 
 
 def test_a_motion_of_tets_is_good_for_every_verb_identity():
-    content = of_animation(small_motion())
+    content = build_animation_content(small_motion())
     assert possible(content) == ["edit", "keyframe", "steer", "enrich", "reroute"]
     assert content.body is None
-    assert embodied(content, "edit") is content
-    body = embodied(content, "steer").body
+    assert ensure_body(content, "edit") is content
+    body = ensure_body(content, "steer").body
     assert isinstance(body, BodySolid)
     # what never moves holds it
     np.testing.assert_array_equal(body.fixed, np.flatnonzero(content.mesh.vertices[:, 0] == 0.0))
 
 
 def test_a_motion_of_triangles_cannot_be_keyed_nor_steered_and_says_why_bad_input():
-    content = of_animation(waving_cloth())
+    content = build_animation_content(waving_cloth())
     assert possible(content) == ["edit", "enrich", "reroute"]
-    assert "no inside" in chances(content)["keyframe"].why
-    assert "no inside" in chances(content)["steer"].why
-    around = Content("box", content.mesh, body_around(content.mesh, resolution=6), content.animation)
-    assert isinstance(around.body, BodyAround)
+    assert "no inside" in find_available_modes(content)["keyframe"].why
+    assert "no inside" in find_available_modes(content)["steer"].why
+    around = ProjectContent("box", content.mesh, embed_in_solid(content.mesh, resolution=6), content.animation)
+    assert isinstance(around.body, EmbeddedMesh)
     assert possible(around) == ["edit", "enrich", "reroute"]
 
 
@@ -69,57 +77,59 @@ def test_a_mesh_can_be_keyed_and_says_why_not_more_bad_input(tmp_path):
     write_mesh(box_tets(3, 2, 2).surface, tmp_path / "box.obj")
     content = open_file(tmp_path / "box.obj")
     assert possible(content) == ["keyframe"]
-    assert "takes too long" in chances(content)["reroute"].why
-    assert "Nothing moves yet" in chances(content)["edit"].why
-    assert "hand it over" in chances(content)["steer"].why
-    assert first_possible(content, "edit") == "keyframe"
+    assert "takes too long" in find_available_modes(content)["reroute"].why
+    assert "Nothing moves yet" in find_available_modes(content)["edit"].why
+    assert "hand it over" in find_available_modes(content)["steer"].why
+    assert choose_mode(content, "edit") == "keyframe"
     # drawn as it came, carried by the tets inside
-    np.testing.assert_allclose(content.draw(content.mesh.vertices), content.surface.vertices, atol=1e-9)
+    np.testing.assert_allclose(
+        content.compute_drawn_positions(content.mesh.vertices), content.surface.vertices, atol=1e-9
+    )
 
 
 def test_what_no_verb_can_take_is_looked_at_identity():
-    short = of_animation(waving_cloth().trimmed(0, 1))
+    short = build_animation_content(waving_cloth().trimmed(0, 1))
     assert possible(short) == []
-    assert "1 frames" in chances(short)["edit"].why
-    assert "one frame" in chances(short)["enrich"].why
-    mode = make_mode(first_possible(short), None, short)
-    np.testing.assert_allclose(mode.now(0), short.animation.frame(0))
+    assert "1 frames" in find_available_modes(short)["edit"].why
+    assert "one frame" in find_available_modes(short)["enrich"].why
+    mode = create_mode(choose_mode(short), None, short)
+    np.testing.assert_allclose(mode.compute_live_vertices(0), short.animation.frame(0))
     assert mode.frames == 1
-    json.dumps(mode.state())
+    json.dumps(mode.build_state())
     with pytest.raises(InputError, match=r"frames 0\.\.0"):
-        mode.now(1)
+        mode.compute_live_vertices(1)
 
 
 def test_files_are_told_apart_by_their_names_identity(tmp_path):
     for name in ("walk_0001.obj", "walk_0002.obj", "part7.obj"):
         write_mesh(box_tets(1, 1, 1).surface, tmp_path / name)
-    assert file_kind(tmp_path / "walk_0001.obj") == "animation"
-    assert file_kind(tmp_path / "part7.obj") == "mesh"
-    assert file_kind(tmp_path / "x.VEG") == "mesh"
-    assert file_kind(tmp_path / "x.usdc") == "animation"
+    assert detect_file_kind(tmp_path / "walk_0001.obj") == "animation"
+    assert detect_file_kind(tmp_path / "part7.obj") == "mesh"
+    assert detect_file_kind(tmp_path / "x.VEG") == "mesh"
+    assert detect_file_kind(tmp_path / "x.usdc") == "animation"
     for name in ("x.exe", "x", "x.cajole"):
         with pytest.raises(FileError, match="known are"):
-            file_kind(tmp_path / name)
+            detect_file_kind(tmp_path / name)
 
 
 def test_a_scene_to_edit_comes_with_its_plan_agreement():
     content = open_scene("twist", "edit")
     assert possible(content)[0] == "edit"
-    assert len(content.edit.moves) == 48
-    first = content.edit.moves[0]
-    assert suggestion(content) == {"node": int(first.vertices[0]), "frame": first.frame}
-    told = project_message("0123456789", "Twist", content)
+    assert len(content.edit_setup.suggested_drags) == 48
+    first = content.edit_setup.suggested_drags[0]
+    assert suggest_drag(content) == {"node": int(first.vertices[0]), "frame": first.frame}
+    told = build_project_message("0123456789", "Twist", content)
     json.dumps(told, allow_nan=False)
     assert told["painted"] is True
     assert told["ground"] == -0.5
-    kinds = [data[4] for data in meshes(content)]
+    kinds = [data[4] for data in encode_meshes(content)]
     assert kinds == [1, 2, 3]
 
 
 def test_a_scene_to_key_comes_with_its_body_agreement():
     content = open_scene("beam", "keyframe")
     assert possible(content) == ["keyframe", "reroute"]
-    told = project_message("0123456789", "Beam", content)
+    told = build_project_message("0123456789", "Beam", content)
     assert told["weight"] == pytest.approx(9.81 * content.body.total_mass)
     assert told["suggestion"] is None
     for members in told["parts"].values():
@@ -133,48 +143,48 @@ def test_scenes_of_other_verbs_bad_input(name, mode):
 
 
 def test_every_card_can_be_opened_and_every_scene_to_edit_or_steer_has_one_agreement():
-    choices = scene_choices()
-    for card in CARDS:
+    choices = list_scenes()
+    for card in SCENE_CARDS:
         assert card.name in choices[card.mode], card
-    named = {mode: {card.name for card in CARDS if card.mode == mode} for mode in choices}
-    assert named["edit"] == set(edit_scene_names())
-    assert named["steer"] == set(STEERED)
+    named = {mode: {card.name for card in SCENE_CARDS if card.mode == mode} for mode in choices}
+    assert named["edit"] == set(list_edit_scene_names())
+    assert named["steer"] == set(STEER_SCENES)
     assert named["keyframe"] <= set(scene_names())
-    assert len({card.key for card in CARDS}) == len(CARDS)
+    assert len({card.key for card in SCENE_CARDS}) == len(SCENE_CARDS)
 
 
 def test_the_frames_on_the_cards_are_those_of_the_scenes_agreement():
-    for card in (card for card in CARDS if card.mode == "edit"):
-        module = importlib.import_module(f"cajole.scenes.editing.{card.name.split('-')[0]}")
+    for card in (card for card in SCENE_CARDS if card.mode == "edit"):
+        module = importlib.import_module(f"cajole.scenes.edit_scenes.{card.name.split('-')[0]}")
         assert f"{module.FRAMES} frames" in card.facts
 
 
 def test_a_scene_is_ready_once_it_was_opened_identity(tmp_path, own_cache):
-    catalogue = Catalogue(Shelf(tmp_path))
-    ready = {(scene["name"], scene["modes"][0]): scene["ready"] for scene in catalogue.told()["scenes"]}
+    catalogue = SceneCatalogue(ProjectStore(tmp_path))
+    ready = {(scene["name"], scene["modes"][0]): scene["ready"] for scene in catalogue.build_payload()["scenes"]}
     assert ready["stairs", "edit"] is False
     assert ready["twist", "edit"] is True
-    catalogue.was_opened("stairs", "edit")
-    assert is_ready("edit-stairs")
-    assert not is_ready("edit-bird")
+    catalogue.record_opening("stairs", "edit")
+    assert has_cached_scene("edit-stairs")
+    assert not has_cached_scene("edit-bird")
 
 
 def test_a_portrait_makes_way_once_its_scene_was_made_identity(tmp_path, own_cache):
-    catalogue = Catalogue(Shelf(tmp_path))
-    picture_folder().mkdir(parents=True)
-    (picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant")
-    catalogue.was_opened("stairs", "edit")
+    catalogue = SceneCatalogue(ProjectStore(tmp_path))
+    get_picture_folder().mkdir(parents=True)
+    (get_picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant")
+    catalogue.record_opening("stairs", "edit")
     # a page that asks for it now still gets it, while another is wanted
-    assert catalogue.picture("edit-stairs").read_bytes() == b"an elephant"
-    assert not (picture_folder() / "edit-stairs.webp").exists()
-    (picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant on stairs")
-    catalogue.was_opened("stairs", "edit")
-    assert catalogue.picture("edit-stairs").read_bytes() == b"an elephant on stairs"
+    assert catalogue.find_picture("edit-stairs").read_bytes() == b"an elephant"
+    assert not (get_picture_folder() / "edit-stairs.webp").exists()
+    (get_picture_folder() / "edit-stairs.webp").write_bytes(b"an elephant on stairs")
+    catalogue.record_opening("stairs", "edit")
+    assert catalogue.find_picture("edit-stairs").read_bytes() == b"an elephant on stairs"
 
 
 def test_what_moves_most_is_where_a_first_drag_matters_identity():
     motion = small_motion()
-    found = suggestion(of_animation(motion))
+    found = suggest_drag(build_animation_content(motion))
     assert motion.mesh.vertices[found["node"], 0] == pytest.approx(2.0)
     assert found["frame"] == FRAMES // 2
 
@@ -184,26 +194,26 @@ def test_what_moves_most_is_where_a_first_drag_matters_identity():
 
 @pytest.mark.parametrize("controlled", [True, False])
 def test_the_judge_of_the_strike_says_what_the_scene_says_agreement(controlled):
-    from cajole.scenes.steering import strike
-    from cajole.studio.steered import StrikeJudge
+    from cajole.scenes.steer_scenes import build_strike_scene
+    from cajole.studio.modes.steer.scenes import StrikeOutcomeEvaluator
 
-    made = strike()
-    judge = StrikeJudge(made)
+    made = build_strike_scene()
+    judge = StrikeOutcomeEvaluator(made)
     for seed in range(3):
         judge.reset()
-        run = made.controller().run(force=made.random_push(seed), controlled=controlled)
+        run = made.create_controller().run(force=made.sample_push(seed), controlled=controlled)
         said = [judge(frame, positions) for frame, positions in enumerate(run.animation)]
         assert said[0] is None
-        assert said[-1] is made.outcome(run)
+        assert said[-1] is made.has_reached_target(run)
 
 
 def test_the_strike_opens_with_its_balls_agreement():
     content = open_scene("strike", "steer")
     assert possible(content) == ["keyframe", "steer", "reroute"]
     assert [prop.name for prop in content.props] == ["ball 1", "ball 2"]
-    reference = content.steer.reference(None)
-    assert steer(reference, **content.steer.dials).run().report is not None
-    kinds = [data[4] for data in meshes(content)]
+    reference = content.steer_setup.build_reference(None)
+    assert steer(reference, **content.steer_setup.options).run().report is not None
+    kinds = [data[4] for data in encode_meshes(content)]
     assert kinds == [1, 2, 3, 4, 4]
 
 
@@ -211,7 +221,7 @@ def test_the_strike_opens_with_its_balls_agreement():
 
 
 def test_a_subject_is_a_scene_or_a_file_bad_input(tmp_path):
-    hub = Hub(Shelf(tmp_path / "studio"))
+    hub = ProjectManager(ProjectStore(tmp_path / "studio"))
     for subject, mode, said in (
         ("nowhere", None, "neither a scene"),
         ("twist", "steer", "no scene for steer; choose edit"),
@@ -219,24 +229,24 @@ def test_a_subject_is_a_scene_or_a_file_bad_input(tmp_path):
         (str(tmp_path / "x.exe"), None, "nothing that can be opened"),
     ):
         with pytest.raises(InputError, match=said):
-            _open(hub, subject, mode)
-    _open(hub, str(sway_file(tmp_path)), None)
-    assert hub.project(hub.current).name == "sway"
+            _open_subject(hub, subject, mode)
+    _open_subject(hub, str(sway_file(tmp_path)), None)
+    assert hub.find_project(hub.active_project_id).name == "sway"
     hub.close()
 
 
 def test_an_address_that_is_taken_says_so_bad_input():
-    taken = bound("127.0.0.1", 0)
+    taken = bind_socket("127.0.0.1", 0)
     taken.listen()
     try:
         with pytest.raises(InputError, match="--port"):
-            bound("127.0.0.1", taken.getsockname()[1])
+            bind_socket("127.0.0.1", taken.getsockname()[1])
     finally:
         taken.close()
     with pytest.raises(InputError, match="between 0 and 65535"):
-        bound("127.0.0.1", 70_000)
+        bind_socket("127.0.0.1", 70_000)
     with pytest.raises(InputError, match="cannot listen"):
-        bound("no.such.host.invalid", 0)
+        bind_socket("no.such.host.invalid", 0)
 
 
 def test_the_command_tells_its_address_as_one_document_identity(tmp_path):
@@ -249,7 +259,7 @@ def test_the_command_tells_its_address_as_one_document_identity(tmp_path):
         assert found.stdout.read() == ""  # that it was ended is no second document
     address = json.loads("".join([*lines, "}"]))["address"]
     assert address.startswith("http://127.0.0.1:")
-    assert len(address.split("#")[1]) == len(Guard().token)
+    assert len(address.split("#")[1]) == len(AccessPolicy().token)
 
 
 def test_a_surface_that_nobody_can_fill_says_why_bad_input(tmp_path):
@@ -263,33 +273,33 @@ def test_a_sheet_is_put_into_cells_to_be_posed_but_falls_as_it_is_agreement(tmp_
     sheet = grid_triangles(6, 6)
     write_mesh(sheet, tmp_path / "sheet.obj")
     content = open_file(tmp_path / "sheet.obj")
-    assert isinstance(embodied(content, "keyframe").mesh, MeshTet)
-    fallen = embodied(content, "reroute")
+    assert isinstance(ensure_body(content, "keyframe").mesh, MeshTet)
+    fallen = ensure_body(content, "reroute")
     np.testing.assert_array_equal(fallen.mesh.triangles, sheet.triangles)
-    assert make_mode("reroute", None, fallen).net.count == 49
+    assert create_mode("reroute", None, fallen).net.vertex_count == 49
 
 
 def test_pictures_are_drawn_three_by_two_and_kept_identity(own_cache):
     pil = pytest.importorskip("PIL.Image")
-    from cajole.studio.picturing import draw
+    from cajole.studio.scene_pictures import draw_card
 
-    assert draw("edit-twist")
-    with pil.open(picture_folder() / "edit-twist.webp") as found:
+    assert draw_card("edit-twist")
+    with pil.open(get_picture_folder() / "edit-twist.webp") as found:
         assert (found.format, 2 * found.width) == ("WEBP", 3 * found.height)
     # a scene that takes minutes to make is not made for its picture
-    assert not draw("edit-curtain")
+    assert not draw_card("edit-curtain")
 
 
 def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cache, monkeypatch):
     drawn = list[bool]()
-    monkeypatch.setattr(Catalogue, "draw", lambda self: drawn.append(True))
-    hub = Hub(Shelf(tmp_path))
-    hub.catalogue.draws = True
+    monkeypatch.setattr(SceneCatalogue, "draw_missing_pictures", lambda self: drawn.append(True))
+    hub = ProjectManager(ProjectStore(tmp_path))
+    hub.catalogue.draws_pictures = True
     try:
-        hub.told()
+        hub.build_catalogue_payload()
         assert drawn == [True]
         hub.open_path(sway_file(tmp_path), "edit")
-        hub.told()
+        hub.build_catalogue_payload()
         assert drawn == [True]
     finally:
         hub.close()
@@ -297,5 +307,5 @@ def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cach
 
 def test_the_process_that_draws_begins_identity(own_cache):
     """It imports all that it needs, and is done where there is nothing to draw."""
-    done = subprocess.run([sys.executable, "-c", PICTURING], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([sys.executable, "-c", DRAWING_SCRIPT], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")

@@ -13,21 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cajole.errors import CajoleError, InputError, SolveError
-from cajole.studio import take
+from cajole.studio import message_values
 from cajole.studio.protocol import (
-    COMMANDS,
-    DEEPEST,
+    COMMAND_FIELDS,
     HEADER,
-    LARGEST_TEXT,
     MAGIC,
-    Kind,
-    checked,
-    decoded,
-    encoded,
-    failure,
-    id_of,
-    packed,
-    single,
+    MAX_NESTING,
+    MAX_TEXT_LENGTH,
+    BinaryKind,
+    build_error,
+    check_command,
+    decode_message,
+    encode_message,
+    pack_binary,
+    read_id,
+    to_float32,
 )  # fmt: skip
 
 PAGE = (Path(__file__).parents[2] / "docs" / "studio-protocol.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ JSON = st.recursive(
 @given(st.binary(max_size=200) | st.text(max_size=200))
 def test_any_bytes_are_an_error_or_a_message_bad_input(data):
     try:
-        found = decoded(data)
+        found = decode_message(data)
     except InputError:
         return
     assert isinstance(found, dict)
@@ -50,21 +50,21 @@ def test_any_bytes_are_an_error_or_a_message_bad_input(data):
 @given(st.dictionaries(st.sampled_from(["v", "do", "id", "frame", "nodes", "gesture", "mode"]), JSON))
 def test_any_object_is_a_command_or_an_error_bad_input(message):
     try:
-        name = checked(decoded(json.dumps(message)))
+        name = check_command(decode_message(json.dumps(message)))
     except InputError:
         return
-    assert name in COMMANDS
+    assert name in COMMAND_FIELDS
 
 
 TAKERS = {
-    "integer": lambda m: take.integer(m, "x", 0, 9),
-    "number": lambda m: take.number(m, "x", 0.0, 1.0),
-    "vector": lambda m: take.vector(m, "x"),
-    "flag": lambda m: take.flag(m, "x"),
-    "text": lambda m: take.text(m, "x"),
-    "one_of": lambda m: take.one_of(m, "x", ("a", "b")),
-    "nodes": lambda m: take.nodes(m, "x", 10),
-    "texts": lambda m: take.texts(m, "x"),
+    "integer": lambda m: message_values.read_integer(m, "x", 0, 9),
+    "number": lambda m: message_values.read_number(m, "x", 0.0, 1.0),
+    "vector": lambda m: message_values.read_vector(m, "x"),
+    "flag": lambda m: message_values.read_flag(m, "x"),
+    "text": lambda m: message_values.read_text(m, "x"),
+    "one_of": lambda m: message_values.read_choice(m, "x", ("a", "b")),
+    "nodes": lambda m: message_values.read_vertices(m, "x", 10),
+    "texts": lambda m: message_values.read_texts(m, "x"),
 }
 
 
@@ -94,12 +94,12 @@ def test_wrong_values_name_the_value_bad_input(name, value):
 
 def test_values_that_are_missing_bad_input():
     with pytest.raises(InputError, match="pin needs x"):
-        take.integer({"do": "pin"}, "x")
-    assert take.flag({"do": "mode"}, "hand", False) is False
+        message_values.read_integer({"do": "pin"}, "x")
+    assert message_values.read_flag({"do": "mode"}, "hand", False) is False
 
 
 def test_nodes_are_taken_once_in_their_order_identity():
-    assert take.nodes({"x": [3, 1, 3, 2, 1]}, "x", 4) == [3, 1, 2]
+    assert message_values.read_vertices({"x": [3, 1, 3, 2, 1]}, "x", 4) == [3, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_nodes_are_taken_once_in_their_order_identity():
         ('{"v": NaN}', "NaN is no number"),
         ('{"v": 1e999}', "too large"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"a":' * (DEEPEST + 1) + "1" + "}" * (DEEPEST + 1), "nested too deeply"),
-        ('"' + "a" * LARGEST_TEXT + '"', "too long"),
+        ('{"a":' * (MAX_NESTING + 1) + "1" + "}" * (MAX_NESTING + 1), "nested too deeply"),
+        ('"' + "a" * MAX_TEXT_LENGTH + '"', "too long"),
     ],
 )
 def test_what_is_no_message_bad_input(text, said):
     with pytest.raises(InputError, match=said):
-        decoded(text)
+        decode_message(text)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_what_is_no_message_bad_input(text, said):
 )
 def test_wrong_names_are_corrected_bad_input(message, said):
     with pytest.raises(InputError, match=re.escape(said)):
-        checked(message)
+        check_command(message)
 
 
 def test_every_command_of_the_page_is_known_and_told_agreement():
@@ -143,18 +143,18 @@ def test_every_command_of_the_page_is_known_and_told_agreement():
     told = {name for row in rows for name in re.findall(r"`([a-z.]+)`", row)}
     told |= set(re.findall(r"`(stop)`:", table))
     # in these rows, values of a command stand beside its name
-    assert COMMANDS.keys() - told == set()
-    assert told - COMMANDS.keys() <= {"nodes", "on"}
+    assert COMMAND_FIELDS.keys() - told == set()
+    assert told - COMMAND_FIELDS.keys() <= {"nodes", "on"}
 
 
 def test_ids_are_whole_numbers_identity():
-    assert id_of({"id": 7}) == 7
-    assert [id_of({"id": wrong}) for wrong in (True, 1.0, "1", -1, 2**60, None)] == [None] * 6
+    assert read_id({"id": 7}) == 7
+    assert [read_id({"id": wrong}) for wrong in (True, 1.0, "1", -1, 2**60, None)] == [None] * 6
 
 
 def test_a_binary_message_is_as_the_contract_says_identity():
     positions = np.arange(6.0).reshape(2, 3)
-    data = packed(Kind.NOW, single(positions), seq=5, frame=7, rev=9, extra=11)
+    data = pack_binary(BinaryKind.LIVE_FRAME, to_float32(positions), seq=5, frame=7, revision=9, extra=11)
     assert struct.unpack("<8I", data[: HEADER.size]) == (MAGIC, 10, 5, 7, 2, 0, 9, 11)
     assert data[:4] == b"CJL1"
     np.testing.assert_array_equal(np.frombuffer(data[32:], "<f4").reshape(2, 3), positions)
@@ -162,18 +162,18 @@ def test_a_binary_message_is_as_the_contract_says_identity():
 
 def test_nothing_that_is_not_finite_leaves_bad_input():
     with pytest.raises(SolveError, match="overflows"):
-        single(np.array([[1e60, 0.0, 0.0]]))
+        to_float32(np.array([[1e60, 0.0, 0.0]]))
     with pytest.raises(SolveError, match="not finite"):
-        encoded({"is": "state", "x": float("nan")})
-    assert json.loads(encoded({"x": np.float64(1.5), "y": np.arange(2)})) == {"x": 1.5, "y": [0, 1]}
+        encode_message({"is": "state", "x": float("nan")})
+    assert json.loads(encode_message({"x": np.float64(1.5), "y": np.arange(2)})) == {"x": 1.5, "y": [0, 1]}
 
 
 def test_errors_say_what_happened_and_what_to_do_identity():
-    told = failure(InputError("frame is 9, but must be below 5; choose another; or trim"), 3)
+    told = build_error(InputError("frame is 9, but must be below 5; choose another; or trim"), 3)
     assert told == {
         "is": "error", "id": 3, "code": "input", "text": "frame is 9, but must be below 5",
         "remedy": "choose another; or trim",
     }  # fmt: skip
-    surprise = failure(KeyError("secret"))
+    surprise = build_error(KeyError("secret"))
     assert surprise["code"] == "internal"
     assert "secret" not in surprise["text"]

@@ -13,22 +13,30 @@ from hypothesis import strategies as st
 from steer_mode_cases import Clock
 
 from cajole.errors import Cancelled, InputError, SolveError
-from cajole.progress import report
-from cajole.studio.answering import Clerk
-from cajole.studio.jobs import EVERY, Jobs
-from cajole.studio.rhythm import HAND_REST, STARVED, Rhythm
-from cajole.studio.solver import MOST_WAITING, Letter, Mailbox, Solver, letter
+from cajole.progress import report_progress
+from cajole.studio.dispatcher import CommandDispatcher
+from cajole.studio.jobs import UPDATE_INTERVAL, JobTracker
+from cajole.studio.solver_thread import (
+    INPUT_TIMEOUT,
+    MAX_FRAME_INTERVAL,
+    MAX_QUEUED_COMMANDS,
+    CommandQueue,
+    FrameScheduler,
+    QueuedCommand,
+    SolverThread,
+    build_queued_command,
+)
 from waiting import PATIENCE, wait_until
 
 
-def posted(mailbox: Mailbox, *messages: dict) -> list[dict]:
+def posted(mailbox: CommandQueue, *messages: dict) -> list[dict]:
     """What is overtaken as these come in."""
-    found = [mailbox.put(letter(message, lambda answer: None)) for message in messages]
+    found = [mailbox.put(build_queued_command(message, lambda answer: None)) for message in messages]
     return [old.message for old in found if old is not None]
 
 
-def taken(mailbox: Mailbox) -> list[dict]:
-    return [mailbox.take(0.0).message for _ in range(len(mailbox))]
+def taken(mailbox: CommandQueue) -> list[dict]:
+    return [mailbox.get(0.0).message for _ in range(len(mailbox))]
 
 
 def move(gesture: int, seq: int) -> dict:
@@ -36,7 +44,7 @@ def move(gesture: int, seq: int) -> dict:
 
 
 def test_the_last_move_is_made_before_the_commit_identity():
-    mailbox = Mailbox()
+    mailbox = CommandQueue()
     begin, commit = {"do": "drag.begin", "gesture": 1}, {"do": "drag.commit", "gesture": 1}
     overtaken = posted(mailbox, begin, move(1, 1), move(1, 2), move(1, 3), commit, move(1, 4))
     assert overtaken == [move(1, 1), move(1, 2)]
@@ -44,14 +52,14 @@ def test_the_last_move_is_made_before_the_commit_identity():
 
 
 def test_moves_overtake_only_moves_of_their_gesture_identity():
-    mailbox = Mailbox()
+    mailbox = CommandQueue()
     assert posted(mailbox, move(1, 1), move(2, 1), move(1, 2)) == [move(1, 1)]
     assert posted(mailbox, {"do": "undo"}, move(1, 3)) == []
     assert taken(mailbox) == [move(2, 1), move(1, 2), {"do": "undo"}, move(1, 3)]
 
 
 def test_markers_are_streamed_while_they_are_in_the_hand_identity():
-    mailbox = Mailbox()
+    mailbox = CommandQueue()
     slide = {"do": "marker.move", "lane": "drags", "ids": ["a"]}
     first, second, last = ({**slide, "frames": [k], "final": k == 3} for k in (1, 2, 3))
     assert posted(mailbox, first, second, last) == [first]
@@ -60,7 +68,7 @@ def test_markers_are_streamed_while_they_are_in_the_hand_identity():
 
 @given(st.lists(st.sampled_from(["undo", "redo", "frame", "move 1", "move 2"]), max_size=40))
 def test_all_but_moves_comes_through_in_order_identity(names):
-    mailbox = Mailbox()
+    mailbox = CommandQueue()
     sent = [
         {"do": "drag.move", "gesture": name[-1], "n": n} if name.startswith("move") else {"do": name, "n": n}
         for n, name in enumerate(names)
@@ -77,8 +85,8 @@ def test_all_but_moves_comes_through_in_order_identity(names):
 
 
 def test_a_full_mailbox_says_so_bad_input():
-    mailbox = Mailbox()
-    posted(mailbox, *({"do": "undo"} for _ in range(MOST_WAITING)))
+    mailbox = CommandQueue()
+    posted(mailbox, *({"do": "undo"} for _ in range(MAX_QUEUED_COMMANDS)))
     with pytest.raises(InputError, match="behind"):
         posted(mailbox, {"do": "undo"})
 
@@ -93,19 +101,19 @@ class Diary:
     def begin(self):
         self.seen.append("begin")
 
-    def handle(self, letter: Letter):
+    def handle(self, letter: QueuedCommand):
         self.seen.append(letter.message["do"])
         if letter.message["do"] == "fail":
             raise RuntimeError("a mistake")
         letter.reply({})
 
-    def tell(self):
+    def send_updates(self):
         self.told += 1
 
-    def serve(self):
+    def send_requested_frame(self):
         return False
 
-    def due(self):
+    def get_tick_delay(self):
         return 0.001 if self.is_live else None
 
     def tick(self):
@@ -117,26 +125,26 @@ class Diary:
 
 def test_letters_are_handled_and_a_mistake_ends_nothing_identity(caplog):
     diary = Diary()
-    solver, answered = Solver(diary, "test"), []
+    solver, answered = SolverThread(diary, "test"), []
     solver.start()
     with caplog.at_level(logging.CRITICAL, logger="cajole.studio"):
         for name in ("undo", "fail", "redo"):
             solver.post({"do": name}, answered.append)
-        assert solver.close(patience=PATIENCE)
+        assert solver.close(timeout=PATIENCE)
     assert diary.seen == ["begin", "undo", "fail", "redo", "end"]
     assert answered == [{}, {}]
     assert diary.told > 0
 
 
-class HandMailbox(Mailbox):
+class HandMailbox(CommandQueue):
     """Letters of a hand at given times of the test's clock, which waiting for them moves on."""
 
     def __init__(self, clock: Clock, times: list[float], hear):
         super().__init__()
         self._clock, self._times, self._hear = clock, times, hear
 
-    def take(self, patience):
-        until = self._clock.now + (float("inf") if patience is None else patience)
+    def get(self, timeout):
+        until = self._clock.now + (float("inf") if timeout is None else timeout)
         if self._times and self._times[0] > until:
             self._clock.now = until
             return None
@@ -145,61 +153,61 @@ class HandMailbox(Mailbox):
             return None
         self._clock.now = max(self._clock.now, self._times.pop(0))
         self._hear(self._clock.now)
-        return letter(move(1, 1), lambda answer: None)
+        return build_queued_command(move(1, 1), lambda answer: None)
 
 
 def test_a_moving_hand_does_not_wait_for_frames_that_take_long_identity(monkeypatch):
     clock, served = Clock(), list[float]()
 
     class Busy(Diary):
-        def serve(self):
+        def send_requested_frame(self):
             served.append(clock.now)
             clock.now += 0.1
             return True
 
-    monkeypatch.setattr("cajole.studio.solver.time", SimpleNamespace(monotonic=clock))
-    solver = Solver(Busy(), "test")
+    monkeypatch.setattr("cajole.studio.solver_thread.time", SimpleNamespace(monotonic=clock))
+    solver = SolverThread(Busy(), "test")
     times = [clock.now + 0.005 * count for count in range(1, 400)]
-    solver._mailbox = HandMailbox(clock, times, solver._rhythm.hear)
+    solver._queue = HandMailbox(clock, times, solver._frame_scheduler.record_input)
     solver._run()
     # none fits between two letters, so that they are made only lest nothing moves
     between = [after - before for before, after in pairwise(served) if after < 102.0]
     assert len(between) > 4
-    assert min(between[1:]) >= STARVED
+    assert min(between[1:]) >= MAX_FRAME_INTERVAL
 
 
 def test_frames_are_made_where_they_fit_between_letters_identity():
-    rhythm, letters = Rhythm(), 0.030
+    rhythm, letters = FrameScheduler(), 0.030
     for count in range(10):
-        rhythm.hear(1.0 + count * letters)
+        rhythm.record_input(1.0 + count * letters)
     last = 1.0 + 9 * letters
-    rhythm.make(last, last + 0.010)
-    assert rhythm.rest(last + 0.015) == 0.0
+    rhythm.record_frame(last, last + 0.010)
+    assert rhythm.get_frame_delay(last + 0.015) == 0.0
     # ten milliseconds do not fit before the next letter, but the hand may rest before anything starves
-    assert rhythm.rest(last + 0.025) == pytest.approx(HAND_REST - 0.025)
-    assert rhythm.rest(last + HAND_REST) == 0.0
+    assert rhythm.get_frame_delay(last + 0.025) == pytest.approx(INPUT_TIMEOUT - 0.025)
+    assert rhythm.get_frame_delay(last + INPUT_TIMEOUT) == 0.0
 
 
 def test_no_letters_no_rest_identity():
-    assert Rhythm().rest(0.0) == 0.0
+    assert FrameScheduler().get_frame_delay(0.0) == 0.0
 
 
 def test_what_was_begun_is_told_without_being_asked_identity():
     diary = Diary()
-    solver = Solver(diary, "test")
+    solver = SolverThread(diary, "test")
     solver.start()
     wait_until(lambda: diary.told, "telling")
-    assert solver.close(patience=PATIENCE)
+    assert solver.close(timeout=PATIENCE)
 
 
 def test_live_work_goes_on_by_itself_identity():
     diary = Diary()
     diary.is_live = True
-    diary.due = lambda: 0.0 if diary.ticks < 5 else None
-    solver = Solver(diary, "test")
+    diary.get_tick_delay = lambda: 0.0 if diary.ticks < 5 else None
+    solver = SolverThread(diary, "test")
     solver.start()
     wait_until(lambda: diary.ticks == 5, "the fifth tick")
-    assert solver.close(patience=PATIENCE)
+    assert solver.close(timeout=PATIENCE)
     assert diary.ticks == 5
 
 
@@ -209,11 +217,11 @@ def test_live_work_goes_on_by_itself_identity():
 def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity(monkeypatch):
     said, served, clock = [], [], Clock()
     monkeypatch.setattr("cajole.studio.jobs.time", SimpleNamespace(monotonic=clock))
-    jobs = Jobs(said.append, lambda: served.append(1) or False)
+    jobs = JobTracker(said.append, lambda: served.append(1) or False)
     progress = jobs.begin("Working")
     for k in range(1000):
-        clock.now += EVERY / 100
-        report(progress, k / 1000, "on")
+        clock.now += UPDATE_INTERVAL / 100
+        report_progress(progress, k / 1000, "on")
     jobs.end("done")
     assert said[0]["state"] == "running"
     assert said[-1] | {"state": "done", "fraction": 1.0} == said[-1]
@@ -221,43 +229,45 @@ def test_a_job_is_told_at_its_start_and_end_and_not_too_often_identity(monkeypat
     # each call gives waiting tabs their frames; words about it are fewer
     assert len(served) == 1000
     assert len(said) == pytest.approx(12, abs=1)
-    assert jobs.present is None
+    assert jobs.current is None
 
 
 def test_cancelling_raises_in_the_work_and_stopping_says_so_identity():
-    jobs = Jobs(lambda message: None, lambda: False)
+    jobs = JobTracker(lambda message: None, lambda: False)
     progress = jobs.begin("Working", stoppable=True)
-    assert not jobs.order("cancel", "another")
-    report(progress, 0.5, "on")
-    assert jobs.order("stop", jobs.present["job"])
-    assert jobs.stopped
+    assert not jobs.request_action("cancel", "another")
+    report_progress(progress, 0.5, "on")
+    assert jobs.request_action("stop", jobs.current["job"])
+    assert jobs.has_stop_request
     with pytest.raises(Cancelled):
-        report(progress, 0.6, "on")
+        report_progress(progress, 0.6, "on")
     jobs.end("done")
     progress = jobs.begin("Working")
     # what cannot be stopped half-way goes on until it is cancelled
-    assert jobs.order("stop", jobs.present["job"])
-    report(progress, 0.1, "on")
+    assert jobs.request_action("stop", jobs.current["job"])
+    report_progress(progress, 0.1, "on")
     jobs.cancel()
     with pytest.raises(Cancelled):
-        report(progress, 0.2, "on")
+        report_progress(progress, 0.2, "on")
 
 
 # --- answers
 
 
-def answered(do, *messages: dict, jobs: Jobs | None = None) -> tuple[list[dict], list[str]]:
+def answered(do, *messages: dict, jobs: JobTracker | None = None) -> tuple[list[dict], list[str]]:
     answers, kept = [], []
-    clerk = Clerk(do, lambda: kept.append("kept"), jobs or Jobs(lambda message: None, lambda: False))
+    clerk = CommandDispatcher(do, lambda: kept.append("kept"), jobs or JobTracker(lambda message: None, lambda: False))
     for message in messages:
-        clerk.handle(letter(message, answers.append))
+        clerk.handle(build_queued_command(message, answers.append))
     return answers, kept
 
 
 def test_what_was_done_is_kept_before_it_is_answered_identity():
     order = []
-    clerk = Clerk(lambda message: order.append("done"), lambda: order.append("kept"), Jobs(print, lambda: False))
-    clerk.handle(letter({"do": "undo"}, lambda answer: order.append("answered")))
+    clerk = CommandDispatcher(
+        lambda message: order.append("done"), lambda: order.append("kept"), JobTracker(print, lambda: False)
+    )
+    clerk.handle(build_queued_command({"do": "undo"}, lambda answer: order.append("answered")))
     assert order == ["done", "kept", "answered"]
 
 
@@ -286,26 +296,26 @@ def test_a_stream_of_mistakes_is_told_once_identity():
 
 def test_work_that_takes_long_is_answered_when_it_becomes_a_job_identity():
     said, answers = [], []
-    jobs = Jobs(said.append, lambda: False)
+    jobs = JobTracker(said.append, lambda: False)
 
     def do(message):
         jobs.begin("Working")
-        clerk.answer_early()
+        clerk.reply_with_job()
         assert answers == [{"job": said[0]["job"]}]
         raise SolveError("no; relax")
 
-    clerk = Clerk(do, lambda: None, jobs)
-    clerk.handle(letter({"do": "optimise", "id": 4}, answers.append))
+    clerk = CommandDispatcher(do, lambda: None, jobs)
+    clerk.handle(build_queued_command({"do": "optimise", "id": 4}, answers.append))
     assert len(answers) == 1
     assert said[-1] | {"state": "failed", "reason": "no", "remedy": "relax"} == said[-1]
 
 
 def test_a_hand_that_is_gone_lets_go_identity():
-    clerk = Clerk(lambda message: None, lambda: None, Jobs(print, lambda: False))
-    assert clerk.held() is None
-    clerk.handle(letter({"do": "drag.begin", "gesture": 7}, lambda answer: None))
-    assert clerk.held() == {"v": 1, "do": "drag.cancel", "gesture": 7}
-    assert clerk.held() is None
-    clerk.handle(letter({"do": "push.begin", "gesture": 8}, lambda answer: None))
-    clerk.handle(letter({"do": "push.end", "gesture": 8}, lambda answer: None))
-    assert clerk.held() is None
+    clerk = CommandDispatcher(lambda message: None, lambda: None, JobTracker(print, lambda: False))
+    assert clerk.pop_pending_cancel() is None
+    clerk.handle(build_queued_command({"do": "drag.begin", "gesture": 7}, lambda answer: None))
+    assert clerk.pop_pending_cancel() == {"v": 1, "do": "drag.cancel", "gesture": 7}
+    assert clerk.pop_pending_cancel() is None
+    clerk.handle(build_queued_command({"do": "push.begin", "gesture": 8}, lambda answer: None))
+    clerk.handle(build_queued_command({"do": "push.end", "gesture": 8}, lambda answer: None))
+    assert clerk.pop_pending_cancel() is None

@@ -11,7 +11,7 @@ from studio_cases import FRAMES, Running, Tab, connected, running, small_motion,
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from cajole.animation import read_animation
-from cajole.studio.protocol import Kind
+from cajole.studio.protocol import BinaryKind
 from waiting import PATIENCE
 
 NODE = 20
@@ -37,7 +37,7 @@ def heard(tab: Tab, name: str) -> list[dict]:
 def test_a_tab_is_told_all_it_needs_to_draw_identity(studio, tmp_path):
     with studio.tab() as tab:
         state = opened(tab, studio, tmp_path)
-        shown = tab.frame(lambda frame: frame.kind == Kind.NOW)
+        shown = tab.frame(lambda frame: frame.kind == BinaryKind.LIVE_FRAME)
         motion = small_motion()
         (project,) = heard(tab, "project")
         face, tint, node = (next(f for f in tab.frames if f.kind == kind) for kind in (1, 2, 3))
@@ -64,27 +64,27 @@ def test_frames_that_are_asked_for_come_and_change_with_a_drag_agreement(studio,
         motion = small_motion()
         tab.say("frames", stream="given", list=[7, 3])
         for wanted in (7, 3):
-            got = tab.frame(lambda frame: frame.kind == Kind.GIVEN)
+            got = tab.frame(lambda frame: frame.kind == BinaryKind.INPUT_FRAME)
             assert got.frame == wanted
             np.testing.assert_allclose(got.positions, motion.frame(wanted), atol=1e-6)
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))
         state = tab.state(lambda state: state["undo"])
         tab.say("frames", stream="result", list=[12])
-        moved = tab.frame(lambda frame: frame.kind == Kind.RESULT)
+        moved = tab.frame(lambda frame: frame.kind == BinaryKind.RESULT_FRAME)
         assert moved.rev == state["rev"]
         np.testing.assert_allclose(
             moved.positions[NODE], motion.frame(12)[NODE] + [0.0, 0.1, 0.0], atol=2e-3 * motion.mesh.size
         )
         # frames beyond the motion are not there, and nothing breaks
         tab.say("frames", stream="result", list=[FRAMES, 11])
-        assert tab.frame(lambda frame: frame.kind == Kind.RESULT).frame == 11
+        assert tab.frame(lambda frame: frame.kind == BinaryKind.RESULT_FRAME).frame == 11
 
 
 def test_the_edit_frame_is_followed_by_what_the_first_view_shows_identity(studio, tmp_path):
     with studio.tab() as tab:
         opened(tab, studio, tmp_path)
         tab.say("frame", frame=5)
-        assert tab.frame(lambda f: f.kind == Kind.NOW and f.frame == 5).seq > 1
+        assert tab.frame(lambda f: f.kind == BinaryKind.LIVE_FRAME and f.frame == 5).seq > 1
         tab.say("frame", frame=6)
         assert tab.state(lambda state: state["frame"] == 6)
         error = tab.ask("frame", frame=FRAMES)
@@ -98,10 +98,10 @@ def test_at_most_two_shapes_are_on_the_way_identity(studio, tmp_path):
             tab.ask("frame", frame=frame)
             tab.state(lambda state, frame=frame: state["frame"] == frame)
         # answers prove that all frames were made; of their shapes two have come
-        assert sum(frame.kind == Kind.NOW for frame in tab.frames) == 2
+        assert sum(frame.kind == BinaryKind.LIVE_FRAME for frame in tab.frames) == 2
         last = tab.frames[-1].seq
         tab.say("ack", seq=last)
-        assert tab.frame(lambda frame: frame.kind == Kind.NOW and frame.seq > last).frame == 11
+        assert tab.frame(lambda frame: frame.kind == BinaryKind.LIVE_FRAME and frame.seq > last).frame == 11
 
 
 def test_undo_takes_back_what_a_gesture_did_identity(studio, tmp_path):
@@ -118,7 +118,7 @@ def test_undo_takes_back_what_a_gesture_did_identity(studio, tmp_path):
 def test_the_second_tab_looks_on_until_it_takes_over_identity(studio, tmp_path):
     with studio.tab() as first, studio.tab() as second:
         opened(first, studio, tmp_path)
-        project = studio.hub.current
+        project = studio.hub.active_project_id
         second.ask("open", project=project)
         second.state()
         assert heard(second, "seat") == [{"is": "seat", "pilot": False}]
@@ -126,7 +126,7 @@ def test_the_second_tab_looks_on_until_it_takes_over_identity(studio, tmp_path):
         assert "another tab" in error["text"]
         assert "take over" in error["remedy"]
         second.say("frames", stream="given", list=[2])
-        assert second.frame(lambda frame: frame.kind == Kind.GIVEN).frame == 2
+        assert second.frame(lambda frame: frame.kind == BinaryKind.INPUT_FRAME).frame == 2
         # what the pilot does is seen by both
         first.drag(NODE, 12, (0.0, 0.1, 0.0))
         assert second.state(lambda state: state["undo"])
@@ -141,7 +141,7 @@ def test_a_tab_that_is_lost_comes_back_to_the_same_project_identity(studio, tmp_
         opened(tab, studio, tmp_path)
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))
         tab.ask("drag.begin", gesture=2, nodes=[NODE + 1], frame=8)
-        project = studio.hub.current
+        project = studio.hub.active_project_id
     with studio.tab() as tab:
         assert next(m for m in tab.texts if m["is"] == "welcome")["project"] == project
         tab.ask("open", project=project)
@@ -158,7 +158,7 @@ def test_a_tab_that_is_lost_comes_back_to_the_same_project_identity(studio, tmp_
 def test_names_and_lists_of_projects_identity(studio, tmp_path):
     with studio.tab() as tab:
         opened(tab, studio, tmp_path)
-        project = studio.hub.current
+        project = studio.hub.active_project_id
         tab.drag(NODE, 12, (0.0, 0.1, 0.0))
         tab.ask("rename", name="Nod")
         told = tab.ask("catalogue")["catalogue"]
@@ -267,7 +267,7 @@ def test_an_edit_and_a_project_go_out_and_come_in_agreement(studio, tmp_path):
         assert (NODE, 12) in load_edit(tmp_path / "edit.json", small_motion()).constraints
         sent = client.post("/upload", params={"name": "a.cajole"}, content=client.get(project["url"]).content).json()
         assert (sent["kind"], sent["modes"]) == ("project", {"edit": {"possible": True, "why": None}})
-        old = studio.hub.current
+        old = studio.hub.active_project_id
         new = tab.ask("open", upload=sent["upload"], mode="edit")["project"]
         assert new != old
         tab.until(lambda message: message["is"] == "project" and message["id"] == new)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from cajole.animation.animation import Animation, animation_of
+from cajole.animation.animation import Animation, require_animation
+from cajole.animation.contact_search import find_contacts
 from cajole.animation.contacts import Contacts
 from cajole.animation.files import convert, read_animation, write_animation
-from cajole.animation.summary import AnimationInfo, info
-from cajole.animation.touching import find_contacts
+from cajole.animation.summary import AnimationInfo, describe_file
 
 __all__ = [
     "Animation",
     "AnimationInfo",
     "Contacts",
-    "animation_of",
     "convert",
+    "describe_file",
     "find_contacts",
-    "info",
     "read_animation",
+    "require_animation",
     "write_animation",
 ]

@@ -11,18 +11,24 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cajole.animation.blocks import blocks, frame_bounds, frames_dtype, held_frames, largest_distance
 from cajole.animation.contacts import Contacts
-from cajole.checks import count, moderate, require_instance, shown
+from cajole.animation.frame_blocks import (
+    check_frame_array,
+    choose_frame_dtype,
+    compute_bounds_over_frames,
+    compute_max_displacement,
+    iter_frame_blocks,
+)
+from cajole.checks import format_value, require_instance, require_integer, require_safe_magnitude
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, Skin
-from cajole.parsers.times import MOST_FRAMES
-from cajole.progress import Progress
+from cajole.parsers.frame_rates import MAX_FRAMES
+from cajole.progress import ProgressCallback
 
-Frames = NDArray[np.floating[Any]]
+FrameArray = NDArray[np.floating[Any]]
 
 # a new frame at the very end is kept when rounding puts it this share of a frame beyond
-_ROUNDING = 1e-9
+_FRAME_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,30 +43,34 @@ class Animation:
     """
 
     mesh: MeshTet | MeshTri | MeshLine
-    positions: Frames
+    positions: FrameArray
     fps: float = 60.0
-    velocities: Frames | None = field(default=None, kw_only=True)
+    velocities: FrameArray | None = field(default=None, kw_only=True)
     contacts: Contacts | None = field(default=None, kw_only=True)
     skin: Skin | None = field(default=None, kw_only=True)
     start_frame: int = field(default=0, kw_only=True)
     name: str = field(default="animation", kw_only=True)
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     # the frames of this animation, all found finite: `dataclasses.replace` hands them on, and they are not read again
-    _checked: tuple[Frames, ...] = field(default=(), kw_only=True)
+    _checked: tuple[FrameArray, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         require_instance(self.mesh, (MeshTet, MeshTri, MeshLine), "mesh")
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"name is {shown(self.name)}, but must be text of at least one letter")
+            raise InputError(f"name is {format_value(self.name)}, but must be text of at least one letter")
         n = len(self.mesh.vertices)
-        positions = held_frames(self.positions, "positions", n, checked=self._checked)
+        positions = check_frame_array(self.positions, "positions", n, already_checked=self._checked)
         object.__setattr__(self, "positions", positions)
-        object.__setattr__(self, "fps", moderate(self.fps, "fps"))
-        object.__setattr__(self, "start_frame", count(self.start_frame, "start_frame", least=-(2**31), most=2**31))
+        object.__setattr__(self, "fps", require_safe_magnitude(self.fps, "fps"))
+        object.__setattr__(
+            self, "start_frame", require_integer(self.start_frame, "start_frame", minimum=-(2**31), maximum=2**31)
+        )
         if self.velocities is None:
             object.__setattr__(self, "_checked", (positions,))
         else:
-            velocities = held_frames(self.velocities, "velocities", n, len(positions), checked=self._checked)
+            velocities = check_frame_array(
+                self.velocities, "velocities", n, len(positions), already_checked=self._checked
+            )
             object.__setattr__(self, "velocities", velocities)
             object.__setattr__(self, "_checked", (positions, velocities))
         if self.contacts is not None:
@@ -68,7 +78,7 @@ class Animation:
             self.contacts.require_within(len(positions), n)
         if self.skin is not None:
             require_instance(self.skin, Skin, "skin")
-            _require_rides(self.skin, self.mesh)
+            _require_matching_skin(self.skin, self.mesh)
 
     def __repr__(self) -> str:
         return f"Animation({self.name!r}, {self.frames} frames of {self.n} vertices at {self.fps:g} frames/s)"
@@ -80,7 +90,7 @@ class Animation:
         """An own (n, 3) float64 array [m] of the positions at one frame; -1 is the last. `trimmed` takes several."""
         if isinstance(frame, slice):
             raise InputError("an animation takes one frame, as in animation[3]; use animation.trimmed(start, stop)")
-        return self.frame(count(frame, "frame", least=-self.frames, most=self.frames - 1) % self.frames)
+        return self.frame(require_integer(frame, "frame", minimum=-self.frames, maximum=self.frames - 1) % self.frames)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         """The positions (n, 3) [m] of each frame."""
@@ -119,25 +129,27 @@ class Animation:
     @cached_property
     def bounds(self) -> NDArray[np.float64]:
         """(2, 3) [m] least and greatest coordinates over all frames."""
-        return frame_bounds(self.positions)
+        return compute_bounds_over_frames(self.positions)
 
     @cached_property
     def largest_displacement(self) -> float:
         """The farthest that any vertex ever is from its place in the rest shape [m]."""
-        return largest_distance(self.positions, self.mesh.vertices)
+        return compute_max_displacement(self.positions, self.mesh.vertices)
 
     def frame(self, frame: int) -> NDArray[np.float64]:
         """An own (n, 3) float64 array [m] of the positions at one frame, 0 to frames - 1."""
-        return np.array(self.positions[count(frame, "frame", least=0, most=self.frames - 1)], dtype=np.float64)
+        return np.array(
+            self.positions[require_integer(frame, "frame", minimum=0, maximum=self.frames - 1)], dtype=np.float64
+        )
 
     def trimmed(self, start: int = 0, stop: int | None = None) -> Animation:
         """Frames start to stop - 1, on the same memory. Raises InputError where none would be left."""
-        first = count(start, "start", least=0, most=self.frames - 1)
-        last = count(self.frames if stop is None else stop, "stop", least=first + 1, most=self.frames)
+        first = require_integer(start, "start", minimum=0, maximum=self.frames - 1)
+        last = require_integer(self.frames if stop is None else stop, "stop", minimum=first + 1, maximum=self.frames)
         contacts = self.contacts
         if contacts is not None:
-            contacts = contacts.chosen((contacts.frame >= first) & (contacts.frame < last))
-            contacts = contacts.renumbered(contacts.frame - first)
+            contacts = contacts.selected((contacts.frame >= first) & (contacts.frame < last))
+            contacts = contacts.with_frames(contacts.frame - first)
         return replace(
             self,
             positions=self.positions[first:last],
@@ -151,21 +163,19 @@ class Animation:
 
         It starts at the same time, and ends at the last new frame that the old ones reach. Contacts go to the nearest.
         """
-        rate = moderate(fps, "fps")
+        rate = require_safe_magnitude(fps, "fps")
         frames = (self.frames - 1) * rate / self.fps + 1
-        if frames > MOST_FRAMES:
-            raise InputError(
-                f"{rate:g} frames/s would make {frames:.3g} frames, more than {MOST_FRAMES}; ask for fewer"
-            )
-        at = np.arange(int(frames + _ROUNDING)) * (self.fps / rate)  # in units of old frames
+        if frames > MAX_FRAMES:
+            raise InputError(f"{rate:g} frames/s would make {frames:.3g} frames, more than {MAX_FRAMES}; ask for fewer")
+        at = np.arange(int(frames + _FRAME_TOLERANCE)) * (self.fps / rate)  # in units of old frames
         contacts = self.contacts
         if contacts is not None:
             frame = np.rint(contacts.frame * rate / self.fps).astype(np.int64)
-            contacts = contacts.renumbered(np.minimum(frame, len(at) - 1))
+            contacts = contacts.with_frames(np.minimum(frame, len(at) - 1))
         return replace(
             self,
-            positions=_between(self.positions, at),
-            velocities=None if self.velocities is None else _between(self.velocities, at),
+            positions=_interpolate_frames(self.positions, at),
+            velocities=None if self.velocities is None else _interpolate_frames(self.velocities, at),
             fps=rate,
             contacts=contacts,
             start_frame=round(self.start_frame * rate / self.fps),
@@ -173,7 +183,7 @@ class Animation:
 
     def moved(self, positions: ArrayLike) -> Animation:
         """The same mesh, skin and rate with other positions (frames, n, 3) [m]; velocities and contacts are dropped."""
-        return replace(self, positions=cast("Frames", positions), velocities=None, contacts=None, notes=())
+        return replace(self, positions=cast("FrameArray", positions), velocities=None, contacts=None, notes=())
 
     def skinned(self) -> Animation:
         """The motion of the skin, as an animation of the skin's triangles that keeps its colours."""
@@ -181,9 +191,9 @@ class Animation:
         if skin is None:
             raise InputError("the animation has no skin; give it one: dataclasses.replace(animation, skin=skin)")
         n = len(skin.mesh.vertices)
-        positions = np.empty((self.frames, n, 3), dtype=frames_dtype(self.frames, n))
-        for block in blocks(self.frames, n):
-            positions[block] = skin_positions(skin, self.positions[block])
+        positions = np.empty((self.frames, n, 3), dtype=choose_frame_dtype(self.frames, n))
+        for block in iter_frame_blocks(self.frames, n):
+            positions[block] = compute_skin_positions(skin, self.positions[block])
         return Animation(
             skin.mesh,
             positions,
@@ -193,7 +203,7 @@ class Animation:
             name=self.name,
         )
 
-    def write(self, path: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any) -> None:
+    def write(self, path: str | os.PathLike[str], *, progress: ProgressCallback | None = None, **options: Any) -> None:
         """Write a file, or a sequence of files, in the format that the path's suffix names.
 
         See `cajole.animation.files.write_animation` for formats and their options.
@@ -205,12 +215,12 @@ class Animation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a view to turn and to play, of as many frames as a cell can hold."""
-        from cajole.animation.html import notebook_html
+        from cajole.animation.html import build_notebook_html
 
-        return notebook_html(self)
+        return build_notebook_html(self)
 
 
-def animation_of(value: object, name: str = "animation") -> Animation:
+def require_animation(value: object, name: str = "animation") -> Animation:
     """`value` if it is an Animation, or the one that it has, as a Shot does."""
     found = value if isinstance(value, Animation) else getattr(value, "animation", None)
     if not isinstance(found, Animation):
@@ -218,14 +228,14 @@ def animation_of(value: object, name: str = "animation") -> Animation:
     return found
 
 
-def skin_positions(skin: Skin, positions: Frames) -> NDArray[np.float64]:
+def compute_skin_positions(skin: Skin, positions: FrameArray) -> NDArray[np.float64]:
     """Where the skin is when the mesh is at `positions`, (n, 3) or (frames, n, 3) [m]; not embedded, it is the mesh."""
     if skin.embedding is None:
         return np.asarray(positions, dtype=np.float64)
-    return skin.follow(np.asarray(positions, dtype=np.float64))
+    return skin.deform(np.asarray(positions, dtype=np.float64))
 
 
-def _require_rides(skin: Skin, mesh: MeshTet | MeshTri | MeshLine) -> None:
+def _require_matching_skin(skin: Skin, mesh: MeshTet | MeshTri | MeshLine) -> None:
     carried = len(skin.mesh.vertices) if skin.embedding is None else skin.embedding.vertex_count
     if carried != len(mesh.vertices):
         state = "is not embedded, and has" if skin.embedding is None else "is embedded in a mesh of"
@@ -235,14 +245,16 @@ def _require_rides(skin: Skin, mesh: MeshTet | MeshTri | MeshLine) -> None:
         )
 
 
-def _between(array: Frames, at: Frames) -> Frames:
+def _interpolate_frames(array: FrameArray, fractional_frames: FrameArray) -> FrameArray:
     """Linear interpolation of (frames, n, 3) at fractional frames; whole ones come out unchanged."""
-    low = np.minimum(np.floor(at + _ROUNDING).astype(np.int64), len(array) - 1)
+    low = np.minimum(np.floor(fractional_frames + _FRAME_TOLERANCE).astype(np.int64), len(array) - 1)
     high = np.minimum(low + 1, len(array) - 1)
-    share = np.clip(at - low, 0.0, 1.0)
-    share[share < _ROUNDING] = 0.0
-    result = np.empty((len(at), *array.shape[1:]), dtype=frames_dtype(len(at), array.shape[1]))
-    for block in blocks(len(at), array.shape[1]):
+    share = np.clip(fractional_frames - low, 0.0, 1.0)
+    share[share < _FRAME_TOLERANCE] = 0.0
+    result = np.empty(
+        (len(fractional_frames), *array.shape[1:]), dtype=choose_frame_dtype(len(fractional_frames), array.shape[1])
+    )
+    for block in iter_frame_blocks(len(fractional_frames), array.shape[1]):
         a, b, s = array[low[block]], array[high[block]], share[block, None, None]
         result[block] = (1 - s) * a + s * b
     return result

@@ -10,27 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from cajole.animation.animation import Animation
-from cajole.animation.glb import write_glb
-from cajole.animation.glb_read import read_glb
-from cajole.animation.html import write_html
-from cajole.animation.html_read import read_html
+from cajole.animation.glb import read_glb, write_glb
+from cajole.animation.html import read_html, write_html
 from cajole.animation.npz import read_npz, write_npz
-from cajole.animation.objs import read_objs, write_objs
-from cajole.animation.pointcache import read_mdd, read_pc2, write_mdd, write_pc2
-from cajole.animation.reading import AnyMesh, mesh_given
-from cajole.animation.usd import write_usd
-from cajole.animation.usd_read import read_usd
+from cajole.animation.obj_sequence import read_obj_sequence, write_obj_sequence
+from cajole.animation.point_cache import read_mdd, read_pc2, write_mdd, write_pc2
+from cajole.animation.reader_utils import AnyMesh, resolve_mesh
+from cajole.animation.usd import read_usd, write_usd
 from cajole.checks import OptionalPackage
 from cajole.errors import FileError, InputError
-from cajole.parsers.usd import USD
-from cajole.progress import Progress, portion
+from cajole.parsers.usd import USD_PACKAGE
+from cajole.progress import ProgressCallback, build_subprogress
 from cajole.storage import as_path, protect_inputs
 
 MeshLike = AnyMesh | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Format:
+class AnimationFormat:
     """A name to show, a reader and a writer; their keyword arguments are the format's options.
 
     package: the optional package that reads and writes it.
@@ -42,22 +39,22 @@ class Format:
     package: OptionalPackage | None = None
 
 
-_USD = Format("USD", read_usd, write_usd, USD)
-_OBJ = Format("OBJ sequence", read_objs, write_objs)
+_USD_FORMAT = AnimationFormat("USD", read_usd, write_usd, USD_PACKAGE)
+_OBJ_FORMAT = AnimationFormat("OBJ sequence", read_obj_sequence, write_obj_sequence)
 FORMATS = {
-    ".npz": Format("NPZ", read_npz, write_npz),
-    ".usd": _USD,
-    ".usda": _USD,
-    ".usdc": _USD,
-    ".glb": Format("GLB", read_glb, write_glb),
-    ".pc2": Format("PC2", read_pc2, write_pc2),
-    ".mdd": Format("MDD", read_mdd, write_mdd),
-    ".obj": _OBJ,
-    ".html": Format("HTML", read_html, write_html),
+    ".npz": AnimationFormat("NPZ", read_npz, write_npz),
+    ".usd": _USD_FORMAT,
+    ".usda": _USD_FORMAT,
+    ".usdc": _USD_FORMAT,
+    ".glb": AnimationFormat("GLB", read_glb, write_glb),
+    ".pc2": AnimationFormat("PC2", read_pc2, write_pc2),
+    ".mdd": AnimationFormat("MDD", read_mdd, write_mdd),
+    ".obj": _OBJ_FORMAT,
+    ".html": AnimationFormat("HTML", read_html, write_html),
 }
 
 
-def require_format(path: str | os.PathLike[str]) -> None:
+def require_format_package(path: str | os.PathLike[str]) -> None:
     """Raise MissingExtra if the package that reads and writes the format of `path` is not installed."""
     known = FORMATS.get(Path(path).suffix.lower())
     if known is not None and known.package is not None:
@@ -69,7 +66,7 @@ def read_animation(
     *,
     mesh: MeshLike | None = None,
     fps: float | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Animation:
     """Read an animation from .npz, .usd/.usda/.usdc, .glb, .pc2, .mdd, .html, or a sequence of .obj files.
@@ -83,13 +80,13 @@ def read_animation(
     Raises FileError for whatever is wrong with the file, InputError for the arguments, Cancelled.
     """
     place = as_path(path)
-    kind = format_of(place)
-    _require_known(kind.read, options, f"reading {kind.name}")
-    return kind.read(place, mesh=mesh_given(mesh), fps=fps, progress=progress, **options)
+    kind = find_input_format(place)
+    _require_known_options(kind.read, options, f"reading {kind.name}")
+    return kind.read(place, mesh=resolve_mesh(mesh), fps=fps, progress=progress, **options)
 
 
 def write_animation(
-    animation: Animation, path: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any
+    animation: Animation, path: str | os.PathLike[str], *, progress: ProgressCallback | None = None, **options: Any
 ) -> None:
     """Write an animation; whatever stood at `path` is replaced at the very end, or stays whole.
 
@@ -99,12 +96,12 @@ def write_animation(
     .pc2 and .mdd keep positions of all vertices (`vertices="all" | "surface" | "skin"`); the mesh goes beside them,
     under the same stem, where there is none (`companion=True`: in place of one, `False`: never). .glb and .obj are to
     be looked at: they keep the skin, or else the surface (`vertices=`); .glb also takes `every`, `max_targets` and
-    `normals`. So is .html, a page that plays in any browser; it takes `every`, `largest` and `camera`.
+    `normals`. So is .html, a page that plays in any browser; it takes `every`, `max_bytes` and `camera`.
     Raises FileError for a path without a known suffix, and where it cannot be written; Cancelled.
     """
     place = as_path(path)
-    kind = format_to(place)
-    _require_known(kind.write, options, f"writing {kind.name}")
+    kind = find_output_format(place)
+    _require_known_options(kind.write, options, f"writing {kind.name}")
     kind.write(animation, place, progress=progress, **options)
 
 
@@ -117,24 +114,24 @@ def convert(
     prim: str | None = None,
     scale: float | None = None,
     up: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Animation:
     """Read an animation, write it in another format, and return it; `options` go to the writer.
 
     Raises FileError where a file that is read would be overwritten.
     """
-    kind = format_to(as_path(target))
-    _require_known(kind.write, options, f"writing {kind.name}")
+    kind = find_output_format(as_path(target))
+    _require_known_options(kind.write, options, f"writing {kind.name}")
     asked = {"prim": prim, "scale": scale, "up": up}
     choice = {name: value for name, value in asked.items() if value is not None}
     with protect_inputs():
-        animation = read_animation(source, mesh=mesh, fps=fps, progress=portion(progress, 0.0, 0.5), **choice)
-        write_animation(animation, target, progress=portion(progress, 0.5, 1.0), **options)
+        animation = read_animation(source, mesh=mesh, fps=fps, progress=build_subprogress(progress, 0.0, 0.5), **choice)
+        write_animation(animation, target, progress=build_subprogress(progress, 0.5, 1.0), **options)
     return animation
 
 
-def format_to(path: Path) -> Format:
+def find_output_format(path: Path) -> AnimationFormat:
     """The format to write. Raises FileError for a path whose suffix names none, a folder's for example."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS and (not suffix or path.is_dir()):
@@ -142,22 +139,22 @@ def format_to(path: Path) -> Format:
             f"{path} has no suffix that names a format: write {path.name}.npz, or another of {' '.join(FORMATS)}; "
             f"or {path.name}/name_####.obj for a sequence in a folder"
         )
-    return format_of(path)
+    return find_input_format(path)
 
 
-def format_of(path: Path) -> Format:
+def find_input_format(path: Path) -> AnimationFormat:
     """The format to read, which the suffix names; a folder is a sequence of .obj files."""
     suffix = path.suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix]
     if not suffix or path.is_dir():
-        return _OBJ
+        return _OBJ_FORMAT
     raise FileError(f"{path}: {suffix} is not an animation format; known are {' '.join(FORMATS)}")
 
 
-def _require_known(function: Callable[..., Any], options: dict[str, Any], doing: str) -> None:
+def _require_known_options(function: Callable[..., Any], options: dict[str, Any], action: str) -> None:
     known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is p.KEYWORD_ONLY]
     own = [name for name in known if name not in ("mesh", "fps", "progress")]
     for name in options:
         if name not in own:
-            raise InputError(f"{doing} has no option {name!r}; it takes {', '.join(own) or 'none'}")
+            raise InputError(f"{action} has no option {name!r}; it takes {', '.join(own) or 'none'}")

@@ -7,6 +7,7 @@ metres, z is up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +15,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.animation.animation import Animation
-from cajole.animation.shown import Shown, linear_from_srgb, shown, single
-from cajole.mesh import MeshLine, MeshTet, Skin
-from cajole.mesh.line import TUBE_RADIUS
-from cajole.parsers.child import first_line
-from cajole.parsers.usd import Pxr, load_pxr
-from cajole.progress import Progress, report
-from cajole.storage import atomic_path
+from cajole.animation.export_geometry import (
+    DEFAULT_GLOSS,
+    ExportGeometry,
+    convert_to_float32,
+    linear_to_srgb,
+    select_export_geometry,
+    srgb_to_linear,
+)
+from cajole.animation.reader_utils import AnyMesh, require_regular_file, wrap_read_errors
+from cajole.errors import FileError, MeshError
+from cajole.mesh import Embedding, MeshLine, MeshTet, MeshTri, Skin, drop_degenerate_triangles
+from cajole.mesh.line import RELATIVE_TUBE_RADIUS
+from cajole.mesh.topology import triangulate_polygons
+from cajole.parsers.child_process import run_in_child, summarise_error
+from cajole.parsers.usd import USD_PACKAGE, PxrModules, load_pxr, parse_usd
+from cajole.progress import ProgressCallback, report_progress
+from cajole.storage import has_confined_reads, register_input, replace_atomically
 
 
-def write_usd(animation: Animation, path: Path, *, progress: Progress | None = None) -> None:
+def write_usd(animation: Animation, path: Path, *, progress: ProgressCallback | None = None) -> None:
     """Write a .usda, .usdc or .usd file: mesh, tets, skin with colours, velocities; positions in single precision."""
     pxr = load_pxr()
-    with atomic_path(path) as temporary:
+    with replace_atomically(path) as temporary:
         try:
             stage = pxr.Usd.Stage.CreateNew(str(temporary))
-            _fill(pxr, stage, animation, progress)
+            _write_stage(pxr, stage, animation, progress)
             stage.GetRootLayer().Save()
             del stage
         except pxr.Tf.ErrorException as reason:
-            raise OSError(f"USD could not write the file ({first_line(reason)})") from reason
-        _require_whole(pxr, temporary, animation)
+            raise OSError(f"USD could not write the file ({summarise_error(reason)})") from reason
+        _require_all_frames(pxr, temporary, animation)
 
 
-def _fill(pxr: Pxr, stage: Any, animation: Animation, progress: Progress | None) -> None:
+def _write_stage(pxr: PxrModules, stage: Any, animation: Animation, progress: ProgressCallback | None) -> None:
     first, last = animation.start_frame, animation.start_frame + animation.frames - 1
     stage.SetTimeCodesPerSecond(animation.fps)
     stage.SetFramesPerSecond(animation.fps)
@@ -49,24 +60,24 @@ def _fill(pxr: Pxr, stage: Any, animation: Animation, progress: Progress | None)
     top = pxr.UsdGeom.Xform.Define(stage, root).GetPrim()
     top.SetDisplayName(animation.name)
     stage.SetDefaultPrim(top)
-    moving = _prims(pxr, stage, root, animation)
+    moving = _define_prims(pxr, stage, root, animation)
     for frame in range(animation.frames):
-        report(progress, frame / animation.frames, "writing frames")
+        report_progress(progress, frame / animation.frames, "writing frames")
         for prim, what in moving:
-            _set_points(pxr, prim, what.at(frame), frame, first + frame)
+            _set_points(pxr, prim, what.positions_at(frame), frame, first + frame)
         if animation.velocities is not None:
             speeds = np.asarray(animation.velocities[frame], dtype=np.float64)
             if isinstance(animation.mesh, MeshLine):
                 speeds = speeds[animation.mesh.lines.reshape(-1)]
-            moving[0][0].CreateVelocitiesAttr().Set(_vectors(pxr, speeds, frame), first + frame)
-    report(progress, 1.0, "writing frames")
+            moving[0][0].CreateVelocitiesAttr().Set(_convert_to_vec3f(pxr, speeds, frame), first + frame)
+    report_progress(progress, 1.0, "writing frames")
 
 
-def _prims(pxr: Pxr, stage: Any, root: str, animation: Animation) -> list[tuple[Any, Shown]]:
+def _define_prims(pxr: PxrModules, stage: Any, root: str, animation: Animation) -> list[tuple[Any, ExportGeometry]]:
     """What moves: first the animation's own vertices, then what is shown of them where that is something else."""
     if isinstance(animation.mesh, MeshLine):
-        return [_curves(pxr, stage, f"{root}/lines", shown(animation, "surface"))]
-    whole = shown(animation, "all")
+        return [_define_curves(pxr, stage, f"{root}/lines", select_export_geometry(animation, "surface"))]
+    whole = select_export_geometry(animation, "all")
     skin = animation.skin
     embedded = skin is not None and skin.embedding is not None
     if isinstance(animation.mesh, MeshTet):
@@ -74,64 +85,64 @@ def _prims(pxr: Pxr, stage: Any, root: str, animation: Animation) -> list[tuple[
         carrier.CreateTetVertexIndicesAttr(pxr.Vt.Vec4iArray.FromNumpy(animation.mesh.tets.astype(np.int32)))
         surface = pxr.Vt.Vec3iArray.FromNumpy(whole.elements.astype(np.int32))
         carrier.CreateSurfaceFaceVertexIndicesAttr(surface)
-        _define(pxr, carrier, whole)
+        _set_rest_and_colors(pxr, carrier, whole)
     else:
-        carrier = _mesh(pxr, stage, f"{root}/mesh", whole)
+        carrier = _define_mesh(pxr, stage, f"{root}/mesh", whole)
     moving = [(carrier, whole)]
     if embedded or isinstance(animation.mesh, MeshTet):
         carrier.CreatePurposeAttr(pxr.UsdGeom.Tokens.guide)
-        visible = shown(animation, "skin" if embedded else "surface")
-        moving.append((_mesh(pxr, stage, f"{root}/{'skin' if embedded else 'surface'}", visible), visible))
+        visible = select_export_geometry(animation, "skin" if embedded else "surface")
+        moving.append((_define_mesh(pxr, stage, f"{root}/{'skin' if embedded else 'surface'}", visible), visible))
     if skin is not None:
         _set_skin(pxr, moving[-1][0].GetPrim() if embedded else carrier.GetPrim(), skin)
     return moving
 
 
-def _mesh(pxr: Pxr, stage: Any, path: str, what: Shown) -> Any:
+def _define_mesh(pxr: PxrModules, stage: Any, path: str, geometry: ExportGeometry) -> Any:
     mesh = pxr.UsdGeom.Mesh.Define(stage, path)
-    triangles = what.elements
+    triangles = geometry.elements
     mesh.CreateFaceVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(triangles), 3, dtype=np.int32)))
     mesh.CreateFaceVertexIndicesAttr(pxr.Vt.IntArray.FromNumpy(triangles.astype(np.int32).ravel()))
     mesh.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
     mesh.CreateDoubleSidedAttr(True)
-    _define(pxr, mesh, what)
+    _set_rest_and_colors(pxr, mesh, geometry)
     return mesh
 
 
-def _curves(pxr: Pxr, stage: Any, path: str, what: Shown) -> tuple[Any, Shown]:
+def _define_curves(pxr: PxrModules, stage: Any, path: str, geometry: ExportGeometry) -> tuple[Any, ExportGeometry]:
     """Lines as linear curves of two points each, which USD does not share; cajole:lines has the vertices' numbers."""
     curves = pxr.UsdGeom.BasisCurves.Define(stage, path)
-    ends = what.elements.reshape(-1)
-    split = MeshLine(what.mesh.vertices[ends], np.arange(len(ends)).reshape(-1, 2))
+    ends = geometry.elements.reshape(-1)
+    split = MeshLine(geometry.mesh.vertices[ends], np.arange(len(ends)).reshape(-1, 2))
     curves.CreateTypeAttr(pxr.UsdGeom.Tokens.linear)
     curves.CreateCurveVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(split.lines), 2, dtype=np.int32)))
-    curves.CreateWidthsAttr(pxr.Vt.FloatArray([2 * TUBE_RADIUS * what.mesh.size]))
+    curves.CreateWidthsAttr(pxr.Vt.FloatArray([2 * RELATIVE_TUBE_RADIUS * geometry.mesh.size]))
     curves.SetWidthsInterpolation(pxr.UsdGeom.Tokens.constant)
     numbers = curves.GetPrim().CreateAttribute("cajole:lines", pxr.Sdf.ValueTypeNames.IntArray)
     numbers.Set(pxr.Vt.IntArray.FromNumpy(ends.astype(np.int32)))
-    apart = Shown(split, what.frames, lambda frame: what.at(frame)[ends], None)
-    _define(pxr, curves, apart)
+    apart = ExportGeometry(split, geometry.frames, lambda frame: geometry.positions_at(frame)[ends], None)
+    _set_rest_and_colors(pxr, curves, apart)
     return curves, apart
 
 
-def _define(pxr: Pxr, prim: Any, what: Shown) -> None:
+def _set_rest_and_colors(pxr: PxrModules, prim: Any, geometry: ExportGeometry) -> None:
     prim.CreateOrientationAttr(pxr.UsdGeom.Tokens.rightHanded)
-    _set_points(pxr, prim, what.mesh.vertices, 0, pxr.Usd.TimeCode.Default())
+    _set_points(pxr, prim, geometry.mesh.vertices, 0, pxr.Usd.TimeCode.Default())
     # the rest shape in double precision as well: rounded to single, thin elements could lose their volume
     rest = prim.GetPrim().CreateAttribute("cajole:rest", pxr.Sdf.ValueTypeNames.Double3Array)
-    rest.Set(pxr.Vt.Vec3dArray.FromNumpy(what.mesh.vertices))
-    if what.colors is not None:
+    rest.Set(pxr.Vt.Vec3dArray.FromNumpy(geometry.mesh.vertices))
+    if geometry.colors is not None:
         colors = prim.CreateDisplayColorPrimvar(pxr.UsdGeom.Tokens.vertex)
-        colors.Set(_vectors(pxr, linear_from_srgb(what.colors), 0))
+        colors.Set(_convert_to_vec3f(pxr, srgb_to_linear(geometry.colors), 0))
 
 
-def _set_points(pxr: Pxr, prim: Any, positions: NDArray[np.float64], frame: int, time: Any) -> None:
-    prim.CreatePointsAttr().Set(_vectors(pxr, positions, frame), time)
+def _set_points(pxr: PxrModules, prim: Any, positions: NDArray[np.float64], frame: int, time: Any) -> None:
+    prim.CreatePointsAttr().Set(_convert_to_vec3f(pxr, positions, frame), time)
     extent = np.array([positions.min(axis=0), positions.max(axis=0)])
-    prim.CreateExtentAttr().Set(_vectors(pxr, extent, frame), time)
+    prim.CreateExtentAttr().Set(_convert_to_vec3f(pxr, extent, frame), time)
 
 
-def _set_skin(pxr: Pxr, prim: Any, skin: Skin) -> None:
+def _set_skin(pxr: PxrModules, prim: Any, skin: Skin) -> None:
     """What USD has no name for: parts, gloss, and how the skin hangs in the tets."""
     types = pxr.Sdf.ValueTypeNames
     values = {
@@ -149,16 +160,117 @@ def _set_skin(pxr: Pxr, prim: Any, skin: Skin) -> None:
         prim.CreateAttribute(f"cajole:{name}", kind).Set(value)
 
 
-def _vectors(pxr: Pxr, array: NDArray[np.float64], frame: int) -> Any:
-    return pxr.Vt.Vec3fArray.FromNumpy(single(array, frame))
+def _convert_to_vec3f(pxr: PxrModules, array: NDArray[np.float64], frame: int) -> Any:
+    return pxr.Vt.Vec3fArray.FromNumpy(convert_to_float32(array, frame))
 
 
-def _require_whole(pxr: Pxr, path: Path, animation: Animation) -> None:
+def _require_all_frames(pxr: PxrModules, path: Path, animation: Animation) -> None:
     """USD does not always say when the disk is full: look whether the last frame has arrived."""
     try:
         layer = pxr.Sdf.Layer.OpenAsAnonymous(str(path))
         times = layer.ListAllTimeSamples() if layer else []
     except pxr.Tf.ErrorException as reason:
-        raise OSError(f"USD left the file incomplete ({first_line(reason)})") from reason
+        raise OSError(f"USD left the file incomplete ({summarise_error(reason)})") from reason
     if len(times) != animation.frames:
         raise OSError(f"USD wrote {len(times)} of {animation.frames} frames; the disk may be full")
+
+
+def read_usd(
+    path: Path,
+    *,
+    mesh: AnyMesh | None = None,
+    fps: float | None = None,
+    prim: str | None = None,
+    trusted: bool = False,
+    progress: ProgressCallback | None = None,
+) -> Animation:
+    """Read the TetMesh or Mesh called `prim` (a path or a name); None: the only one, or the only one that moves.
+
+    Bones, blend shapes, transforms of ancestors, metersPerUnit and upAxis are applied. The points' default value is the
+    rest shape (else the first frame is). Samples at uneven times are read at every time code; where the stage plays on
+    before or after them, the motion rests. The file is parsed in a child process, since USD can crash on a damaged file
+    or never return; `trusted` saves starting it for files known to be whole.
+    """
+    USD_PACKAGE.require()
+    with wrap_read_errors(path):
+        require_regular_file(path)
+        confined = has_confined_reads()
+        if trusted:
+            parsed = parse_usd(
+                path,
+                prim,
+                mesh is None,
+                confined,
+                report=lambda f: report_progress(progress, f, f"reading {path.name}"),
+            )
+        else:
+            parsed = run_in_child(parse_usd, path, prim, mesh is None, confined, progress=progress)
+        for layer in parsed["layers"]:
+            register_input(layer)
+        positions = parsed["positions"]
+        rest = _build_rest_mesh(path, parsed, positions[0]) if mesh is None else mesh
+        report_progress(progress, 1.0, f"reading {path.name}")
+        return Animation(
+            rest,
+            positions,
+            parsed["fps"] if fps is None else fps,
+            velocities=parsed.get("velocities"),
+            skin=_build_skin(path, parsed, rest) if mesh is None else None,
+            start_frame=int(parsed["start_frame"]),
+            name=str(parsed["name"]),
+        )
+
+
+def _build_rest_mesh(path: Path, parsed: Mapping[str, Any], first_frame: NDArray[np.floating[Any]]) -> AnyMesh:
+    """The mesh in its default pose where that is a mesh, else as it is in the first frame."""
+    for name in ("rest", "pose"):
+        points = parsed.get(name)
+        if points is None or len(points) != len(first_frame):
+            continue
+        try:
+            return _build_mesh(path, parsed, points)
+        except MeshError:
+            pass  # other programs leave anything in the default; the first frame is then the best rest shape there is
+    return _build_mesh(path, parsed, np.asarray(first_frame, dtype=np.float64))
+
+
+def _build_mesh(path: Path, parsed: Mapping[str, Any], vertices: NDArray[np.float64]) -> AnyMesh:
+    if "tets" in parsed:
+        return MeshTet(vertices, parsed["tets"])
+    if "lines" in parsed:
+        return MeshLine(vertices, parsed["lines"])
+    counts, corners = parsed["counts"], parsed["corners"]
+    if counts.size and (counts.min() < 3 or counts.sum() != corners.size):
+        raise FileError(
+            f"{path}: {parsed['prim']} announces faces of {counts.sum()} corners, three or more each, "
+            f"and gives {corners.size}; export it again"
+        )
+    triangles = triangulate_polygons(counts, corners)
+    return drop_degenerate_triangles(vertices, triangles[:, ::-1] if parsed["left_handed"] else triangles)
+
+
+def _build_skin(path: Path, parsed: Mapping[str, Any], rest: AnyMesh) -> Skin | None:
+    """The skin that hangs in the mesh, or the mesh's own colours."""
+    if "embedding_tets" not in parsed:
+        return _build_surface_skin(parsed, rest, None) if isinstance(rest, MeshTri) else None
+    skin = {name.removeprefix("skin_"): value for name, value in parsed.items() if name.startswith("skin_")}
+    surface = _build_rest_mesh(path, skin, skin["pose"])
+    embedding = Embedding(
+        parsed["embedding_tets"], parsed["embedding_weights"], parsed["embedding_corners"], len(rest.vertices)
+    )
+    return _build_surface_skin(skin, surface, embedding) if isinstance(surface, MeshTri) else None
+
+
+def _build_surface_skin(parsed: Mapping[str, Any], surface: MeshTri, embedding: Embedding | None) -> Skin | None:
+    n = len(surface.vertices)
+    colors = parsed.get("colors")
+    if colors is None or len(colors) not in (1, n):
+        return None  # colours by face or by corner have no place on vertices
+    return Skin(
+        surface,
+        np.broadcast_to(linear_to_srgb(colors), (n, 3)),
+        tuple(str(part) for part in parsed.get("parts", ["surface"])),
+        parsed.get("labels", np.zeros(n, dtype=np.int64)),
+        parsed.get("gloss", np.full(n, DEFAULT_GLOSS)),
+        embedding,
+    )

@@ -1,34 +1,34 @@
 """Bodies: meshes with material, fixed vertices and damping; full-space physics with exact derivatives."""
 
-from cajole.body.around import BodyAround, body_around
-from cajole.body.base import EARTH_GRAVITY, Body, columns_of, dofs_of
-from cajole.body.capsules import Capsules, among
-from cajole.body.files import read_body
+from cajole.body.base import EARTH_GRAVITY, Body, flatten_to_columns, list_vertex_dofs
+from cajole.body.capsules import Capsules, attach_capsules
+from cajole.body.embedded_mesh import EmbeddedMesh, embed_in_solid
 from cajole.body.loads import LoadPressure, LoadWind
 from cajole.body.material import MaterialShell, MaterialStVK
 from cajole.body.plasticity import Plasticity
-from cajole.body.rayleigh import Damping
+from cajole.body.rayleigh import ShellDamping
 from cajole.body.shell import BodyShell
 from cajole.body.solid import BodySolid
 from cajole.body.springs import BodySprings
+from cajole.body.veg import read_body
 
 __all__ = [
     "EARTH_GRAVITY",
     "Body",
-    "BodyAround",
     "BodyShell",
     "BodySolid",
     "BodySprings",
     "Capsules",
-    "Damping",
+    "EmbeddedMesh",
     "LoadPressure",
     "LoadWind",
     "MaterialShell",
     "MaterialStVK",
     "Plasticity",
-    "among",
-    "body_around",
-    "columns_of",
-    "dofs_of",
+    "ShellDamping",
+    "attach_capsules",
+    "embed_in_solid",
+    "flatten_to_columns",
+    "list_vertex_dofs",
     "read_body",
 ]

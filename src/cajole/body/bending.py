@@ -3,21 +3,275 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.arrays import Array
-from cajole.body import kernels_shell_bending as kernels
-from cajole.body import kernels_shell_rest
-from cajole.body.hinges import Hinges
-from cajole.body.plasticity import ROUNDING, hardened
+from cajole.arrays import Array, IndexArray
+from cajole.body import kernels_bending as kernels
+from cajole.body import kernels_membrane
+from cajole.body.material import ShellProperties
+from cajole.body.plasticity import ANGLE_TOLERANCE, apply_hardening
+from cajole.errors import InputError
+from cajole.mesh import MeshTri
+from cajole.mesh.repair import compute_triangle_qualities
 
-Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+NO_HINGE = -1
+# shares of a triangle's factors below this are rounding
+NEGLIGIBLE_FACTOR = 1e-10
+# The least eigenvalue of C scaled to a unit diagonal below which its rounding alone, a few machine epsilons, can make
+# it indefinite. Three vertices in line have 10 (height/base)⁴, so they reach it at a quality of 7e-5; needles have
+# (width/length)², and reach it at 3e-8.
+MIN_EIGENVALUE = 16 * np.finfo(float).eps
+# how many slivers a message lists
+MAX_LISTED_TRIANGLES = 10
 
 
-class Bent(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, k): the hinges that each triangle's curvature
+    comes from, then single ones of crowded edges, -1 for none; elements (g, k + 3): vertices of each group, of which
+    sizes (g,) come first; places (g, k, 4): where the vertices of its hinges stand there; homes (h, 2): a group of each
+    hinge and its number in it; factors (g, 3, k) [√(N m)]: the energy of a group is |factors φ|²/2. k, at most 9, is
+    as small as the mesh allows: 3 in regular ones.
+    """
+
+    vertices: IndexArray
+    groups: IndexArray
+    elements: IndexArray
+    vertex_counts: IndexArray
+    local_vertices: IndexArray
+    group_of_hinge: IndexArray
+    factors: Array
+
+    @cached_property
+    def groups_by_hinge(self) -> tuple[IndexArray, IndexArray]:
+        """starts (h + 1,) and (·, 2): from starts[i] on, the groups that hold hinge i, and its number in each."""
+        where = np.argwhere(self.groups >= 0)
+        held = self.groups[self.groups >= 0]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(held, minlength=len(self.vertices)))])
+        return starts, np.ascontiguousarray(where[np.argsort(held, kind="stable")])
+
+
+def build_hinges(mesh: MeshTri, properties: ShellProperties) -> Hinges:
+    """The hinges of `mesh`: one per edge of two triangles, one per pair of neighbours around edges of more."""
+    crowded, stiffness = _find_nonmanifold_hinges(mesh, properties.bending_stiffness)
+    factors, groups, elements = _build_triangle_groups(mesh, properties)
+    vertices = np.vstack([mesh.hinges, crowded]).astype(np.int64)
+    alone = np.full((len(crowded), groups.shape[1]), NO_HINGE)
+    alone[:, 0] = len(mesh.hinges) + np.arange(len(crowded))
+    single = np.zeros((len(crowded), *factors.shape[1:]))
+    single[:, 0, 0] = np.sqrt(stiffness)
+    groups, factors = np.vstack([groups, alone]), np.concatenate([factors, single])
+    elements = np.vstack([elements, np.hstack([crowded] * 3)]).astype(np.int64)
+    homes = np.zeros((len(vertices), 2), dtype=np.int64)
+    at = np.argwhere(groups[:, :3] >= 0)
+    homes[groups[:, :3][groups[:, :3] >= 0]] = at
+    sizes = 6 + (groups[:, 3:] >= 0).sum(axis=1)
+    # those used stand first, so the columns that nobody uses can go: loops over memory are what costs
+    width = int(sizes.max())
+    groups, elements = groups[:, : width - 3].copy(), elements[:, :width].copy()
+    factors = np.ascontiguousarray(factors[:, :, : width - 3])
+    return Hinges(vertices, groups, elements, sizes, _find_local_vertices(vertices, groups, elements), homes, factors)
+
+
+def _build_triangle_groups(mesh: MeshTri, properties: ShellProperties) -> tuple[Array, IndexArray, IndexArray]:
+    """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
+
+    The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
+    """
+    count, half = len(mesh.triangles), mesh.half_edges
+    one, two = half.twin_pairs.T
+    hinge, mate, side, sign = (
+        np.full(3 * count, NO_HINGE),
+        np.full(3 * count, NO_HINGE),
+        np.ones(3 * count),
+        np.ones(3 * count),
+    )
+    hinge[one] = hinge[two] = np.arange(len(one))
+    mate[one], mate[two] = two, one
+    side[two] = -1.0
+    # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
+    sign[two[~half.consistent_mask]] = -1.0
+    C, hinged = _compute_plate_stiffness(mesh, properties), (hinge >= 0).reshape(-1, 3)
+    _require_no_slivers(mesh, C)
+    S = _complete_boundary_angles(C, hinged)
+    own = sign.reshape(-1, 3)
+    moved = _compute_angle_shifts(mesh, S * own[:, None, :], sign)
+    Z = np.zeros((count, 3, 9))
+    Z[:, [0, 1, 2], [0, 1, 2]] = own
+    Z[:, :, :3] += (own * side.reshape(-1, 3))[:, :, None] * moved
+    groups, elements = _collect_neighbour_hinges(mesh, hinge, mate)
+    for edge in range(3):
+        rows = np.flatnonzero(hinged[:, edge])
+        other, there = np.divmod(mate.reshape(-1, 3)[rows, edge], 3)
+        share = (own * side.reshape(-1, 3))[rows, edge, None] * moved[other, there]
+        for step, column in ((0, edge), (1, 3 + 2 * edge), (2, 4 + 2 * edge)):
+            Z[rows, edge, column] += share[np.arange(len(rows)), (there + step) % 3]
+    factors = np.swapaxes(np.linalg.cholesky(C), 1, 2) @ (S @ Z)
+    factors[np.broadcast_to((groups < 0)[:, None, :], factors.shape)] = 0.0
+    return _drop_negligible_hinges(factors, groups, elements)
+
+
+def _drop_negligible_hinges(
+    factors: Array, groups: IndexArray, elements: IndexArray
+) -> tuple[Array, IndexArray, IndexArray]:
+    """Leave out hinges of neighbours that add nothing, as all do in regular meshes, and put the others first.
+
+    The vertex beyond each of them goes with it: matrices stay as narrow as they can be.
+    """
+    weight = np.abs(factors).max(axis=1)
+    idle = weight[:, 3:] <= NEGLIGIBLE_FACTOR * weight.max(axis=1, keepdims=True)
+    order = np.argsort(idle, axis=1, kind="stable")
+    idle = np.take_along_axis(idle, order, axis=1)
+    groups[:, 3:] = np.where(idle, NO_HINGE, np.take_along_axis(groups[:, 3:], order, axis=1))
+    elements[:, 6:] = np.where(idle, elements[:, :1], np.take_along_axis(elements[:, 6:], order, axis=1))
+    moved = np.take_along_axis(factors[:, :, 3:], order[:, None, :], axis=2)
+    factors[:, :, 3:] = np.where(idle[:, None, :], 0.0, moved)
+    return factors, groups, elements
+
+
+def _complete_boundary_angles(C: Array, has_hinge: NDArray[np.bool_]) -> Array:
+    """S (m, 3, 3): angles at all edges from those with a hinge; the others by least energy, C_bb ψ_b = -C_bf ψ_f."""
+    S = has_hinge[:, :, None] * np.eye(3)
+    for pattern in np.unique(has_hinge, axis=0):
+        if pattern.all() or not pattern.any():
+            continue
+        rows = np.flatnonzero((has_hinge == pattern).all(axis=1))
+        b, f = np.flatnonzero(~pattern), np.flatnonzero(pattern)
+        S[np.ix_(rows, b, f)] = -np.linalg.solve(C[np.ix_(rows, b, b)], C[np.ix_(rows, b, f)])
+    return S
+
+
+def _compute_angle_shifts(mesh: MeshTri, angle_map: Array, sign: Array) -> Array:
+    """(m, 3, 3) what each triangle's Λ, of its own angles, adds to 2o at each of its edges; zero at the rim.
+
+    seen (m, 3, 3): ψ of the triangle's edges from the angles of its hinges.
+    """
+    x = mesh.vertices[mesh.triangles]
+    e = np.roll(x, -1, axis=1) - x
+    l = np.linalg.norm(e, axis=2)
+    along = e / l[:, :, None]
+    inward = np.cross(mesh.normals[:, None, :], along)
+    s, n = np.einsum("mir,mjr->mji", inward, along), np.einsum("mir,mjr->mji", inward, inward)
+    weights = (l / (2.0 * mesh.areas[:, None]))[:, None, :]
+    # Λ along and across edge j, by the angle at edge i
+    curved = np.stack([weights * s * s, weights * s * n, weights * n * n], axis=2) @ angle_map[:, None]
+    turned = sign.reshape(-1, 3)
+    curved[:, :, [0, 2]] *= turned[:, :, None, None]
+    return np.asarray(np.einsum("mjk,mjki->mji", _compute_share_offsets(mesh).reshape(-1, 3, 3), curved))
+
+
+def _compute_share_offsets(mesh: MeshTri) -> Array:
+    """(3m, 3) by how much κ_ss, κ_sn and κ_nn shift the share of the first side of a half-edge's hinge."""
+    half = mesh.half_edges
+    one, two = half.twin_pairs.T
+    a, b = mesh.vertices[half.ends[one]].transpose(1, 0, 2)
+    l = np.linalg.norm(b - a, axis=1)
+    feet, heights = [], []
+    for side in (one, two):
+        arm = mesh.vertices[half.opposite_vertices[side]] - a
+        foot = np.einsum("kr,kr->k", arm, b - a) / l
+        feet.append(foot)
+        heights.append(2.0 * mesh.areas[side // 3] / l)
+    (s1, s2), (h1, h2) = feet, heights
+    shift = np.column_stack([(s1 * (s1 - l) / h1 - s2 * (s2 - l) / h2) / 4.0, (s1 + s2 - l) / 2.0, (h1 - h2) / 4.0])
+    out = np.zeros((len(half.ends), 3))
+    out[one] = out[two] = shift
+    return out
+
+
+def _collect_neighbour_hinges(
+    mesh: MeshTri, hinge: IndexArray, opposite_half_edge: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Hinges (m, 9) and vertices (m, 12) of each triangle and its neighbours; the first corner where there is none."""
+    triangles, mates = mesh.triangles, opposite_half_edge.reshape(-1, 3)
+    groups = np.full((len(triangles), 9), NO_HINGE)
+    groups[:, :3] = hinge.reshape(-1, 3)
+    elements = np.repeat(triangles[:, :1], 12, axis=1)
+    elements[:, :3] = triangles
+    far = mesh.half_edges.opposite_vertices
+    for edge in range(3):
+        rows = np.flatnonzero(mates[:, edge] >= 0)
+        elements[rows, 3 + edge] = far[mates[rows, edge]]
+        other, there = np.divmod(mates[rows, edge], 3)
+        for step in (1, 2):
+            next_edge = 3 * other + (there + step) % 3
+            groups[rows, 2 + 2 * edge + step] = hinge[next_edge]
+            beyond = opposite_half_edge[next_edge]
+            elements[rows, 5 + 2 * edge + step] = np.where(beyond >= 0, far[beyond], elements[rows, 0])
+    return groups, elements
+
+
+def _compute_plate_stiffness(mesh: MeshTri, properties: ShellProperties) -> Array:
+    """C (m, 3, 3) of triangles with three hinges; edge i runs from corner i to the next."""
+    x = mesh.vertices[mesh.triangles]
+    e = np.roll(x, -1, axis=1) - x
+    l = np.linalg.norm(e, axis=2)
+    lengths = l[:, :, None] * l[:, None, :]
+    cosines = np.einsum("mir,mjr->mij", e, e) / lengths
+    nu = properties.poisson[:, None, None]
+    C = (properties.bending_stiffness / (4.0 * mesh.areas))[:, None, None] * lengths * (nu + (1.0 - nu) * cosines**2)
+    return np.asarray(C)
+
+
+def _require_no_slivers(mesh: MeshTri, C: Array) -> None:
+    """Raise InputError for triangles so thin that C (m, 3, 3) is singular to rounding."""
+    roots = np.sqrt(np.einsum("mii->mi", C))
+    thin = np.flatnonzero(np.linalg.eigvalsh(C / (roots[:, :, None] * roots[:, None, :]))[:, 0] <= MIN_EIGENVALUE)
+    if len(thin) == 0:
+        return
+    qualities = compute_triangle_qualities(mesh.vertices, mesh.triangles[thin])
+    worst = int(np.argmin(qualities))
+    listed = ", ".join(map(str, thin[:MAX_LISTED_TRIANGLES])) + (", ..." if len(thin) > MAX_LISTED_TRIANGLES else "")
+    raise InputError(
+        f"triangles[{thin[worst]}] (vertices {mesh.triangles[thin[worst]].tolist()}) is too thin to bend: its quality, "
+        f"area over longest edge squared, is {qualities[worst]:.2g} (0.43 is equilateral), so that its bending "
+        f"stiffness is singular in double precision ({len(thin)} such: {listed}); remove slivers: "
+        "mesh, numbers = cajole.mesh.remove_slivers(mesh)"
+    )
+
+
+def _find_local_vertices(hinges: IndexArray, groups: IndexArray, elements: IndexArray) -> IndexArray:
+    """(g, k, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
+    wanted = hinges[np.maximum(groups, 0)] if len(hinges) else np.zeros((*groups.shape, 4), dtype=np.int64)
+    places = (elements[:, None, None, :] == wanted[..., None]).argmax(axis=3)
+    return np.where(groups[..., None] >= 0, places, 0)
+
+
+def _find_nonmanifold_hinges(mesh: MeshTri, bending: Array) -> tuple[IndexArray, Array]:
+    """Hinges (k, 4) between triangles next to each other around edges of more than two, and their stiffness [N m]."""
+    half, opposite = mesh.half_edges, mesh.half_edges.opposite_vertices
+    found, stiffness = [], []
+    for first, count in zip(half.edge_starts[half.edge_valences > 2], half.edge_valences[half.edge_valences > 2]):
+        halves = half.sort_order[first : first + count]
+        a, b = half.ends[halves[0]]
+        halves = halves[np.argsort(_compute_wing_angles(mesh.vertices, a, b, opposite[halves]), kind="stable")]
+        square = float(((mesh.vertices[b] - mesh.vertices[a]) ** 2).sum())
+        for one, two in zip(halves, np.roll(halves, -1)):
+            found.append((a, b, opposite[one], opposite[two]))
+            sides = [one // 3, two // 3]
+            stiffness.append(float(bending[sides].mean()) * square / float(mesh.areas[sides].sum()))
+    return np.array(found, dtype=np.int64).reshape(-1, 4), np.array(stiffness)
+
+
+def _compute_wing_angles(vertices: Array, a: int, b: int, wings: IndexArray) -> Array:
+    """The angle of each wing's vertex about the axis from a to b, from the first one on."""
+    axis = vertices[b] - vertices[a]
+    axis = axis / np.linalg.norm(axis)
+    arms = vertices[wings] - vertices[a]
+    arms = arms - np.outer(arms @ axis, axis)
+    side = np.cross(axis, arms[0])
+    across, along = arms @ side / np.linalg.norm(side), arms @ arms[0] / np.linalg.norm(arms[0])
+    return np.asarray(np.arctan2(across, along) % (2.0 * np.pi))
+
+
+AssemblyMap = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+
+
+class BendingState(NamedTuple):
     """Positions (n, 3), and of every hinge ∇θ (4, 3) and the moment [N m]."""
 
     positions: Array
@@ -26,7 +280,7 @@ class Bent(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Bending:
+class BendingEnergy:
     """Hinges with their rest angles, of which `yielded` is plastic, and their stiffness; all (h,), angles in [rad].
 
     stiffness: a factor of what the triangles say; factors (g, 3, k): those of the hinges' groups with its root in them.
@@ -34,111 +288,141 @@ class Bending:
     """
 
     hinges: Hinges
-    places: Places
-    stiffness: Array
-    rest: Array
-    yielded: Array
+    assembly_map: AssemblyMap
+    stiffness_scale: Array
+    rest_angles: Array
+    plastic_angles: Array
     factors: Array
 
     @classmethod
-    def of(cls, hinges: Hinges, places: Places, stiffness: Array, undeformed: Array) -> Bending:
+    def from_hinges(
+        cls, hinges: Hinges, assembly_map: AssemblyMap, stiffness_scale: Array, undeformed: Array
+    ) -> BendingEnergy:
         none = np.zeros(len(hinges.vertices))
-        return cls(hinges, places, stiffness, none, none, _stiffened(hinges, stiffness)).shaped(undeformed)
+        return cls(
+            hinges, assembly_map, stiffness_scale, none, none, _scale_factors(hinges, stiffness_scale)
+        ).with_undeformed_shape(undeformed)
 
-    def shaped(self, undeformed: Array) -> Bending:
+    def with_undeformed_shape(self, undeformed: Array) -> BendingEnergy:
         """With the angles of another shape (n, 3) at rest, and what has yielded on top."""
-        angles = self._angles(undeformed, np.zeros_like(self.rest))
-        return replace(self, rest=half_turns(angles + self.yielded))
+        angles = self._compute_angles(undeformed, np.zeros_like(self.rest_angles))
+        return replace(self, rest_angles=wrap_angles(angles + self.plastic_angles))
 
-    def yielding(self, phi: Array, undeformed: Array, most: Array, hardening: Array) -> Bending:
+    def yielded(self, angles: Array, undeformed: Array, max_curvature: Array, hardening: Array) -> BendingEnergy:
         """After the plastic update at angles φ (h,) from rest; most [1/m] and hardening [m] of every hinge."""
-        widths = np.empty_like(self.rest)
-        kernels_shell_rest.widths(undeformed, self.hinges.vertices, widths)
-        slip = self._slip(phi, most * widths)
+        widths = np.empty_like(self.rest_angles)
+        kernels_membrane.compute_hinge_widths(undeformed, self.hinges.vertices, widths)
+        slip = self._compute_plastic_slip(angles, max_curvature * widths)
         if not slip.any():
             return self
-        flowed = replace(self, rest=half_turns(self.rest + slip), yielded=self.yielded + slip)
+        flowed = replace(
+            self, rest_angles=wrap_angles(self.rest_angles + slip), plastic_angles=self.plastic_angles + slip
+        )
         if not hardening.any():
             return flowed
-        stiffness = hardened(self.stiffness, hardening * np.abs(slip) / widths)
-        return replace(flowed, stiffness=stiffness, factors=_stiffened(self.hinges, stiffness))
+        stiffness = apply_hardening(self.stiffness_scale, hardening * np.abs(slip) / widths)
+        return replace(flowed, stiffness_scale=stiffness, factors=_scale_factors(self.hinges, stiffness))
 
-    def _slip(self, phi: Array, limit: Array) -> Array:
+    def _compute_plastic_slip(self, phi: Array, limit: Array) -> Array:
         """By how far each hinge flows (h,) [rad]."""
         slip = np.zeros_like(phi)
-        if (np.abs(phi) > limit + ROUNDING).any():
+        if (np.abs(phi) > limit + ANGLE_TOLERANCE).any():
             strained = np.einsum("gki,gi->gk", self.factors, np.append(phi, 0.0)[self.hinges.groups])
-            kernels_shell_rest.yielded(phi, limit, ROUNDING, *self.hinges.owners, self.factors, strained, slip)
+            kernels_membrane.compute_plastic_slip(
+                phi, limit, ANGLE_TOLERANCE, *self.hinges.groups_by_hinge, self.factors, strained, slip
+            )
         return slip
 
-    def angles(self, positions: Array) -> Array:
+    def compute_elastic_angles(self, positions: Array) -> Array:
         """φ = θ - θ̄ (h,) at `positions` (n, 3), from half a turn back to half a turn ahead."""
-        return self._angles(positions, self.rest)
+        return self._compute_angles(positions, self.rest_angles)
 
-    def _angles(self, positions: Array, rest: Array) -> Array:
+    def _compute_angles(self, positions: Array, rest: Array) -> Array:
         out = np.empty_like(rest)
-        kernels.angles(positions, self.hinges.vertices, rest, out)
+        kernels.compute_elastic_angles(positions, self.hinges.vertices, rest, out)
         return out
 
     # --- energy and its derivatives; what adds, adds to what it is given
 
     def energy(self, positions: Array) -> float:
         """[J]"""
-        phi = self.angles(positions)
-        return float(kernels.moments(self.hinges.groups, self.factors, phi, np.empty_like(phi)))
+        phi = self.compute_elastic_angles(positions)
+        return float(kernels.compute_moments(self.hinges.groups, self.factors, phi, np.empty_like(phi)))
 
-    def at(self, positions: Array) -> Bent:
-        phi, m, grads = np.empty_like(self.rest), np.empty_like(self.rest), np.empty((len(self.rest), 4, 3))
-        kernels.bent(positions, self.hinges.vertices, self.rest, phi, grads)
-        kernels.moments(self.hinges.groups, self.factors, phi, m)
-        return Bent(positions, grads, m)
+    def evaluate(self, positions: Array) -> BendingState:
+        phi, m, grads = (
+            np.empty_like(self.rest_angles),
+            np.empty_like(self.rest_angles),
+            np.empty((len(self.rest_angles), 4, 3)),
+        )
+        kernels.compute_angles_and_gradients(positions, self.hinges.vertices, self.rest_angles, phi, grads)
+        kernels.compute_moments(self.hinges.groups, self.factors, phi, m)
+        return BendingState(positions, grads, m)
 
-    def add_force(self, bent: Bent, out: Array) -> None:
-        kernels.spread(self.hinges.vertices, bent.gradients, bent.moments, out)
+    def add_force(self, state: BendingState, out: Array) -> None:
+        kernels.add_moment_forces(self.hinges.vertices, state.gradients, state.moments, out)
 
-    def add_force_change(self, bent: Bent, v: Array, scale: float, out: Array) -> None:
+    def add_force_differential(self, state: BendingState, v: Array, scale: float, out: Array) -> None:
         """out += scale K v."""
-        turned, dm = self._turned(bent, v)
-        kernels.spread(self.hinges.vertices, bent.gradients, scale * dm, out)
-        kernels.spread(self.hinges.vertices, turned, scale * bent.moments, out)
+        turned, dm = self._differentiate_along(state, v)
+        kernels.add_moment_forces(self.hinges.vertices, state.gradients, scale * dm, out)
+        kernels.add_moment_forces(self.hinges.vertices, turned, scale * state.moments, out)
 
-    def add_stiffness(self, bent: Bent, scale: float, data: Array, *, clamped: bool) -> None:
+    def add_stiffness(self, state: BendingState, scale: float, data: Array, *, clamped: bool) -> None:
         """data += scale K; clamped: without the moments, which makes it positive semidefinite."""
         h = self.hinges
-        kernels.squares(h.groups, self.factors, h.sizes, h.places, bent.gradients, *self.places, scale, data)
+        kernels.add_gram_blocks(
+            h.groups, self.factors, h.vertex_counts, h.local_vertices, state.gradients, *self.assembly_map, scale, data
+        )
         if not clamped:
-            self._add_curvatures(bent.positions, bent.moments, scale, data)
+            self._add_angle_hessians(state.positions, state.moments, scale, data)
 
-    def add_stiffness_change(self, bent: Bent, v: Array, scale: float, data: Array) -> None:
+    def add_stiffness_derivative(self, state: BendingState, v: Array, scale: float, data: Array) -> None:
         """data += scale dK along v."""
-        h, (x, grads, m) = self.hinges, bent
-        turned, dm = self._turned(bent, v)
+        h, (x, grads, m) = self.hinges, state
+        turned, dm = self._differentiate_along(state, v)
         # (B dg)ᵀ(B g) + (B g)ᵀ(B dg): twice the symmetric part that `products` adds
-        kernels.products(
-            h.groups, self.factors, h.sizes, h.places, turned, grads, *self.places, 2.0 * scale, data
-        )  # fmt: skip
-        self._add_curvatures(x, dm, scale, data)
-        kernels.curvature_changes(x, v, h.vertices, h.homes, m, h.places, *self.places, scale, data)
+        kernels.add_product_blocks(
+            h.groups,
+            self.factors,
+            h.vertex_counts,
+            h.local_vertices,
+            turned,
+            grads,
+            *self.assembly_map,
+            2.0 * scale,
+            data,
+        )
+        self._add_angle_hessians(x, dm, scale, data)
+        kernels.add_angle_hessian_derivatives(
+            x, v, h.vertices, h.group_of_hinge, m, h.local_vertices, *self.assembly_map, scale, data
+        )
 
-    def _add_curvatures(self, x: Array, moments: Array, scale: float, data: Array) -> None:
+    def _add_angle_hessians(self, x: Array, moments: Array, scale: float, data: Array) -> None:
         h = self.hinges
-        kernels.curvatures(x, h.vertices, h.homes, moments, h.places, *self.places, scale, data)
+        kernels.add_angle_hessians(
+            x, h.vertices, h.group_of_hinge, moments, h.local_vertices, *self.assembly_map, scale, data
+        )
 
-    def _turned(self, bent: Bent, v: Array) -> tuple[Array, Array]:
+    def _differentiate_along(self, state: BendingState, v: Array) -> tuple[Array, Array]:
         """Along v: the change of ∇θ (h, 4, 3) and of the moments."""
-        turned, rate, dm = np.empty_like(bent.gradients), np.empty_like(self.rest), np.empty_like(self.rest)
-        kernels.gradient_changes(bent.positions, v, self.hinges.vertices, turned)
-        kernels.rates(v, self.hinges.vertices, bent.gradients, rate)
-        kernels.moments(self.hinges.groups, self.factors, rate, dm)
+        turned, rate, dm = (
+            np.empty_like(state.gradients),
+            np.empty_like(self.rest_angles),
+            np.empty_like(self.rest_angles),
+        )
+        kernels.compute_gradient_derivatives(state.positions, v, self.hinges.vertices, turned)
+        kernels.compute_angle_rates(v, self.hinges.vertices, state.gradients, rate)
+        kernels.compute_moments(self.hinges.groups, self.factors, rate, dm)
         return turned, dm
 
 
-def _stiffened(hinges: Hinges, stiffness: Array) -> Array:
+def _scale_factors(hinges: Hinges, stiffness: Array) -> Array:
     """Factors of the groups (g, 3, k) with the root of each hinge's stiffness in them."""
     roots = np.append(np.sqrt(stiffness), 0.0)[hinges.groups]
     return np.ascontiguousarray(hinges.factors * roots[:, None, :])
 
 
-def half_turns(angles: Array) -> Array:
+def wrap_angles(angles: Array) -> Array:
     """Angles [rad] without the whole turns in them, within half a turn of zero."""
     return np.where(np.abs(angles) > np.pi, angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi)), angles)

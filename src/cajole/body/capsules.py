@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_springs as kernels
-from cajole.body.springs import BodySprings, per_item
-from cajole.storage import content_hash
+from cajole.body.springs import BodySprings, expand_per_item
+from cajole.storage import hash_content
 
 # nearer to the axis than this share of the radius no way out is shorter than another: such a vertex is not pushed
-NEAREST = 1e-9
+MIN_AXIS_DISTANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,39 +40,41 @@ class Capsules:
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        starts = checks.real_array(self.starts, "starts", (None, 3))
-        ends = checks.real_array(self.ends, "ends", (len(starts), 3))
-        radii = per_item(self.radii, len(starts), "radii (m)", zero=False)
+        starts = checks.require_real_array(self.starts, "starts", (None, 3))
+        ends = checks.require_real_array(self.ends, "ends", (len(starts), 3))
+        radii = expand_per_item(self.radii, len(starts), "radii (m)", zero=False)
         for name, value in (("starts", starts), ("ends", ends), ("radii", radii)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "stiffness", checks.positive(self.stiffness, "stiffness (N/m)"))
-        object.__setattr__(self, "margin", checks.positive(self.margin, "margin (m)", zero=True))
+        object.__setattr__(self, "stiffness", checks.require_positive(self.stiffness, "stiffness (N/m)"))
+        object.__setattr__(self, "margin", checks.require_positive(self.margin, "margin (m)", allow_zero=True))
 
-    def depths(self, positions: ArrayLike) -> Array:
+    def compute_penetration_depths(self, positions: ArrayLike) -> Array:
         """(n,) [m] how deep each of `positions` (n, 3) [m] is in the deepest capsule, without margin; negative outside.
 
         With no capsule at all everything is infinitely far outside.
         """
-        points = checks.real_array(positions, "positions", (None, 3))
+        points = checks.require_real_array(positions, "positions", (None, 3))
         depths = np.full(len(points), -np.inf)
         for c in range(len(self.radii)):
-            x, _ = self._from_axis(points, c)
+            x, _ = self._compute_axis_offsets(points, c)
             np.maximum(depths, self.radii[c] - np.linalg.norm(x, axis=1), out=depths)
         return depths
 
-    def touches(self, points: Array) -> list[Touch]:
+    def find_contacts(self, points: Array) -> list[CapsuleContact]:
         """What each capsule that reaches any of `points` (n, 3) [m] does to them."""
         found = []
         for c, radius in enumerate(self.radii + self.margin):
-            x, sliding = self._from_axis(points, c)
+            x, sliding = self._compute_axis_offsets(points, c)
             lengths = np.linalg.norm(x, axis=1)
-            near = np.flatnonzero((lengths < radius) & (lengths > NEAREST * radius))
+            near = np.flatnonzero((lengths < radius) & (lengths > MIN_AXIS_DISTANCE * radius))
             if len(near):
-                axis = sliding[near, None] * _direction(self.starts[c], self.ends[c])
-                found.append(Touch(near, x[near] / lengths[near, None], lengths[near], radius, axis, self.stiffness))
+                axis = sliding[near, None] * _compute_unit_direction(self.starts[c], self.ends[c])
+                found.append(
+                    CapsuleContact(near, x[near] / lengths[near, None], lengths[near], radius, axis, self.stiffness)
+                )
         return found
 
-    def _from_axis(self, points: Array, c: int) -> tuple[Array, NDArray[np.bool_]]:
+    def _compute_axis_offsets(self, points: Array, c: int) -> tuple[Array, NDArray[np.bool_]]:
         """(n, 3) [m] from the nearest point of axis c, and whether that point is between its ends."""
         start, end = self.starts[c], self.ends[c]
         along, arms = end - start, points - start
@@ -82,127 +84,135 @@ class Capsules:
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class CapsuleContact:
     """k vertices in one capsule: n (k, 3), their lengths l (k,) [m] from the axis, R [m], a (k, 3) or zero at ends."""
 
     vertices: IndexArray
     normals: Array
-    lengths: Array
+    distances: Array
     radius: float
     axes: Array
     stiffness: float
 
     @property
-    def g(self) -> Array:
+    def relative_extension(self) -> Array:
         """1 - R/l, negative."""
-        return 1.0 - self.radius / self.lengths
+        return 1.0 - self.radius / self.distances
 
     @property
     def forces(self) -> Array:
         """(k, 3) [N] on the left-hand side: k (l - R) n."""
-        return self.stiffness * (self.lengths - self.radius)[:, None] * self.normals
+        return self.stiffness * (self.distances - self.radius)[:, None] * self.normals
 
-    def across(self, rows: Array) -> Array:
+    def project_tangential(self, vectors: Array) -> Array:
         """Q rows, (..., k, 3)."""
         n, a = self.normals, self.axes
-        return rows - _along(n, rows)[..., None] * n - _along(a, rows)[..., None] * a
+        return vectors - _compute_row_dots(n, vectors)[..., None] * n - _compute_row_dots(a, vectors)[..., None] * a
 
-    def blocks(self, kind: int, direction: Array) -> Array:
+    def compute_stiffness_blocks(self, kind: int, direction: Array) -> Array:
         """(k, 3, 3) [N/m] of the matrix of `kind`; direction (k, 3) [m] for its change."""
         n = self.normals
         normal = n[:, :, None] * n[:, None]
-        if kind == kernels.CLAMPED:
+        if kind == kernels.CLAMPED_STIFFNESS:
             return self.stiffness * normal
         Q = np.eye(3) - normal - self.axes[:, :, None] * self.axes[:, None]
         if kind == kernels.STIFFNESS:
-            return self.stiffness * (normal + self.g[:, None, None] * Q)
-        dn = self.across(direction) / self.lengths[:, None]
-        dg = self.radius * _along(n, direction) / self.lengths**2
+            return self.stiffness * (normal + self.relative_extension[:, None, None] * Q)
+        dn = self.project_tangential(direction) / self.distances[:, None]
+        dg = self.radius * _compute_row_dots(n, direction) / self.distances**2
         turned = dn[:, :, None] * n[:, None] + n[:, :, None] * dn[:, None]
-        return self.stiffness * ((1.0 - self.g)[:, None, None] * turned + dg[:, None, None] * Q)
+        return self.stiffness * ((1.0 - self.relative_extension)[:, None, None] * turned + dg[:, None, None] * Q)
 
-    def pulled(self, step: Array, rows: Array) -> Array:
+    def apply_transposed_jacobian(self, step: Array, adjoints: Array) -> Array:
         """Tᵀ rows (m, k, 3), T the slope of k (l - R + n·step) n by the positions; step (k, 3) [m]."""
-        n, l = self.normals, self.lengths
-        sizes, inward = _along(n, rows), l - self.radius + _along(n, step)
-        turned = sizes[..., None] * self.across(step) + inward[:, None] * self.across(rows)
+        n, l = self.normals, self.distances
+        sizes, inward = _compute_row_dots(n, adjoints), l - self.radius + _compute_row_dots(n, step)
+        turned = sizes[..., None] * self.project_tangential(step) + inward[:, None] * self.project_tangential(adjoints)
         return self.stiffness * (sizes[..., None] * n + turned / l[:, None])
 
 
-class BodySpringsAmong(BodySprings):
+class BodySpringsCapsules(BodySprings):
     """A BodySprings among capsules, which stand still during a step."""
 
     capsules: Capsules
 
     def energy(self, displacement: ArrayLike) -> float:
-        touches = self._touches(self.checked(displacement))
+        touches = self._find_contacts(self.check_vertex_vectors(displacement))
         return super().energy(displacement) + sum(
-            0.5 * touch.stiffness * float(((touch.lengths - touch.radius) ** 2).sum()) for touch in touches
+            0.5 * touch.stiffness * float(((touch.distances - touch.radius) ** 2).sum()) for touch in touches
         )
 
-    def step_force(self, u: Array, ahead: Array, v: Array, step: Array) -> Array:
-        out = super().step_force(u, ahead, v, step)
-        for touch in self._touches(u):
-            n, along = touch.normals, _along(touch.normals, step[touch.vertices])
+    def compute_linear_step_force(self, u: Array, predicted: Array, v: Array, step: Array) -> Array:
+        out = super().compute_linear_step_force(u, predicted, v, step)
+        for touch in self._find_contacts(u):
+            n, along = touch.normals, _compute_row_dots(touch.normals, step[touch.vertices])
             out[touch.vertices] += touch.forces + touch.stiffness * along[:, None] * n
         return out
 
-    def step_system(self, u: Array, ahead: Array, v: Array, inertia: float, drag: float, out: Array) -> Array:
-        forces = super().step_system(u, ahead, v, inertia, drag, out)
-        for touch in self._touches(u):
+    def assemble_linear_step(
+        self, u: Array, predicted: Array, v: Array, mass_factor: float, damping_factor: float, out: Array
+    ) -> Array:
+        forces = super().assemble_linear_step(u, predicted, v, mass_factor, damping_factor, out)
+        for touch in self._find_contacts(u):
             forces[touch.vertices] += touch.forces
-            out[self._blocks[touch.vertices]] += touch.blocks(kernels.CLAMPED, touch.normals)
+            out[self._diagonal_blocks[touch.vertices]] += touch.compute_stiffness_blocks(
+                kernels.CLAMPED_STIFFNESS, touch.normals
+            )
         return forces
 
-    def step_slopes(
-        self, u: Array, step: Array, ahead: Array, velocity: Array, rows: Array
+    def compute_linear_step_vjp(
+        self, u: Array, step: Array, predicted: Array, velocity: Array, adjoints: Array
     ) -> tuple[Array, Array, Array]:
-        slopes, turns, drags = super().step_slopes(u, step, ahead, velocity, rows)
-        for touch in self._touches(u):
-            slopes[:, touch.vertices] += touch.pulled(step[touch.vertices], rows[:, touch.vertices])
+        slopes, turns, drags = super().compute_linear_step_vjp(u, step, predicted, velocity, adjoints)
+        for touch in self._find_contacts(u):
+            slopes[:, touch.vertices] += touch.apply_transposed_jacobian(
+                step[touch.vertices], adjoints[:, touch.vertices]
+            )
         return slopes, turns, drags
 
-    def content(self) -> str:
+    def compute_content_hash(self) -> str:
         c = self.capsules
-        return content_hash("among", super().content(), c.starts, c.ends, c.radii, c.stiffness, c.margin)
+        return hash_content("among", super().compute_content_hash(), c.starts, c.ends, c.radii, c.stiffness, c.margin)
 
-    def _touches(self, u: Array) -> list[Touch]:
-        return self.capsules.touches(self._placed(u))
+    def _find_contacts(self, u: Array) -> list[CapsuleContact]:
+        return self.capsules.find_contacts(self._compute_positions(u))
 
-    def _forces(self, u: Array, v: Array, elastic: float, drag: float) -> Array:
-        out = super()._forces(u, v, elastic, drag)
-        for touch in self._touches(u) if elastic else ():
-            out[touch.vertices] += elastic * touch.forces
+    def _sum_forces(self, u: Array, v: Array, elastic_factor: float, damping_factor: float) -> Array:
+        out = super()._sum_forces(u, v, elastic_factor, damping_factor)
+        for touch in self._find_contacts(u) if elastic_factor else ():
+            out[touch.vertices] += elastic_factor * touch.forces
         return out
 
-    def _fill(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
-        super()._fill(kind, u, v, scale, data)
-        if kind not in (kernels.STIFFNESS, kernels.CLAMPED, kernels.CHANGE):
+    def _add_matrix(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
+        super()._add_matrix(kind, u, v, scale, data)
+        if kind not in (kernels.STIFFNESS, kernels.CLAMPED_STIFFNESS, kernels.STIFFNESS_DERIVATIVE):
             return
-        for touch in self._touches(u):
-            data[self._blocks[touch.vertices]] += scale * touch.blocks(kind, v[touch.vertices])
+        for touch in self._find_contacts(u):
+            data[self._diagonal_blocks[touch.vertices]] += scale * touch.compute_stiffness_blocks(
+                kind, v[touch.vertices]
+            )
 
     @cached_property
-    def _blocks(self) -> IndexArray:
+    def _diagonal_blocks(self) -> IndexArray:
         """(n, 3, 3) where the block of each vertex with itself stands in values on `pattern`."""
-        entry, stride = np.arange(3), self.pattern.stride[:, None, None]
-        return self._corners[:, None, None] + stride * entry[:, None] + entry
+        entry, stride = np.arange(3), self.pattern.row_strides[:, None, None]
+        return self._diagonal_block_offsets[:, None, None] + stride * entry[:, None] + entry
 
 
-def among(body: BodySprings, capsules: Capsules) -> BodySprings:
+def attach_capsules(body: BodySprings, capsules: Capsules) -> BodySprings:
     """`body` with `capsules` in its way: same vertices, springs and pattern."""
     checks.require_instance(capsules, Capsules, "capsules")
     other = copy(body)
-    other.__class__ = BodySpringsAmong
-    assert isinstance(other, BodySpringsAmong)
+    other.__class__ = BodySpringsCapsules
+    assert isinstance(other, BodySpringsCapsules)
     other.capsules = capsules
     return other
 
 
-def _direction(start: Array, end: Array) -> Array:
+def _compute_unit_direction(start: Array, end: Array) -> Array:
     length = float(np.linalg.norm(end - start))
     return (end - start) / length if length > 0.0 else np.zeros(3)
 
 
-def _along(n: Array, rows: Array) -> Array:
+def _compute_row_dots(n: Array, rows: Array) -> Array:
     return np.einsum("ka,...ka->...k", n, rows)

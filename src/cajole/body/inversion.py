@@ -14,53 +14,55 @@ from cajole.body.solid import BodySolid
 # The share of the rest volume up to which inverted tets count as few. A strong load at one vertex inverts the tets
 # beside it: 0.7 % to 4 % of a coarse beam of 450 tets under 50 to 100 weights, less on finer meshes. Most motions
 # through such keys converge; shapes with more are wrong as a whole, or come from loads that no motion reaches.
-FEW_INVERTED = 0.05
+MAX_INVERTED_SHARE = 0.05
 # Beyond half of the volume the shape itself is mirrored, not squeezed.
-MIRRORED = 0.5
+MIRRORED_SHARE = 0.5
 # how many tets a message lists
-LISTED = 8
+MAX_LISTED_TETS = 8
 REMEDY = "spread the loads over more vertices or reduce them, or use a stiffer material or a finer mesh"
 
 
 @dataclass(frozen=True, eq=False)
-class Inversion:
+class InversionReport:
     """Tets turned inside out, worst first: tets (k,), volume ratios to rest (k,) <= 0, centres at rest (k, 3) [m].
 
     total: the number of tets of the body; share: of its rest volume that is inside out.
     """
 
     tets: IndexArray
-    ratios: Array
-    places: Array
-    total: int
-    share: float
+    volume_ratios: Array
+    centres: Array
+    tet_count: int
+    volume_share: float
 
     @property
-    def count(self) -> str:
+    def count_text(self) -> str:
         """How many of all: "3 of 450 tets"."""
-        return f"{len(self.tets)} of {self.total} tets"
+        return f"{len(self.tets)} of {self.tet_count} tets"
 
     @property
-    def where(self) -> str:
+    def location_text(self) -> str:
         """The worst tet with its place and volume ratio, then the others."""
-        place = ", ".join(f"{x:.3g}" for x in self.places[0])
-        others = ", ".join(map(str, self.tets[1:LISTED])) + (", ..." if len(self.tets) > LISTED else "")
-        text = f"the worst is tet {self.tets[0]} near ({place}) m at rest, at {self.ratios[0]:.2g} of its volume"
+        place = ", ".join(f"{x:.3g}" for x in self.centres[0])
+        others = ", ".join(map(str, self.tets[1:MAX_LISTED_TETS])) + (
+            ", ..." if len(self.tets) > MAX_LISTED_TETS else ""
+        )
+        text = f"the worst is tet {self.tets[0]} near ({place}) m at rest, at {self.volume_ratios[0]:.2g} of its volume"
         return text + (f", then tets {others}" if others else "")
 
     def __str__(self) -> str:
-        return f"{self.count} are inside out; {self.where}; {REMEDY}"
+        return f"{self.count_text} are inside out; {self.location_text}; {REMEDY}"
 
 
-def find_inversion(body: Body, displacement: ArrayLike) -> Inversion | None:
+def find_inverted_tets(body: Body, displacement: ArrayLike) -> InversionReport | None:
     """The tets that a displacement (n, 3) [m] turns inside out; None if there are none, or the body has no tets."""
     if not isinstance(body, BodySolid):
         return None
-    ratios = body.volume_ratios(displacement)
+    ratios = body.compute_volume_ratios(displacement)
     tets = np.flatnonzero(ratios <= 0)
     if len(tets) == 0:
         return None
     tets = tets[np.argsort(ratios[tets], kind="stable")]
     places = body.vertices[body.mesh.tets[tets]].mean(axis=1)
     share = float(body.mesh.volumes[tets].sum() / body.mesh.volume)
-    return Inversion(tets, ratios[tets], places, len(ratios), share)
+    return InversionReport(tets, ratios[tets], places, len(ratios), share)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array
-from cajole.body.kernels_shell import between, cross, dot
-from cajole.compiled import njit
+from cajole.body.kernels_vector import compute_edge_vector, cross, dot
+from cajole.jit import njit
 
-I = NDArray[np.int32]
+Int32Array = NDArray[np.int32]
 
 
 @njit(cache=True)
-def centres(x: Array, triangles: I, out: Array) -> None:
+def compute_centroids(x: Array, triangles: Int32Array, out: Array) -> None:
     """out (m, 3): the middle of every triangle."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
@@ -24,11 +24,13 @@ def centres(x: Array, triangles: I, out: Array) -> None:
 
 
 @njit(cache=True)
-def wind(x: Array, v: Array, air: Array, triangles: I, across: float, along: float, out: Array) -> None:
+def add_wind_force(
+    x: Array, v: Array, air: Array, triangles: Int32Array, normal_factor: float, tangential_factor: float, out: Array
+) -> None:
     """out += A |w| (across (w·n) n + along (w - (w·n) n)) of every triangle, w = air - the mean of its velocities."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
-        n = cross(between(x, i, j), between(x, i, k))
+        n = cross(compute_edge_vector(x, i, j), compute_edge_vector(x, i, k))
         square = dot(n, n)
         if square == 0.0:
             continue
@@ -38,32 +40,32 @@ def wind(x: Array, v: Array, air: Array, triangles: I, across: float, along: flo
             air[e, 2] - (v[i, 2] + v[j, 2] + v[k, 2]) / 3.0,
         )
         weight = math.sqrt(square * dot(w, w)) / 6.0
-        through = (across - along) * dot(w, n) / square
+        through = (normal_factor - tangential_factor) * dot(w, n) / square
         for r in range(3):
-            f = weight * (through * n[r] + along * w[r])
+            f = weight * (through * n[r] + tangential_factor * w[r])
             out[i, r] += f
             out[j, r] += f
             out[k, r] += f
 
 
 @njit(cache=True)
-def pressure(x: Array, triangles: I, value: float, out: Array) -> None:
+def add_pressure_force(x: Array, triangles: Int32Array, pressure: float, out: Array) -> None:
     """out += value A n / 3 at the corners of every triangle."""
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
-        n = cross(between(x, i, j), between(x, i, k))
+        n = cross(compute_edge_vector(x, i, j), compute_edge_vector(x, i, k))
         for r in range(3):
-            f = value * n[r] / 6.0
+            f = pressure * n[r] / 6.0
             out[i, r] += f
             out[j, r] += f
             out[k, r] += f
 
 
 @njit(cache=True)
-def volume(x: Array, triangles: I) -> float:
+def compute_enclosed_volume(x: Array, triangles: Int32Array) -> float:
     """Σ x₀·(x₁×x₂)/6, seen from a vertex of the surface so that far away no digits are lost."""
     total, o = 0.0, triangles[0, 0]
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
-        total += dot(between(x, o, i), cross(between(x, o, j), between(x, o, k)))
+        total += dot(compute_edge_vector(x, o, i), cross(compute_edge_vector(x, o, j), compute_edge_vector(x, o, k)))
     return total / 6.0

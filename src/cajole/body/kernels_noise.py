@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from cajole.arrays import Array, IndexArray
-from cajole.compiled import njit
+from cajole.jit import njit
 
 PERIOD = 256
 
 
 @njit(cache=True)
-def perlin(points: Array, table: IndexArray, gradients: Array, out: Array) -> None:
+def sample_perlin(points: Array, table: IndexArray, gradients: Array, out: Array) -> None:
     """out (k, 3) = Σ over the corners of a point's cell: fade times gradient·(point - corner), thrice.
 
     table (256,): a permutation that hashes corners; gradients (3, 256, 3): unit vectors of each component.

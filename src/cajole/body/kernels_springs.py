@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
-STIFFNESS, CLAMPED, CHANGE, DRAG, DRAG_SLOPE, DRAG_SLOPE_SYMMETRIC = range(6)
+STIFFNESS, CLAMPED_STIFFNESS, STIFFNESS_DERIVATIVE, DAMPING, DAMPING_JACOBIAN, DAMPING_JACOBIAN_SYMMETRIC = range(6)
 
 
 @njit(cache=True, inline="always")
-def _spring(q, edges, s, n):
+def _compute_spring_direction(q, edges, s, n):
     """Direction n and length of spring s."""
     i, j = edges[s, 0], edges[s, 1]
     x, y, z = q[i, 0] - q[j, 0], q[i, 1] - q[j, 1], q[i, 2] - q[j, 2]
@@ -28,78 +28,78 @@ def _spring(q, edges, s, n):
 
 
 @njit(cache=True)
-def shortest(q, edges):
+def find_shortest_spring(q, edges):
     """The spring of least length, and that length."""
     n = np.empty(3)
     where, least = 0, np.inf
     for s in range(len(edges)):
-        length = _spring(q, edges, s, n)
+        length = _compute_spring_direction(q, edges, s, n)
         if length < least:
             where, least = s, length
     return where, least
 
 
 @njit(cache=True)
-def energy(q, edges, k, rest):
+def compute_energy(q, edges, k, rest):
     """Σ k/2 (l - r)²."""
     n = np.empty(3)
     total = 0.0
     for s in range(len(edges)):
-        stretch = _spring(q, edges, s, n) - rest[s]
+        stretch = _compute_spring_direction(q, edges, s, n) - rest[s]
         total += 0.5 * k[s] * stretch * stretch
     return total
 
 
 @njit(cache=True)
-def force(q, v, edges, k, rest, c, elastic, drag, out):
+def add_force(q, v, edges, k, rest, c, elastic_factor, damping_factor, out):
     """out += elastic Σ k (l - r) n + drag Σ c (n·w) n."""
     n = np.empty(3)
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
-        length = _spring(q, edges, s, n)
-        size = elastic * k[s] * (length - rest[s])
-        if drag != 0.0:
+        length = _compute_spring_direction(q, edges, s, n)
+        size = elastic_factor * k[s] * (length - rest[s])
+        if damping_factor != 0.0:
             rate = n[0] * (v[i, 0] - v[j, 0]) + n[1] * (v[i, 1] - v[j, 1]) + n[2] * (v[i, 2] - v[j, 2])
-            size += drag * c[s] * rate
+            size += damping_factor * c[s] * rate
         for a in range(3):
             out[i, a] += size * n[a]
             out[j, a] -= size * n[a]
 
 
 @njit(cache=True)
-def clamped(g, clamp):
+def smooth_clamp(g, clamp):
     """g̃, a smooth stand-in for max(g, 0): exact tension, no negative stiffness in compression."""
     return 0.5 * (g + np.sqrt(g * g + clamp * clamp))
 
 
 @njit(cache=True)
-def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
+def add_matrix(kind, q, v, edges, k, rest, c, clamp, block_offsets, row_strides, scale, data):
     """data += scale times the matrix of `kind`; v is the direction (CHANGE) or the velocity (DRAG_SLOPE)."""
     n = np.empty(3)
     block = np.empty((3, 3))
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
-        length = _spring(q, edges, s, n)
+        length = _compute_spring_direction(q, edges, s, n)
         g = 1.0 - rest[s] / length
         w0, w1, w2 = v[i, 0] - v[j, 0], v[i, 1] - v[j, 1], v[i, 2] - v[j, 2]
         along = n[0] * w0 + n[1] * w1 + n[2] * w2
         across = (w0 - along * n[0], w1 - along * n[1], w2 - along * n[2])
-        if kind == CLAMPED:
-            g = clamped(g, clamp)
+        if kind == CLAMPED_STIFFNESS:
+            g = smooth_clamp(g, clamp)
         for a in range(3):
             for b in range(3):
                 normal = n[a] * n[b]
                 plane = (1.0 if a == b else 0.0) - normal
-                if kind in (STIFFNESS, CLAMPED):
+                if kind in (STIFFNESS, CLAMPED_STIFFNESS):
                     value = k[s] * (g * plane + normal)
-                elif kind == CHANGE:
+                elif kind == STIFFNESS_DERIVATIVE:
                     # dg = r (n·w)/l², dn = Pw/l
                     dg = rest[s] * along / (length * length)
                     dnormal = (across[a] * n[b] + n[a] * across[b]) / length
                     value = k[s] * (dg * plane + (1.0 - g) * dnormal)
-                elif kind == DRAG:
+                elif kind == DAMPING:
                     value = c[s] * normal
-                elif kind == DRAG_SLOPE:
+                elif kind == DAMPING_JACOBIAN:
                     # ∂/∂x of c (n·w) n = c/l [n (Pw)ᵀ + (n·w) P]
                     value = c[s] / length * (n[a] * across[b] + along * plane)
                 else:
@@ -108,15 +108,17 @@ def matrix(kind, q, v, edges, k, rest, c, clamp, slots, stride, scale, data):
         for p in range(2):
             for r in range(2):
                 sign = 1.0 if p == r else -1.0
-                here = slots[s, p, r]
-                step = stride[edges[s, p]]
+                here = block_offsets[s, p, r]
+                step = row_strides[edges[s, p]]
                 for a in range(3):
                     for b in range(3):
                         data[here + a * step + b] += sign * block[a, b]
 
 
 @njit(cache=True)
-def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forces, data):
+def assemble_linear_step(
+    q, predicted, v, edges, k, rest, c, clamp, block_offsets, row_strides, damping_factor, forces, data
+):
     """data += K̃(q) + drag D(ahead) and forces += f(q) + d(ahead, v): all that a step needs, in one pass over springs.
 
     Returns the spring that has no direction at q or `ahead`, -1 where all have one.
@@ -125,13 +127,13 @@ def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forc
     block = np.empty((3, 3))
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
-        length = _spring(q, edges, s, n)
-        if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
+        length = _compute_spring_direction(q, edges, s, n)
+        if length == 0.0 or _compute_spring_direction(predicted, edges, s, m) == 0.0:
             return s
-        g = clamped(1.0 - rest[s] / length, clamp)
+        g = smooth_clamp(1.0 - rest[s] / length, clamp)
         stretch = k[s] * (length - rest[s])
         rate = c[s] * (m[0] * (v[i, 0] - v[j, 0]) + m[1] * (v[i, 1] - v[j, 1]) + m[2] * (v[i, 2] - v[j, 2]))
-        plane, along, thick = k[s] * g, k[s] * (1.0 - g), drag * c[s]
+        plane, along, thick = k[s] * g, k[s] * (1.0 - g), damping_factor * c[s]
         for a in range(3):
             value = stretch * n[a] + rate * m[a]
             forces[i, a] += value
@@ -139,9 +141,9 @@ def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forc
             for b in range(3):
                 block[a, b] = along * n[a] * n[b] + thick * m[a] * m[b]
             block[a, a] += plane
-        ii, ij, ji, jj = slots[s, 0, 0], slots[s, 0, 1], slots[s, 1, 0], slots[s, 1, 1]
+        ii, ij, ji, jj = block_offsets[s, 0, 0], block_offsets[s, 0, 1], block_offsets[s, 1, 0], block_offsets[s, 1, 1]
         for a in range(3):
-            near, far = a * stride[i], a * stride[j]
+            near, far = a * row_strides[i], a * row_strides[j]
             for b in range(3):
                 data[ii + near + b] += block[a, b]
                 data[ij + near + b] -= block[a, b]
@@ -151,7 +153,7 @@ def step_matrix(q, ahead, v, edges, k, rest, c, clamp, slots, stride, drag, forc
 
 
 @njit(cache=True)
-def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
+def add_linear_step_force(q, predicted, v, step, edges, k, rest, c, clamp, out):
     """out += f(q) + K̃(q) step + d(ahead, v), without the matrix.
 
     Returns the spring that has no direction at q or `ahead`, -1 where all have one.
@@ -159,10 +161,10 @@ def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
     n, m = np.empty(3), np.empty(3)
     for s in range(len(edges)):
         i, j = edges[s, 0], edges[s, 1]
-        length = _spring(q, edges, s, n)
-        if length == 0.0 or _spring(ahead, edges, s, m) == 0.0:
+        length = _compute_spring_direction(q, edges, s, n)
+        if length == 0.0 or _compute_spring_direction(predicted, edges, s, m) == 0.0:
             return s
-        g = clamped(1.0 - rest[s] / length, clamp)
+        g = smooth_clamp(1.0 - rest[s] / length, clamp)
         along, rate = 0.0, 0.0
         for a in range(3):
             along += n[a] * (step[i, a] - step[j, a])
@@ -176,7 +178,9 @@ def step_force(q, ahead, v, step, edges, k, rest, c, clamp, out):
 
 
 @njit(cache=True)
-def step_slopes(q, ahead, step, v, edges, k, rest, c, clamp, rows, slopes, turns, drags):
+def add_linear_step_vjp(
+    q, predicted, step, v, edges, k, rest, c, clamp, adjoints, by_displacement, by_predicted, damped_adjoints
+):
     """slopes += Tᵀ rows, turns += Sᵀ rows, drags += D rows (m, n, 3), T the slope of k (l - r) n + k (g̃ P + nnᵀ) z by
     x at q, S that of c (n·w) n at `ahead`, D the drag there; z and w are the spring's step and velocity.
 
@@ -189,7 +193,10 @@ def step_slopes(q, ahead, step, v, edges, k, rest, c, clamp, rows, slopes, turns
     a, b = np.empty(count), np.empty(count)
     for e in range(count):
         i, j = edges[e, 0], edges[e, 1]
-        length, later = _spring(q, edges, e, n[e]), _spring(ahead, edges, e, m[e])
+        length, later = (
+            _compute_spring_direction(q, edges, e, n[e]),
+            _compute_spring_direction(predicted, edges, e, m[e]),
+        )
         g = 1.0 - rest[e] / length
         root = np.sqrt(g * g + clamp * clamp)
         rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5
@@ -204,23 +211,23 @@ def step_slopes(q, ahead, step, v, edges, k, rest, c, clamp, rows, slopes, turns
             z = step[i, x] - step[j, x] - nz * n[e, x]
             along[e, x], across[e, x] = stiff * z, soft * z
             aside[e, x] = thick * (v[i, x] - v[j, x] - mw * m[e, x])
-    for row in range(len(rows)):
+    for row in range(len(adjoints)):
         for e in range(count):
             i, j = edges[e, 0], edges[e, 1]
             s, t, r = 0.0, 0.0, 0.0
             for x in range(3):
-                lam = rows[row, i, x] - rows[row, j, x]
+                lam = adjoints[row, i, x] - adjoints[row, j, x]
                 s += n[e, x] * lam
                 t += along[e, x] * lam
                 r += m[e, x] * lam
             for x in range(3):
-                lam = rows[row, i, x] - rows[row, j, x]
+                lam = adjoints[row, i, x] - adjoints[row, j, x]
                 slope = a[e] * (lam - s * n[e, x]) + (k[e] * s + t) * n[e, x] + s * across[e, x]
                 turn = b[e] * (lam - r * m[e, x]) + r * aside[e, x]
                 drag = c[e] * r * m[e, x]
-                slopes[row, i, x] += slope
-                slopes[row, j, x] -= slope
-                turns[row, i, x] += turn
-                turns[row, j, x] -= turn
-                drags[row, i, x] += drag
-                drags[row, j, x] -= drag
+                by_displacement[row, i, x] += slope
+                by_displacement[row, j, x] -= slope
+                by_predicted[row, i, x] += turn
+                by_predicted[row, j, x] -= turn
+                damped_adjoints[row, i, x] += drag
+                damped_adjoints[row, j, x] -= drag

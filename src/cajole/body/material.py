@@ -12,7 +12,7 @@ from cajole import checks
 from cajole.arrays import Array
 from cajole.errors import InputError
 
-Kind = TypeVar("Kind")
+MaterialT = TypeVar("MaterialT")
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class MaterialStVK:
 
     def __post_init__(self) -> None:
         # as floats: products of large whole numbers are exact, and then do not fit into arrays
-        object.__setattr__(self, "young", checks.positive(self.young, "young (Young's modulus, Pa)"))
-        object.__setattr__(self, "density", checks.positive(self.density, "density (kg/m³)"))
-        if not -1.0 < checks.real_number(self.poisson, "poisson") < 0.5:
+        object.__setattr__(self, "young", checks.require_positive(self.young, "young (Young's modulus, Pa)"))
+        object.__setattr__(self, "density", checks.require_positive(self.density, "density (kg/m³)"))
+        if not -1.0 < checks.require_real_number(self.poisson, "poisson") < 0.5:
             raise InputError(
                 f"poisson is {self.poisson}, but must be above -1 and below 0.5; at 0.5 the material is incompressible "
                 "and linear elements lock: use 0.45 to 0.49"
@@ -58,39 +58,41 @@ class MaterialShell:
     density: float = 1e3
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "young", checks.positive(self.young, "young (Young's modulus, Pa)"))
+        object.__setattr__(self, "young", checks.require_positive(self.young, "young (Young's modulus, Pa)"))
         object.__setattr__(self, "thickness", checks.length(self.thickness, "thickness (m)"))
-        object.__setattr__(self, "density", checks.positive(self.density, "density (kg/m³)"))
-        if not -1.0 < checks.real_number(self.poisson, "poisson") <= 0.5:
+        object.__setattr__(self, "density", checks.require_positive(self.density, "density (kg/m³)"))
+        if not -1.0 < checks.require_real_number(self.poisson, "poisson") <= 0.5:
             raise InputError(f"poisson is {self.poisson}, but must be above -1 and at most 0.5")
         object.__setattr__(self, "poisson", float(self.poisson))
         named = f"young {self.young:g}, thickness {self.thickness:g} and density {self.density:g}"
-        _require_finite(lambda: (*self.lame, self.bending, self.thickness * self.density), named)
+        _require_finite(lambda: (*self.membrane_lame, self.bending_stiffness, self.thickness * self.density), named)
 
     @property
-    def lame(self) -> tuple[float, float]:
+    def membrane_lame(self) -> tuple[float, float]:
         """λ and μ of plane stress times the thickness [N/m]."""
         stretch = self.young * self.poisson / (1 - self.poisson**2)
         return self.thickness * stretch, self.thickness * self.young / (2 * (1 + self.poisson))
 
     @property
-    def bending(self) -> float:
+    def bending_stiffness(self) -> float:
         """The plate's stiffness D = E t³ / 12 (1 - ν²) [N m]."""
         return self.young * self.thickness**3 / (12 * (1 - self.poisson**2))
 
 
-def _require_finite(stiffnesses: Callable[[], tuple[float, ...]], named: str) -> None:
+def _require_finite(stiffnesses: Callable[[], tuple[float, ...]], description: str) -> None:
     """Raise InputError where the products of a material's parameters overflow."""
     try:
         fine = bool(np.isfinite(stiffnesses()).all())
     except OverflowError:
         fine = False
     if not fine:
-        raise InputError(f"{named} make a stiffness too large for double precision; check their units (Pa, m, kg/m³)")
+        raise InputError(
+            f"{description} make a stiffness too large for double precision; check their units (Pa, m, kg/m³)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Sheets:
+class ShellProperties:
     """What each triangle of a shell is made of, all (m,).
 
     lam, mu: of plane stress times the thickness [N/m]; bending: D [N m]; poisson; thickness [m]; density [kg/m³].
@@ -98,38 +100,38 @@ class Sheets:
 
     lam: Array
     mu: Array
-    bending: Array
+    bending_stiffness: Array
     poisson: Array
     thickness: Array
     density: Array
 
 
-def sheets_of(material: MaterialShell | Sequence[MaterialShell], count: int) -> Sheets:
+def tabulate_shell_properties(material: MaterialShell | Sequence[MaterialShell], count: int) -> ShellProperties:
     """The material of each of `count` triangles, from one of all or one of each."""
 
     def row(m: MaterialShell) -> tuple[float, ...]:
-        return (*m.lame, m.bending, m.poisson, m.thickness, m.density)
+        return (*m.membrane_lame, m.bending_stiffness, m.poisson, m.thickness, m.density)
 
-    return Sheets(*material_rows(material, MaterialShell, count, "triangle", row).T.copy())
+    return ShellProperties(*tabulate_materials(material, MaterialShell, count, "triangle", row).T.copy())
 
 
-def material_rows(
-    material: Kind | Sequence[Kind],
-    kind: type[Kind],
+def tabulate_materials(
+    material: MaterialT | Sequence[MaterialT],
+    material_class: type[MaterialT],
     count: int,
     element: str,
-    row: Callable[[Kind], tuple[float, ...]],
+    to_row: Callable[[MaterialT], tuple[float, ...]],
 ) -> Array:
     """(count, k) `row` of every element's material, of which there is one, or one for each. Raises InputError else."""
-    if isinstance(material, kind):
-        return np.tile(row(material), (count, 1))
+    if isinstance(material, material_class):
+        return np.tile(to_row(material), (count, 1))
     several = isinstance(material, Sequence)
     materials = list(material) if isinstance(material, Sequence) else [material]
     for index, item in enumerate(materials):
-        checks.require_instance(item, kind, f"material[{index}]" if several else "material")
+        checks.require_instance(item, material_class, f"material[{index}]" if several else "material")
     if len(materials) != count:
         raise InputError(
             f"{len(materials)} materials for {count} {element}s; give one material, or one for each {element}"
         )
-    rows = {id(m): row(m) for m in materials}
+    rows = {id(m): to_row(m) for m in materials}
     return np.array([rows[id(m)] for m in materials])

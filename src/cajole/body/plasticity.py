@@ -12,9 +12,9 @@ from cajole.arrays import Array
 from cajole.errors import InputError, SolveError
 
 # [rad] what angles above their limit are of rounding alone: a second update at the same shape finds nothing to do
-ROUNDING = 1e-12
+ANGLE_TOLERANCE = 1e-12
 # bending that became so many times stiffer or softer leaves no digits to the rest
-HARDEST = 1e12
+MAX_STIFFNESS_RATIO = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,29 +30,31 @@ class Plasticity:
     `body.hinges.vertices`); a large most_curvature where an edge never yields.
     """
 
-    most_curvature: float | ArrayLike
+    yield_curvature: float | ArrayLike
     hardening: float | ArrayLike = 0.0
 
     def __post_init__(self) -> None:
-        if checks.depth(self.most_curvature) == 0:
-            checks.positive(self.most_curvature, "most_curvature (1/m)", zero=True)  # type: ignore[arg-type]
-        if checks.depth(self.hardening) == 0:
-            checks.real_number(self.hardening, "hardening (m)")
+        if checks.count_axes(self.yield_curvature) == 0:
+            checks.require_positive(self.yield_curvature, "yield_curvature (1/m)", allow_zero=True)  # type: ignore[arg-type]
+        if checks.count_axes(self.hardening) == 0:
+            checks.require_real_number(self.hardening, "hardening (m)")
 
-    def of_hinges(self, count: int) -> tuple[Array, Array]:
+    def expand_to_hinges(self, count: int) -> tuple[Array, Array]:
         """most_curvature and hardening of each of `count` hinges."""
-        most = per_hinge(self.most_curvature, "most_curvature (1/m)", count)
-        return not_negative(most, "most_curvature (1/m)"), per_hinge(self.hardening, "hardening (m)", count)
+        most = expand_per_hinge(self.yield_curvature, "yield_curvature (1/m)", count)
+        return require_nonnegative(most, "yield_curvature (1/m)"), expand_per_hinge(
+            self.hardening, "hardening (m)", count
+        )
 
 
-def per_hinge(value: float | ArrayLike, name: str, count: int) -> Array:
+def expand_per_hinge(value: float | ArrayLike, name: str, count: int) -> Array:
     """(count,) from one number for all hinges, or one for each."""
-    if checks.depth(value) == 0:
-        return np.full(count, checks.real_number(value, name))
-    return checks.real_array(value, f"{name} of each hinge", (count,)).copy()
+    if checks.count_axes(value) == 0:
+        return np.full(count, checks.require_real_number(value, name))
+    return checks.require_real_array(value, f"{name} of each hinge", (count,)).copy()
 
 
-def not_negative(values: Array, name: str) -> Array:
+def require_nonnegative(values: Array, name: str) -> Array:
     """`values` (k,), or InputError that names the first one below zero."""
     if (values < 0).any():
         i = int(np.argmax(values < 0))
@@ -60,16 +62,16 @@ def not_negative(values: Array, name: str) -> Array:
     return values
 
 
-def hardened(stiffness: Array, growth: Array) -> Array:
+def apply_hardening(stiffness: Array, log_growth: Array) -> Array:
     """stiffness · exp(growth) of each hinge; SolveError where it leaves the range in which numbers mean anything."""
     with np.errstate(over="ignore", under="ignore"):
-        factors = np.exp(growth)
+        factors = np.exp(log_growth)
         after = stiffness * factors
-    wrong = (stiffness > 0) & ~((after < HARDEST) & (after > 1.0 / HARDEST))
+    wrong = (stiffness > 0) & ~((after < MAX_STIFFNESS_RATIO) & (after > 1.0 / MAX_STIFFNESS_RATIO))
     if wrong.any():
         i = int(np.argmax(wrong))
         raise SolveError(
             f"hinge {i} would bend {after[i]:.3g} times as stiffly as at first after yielding; bring its hardening "
-            f"nearer to zero, or raise most_curvature"
+            f"nearer to zero, or raise yield_curvature"
         )
     return np.asarray(after)

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_solid as kernels
-from cajole.body.base import require_used
-from cajole.body.kernels_mass import consistent_mass
-from cajole.body.material import MaterialStVK, material_rows
+from cajole.body.base import require_no_unused_vertices
+from cajole.body.kernels_mass import add_consistent_mass
+from cajole.body.material import MaterialStVK, tabulate_materials
 from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
-from cajole.mesh.tet import signed_volumes
-from cajole.storage import content_hash
+from cajole.mesh.tet import compute_signed_volumes
+from cajole.storage import hash_content
 
 
 class BodySolid(BodyRayleigh):
@@ -39,78 +39,84 @@ class BodySolid(BodyRayleigh):
     ):
         if not isinstance(mesh, MeshTet):
             raise InputError(f"a solid needs a MeshTet, not {type(mesh).__name__}; cajole.mesh.voxelise makes one")
-        require_used(mesh, "tet")
+        require_no_unused_vertices(mesh, "tet")
         super().__init__(mesh.vertices, mesh.tets, fixed=fixed, damping=damping)
         self.mesh = mesh
-        lam, mu, self.densities = _per_tet(MaterialStVK() if material is None else material, len(mesh.tets))
+        lam, mu, self.densities = _tabulate_materials(MaterialStVK() if material is None else material, len(mesh.tets))
         self._tets = np.ascontiguousarray(mesh.tets, dtype=np.int32)
         # what the compiled loops need of every tet: corners, shape gradients, volume, λ, μ
-        self.elastic = (self._tets, np.ascontiguousarray(mesh.gradients), np.ascontiguousarray(mesh.volumes), lam, mu)
-        self._places = (self.pattern.slots, self.pattern.stride)
+        self.element_arrays = (
+            self._tets,
+            np.ascontiguousarray(mesh.shape_gradients),
+            np.ascontiguousarray(mesh.volumes),
+            lam,
+            mu,
+        )
+        self._assembly_map = (self.pattern.block_offsets, self.pattern.row_strides)
 
     @cached_property
     def mass_values(self) -> Array:
         """Values of the consistent mass matrix on `pattern` [kg]."""
-        data = np.zeros(self.pattern.entries)
-        consistent_mass(self._tets, self.densities * self.mesh.volumes, *self._places, data)
+        data = np.zeros(self.pattern.nnz)
+        add_consistent_mass(self._tets, self.densities * self.mesh.volumes, *self._assembly_map, data)
         return data
 
     def energy(self, displacement: ArrayLike) -> float:
-        total = kernels.energy(self.checked(displacement), *self.elastic)
-        return float(checks.finite_result(np.asarray(total), "the energy"))
+        total = kernels.compute_energy(self.check_vertex_vectors(displacement), *self.element_arrays)
+        return float(checks.require_finite_result(np.asarray(total), "the energy"))
 
     def stiffness(self, displacement: ArrayLike | None = None) -> sp.csr_array:
-        u = np.zeros((self.count, 3)) if displacement is None else self.checked(displacement)
-        data = np.zeros(self.pattern.entries)
-        self.force_stiffness(u, data)
-        return self.pattern.matrix(checks.finite_result(data, "the stiffness"))
+        u = np.zeros((self.vertex_count, 3)) if displacement is None else self.check_vertex_vectors(displacement)
+        data = np.zeros(self.pattern.nnz)
+        self.add_stiffness_and_force(u, data)
+        return self.pattern.build_matrix(checks.require_finite_result(data, "the stiffness"))
 
-    def force_stiffness(self, u: Array, data: Array, *, scale: float = 1.0) -> Array:
+    def add_stiffness_and_force(self, u: Array, data: Array, *, scale: float = 1.0) -> Array:
         """f(u) (n, 3), and data += scale K(u) on `pattern`; unchecked and fast."""
-        out = np.zeros((self.count, 3))
-        kernels.force_stiffness(u, *self.elastic, *self._places, scale, out, data)
+        out = np.zeros((self.vertex_count, 3))
+        kernels.add_force_and_stiffness(u, *self.element_arrays, *self._assembly_map, scale, out, data)
         return out
 
     def add_force(self, u: Array, out: Array) -> None:
-        kernels.force(u, *self.elastic, out)
+        kernels.add_force(u, *self.element_arrays, out)
 
-    def add_force_change(self, u: Array, v: Array, scale: float, out: Array) -> None:
-        kernels.force_change(u, v, *self.elastic, scale, out)
+    def add_force_differential(self, u: Array, v: Array, scale: float, out: Array) -> None:
+        kernels.add_force_differential(u, v, *self.element_arrays, scale, out)
 
-    def add_stiffness_change(self, u: Array, v: Array, scale: float, data: Array) -> None:
-        kernels.stiffness_change(u, v, *self.elastic, *self._places, scale, data)
+    def add_stiffness_derivative(self, u: Array, v: Array, scale: float, data: Array) -> None:
+        kernels.add_stiffness_derivative(u, v, *self.element_arrays, *self._assembly_map, scale, data)
 
-    def system(
-        self, u: Array, v: Array, inertia: float, drag: float, out: Array, *, tangent: str = "symmetric"
+    def assemble_system(
+        self, u: Array, v: Array, mass_factor: float, damping_factor: float, out: Array, *, tangent: str = "symmetric"
     ) -> Array:
-        np.multiply(self.mass_values, inertia + drag * self.alpha, out=out)
-        force = self.force_stiffness(u, out, scale=1.0 + drag * self.beta)
+        np.multiply(self.mass_values, mass_factor + damping_factor * self.alpha, out=out)
+        force = self.add_stiffness_and_force(u, out, scale=1.0 + damping_factor * self.beta)
         if self.beta:
-            self.add_stiffness_change(u, v, self.beta, out)
+            self.add_stiffness_derivative(u, v, self.beta, out)
         if self.alpha or self.beta:
-            force += self._drag(u, v)
+            force += self._compute_damping_force(u, v)
         return force
 
-    def volume_ratios(self, displacement: ArrayLike) -> Array:
+    def compute_volume_ratios(self, displacement: ArrayLike) -> Array:
         """(m,) the signed volume of each tet under a displacement (n, 3) over that at rest: negative inside out."""
-        moved = signed_volumes(self.vertices + self.checked(displacement), self.mesh.tets)
+        moved = compute_signed_volumes(self.vertices + self.check_vertex_vectors(displacement), self.mesh.tets)
         return np.asarray(moved / self.mesh.volumes)
 
     def inverted(self, displacement: ArrayLike) -> IndexArray:
-        return np.flatnonzero(self.volume_ratios(displacement) <= 0)
+        return np.flatnonzero(self.compute_volume_ratios(displacement) <= 0)
 
     def __repr__(self) -> str:
         return f"BodySolid({self.mesh!r}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
-    def drawn_mesh(self) -> MeshTet:
+    def get_display_mesh(self) -> MeshTet:
         return self.mesh
 
-    def content(self) -> str:
-        _, _, _, lam, mu = self.elastic
-        return content_hash("solid", self.mesh.content, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
+    def compute_content_hash(self) -> str:
+        _, _, _, lam, mu = self.element_arrays
+        return hash_content("solid", self.mesh.content_hash, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
 
 
-def _per_tet(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:
+def _tabulate_materials(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:
     """λ, μ and density of each tet."""
-    table = material_rows(material, MaterialStVK, count, "tet", lambda m: (*m.lame, m.density))
+    table = tabulate_materials(material, MaterialStVK, count, "tet", lambda m: (*m.lame, m.density))
     return table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cajole.cli.output import Json, answer, facts, working, written
+from cajole.cli.output import JsonOption, build_summary_table, format_written_files, print_result, show_progress
 
 if TYPE_CHECKING:
-    from cajole.progress import Progress
+    from cajole.progress import ProgressCallback
 
 
 def convert(
@@ -26,7 +26,7 @@ def convert(
     up: Annotated[
         str | None, typer.Option(metavar="z|y", help="The axis that points up in such a file: y is turned to z.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Convert an animation, or a mesh, to the format that the target's suffix names.
 
@@ -41,42 +41,44 @@ def convert(
 
     [green]cajole convert body.veg body.vtu[/]
     """
-    from cajole.animation.files import require_format
-    from cajole.mesh.files import written_files
-    from cajole.storage import require_place
+    from cajole.animation.files import require_format_package
+    from cajole.mesh.files import list_written_files
+    from cajole.storage import require_writable_path
 
-    require_format(target)
-    for file in written_files(target):
-        require_place(file)
-    with working("convert") as progress:
+    require_format_package(target)
+    for file in list_written_files(target):
+        require_writable_path(file)
+    with show_progress("convert") as progress:
         options = {"mesh": mesh, "fps": fps, "prim": prim, "scale": scale, "up": up}
-        document = _converted(source, target, options, progress)
+        document = _convert_file(source, target, options, progress)
     rows = {name: str(value) for name, value in document.items()}
     if "fps" in document:
-        rows["written"] = written([str(target)])
+        rows["written"] = format_written_files([str(target)])
     document["outputs"] = [str(target)]
-    answer(document, facts(f"{source} → {target}", rows), as_json=as_json)
+    print_result(document, build_summary_table(f"{source} → {target}", rows), as_json=as_json)
 
 
-def _converted(source: Path, target: Path, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def _convert_file(source: Path, target: Path, options: dict[str, Any], progress: ProgressCallback) -> dict[str, Any]:
     from cajole.animation import convert as convert_animation
-    from cajole.animation.objs import is_single
+    from cajole.animation.obj_sequence import is_single_obj
     from cajole.mesh.files import READERS
 
     # an .obj alone is a mesh; a numbered one is the start of a sequence
-    if source.suffix.lower() in READERS and (source.suffix.lower() != ".obj" or is_single(source)):
-        return _mesh(source, target, {name: options[name] for name in ("scale", "up") if options[name] is not None})
+    if source.suffix.lower() in READERS and (source.suffix.lower() != ".obj" or is_single_obj(source)):
+        return _convert_mesh(
+            source, target, {name: options[name] for name in ("scale", "up") if options[name] is not None}
+        )
     moved = convert_animation(source, target, **options, progress=progress)
     return {"written": str(target), "frames": moved.frames, "vertices": moved.n, "fps": moved.fps}
 
 
-def _mesh(source: Path, target: Path, placing: dict[str, Any]) -> dict[str, Any]:
+def _convert_mesh(source: Path, target: Path, read_options: dict[str, Any]) -> dict[str, Any]:
     from cajole.animation import Animation
     from cajole.animation.files import FORMATS
     from cajole.mesh import MeshTet, read_mesh, write_mesh
     from cajole.mesh.files import TET_WRITERS, TRI_WRITERS
 
-    mesh, suffix = read_mesh(source, **placing), target.suffix.lower()
+    mesh, suffix = read_mesh(source, **read_options), target.suffix.lower()
     if suffix in FORMATS and suffix != ".obj":
         Animation(mesh, mesh.vertices[None], name=source.stem).write(target)
         return {"written": str(target), "vertices": len(mesh.vertices), "frames": 1}

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cajole.cli.json_documents import united
-from cajole.cli.output import Json, answer
+from cajole.cli.json_documents import add_units
+from cajole.cli.output import JsonOption, print_result
 
 
 def info(
@@ -20,7 +20,7 @@ def info(
         ),
     ],
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what a file holds: format, frames, vertices, size, how far it moves.
 
@@ -30,32 +30,32 @@ def info(
 
     [green]cajole info back.npz[/]
     """
-    from cajole.animation import info as summary
+    from cajole.animation import describe_file as summary
 
-    special = _special(file)
+    special = _describe_special_file(file)
     if special is not None:
         document, rows = special
         rows = {"file": str(file), "format": document["format"], "size": f"{document['bytes']} bytes", **rows}
-        answer(document, "\n".join(f"{name:<12} {value}" for name, value in rows.items()), as_json=as_json)
+        print_result(document, "\n".join(f"{name:<12} {value}" for name, value in rows.items()), as_json=as_json)
         return
     found = summary(file, mesh=mesh)
-    answer(united(found.as_dict(), {"bounds": "m", "largest_displacement": "m"}), str(found), as_json=as_json)
+    print_result(add_units(found.as_dict(), {"bounds": "m", "largest_displacement": "m"}), str(found), as_json=as_json)
 
 
-Told = tuple[dict[str, Any], dict[str, str]]
+FileDescription = tuple[dict[str, Any], dict[str, str]]
 
 
-def _special(file: Path) -> Told | None:
+def _describe_special_file(file: Path) -> FileDescription | None:
     """The document and the rows of a file that is neither a mesh nor an animation."""
     suffix = file.suffix.lower()
     if suffix == ".json":
-        return _edit(file)
+        return _describe_saved_edit(file)
     if suffix == ".bou":
-        return _held(file)
+        return _describe_fixed_vertices(file)
     if suffix != ".npz" or not file.is_file():
         return None
-    from cajole.direct.steering.files import FORMAT
-    from cajole.direct.steering.flow_files import FORMAT as FLOW_FORMAT
+    from cajole.direct.steering.flow_serialization import FLOW_CONTROLLER_FORMAT as FLOW_FORMAT
+    from cajole.direct.steering.serialization import CONTROLLER_FORMAT
     from cajole.errors import FileError
     from cajole.storage import read_arrays
 
@@ -63,32 +63,39 @@ def _special(file: Path) -> Told | None:
         found = read_arrays(file, lambda name: name in ("format", "body", "K0", "springs"))
     except FileError:
         return None  # the reader of animations says what is wrong with it
-    if str(found.get("format")) == FORMAT:
-        return _controller(file)
+    if str(found.get("format")) == CONTROLLER_FORMAT:
+        return _describe_controller(file)
     if str(found.get("format")) == FLOW_FORMAT:
-        return _flow_controller(file)
-    return _model(file) if "body" in found and len(found) > 1 else None
+        return _describe_flow_controller(file)
+    return _describe_reduced_model(file) if "body" in found and len(found) > 1 else None
 
 
-def _document(file: Path, kind: str, **values: Any) -> dict[str, Any]:
+def _build_document(file: Path, kind: str, **values: Any) -> dict[str, Any]:
     return {"path": str(file), "format": kind, "bytes": file.stat().st_size, **values}
 
 
-def _controller(file: Path) -> Told:
-    from cajole.direct.steering.files import inspect_controller
+def _describe_controller(file: Path) -> FileDescription:
+    from cajole.direct.steering.serialization import load_controller_without_derivatives
     from cajole.storage import read_arrays
 
-    controller = inspect_controller(file)
-    reference, dials = controller.reference, controller.dials
+    controller = load_controller_without_derivatives(file)
+    reference, dials = controller.reference, controller.cost_weights
     skin = bool(read_arrays(file, lambda name: name == "skin_triangles"))
-    d = _document(
-        file, "controller",
-        frames=reference.steps + 1, fps=1.0 / reference.dt, loop=reference.loop,
-        vertices=controller.model.body.count, basis=controller.model.size, skin=skin,
-        tracking=_dial(dials.tracking), final=_dial(dials.final), effort=_dial(dials.effort),
-    )  # fmt: skip
+    d = _build_document(
+        file,
+        "controller",
+        frames=reference.step_count + 1,
+        fps=1.0 / reference.dt,
+        loop=reference.loop,
+        vertices=controller.model.body.vertex_count,
+        basis=controller.model.size,
+        skin=skin,
+        tracking=_format_cost_weight(dials.tracking),
+        final=_format_cost_weight(dials.final),
+        effort=_format_cost_weight(dials.effort),
+    )
     return d, {
-        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {reference.steps * reference.dt:.3g} s"
+        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {reference.step_count * reference.dt:.3g} s"
         + (", a loop" if d["loop"] else ""),
         "body": f"{d['vertices']} vertices in {d['basis']} coordinates",
         "skin": "yes" if skin else "no",
@@ -97,19 +104,19 @@ def _controller(file: Path) -> Told:
     }
 
 
-def _flow_controller(file: Path) -> Told:
-    from cajole.direct.steering.flow_files import load_flow_controller
+def _describe_flow_controller(file: Path) -> FileDescription:
+    from cajole.direct.steering.flow_serialization import load_flow_controller
 
     controller = load_flow_controller(file)
-    shot, flow, dials = controller.reference, controller.model.flow, controller.dials
-    d = _document(
+    shot, flow, dials = controller.reference, controller.model.flow, controller.cost_weights
+    d = _build_document(
         file, "controller of a flow",
-        frames=shot.steps + 1, fps=1.0 / shot.dt, columns=flow.columns, rows=flow.rows, cell_m=flow.cell,
+        frames=shot.step_count + 1, fps=1.0 / shot.dt, columns=flow.columns, rows=flow.rows, cell_m=flow.cell_size,
         basis=controller.model.size, particles=shot.particles.shape[1],
         tracking=dials.tracking, final=dials.final, effort=dials.effort,
     )  # fmt: skip
     return d, {
-        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {shot.steps * shot.dt:.3g} s",
+        "motion": f"{d['frames']} frames at {d['fps']:g} frames/s, {shot.step_count * shot.dt:.3g} s",
         "flow": f"{d['columns']} × {d['rows']} cells of {d['cell_m']:g} m in {d['basis']} modes",
         "particles": str(d["particles"]),
         "dials": ", ".join(f"{name} {d[name]}" for name in ("tracking", "final", "effort")),
@@ -117,38 +124,46 @@ def _flow_controller(file: Path) -> Told:
     }
 
 
-def _dial(value: Any) -> float | str:
+def _format_cost_weight(value: Any) -> float | str:
     """A dial as a number, or how it varies."""
     if callable(value):
         return "over time"
     return float(value) if not getattr(value, "shape", ()) else "by coordinate"
 
 
-def _model(file: Path) -> Told:
+def _describe_reduced_model(file: Path) -> FileDescription:
     from cajole.errors import FileError
     from cajole.storage import read_arrays
 
     basis = read_arrays(file, lambda name: name == "basis").get("basis")
     if basis is None or basis.ndim != 2:
         raise FileError(f"{file} looks like a reduced model, but has no basis; write it again with model.save")
-    d = _document(file, "reduced model", vertices=len(basis) // 3, basis=basis.shape[1])
+    d = _build_document(file, "reduced model", vertices=len(basis) // 3, basis=basis.shape[1])
     return d, {
         "body": f"{d['vertices']} vertices in {d['basis']} coordinates",
         "open it": "cajole.load_model(file, body)",
     }
 
 
-def _edit(file: Path) -> Told:
-    from cajole.direct.editing import stored
+def _describe_saved_edit(file: Path) -> FileDescription:
+    from cajole.direct.editing import serialization
 
-    found = stored.read(file)
-    holds = [hold for hold, _, _ in found.holds]
-    d = _document(
-        file, "edit",
-        frames=found.input["frames"], fps=found.input["fps"], vertices=found.input["vertices"],
-        modes=found.options["modes"], ends=found.settings["ends"], energy=found.settings["energy"],
-        holds=[{"vertex": h.vertex, "frame": h.frame, "other": None if h.other < 0 else h.other} for h in holds],
-    )  # fmt: skip
+    found = serialization.read_edit_document(file)
+    holds = [hold for hold, _, _ in found.constraints]
+    d = _build_document(
+        file,
+        "edit",
+        frames=found.input["frames"],
+        fps=found.input["fps"],
+        vertices=found.input["vertices"],
+        modes=found.options["modes"],
+        ends=found.settings["ends"],
+        energy=found.settings["energy"],
+        holds=[
+            {"vertex": h.vertex, "frame": h.frame, "other": None if h.other_vertex < 0 else h.other_vertex}
+            for h in holds
+        ],
+    )
     vertices, frames = {hold.vertex for hold in holds}, [hold.frame for hold in holds]
     span = f", in frames {min(frames)}..{max(frames)}" if frames else ""
     return d, {
@@ -159,11 +174,11 @@ def _edit(file: Path) -> Told:
     }
 
 
-def _held(file: Path) -> Told:
+def _describe_fixed_vertices(file: Path) -> FileDescription:
     from cajole.mesh import read_bou
 
     held = read_bou(file)
-    d = _document(file, "held vertices", vertices=held.tolist())
+    d = _build_document(file, "held vertices", vertices=held.tolist())
     span = f", numbers {held[0]} to {held[-1]} (from 0)" if len(held) else ""
     return d, {
         "vertices": f"{len(held)}{span}",

@@ -11,11 +11,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-OPTION = "--json"
+JSON_FLAG = "--json"
 
 
 @dataclass
-class Call:
+class CommandInvocation:
     """The command that runs, and where its answer goes.
 
     kept: documents of a command that another one runs, in place of printing them; quiet: without its progress;
@@ -24,78 +24,78 @@ class Call:
 
     command: str = ""
     as_json: bool = False
-    answered: bool = False
-    kept: list[dict[str, Any]] | None = None
-    quiet: bool = False
-    rehearsal: bool = False
+    has_printed: bool = False
+    captured_documents: list[dict[str, Any]] | None = None
+    is_quiet: bool = False
+    is_dry_run: bool = False
 
 
-class Rehearsed(Exception):
+class DryRunComplete(Exception):
     """Raised where work would begin: what a command checks before it has passed."""
 
 
-_call: ContextVar[Call | None] = ContextVar("call", default=None)
+_current_invocation: ContextVar[CommandInvocation | None] = ContextVar("call", default=None)
 
 
-def current() -> Call:
+def get_current_invocation() -> CommandInvocation:
     """The command that runs; outside of any, one without a name."""
-    return _call.get() or Call()
+    return _current_invocation.get() or CommandInvocation()
 
 
-def begin(command: str, words: list[str]) -> None:
+def begin_invocation(command: str, arguments: list[str]) -> None:
     """From now on this command runs, with these words behind its name."""
-    _call.set(Call(command, OPTION in words))
+    _current_invocation.set(CommandInvocation(command, JSON_FLAG in arguments))
 
 
 @contextlib.contextmanager
-def within(call: Call) -> Iterator[Call]:
+def enter_invocation(invocation: CommandInvocation) -> Iterator[CommandInvocation]:
     """Inside the block this command runs, called by the one outside."""
-    token = _call.set(call)
+    token = _current_invocation.set(invocation)
     try:
-        yield call
+        yield invocation
     finally:
-        _call.reset(token)
+        _current_invocation.reset(token)
 
 
-def framed(command: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def build_document(command: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """A document: the command, what it says, and in any case the files it wrote and what is unusual."""
-    whole: dict[str, Any] = plain({"command": command, "outputs": [], "notes": [], **values})
+    whole: dict[str, Any] = convert_to_json_value({"command": command, "outputs": [], "notes": [], **values})
     return whole
 
 
-def united(values: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
+def add_units(values: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
     """`values` with their units behind their names, as all documents have them."""
     return {f"{name}_{units[name]}" if name in units else name: value for name, value in values.items()}
 
 
-def failure(kind: str, message: str, code: int) -> dict[str, Any]:
+def build_error_document(kind: str, message: str, code: int) -> dict[str, Any]:
     """What a document says when a command fails: `code` is the exit code."""
     return {"error": {"code": code, "kind": kind, "message": message}}
 
 
-def tell(values: Mapping[str, Any]) -> None:
+def print_document_once(values: Mapping[str, Any]) -> None:
     """Print the document of the command that runs, if it answers in JSON and has not yet."""
-    call = current()
-    if call.as_json and not call.answered:
-        print_document(framed(call.command, values))
+    call = get_current_invocation()
+    if call.as_json and not call.has_printed:
+        print_document(build_document(call.command, values))
 
 
 def print_document(document: Mapping[str, Any]) -> None:
     """Print a document to stdout; the command that runs has answered."""
-    current().answered = True
+    get_current_invocation().has_printed = True
     if sys.stdout is not None:  # it may be closed
         sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
         sys.stdout.flush()  # a disk that is full is noticed here, where it can be answered
 
 
-def plain(value: Any) -> Any:
+def convert_to_json_value(value: Any) -> Any:
     """Mappings, sequences, arrays, numbers and paths as what JSON knows; what is no finite number is null."""
     if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): convert_to_json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in value]
+        return [convert_to_json_value(each) for each in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return convert_to_json_value(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)

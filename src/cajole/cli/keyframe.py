@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cajole.cli import options
-from cajole.cli.about import about, body_rows, note_rows
-from cajole.cli.output import Json, answer, facts, working, written
+from cajole.cli.body_summary import describe_body, format_body_rows, format_note_rows
+from cajole.cli.output import JsonOption, build_summary_table, format_written_files, print_result, show_progress
 
 if TYPE_CHECKING:
     from cajole.body import BodySolid
-    from cajole.cli.keyed import KeyText
+    from cajole.cli.key_parser import KeySpecification
     from cajole.direct import Shot
-    from cajole.progress import Progress
-    from cajole.scenes import Subject
+    from cajole.progress import ProgressCallback
+    from cajole.scenes import SceneBody
 
 # of the gradient, at which the optimisation ends
-TOLERANCE = 1e-8
+GRADIENT_TOLERANCE = 1e-8
 
 
-@options.of_body()
+@options.with_body_options()
 def keyframe(
-    asked: options.Asked,
+    body_options: options.BodyOptions,
     key: Annotated[
         list[str],
         typer.Option(
@@ -63,8 +63,8 @@ def keyframe(
     loop: Annotated[
         bool, typer.Option("--loop", help="The motion comes back to where it began; say after how many --frames.")
     ] = False,
-    output: options.Outputs = None,
-    as_json: Json = False,
+    output: options.OutputOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Find the motion through poses that needs the least added force.
 
@@ -76,46 +76,52 @@ def keyframe(
 
     [green]cajole keyframe dinosaur --key "60=left.npz on head hard" --frames 121 -o look.html[/]
     """
-    from cajole.cli.keyed import parsed
-    from cajole.cli.saving import require_writable, save
+    from cajole.cli.key_parser import parse_key
+    from cajole.cli.output_files import require_writable, write_result
 
     outputs = output or []
     require_writable(outputs)
-    wanted = [parsed(text) for text in key]
-    with working(asked.source) as progress, interruptible() as stopped:
-        subject = asked.subject(progress)
+    wanted = [parse_key(text) for text in key]
+    with show_progress(body_options.source) as progress, catch_interrupt() as stopped:
+        subject = body_options.load_scene_body(progress)
         body = subject.body()
-        shot = _shot(subject, body, wanted, frames, dt, progress, stopped, effort=effort, modes=modes, loop=loop)
+        shot = _solve_shot(subject, body, wanted, frames, dt, progress, stopped, effort=effort, modes=modes, loop=loop)
         for path in outputs:
-            save(subject.dressed(shot.animation), path, camera=subject.camera, progress=progress)
-    document = _document(subject, body, shot) | {"outputs": [str(path) for path in outputs]}
-    answer(document, facts(f"Keyframed {subject.name}", _rows(document)), as_json=as_json)
+            write_result(subject.attach_skin(shot.animation), path, camera=subject.camera, progress=progress)
+    document = _describe_shot(subject, body, shot) | {"outputs": [str(path) for path in outputs]}
+    print_result(document, build_summary_table(f"Keyframed {subject.name}", _format_rows(document)), as_json=as_json)
 
 
-def _shot(
-    subject: Subject, body: BodySolid, asked: list[KeyText], frames: int | None, dt: str | None, progress: Progress,
-    stopped: Callable[[], bool], **dials: Any,
-) -> Shot:  # fmt: skip
-    from cajole.cli.keyed import keys_from
-    from cajole.cli.numbers import seconds
+def _solve_shot(
+    scene_body: SceneBody,
+    body: BodySolid,
+    specifications: list[KeySpecification],
+    frames: int | None,
+    dt: str | None,
+    progress: ProgressCallback,
+    is_stopped: Callable[[], bool],
+    **options: Any,
+) -> Shot:
+    from cajole.cli.key_parser import load_keys
+    from cajole.cli.number_parsers import parse_seconds
     from cajole.direct import keyframe as keyframed
 
-    step = None if dt is None else seconds(dt, "--dt")
+    step = None if dt is None else parse_seconds(dt, "--dt")
     largest = 0.0
 
     def watch(iterate: Any) -> bool:
         nonlocal largest
         largest = max(largest, iterate.gradient)
-        share = math.log(max(iterate.gradient, 1e-300) / largest) / math.log(TOLERANCE) if largest else 1.0
+        share = math.log(max(iterate.gradient, 1e-300) / largest) / math.log(GRADIENT_TOLERANCE) if largest else 1.0
         progress(min(share, 1.0), f"iteration {iterate.iteration}, cost {iterate.cost:.4g}")
-        return not stopped()
+        return not is_stopped()
 
-    keys = keys_from(asked, subject, body)
-    return keyframed(body, keys, frames, step, **dials, tolerance=TOLERANCE, watch=watch)
+    keys = load_keys(specifications, scene_body, body)
+    return keyframed(body, keys, frames, step, **options, tolerance=GRADIENT_TOLERANCE, watch=watch)
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
+def catch_interrupt() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C was pressed; the first is only noted, a second one interrupts as usual."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -134,9 +140,9 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _document(subject: Subject, body: BodySolid, shot: Shot) -> dict[str, Any]:
+def _describe_shot(scene_body: SceneBody, body: BodySolid, shot: Shot) -> dict[str, Any]:
     report = shot.report
-    return about(subject, body) | {
+    return describe_body(scene_body, body) | {
         "basis": shot.model.size,
         "frames": len(shot.states),
         "dt_s": shot.dt,
@@ -147,20 +153,20 @@ def _document(subject: Subject, body: BodySolid, shot: Shot) -> dict[str, Any]:
         "iterations": report.iterations,
         "converged": report.converged,
         "message": report.message,
-        "notes": [*subject.notes, *report.notes],
+        "notes": [*scene_body.notes, *report.notes],
         "seconds": report.seconds,
     }
 
 
-def _rows(document: dict[str, Any]) -> dict[str, str]:
+def _format_rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     end = "converged" if d["converged"] else f"not converged: {d['message']}"
     return {
-        **body_rows(d),
+        **format_body_rows(d),
         "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart ({1 / d['dt_s']:.4g} frames/s)",
         **{f"key at {k['frame']}": f"off by {k['error_sizes']:.3%} of the size" for k in d["keys"]},
         "added force": f"{d['force_rms_weights']:.3g} weights (rms), {d['force_largest_weights']:.3g} at most",
-        **note_rows(d["notes"]),
+        **format_note_rows(d["notes"]),
         "took": f"{d['iterations']} iterations, {d['seconds']:.2f} s, {end}",
-        "written": written(d["outputs"]),
+        "written": format_written_files(d["outputs"]),
     }

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import JsonOption, build_summary_table, print_result, show_progress
 
 if TYPE_CHECKING:
-    from cajole.progress import Progress
+    from cajole.progress import ProgressCallback
 
 
 def picture(
@@ -38,7 +38,7 @@ def picture(
     ] = "draft",
     wireframe: Annotated[bool, typer.Option(help="Draw the edges of the mesh.")] = False,
     mesh: Annotated[Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.")] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Picture a scene, a mesh or an animation.
 
@@ -49,18 +49,18 @@ def picture(
     [green]cajole picture fish fish.jpg --renderer mitsuba[/]
     """
     from cajole.pictures import picture as drawn
-    from cajole.pictures.shot import require_packages
-    from cajole.storage import require_place
+    from cajole.pictures.render import require_render_packages
+    from cajole.storage import require_writable_path
 
-    require_packages(output, renderer)
-    require_place(output)
+    require_render_packages(output, renderer)
+    require_writable_path(output)
     wanted: dict[str, Any] = {
-        "size": None if size is None else _pixels(size),
+        "size": None if size is None else _parse_image_size(size),
         "azimuth": azimuth,
         "elevation": elevation,
     }
-    with working("picture") as progress:
-        subject, started = _subject(source, mesh, progress), time.perf_counter()
+    with show_progress("picture") as progress:
+        subject, started = _load_renderable(source, mesh, progress), time.perf_counter()
         pixels = drawn(
             subject, output, frame=frame, frames=frames, samples=samples, renderer=renderer, wireframe=wireframe,
             progress=progress, **wanted,
@@ -71,12 +71,12 @@ def picture(
     sizes = {"width": width, "height": height, "frames": count, "seconds": seconds}
     document = {"written": str(output), **sizes, "outputs": [str(output)]}
     rows = {"size": f"{width} x {height} pixels", "frames": f"{count}", "drawn in": f"{seconds:.1f} s"}
-    answer(document, facts(f"Wrote {output}", rows), as_json=as_json)
+    print_result(document, build_summary_table(f"Wrote {output}", rows), as_json=as_json)
 
 
-def _subject(source: str, mesh: Path | None, progress: Progress) -> Any:
+def _load_renderable(source: str, mesh: Path | None, progress: ProgressCallback) -> Any:
     from cajole.animation import read_animation
-    from cajole.animation.objs import is_single
+    from cajole.animation.obj_sequence import is_single_obj
     from cajole.errors import InputError
     from cajole.mesh import read_mesh
     from cajole.mesh.files import READERS
@@ -87,12 +87,12 @@ def _subject(source: str, mesh: Path | None, progress: Progress) -> Any:
         return scene(source, progress=progress)
     if not path.suffix and not path.exists():
         raise InputError(f"{source!r} is neither a scene ({', '.join(scene_names())}) nor a file")
-    if path.suffix.lower() in READERS and (path.suffix.lower() != ".obj" or is_single(path)):
+    if path.suffix.lower() in READERS and (path.suffix.lower() != ".obj" or is_single_obj(path)):
         return read_mesh(path)
     return read_animation(path, mesh=mesh, progress=progress)
 
 
-def _pixels(text: str) -> tuple[int, int]:
+def _parse_image_size(text: str) -> tuple[int, int]:
     from cajole.errors import InputError
 
     width, _, height = text.lower().partition("x")

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
+from cajole.cli.output import JsonOption, build_summary_table, print_result, show_progress
 
-SPRINGS, PILOT, IMAGES = "Springs of a file", "The pilot of a mesh", "Goals from sectional images"
+SPRINGS_PANEL, PILOT_PANEL, IMAGES_PANEL = "Springs of a file", "The pilot of a mesh", "Goals from sectional images"
 
 
 def reroute(
@@ -46,29 +46,36 @@ def reroute(
         int | None, typer.Option(help="Frames before a goal in which it is led; as far goals need when left out.")
     ] = None,
     compare: Annotated[bool, typer.Option("--compare", help="Also lead by the other methods, and tell.")] = False,
-    stiffness: Annotated[float | None, typer.Option(help="Of every spring, N/m; 100.", rich_help_panel=SPRINGS)] = None,
-    mass: Annotated[float | None, typer.Option(help="Of the whole net, kg; 1.", rich_help_panel=SPRINGS)] = None,
-    damping: Annotated[
-        float | None, typer.Option(help="Of every spring, N s/m; 0.05.", rich_help_panel=SPRINGS)
+    stiffness: Annotated[
+        float | None, typer.Option(help="Of every spring, N/m; 100.", rich_help_panel=SPRINGS_PANEL)
     ] = None,
-    clamp: Annotated[float | None, typer.Option(help="How softly springs fold; 0.02.", rich_help_panel=SPRINGS)] = None,
+    mass: Annotated[float | None, typer.Option(help="Of the whole net, kg; 1.", rich_help_panel=SPRINGS_PANEL)] = None,
+    damping: Annotated[
+        float | None, typer.Option(help="Of every spring, N s/m; 0.05.", rich_help_panel=SPRINGS_PANEL)
+    ] = None,
+    clamp: Annotated[
+        float | None, typer.Option(help="How softly springs fold; 0.02.", rich_help_panel=SPRINGS_PANEL)
+    ] = None,
     fixed: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHERE", help='Vertices held: "0,19", "x<5%". May be repeated.', rich_help_panel=SPRINGS),
+        typer.Option(
+            metavar="WHERE", help='Vertices held: "0,19", "x<5%". May be repeated.', rich_help_panel=SPRINGS_PANEL
+        ),
     ] = None,
-    frames: Annotated[int | None, typer.Option(help="How many; 120.", rich_help_panel=PILOT)] = None,
-    dt: options.Dt = None,
-    gravity: options.Gravity = None,
+    frames: Annotated[int | None, typer.Option(help="How many; 120.", rich_help_panel=PILOT_PANEL)] = None,
+    dt: options.DtOption = None,
+    gravity: options.GravityOption = None,
     images: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER|PATTERN",
             help="Grey .png or .npy files of one stream: the body's section shall look as they do.",
-            rich_help_panel=IMAGES,
+            rich_help_panel=IMAGES_PANEL,
         ),
     ] = None,
     at: Annotated[
-        str | None, typer.Option(metavar="FRAME,FRAME,...", help="The frame of each image.", rich_help_panel=IMAGES)
+        str | None,
+        typer.Option(metavar="FRAME,FRAME,...", help="The frame of each image.", rich_help_panel=IMAGES_PANEL),
     ] = None,
     section: Annotated[
         str | None,
@@ -76,23 +83,26 @@ def reroute(
             metavar="ORIGIN:RIGHT:UP:PIXEL",
             help="Where they lie: the upper left pixel, the ways of rows and against columns, a pixel in metres: "
             '"-0.06,0,0.06:1,0,0:0,0,1:0.001".',
-            rich_help_panel=IMAGES,
+            rich_help_panel=IMAGES_PANEL,
         ),
     ] = None,
     align: Annotated[
         str | None,
         typer.Option(
-            help="Lay contours over the body first: rigid, shift or none; rigid when left out.", rich_help_panel=IMAGES
+            help="Lay contours over the body first: rigid, shift or none; rigid when left out.",
+            rich_help_panel=IMAGES_PANEL,
         ),
     ] = None,
-    level: Annotated[float | None, typer.Option(help="The grey of the contour.", rich_help_panel=IMAGES)] = None,
+    level: Annotated[float | None, typer.Option(help="The grey of the contour.", rich_help_panel=IMAGES_PANEL)] = None,
     every: Annotated[
         int | None,
-        typer.Option(help="Which of the vertices around the section are led; every second.", rich_help_panel=IMAGES),
+        typer.Option(
+            help="Which of the vertices around the section are led; every second.", rich_help_panel=IMAGES_PANEL
+        ),
     ] = None,
     pilot: Annotated[Path | None, typer.Option(help="Where to write the first run as well.", readable=False)] = None,
-    output: options.Outputs = None,
-    as_json: Json = False,
+    output: options.OutputOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Run a mass-spring simulation again, with vertices led to where they should be.
 
@@ -106,35 +116,40 @@ def reroute(
 
     [green]cajole reroute towel.obj --fixed "y>99%" --mass 0.2 --goal "@0,0,0:60:+0.1,0,0.1" -o towel.glb[/]
     """
-    from cajole.cli.option_words import in_options
-    from cajole.cli.rerouted import Asked, described, goals_of, rows
-    from cajole.cli.rerouted_images import Stream
-    from cajole.cli.saving import require_writable, save
+    from cajole.cli.error_translation import translate_errors
+    from cajole.cli.output_files import require_writable, write_result
+    from cajole.cli.reroute_io import (
+        RerouteSourceOptions,
+        SectionImageOptions,
+        collect_goals,
+        describe_reroute,
+        format_reroute_rows,
+    )
     from cajole.direct.rerouting import reroute as rerouted
-    from cajole.scenes.rerouting import require_scene_packages
+    from cajole.scenes.reroute_scenes import require_scene_packages
 
     outputs = output or []
     require_writable([*outputs, *([pilot] if pilot else [])])
     springs = {"stiffness": stiffness, "mass": mass, "damping": damping, "clamp": clamp}
-    asked = Asked(source, springs, tuple(fixed or ()), frames, dt, gravity)
-    stream = Stream(images, at, section, align, level, every)
+    asked = RerouteSourceOptions(source, springs, tuple(fixed or ()), frames, dt, gravity)
+    stream = SectionImageOptions(images, at, section, align, level, every)
     stream.require_packages()
     require_scene_packages(source)
-    with in_options(), working(source) as progress:
-        stage = asked.staged(progress)
-        seen = stream.goals(stage.pilot, window)
-        goals = goals_of(goal or [], stage.pilot, stage.goals, window, seen)
+    with translate_errors(), show_progress(source) as progress:
+        stage = asked.load_scene(progress)
+        seen = stream.compute_goals(stage.pilot, window)
+        goals = collect_goals(goal or [], stage.pilot, stage.goals, window, seen)
         said = {"within": within, "limit": limit, "reach": reach}
         chosen = {name: value for name, value in said.items() if value is not None}
         result = rerouted(
             stage.net, stage.pilot, goals, method, compare=compare, progress=progress,
-            **{**stage.settings, **chosen},
+            **{**stage.reroute_options, **chosen},
         )  # fmt: skip
         for path in outputs:
-            save(result.animation, path, camera=stage.camera, progress=progress)
+            write_result(result.animation, path, camera=stage.camera, progress=progress)
         if pilot is not None:
-            save(stage.pilot, pilot, camera=stage.camera, progress=progress)
-    document = described(source, stage.net, result)
+            write_result(stage.pilot, pilot, camera=stage.camera, progress=progress)
+    document = describe_reroute(source, stage.net, result)
     document["notes"] = [*stage.pilot.mesh.notes, *document["notes"]]
     document["outputs"] = [str(path) for path in (*outputs, pilot) if path is not None]
-    answer(document, facts(f"Rerouted {source}", rows(document)), as_json=as_json)
+    print_result(document, build_summary_table(f"Rerouted {source}", format_reroute_rows(document)), as_json=as_json)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cajole.cli.json_documents import failure
-from cajole.cli.output import FAILED, Json, answer, complain, table, titled, working
+from cajole.cli.json_documents import build_error_document
+from cajole.cli.output import EXIT_FAILED, JsonOption, add_title, build_table, print_error, print_result, show_progress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from cajole.cli.run_recipes import Recipe
+    from cajole.cli.recipes import RecipeFile
 
-SUFFIX = ".toml"
+RECIPE_SUFFIX = ".toml"
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
             '"tcp://host:port". This process, one after the other, when left out.'
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run recipes: a verb and its options, or several steps, written down in TOML. Paths are relative to the recipe.
 
@@ -42,77 +42,79 @@ def run(
 
     [green]cajole run shots/ --cluster processes --json[/]
     """
-    from cajole.cli.run_recipes import read_recipes
+    from cajole.cli.recipes import read_recipes
 
-    found = read_recipes(_gathered(recipes))
-    told = _checked(found) if check else _performed(found, cluster, shown=not as_json)
-    document = _document(told)
+    found = read_recipes(_find_recipes(recipes))
+    told = _check_recipes(found) if check else _run_recipes(found, cluster, verbose=not as_json)
+    document = _build_document(told)
     for entry in told:
         if "error" in entry:
-            complain(f"{entry['recipe']}: {entry['error']['message']}")
+            print_error(f"{entry['recipe']}: {entry['error']['message']}")
     if len(told) > 1 or check:
-        answer(document, titled(_title(told, check), _listed(told)), as_json=as_json)
+        print_result(document, add_title(_format_title(told, check), _build_result_table(told)), as_json=as_json)
     elif as_json:
-        answer(document, "", as_json=True)
+        print_result(document, "", as_json=True)
     if "error" in document:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(EXIT_FAILED)
 
 
-def _gathered(places: list[Path]) -> list[Path]:
+def _find_recipes(paths: list[Path]) -> list[Path]:
     """The recipes in files and folders, each once, in the order asked for. Raises FileError where there is none."""
     from cajole.errors import FileError
 
     files: dict[Path, None] = {}
-    for place in places:
-        inside = sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
+    for place in paths:
+        inside = sorted(place.glob(f"*{RECIPE_SUFFIX}")) if place.is_dir() else [place]
         if not inside:
-            raise FileError(f"{place} holds no recipe; they are files that end with {SUFFIX}")
+            raise FileError(f"{place} holds no recipe; they are files that end with {RECIPE_SUFFIX}")
         files |= dict.fromkeys(inside)
     return list(files)
 
 
-def _checked(recipes: list[Recipe]) -> list[dict[str, Any]]:
-    from cajole.cli.run_steps import rehearsed
+def _check_recipes(recipes: list[RecipeFile]) -> list[dict[str, Any]]:
+    from cajole.cli.recipe_runner import check_recipe
 
-    return [rehearsed(recipe) for recipe in recipes]
+    return [check_recipe(recipe) for recipe in recipes]
 
 
-def _performed(recipes: list[Recipe], cluster: str | None, *, shown: bool) -> list[dict[str, Any]]:
+def _run_recipes(recipes: list[RecipeFile], cluster: str | None, *, verbose: bool) -> list[dict[str, Any]]:
     """What came of each. One alone shows its own progress and answers; of several the number that are done is told."""
     from cajole import cluster as workers
-    from cajole.cli.run_steps import perform, performed_quietly
+    from cajole.cli.recipe_runner import run_recipe, run_recipe_quietly
 
     if len(recipes) == 1 and cluster is None:
-        return [perform(recipes[0], quiet=not shown)]
-    with working("run") as progress:
-        return workers.map(performed_quietly, recipes, cluster=cluster, progress=progress)
+        return [run_recipe(recipes[0], quiet=not verbose)]
+    with show_progress("run") as progress:
+        return workers.map(run_recipe_quietly, recipes, cluster=cluster, progress=progress)
 
 
-def _document(told: list[dict[str, Any]]) -> dict[str, Any]:
-    failed = sum("error" in entry for entry in told)
+def _build_document(results: list[dict[str, Any]]) -> dict[str, Any]:
+    failed = sum("error" in entry for entry in results)
     document: dict[str, Any] = {
-        "recipes": told,
+        "recipes": results,
         "failed": failed,
-        "outputs": [path for entry in told for path in entry["outputs"]],
-        "notes": [f"{entry['recipe']}: {note}" for entry in told for note in entry["notes"]],
+        "outputs": [path for entry in results for path in entry["outputs"]],
+        "notes": [f"{entry['recipe']}: {note}" for entry in results for note in entry["notes"]],
     }
-    if failed == 1 and len(told) == 1:
-        return document | {"error": told[0]["error"]}
+    if failed == 1 and len(results) == 1:
+        return document | {"error": results[0]["error"]}
     if failed:
-        kinds = Counter(entry["error"]["kind"] for entry in told if "error" in entry)
-        return document | failure(kinds.most_common(1)[0][0], f"{failed} of {len(told)} recipes failed", FAILED)
+        kinds = Counter(entry["error"]["kind"] for entry in results if "error" in entry)
+        return document | build_error_document(
+            kinds.most_common(1)[0][0], f"{failed} of {len(results)} recipes failed", EXIT_FAILED
+        )
     return document
 
 
-def _title(told: list[dict[str, Any]], check: bool) -> str:
-    failed = sum("error" in entry for entry in told)
-    count = f"{len(told)} recipe{'' if len(told) == 1 else 's'}"
-    return f"{count}, " + ((f"{failed} with problems" if check else f"{failed} failed") if failed else "all fine")
+def _format_title(results: list[dict[str, Any]], is_check: bool) -> str:
+    failed = sum("error" in entry for entry in results)
+    count = f"{len(results)} recipe{'' if len(results) == 1 else 's'}"
+    return f"{count}, " + ((f"{failed} with problems" if is_check else f"{failed} failed") if failed else "all fine")
 
 
-def _listed(told: list[dict[str, Any]]) -> RenderableType:
-    rows = table("recipe", "steps", "#seconds", "what came of it")
-    for entry in told:
+def _build_result_table(results: list[dict[str, Any]]) -> RenderableType:
+    rows = build_table("recipe", "steps", "#seconds", "what came of it")
+    for entry in results:
         fine = ", ".join(entry["outputs"]) or "fine"
         end = f"[red]{entry['error']['kind']}[/]" if "error" in entry else fine
         rows.add_row(f"[cyan]{entry['recipe']}[/]", ", ".join(entry["verbs"]), f"{entry['seconds']:.1f}", end)

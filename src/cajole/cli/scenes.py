@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cajole.cli.output import Json, answer, table, titled, working
+from cajole.cli.output import JsonOption, add_title, build_table, print_result, show_progress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,7 +21,7 @@ def scenes(
     renderer: Annotated[
         str, typer.Option(help="draft (about a second a picture), mitsuba (half a minute) or auto.")
     ] = "draft",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the built-in scenes: bodies, finished motions to edit, motions to steer, to enrich and to reroute.
 
@@ -31,39 +31,43 @@ def scenes(
 
     [green]cajole scenes --render pictures[/]
     """
-    from cajole.pictures.shot import require_packages
-    from cajole.scenes import flowing
-    from cajole.scenes.editing import edit_scene_purposes
-    from cajole.scenes.enriching import enrich_scene_purposes
-    from cajole.scenes.library import RECIPES
-    from cajole.scenes.rerouting import reroute_scene_purposes
-    from cajole.scenes.steering import PURPOSES
-    from cajole.storage import require_place
+    from cajole.pictures.render import require_render_packages
+    from cajole.scenes import flow_scenes
+    from cajole.scenes.builtin import SCENE_DEFINITIONS
+    from cajole.scenes.edit_scenes import get_edit_scene_descriptions
+    from cajole.scenes.enrich_scenes import get_enrich_scene_descriptions
+    from cajole.scenes.reroute_scenes import get_reroute_scene_descriptions
+    from cajole.scenes.steer_scenes import STEER_SCENE_DESCRIPTIONS
+    from cajole.storage import require_writable_path
 
-    recipes = [make() for make in RECIPES.values()]
+    recipes = [make() for make in SCENE_DEFINITIONS.values()]
     found: list[dict[str, Any]] = [
         {"name": r.name, "title": r.title, "description": r.description, "tets": r.tets} for r in recipes
     ]
     if render is not None:
-        require_packages(render / f"{found[0]['name']}.png", renderer)
-        require_place(render / f"{found[0]['name']}.png")
-        with working("scenes") as progress:
+        require_render_packages(render / f"{found[0]['name']}.png", renderer)
+        require_writable_path(render / f"{found[0]['name']}.png")
+        with show_progress("scenes") as progress:
             for index, entry in enumerate(found):
                 progress(index / len(found), entry["name"])
-                entry["picture"] = str(_pictured(entry["name"], render, renderer))
+                entry["picture"] = str(_render_scene(entry["name"], render, renderer))
     document = {
         "scenes": found,
-        "edit": _staged(edit_scene_purposes(), 'cajole.scenes.editing.edit_scene("{}")'),
-        "steer": _staged(PURPOSES, "cajole.scenes.steering.{}()")
-        + _staged(flowing.PURPOSES, "cajole.scenes.flowing.{}()"),
-        "enrich": _staged(enrich_scene_purposes(), 'cajole.scenes.enriching.enrich_scene("{}")'),
-        "reroute": _staged(reroute_scene_purposes(), 'cajole.scenes.rerouting.reroute_scene("{}")'),
+        "edit": _describe_scenes(get_edit_scene_descriptions(), 'cajole.scenes.edit_scenes.load_edit_scene("{}")'),
+        "steer": _describe_scenes(STEER_SCENE_DESCRIPTIONS, "cajole.scenes.steer_scenes.build_{}_scene()")
+        + _describe_scenes(flow_scenes.FLOW_SCENE_DESCRIPTIONS, "cajole.scenes.flow_scenes.build_{}_scene()"),
+        "enrich": _describe_scenes(
+            get_enrich_scene_descriptions(), 'cajole.scenes.enrich_scenes.load_enrich_scene("{}")'
+        ),
+        "reroute": _describe_scenes(
+            get_reroute_scene_descriptions(), 'cajole.scenes.reroute_scenes.load_reroute_scene("{}")'
+        ),
         "outputs": [entry["picture"] for entry in found if "picture" in entry],
     }
-    answer(document, _listed(document), as_json=as_json)
+    print_result(document, _build_scene_tables(document), as_json=as_json)
 
 
-def _pictured(name: str, folder: Path, renderer: str) -> Path:
+def _render_scene(name: str, folder: Path, renderer: str) -> Path:
     from cajole.pictures import picture
     from cajole.scenes import scene
 
@@ -72,30 +76,32 @@ def _pictured(name: str, folder: Path, renderer: str) -> Path:
     return path
 
 
-def _staged(purposes: Mapping[str, str], made: str) -> list[dict[str, Any]]:
-    return [{"name": name, "description": told, "python": made.format(name)} for name, told in purposes.items()]
+def _describe_scenes(purposes: Mapping[str, str], python_template: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "description": told, "python": python_template.format(name)} for name, told in purposes.items()
+    ]
 
 
-def _listed(document: Mapping[str, list[dict[str, Any]]]) -> RenderableType:
+def _build_scene_tables(document: Mapping[str, list[dict[str, Any]]]) -> RenderableType:
     from rich.console import Group
 
-    bodies = table("scene", "#tets", "what it is")
+    bodies = build_table("scene", "#tets", "what it is")
     for entry in document["scenes"]:
         bodies.add_row(f"[cyan]{entry['name']}[/]", f"{entry['tets']}", entry["description"])
     return Group(
-        titled("Bodies: SCENE of simulate, pose, modes, keyframe, steer, picture", bodies),
-        titled("To edit: cajole edit NAME", _purposes(document["edit"])),
-        titled(
-            "To steer: cajole steer swirl|leaves; in Python: cajole.scenes.steering.NAME()",
-            _purposes(document["steer"]),
+        add_title("Bodies: SCENE of simulate, pose, modes, keyframe, steer, picture", bodies),
+        add_title("To edit: cajole edit NAME", _build_purpose_table(document["edit"])),
+        add_title(
+            "To steer: cajole steer swirl|leaves; in Python: cajole.scenes.steer_scenes.build_NAME_scene()",
+            _build_purpose_table(document["steer"]),
         ),
-        titled("To enrich: cajole enrich NAME", _purposes(document["enrich"])),
-        titled("To reroute: cajole reroute NAME", _purposes(document["reroute"])),
+        add_title("To enrich: cajole enrich NAME", _build_purpose_table(document["enrich"])),
+        add_title("To reroute: cajole reroute NAME", _build_purpose_table(document["reroute"])),
     )
 
 
-def _purposes(entries: list[dict[str, Any]]) -> RenderableType:
-    rows = table("name", "what it is for")
+def _build_purpose_table(entries: list[dict[str, Any]]) -> RenderableType:
+    rows = build_table("name", "what it is for")
     for entry in entries:
         rows.add_row(f"[cyan]{entry['name']}[/]", entry["description"])
     return rows

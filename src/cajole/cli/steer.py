@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cajole.cli import options
-from cajole.cli.output import Json, answer, facts, working
-from cajole.cli.steer_flow import flow_rows, is_flow, refuse_for_flows, require_flow_targets, steer_scene
-from cajole.cli.steered import described, described_runs, rows
+from cajole.cli.output import JsonOption, build_summary_table, print_result, show_progress
+from cajole.cli.steer_documents import describe_runs, describe_steer, format_steer_rows
+from cajole.cli.steer_flow import (
+    format_flow_rows,
+    is_flow_source,
+    require_flow_output_files,
+    require_no_body_options,
+    run_flow_steer,
+)
 from cajole.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,21 +26,21 @@ if TYPE_CHECKING:
 
     from cajole.animation import Animation
     from cajole.body import BodySolid
-    from cajole.cli.steer_file import Loaded
-    from cajole.direct import Controller, Run
+    from cajole.cli.controller_files import LoadedController
+    from cajole.direct import Controller, ControllerRun
     from cajole.direct.steering.disturbances import Disturbance
-    from cajole.progress import Progress
-    from cajole.scenes import Subject
+    from cajole.progress import ProgressCallback
+    from cajole.scenes import SceneBody
 
 # Of the rest shape, held when no motion is given.
-FRAMES, DT = 121, "1/60"
+DEFAULT_FRAMES, DEFAULT_DT = 121, "1/60"
 # Of a body, when nothing is said.
-EFFORT = 1e-2
+DEFAULT_EFFORT = 1e-2
 
 
-@options.of_body()
+@options.with_body_options()
 def steer(
-    asked: options.Asked,
+    body_options: options.BodyOptions,
     motion: Annotated[
         Path | None,
         typer.Option(
@@ -83,9 +89,9 @@ def steer(
         str | None,
         typer.Option(help='Who simulates them: "processes", "processes:4", "dask", or a scheduler "tcp://host:port".'),
     ] = None,
-    frames: Annotated[int | None, typer.Option(help=f"Without --motion: how many; {FRAMES}.")] = None,
+    frames: Annotated[int | None, typer.Option(help=f"Without --motion: how many; {DEFAULT_FRAMES}.")] = None,
     dt: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help=f'Without --motion: time between frames; "{DT}".')
+        str | None, typer.Option(metavar="SECONDS", help=f'Without --motion: time between frames; "{DEFAULT_DT}".')
     ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Where to keep the controller, an .npz that needs no body.", readable=False)
@@ -96,8 +102,8 @@ def steer(
             help="A plot of error and added force over time, with and without control (.png).", readable=False
         ),
     ] = None,
-    output: options.Outputs = None,
-    as_json: Json = False,
+    output: options.OutputOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Disturb a motion, and lead back to it with the least added force.
 
@@ -118,183 +124,227 @@ def steer(
 
     [green]cajole steer leaves --seed 3 -o letter.webp[/]
     """
-    from cajole.cli.saving import require_apart
-    from cajole.cli.steer_file import is_controller
-    from cajole.cluster.mapping import require_cluster
+    from cajole.cli.controller_files import is_controller_file
+    from cajole.cli.output_files import require_distinct
+    from cajole.cluster import require_cluster
 
     outputs = output or []
-    require_apart([*outputs, save, plot])
+    require_distinct([*outputs, save, plot])
     made: dict[str, object] = {
         "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt,
         "modes": modes is not None, "components": components is not None, "substeps": substeps is not None,
     }  # fmt: skip
-    if is_flow(asked.source):
-        refuse_for_flows(made | {"loops": loops != 1} | dict.fromkeys(asked.given, True))
-        require_flow_targets(outputs)
-        _require_targets([], save, plot)
+    if is_flow_source(body_options.source):
+        require_no_body_options(made | {"loops": loops != 1} | dict.fromkeys(body_options.given_names, True))
+        require_flow_output_files(outputs)
+        _require_output_files([], save, plot)
         chosen = {"final": final, "effort": effort}
         own = {"tracking": tracking} | {name: value for name, value in chosen.items() if value is not None}
-        with working(asked.source) as progress:
-            told = steer_scene(asked.source, own, push or [], wind, seed, uncontrolled, outputs, progress, save, plot)
-        answer(told, facts(f"Steered {asked.source}", flow_rows(told)), as_json=as_json)
+        with show_progress(body_options.source) as progress:
+            told = run_flow_steer(
+                body_options.source, own, push or [], wind, seed, uncontrolled, outputs, progress, save, plot
+            )
+        print_result(
+            told, build_summary_table(f"Steered {body_options.source}", format_flow_rows(told)), as_json=as_json
+        )
         return
-    _require_targets(outputs, save, plot)
+    _require_output_files(outputs, save, plot)
     require_cluster(cluster)
     dials = (tracking, final, effort)
-    with working(asked.source) as progress:
-        if is_controller(asked.source):
-            file = _from_file(asked, made | {"save": save}, dials)
-            subject, body, controller = cast("Subject", file), cast("BodySolid", file), file.controller
+    with show_progress(body_options.source) as progress:
+        if is_controller_file(body_options.source):
+            file = _load_controller(body_options, made | {"save": save}, dials)
+            subject, body, controller = cast("SceneBody", file), cast("BodySolid", file), file.controller
         else:
-            subject = asked.subject(progress)
+            subject = body_options.load_scene_body(progress)
             body = subject.body()
-            course = _course(subject, body, motion, frames, dt, progress)
-            beside = _beside(body, course, modes, (samples, seed, cluster), progress)
-            controller = _controller(body, course, (beside, components), substeps, loops, dials, progress)
-        runs = _runs(controller, _disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress)
+            course = _load_motion(subject, body, motion, frames, dt, progress)
+            beside = _choose_added_modes(body, course, modes, (samples, seed, cluster), progress)
+            controller = _build_controller(body, course, (beside, components), substeps, loops, dials, progress)
+        runs = _run_controller(
+            controller, _parse_disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress
+        )
         taken = runs["without control" if uncontrolled else "with control"]
-        _write(subject, controller, runs, taken, outputs, save, plot, progress)
-    if is_controller(asked.source):
-        document = file.about() | described_runs(controller, runs, loops)
+        _write_results(subject, controller, runs, taken, outputs, save, plot, progress)
+    if is_controller_file(body_options.source):
+        document = file.describe() | describe_runs(controller, runs, loops)
     else:
-        document = described(subject, body, controller, runs, loops)
+        document = describe_steer(subject, body, controller, runs, loops)
     document["outputs"] = [str(path) for path in (*outputs, save, plot) if path is not None]
-    answer(document, facts(f"Steered {subject.name}", rows(document)), as_json=as_json)
+    print_result(document, build_summary_table(f"Steered {subject.name}", format_steer_rows(document)), as_json=as_json)
 
 
-def _from_file(
-    asked: options.Asked, made: Mapping[str, object], dials: tuple[float, float | None, float | None]
-) -> Loaded:
+def _load_controller(
+    body_options: options.BodyOptions,
+    build_options: Mapping[str, object],
+    cost_weights: tuple[float, float | None, float | None],
+) -> LoadedController:
     """A controller from its file; dials as they are when left out are the file's own."""
-    from cajole.cli.steer_file import loaded
+    from cajole.cli.controller_files import load_controller_file
 
-    tracking, final, effort = dials
+    tracking, final, effort = cost_weights
     other = {"tracking": tracking if tracking != 1.0 else None, "final": final, "effort": effort}
-    return loaded(asked, made, {name: value for name, value in other.items() if value is not None})
+    return load_controller_file(
+        body_options, build_options, {name: value for name, value in other.items() if value is not None}
+    )
 
 
-def _require_targets(outputs: list[Path], save: Path | None, plot: Path | None) -> None:
+def _require_output_files(outputs: list[Path], save: Path | None, plot: Path | None) -> None:
     """Raise FileError or MissingExtra for what cannot be written: before the work, not after it."""
-    from cajole.cli.saving import require_writable
-    from cajole.direct.steering.plots import require_plot
+    from cajole.cli.output_files import require_writable
+    from cajole.direct.steering.plots import check_plot_path
     from cajole.errors import FileError
-    from cajole.storage import require_place
+    from cajole.storage import require_writable_path
 
     require_writable(outputs)
     if plot is not None:
-        require_place(require_plot(plot))
+        require_writable_path(check_plot_path(plot))
     if save is not None:
         if save.suffix.lower() != ".npz":
             raise FileError(f"--save {save}: a controller is an .npz file")
-        require_place(save)
+        require_writable_path(save)
 
 
-def _course(
-    subject: Subject, body: BodySolid, motion: Path | None, frames: int | None, dt: str | None, progress: Progress
+def _load_motion(
+    scene_body: SceneBody,
+    body: BodySolid,
+    motion: Path | None,
+    frames: int | None,
+    dt: str | None,
+    progress: ProgressCallback,
 ) -> Animation:
     """The motion in the file, or the body at rest."""
     import numpy as np
 
     from cajole import checks
     from cajole.animation import Animation, read_animation
-    from cajole.cli.numbers import seconds
-    from cajole.direct.steering.bases import held_still
+    from cajole.cli.number_parsers import parse_seconds
+    from cajole.direct.steering.motion_basis import snap_fixed_vertices
 
     if motion is None:
-        count = checks.count(FRAMES if frames is None else frames, "--frames", least=3)
-        step = checks.positive(seconds(DT if dt is None else dt, "--dt"), "--dt")
-        return Animation(subject.mesh, np.tile(body.vertices, (count, 1, 1)), fps=1.0 / step)
+        count = checks.require_integer(DEFAULT_FRAMES if frames is None else frames, "--frames", minimum=3)
+        step = checks.require_positive(parse_seconds(DEFAULT_DT if dt is None else dt, "--dt"), "--dt")
+        return Animation(scene_body.mesh, np.tile(body.vertices, (count, 1, 1)), fps=1.0 / step)
     if frames is not None or dt is not None:
         raise InputError(f"--frames and --dt are for the rest shape; {motion} has its own")
     found = read_animation(motion, progress=progress)
-    if found.positions.shape[1] != body.count:
+    if found.positions.shape[1] != body.vertex_count:
         raise InputError(
-            f"{motion} has {found.positions.shape[1]} vertices, but {subject.name} has {body.count}: give the same "
+            f"{motion} has {found.positions.shape[1]} vertices, but {scene_body.name} has {body.vertex_count}: "
+            f"give the same "
             "body and --tets as for the motion, and keep motions as .npz, which holds more than the surface"
         )
-    return held_still(body, found)
+    return snap_fixed_vertices(body, found)
 
 
-def _controller(
-    body: BodySolid, course: Animation, basis: tuple[int | NDArray[np.float64] | None, int | None],
-    substeps: int | None, loops: int, dials: tuple[float, float | None, float | None], progress: Progress,
-) -> Controller:  # fmt: skip
-    from cajole.direct import reference
+def _build_controller(
+    body: BodySolid,
+    motion: Animation,
+    basis: tuple[int | NDArray[np.float64] | None, int | None],
+    substeps: int | None,
+    loops: int,
+    cost_weights: tuple[float, float | None, float | None],
+    progress: ProgressCallback,
+) -> Controller:
+    from cajole.direct import build_reference
     from cajole.direct import steer as steered
 
     progress(0.0, "reducing the body")
     modes, components = basis
-    made = reference(body, course, modes=modes, components=components, loop=loops > 1, substeps=substeps)
+    made = build_reference(body, motion, modes=modes, components=components, loop=loops > 1, substeps=substeps)
     progress(0.0, "finding the gains")
-    tracking, final, effort = dials
-    return steered(made, tracking=tracking, final=final or 0.0, effort=EFFORT if effort is None else effort)
+    tracking, final, effort = cost_weights
+    return steered(made, tracking=tracking, final=final or 0.0, effort=DEFAULT_EFFORT if effort is None else effort)
 
 
-def _beside(
-    body: BodySolid, course: Animation, modes: int | None, sampled: tuple[int, int, str | None], progress: Progress
+def _choose_added_modes(
+    body: BodySolid,
+    motion: Animation,
+    modes: int | None,
+    sampling: tuple[int, int, str | None],
+    progress: ProgressCallback,
 ) -> int | NDArray[np.float64] | None:
     """What stands beside the motion's own directions: so many modes, or directions that disturbed runs need."""
     from cajole import checks
-    from cajole.direct.steering.bases import MODES
+    from cajole.direct.steering.motion_basis import DEFAULT_MODES
 
     if modes is not None:
-        checks.count(modes, "--modes")
-    samples, seed, cluster = sampled
-    if checks.count(samples, "--samples", least=0):
-        return _sampled(body, course, MODES if modes is None else modes, samples, seed, cluster, progress)
+        checks.require_integer(modes, "--modes")
+    samples, seed, cluster = sampling
+    if checks.require_integer(samples, "--samples", minimum=0):
+        return _compute_sampled_basis(
+            body, motion, DEFAULT_MODES if modes is None else modes, samples, seed, cluster, progress
+        )
     if cluster is not None:
         raise InputError("--cluster says who simulates samples; say how many with --samples")
     return modes
 
 
-def _sampled(
-    body: BodySolid, course: Animation, modes: int, samples: int, seed: int, cluster: str | None, progress: Progress
+def _compute_sampled_basis(
+    body: BodySolid,
+    motion: Animation,
+    modes: int,
+    samples: int,
+    seed: int,
+    cluster: str | None,
+    progress: ProgressCallback,
 ) -> NDArray[np.float64]:
-    from cajole.direct.steering.sampling import sampled_basis
+    from cajole.direct.steering.sampling import sample_basis
 
-    found = sampled_basis(body, course, runs=samples, size=modes, seed=seed, cluster=cluster, progress=progress)
+    found = sample_basis(body, motion, runs=samples, size=modes, seed=seed, cluster=cluster, progress=progress)
     return found.basis
 
 
-def _disturbances(
-    subject: Subject, body: BodySolid, pushes: list[str], wind: float | None, seed: int
+def _parse_disturbances(
+    scene_body: SceneBody, body: BodySolid, pushes: list[str], wind: float | None, seed: int
 ) -> list[Disturbance]:
     from cajole import checks
-    from cajole.cli.pushes import push
+    from cajole.cli.force_parsers import parse_push
     from cajole.direct import Wind
 
-    made: list[Disturbance] = [push(text, subject, body) for text in pushes]
+    made: list[Disturbance] = [parse_push(text, scene_body, body) for text in pushes]
     if wind is not None:
-        made.append(Wind(checks.positive(wind, "--wind", zero=True), seed=checks.count(seed, "--seed", least=0)))
+        made.append(
+            Wind(
+                checks.require_positive(wind, "--wind", allow_zero=True),
+                seed=checks.require_integer(seed, "--seed", minimum=0),
+            )
+        )
     return made
 
 
-def _runs(
-    controller: Controller, force: list[Disturbance], loops: int, uncontrolled: bool, progress: Progress
-) -> dict[str, Run]:
+def _run_controller(
+    controller: Controller, disturbances: list[Disturbance], loops: int, uncontrolled: bool, progress: ProgressCallback
+) -> dict[str, ControllerRun]:
     """With and without control; the one that is not written may be missing when the body breaks in it."""
     from cajole.errors import NotConverged
 
-    runs: dict[str, Run] = {}
+    runs: dict[str, ControllerRun] = {}
     for name, controlled in (("without control", False), ("with control", True)):
         try:
-            runs[name] = controller.run(force=force, controlled=controlled, loops=loops, progress=progress)
+            runs[name] = controller.run(force=disturbances, controlled=controlled, loops=loops, progress=progress)
         except NotConverged:
             if controlled is not uncontrolled:
                 raise
     return runs
 
 
-def _write(
-    subject: Subject, controller: Controller, runs: dict[str, Run], taken: Run, outputs: list[Path],
-    save: Path | None, plot: Path | None, progress: Progress,
-) -> None:  # fmt: skip
-    from cajole.cli.saving import save as saved
+def _write_results(
+    scene_body: SceneBody,
+    controller: Controller,
+    runs: dict[str, ControllerRun],
+    output_run: ControllerRun,
+    outputs: list[Path],
+    save: Path | None,
+    plot: Path | None,
+    progress: ProgressCallback,
+) -> None:
+    from cajole.cli.output_files import write_result as saved
     from cajole.direct.steering.plots import plot_runs
 
     for path in outputs:
-        saved(subject.dressed(taken.animation), path, camera=subject.camera, progress=progress)
+        saved(scene_body.attach_skin(output_run.animation), path, camera=scene_body.camera, progress=progress)
     if plot is not None:
-        plot_runs(runs, plot, title=subject.name)
+        plot_runs(runs, plot, title=scene_body.name)
     if save is not None:
-        controller.save(save, skin=subject.skin)
+        controller.save(save, skin=scene_body.skin)

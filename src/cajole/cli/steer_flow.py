@@ -10,61 +10,62 @@ from typing import TYPE_CHECKING, Any
 from cajole.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from cajole.direct.steering.flow import FlowController
-    from cajole.direct.steering.flow_runs import FlowReport, FlowRun
+    from cajole.direct.steering.flow_controller import FlowController, FlowControllerRun, FlowSteerReport
     from cajole.flow import FlowForce
-    from cajole.progress import Progress
-    from cajole.scenes.flowing.building import FlowScene
+    from cajole.progress import ProgressCallback
+    from cajole.scenes.flow_scenes.flow_scene import FlowScene
 
-_KICK = re.compile(
+_FLOW_PUSH_PATTERN = re.compile(
     r"(?P<which>\d+):\s*(?P<force>[^:]+?)(?:\s+for\s+(?P<length>\S+))?(?:\s+from\s+(?P<start>\S+))?(?:\s+within\s+(?P<radius>\S+))?"
 )
-FORM = 'PARTICLE: AX,AY [for SECONDS] [from SECONDS] [within METRES], as in "0: 0.3,0 for 2 from 12"'
+FLOW_PUSH_SYNTAX = 'PARTICLE: AX,AY [for SECONDS] [from SECONDS] [within METRES], as in "0: 0.3,0 for 2 from 12"'
 # Of a kick, when nothing is said [m].
-RADIUS = 20.0
+DEFAULT_PUSH_RADIUS = 20.0
 
 
-def is_flow(source: str) -> bool:
+def is_flow_source(source: str) -> bool:
     """Whether a source names a flowing scene, or is a file with the controller of a flow."""
-    from cajole.direct.steering.flow_files import holds_flow_controller
-    from cajole.scenes.flowing import PURPOSES
+    from cajole.direct.steering.flow_serialization import is_flow_controller_file
+    from cajole.scenes.flow_scenes import FLOW_SCENE_DESCRIPTIONS
 
-    return source in PURPOSES or (Path(source).suffix.lower() == ".npz" and holds_flow_controller(source))
+    return source in FLOW_SCENE_DESCRIPTIONS or (
+        Path(source).suffix.lower() == ".npz" and is_flow_controller_file(source)
+    )
 
 
-def refuse_for_flows(given: Mapping[str, object]) -> None:
+def require_no_body_options(given: Mapping[str, object]) -> None:
     """Raise InputError for options, by name, that are given and that a flow has nothing to do with."""
     if unused := [name for name, value in given.items() if value]:
         names = ", ".join(f"--{name}" for name in unused)
         raise InputError(f"{names}: for bodies, not for flows; leave {'it' if len(unused) == 1 else 'them'} out")
 
 
-def require_flow_targets(outputs: list[Path]) -> None:
+def require_flow_output_files(outputs: list[Path]) -> None:
     """Raise FileError or MissingExtra for what cannot be written: before the work, not after it."""
-    from cajole.pictures.loops import LOOPS, STILLS, require_writer
-    from cajole.storage import require_place
+    from cajole.pictures.image_files import LOOP_SUFFIXES, STILL_SUFFIXES, require_image_writer
+    from cajole.storage import require_writable_path
 
     for path in outputs:
-        if path.suffix.lower() not in (".npz", *STILLS, *LOOPS):
-            known = " ".join((".npz", *LOOPS, *STILLS))
+        if path.suffix.lower() not in (".npz", *STILL_SUFFIXES, *LOOP_SUFFIXES):
+            known = " ".join((".npz", *LOOP_SUFFIXES, *STILL_SUFFIXES))
             raise FileError(f"{path}: a flow is not written as {path.suffix}; choose one of {known}")
         if path.suffix.lower() != ".npz":
-            require_writer(path)
-        require_place(path)
+            require_image_writer(path)
+        require_writable_path(path)
 
 
-def steer_scene(
-    source: str, dials: dict[str, float], pushes: list[str], wind: float | None, seed: int, uncontrolled: bool,
-    outputs: list[Path], progress: Progress, save: Path | None = None, plot: Path | None = None,
+def run_flow_steer(
+    source: str, cost_weights: dict[str, float], pushes: list[str], wind: float | None, seed: int, uncontrolled: bool,
+    outputs: list[Path], progress: ProgressCallback, save: Path | None = None, plot: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Disturb a flowing scene or the flow of a file, write what was asked for, and say what it came to."""
     from cajole.direct.steering.plots import plot_runs
 
-    scene, controller = _opened(source, dials, progress)
-    force = [_kick(text, controller) for text in pushes] + _noise(scene, wind, seed, bool(pushes))
+    scene, controller = _load_flow_controller(source, cost_weights, progress)
+    force = [_parse_flow_push(text, controller) for text in pushes] + _build_noise(scene, wind, seed, bool(pushes))
     runs = {name: controller.run(force, controlled=name == "controlled") for name in ("controlled", "uncontrolled")}
     for path in outputs:
-        _write(scene, runs["uncontrolled" if uncontrolled else "controlled"], path)
+        _write_run(scene, runs["uncontrolled" if uncontrolled else "controlled"], path)
     if plot is not None:
         plot_runs(
             {"without control": runs["uncontrolled"], "with control": runs["controlled"]}, plot, title=Path(source).stem
@@ -74,102 +75,110 @@ def steer_scene(
     return {
         "scene": source,
         "modes": controller.model.size,
-        "frames": controller.reference.steps + 1,
+        "frames": controller.reference.step_count + 1,
         "particles": controller.reference.particles.shape[1],
-        "effort": controller.dials.effort,
-        "gain_seconds": controller.seconds,
-        **{name: _told(run.report) for name, run in runs.items()},
+        "effort": controller.cost_weights.effort,
+        "gain_seconds": controller.gain_seconds,
+        **{name: _describe_run(run.report) for name, run in runs.items()},
         "outputs": [str(path) for path in (*outputs, save, plot) if path is not None],
-        "notes": _lost(runs["controlled"].report),
+        "notes": _build_lost_notes(runs["controlled"].report),
     }
 
 
-def _opened(source: str, dials: dict[str, float], progress: Progress) -> tuple[FlowScene, FlowController]:
+def _load_flow_controller(
+    source: str, cost_weights: dict[str, float], progress: ProgressCallback
+) -> tuple[FlowScene, FlowController]:
     """A scene with its controller; what a file holds keeps the dials that are as they are when left out."""
-    from cajole.direct.steering.flow_files import load_flow_controller
-    from cajole.scenes import flowing
-    from cajole.scenes.flowing.building import FlowScene
+    from cajole.direct.steering.flow_serialization import load_flow_controller
+    from cajole.scenes import flow_scenes
+    from cajole.scenes.flow_scenes.flow_scene import FlowScene
 
-    if source in flowing.PURPOSES:
-        scene: FlowScene = getattr(flowing, source)(progress=progress)
-        return scene, scene.controller(**dials)
+    if source in flow_scenes.FLOW_SCENE_DESCRIPTIONS:
+        scene: FlowScene = getattr(flow_scenes, f"build_{source}_scene")(progress=progress)
+        return scene, scene.create_controller(**cost_weights)
     kept = load_flow_controller(source)
-    other = {name: value for name, value in dials.items() if (name, value) != ("tracking", 1.0)}
+    other = {name: value for name, value in cost_weights.items() if (name, value) != ("tracking", 1.0)}
     return FlowScene(kept.model.flow, kept.reference), kept.retuned(**other) if other else kept
 
 
-def _noise(scene: FlowScene, wind: float | None, seed: int, kicked: bool) -> list[FlowForce]:
+def _build_noise(scene: FlowScene, wind: float | None, seed: int, has_pushes: bool) -> list[FlowForce]:
     """Noise of the asked strength; the scene's own disturbance when nothing is asked for."""
     from cajole import checks
 
-    checks.count(seed, "--seed", least=0)
+    checks.require_integer(seed, "--seed", minimum=0)
     if wind is not None:
-        return [scene.noise(seed, strength=checks.positive(wind, "--wind", zero=True))]
-    return [] if kicked else scene.disturbance(seed)
+        return [scene.build_noise(seed, strength=checks.require_positive(wind, "--wind", allow_zero=True))]
+    return [] if has_pushes else scene.build_disturbance(seed)
 
 
-def _kick(text: str, controller: FlowController) -> FlowForce:
+def _parse_flow_push(text: str, controller: FlowController) -> FlowForce:
     """A gust on a particle of the reference, where it is at that time."""
     from cajole import checks
-    from cajole.cli.numbers import number, pair, seconds
+    from cajole.cli.number_parsers import parse_number, parse_pair, parse_seconds
     from cajole.flow import Gust
 
-    match = _KICK.fullmatch(text.strip())
+    match = _FLOW_PUSH_PATTERN.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"push {text!r} is not understood; of a flow write {FORM}")
+        raise InputError(f"push {text!r} is not understood; of a flow write {FLOW_PUSH_SYNTAX}")
     shot = controller.reference
-    start = seconds(match["start"], "from") if match["start"] else 0.0
-    length = seconds(match["length"], "for") if match["length"] else 0.0
-    particle = checks.count(int(match["which"]), "the particle", least=0, most=shot.particles.shape[1] - 1)
-    frame = checks.count(round(start / shot.dt), "the frame of the push", least=0, most=shot.steps - 1)
+    start = parse_seconds(match["start"], "from") if match["start"] else 0.0
+    length = parse_seconds(match["length"], "for") if match["length"] else 0.0
+    particle = checks.require_integer(
+        int(match["which"]), "the particle", minimum=0, maximum=shot.particles.shape[1] - 1
+    )
+    frame = checks.require_integer(
+        round(start / shot.dt), "the frame of the push", minimum=0, maximum=shot.step_count - 1
+    )
     x, y = shot.particles[frame, particle].tolist()
-    radius = number(match["radius"], "within") if match["radius"] else RADIUS
-    return Gust((x, y), pair(match["force"], f"push {text!r}"), radius, start, length)
+    radius = parse_number(match["radius"], "within") if match["radius"] else DEFAULT_PUSH_RADIUS
+    return Gust((x, y), parse_pair(match["force"], f"push {text!r}"), radius, start, length)
 
 
-def _told(report: FlowReport) -> dict[str, Any]:
+def _describe_run(report: FlowSteerReport) -> dict[str, Any]:
     return {
-        "error_rms_cells": report.mean_cells,
-        "error_largest_cells": report.worst_cells,
-        "error_final_cells": report.final_cells,
+        "error_rms_cells": report.rms_error_cells,
+        "error_largest_cells": report.max_error_cells,
+        "error_final_cells": report.final_error_cells,
         "force_rms_share": report.mean_gentleness,
         "force_largest_share": float(report.gentleness.max()),
-        "lost": {str(particle): frame for particle, frame in report.lost.items()},
+        "lost": {str(particle): frame for particle, frame in report.lost_particle_frames.items()},
         "step_seconds": report.step_seconds,
     }
 
 
-def flow_rows(document: dict[str, Any]) -> dict[str, str]:
+def format_flow_rows(document: dict[str, Any]) -> dict[str, str]:
     """The same for people."""
-    from cajole.cli.about import note_rows
-    from cajole.cli.output import written
+    from cajole.cli.body_summary import format_note_rows
+    from cajole.cli.output import format_written_files
 
     d, led = document, document["controlled"]
     count = f"{d['particles']} particle{'' if d['particles'] == 1 else 's'}"
     shown = {
         "flow": f"{d['frames']} frames in {d['modes']} modes, {count}",
-        "without control": _off(d["uncontrolled"]),
-        "with control": _off(led),
+        "without control": _format_error(d["uncontrolled"]),
+        "with control": _format_error(led),
         "added force": f"{100 * led['force_rms_share']:.3g} % of the flow's momentum a step (rms), "
         f"{100 * led['force_largest_share']:.3g} % at most",
         "took": f"gains {d['gain_seconds']:.2f} s, a step {1e6 * led['step_seconds']:.0f} µs",
     }
-    return shown | note_rows(d["notes"]) | {"written": written(d["outputs"])}
+    return shown | format_note_rows(d["notes"]) | {"written": format_written_files(d["outputs"])}
 
 
-def _lost(report: FlowReport) -> list[str]:
-    if not report.lost:
+def _build_lost_notes(report: FlowSteerReport) -> list[str]:
+    if not report.lost_particle_frames:
         return []
-    which = ", ".join(f"particle {particle} from frame {frame} on" for particle, frame in report.lost.items())
+    which = ", ".join(
+        f"particle {particle} from frame {frame} on" for particle, frame in report.lost_particle_frames.items()
+    )
     return [f"lost in spite of control: {which}; push less, or lower --effort"]
 
 
-def _off(told: dict[str, Any]) -> str:
-    mean, most, end = (told[f"error_{name}_cells"] for name in ("rms", "largest", "final"))
+def _format_error(run_document: dict[str, Any]) -> str:
+    mean, most, end = (run_document[f"error_{name}_cells"] for name in ("rms", "largest", "final"))
     return f"off by {mean:.3g} cells (rms), {most:.3g} at worst, {end:.3g} at the end"
 
 
-def _write(scene: FlowScene, run: FlowRun, path: Path) -> None:
-    from cajole.scenes.flowing.pictures import write_take
+def _write_run(scene: FlowScene, run: FlowControllerRun, path: Path) -> None:
+    from cajole.scenes.flow_scenes.pictures import write_flow_run
 
-    write_take(scene, run, path)
+    write_flow_run(scene, run, path)

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from cajole.cli.output import Json, answer, compilation_shown
+from cajole.cli.output import JsonOption, print_result, show_compilation
 
 
 def studio(
-    subject: Annotated[
+    source: Annotated[
         str | None, typer.Argument(metavar="SCENE|FILE", help="What to begin with: a scene, a mesh, an animation.")
     ] = None,
     mode: Annotated[
@@ -27,7 +27,7 @@ def studio(
     folder: Annotated[
         Path | None, typer.Option(help="Where projects are kept, in place of the user's own folder.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Open the studio: drag, pose and push bodies in the browser.
 
@@ -37,14 +37,14 @@ def studio(
 
     [green]cajole studio twist --no-browser --port 8000[/]
     """
-    from cajole.studio.serving import serve
+    from cajole.studio.server import serve
 
     here = contextvars.copy_context()  # the address is told from a thread, which does not know which command runs
 
     def announce(address: str) -> None:
-        here.run(answer, {"address": address}, "", as_json=True)
+        here.run(print_result, {"address": address}, "", as_json=True)
         sys.stdout.flush()
 
     told = announce if as_json else None
-    with compilation_shown():
-        serve(subject, mode=mode, host=host, port=port, browser=browser, folder=folder, announce=told)
+    with show_compilation():
+        serve(source, mode=mode, host=host, port=port, browser=browser, folder=folder, announce=told)

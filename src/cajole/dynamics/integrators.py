@@ -16,50 +16,52 @@ INTEGRATORS = ("newmark", "bdf2", "euler")
 
 
 @dataclass
-class Past:
+class StepHistory:
     """What a step needs of the steps before it: displacement, velocity, acceleration, and those one step earlier."""
 
-    u: Array
-    v: Array
-    a: Array
-    u_before: Array
-    v_before: Array
+    displacement: Array
+    velocity: Array
+    acceleration: Array
+    previous_displacement: Array
+    previous_velocity: Array
 
 
 @dataclass(frozen=True)
-class Scheme:
+class IntegrationScheme:
     """One step of size h: v = drag (u - u_n) + v_offset, a = inertia (u - u_n) + a_offset."""
 
-    inertia: float
-    drag: float
-    v_offset: Array
-    a_offset: Array
+    mass_factor: float
+    damping_factor: float
+    velocity_offset: Array
+    acceleration_offset: Array
 
-    def velocity(self, step: Array) -> Array:
-        return self.drag * step + self.v_offset
+    def compute_velocity(self, step: Array) -> Array:
+        return self.damping_factor * step + self.velocity_offset
 
-    def acceleration(self, step: Array) -> Array:
-        return self.inertia * step + self.a_offset
+    def compute_acceleration(self, step: Array) -> Array:
+        return self.mass_factor * step + self.acceleration_offset
 
 
-def scheme(name: str, h: float, past: Past) -> Scheme:
+def build_scheme(integrator: str, h: float, history: StepHistory) -> IntegrationScheme:
     """The step of integrator `name` from `past`."""
-    return {"newmark": _newmark, "bdf2": _bdf2, "euler": _euler}[name](h, past)
+    return {"newmark": _build_newmark, "bdf2": _build_bdf2, "euler": _build_euler}[integrator](h, history)
 
 
-def _newmark(h: float, past: Past) -> Scheme:
+def _build_newmark(h: float, history: StepHistory) -> IntegrationScheme:
     """Average acceleration: β = 1/4, γ = 1/2; second order, no numerical damping."""
-    a_offset = -4.0 / h * past.v - past.a
-    return Scheme(4.0 / h**2, 2.0 / h, past.v + 0.5 * h * (past.a + a_offset), a_offset)
+    a_offset = -4.0 / h * history.velocity - history.acceleration
+    return IntegrationScheme(
+        4.0 / h**2, 2.0 / h, history.velocity + 0.5 * h * (history.acceleration + a_offset), a_offset
+    )
 
 
-def _euler(h: float, past: Past) -> Scheme:
+def _build_euler(h: float, history: StepHistory) -> IntegrationScheme:
     """Implicit Euler: first order, strongly damped."""
-    return Scheme(1.0 / h**2, 1.0 / h, np.zeros_like(past.v), -past.v / h)
+    return IntegrationScheme(1.0 / h**2, 1.0 / h, np.zeros_like(history.velocity), -history.velocity / h)
 
 
-def _bdf2(h: float, past: Past) -> Scheme:
+def _build_bdf2(h: float, history: StepHistory) -> IntegrationScheme:
     """Second-order backward differences, eq. (3), Jeon and Choi 2007."""
-    v_offset = (past.u_before - past.u) / (2.0 * h)
-    a_offset = (1.5 * v_offset - 2.0 * past.v + 0.5 * past.v_before) / h
-    return Scheme(2.25 / h**2, 1.5 / h, v_offset, a_offset)
+    v_offset = (history.previous_displacement - history.displacement) / (2.0 * h)
+    a_offset = (1.5 * v_offset - 2.0 * history.velocity + 0.5 * history.previous_velocity) / h
+    return IntegrationScheme(2.25 / h**2, 1.5 / h, v_offset, a_offset)

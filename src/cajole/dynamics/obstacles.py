@@ -12,8 +12,8 @@ from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.dynamics import kernels_obstacles as kernels
 from cajole.errors import InputError
-from cajole.mesh import ClosestPoints, MeshTet, MeshTri
-from cajole.mesh.closest import has_inside
+from cajole.mesh import ClosestPointQuery, MeshTet, MeshTri
+from cajole.mesh.closest_point import has_inside
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,15 +33,15 @@ class Obstacle(ABC):
 
     def __post_init__(self) -> None:
         for name in ("friction", "damping", "margin"):
-            object.__setattr__(self, name, checks.positive(getattr(self, name), name, zero=True))
+            object.__setattr__(self, name, checks.require_positive(getattr(self, name), name, allow_zero=True))
         if self.stiffness is not None:
-            object.__setattr__(self, "stiffness", checks.positive(self.stiffness, "stiffness (Pa/m)"))
+            object.__setattr__(self, "stiffness", checks.require_positive(self.stiffness, "stiffness (Pa/m)"))
 
     @abstractmethod
-    def gauge(self, points: Points) -> Gauge:
+    def build_gap_query(self, points: ContactPoints) -> GapQuery:
         """What measures how far points of a body are from the obstacle."""
 
-    def _dials(self) -> str:
+    def _format_parameters(self) -> str:
         """What was set apart from its shape."""
         stiff = "" if self.stiffness is None else f", stiffness={self.stiffness:g}"
         margin = f", margin={self.margin:g}" * (self.margin > 0)
@@ -49,35 +49,35 @@ class Obstacle(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ContactPoints:
     """What can touch: k points that stand for areas (k,) [m²] of a surface, at rest (k, 3) [m].
 
     corners, weights (k, c): the vertices that carry each point; slots (k, c, c): where the blocks between these begin
     on the body's pattern.
     """
 
-    rest: Array
+    rest_positions: Array
     areas: Array
     corners: IndexArray
     weights: Array
-    slots: IndexArray
+    block_offsets: IndexArray
 
     @property
-    def place(self) -> tuple[Array, IndexArray, Array]:
+    def interpolation(self) -> tuple[Array, IndexArray, Array]:
         """As the kernels take it."""
-        return self.rest, self.corners, self.weights
+        return self.rest_positions, self.corners, self.weights
 
 
-class Gauge(ABC):
+class GapQuery(ABC):
     """How far k points are from one obstacle: gap, normal, bend and axis, as `kernels_obstacles` tells."""
 
-    def __init__(self, points: Points):
-        self.points, k = points, len(points.rest)
-        self.gap, self.bend = np.full(k, np.inf), np.zeros(k)
+    def __init__(self, points: ContactPoints):
+        self.points, k = points, len(points.rest_positions)
+        self.gap, self.curvature = np.full(k, np.inf), np.zeros(k)
         self.normal, self.axis = np.zeros((k, 3)), np.zeros((k, 3))
 
     @abstractmethod
-    def measure(self, u: Array) -> None:
+    def update(self, u: Array) -> None:
         """Fill them for the displacement u (n, 3)."""
 
 
@@ -90,27 +90,29 @@ class Ground(Obstacle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        height = checks.real_number(self.height, "height (m)")
+        height = checks.require_real_number(self.height, "height (m)")
         plane = ((0.0, 0.0, height), (0.0, 0.0, 1.0)) if self.plane is None else self.plane
-        object.__setattr__(self, "plane", checks.plane(plane, "plane"))
+        object.__setattr__(self, "plane", checks.require_plane(plane, "plane"))
 
     def __repr__(self) -> str:
         point, normal = (tuple(float(f"{value:.4g}") for value in part) for part in self.plane)
         upright = normal == (0.0, 0.0, 1.0)
-        return f"Ground({f'height={point[2]:g}' if upright else f'plane={(point, normal)}'}, {self._dials()})"
+        return (
+            f"Ground({f'height={point[2]:g}' if upright else f'plane={(point, normal)}'}, {self._format_parameters()})"
+        )
 
-    def gauge(self, points: Points) -> Gauge:
+    def build_gap_query(self, points: ContactPoints) -> GapQuery:
         """What measures heights above the plane."""
-        return _PlaneGauge(self, points)
+        return _PlaneGapQuery(self, points)
 
 
-class _PlaneGauge(Gauge):
-    def __init__(self, ground: Ground, points: Points):
+class _PlaneGapQuery(GapQuery):
+    def __init__(self, ground: Ground, points: ContactPoints):
         super().__init__(points)
         self.plane = ground.plane
 
-    def measure(self, u: Array) -> None:
-        kernels.measure_plane(u, *self.points.place, *self.plane, self.gap, self.normal)
+    def update(self, u: Array) -> None:
+        kernels.measure_plane(u, *self.points.interpolation, *self.plane, self.gap, self.normal)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,22 +132,30 @@ class ObstacleMesh(Obstacle):
             raise InputError("the obstacle's mesh has no inside: it is open or not oriented; close its holes")
 
     def __repr__(self) -> str:
-        return f"ObstacleMesh({self.mesh!r}, {self._dials()})"
+        return f"ObstacleMesh({self.mesh!r}, {self._format_parameters()})"
 
-    def gauge(self, points: Points) -> Gauge:
+    def build_gap_query(self, points: ContactPoints) -> GapQuery:
         """What measures distances from the mesh."""
-        return _MeshGauge(self, points)
+        return _MeshGapQuery(self, points)
 
 
-class _MeshGauge(Gauge):
-    def __init__(self, obstacle: ObstacleMesh, points: Points):
+class _MeshGapQuery(GapQuery):
+    def __init__(self, obstacle: ObstacleMesh, points: ContactPoints):
         super().__init__(points)
-        self.closest, self.margin = ClosestPoints(obstacle.mesh.surface), obstacle.margin
-        k = len(points.rest)
-        self.memory = np.zeros((k, 3)), np.zeros(k), np.full(k, -1)
+        self.closest_points, self.margin = ClosestPointQuery(obstacle.mesh.surface), obstacle.margin
+        k = len(points.rest_positions)
+        self.query_cache = np.zeros((k, 3)), np.zeros(k), np.full(k, -1)
 
-    def measure(self, u: Array) -> None:
+    def update(self, u: Array) -> None:
         kernels.measure_mesh(
-            u, *self.points.place, *self.closest.tree, self.closest.normals, self.margin, *self.memory,
-            self.gap, self.normal, self.axis, self.bend,
-        )  # fmt: skip
+            u,
+            *self.points.interpolation,
+            *self.closest_points.bvh_arrays,
+            self.closest_points.pseudonormals,
+            self.margin,
+            *self.query_cache,
+            self.gap,
+            self.normal,
+            self.axis,
+            self.curvature,
+        )

@@ -10,33 +10,33 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.body import Body, BodyAround
+from cajole.body import Body, EmbeddedMesh
+from cajole.dynamics.implicit_stepper import ImplicitStepper as ImplicitStepper
+from cajole.dynamics.implicit_stepper import InitialState as InitialState
 from cajole.dynamics.integrators import INTEGRATORS
+from cajole.dynamics.obstacle_contact import collect_contacts
 from cajole.dynamics.obstacles import Obstacle
-from cajole.dynamics.pushing import contacts_of
-from cajole.dynamics.stepping import State as State
-from cajole.dynamics.stepping import Stepper as Stepper
 from cajole.errors import SolveError
 from cajole.memory import require_memory
 from cajole.mesh import MeshTri
-from cajole.progress import Progress, report
+from cajole.progress import ProgressCallback, report_progress
 
-Force = Callable[[float], ArrayLike] | ArrayLike | None
+ForceInput = Callable[[float], ArrayLike] | ArrayLike | None
 
 
 def simulate(
-    body: Body | BodyAround,
+    body: Body | EmbeddedMesh,
     frames: int = 240,
     dt: float = 1 / 60,
     *,
-    force: Force = None,
+    force: ForceInput = None,
     gravity: ArrayLike | None = None,
-    start: State | ArrayLike | None = None,
+    start: InitialState | ArrayLike | None = None,
     obstacles: Obstacle | Sequence[Obstacle] | None = None,
     surface: MeshTri | None = None,
     integrator: str = "newmark",
     substeps: int = 1,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Animation:
     """Integrate M ü + d(u, u̇) + f(u) = f_ext; frame 0 is the start.
 
@@ -56,48 +56,50 @@ def simulate(
     Raises NotConverged, naming the frame, when a step cannot be solved; with obstacles it is first tried as smaller
     steps of implicit Euler. Tets that end up inside out are told in the animation's `notes`.
     """
-    if isinstance(body, BodyAround):
+    if isinstance(body, EmbeddedMesh):
         skin, body = body.skin, body.body
     else:
         checks.require_instance(body, Body, "body")
         skin = None
-    checks.one_of(integrator, "integrator", INTEGRATORS)
-    frames, substeps = checks.count(frames, "frames"), checks.repetitions(substeps, "substeps")
-    dt = checks.positive(dt, "dt (s)")
-    h = checks.moderate(dt / substeps, "dt / substeps (s)")
-    require_memory(48 * frames * body.count, f"a motion of {frames} frames", "use fewer frames, or fewer elements")
-    mesh = body.drawn_mesh()
-    load = _load(body, force, gravity, frames, dt)
-    stepper = Stepper(body, h, integrator, obstacles=obstacles, surface=surface)
-    past = stepper.start(_state(start), load(0.0, 0))
-    positions, velocities = np.empty((2, frames, body.count, 3))
-    positions[0], velocities[0] = body.vertices + past.u, past.v
-    touched = [stepper.touched(past)]
+    checks.require_choice(integrator, "integrator", INTEGRATORS)
+    frames, substeps = checks.require_integer(frames, "frames"), checks.repetitions(substeps, "substeps")
+    dt = checks.require_positive(dt, "dt (s)")
+    h = checks.require_safe_magnitude(dt / substeps, "dt / substeps (s)")
+    require_memory(
+        48 * frames * body.vertex_count, f"a motion of {frames} frames", "use fewer frames, or fewer elements"
+    )
+    mesh = body.get_display_mesh()
+    load = _build_load(body, force, gravity, frames, dt)
+    stepper = ImplicitStepper(body, h, integrator, obstacles=obstacles, surface=surface)
+    past = stepper.start(_parse_start(start), load(0.0, 0))
+    positions, velocities = np.empty((2, frames, body.vertex_count, 3))
+    positions[0], velocities[0] = body.vertices + past.displacement, past.velocity
+    touched = [stepper.find_contacts(past)]
     for frame in range(1, frames):
-        stepper.told = _telling(progress, frame, frames)
+        stepper.on_progress = _build_step_progress(progress, frame, frames)
         for sub in range(1, substeps + 1):
             time = ((frame - 1) * substeps + sub) * h
             try:
                 past = stepper.step(past, load(time, frame))
             except SolveError as reason:
-                raise type(reason)(f"frame {frame} (t = {time:.4g} s): {reason}{body.size_hint}") from None
-        positions[frame], velocities[frame] = body.vertices + past.u, past.v
-        touched.append(stepper.touched(past))
-        report(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
-    own = stepper.touches and surface is None
-    contacts = contacts_of(touched, stepper.touches[0].points) if own else None
-    notes = _inversion_notes(body, positions)
+                raise type(reason)(f"frame {frame} (t = {time:.4g} s): {reason}{body.unit_hint}") from None
+        positions[frame], velocities[frame] = body.vertices + past.displacement, past.velocity
+        touched.append(stepper.find_contacts(past))
+        report_progress(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
+    own = stepper.contacts and surface is None
+    contacts = collect_contacts(touched, stepper.contacts[0].points) if own else None
+    notes = _describe_inversions(body, positions)
     return Animation(
         mesh, positions, fps=1.0 / dt, velocities=velocities, contacts=contacts, skin=skin, notes=notes
     )  # fmt: skip
 
 
-def _telling(progress: Progress | None, frame: int, frames: int) -> Callable[[str], None]:
+def _build_step_progress(progress: ProgressCallback | None, frame: int, frames: int) -> Callable[[str], None]:
     """What a step calls while it works on the way into `frame`."""
-    return lambda text: report(progress, (frame - 1) / (frames - 1), f"frame {frame}: {text}")
+    return lambda text: report_progress(progress, (frame - 1) / (frames - 1), f"frame {frame}: {text}")
 
 
-def _inversion_notes(body: Body, positions: Array) -> tuple[str, ...]:
+def _describe_inversions(body: Body, positions: Array) -> tuple[str, ...]:
     """What to say of tets that are inside out in `positions` (frames, n, 3): how many, from which frame, what helps."""
     counts = [len(body.inverted(frame - body.vertices)) for frame in positions]
     if not any(counts):
@@ -106,7 +108,7 @@ def _inversion_notes(body: Body, positions: Array) -> tuple[str, ...]:
     return (f"{most} tets are inside out from frame {first}: use a stiffer material, a finer mesh or smaller forces",)
 
 
-def is_stack(value: ArrayLike | None) -> bool:
+def has_three_axes(value: ArrayLike | None) -> bool:
     """Whether `value` is an array of three axes; ragged lists are not, and fail their check later."""
     try:
         return np.ndim(value) == 3  # type: ignore[arg-type]
@@ -114,21 +116,23 @@ def is_stack(value: ArrayLike | None) -> bool:
         return False
 
 
-def _state(start: State | ArrayLike | None) -> State:
+def _parse_start(start: InitialState | ArrayLike | None) -> InitialState:
     if start is None:
-        return State()
-    return start if isinstance(start, State) else State(displacement=start)
+        return InitialState()
+    return start if isinstance(start, InitialState) else InitialState(displacement=start)
 
 
-def _load(body: Body, force: Force, gravity: ArrayLike | None, frames: int, dt: float) -> Callable[[float, int], Array]:
+def _build_load(
+    body: Body, force: ForceInput, gravity: ArrayLike | None, frames: int, dt: float
+) -> Callable[[float, int], Array]:
     """External force (n, 3) at (time, frame), checked as it is used."""
-    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
+    weight = np.zeros((body.vertex_count, 3)) if gravity is None else body.gravity(gravity)
     if force is None:
         return lambda time, frame: weight
     if callable(force):
-        return lambda time, frame: weight + body.checked(force(time), f"force({time:.6g})")
-    if is_stack(force):
-        rows = checks.real_array(force, "force", (frames, body.count, 3))
+        return lambda time, frame: weight + body.check_vertex_vectors(force(time), f"force({time:.6g})")
+    if has_three_axes(force):
+        rows = checks.require_real_array(force, "force", (frames, body.vertex_count, 3))
         return lambda time, frame: weight + rows[frame]
-    constant = weight + body.checked(force, "force")
+    constant = weight + body.check_vertex_vectors(force, "force")
     return lambda time, frame: constant

@@ -3,61 +3,191 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
 from cajole import checks
 from cajole.arrays import Array, IndexArray
-from cajole.body import Body, dofs_of
-from cajole.body.around import require_body
-from cajole.body.inversion import find_inversion
-from cajole.dynamics.restricted import Restricted
-from cajole.dynamics.secants import Secants
-from cajole.dynamics.simulation import is_stack
-from cajole.dynamics.turning import turned
+from cajole.body import Body, list_vertex_dofs
+from cajole.body.embedded_mesh import require_body
+from cajole.body.inversion import find_inverted_tets
+from cajole.dynamics.restricted_system import RestrictedSystem
+from cajole.dynamics.simulation import has_three_axes
 from cajole.errors import InputError, InversionWarning, LoadError, NotConverged, SolveError
-from cajole.progress import Progress, report
+from cajole.progress import ProgressCallback, report_progress
 
-Vectors = Mapping[int, ArrayLike]
+# Torque that may be left, relative to Σ|f| times the body's size.
+TORQUE_TOLERANCE = 1e-12
+MAX_ROTATION_ITERATIONS = 60
+# Largest turn of one round [rad].
+MAX_ROTATION_STEP = 0.3
+# Turns about axes with less stiffness than this share of the largest are undecided (about the loads' own direction).
+SINGULAR_AXIS_SHARE = 1e-7
+
+
+def balance_torques(
+    body: Body, u: Array, load: Array, components: list[IndexArray], solve: Callable[[Array, Array], Array]
+) -> Array:
+    """f(u) = load with the centre of mass of every loose piece in place.
+
+    u: the pose under `load` with rigid motions held; solve(u, load): that pose again under another load, from u.
+    """
+    turns = [_ComponentRotation(body, piece) for piece in components]
+    scale = float(np.abs(load).sum()) * body.size
+    for _ in range(MAX_ROTATION_ITERATIONS):
+        torques = [turn.compute_torque(u, load) for turn in turns]
+        if max(float(np.linalg.norm(torque)) for torque in torques) <= TORQUE_TOLERANCE * scale:
+            for turn in turns:
+                turn.rotate_back(u)
+            return u
+        load = load.copy()
+        for turn, torque in zip(turns, torques):
+            turn.rotate_loads(u, load, torque)
+        u = solve(u, load)
+    raise NotConverged(
+        "the loads balance at rest, but keep turning the deformed body; fix or pin some vertices, or reduce the loads"
+    )
+
+
+class _ComponentRotation:
+    """How far one loose piece has been turned, and Broyden's estimate of how the torque answers a turn."""
+
+    def __init__(self, body: Body, piece: IndexArray):
+        self.body, self.component = body, piece
+        self.masses = body.vertex_masses[piece]
+        self.rotation = Rotation.identity()
+        self._torque_jacobian: Array | None = None
+        self._last_update: tuple[Array, Array] | None = None
+
+    def _compute_centre_offsets(self, u: Array) -> tuple[Array, Array]:
+        x = self.body.vertices[self.component] + u[self.component]
+        centre = self.masses @ x / self.masses.sum()
+        return x - centre, centre
+
+    def compute_torque(self, u: Array, load: Array) -> Array:
+        """Σ x × f."""
+        return np.cross(self._compute_centre_offsets(u)[0], load[self.component]).sum(axis=0)
+
+    def rotate_loads(self, u: Array, load: Array, torque: Array) -> None:
+        """Turn the loads on this piece (in place) by the δ that should bring the torque to zero."""
+        delta = -_compute_pseudo_inverse(self._update_torque_jacobian(u, load, torque)) @ torque
+        delta *= min(1.0, MAX_ROTATION_STEP / max(float(np.linalg.norm(delta)), 1e-300))
+        back = Rotation.from_rotvec(-delta)
+        load[self.component] = back.apply(load[self.component])
+        self.rotation = self.rotation * Rotation.from_rotvec(delta)
+        self._last_update = (delta, torque)
+
+    def rotate_back(self, u: Array) -> None:
+        """Turn the piece of `u` (in place) as far as its loads were turned the other way."""
+        arms, centre = self._compute_centre_offsets(u)
+        u[self.component] = centre + self.rotation.apply(arms) - self.body.vertices[self.component]
+
+    def _update_torque_jacobian(self, u: Array, load: Array, torque: Array) -> Array:
+        """dτ/dδ: that of a rigid body, -(tr(S) I - Sᵀ) with S = Σ x fᵀ, corrected by the last round (Broyden)."""
+        if self._torque_jacobian is None or self._last_update is None:
+            S = self._compute_centre_offsets(u)[0].T @ load[self.component]
+            self._torque_jacobian = -(np.trace(S) * np.eye(3) - S.T)
+        else:
+            delta, before = self._last_update
+            change = torque - before - self._torque_jacobian @ delta
+            self._torque_jacobian = self._torque_jacobian + np.outer(change, delta) / (delta @ delta)
+        return self._torque_jacobian
+
+
+def _compute_pseudo_inverse(matrix: Array) -> Array:
+    return np.asarray(np.linalg.pinv(matrix, rcond=SINGULAR_AXIS_SHARE), dtype=np.float64)
+
+
+# Corrections kept; each is two vectors.
+MAX_PAIRS = 12
+# Steps that do not halve the least residual so far, after which a new tangent is cheaper.
+MAX_SLOW_STEPS = 8
+# Cosine between a step and its change of force below which the body did not resist it.
+MIN_CURVATURE_COSINE = 1e-12
+
+
+class LBFGSHistory:
+    """Pairs of steps s (n, 3) and changes of force y (n, 3) since a tangent K was factorised."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[Array, Array, float]] = []
+        self.reset_progress()
+
+    def reset_progress(self) -> None:
+        """Count progress from here, with the pairs there are: another load, whose residuals are others."""
+        self._best_residual, self._slow_steps = np.inf, 0
+
+    def clear(self) -> None:
+        """Begin again, with a new tangent."""
+        self._pairs = []
+        self.reset_progress()
+
+    def record_residual(self, residual: float) -> bool:
+        """Whether further steps do, after one that left the residual `error`: slow ones would go on for hundreds."""
+        halved = residual <= 0.5 * self._best_residual
+        self._slow_steps = 0 if halved else self._slow_steps + 1
+        self._best_residual = residual if halved else self._best_residual
+        return self._slow_steps < MAX_SLOW_STEPS
+
+    def add_pair(self, step: Array, change: Array) -> None:
+        """Keep a pair if sᵀy > 0: with any other the corrected tangent would not be positive definite."""
+        product = float((step * change).sum())
+        if product > MIN_CURVATURE_COSINE * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            self._pairs = [*self._pairs, (step, change, product)][-MAX_PAIRS:]
+
+    def apply_inverse(self, rhs: Array, solve_tangent: Callable[[Array], Array]) -> Array:
+        """H right, where H is the inverse of K corrected so that H y = s for every pair; tangent(b): K⁻¹ b."""
+        shares = []
+        for step, change, product in reversed(self._pairs):
+            shares.append(float((step * rhs).sum()) / product)
+            rhs = rhs - shares[-1] * change
+        out = solve_tangent(rhs)
+        for (step, change, product), share in zip(self._pairs, reversed(shares)):
+            out = out + (share - float((change * out).sum()) / product) * step
+        return out
+
+
+VertexVectors = Mapping[int, ArrayLike]
 
 # Forces left, as a share of those at work; of a pose that follows the hand, where each further digit is waited for.
-TOLERANCE, WARM_TOLERANCE = 1e-11, 1e-10
+TOLERANCE, INTERACTIVE_TOLERANCE = 1e-11, 1e-10
 # Share of the first forces below which the last ones are rounding: a body on its way back to rest ends with none.
-VANISHED = 1e-15
+ZERO_FORCE_SHARE = 1e-15
 # The same while the hand still moves, and how many tangents are factorised for it: what is left can hardly be seen,
 # and the next move goes on from there.
-ROUGH_TOLERANCE, ROUGH_TANGENTS = 1e-3, 1
+PREVIEW_TOLERANCE, PREVIEW_MAX_FACTORISATIONS = 1e-3, 1
 # What rounding may leave on stiff meshes when no further step lowers the energy.
-FLOOR = 1e-7
-MOST_ITERATIONS = 300
-MOST_HALVINGS = 25
+STALLED_TOLERANCE = 1e-7
+MAX_ITERATIONS = 300
+MAX_BACKTRACKS = 25
 # Forces below this share of stiffness times displacement are rounding: a body moved as a whole feels none.
-ROUNDING = 1e-5
+ROUNDING_FORCE_SHARE = 1e-5
 # Where the tangent is not positive definite, mass times this share of K/M is added first, then ever more.
-SMALLEST_SHIFT = 1e-8
+MIN_SHIFT = 1e-8
 # A factorised tangent, corrected by the steps since (`Secants`), serves again while steps lower the energy and the
 # residual stays below this multiple, as it may rise where the body bends: a new tangent costs eight to twenty steps.
-REUSED_GROWTH = 2.0
+MAX_RESIDUAL_GROWTH = 2.0
 # Where the last tangent needed mass to be positive definite, this share of it is tried first: in snap-through, where
 # many in a row do, each would else be factorised seven times over on the way up from the least.
-SHIFT_KEPT = 0.1
+SHIFT_DECAY = 0.1
 # Pins are moved in one go, and when that fails in ever smaller parts down to this share.
-SMALLEST_PART = 1 / 256
+MIN_PIN_INCREMENT = 1 / 256
 # A free body's load balances when its net force and torque are below this share of the sum of |forces|.
-BALANCE = 1e-6
+BALANCE_TOLERANCE = 1e-6
 
 
 def pose(
     body: Body,
-    loads: Vectors | ArrayLike | None = None,
-    pins: Vectors | None = None,
+    loads: VertexVectors | ArrayLike | None = None,
+    pins: VertexVectors | None = None,
     start: ArrayLike | None = None,
     *,
     gravity: ArrayLike | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Array:
     """Static equilibrium u (n, 3) [m]: f(u) = loads on the free vertices, by Newton with energy backtracking.
 
@@ -71,65 +201,73 @@ def pose(
     `body.inverted(u)` gives all of them.
     """
     require_body(body)
-    pinned, targets = _vectors(body, {} if pins is None else pins, "pins")
-    _refuse_fixed(body, pinned)
-    u = np.zeros((body.count, 3)) if start is None else body.checked(start, "start").copy()
-    body.require_still(u, "start displacement")
-    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
-    solver = Statics(body, pinned, weight, progress=progress)
-    stacked = not isinstance(loads, Mapping) and is_stack(loads)
-    stack = checks.real_array(loads, "loads", (None, body.count, 3)) if stacked else _forces(body, loads)[None]  # type: ignore[arg-type]
+    pinned, targets = _parse_vertex_vectors(body, {} if pins is None else pins, "pins")
+    _require_free_pins(body, pinned)
+    u = np.zeros((body.vertex_count, 3)) if start is None else body.check_vertex_vectors(start, "start").copy()
+    body.require_zero_at_fixed_vertices(u, "start displacement")
+    weight = np.zeros((body.vertex_count, 3)) if gravity is None else body.gravity(gravity)
+    solver = StaticSolver(body, pinned, weight, progress=progress)
+    stacked = not isinstance(loads, Mapping) and has_three_axes(loads)
+    stack = (
+        checks.require_real_array(loads, "loads", (None, body.vertex_count, 3))  # type: ignore[arg-type]
+        if stacked
+        else _parse_loads(body, loads)[None]
+    )
     out = np.empty_like(stack)
     try:
         for case, load in enumerate(stack):
             out[case] = u = solver.solve(u, load, targets)
     except SolveError as reason:
-        raise type(reason)(f"{reason}{body.size_hint}") from None
+        raise type(reason)(f"{reason}{body.unit_hint}") from None
     for case, found in enumerate(out):
-        warn_if_inverted(body, found, f"load case {case}: " if stacked else "")
+        warn_about_inversion(body, found, f"load case {case}: " if stacked else "")
     return out if stacked else out[0]
 
 
-def warn_if_inverted(body: Body, displacement: Array, prefix: str = "") -> None:
+def warn_about_inversion(body: Body, displacement: Array, prefix: str = "") -> None:
     """Warn the caller's caller with InversionWarning if a pose (n, 3) turns tets inside out."""
-    found = find_inversion(body, displacement)
+    found = find_inverted_tets(body, displacement)
     if found is not None:
         warnings.warn(f"{prefix}{found}", InversionWarning, stacklevel=3)
 
 
-class _Guess(NamedTuple):
+class _StaticIterate(NamedTuple):
     """A displacement, its total energy W - f·u, the gradient of it that is left, and the size of the forces."""
 
-    u: Array
+    displacement: Array
     energy: float
     gradient: Array
-    error: float
-    scale: float
+    residual: float
+    force_scale: float
 
 
-class Statics:
+class StaticSolver:
     """Newton on the coordinates neither fixed nor `pinned`, one pattern for every load case.
 
     weight: (n, 3) [N], added to every load.
     """
 
-    def __init__(self, body: Body, pinned: IndexArray, weight: Array, *, progress: Progress | None = None):
+    def __init__(self, body: Body, pinned: IndexArray, weight: Array, *, progress: ProgressCallback | None = None):
         self.body, self.pinned, self.weight, self.progress = body, pinned, weight, progress
-        self._rigid = body.drifting_motions(pinned)
-        self._loose = [piece for piece in body.pieces if np.any(self._rigid[3 * piece[0]] != 0)]
-        dofs = np.setdiff1d(body.free_dofs, dofs_of(pinned))
+        self._rigid_modes = body.compute_unconstrained_rigid_modes(pinned)
+        self._unconstrained_components = [
+            piece for piece in body.connected_components if np.any(self._rigid_modes[3 * piece[0]] != 0)
+        ]
+        dofs = np.setdiff1d(body.free_dofs, list_vertex_dofs(pinned))
         if len(dofs) == 0:
             raise InputError("every vertex is fixed or pinned, so nothing is left to solve; leave one free")
-        border = body.mass @ self._rigid if self._rigid.shape[1] else None
-        self._system = Restricted(body, dofs, border=border)
+        border = body.mass @ self._rigid_modes if self._rigid_modes.shape[1] else None
+        self._system = RestrictedSystem(body, dofs, border=border)
         stiff, heavy = body.stiffness().diagonal()[dofs], body.mass.diagonal()[dofs]
-        self._reusable = False
-        self._secants = Secants()
-        self._shift = SMALLEST_SHIFT * stiff.mean() / heavy.mean()
-        self._added, self._needed, self._tolerance, self._rough = 0.0, 0.0, TOLERANCE, False
-        self._rounding = ROUNDING * float(stiff.max())
+        self._can_reuse_tangent = False
+        self._lbfgs = LBFGSHistory()
+        self._min_shift = MIN_SHIFT * stiff.mean() / heavy.mean()
+        self._last_shift, self._last_nonzero_shift, self._tolerance, self._preview = 0.0, 0.0, TOLERANCE, False
+        self._rounding_stiffness = ROUNDING_FORCE_SHARE * float(stiff.max())
 
-    def solve(self, u: Array, load: Array, targets: Array, *, warm: bool = False, rough: bool = False) -> Array:
+    def solve(
+        self, u: Array, load: Array, targets: Array, *, reuse_tangent: bool = False, preview: bool = False
+    ) -> Array:
         """The pose under `load` (n, 3) with the pins at `targets` (k, 3), from u (n, 3).
 
         warm: begin with the tangent factorised last, which is near when u was solved for just before, and end at
@@ -139,153 +277,168 @@ class Statics:
         """
         load = load + self.weight
         self._require_balance(load)
-        u = self._without_rigid(u)
-        self._reusable = self._reusable and warm
-        self._tolerance = ROUGH_TOLERANCE if rough else WARM_TOLERANCE if warm else TOLERANCE
-        self._rough = rough
+        u = self._remove_rigid_part(u)
+        self._can_reuse_tangent = self._can_reuse_tangent and reuse_tangent
+        self._tolerance = PREVIEW_TOLERANCE if preview else INTERACTIVE_TOLERANCE if reuse_tangent else TOLERANCE
+        self._preview = preview
         done, part = 0.0, 1.0
         begin = u[self.pinned].copy()
         while True:
             goal = begin + (done + part) * (targets - begin)
             try:
-                found = self._newton(self._predicted(u, goal), load)
+                found = self._solve_newton(self._predict_pin_displacement(u, goal), load)
             except NotConverged:
-                if len(self.pinned) == 0 or part <= SMALLEST_PART:
+                if len(self.pinned) == 0 or part <= MIN_PIN_INCREMENT:
                     raise
                 part *= 0.5
-                self._reusable = False
+                self._can_reuse_tangent = False
                 continue
             u, done = found, done + part
             if done >= 1.0 - 1e-12:
-                return turned(self.body, u, load, self._loose, self._newton) if self._loose else u
+                return (
+                    balance_torques(self.body, u, load, self._unconstrained_components, self._solve_newton)
+                    if self._unconstrained_components
+                    else u
+                )
             part = min(2.0 * part, 1.0 - done)
 
-    def response(self, u: Array, loads: Array) -> Array:
+    def solve_linear_response(self, u: Array, loads: Array) -> Array:
         """K(u)⁻¹ loads (k, n, 3) [m]: how far small further loads (k, n, 3) [N] would each move a pose u (n, 3).
 
         A warm `solve` goes on with the tangent that this factorises. Raises NotConverged where that is singular.
         """
-        first = self._direction(u, -loads[0])
+        first = self._solve_newton_direction(u, -loads[0])
         return np.stack([first, *(self._system.solve(load) for load in loads[1:])])
 
-    def _predicted(self, u: Array, goal: Array) -> Array:
+    def _predict_pin_displacement(self, u: Array, pin_targets: Array) -> Array:
         """Move the pins to `goal` and the rest by its linear response, so that no tet at a pin is crushed."""
-        if len(self.pinned) == 0 or np.array_equal(u[self.pinned], goal):
+        if len(self.pinned) == 0 or np.array_equal(u[self.pinned], pin_targets):
             return u
         jump = np.zeros_like(u)
-        jump[self.pinned] = goal - u[self.pinned]
-        if not self._reusable:
-            self._tangent(u)
-        pull = (self.body.pattern.matrix(self._system.values) @ jump.ravel()).reshape(-1, 3)
-        out = u + jump + (self._system.solve(-pull) if self._reusable else self._direction(u, pull))
-        out[self.pinned] = goal
+        jump[self.pinned] = pin_targets - u[self.pinned]
+        if not self._can_reuse_tangent:
+            self._assemble_tangent(u)
+        pull = (self.body.pattern.build_matrix(self._system.values) @ jump.ravel()).reshape(-1, 3)
+        out = (
+            u + jump + (self._system.solve(-pull) if self._can_reuse_tangent else self._solve_newton_direction(u, pull))
+        )
+        out[self.pinned] = pin_targets
         return out
 
-    def _newton(self, u: Array, load: Array) -> Array:
-        at = self._state(u, load)
-        least = VANISHED * at.scale
-        self._secants.begin()
-        tangents, most = 0, ROUGH_TANGENTS if self._rough else MOST_ITERATIONS
-        for iteration in range(MOST_ITERATIONS):
-            report(self.progress, 1.0 - min(1.0, at.error / max(at.scale, 1e-300)), f"pose, iteration {iteration}")
-            if at.error <= max(self._tolerance * at.scale, least):
-                return self._in_place(u, at.u)
-            after = self._reused(at, load)
+    def _solve_newton(self, u: Array, load: Array) -> Array:
+        at = self._evaluate(u, load)
+        least = ZERO_FORCE_SHARE * at.force_scale
+        self._lbfgs.reset_progress()
+        tangents, most = 0, PREVIEW_MAX_FACTORISATIONS if self._preview else MAX_ITERATIONS
+        for iteration in range(MAX_ITERATIONS):
+            report_progress(
+                self.progress, 1.0 - min(1.0, at.residual / max(at.force_scale, 1e-300)), f"pose, iteration {iteration}"
+            )
+            if at.residual <= max(self._tolerance * at.force_scale, least):
+                return self._remove_rigid_drift(u, at.displacement)
+            after = self._try_lbfgs_step(at, load)
             if after is None and tangents < most:
-                after, tangents = self._searched(at, load), tangents + 1
+                after, tangents = self._search_line(at, load), tangents + 1
             if after is None:
-                return self._in_place(u, at.u)
+                return self._remove_rigid_drift(u, at.displacement)
             at = after
-        raise NotConverged(f"no equilibrium after {MOST_ITERATIONS} Newton iterations; {_REMEDY}")
+        raise NotConverged(f"no equilibrium after {MAX_ITERATIONS} Newton iterations; {_REMEDY}")
 
-    def _reused(self, at: _Guess, load: Array) -> _Guess | None:
+    def _try_lbfgs_step(self, iterate: _StaticIterate, load: Array) -> _StaticIterate | None:
         """The step with the tangent factorised last and corrected since, if it gains enough."""
-        if not self._reusable:
+        if not self._can_reuse_tangent:
             return None
         try:
-            after = self._state(at.u + self._secants.solve(-at.gradient, self._system.solve), load)
+            after = self._evaluate(
+                iterate.displacement + self._lbfgs.apply_inverse(-iterate.gradient, self._system.solve), load
+            )
         except SolveError:
-            self._reusable = False
+            self._can_reuse_tangent = False
             return None
-        self._secants.learn(after.u - at.u, after.gradient - at.gradient)
-        good = after.error <= REUSED_GROWTH * at.error and after.energy <= at.energy + _slack(at, after)
-        self._reusable = good and self._secants.pay(after.error)
+        self._lbfgs.add_pair(after.displacement - iterate.displacement, after.gradient - iterate.gradient)
+        good = (
+            after.residual <= MAX_RESIDUAL_GROWTH * iterate.residual
+            and after.energy <= iterate.energy + _estimate_energy_rounding(iterate, after)
+        )
+        self._can_reuse_tangent = good and self._lbfgs.record_residual(after.residual)
         return after if good else None
 
-    def _searched(self, at: _Guess, load: Array) -> _Guess | None:
+    def _search_line(self, iterate: _StaticIterate, load: Array) -> _StaticIterate | None:
         """The Newton step, halved until the energy falls; None where rounding stops it close to the solution."""
-        direction = self._direction(at.u, at.gradient)
-        slope = float((at.gradient * direction).sum())
+        direction = self._solve_newton_direction(iterate.displacement, iterate.gradient)
+        slope = float((iterate.gradient * direction).sum())
         length = 1.0
-        for _ in range(MOST_HALVINGS):
-            after = self._state(at.u + length * direction, load)
+        for _ in range(MAX_BACKTRACKS):
+            after = self._evaluate(iterate.displacement + length * direction, load)
             # near the solution energies agree to rounding and only the residual tells
-            flat = abs(after.energy - at.energy) <= _slack(at, after)
-            if after.energy <= at.energy + 1e-4 * length * slope or (flat and after.error < at.error):
+            flat = abs(after.energy - iterate.energy) <= _estimate_energy_rounding(iterate, after)
+            if after.energy <= iterate.energy + 1e-4 * length * slope or (flat and after.residual < iterate.residual):
                 return after
             length *= 0.5
-        if at.error <= FLOOR * at.scale:
+        if iterate.residual <= STALLED_TOLERANCE * iterate.force_scale:
             return None
-        raise NotConverged(f"no descent from a relative residual of {at.error / at.scale:.1e}; {_REMEDY}")
+        raise NotConverged(
+            f"no descent from a relative residual of {iterate.residual / iterate.force_scale:.1e}; {_REMEDY}"
+        )
 
-    def _state(self, u: Array, load: Array) -> _Guess:
+    def _evaluate(self, u: Array, load: Array) -> _StaticIterate:
         """Total energy and its gradient without the part along rigid motions."""
         force = self.body.force(u)
         gradient = force - load
-        if self._rigid.shape[1]:
-            held = self._rigid.T @ gradient.ravel()
-            gradient = gradient - (self.body.mass @ (self._rigid @ held)).reshape(-1, 3)
+        if self._rigid_modes.shape[1]:
+            held = self._rigid_modes.T @ gradient.ravel()
+            gradient = gradient - (self.body.mass @ (self._rigid_modes @ held)).reshape(-1, 3)
         with np.errstate(over="ignore"):
-            norms = [float(np.linalg.norm(part)) for part in (force, load, self._rounding * u)]
+            norms = [float(np.linalg.norm(part)) for part in (force, load, self._rounding_stiffness * u)]
         scale = max(*norms)
         if not np.isfinite(scale):
             raise NotConverged(f"the forces overflow; {_REMEDY}")
         energy = self.body.energy(u) - float((load * u).sum())
-        return _Guess(u, energy, gradient, self._system.norm(gradient), scale)
+        return _StaticIterate(u, energy, gradient, self._system.compute_norm(gradient), scale)
 
-    def _direction(self, u: Array, gradient: Array) -> Array:
+    def _solve_newton_direction(self, u: Array, gradient: Array) -> Array:
         """-K⁻¹ gradient; where K is singular to rounding (the body can still turn), with a little mass added."""
-        self._reusable = False
-        for added in (0.0, *(self._shift * 100.0**power for power in range(6))):
-            self._tangent(u)
+        self._can_reuse_tangent = False
+        for added in (0.0, *(self._min_shift * 100.0**power for power in range(6))):
+            self._assemble_tangent(u)
             self._system.values += added * self.body.mass_values
-            self._factorise()
+            self._factorise_with_shift()
             try:
                 direction = self._system.solve(-gradient)
             except SolveError:
                 continue
-            self._reusable = True
+            self._can_reuse_tangent = True
             return direction
         raise NotConverged(f"the tangent stiffness is singular; fix or pin more vertices, or {_REMEDY}")
 
-    def _factorise(self) -> None:
+    def _factorise_with_shift(self) -> None:
         """The tangent with as little mass as makes it positive definite, sought near what the last ones needed."""
-        first = SHIFT_KEPT * self._added
-        least = max(self._shift, SHIFT_KEPT * self._needed)
-        self._added = self._system.factorise_shifted(
-            self.body.mass_values, least, first=first if first >= self._shift else 0.0
+        first = SHIFT_DECAY * self._last_shift
+        least = max(self._min_shift, SHIFT_DECAY * self._last_nonzero_shift)
+        self._last_shift = self._system.factorise_with_shift(
+            self.body.mass_values, least, start_shift=first if first >= self._min_shift else 0.0
         )
-        self._needed = self._added or self._needed
-        self._secants.forget()
+        self._last_nonzero_shift = self._last_shift or self._last_nonzero_shift
+        self._lbfgs.clear()
 
-    def _tangent(self, u: Array) -> None:
+    def _assemble_tangent(self, u: Array) -> None:
         self._system.values[:] = self.body.stiffness(u).data
 
-    def _in_place(self, begin: Array, u: Array) -> Array:
+    def _remove_rigid_drift(self, start: Array, u: Array) -> Array:
         """u without the rigid motion since `begin` that the rounding of many solves has added up to."""
-        return u if self._rigid.shape[1] == 0 else begin + self._without_rigid(u - begin)
+        return u if self._rigid_modes.shape[1] == 0 else start + self._remove_rigid_part(u - start)
 
-    def _without_rigid(self, u: Array) -> Array:
-        if self._rigid.shape[1] == 0:
+    def _remove_rigid_part(self, u: Array) -> Array:
+        if self._rigid_modes.shape[1] == 0:
             return u
-        part = self._rigid @ (self._rigid.T @ (self.body.mass @ u.ravel()))
+        part = self._rigid_modes @ (self._rigid_modes.T @ (self.body.mass @ u.ravel()))
         return u - part.reshape(-1, 3)
 
     def _require_balance(self, load: Array) -> None:
-        net = self._rigid.T @ load.ravel()
+        net = self._rigid_modes.T @ load.ravel()
         # R is mass-orthonormal: per unit load it is about 1/√m, which makes this ratio a share of the forces
         share = np.linalg.norm(net) * np.sqrt(self.body.total_mass) / max(np.abs(load).sum(), 1e-300)
-        if share > BALANCE:
+        if share > BALANCE_TOLERANCE:
             force = ", ".join(f"{value:.3g}" for value in load.sum(axis=0))
             raise LoadError(
                 f"nothing holds this body (or a piece of it), and the loads do not balance: their net force is "
@@ -297,32 +450,32 @@ class Statics:
 _REMEDY = "apply the load in stages, each started from the one before, or reduce it"
 
 
-def _vectors(body: Body, given: Vectors, name: str) -> tuple[IndexArray, Array]:
+def _parse_vertex_vectors(body: Body, given: VertexVectors, name: str) -> tuple[IndexArray, Array]:
     """Vertices and their vectors (k, 3), checked."""
     if not isinstance(given, Mapping):
-        raise InputError(f"{name} must be {{vertex: (x, y, z)}}, not {checks.shown(given)}")
-    vertices = checks.index_array(list(given), f"vertices of {name}", (None,), body.count)
-    values = [checks.real_array(value, f"{name}[{vertex}]", (3,)) for vertex, value in given.items()]
+        raise InputError(f"{name} must be {{vertex: (x, y, z)}}, not {checks.format_value(given)}")
+    vertices = checks.require_index_array(list(given), f"vertices of {name}", (None,), body.vertex_count)
+    values = [checks.require_real_array(value, f"{name}[{vertex}]", (3,)) for vertex, value in given.items()]
     return vertices, np.array(values).reshape(-1, 3)
 
 
-def _forces(body: Body, loads: Vectors | ArrayLike | None) -> Array:
+def _parse_loads(body: Body, loads: VertexVectors | ArrayLike | None) -> Array:
     if loads is None:
-        return np.zeros((body.count, 3))
+        return np.zeros((body.vertex_count, 3))
     if not isinstance(loads, Mapping):
-        return body.checked(loads, "loads")
-    vertices, values = _vectors(body, loads, "loads")
-    force = np.zeros((body.count, 3))
+        return body.check_vertex_vectors(loads, "loads")
+    vertices, values = _parse_vertex_vectors(body, loads, "loads")
+    force = np.zeros((body.vertex_count, 3))
     force[vertices] = values
     return force
 
 
-def _refuse_fixed(body: Body, pinned: IndexArray) -> None:
+def _require_free_pins(body: Body, pinned: IndexArray) -> None:
     both = np.intersect1d(pinned, body.fixed)
     if len(both):
         raise InputError(f"vertex {both[0]} is pinned but also fixed in the body; pin another or leave it free")
 
 
-def _slack(one: _Guess, other: _Guess) -> float:
+def _estimate_energy_rounding(first: _StaticIterate, second: _StaticIterate) -> float:
     """How much two energies may differ by rounding."""
-    return 1e-12 * max(abs(one.energy), abs(other.energy))
+    return 1e-12 * max(abs(first.energy), abs(second.energy))

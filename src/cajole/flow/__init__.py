@@ -1,7 +1,5 @@
 """A fluid in a box, on a grid."""
 
-from cajole.flow.flow import Flow
-from cajole.flow.forces import FlowForce, Forces, Gust, force_of
-from cajole.flow.motion import FlowMotion
+from cajole.flow.fluid import Flow, FlowForce, FlowForceInput, FlowMotion, Gust, evaluate_force
 
-__all__ = ["Flow", "FlowForce", "FlowMotion", "Forces", "Gust", "force_of"]
+__all__ = ["Flow", "FlowForce", "FlowForceInput", "FlowMotion", "Gust", "evaluate_force"]

@@ -14,21 +14,21 @@ from cajole import checks
 from cajole.errors import InputError, SolveError
 from cajole.linalg import pardiso
 from cajole.linalg.cholesky import Cholesky
-from cajole.linalg.ordering import bordered_dissection
+from cajole.linalg.ordering import order_saddle_point
 from cajole.linalg.superlu import SuperLU
 from cajole.locking import synchronized
 
-KINDS = ("spd", "symmetric", "kkt", "general")
+MATRIX_KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
 # those that must know which pivots are negative
-DEFINITE_BACKENDS = (*BACKENDS, "cholesky")
+SIGNED_PIVOT_BACKENDS = (*BACKENDS, "cholesky")
 # |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding.
-SINGULAR = 1e14
+MAX_SOLUTION_GROWTH = 1e14
 
 
-def pardiso_available() -> bool:
+def is_pardiso_available() -> bool:
     """Whether the fast backend is installed."""
-    return pardiso.available()
+    return pardiso.is_available()
 
 
 class Factor:
@@ -52,13 +52,13 @@ class Factor:
         *,
         kind: str = "spd",
         backend: str | None = None,
-        border: int | None = None,
-        thorough: bool = False,
+        constraint_count: int | None = None,
+        optimise_ordering: bool = False,
     ):
-        self.refactor(self._analyse(matrix, kind, backend, border, thorough))
+        self.refactor(self._analyse(matrix, kind, backend, constraint_count, optimise_ordering))
 
     @classmethod
-    def analysed(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
+    def from_pattern(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
         """Only the pattern, to be given values by `refactor`."""
         factor = cls.__new__(cls)
         factor._analyse(matrix, kind, backend, None)
@@ -69,14 +69,16 @@ class Factor:
         matrix: sp.sparray | sp.spmatrix,
         kind: str,
         backend: str | None,
-        border: int | None,
-        thorough: bool = False,
+        constraint_count: int | None,
+        optimise_ordering: bool = False,
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.lock = threading.RLock()
-        self.kind = checks.one_of(kind, "kind", KINDS)
-        known = DEFINITE_BACKENDS if kind == "spd" or (kind == "kkt" and border is not None) else BACKENDS
-        self.backend = checks.one_of(backend or ("pardiso" if pardiso_available() else "superlu"), "backend", known)
+        self.kind = checks.require_choice(kind, "kind", MATRIX_KINDS)
+        known = SIGNED_PIVOT_BACKENDS if kind == "spd" or (kind == "kkt" and constraint_count is not None) else BACKENDS
+        self.backend = checks.require_choice(
+            backend or ("pardiso" if is_pardiso_available() else "superlu"), "backend", known
+        )
         csr = sp.csr_array(matrix)
         if csr.dtype.kind not in "fiu":
             raise InputError(f"a matrix to factorise must hold real numbers, not {csr.dtype}")
@@ -86,107 +88,120 @@ class Factor:
             csr = csr.copy()
             csr.sum_duplicates()
         self.size = csr.shape[0]
-        self._entries = csr.nnz
-        pattern = _with_diagonal(csr)
+        self._entry_count = csr.nnz
+        pattern = _number_entries_with_diagonal(csr)
         if self.backend == "pardiso" and kind != "general":
             pattern = sp.triu(pattern, format="csr")
         # Where each entry of the backend's pattern stands in the caller's data; missing diagonals read a zero past it.
-        self._take = np.where(pattern.data > 0, pattern.data - 1, self._entries)
-        self._complete = bool((self._take < self._entries).all())
+        self._gather_indices = np.where(pattern.data > 0, pattern.data - 1, self._entry_count)
+        self._has_full_diagonal = bool((self._gather_indices < self._entry_count).all())
         # the others keep what they are given, which therefore must be a copy
-        self._whole = self.backend == "cholesky" and np.array_equal(self._take, np.arange(self._entries))
-        self._values = np.empty(0 if self._whole else len(self._take))
+        self._is_identity_gather = self.backend == "cholesky" and np.array_equal(
+            self._gather_indices, np.arange(self._entry_count)
+        )
+        self._values = np.empty(0 if self._is_identity_gather else len(self._gather_indices))
         self._pattern = pattern
-        self._ready = False
+        self._is_factorised = False
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
-        order = None if border is None or self.backend != "pardiso" else bordered_dissection(pattern, border)
+        order = (
+            None
+            if constraint_count is None or self.backend != "pardiso"
+            else order_saddle_point(pattern, constraint_count)
+        )
         self._solver: pardiso.Pardiso | SuperLU | Cholesky
         if self.backend == "pardiso":
-            self._solver = pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather(values), order)
+            self._solver = pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather_values(values), order)
         elif self.backend == "superlu":
             self._solver = SuperLU(pattern.indptr, pattern.indices, kind)
         else:
-            constraints = (border or 0) if kind == "kkt" else 0
-            self._solver = Cholesky(pattern.indptr, pattern.indices, constraints, thorough=thorough)
+            constraints = (constraint_count or 0) if kind == "kkt" else 0
+            self._solver = Cholesky(pattern.indptr, pattern.indices, constraints, optimise_ordering=optimise_ordering)
         return values
 
-    def twin(self) -> Factor:
+    def copy_symbolic(self) -> Factor:
         """The same pattern, to be given values of its own by `refactor`; what is known of the pattern is shared."""
         other = copy(self)
         other.lock = threading.RLock()
-        other._values, other._ready = np.empty_like(self._values), False
-        other._solver = self._solver.twin()
+        other._values, other._is_factorised = np.empty_like(self._values), False
+        other._solver = self._solver.copy_symbolic()
         return other
 
     @synchronized
     def refactor(self, data: NDArray[np.float64]) -> None:
         """Factorise new values on the same pattern: `data` of the canonical CSR matrix given at construction."""
         data = np.asarray(data)
-        if data.shape != (self._entries,) or data.dtype.kind not in "fiu":
+        if data.shape != (self._entry_count,) or data.dtype.kind not in "fiu":
             raise InputError(
-                f"refactor needs {self._entries} real values in canonical order, not {data.dtype} {data.shape}"
+                f"refactor needs {self._entry_count} real values in canonical order, not {data.dtype} {data.shape}"
             )
-        self._ready = False
-        self._solver.factorise(self._gather(data))
-        self._ready = True
+        self._is_factorised = False
+        self._solver.factorise(self._gather_values(data))
+        self._is_factorised = True
 
     @synchronized
-    def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right: (n,) or (n, k).
 
         Raises SolveError when the solution is not finite (a singular matrix).
         """
-        right = np.asarray(right, dtype=np.float64)
-        if right.ndim not in (1, 2) or right.shape[0] != self.size:
-            raise InputError(f"the right-hand side has shape {right.shape}, not ({self.size},) or ({self.size}, k)")
-        if not np.isfinite(right).all():
-            bad = int(right.size - np.isfinite(right).sum())
-            raise InputError(f"{bad} of {right.size} entries of the right-hand side are not finite; reduce the loads")
-        if right.size == 0:
-            return np.empty(right.shape)
-        if not self._ready:
+        rhs = np.asarray(rhs, dtype=np.float64)
+        if rhs.ndim not in (1, 2) or rhs.shape[0] != self.size:
+            raise InputError(f"the right-hand side has shape {rhs.shape}, not ({self.size},) or ({self.size}, k)")
+        if not np.isfinite(rhs).all():
+            bad = int(rhs.size - np.isfinite(rhs).sum())
+            raise InputError(f"{bad} of {rhs.size} entries of the right-hand side are not finite; reduce the loads")
+        if rhs.size == 0:
+            return np.empty(rhs.shape)
+        if not self._is_factorised:
             raise SolveError(
                 "there are no factors to solve with, as the last factorisation failed; call refactor with other values"
             )
-        x = self._solver.solve(right)
-        size, load = float(np.abs(x).max()), float(np.abs(right).max())
-        if not self._largest * size <= SINGULAR * load or (self.perturbed and not self._solves(x, right)):
+        x = self._solver.solve(rhs)
+        size, load = float(np.abs(x).max()), float(np.abs(rhs).max())
+        if not self._max_abs_value * size <= MAX_SOLUTION_GROWTH * load or (
+            self.perturbed_pivots and not self._is_solution(x, rhs)
+        ):
             raise SolveError("the matrix is singular to rounding; are enough vertices fixed?")
         return x
 
-    def _solves(self, x: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+    def _is_solution(self, x: NDArray[np.float64], rhs: NDArray[np.float64]) -> bool:
         """Whether |A x - right| is small: asked when pivots had to be replaced."""
         A = sp.csr_array((self._values, self._pattern.indices, self._pattern.indptr), shape=self._pattern.shape)
         image = A @ x
         if self.backend == "pardiso" and self.kind != "general":
             image += A.T @ x - (A.diagonal() * x.T).T
-        return bool(np.abs(image - right).max() <= 1e-6 * np.abs(right).max())
+        return bool(np.abs(image - rhs).max() <= 1e-6 * np.abs(rhs).max())
 
     @property
-    def negative(self) -> int | None:
+    def negative_eigenvalues(self) -> int | None:
         """Number of negative eigenvalues, or None where the backend does not know."""
-        return self._solver.negative
+        return self._solver.negative_eigenvalues
 
     @property
-    def perturbed(self) -> int:
+    def perturbed_pivots(self) -> int:
         """Number of pivots that had to be replaced; the factors are exact when it is zero."""
-        return self._solver.perturbed
+        return self._solver.perturbed_pivots
 
-    def _gather(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
-        self._largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
+    def _gather_values(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
+        self._max_abs_value = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
         # both are NaN where any entry is; one pass each is less than to ask every entry
-        if not np.isfinite(self._largest):
+        if not np.isfinite(self._max_abs_value):
             bad = int(data.size - np.isfinite(data).sum())
             raise SolveError(
                 f"{bad} of {data.size} entries of the matrix are not finite; reduce the displacements or the loads"
             )
-        if self._whole:
+        if self._is_identity_gather:
             return np.ascontiguousarray(data, dtype=np.float64)
         # places are known to be there: to have them checked again, NumPy would fill a copy of `out`
-        return np.take(data if self._complete else np.append(data, 0.0), self._take, out=self._values, mode="clip")
+        return np.take(
+            data if self._has_full_diagonal else np.append(data, 0.0),
+            self._gather_indices,
+            out=self._values,
+            mode="clip",
+        )
 
 
-def _with_diagonal(csr: sp.csr_array) -> Any:
+def _number_entries_with_diagonal(csr: sp.csr_array) -> Any:
     """The pattern, each entry numbered from 1 in the order of `csr.data`, and 0 for diagonal entries it lacks."""
     numbered = sp.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), shape=csr.shape)
     missing = np.flatnonzero(numbered.diagonal() == 0)

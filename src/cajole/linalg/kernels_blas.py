@@ -14,137 +14,238 @@ from llvmlite import binding
 from numba import types
 from numba.extending import get_cython_function_address
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
 
-def _routine(module: str, name: str, arguments: int) -> Any:
+def _load_routine(module: str, name: str, arguments: int) -> Any:
     """A Fortran routine: all its arguments are addresses."""
     symbol = f"cajole_{name}"
     binding.add_symbol(symbol, get_cython_function_address(f"scipy.linalg.cython_{module}", name))
     return types.ExternalFunction(symbol, types.void(*[types.intp] * arguments))
 
 
-_dpotrf = _routine("lapack", "dpotrf", 5)
-_dtrsm = _routine("blas", "dtrsm", 11)
-_dtrmm = _routine("blas", "dtrmm", 11)
-_dtrsv = _routine("blas", "dtrsv", 8)
-_dsyrk = _routine("blas", "dsyrk", 10)
-_dgemm = _routine("blas", "dgemm", 13)
-_dgemv = _routine("blas", "dgemv", 11)
+_dpotrf = _load_routine("lapack", "dpotrf", 5)
+_dtrsm = _load_routine("blas", "dtrsm", 11)
+_dtrmm = _load_routine("blas", "dtrmm", 11)
+_dtrsv = _load_routine("blas", "dtrsv", 8)
+_dsyrk = _load_routine("blas", "dsyrk", 10)
+_dgemm = _load_routine("blas", "dgemm", 13)
+_dgemv = _load_routine("blas", "dgemv", 11)
 
 
 # letters and numbers that the routines are told, each at an address of its own
-_LETTERS = np.frombuffer(b"LNRTU", dtype=np.uint8)
-_NUMBERS = np.array([1.0, -1.0, 0.0])
-_L, _N, _R, _T, _U = range(5)
-ONE, MINUS, ZERO = range(3)
+_OPTION_CHARACTERS = np.frombuffer(b"LNRTU", dtype=np.uint8)
+_SCALARS = np.array([1.0, -1.0, 0.0])
+_LOWER_OR_LEFT, _NO_TRANSPOSE, _RIGHT, _TRANSPOSE, _UPPER = range(5)
+ONE, MINUS_ONE, ZERO = range(3)
 
 
 @njit(cache=True)
-def _letter(which):
-    return _LETTERS.ctypes.data + which
+def _get_option_address(index):
+    return _OPTION_CHARACTERS.ctypes.data + index
 
 
 @njit(cache=True)
-def _number(which):
-    return _NUMBERS.ctypes.data + 8 * which
+def _get_scalar_address(index):
+    return _SCALARS.ctypes.data + 8 * index
 
 
 @njit(cache=True)
-def _value(array, at):
-    return array.ctypes.data + 8 * at
+def _get_value_address(array, offset):
+    return array.ctypes.data + 8 * offset
 
 
 @njit(cache=True)
-def _size(sizes, which):
-    return sizes.ctypes.data + 4 * which
+def _get_argument_address(int_arguments, index):
+    return int_arguments.ctypes.data + 4 * index
 
 
 @njit(cache=True)
-def factorised(panel, at, width, stride, sizes):
+def factorise_block(panel, offset, width, stride, int_arguments):
     """L of a square, in place: 0, or the number of the first pivot that is not positive."""
-    sizes[0], sizes[1], sizes[3] = width, stride, 0
-    _dpotrf(_letter(_L), _size(sizes, 0), _value(panel, at), _size(sizes, 1), _size(sizes, 3))
-    return sizes[3]
+    int_arguments[0], int_arguments[1], int_arguments[3] = width, stride, 0
+    _dpotrf(
+        _get_option_address(_LOWER_OR_LEFT),
+        _get_argument_address(int_arguments, 0),
+        _get_value_address(panel, offset),
+        _get_argument_address(int_arguments, 1),
+        _get_argument_address(int_arguments, 3),
+    )
+    return int_arguments[3]
 
 
 @njit(cache=True)
-def times_triangle(panel, at, width, rows, stride, triangle, sizes):
+def multiply_by_triangle(panel, offset, width, rows, stride, triangle, int_arguments):
     """The `rows` below the square of a block times the upper triangle (width, width), in place."""
-    sizes[0], sizes[1], sizes[2] = rows, width, stride
+    int_arguments[0], int_arguments[1], int_arguments[2] = rows, width, stride
     _dtrmm(
-        _letter(_R), _letter(_U), _letter(_N), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE),
-        _value(triangle, 0), _size(sizes, 1), _value(panel, at + width), _size(sizes, 2),
-    )  # fmt: skip
+        _get_option_address(_RIGHT),
+        _get_option_address(_UPPER),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_argument_address(int_arguments, 0),
+        _get_argument_address(int_arguments, 1),
+        _get_scalar_address(ONE),
+        _get_value_address(triangle, 0),
+        _get_argument_address(int_arguments, 1),
+        _get_value_address(panel, offset + width),
+        _get_argument_address(int_arguments, 2),
+    )
 
 
 @njit(cache=True)
-def square(panel, at, width, rows, stride, share, kept, out, to, sizes):
+def update_symmetric_product(panel, offset, width, rows, stride, alpha, beta, out, out_offset, int_arguments):
     """out = share B Bᵀ + kept out, its lower triangle; B is a block of `rows` and `width` columns."""
-    sizes[0], sizes[1], sizes[2] = rows, width, stride
+    int_arguments[0], int_arguments[1], int_arguments[2] = rows, width, stride
     _dsyrk(
-        _letter(_L), _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(share), _value(panel, at),
-        _size(sizes, 2), _number(kept), _value(out, to), _size(sizes, 0),
-    )  # fmt: skip
+        _get_option_address(_LOWER_OR_LEFT),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_argument_address(int_arguments, 0),
+        _get_argument_address(int_arguments, 1),
+        _get_scalar_address(alpha),
+        _get_value_address(panel, offset),
+        _get_argument_address(int_arguments, 2),
+        _get_scalar_address(beta),
+        _get_value_address(out, out_offset),
+        _get_argument_address(int_arguments, 0),
+    )
 
 
 @njit(cache=True)
-def less_product(panel, at, width, rows, columns, stride, to, sizes):
+def subtract_product(panel, offset, width, rows, columns, stride, out_offset, int_arguments):
     """In one panel, out -= B Tᵀ; B is a block of `rows` and `width` columns, T its first rows, as many as `columns`."""
-    sizes[0], sizes[1], sizes[2], sizes[3] = rows, columns, width, stride
-    B, apart = _value(panel, at), _size(sizes, 3)
+    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3] = rows, columns, width, stride
+    B, apart = _get_value_address(panel, offset), _get_argument_address(int_arguments, 3)
     _dgemm(
-        _letter(_N), _letter(_T), _size(sizes, 0), _size(sizes, 1), _size(sizes, 2), _number(MINUS), B, apart, B,
-        apart, _number(ONE), _value(panel, to), apart,
-    )  # fmt: skip
+        _get_option_address(_NO_TRANSPOSE),
+        _get_option_address(_TRANSPOSE),
+        _get_argument_address(int_arguments, 0),
+        _get_argument_address(int_arguments, 1),
+        _get_argument_address(int_arguments, 2),
+        _get_scalar_address(MINUS_ONE),
+        B,
+        apart,
+        B,
+        apart,
+        _get_scalar_address(ONE),
+        _get_value_address(panel, out_offset),
+        apart,
+    )
 
 
 @njit(cache=True)
-def solved(panel, at, width, height, turned, x, to, stride, count, sizes):
+def solve_triangle(panel, offset, width, height, transposed, x, x_offset, stride, rhs_count, int_arguments):
     """L⁻¹ x, or L⁻ᵀ x when `turned`, in place, of `count` columns; L is the square at the top of a panel."""
-    way = _letter(_T if turned else _N)
-    sizes[0], sizes[1], sizes[2], sizes[3] = width, count, height, stride
-    if count == 1:
+    way = _get_option_address(_TRANSPOSE if transposed else _NO_TRANSPOSE)
+    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3] = width, rhs_count, height, stride
+    if rhs_count == 1:
         _dtrsv(
-            _letter(_L), way, _letter(_N), _size(sizes, 0), _value(panel, at), _size(sizes, 2), _value(x, to),
-            _size(sizes, 1),
-        )  # fmt: skip
+            _get_option_address(_LOWER_OR_LEFT),
+            way,
+            _get_option_address(_NO_TRANSPOSE),
+            _get_argument_address(int_arguments, 0),
+            _get_value_address(panel, offset),
+            _get_argument_address(int_arguments, 2),
+            _get_value_address(x, x_offset),
+            _get_argument_address(int_arguments, 1),
+        )
         return
     _dtrsm(
-        _letter(_L), _letter(_L), way, _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE), _value(panel, at),
-        _size(sizes, 2), _value(x, to), _size(sizes, 3),
-    )  # fmt: skip
+        _get_option_address(_LOWER_OR_LEFT),
+        _get_option_address(_LOWER_OR_LEFT),
+        way,
+        _get_option_address(_NO_TRANSPOSE),
+        _get_argument_address(int_arguments, 0),
+        _get_argument_address(int_arguments, 1),
+        _get_scalar_address(ONE),
+        _get_value_address(panel, offset),
+        _get_argument_address(int_arguments, 2),
+        _get_value_address(x, x_offset),
+        _get_argument_address(int_arguments, 3),
+    )
 
 
 @njit(cache=True)
-def below_times(panel, at, width, height, x, to, stride, count, out, sizes):
+def multiply_below(panel, offset, width, height, x, x_offset, stride, rhs_count, out, int_arguments):
     """out = B x, `count` columns; B is what is below the square of a panel."""
-    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = height - width, width, height, stride, count
-    B, columns = _value(panel, at + width), _size(sizes, 4)
-    if count == 1:
+    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3], int_arguments[4] = (
+        height - width,
+        width,
+        height,
+        stride,
+        rhs_count,
+    )
+    B, columns = _get_value_address(panel, offset + width), _get_argument_address(int_arguments, 4)
+    if rhs_count == 1:
         _dgemv(
-            _letter(_N), _size(sizes, 0), _size(sizes, 1), _number(ONE), B, _size(sizes, 2), _value(x, to), columns,
-            _number(ZERO), _value(out, 0), columns,
-        )  # fmt: skip
+            _get_option_address(_NO_TRANSPOSE),
+            _get_argument_address(int_arguments, 0),
+            _get_argument_address(int_arguments, 1),
+            _get_scalar_address(ONE),
+            B,
+            _get_argument_address(int_arguments, 2),
+            _get_value_address(x, x_offset),
+            columns,
+            _get_scalar_address(ZERO),
+            _get_value_address(out, 0),
+            columns,
+        )
         return
     _dgemm(
-        _letter(_N), _letter(_N), _size(sizes, 0), columns, _size(sizes, 1), _number(ONE), B, _size(sizes, 2),
-        _value(x, to), _size(sizes, 3), _number(ZERO), _value(out, 0), _size(sizes, 0),
-    )  # fmt: skip
+        _get_option_address(_NO_TRANSPOSE),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_argument_address(int_arguments, 0),
+        columns,
+        _get_argument_address(int_arguments, 1),
+        _get_scalar_address(ONE),
+        B,
+        _get_argument_address(int_arguments, 2),
+        _get_value_address(x, x_offset),
+        _get_argument_address(int_arguments, 3),
+        _get_scalar_address(ZERO),
+        _get_value_address(out, 0),
+        _get_argument_address(int_arguments, 0),
+    )
 
 
 @njit(cache=True)
-def less_below(panel, at, width, height, y, x, to, stride, count, sizes):
+def subtract_transposed_below(panel, offset, width, height, y, x, x_offset, stride, rhs_count, int_arguments):
     """x -= Bᵀ y, `count` columns; B is what is below the square of a panel."""
-    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = height - width, width, height, stride, count
-    B, columns = _value(panel, at + width), _size(sizes, 4)
-    if count == 1:
+    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3], int_arguments[4] = (
+        height - width,
+        width,
+        height,
+        stride,
+        rhs_count,
+    )
+    B, columns = _get_value_address(panel, offset + width), _get_argument_address(int_arguments, 4)
+    if rhs_count == 1:
         _dgemv(
-            _letter(_T), _size(sizes, 0), _size(sizes, 1), _number(MINUS), B, _size(sizes, 2), _value(y, 0), columns,
-            _number(ONE), _value(x, to), columns,
-        )  # fmt: skip
+            _get_option_address(_TRANSPOSE),
+            _get_argument_address(int_arguments, 0),
+            _get_argument_address(int_arguments, 1),
+            _get_scalar_address(MINUS_ONE),
+            B,
+            _get_argument_address(int_arguments, 2),
+            _get_value_address(y, 0),
+            columns,
+            _get_scalar_address(ONE),
+            _get_value_address(x, x_offset),
+            columns,
+        )
         return
     _dgemm(
-        _letter(_T), _letter(_N), _size(sizes, 1), columns, _size(sizes, 0), _number(MINUS), B, _size(sizes, 2),
-        _value(y, 0), _size(sizes, 0), _number(ONE), _value(x, to), _size(sizes, 3),
-    )  # fmt: skip
+        _get_option_address(_TRANSPOSE),
+        _get_option_address(_NO_TRANSPOSE),
+        _get_argument_address(int_arguments, 1),
+        columns,
+        _get_argument_address(int_arguments, 0),
+        _get_scalar_address(MINUS_ONE),
+        B,
+        _get_argument_address(int_arguments, 2),
+        _get_value_address(y, 0),
+        _get_argument_address(int_arguments, 0),
+        _get_scalar_address(ONE),
+        _get_value_address(x, x_offset),
+        _get_argument_address(int_arguments, 3),
+    )

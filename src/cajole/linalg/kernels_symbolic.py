@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
 
 @njit(cache=True)
-def elimination_tree(indptr, indices, order):
+def build_elimination_tree(indptr, indices, order):
     """parent (n,), with paths cut short on the way (Liu 1990)."""
     n = len(order)
-    places = inverse(order)
+    places = invert_permutation(order)
     parent, ancestor = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for j in range(n):
         for p in range(indptr[order[j]], indptr[order[j] + 1]):
@@ -30,7 +30,7 @@ def elimination_tree(indptr, indices, order):
 
 
 @njit(cache=True)
-def inverse(order):
+def invert_permutation(order):
     """Where each node stands in `order`."""
     places = np.empty(len(order), np.int64)
     for place in range(len(order)):
@@ -39,22 +39,22 @@ def inverse(order):
 
 
 @njit(cache=True)
-def children(parent, visited):
+def link_children(parents, visit_order):
     """Lists of children, (first, next) with -1 at their ends; of one parent those visited last come first."""
-    first, following = np.full(len(parent), -1, np.int64), np.full(len(parent), -1, np.int64)
-    for j in visited:
-        if parent[j] != -1:
-            following[j] = first[parent[j]]
-            first[parent[j]] = j
+    first, following = np.full(len(parents), -1, np.int64), np.full(len(parents), -1, np.int64)
+    for j in visit_order:
+        if parents[j] != -1:
+            following[j] = first[parents[j]]
+            first[parents[j]] = j
     return first, following
 
 
 @njit(cache=True)
-def structures(indptr, indices, order, parent):
+def compute_column_structures(indptr, indices, order, parents):
     """starts (n + 1,) and rows: those of each column below its diagonal, sorted."""
     n = len(order)
-    places = inverse(order)
-    first, following = children(parent, np.arange(n))
+    places = invert_permutation(order)
+    first, following = link_children(parents, np.arange(n))
     starts, mark, rows = np.zeros(n + 1, np.int64), np.full(n, -1, np.int64), np.empty(17 * n, np.int64)
     for j in range(n):
         at = starts[j]
@@ -62,11 +62,11 @@ def structures(indptr, indices, order, parent):
             rows = np.concatenate((rows[:at], np.empty(at + 2 * n, np.int64)))
         mark[j] = j
         for p in range(indptr[order[j]], indptr[order[j] + 1]):
-            at = _noted(places[indices[p]], j, mark, rows, at)
+            at = _append_row(places[indices[p]], j, mark, rows, at)
         child = first[j]
         while child != -1:
             for p in range(starts[child], starts[child + 1]):
-                at = _noted(rows[p], j, mark, rows, at)
+                at = _append_row(rows[p], j, mark, rows, at)
             child = following[child]
         rows[starts[j] : at].sort()
         starts[j + 1] = at
@@ -74,23 +74,23 @@ def structures(indptr, indices, order, parent):
 
 
 @njit(cache=True)
-def _noted(row, j, mark, rows, at):
-    if row > j and mark[row] != j:
-        mark[row] = j
-        rows[at] = row
-        at += 1
-    return at
+def _append_row(row, column, marks, rows, end):
+    if row > column and marks[row] != column:
+        marks[row] = column
+        rows[end] = row
+        end += 1
+    return end
 
 
 @njit(cache=True)
-def postorder(parent, sizes):
+def compute_postorder(parents, column_heights):
     """The columns (n,), children before their parents, the one with the largest of `sizes` right before it."""
-    n = len(parent)
-    first, following = children(parent, np.argsort(-sizes))
+    n = len(parents)
+    first, following = link_children(parents, np.argsort(-column_heights))
     out, stack = np.empty(n, np.int64), np.empty(n, np.int64)
     top, at = 0, n
     for j in range(n):
-        if parent[j] == -1:
+        if parents[j] == -1:
             stack[top] = j
             top += 1
     while top > 0:
@@ -106,72 +106,79 @@ def postorder(parent, sizes):
 
 
 @njit(cache=True)
-def supernodes(parent, sizes, block, rates):
+def find_supernodes(parents, column_heights, block_size, cost_rates):
     """First columns (s + 1,) of ranges that are kept as one dense panel; columns in postorder, `sizes` rows below each.
 
     A range takes in its last child where one panel takes less time than two, the zeros that this lets in included;
     block, rates: those of `panel_time`.
     """
-    begin, end = np.empty_like(parent), np.empty_like(parent)
+    begin, end = np.empty_like(parents), np.empty_like(parents)
     top = -1
-    for j in range(len(parent)):
+    for j in range(len(parents)):
         top += 1
         begin[top], end[top] = j, j + 1
         # what was last is a child of this range when its last column leads into it
-        while top > 0 and begin[top] <= parent[end[top - 1] - 1] < end[top]:
-            child, own, below = end[top - 1] - begin[top - 1], end[top] - begin[top], sizes[end[top] - 1]
-            apart = panel_time(child, sizes[end[top - 1] - 1], block, rates) + panel_time(own, below, block, rates)
-            if panel_time(child + own, below, block, rates) > apart:
+        while top > 0 and begin[top] <= parents[end[top - 1] - 1] < end[top]:
+            child, own, below = end[top - 1] - begin[top - 1], end[top] - begin[top], column_heights[end[top] - 1]
+            apart = estimate_panel_time(
+                child, column_heights[end[top - 1] - 1], block_size, cost_rates
+            ) + estimate_panel_time(own, below, block_size, cost_rates)
+            if estimate_panel_time(child + own, below, block_size, cost_rates) > apart:
                 break
             top -= 1
             end[top] = end[top + 1]
-    return np.append(begin[: top + 1], len(parent))
+    return np.append(begin[: top + 1], len(parents))
 
 
 @njit(cache=True)
-def panel_time(columns, below, block, rates):
+def estimate_panel_time(column_count, row_count, block_size, cost_rates):
     """What a panel of `columns` with rows `below` takes, each of them `block` coordinates, by `rates` (4,).
 
     rates: of a product in a panel, of one in its update, of a value handed to its parent, and of a panel itself.
     """
-    w, b = float(block * columns), float(block * below)
-    return rates[0] * (w**3 / 6 + b * w**2 / 2) + rates[1] * b**2 * w / 2 + rates[2] * b**2 / 2 + rates[3]
+    w, b = float(block_size * column_count), float(block_size * row_count)
+    return (
+        cost_rates[0] * (w**3 / 6 + b * w**2 / 2)
+        + cost_rates[1] * b**2 * w / 2
+        + cost_rates[2] * b**2 / 2
+        + cost_rates[3]
+    )
 
 
 @njit(cache=True)
-def entries(indptr, indices, places, first, rows_from, rows, panels):
+def build_entry_map(indptr, indices, inverse_order, column_starts, row_starts, rows, panel_starts):
     """Where the upper triangle of a matrix goes, panel by panel: starts (s + 1,), taken and put (m,).
 
     `taken` counts values of the matrix, `put` those of the panels; `places` is the inverse of the order, the rest are
     those of a `Plan`.
     """
-    n, count = len(indptr) - 1, len(first) - 1
+    n, count = len(indptr) - 1, len(column_starts) - 1
     owner = np.empty(n, np.int64)
     for s in range(count):
-        owner[first[s] : first[s + 1]] = s
+        owner[column_starts[s] : column_starts[s + 1]] = s
     starts = np.zeros(count + 1, np.int64)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] >= i:
-                starts[owner[min(places[i], places[indices[p]])] + 1] += 1
+                starts[owner[min(inverse_order[i], inverse_order[indices[p]])] + 1] += 1
     starts = np.cumsum(starts)
     filled, taken = starts[:-1].copy(), np.empty(starts[-1], np.int64)
     column, row = np.empty_like(taken), np.empty_like(taken)
     for i in range(n):
         for p in range(indptr[i], indptr[i + 1]):
             if indices[p] >= i:
-                a, b = places[i], places[indices[p]]
+                a, b = inverse_order[i], inverse_order[indices[p]]
                 s = owner[min(a, b)]
                 taken[filled[s]], column[filled[s]], row[filled[s]] = p, min(a, b), max(a, b)
                 filled[s] += 1
     local = np.empty(n, np.int64)
     for s in range(count):
-        width = first[s + 1] - first[s]
+        width = column_starts[s + 1] - column_starts[s]
         for j in range(width):
-            local[first[s] + j] = j
-        for p in range(rows_from[s], rows_from[s + 1]):
-            local[rows[p]] = width + p - rows_from[s]
-        height = width + rows_from[s + 1] - rows_from[s]
+            local[column_starts[s] + j] = j
+        for p in range(row_starts[s], row_starts[s + 1]):
+            local[rows[p]] = width + p - row_starts[s]
+        height = width + row_starts[s + 1] - row_starts[s]
         for q in range(starts[s], starts[s + 1]):
-            row[q] = panels[s] + (column[q] - first[s]) * height + local[row[q]]
+            row[q] = panel_starts[s] + (column[q] - column_starts[s]) * height + local[row[q]]
     return starts, taken, row

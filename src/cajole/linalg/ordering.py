@@ -14,52 +14,54 @@ from scipy.sparse.linalg import spilu
 
 from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
-from cajole.linalg import kernels_fill, kernels_symbolic
-from cajole.linalg.kernels_fill import ROUNDING
+from cajole.linalg import kernels_minimum_fill, kernels_symbolic
+from cajole.linalg.kernels_minimum_fill import DELAY_TOLERANCE
 
 # The share of what a constraint holds that is eliminated before it, a node that k of them hold counting as 1/k, and how
 # much of that at least. At once its pivot would be zero; after all of it there is a fifth more to do. With a node each
 # no constraints compete for the same one (Hall's theorem); a quarter leaves residuals of rounding on all scenes.
-BEFORE, LEAST = 0.25, 1.0
+ELIMINATED_SHARE, MIN_ELIMINATED = 0.25, 1.0
 # How large the parts may be that are ordered anew by least fill: which is best depends on the shape, so all are tried.
-LEAVES = (200, 800, 2400)
+LEAF_SIZES = (200, 800, 2400)
 # From how many numberings METIS begins at most, and of how many nodes altogether: that takes a second.
-TRIES, NUMBERED = 12, 24000
+MAX_RELABELINGS, MAX_RELABELED_NODES = 12, 24000
 
 
-def nested_dissection(pattern: sp.csr_array) -> IndexArray:
+def order_by_nested_dissection(pattern: sp.csr_array) -> IndexArray:
     """Order of `dissected` for a square pattern; vertices with three dofs each are ordered as one."""
-    block = blocks_of(pattern)
-    graph = graph_of(pattern, block)
-    return spread(require_permutation(dissected(graph), graph.shape[0]), block)
+    block = find_block_size(pattern)
+    graph = build_adjacency_graph(pattern, block)
+    return expand_to_dofs(require_permutation(dissect_graph(graph), graph.shape[0]), block)
 
 
-def bordered_dissection(pattern: sp.csr_array, border: int) -> IndexArray:
+def order_saddle_point(pattern: sp.csr_array, constraint_count: int) -> IndexArray:
     """METIS order of [[A, Cᵀ], [C, 0]] with `border` rows of C, each behind a share of the coordinates that it holds.
 
     Where A is positive definite and C has full rank, the diagonal then holds all pivots. Coordinates that come in
     threes are ordered as one.
     """
-    block = bordered_blocks(pattern.shape[0], border)
-    graph = graph_of(pattern, block)
-    return spread(bordered(graph, dissected(graph), border // block), block)
+    block = find_saddle_point_block_size(pattern.shape[0], constraint_count)
+    graph = build_adjacency_graph(pattern, block)
+    return expand_to_dofs(delay_constraint_nodes(graph, dissect_graph(graph), constraint_count // block), block)
 
 
-def orders(graph: sp.csr_array, border: int) -> Iterator[IndexArray]:
+def generate_orderings(graph: sp.csr_array, constraint_count: int) -> Iterator[IndexArray]:
     """Orders of the nodes of a graph, the last `border` of them each behind a share of its neighbours.
 
     METIS's, and those in which the parts that it has cut are ordered anew by least fill. METIS orders parts of a
     hundred nodes by least degree, without a look at what surrounds them, and cuts on where a long part is better
     eliminated from its ends.
     """
-    for labels, blur in numberings(graph.shape[0]):
-        order = dissected(graph, labels)
-        yield bordered(graph, order, border)
-        for leaf in LEAVES:
-            yield bordered(graph, _least_fill(graph, order, leaf, border, blur), border)
+    for labels, blur in generate_relabelings(graph.shape[0]):
+        order = dissect_graph(graph, labels)
+        yield delay_constraint_nodes(graph, order, constraint_count)
+        for leaf in LEAF_SIZES:
+            yield delay_constraint_nodes(
+                graph, _reorder_by_minimum_fill(graph, order, leaf, constraint_count, blur), constraint_count
+            )
 
 
-def numberings(count: int) -> Iterator[tuple[IndexArray, Array]]:
+def generate_relabelings(count: int) -> Iterator[tuple[IndexArray, Array]]:
     """Numberings (n,) of some nodes, and by how much the fill of each is overrated (n,).
 
     Where METIS begins decides by up to a tenth how much it leaves to do. Of nodes with nearly the same fill the least
@@ -67,7 +69,7 @@ def numberings(count: int) -> Iterator[tuple[IndexArray, Array]]:
     """
     random = np.random.default_rng(0)
     yield np.arange(count), np.ones(count)
-    for _ in range(min(max(NUMBERED // count, 1), TRIES) - 1):
+    for _ in range(min(max(MAX_RELABELED_NODES // count, 1), MAX_RELABELINGS) - 1):
         yield random.permutation(count), 1.0 + random.random(count)
 
 
@@ -84,32 +86,38 @@ def require_permutation(order: IndexArray, count: int) -> IndexArray:
     return order
 
 
-def _least_fill(graph: sp.csr_array, order: IndexArray, leaf: int, border: int, blur: Array) -> IndexArray:
+def _reorder_by_minimum_fill(
+    graph: sp.csr_array, order: IndexArray, max_leaf_size: int, constraint_count: int, fill_scale: Array
+) -> IndexArray:
     order = require_permutation(order, graph.shape[0])
     index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    order = order[kernels_symbolic.postorder(parent, np.ones(len(order), dtype=np.int64))]
-    parent = kernels_symbolic.elimination_tree(*index, order)
-    return np.asarray(kernels_fill.least_fill(*index, order, parent, leaf, *_waiting(graph, border), blur))
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    order = order[kernels_symbolic.compute_postorder(parent, np.ones(len(order), dtype=np.int64))]
+    parent = kernels_symbolic.build_elimination_tree(*index, order)
+    return np.asarray(
+        kernels_minimum_fill.order_by_minimum_fill(
+            *index, order, parent, max_leaf_size, *_compute_delay_weights(graph, constraint_count), fill_scale
+        )
+    )
 
 
-def _waiting(graph: sp.csr_array, border: int) -> tuple[Array, Array]:
+def _compute_delay_weights(graph: sp.csr_array, constraint_count: int) -> tuple[Array, Array]:
     """What each node counts (n,), and how much of that a node waits for (n,): none but the last `border` do."""
-    first = graph.shape[0] - border
+    first = graph.shape[0] - constraint_count
     held = sp.csr_array(graph[first:, :first] != 0).astype(np.float64)
     share = np.zeros(graph.shape[0])
     share[:first] = 1.0 / np.maximum(np.bincount(held.indices, minlength=first), 1)
     wait = np.zeros(graph.shape[0])
     total = held @ share[:first]
-    wait[first:] = np.minimum(np.maximum(BEFORE * total, LEAST), total)
+    wait[first:] = np.minimum(np.maximum(ELIMINATED_SHARE * total, MIN_ELIMINATED), total)
     return share, wait
 
 
-def bordered(graph: sp.csr_array, order: IndexArray, border: int) -> IndexArray:
+def delay_constraint_nodes(graph: sp.csr_array, order: IndexArray, constraint_count: int) -> IndexArray:
     """`order` of the nodes of a graph with the last `border` of them each behind a share of its neighbours."""
     order = require_permutation(order, graph.shape[0])
-    first = graph.shape[0] - border
-    share, wait = _waiting(graph, border)
+    first = graph.shape[0] - constraint_count
+    share, wait = _compute_delay_weights(graph, constraint_count)
     places = np.empty(len(order))
     places[order] = np.arange(len(order))
     for row in range(first, len(order)):
@@ -117,34 +125,36 @@ def bordered(graph: sp.csr_array, order: IndexArray, border: int) -> IndexArray:
         held = held[held < first]
         before = held[np.argsort(places[held])]
         if len(before):
-            enough = np.searchsorted(np.cumsum(share[before]), wait[row] - ROUNDING)
+            enough = np.searchsorted(np.cumsum(share[before]), wait[row] - DELAY_TOLERANCE)
             places[row] = max(places[row], places[before[min(enough, len(before) - 1)]] + 0.5)
     return np.argsort(places, kind="stable").astype(np.int64)
 
 
-def bordered_blocks(size: int, border: int) -> int:
+def find_saddle_point_block_size(size: int, constraint_count: int) -> int:
     """How many coordinates of [[A, Cᵀ], [C, 0]] come together: 3 where that is possible, else 1."""
-    return 1 if size % 3 or border % 3 else 3
+    return 1 if size % 3 or constraint_count % 3 else 3
 
 
-def graph_of(pattern: sp.csr_array, block: int) -> sp.csr_array:
+def build_adjacency_graph(pattern: sp.csr_array, block_size: int) -> sp.csr_array:
     """Which blocks of a square pattern, or of one triangle of it, touch each other."""
     rows, columns = pattern.tocoo().coords
-    count = pattern.shape[0] // block
-    graph = sp.coo_array((np.ones(len(rows)), (rows // block, columns // block)), shape=(count, count)).tocsr()
+    count = pattern.shape[0] // block_size
+    graph = sp.coo_array(
+        (np.ones(len(rows)), (rows // block_size, columns // block_size)), shape=(count, count)
+    ).tocsr()
     graph = sp.csr_array(graph + graph.T)
     graph.setdiag(0)
     graph.eliminate_zeros()
     return graph
 
 
-def dissected(graph: sp.csr_array, labels: IndexArray | None = None) -> IndexArray:
+def dissect_graph(graph: sp.csr_array, labels: IndexArray | None = None) -> IndexArray:
     """METIS order of the nodes of a graph; labels: which of them METIS is to take for its first, second and so on.
 
     Without pymetis the minimum degree order.
     """
     if labels is not None:
-        return np.asarray(labels[dissected(sp.csr_array(graph[labels][:, labels]))])
+        return np.asarray(labels[dissect_graph(sp.csr_array(graph[labels][:, labels]))])
     try:
         import pymetis
     except ImportError:
@@ -170,12 +180,12 @@ def order_by_minimum_degree(graph: sp.csr_array) -> IndexArray:
     return np.argsort(factors.perm_c).astype(np.int64)
 
 
-def spread(order: IndexArray, block: int) -> IndexArray:
+def expand_to_dofs(nodes: IndexArray, block_size: int) -> IndexArray:
     """Coordinates of nodes that have `block` of them each."""
-    return (block * order[:, None] + np.arange(block)).ravel()
+    return (block_size * nodes[:, None] + np.arange(block_size)).ravel()
 
 
-def blocks_of(pattern: sp.csr_array) -> int:
+def find_block_size(pattern: sp.csr_array) -> int:
     """3 where vertices have three coordinates each that always come together, else 1."""
     return 3 if _has_blocks_of_three(pattern) else 1
 

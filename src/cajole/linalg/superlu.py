@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from cajole.errors import NotPositiveDefinite, SolveError
-from cajole.linalg.ordering import nested_dissection
+from cajole.linalg.ordering import order_by_nested_dissection
 
 # Row exchanges start when the diagonal is this much smaller than the column's largest entry. None for symmetric kinds:
 # the diagonal stays the pivot, which keeps the given order, half the work, and makes the signs of U the inertia.
-PIVOT_THRESHOLD = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}
+PIVOT_THRESHOLDS = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}
 
 
 class SuperLU:
@@ -25,18 +25,18 @@ class SuperLU:
         self.kind = kind
         self.size = len(indptr) - 1
         pattern = sp.csr_array((np.arange(1, len(indices) + 1), indices, indptr), shape=(self.size, self.size))
-        self._order = nested_dissection(pattern)
+        self._order = order_by_nested_dissection(pattern)
         permuted = pattern[self._order][:, self._order].tocsc()
         permuted.sort_indices()
-        self._take = permuted.data - 1
+        self._gather_indices = permuted.data - 1
         self._matrix = sp.csc_matrix(
             (np.zeros(len(indices)), permuted.indices.astype(np.int32), permuted.indptr.astype(np.int32)),
             shape=permuted.shape,
         )
-        self.negative: int | None = None
-        self.perturbed = 0
+        self.negative_eigenvalues: int | None = None
+        self.perturbed_pivots = 0
 
-    def twin(self) -> SuperLU:
+    def copy_symbolic(self) -> SuperLU:
         """The same pattern with factors of its own."""
         other = copy(self)
         other._matrix = self._matrix.copy()
@@ -44,27 +44,27 @@ class SuperLU:
 
     def factorise(self, data: NDArray[np.float64]) -> None:
         """Numeric factorisation of the values `data` on the known pattern."""
-        np.take(data, self._take, out=self._matrix.data)
+        np.take(data, self._gather_indices, out=self._matrix.data)
         symmetric = self.kind != "general"
         try:
             self._factors = splu(
                 self._matrix,
                 permc_spec="NATURAL" if symmetric else "COLAMD",
-                diag_pivot_thresh=PIVOT_THRESHOLD[self.kind],
+                diag_pivot_thresh=PIVOT_THRESHOLDS[self.kind],
                 options={"SymmetricMode": symmetric},
             )
         except RuntimeError as reason:
             if self.kind == "spd":
                 raise NotPositiveDefinite("the matrix is not positive definite (it is singular)") from reason
             raise SolveError(f"SuperLU cannot factorise this matrix: {reason}") from reason
-        self.negative = self._count_negative() if symmetric else None
-        if self.kind == "spd" and self.negative != 0:
+        self.negative_eigenvalues = self._count_negative() if symmetric else None
+        if self.kind == "spd" and self.negative_eigenvalues != 0:
             raise NotPositiveDefinite("the matrix is not positive definite")
 
-    def solve(self, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         """x with A x = right, (n,) or (n, k)."""
-        x = np.empty(right.shape)
-        x[self._order] = self._factors.solve(np.ascontiguousarray(right[self._order], dtype=np.float64))
+        x = np.empty(rhs.shape)
+        x[self._order] = self._factors.solve(np.ascontiguousarray(rhs[self._order], dtype=np.float64))
         return x
 
     def _count_negative(self) -> int | None:

@@ -15,53 +15,53 @@ from collections.abc import Iterator
 from threadpoolctl import ThreadpoolController
 
 # More threads than this gave nothing on factorisations of the sizes Cajole meets.
-MOST_FACTOR_THREADS = 4
+MAX_FACTOR_THREADS = 4
 
 
-class _Limit:
+class _SharedBlasLimit:
     """OpenBLAS on one thread while anybody wants it so: the number is the process's, and blocks of several threads may
     overlap, of which the one that began first need not end last."""
 
     def __init__(self) -> None:
-        self._lock, self._wanted, self._undo = threading.Lock(), 0, contextlib.ExitStack()
+        self._lock, self._user_count, self._restore_stack = threading.Lock(), 0, contextlib.ExitStack()
 
-    def begin(self) -> None:
+    def acquire(self) -> None:
         with self._lock:
-            if self._wanted == 0:
-                self._undo.enter_context(_openblas().limit(limits=1, user_api="blas"))
-            self._wanted += 1
+            if self._user_count == 0:
+                self._restore_stack.enter_context(_find_openblas().limit(limits=1, user_api="blas"))
+            self._user_count += 1
 
-    def end(self) -> None:
+    def release(self) -> None:
         with self._lock:
-            self._wanted -= 1
-            if self._wanted == 0:
-                self._undo.close()
+            self._user_count -= 1
+            if self._user_count == 0:
+                self._restore_stack.close()
 
 
-_LIMIT = _Limit()
+_BLAS_LIMIT = _SharedBlasLimit()
 
 
 @contextlib.contextmanager
-def blas_threads() -> Iterator[None]:
+def limit_blas_threads() -> Iterator[None]:
     """Run the block with one OpenBLAS thread."""
-    _LIMIT.begin()
+    _BLAS_LIMIT.acquire()
     try:
         yield
     finally:
-        _LIMIT.end()
+        _BLAS_LIMIT.release()
 
 
-def factor_threads() -> int:
+def choose_factor_threads() -> int:
     """Threads for a sparse factorisation: $CAJOLE_THREADS, else the cores this process may use, four at most."""
     chosen = os.environ.get("CAJOLE_THREADS", "")
     if chosen.isdigit() and int(chosen) > 0:
         return int(chosen)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return min(cores, MOST_FACTOR_THREADS)
+    return min(cores, MAX_FACTOR_THREADS)
 
 
 @functools.cache
-def _openblas() -> ThreadpoolController:
+def _find_openblas() -> ThreadpoolController:
     # MKL is left out: changing its thread count between the phases of PARDISO crashes the process.
     import scipy.linalg  # noqa: F401  its OpenBLAS must be loaded to be found
 

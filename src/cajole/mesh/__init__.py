@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from cajole.mesh.closest import Closest, ClosestPoints, closest_points
+from cajole.mesh.base import MeshTri, compute_vertex_normals
+from cajole.mesh.closest_point import ClosestPointQuery, ClosestPointResult, find_closest_points
 from cajole.mesh.embedding import Embedding, embed
 from cajole.mesh.files import read_bou, read_mesh, read_veg, write_mesh
 from cajole.mesh.formats.veg import VegFile
-from cajole.mesh.generate import box_tets, grid_triangles
 from cajole.mesh.line import MeshLine
-from cajole.mesh.repair import remove_slivers, repaired
+from cajole.mesh.primitives import box_tets, grid_triangles
+from cajole.mesh.repair import drop_degenerate_triangles, remove_slivers
 from cajole.mesh.skin import Skin
 from cajole.mesh.subdivision import subdivide
 from cajole.mesh.tet import MeshTet
-from cajole.mesh.tri import MeshTri, vertex_normals
 from cajole.mesh.voxels import voxelise
 
 __all__ = [
-    "Closest",
-    "ClosestPoints",
+    "ClosestPointQuery",
+    "ClosestPointResult",
     "Embedding",
     "MeshLine",
     "MeshTet",
@@ -25,16 +25,16 @@ __all__ = [
     "Skin",
     "VegFile",
     "box_tets",
-    "closest_points",
+    "compute_vertex_normals",
+    "drop_degenerate_triangles",
     "embed",
+    "find_closest_points",
     "grid_triangles",
     "read_bou",
     "read_mesh",
     "read_veg",
     "remove_slivers",
-    "repaired",
     "subdivide",
-    "vertex_normals",
     "voxelise",
     "write_mesh",
 ]

@@ -6,27 +6,23 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import depth, index_array, is_empty, real_array
+from cajole.checks import count_axes, is_empty, require_index_array, require_real_array
 from cajole.errors import InputError, MeshError
 from cajole.mesh import topology
-from cajole.storage import content_hash
-
-if TYPE_CHECKING:
-    from cajole.mesh.tri import MeshTri
-
+from cajole.storage import hash_content
 
 # fourth powers of lengths up to this stay finite in double precision
-LARGEST_COORDINATE = 1e75
+MAX_COORDINATE = 1e75
 # volume over the cube (area over the square) of the longest edge; a regular tet has 0.118, and below this
 # rounding of the coordinates alone decides the sign
-FLATTEST = 1e-10
+MIN_ELEMENT_QUALITY = 1e-10
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -54,39 +50,39 @@ class Mesh(ABC):
     @cached_property
     def surface_vertices(self) -> IndexArray:
         """(k,) the vertices on the surface, in order."""
-        return frozen(np.flatnonzero(self.surface.used))
+        return make_read_only(np.flatnonzero(self.surface.used_vertex_mask))
 
     def __repr__(self) -> str:
         kind = {2: "lines", 3: "triangles", 4: "tets"}[self.elements.shape[1]]
         return f"{type(self).__name__}({len(self.vertices)} vertices, {len(self.elements)} {kind})"
 
     @cached_property
-    def used(self) -> NDArray[np.bool_]:
+    def used_vertex_mask(self) -> NDArray[np.bool_]:
         """(n,) whether any element uses the vertex."""
         used = np.zeros(len(self.vertices), dtype=bool)
         used[self.elements.reshape(-1)] = True
-        return frozen(used)
+        return make_read_only(used)
 
     @cached_property
     def edges(self) -> IndexArray:
         """(k, 2) every edge once, its smaller index first, in order."""
-        return frozen(topology.unique_edges(self.elements, self._element_edges, len(self.vertices)))
+        return make_read_only(topology.find_unique_edges(self.elements, self._element_edges, len(self.vertices)))
 
     @cached_property
     def adjacency(self) -> sparse.csr_matrix:
         """(n, n) sparse, a one wherever an edge joins two vertices."""
-        return topology.adjacency(self.edges, len(self.vertices))
+        return topology.build_adjacency(self.edges, len(self.vertices))
 
     @cached_property
-    def components(self) -> IndexArray:
+    def component_labels(self) -> IndexArray:
         """(n,) the connected component of each vertex, from 0; -1 for a vertex that no element uses."""
-        return frozen(topology.component_labels(self.edges, self.used))
+        return make_read_only(topology.label_components(self.edges, self.used_vertex_mask))
 
     @cached_property
     def bounds(self) -> Array:
         """(2, 3) [m] least and greatest coordinates of the vertices in use."""
-        used = self.vertices[self.used]
-        return frozen(np.array([used.min(axis=0), used.max(axis=0)]))
+        used = self.vertices[self.used_vertex_mask]
+        return make_read_only(np.array([used.min(axis=0), used.max(axis=0)]))
 
     @cached_property
     def size(self) -> float:
@@ -94,36 +90,36 @@ class Mesh(ABC):
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @cached_property
-    def content(self) -> str:
+    def content_hash(self) -> str:
         """A name for what the mesh holds: equal vertices and elements, equal name."""
-        return content_hash(type(self).__name__, self.vertices, self.elements)
+        return hash_content(type(self).__name__, self.vertices, self.elements)
 
     @cached_property
-    def _tree(self) -> Any:
-        return point_tree(self.vertices[self.used])
+    def _vertex_tree(self) -> Any:
+        return build_kd_tree(self.vertices[self.used_vertex_mask])
 
     def compacted(self) -> tuple[Self, IndexArray]:
         """The mesh without the vertices that no element uses, and `numbers` (n,): their new indices, -1 where dropped.
 
         Vertices keep their order, so `numbers[held]` are the new indices of the vertices `held`.
         """
-        numbers = np.where(self.used, np.cumsum(self.used) - 1, -1)
-        if self.used.all():
-            return self, frozen(numbers)
-        mesh = type(self)(self.vertices[self.used], numbers[self.elements])  # type: ignore[call-arg]
-        dropped = int((~self.used).sum())
-        return mesh.noted(f"{dropped} vertices that belong to no element were dropped"), frozen(numbers)
+        numbers = np.where(self.used_vertex_mask, np.cumsum(self.used_vertex_mask) - 1, -1)
+        if self.used_vertex_mask.all():
+            return self, make_read_only(numbers)
+        mesh = type(self)(self.vertices[self.used_vertex_mask], numbers[self.elements])  # type: ignore[call-arg]
+        dropped = int((~self.used_vertex_mask).sum())
+        return mesh.with_notes(f"{dropped} vertices that belong to no element were dropped"), make_read_only(numbers)
 
     def _checked_positions(self, vertices: ArrayLike) -> Array:
         """`vertices` as the positions (n, 3) [m] of a moved copy. Raises MeshError unless there is one for each."""
-        points = checked_vertices(vertices)
+        points = validate_vertices(vertices)
         if points.shape != self.vertices.shape:
             raise MeshError(
                 f"vertices has shape {points.shape}, but the mesh has {self.vertices.shape}; keep every vertex"
             )
         return points
 
-    def noted(self, *notes: str) -> Self:
+    def with_notes(self, *notes: str) -> Self:
         """The same mesh with more to tell: `notes` before its own."""
         mesh = copy(self)
         object.__setattr__(mesh, "notes", (*notes, *self.notes))
@@ -139,49 +135,49 @@ class Mesh(ABC):
 
         Raises InputError unless the points are finite and of one of these shapes.
         """
-        single = depth(point) <= 1
-        points = real_array(point, "point", (3,) if single else (None, 3), error=InputError)
-        if (np.abs(points) > LARGEST_COORDINATE).any():
-            raise InputError(f"a point is beyond {LARGEST_COORDINATE:g} m, where distances overflow; move it nearer")
-        _, found = self._tree.query(points)
-        indices = np.flatnonzero(self.used)[found]
+        single = count_axes(point) <= 1
+        points = require_real_array(point, "point", (3,) if single else (None, 3), error=InputError)
+        if (np.abs(points) > MAX_COORDINATE).any():
+            raise InputError(f"a point is beyond {MAX_COORDINATE:g} m, where distances overflow; move it nearer")
+        _, found = self._vertex_tree.query(points)
+        indices = np.flatnonzero(self.used_vertex_mask)[found]
         return int(indices) if single else indices
 
 
-def point_tree(points: Array) -> Any:
+def build_kd_tree(points: Array) -> Any:
     """A k-d tree of points (k, 3)."""
     from scipy.spatial import cKDTree  # takes a third of a second to load, which most uses of a mesh never need
 
     return cKDTree(points)
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def make_read_only(array: NDArray[Any]) -> NDArray[Any]:
     """The same array, which can no longer be written to."""
     array.setflags(write=False)
     return array
 
 
-def checked_vertices(vertices: ArrayLike) -> Array:
+def validate_vertices(vertices: ArrayLike) -> Array:
     """`vertices` as an own, non-empty, finite (n, 3) array [m] of coordinates that can be multiplied."""
-    array = real_array(vertices, "vertices", (None, 3), error=MeshError)
+    array = require_real_array(vertices, "vertices", (None, 3), error=MeshError)
     if not len(array):
         raise MeshError("the mesh has no vertices; a mesh needs at least one element")
-    large = np.abs(array) > LARGEST_COORDINATE
+    large = np.abs(array) > MAX_COORDINATE
     if large.any():
         where = [int(i) for i in np.argwhere(large)[0]]
         raise MeshError(
-            f"vertices{where} is {array[tuple(where)]}, beyond {LARGEST_COORDINATE:g} m, where volumes overflow; "
+            f"vertices{where} is {array[tuple(where)]}, beyond {MAX_COORDINATE:g} m, where volumes overflow; "
             "change the unit of length"
         )
     # a view of the caller's memory could change under a mesh that was checked
     return array.copy() if np.may_share_memory(array, vertices) else array
 
 
-def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -> IndexArray:
+def validate_elements(elements: ArrayLike, name: str, corners: int, vertex_count: int) -> IndexArray:
     """`elements` as an own, non-empty (m, corners) array of indices below `count`, no index twice in a row."""
     if is_empty(elements):
         raise MeshError(f"{name} is empty: a mesh needs at least one element")
-    array = index_array(elements, name, (None, corners), count, error=MeshError)
+    array = require_index_array(elements, name, (None, corners), vertex_count, error=MeshError)
     ordered = np.sort(array, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
@@ -192,7 +188,7 @@ def checked_elements(elements: ArrayLike, name: str, corners: int, count: int) -
     return array.copy() if np.may_share_memory(array, elements) else array
 
 
-def vertex_notes(vertices: Array, used: NDArray[np.bool_]) -> list[str]:
+def describe_vertex_defects(vertices: Array, used: NDArray[np.bool_]) -> list[str]:
     """What is unusual about the vertices: several at one position, or used by no element."""
     notes = []
     ordered = vertices[np.lexsort(vertices.T)]
@@ -207,14 +203,184 @@ def vertex_notes(vertices: Array, used: NDArray[np.bool_]) -> list[str]:
     return notes
 
 
-def repeat_notes(elements: IndexArray, name: str, count: int) -> list[str]:
+def describe_duplicate_elements(elements: IndexArray, name: str, vertex_count: int) -> list[str]:
     """Whether elements stand twice in the list, in whatever order of their vertices."""
-    repeats = len(elements) - len(np.unique(topology.row_keys(np.sort(elements, axis=1), count)))
+    repeats = len(elements) - len(np.unique(topology.encode_rows(np.sort(elements, axis=1), vertex_count)))
     return [f"{repeats} {name} repeat the vertices of another"] if repeats else []
 
 
-def longest_edges(vertices: Array, elements: IndexArray, pairs: NDArray[np.int64]) -> Array:
+def compute_longest_edges(vertices: Array, elements: IndexArray, pairs: NDArray[np.int64]) -> Array:
     """(m,) the longest edge of each element [m]."""
     ends = vertices[elements[:, pairs]]
     squares = ((ends[:, :, 1] - ends[:, :, 0]) ** 2).sum(axis=2)
     return np.asarray(np.sqrt(squares.max(axis=1)))
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class MeshTri(Mesh):
+    """Triangles, oriented alike wherever two of them share an edge and the surface allows it.
+
+    vertices: (n, 3) [m]; triangles: (m, 3) indices from 0. `notes` tells of flipped triangles, of edges with more than
+    two triangles, of surfaces that cannot be oriented, and of repeated or unused vertices and repeated triangles.
+    Raises MeshError for anything that cannot be a surface: empty, not finite, out of range, without area.
+    """
+
+    triangles: IndexArray
+
+    _element_edges = topology.TRI_EDGES
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike):
+        points = validate_vertices(vertices)
+        elements = validate_elements(triangles, "triangles", 3, len(points))
+        _require_nonzero_areas(points, elements)
+        notes = _orient_consistently(elements, len(points)) + describe_duplicate_elements(
+            elements, "triangles", len(points)
+        )
+        self._set_arrays(points, elements)
+        object.__setattr__(self, "notes", tuple(notes + describe_vertex_defects(points, self.used_vertex_mask)))
+
+    @classmethod
+    def _from_valid_arrays(cls, vertices: Array, triangles: IndexArray) -> MeshTri:
+        """A mesh from arrays that another mesh has already checked and oriented."""
+        mesh = object.__new__(cls)
+        mesh._set_arrays(vertices, triangles)
+        return mesh
+
+    def _set_arrays(self, vertices: Array, triangles: IndexArray) -> None:
+        object.__setattr__(self, "vertices", make_read_only(vertices))
+        object.__setattr__(self, "triangles", make_read_only(triangles))
+        object.__setattr__(self, "notes", ())
+
+    @property
+    def elements(self) -> IndexArray:
+        """(m, 3) the triangles."""
+        return self.triangles
+
+    @property
+    def surface(self) -> MeshTri:
+        """The mesh itself."""
+        return self
+
+    @cached_property
+    def _cross_products(self) -> Array:
+        return make_read_only(compute_cross_products(self.vertices, self.triangles))
+
+    @cached_property
+    def half_edges(self) -> topology.HalfEdges:
+        """The directed edges of the triangles, grouped by the edge they lie on."""
+        return topology.HalfEdges(self.triangles, len(self.vertices))
+
+    @cached_property
+    def areas(self) -> Array:
+        """(m,) [m²] the area of each triangle."""
+        return make_read_only(np.linalg.norm(self._cross_products, axis=1) / 2)
+
+    @cached_property
+    def area(self) -> float:
+        """The area of all triangles together [m²]."""
+        return float(self.areas.sum())
+
+    @cached_property
+    def normals(self) -> Array:
+        """(m, 3) the unit normal of each triangle, by the right-hand rule."""
+        return make_read_only(self._cross_products / (2 * self.areas)[:, None])
+
+    @cached_property
+    def vertex_normals(self) -> Array:
+        """(n, 3) area-weighted unit normals; zero where no triangle is, or where those around cancel."""
+        return make_read_only(compute_vertex_normals(self.vertices, self.triangles))
+
+    @cached_property
+    def volume(self) -> float:
+        """The signed volume inside [m³], Σ x₀·(x₁×x₂)/6: positive when the normals face outward.
+
+        Raises MeshError when the surface is open or not oriented, and so has no inside.
+        """
+        if not self.half_edges.has_empty_boundary:
+            raise MeshError(
+                "the surface has no inside: it is open or its triangles do not agree on a direction; "
+                "close its holes, or ask only for its area"
+            )
+        corners = (self.vertices - self.bounds.mean(axis=0))[self.triangles]
+        return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6)
+
+    @cached_property
+    def hinges(self) -> IndexArray:
+        """(k, 4) a, b, c, d: each edge ab of two triangles, c opposite in the one that runs a→b, d in the other."""
+        half = self.half_edges
+        one, two = half.twin_pairs.T
+        return make_read_only(
+            np.column_stack([half.ends[one], half.opposite_vertices[one], half.opposite_vertices[two]])
+        )
+
+    @cached_property
+    def boundary_edges(self) -> IndexArray:
+        """(k, 2) the edges of one triangle only, directed as that triangle runs."""
+        half = self.half_edges
+        return make_read_only(half.ends[half.sort_order[half.edge_starts[half.edge_valences == 1]]])
+
+    def is_closed(self) -> bool:
+        """Whether no edge belongs to one triangle only."""
+        return not (self.half_edges.edge_valences == 1).any()
+
+    def is_manifold(self) -> bool:
+        """Whether at most two triangles meet at every edge and those at each vertex form one fan; holes are allowed."""
+        if (self.half_edges.edge_valences > 2).any():
+            return False
+        return topology.count_vertex_fans(self.triangles, self.half_edges) == int(self.used_vertex_mask.sum())
+
+    def moved(self, vertices: ArrayLike) -> MeshTri:
+        """The same triangles with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its area."""
+        points = self._checked_positions(vertices)
+        _require_nonzero_areas(points, self.triangles)
+        return MeshTri._from_valid_arrays(points, self.triangles).with_notes(*self.notes)
+
+
+def compute_cross_products(vertices: Array, triangles: IndexArray) -> Array:
+    """(m, 3) [m²] (x₁-x₀)×(x₂-x₀): along the normal, twice the area long."""
+    x0, x1, x2 = (vertices[column] for column in triangles.T)
+    return np.asarray(np.cross(x1 - x0, x2 - x0))
+
+
+def compute_vertex_normals(vertices: Array, triangles: IndexArray) -> Array:
+    """(n, 3) area-weighted unit normals of any positions of a triangle list; zero where none is defined."""
+    faces = np.repeat(compute_cross_products(vertices, triangles), 3, axis=0)
+    corners = triangles.reshape(-1)
+    sums = np.stack([np.bincount(corners, faces[:, k], minlength=len(vertices)) for k in range(3)], axis=1)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+def find_degenerate_triangles(vertices: Array, triangles: IndexArray) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Which triangles have no area to speak of, all areas [m²] and all longest edges [m]."""
+    areas = np.linalg.norm(compute_cross_products(vertices, triangles), axis=1) / 2
+    longest = compute_longest_edges(vertices, triangles, topology.TRI_EDGES)
+    return areas <= MIN_ELEMENT_QUALITY * longest**2, areas, longest
+
+
+def _require_nonzero_areas(vertices: Array, triangles: IndexArray) -> None:
+    flat, areas, longest = find_degenerate_triangles(vertices, triangles)
+    if flat.any():
+        i = int(np.argmax(flat))
+        raise MeshError(
+            f"triangles[{i}] (vertices {triangles[i].tolist()}) has no area: {areas[i]:.3g} m² with a longest edge of "
+            f"{longest[i]:.3g} m, below {MIN_ELEMENT_QUALITY:g} of that edge squared ({int(flat.sum())} such); "
+            "remove it (cajole.mesh.drop_degenerate_triangles does) or move its vertices apart"
+        )
+
+
+def _orient_consistently(triangles: IndexArray, vertex_count: int) -> list[str]:
+    """Flip triangles in place until neighbours agree; say what was done and what could not be."""
+    half = topology.HalfEdges(triangles, vertex_count)
+    notes = []
+    crowded = int((half.edge_valences > 2).sum())
+    if crowded:
+        notes.append(f"{crowded} edges belong to more than two triangles; orientation was not carried across them")
+    if not half.consistent_mask.all():
+        flips, twisted = topology.find_orientation_flips(half, len(triangles))
+        triangles[flips] = triangles[flips][:, [0, 2, 1]]
+        if flips.any():
+            notes.append(f"{int(flips.sum())} triangles were flipped to agree with their neighbours")
+        if twisted:
+            notes.append(f"{twisted} triangles lie on surfaces that cannot be oriented and were left as they are")
+    return notes

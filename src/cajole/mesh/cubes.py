@@ -9,23 +9,23 @@ import numpy as np
 from cajole.arrays import IndexArray
 
 # corner c of a cube stands at (c & 1, c >> 1 & 1, c >> 2 & 1)
-CORNERS = np.array([(c & 1, c >> 1 & 1, c >> 2 & 1) for c in range(8)])
+CUBE_CORNERS = np.array([(c & 1, c >> 1 & 1, c >> 2 & 1) for c in range(8)])
 
 
-def _kuhn_tets() -> IndexArray:
+def _build_kuhn_tets() -> IndexArray:
     """(6, 4) the monotone paths from corner 0 to corner 7, one tet each, turned to positive volume."""
     tets = []
     for order in permutations((1, 2, 4)):
         path = [0, order[0], order[0] + order[1], 7]
-        odd = np.linalg.det(CORNERS[path[1:]]) < 0
+        odd = np.linalg.det(CUBE_CORNERS[path[1:]]) < 0
         tets.append([path[0], path[1], path[3], path[2]] if odd else path)
     return np.array(tets, dtype=np.int64)
 
 
-CUBE_TETS = _kuhn_tets()
+CUBE_TETS = _build_kuhn_tets()
 
 
-def cube_tets(corners: IndexArray) -> IndexArray:
+def split_cubes_into_tets(corners: IndexArray) -> IndexArray:
     """(6m, 4) Kuhn's six tets of each cube, from (m, 8) corners in binary order; tets 6i..6i+5 fill cube i.
 
     All share the diagonal from corner 0 to corner 7, so opposite faces are cut alike and neighbours conform.
@@ -33,7 +33,7 @@ def cube_tets(corners: IndexArray) -> IndexArray:
     return corners[:, CUBE_TETS].reshape(-1, 4)
 
 
-def grid_corners(cells: IndexArray, shape: tuple[int, int, int]) -> IndexArray:
+def compute_cell_corners(cells: IndexArray, lattice_shape: tuple[int, int, int]) -> IndexArray:
     """(m, 8) corner numbers of cells (m, 3) in a lattice of shape[0] x shape[1] x shape[2] points."""
-    points = cells[:, None, :] + CORNERS[None, :, :]
-    return np.asarray((points[..., 0] * shape[1] + points[..., 1]) * shape[2] + points[..., 2])
+    points = cells[:, None, :] + CUBE_CORNERS[None, :, :]
+    return np.asarray((points[..., 0] * lattice_shape[1] + points[..., 1]) * lattice_shape[2] + points[..., 2])

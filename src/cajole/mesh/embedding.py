@@ -11,20 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import count, depth, index_array, real_array
+from cajole.checks import count_axes, require_index_array, require_integer, require_real_array
 from cajole.errors import InputError
-from cajole.mesh.base import frozen, point_tree
+from cajole.mesh.base import MeshTri, build_kd_tree, make_read_only
 from cajole.mesh.tet import MeshTet
-from cajole.mesh.tri import MeshTri
 
 # a weight this far below zero is rounding, not a point outside
-ROUNDING = 1e-9
+WEIGHT_TOLERANCE = 1e-9
 # tets looked at for a point outside all of them; more rarely changes which is taken
-NEAR_TETS = 32
+CANDIDATE_TETS = 32
 # in sizes of the mesh; farther away rounding of the weights would move a point by more than ROUNDING of its distance
-FARTHEST = 1e6
+MAX_RELATIVE_DISTANCE = 1e6
 # points handled together, so that the candidate tets of all of them fit into memory
-BATCH = 8192
+BATCH_SIZE = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +40,16 @@ class Embedding:
     vertex_count: int
 
     def __post_init__(self) -> None:
-        weights = real_array(self.weights, "weights", (None, 4))
-        tets = index_array(self.tets, "tets", (len(weights),), np.iinfo(np.int64).max)
-        object.__setattr__(self, "vertex_count", count(self.vertex_count, "vertex_count", least=0))
-        corners = index_array(self.corners, "corners", (len(weights), 4), self.vertex_count)
-        wrong = np.abs(weights.sum(axis=1) - 1) > ROUNDING
+        weights = require_real_array(self.weights, "weights", (None, 4))
+        tets = require_index_array(self.tets, "tets", (len(weights),), np.iinfo(np.int64).max)
+        object.__setattr__(self, "vertex_count", require_integer(self.vertex_count, "vertex_count", minimum=0))
+        corners = require_index_array(self.corners, "corners", (len(weights), 4), self.vertex_count)
+        wrong = np.abs(weights.sum(axis=1) - 1) > WEIGHT_TOLERANCE
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InputError(f"weights[{row}] sum to {weights[row].sum()}, but must sum to one")
         for name, array in (("tets", tets), ("weights", weights), ("corners", corners)):
-            object.__setattr__(self, name, frozen(array.copy()))
+            object.__setattr__(self, name, make_read_only(array.copy()))
 
     @cached_property
     def matrix(self) -> sparse.csr_matrix:
@@ -60,27 +59,27 @@ class Embedding:
         return sparse.csr_matrix((self.weights.reshape(-1), self.corners.reshape(-1), rows), shape=shape)
 
     @cached_property
-    def least_weights(self) -> Array:
+    def min_weights(self) -> Array:
         """(k,) the smallest weight of each point: negative outside the mesh."""
-        return frozen(self.weights.min(axis=1))
+        return make_read_only(self.weights.min(axis=1))
 
     @cached_property
-    def outside(self) -> NDArray[np.bool_]:
+    def outside_mask(self) -> NDArray[np.bool_]:
         """(k,) whether the point lies outside every tet and is extrapolated linearly from a near one."""
-        return frozen(self.least_weights < -ROUNDING)
+        return make_read_only(self.min_weights < -WEIGHT_TOLERANCE)
 
     def apply(self, positions: ArrayLike) -> Array:
         """Where the points go when the mesh moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
         Raises InputError for positions of another mesh.
         """
-        if depth(positions) == 3:
-            frames = real_array(positions, "positions", (None, self.vertex_count, 3))
+        if count_axes(positions) == 3:
+            frames = require_real_array(positions, "positions", (None, self.vertex_count, 3))
             moved = np.empty((len(frames), len(self.weights), 3))
             for frame, out in zip(frames, moved):
                 out[:] = self.matrix @ frame
             return moved
-        return np.asarray(self.matrix @ real_array(positions, "positions", (self.vertex_count, 3)))
+        return np.asarray(self.matrix @ require_real_array(positions, "positions", (self.vertex_count, 3)))
 
 
 def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
@@ -91,20 +90,20 @@ def embed(points: ArrayLike | MeshTri, mesh: MeshTet) -> Embedding:
     """
     if not isinstance(mesh, MeshTet):
         raise InputError(f"points are embedded into a MeshTet, not {type(mesh).__name__}")
-    places = points.vertices if isinstance(points, MeshTri) else real_array(points, "points", (None, 3))
+    places = points.vertices if isinstance(points, MeshTri) else require_real_array(points, "points", (None, 3))
     _require_near(places, mesh)
     centers = mesh.vertices[mesh.tets].mean(axis=1)
-    search = _Search(mesh, centers)
-    batches = [search.best(places[start : start + BATCH]) for start in range(0, len(places), BATCH)]
+    search = _TetLocator(mesh, centers)
+    batches = [search.find_tets(places[start : start + BATCH_SIZE]) for start in range(0, len(places), BATCH_SIZE)]
     tets = np.concatenate([np.zeros(0, dtype=np.int64), *batches])
-    weights = _weights(mesh, centers, places, tets)
+    weights = _compute_barycentric_weights(mesh, centers, places, tets)
     return Embedding(tets, weights, mesh.tets[tets], len(mesh.vertices))
 
 
 def _require_near(points: Array, mesh: MeshTet) -> None:
     low, high = mesh.bounds
     beyond = np.maximum(np.maximum(low - points, points - high), 0.0).max(axis=1)
-    far = beyond > FARTHEST * mesh.size
+    far = beyond > MAX_RELATIVE_DISTANCE * mesh.size
     if far.any():
         row = int(np.argmax(far))
         raise InputError(
@@ -113,52 +112,59 @@ def _require_near(points: Array, mesh: MeshTet) -> None:
         )
 
 
-class _Search:
+class _TetLocator:
     """Finds the best tet of many points; tets are sorted by size, so that a few large ones cost no one else."""
 
-    def __init__(self, mesh: MeshTet, centers: Array):
-        self.mesh, self.centers = mesh, centers
-        offsets = mesh.vertices[mesh.tets] - centers[:, None, :]
+    def __init__(self, mesh: MeshTet, centroids: Array):
+        self.mesh, self.centroids = mesh, centroids
+        offsets = mesh.vertices[mesh.tets] - centroids[:, None, :]
         # a tet lies within this distance of its centroid; the factor covers rounding
-        self.radii = np.linalg.norm(offsets, axis=2).max(axis=1) * (1 + ROUNDING)
-        self.tree = point_tree(centers)
+        self.radii = np.linalg.norm(offsets, axis=2).max(axis=1) * (1 + WEIGHT_TOLERANCE)
+        self.centroid_tree = build_kd_tree(centroids)
         octaves = np.floor(np.log2(self.radii)).astype(int)
-        self.classes = [np.flatnonzero(octaves == octave) for octave in np.unique(octaves)]
-        self.trees = [point_tree(centers[members]) for members in self.classes]
+        self.size_classes = [np.flatnonzero(octaves == octave) for octave in np.unique(octaves)]
+        self.size_class_trees = [build_kd_tree(centroids[members]) for members in self.size_classes]
 
-    def best(self, points: Array) -> IndexArray:
+    def find_tets(self, points: Array) -> IndexArray:
         """(k,) the containing tet of each point, else the best of the nearest."""
         tets = np.zeros(len(points), dtype=np.int64)
         least = np.full(len(points), -np.inf)
-        for rows, found in self._containing(points):
-            self._improve(points, rows, found, tets, least)
-        lost = np.flatnonzero(least < -ROUNDING)
+        for rows, found in self._find_candidates(points):
+            self._assign_better_tets(points, rows, found, tets, least)
+        lost = np.flatnonzero(least < -WEIGHT_TOLERANCE)
         if len(lost):
-            near = min(NEAR_TETS, len(self.centers))
-            found = np.asarray(self.tree.query(points[lost], k=near)[1], dtype=np.int64).reshape(-1)
-            self._improve(points, np.repeat(lost, near), found, tets, least)
+            near = min(CANDIDATE_TETS, len(self.centroids))
+            found = np.asarray(self.centroid_tree.query(points[lost], k=near)[1], dtype=np.int64).reshape(-1)
+            self._assign_better_tets(points, np.repeat(lost, near), found, tets, least)
         return tets
 
-    def _containing(self, points: Array) -> Iterator[tuple[IndexArray, IndexArray]]:
+    def _find_candidates(self, points: Array) -> Iterator[tuple[IndexArray, IndexArray]]:
         """Pairs of points and tets, one size of tets at a time, among them every pair where the tet holds the point."""
-        for members, tree in zip(self.classes, self.trees):
+        for members, tree in zip(self.size_classes, self.size_class_trees):
             lists = tree.query_ball_point(points, float(self.radii[members].max()))
             lengths = np.array([len(one) for one in lists], dtype=np.int64)
             if lengths.any():
                 found = np.concatenate([np.asarray(one, dtype=np.int64) for one in lists])
                 yield np.repeat(np.arange(len(points)), lengths), members[found]
 
-    def _improve(self, points: Array, rows: IndexArray, found: IndexArray, tets: IndexArray, least: Array) -> None:
+    def _assign_better_tets(
+        self,
+        points: Array,
+        point_indices: IndexArray,
+        candidates: IndexArray,
+        best_tets: IndexArray,
+        best_min_weights: Array,
+    ) -> None:
         """Give each point the best tet of its pairs where that is better than what it has; ties to the lower number."""
-        score = _weights(self.mesh, self.centers, points[rows], found).min(axis=1)
-        order = np.lexsort((found, -score, rows))
-        first = order[np.unique(rows[order], return_index=True)[1]]
-        first = first[score[first] > least[rows[first]]]
-        tets[rows[first]], least[rows[first]] = found[first], score[first]
+        score = _compute_barycentric_weights(self.mesh, self.centroids, points[point_indices], candidates).min(axis=1)
+        order = np.lexsort((candidates, -score, point_indices))
+        first = order[np.unique(point_indices[order], return_index=True)[1]]
+        first = first[score[first] > best_min_weights[point_indices[first]]]
+        best_tets[point_indices[first]], best_min_weights[point_indices[first]] = candidates[first], score[first]
 
 
-def _weights(mesh: MeshTet, centers: Array, points: Array, tets: IndexArray) -> Array:
+def _compute_barycentric_weights(mesh: MeshTet, centroids: Array, points: Array, tets: IndexArray) -> Array:
     """(k, 4) barycentric weights wᵢ = 1/4 + ∇Nᵢ·(x - centroid); the first closes the sum to one."""
-    weights = 0.25 + np.einsum("kij,kj->ki", mesh.gradients[tets], points - centers[tets])
+    weights = 0.25 + np.einsum("kij,kj->ki", mesh.shape_gradients[tets], points - centroids[tets])
     weights[:, 0] = 1 - weights[:, 1:].sum(axis=1)
     return np.asarray(weights)

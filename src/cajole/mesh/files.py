@@ -12,39 +12,39 @@ import numpy as np
 from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError, InputError
-from cajole.mesh.formats import foreign, msh, obj, ply, stl, tetgen, veg
+from cajole.mesh.base import MeshTri
+from cajole.mesh.formats import meshio_formats, msh, obj, ply, stl, tetgen, veg
 from cajole.mesh.formats.veg import VegFile
 from cajole.mesh.line import MeshLine
 from cajole.mesh.tet import MeshTet
-from cajole.mesh.tri import MeshTri
-from cajole.storage import as_path, atomic_path, refuse_overwrite
+from cajole.storage import as_path, replace_atomically, require_not_input
 
-Result = TypeVar("Result")
-AnyMesh = TypeVar("AnyMesh", bound=MeshTet | MeshTri | MeshLine)
+ReadResult = TypeVar("ReadResult")
+MeshType = TypeVar("MeshType", bound=MeshTet | MeshTri | MeshLine)
 
-UPS = ("y", "z")
+UP_AXES = ("y", "z")
 
 READERS: dict[str, Callable[[Path], MeshTet | MeshTri | MeshLine]] = {
-    ".veg": veg.read_geometry,
+    ".veg": veg.read_veg_mesh,
     ".obj": obj.read_obj,
     ".ply": ply.read_ply,
     ".stl": stl.read_stl,
     ".node": tetgen.read_tetgen,
     ".ele": tetgen.read_tetgen,
-    **dict.fromkeys(foreign.FORMATS, foreign.read_foreign),
+    **dict.fromkeys(meshio_formats.MESHIO_FORMATS, meshio_formats.read_with_meshio),
     ".msh": msh.read_msh,
 }
 TET_WRITERS: dict[str, Callable[[MeshTet, Path], None]] = {
-    ".veg": veg.write_geometry,
+    ".veg": veg.write_veg_mesh,
     ".node": tetgen.write_nodes,
     ".ele": tetgen.write_tets,
-    **dict.fromkeys(foreign.FORMATS, foreign.write_foreign),
+    **dict.fromkeys(meshio_formats.MESHIO_FORMATS, meshio_formats.write_with_meshio),
 }
 TRI_WRITERS: dict[str, Callable[[MeshTri, Path], None]] = {
     ".obj": obj.write_obj,
     ".ply": ply.write_ply,
     ".stl": stl.write_stl,
-    **dict.fromkeys(foreign.FORMATS, foreign.write_foreign),
+    **dict.fromkeys(meshio_formats.MESHIO_FORMATS, meshio_formats.write_with_meshio),
 }
 LINE_WRITERS: dict[str, Callable[[MeshLine, Path], None]] = {".obj": obj.write_obj}
 
@@ -63,24 +63,24 @@ def read_mesh(path: str | os.PathLike[str], *, scale: float = 1.0, up: str = "z"
     suffix = file.suffix.lower()
     if suffix not in READERS:
         raise FileError(f"{file}: unknown suffix {file.suffix!r}; meshes are read from {' '.join(READERS)}")
-    return placed(_as_file_error(READERS[suffix], file), scale=scale, up=up)
+    return convert_mesh_to_z_up_metres(_read_with_file_errors(READERS[suffix], file), scale=scale, up=up)
 
 
-def placed(mesh: AnyMesh, *, scale: float = 1.0, up: str = "z") -> AnyMesh:
+def convert_mesh_to_z_up_metres(mesh: MeshType, *, scale: float = 1.0, up: str = "z") -> MeshType:
     """`mesh` in metres and with z up, from a unit of `scale` metres and with `up` as its upward axis ("y" or "z")."""
-    if is_upright(scale, up):
+    if is_z_up_metres(scale, up):
         return mesh
-    moved = mesh.moved(upright(mesh.vertices, scale, up))
-    return moved.noted(*(note for note in mesh.notes if note not in moved.notes))  # type: ignore[return-value]
+    moved = mesh.moved(convert_points_to_z_up_metres(mesh.vertices, scale, up))
+    return moved.with_notes(*(note for note in mesh.notes if note not in moved.notes))  # type: ignore[return-value]
 
 
-def is_upright(scale: float, up: str) -> bool:
+def is_z_up_metres(scale: float, up: str) -> bool:
     """Whether these are metres with z up already. Raises InputError for what is no unit or no axis."""
-    unit, axis = checks.positive(scale, "scale"), checks.one_of(up, "up", UPS)
+    unit, axis = checks.require_positive(scale, "scale"), checks.require_choice(up, "up", UP_AXES)
     return unit == 1.0 and axis == "z"
 
 
-def upright(points: Array, scale: float, up: str) -> Array:
+def convert_points_to_z_up_metres(points: Array, scale: float, up: str) -> Array:
     """(..., 3) points in metres and with z up, x kept: (x, y, z) becomes (x, -z, y) where y is up."""
     x, y, z = np.moveaxis(scale * points, -1, 0)
     return np.stack([x, -z, y] if up == "y" else [x, y, z], axis=-1)
@@ -91,7 +91,7 @@ def read_veg(path: str | os.PathLike[str]) -> VegFile:
 
     Raises FileError with the line where the file is wrong, also for materials other than ENU (Young and Poisson).
     """
-    return _as_file_error(veg.read_veg, as_path(path))
+    return _read_with_file_errors(veg.read_veg, as_path(path))
 
 
 def read_bou(path: str | os.PathLike[str]) -> IndexArray:
@@ -99,7 +99,7 @@ def read_bou(path: str | os.PathLike[str]) -> IndexArray:
 
     Raises FileError for anything but numbers.
     """
-    return _as_file_error(veg.read_bou, as_path(path))
+    return _read_with_file_errors(veg.read_bou, as_path(path))
 
 
 def write_mesh(mesh: MeshTet | MeshTri | MeshLine, path: str | os.PathLike[str]) -> None:
@@ -115,22 +115,22 @@ def write_mesh(mesh: MeshTet | MeshTri | MeshLine, path: str | os.PathLike[str])
     by_kind = {MeshTet: TET_WRITERS, MeshTri: TRI_WRITERS, MeshLine: LINE_WRITERS}
     writers = by_kind[type(mesh)]
     if suffix not in writers:
-        raise FileError(f"{file}: {_refusal(mesh, file.suffix)}")
-    targets = written_files(file)
+        raise FileError(f"{file}: {_describe_unsupported_suffix(mesh, file.suffix)}")
+    targets = list_written_files(file)
     for target in targets:
-        refuse_overwrite(target)
+        require_not_input(target)
     for target in targets:
-        with atomic_path(target) as temporary:
+        with replace_atomically(target) as temporary:
             writers[target.suffix.lower()](mesh, temporary)
 
 
-def written_files(path: Path) -> list[Path]:
+def list_written_files(path: Path) -> list[Path]:
     """The files that `write_mesh` writes at a path: of .node and .ele both."""
     pair = (".node", ".ele")
     return [path.with_suffix(ending) for ending in pair] if path.suffix.lower() in pair else [path]
 
 
-def _refusal(mesh: MeshTet | MeshTri | MeshLine, suffix: str) -> str:
+def _describe_unsupported_suffix(mesh: MeshTet | MeshTri | MeshLine, suffix: str) -> str:
     if isinstance(mesh, MeshLine):
         return f"{suffix or 'a name without suffix'} holds no lines; lines are written to {' '.join(LINE_WRITERS)}"
     if isinstance(mesh, MeshTet):
@@ -144,7 +144,7 @@ def _refusal(mesh: MeshTet | MeshTri | MeshLine, suffix: str) -> str:
     return f"unknown suffix {suffix!r}; triangles are written to {known}"
 
 
-def _as_file_error(read: Callable[[Path], Result], path: Path) -> Result:
+def _read_with_file_errors(read: Callable[[Path], ReadResult], path: Path) -> ReadResult:
     """Whatever the content was refused for is the file's fault, and the message names the file."""
     try:
         return read(path)

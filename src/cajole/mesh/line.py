@@ -10,13 +10,20 @@ from numpy.typing import ArrayLike
 
 from cajole.arrays import Array, IndexArray
 from cajole.errors import InputError, MeshError
-from cajole.mesh.base import Mesh, checked_elements, checked_vertices, frozen, repeat_notes, vertex_notes
+from cajole.mesh.base import (
+    Mesh,
+    MeshTri,
+    describe_duplicate_elements,
+    describe_vertex_defects,
+    make_read_only,
+    validate_elements,
+    validate_vertices,
+)
 from cajole.mesh.tet import MeshTet
-from cajole.mesh.tri import MeshTri
 
 # radius of the tubes that stand for lines where only triangles can be drawn, as a share of the mesh's size: thin, but
 # a few pixels wide in a picture of the whole mesh
-TUBE_RADIUS = 0.005
+RELATIVE_TUBE_RADIUS = 0.005
 TUBE_SIDES = 6
 
 
@@ -33,12 +40,14 @@ class MeshLine(Mesh):
     _element_edges = np.array([(0, 1)])
 
     def __init__(self, vertices: ArrayLike, lines: ArrayLike):
-        points = checked_vertices(vertices)
-        elements = checked_elements(lines, "lines", 2, len(points))
-        _refuse_short(points, elements)
-        object.__setattr__(self, "vertices", frozen(points))
-        object.__setattr__(self, "lines", frozen(elements))
-        notes = repeat_notes(elements, "lines", len(points)) + vertex_notes(points, self.used)
+        points = validate_vertices(vertices)
+        elements = validate_elements(lines, "lines", 2, len(points))
+        _require_nonzero_lengths(points, elements)
+        object.__setattr__(self, "vertices", make_read_only(points))
+        object.__setattr__(self, "lines", make_read_only(elements))
+        notes = describe_duplicate_elements(elements, "lines", len(points)) + describe_vertex_defects(
+            points, self.used_vertex_mask
+        )
         object.__setattr__(self, "notes", tuple(notes))
 
     @property
@@ -56,14 +65,14 @@ class MeshLine(Mesh):
     @cached_property
     def surface_vertices(self) -> IndexArray:
         """(k,) the vertices that a line uses, in order: all of them are seen."""
-        return frozen(np.flatnonzero(self.used))
+        return make_read_only(np.flatnonzero(self.used_vertex_mask))
 
     def moved(self, vertices: ArrayLike) -> MeshLine:
         """The same lines with their vertices elsewhere, (n, 3) [m]. Raises MeshError where one loses its length."""
         return MeshLine(self._checked_positions(vertices), self.lines)
 
     @cached_property
-    def tubes(self) -> MeshTri:
+    def tube_mesh(self) -> MeshTri:
         """Thin tubes around the lines, for what draws triangles only; `tubes_at` gives their vertices elsewhere."""
         sides = np.arange(TUBE_SIDES)
         a, b = sides, (sides + 1) % TUBE_SIDES
@@ -71,23 +80,23 @@ class MeshLine(Mesh):
             [np.stack([a, b, b + TUBE_SIDES], axis=1), np.stack([a, b + TUBE_SIDES, a + TUBE_SIDES], axis=1)]
         )
         triangles = (one + 2 * TUBE_SIDES * np.arange(len(self.lines))[:, None, None]).reshape(-1, 3)
-        return MeshTri._trusted(self.tubes_at(self.vertices), triangles)
+        return MeshTri._from_valid_arrays(self.compute_tube_vertices(self.vertices), triangles)
 
     @property
-    def tube_owners(self) -> IndexArray:
+    def tube_line_vertices(self) -> IndexArray:
         """(12 m,) the vertex of the lines that each vertex of `tubes` belongs to."""
         return np.repeat(self.lines.reshape(-1), TUBE_SIDES)
 
-    def tubes_at(self, positions: Array) -> Array:
+    def compute_tube_vertices(self, positions: Array) -> Array:
         """(12 m, 3) [m] the vertices of `tubes` while those of the lines are at positions (n, 3)."""
         start, end = positions[self.lines[:, 0]], positions[self.lines[:, 1]]
-        axis = _unit(end - start)
+        axis = _normalise(end - start)
         helper = np.where(np.abs(axis[:, 2:]) < 0.9, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
-        one = _unit(np.cross(axis, helper))
+        one = _normalise(np.cross(axis, helper))
         turns = 2 * np.pi * np.arange(TUBE_SIDES) / TUBE_SIDES
         circle = np.cos(turns)[:, None] * one[:, None] + np.sin(turns)[:, None] * np.cross(axis, one)[:, None]
         ends = np.stack([start, end], axis=1)
-        return np.asarray((ends[:, :, None] + TUBE_RADIUS * self.size * circle[:, None]).reshape(-1, 3))
+        return np.asarray((ends[:, :, None] + RELATIVE_TUBE_RADIUS * self.size * circle[:, None]).reshape(-1, 3))
 
 
 def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet | MeshTri:
@@ -100,12 +109,12 @@ def require_surface(mesh: MeshTet | MeshTri | MeshLine, purpose: str) -> MeshTet
     return mesh
 
 
-def _unit(vectors: Array) -> Array:
+def _normalise(vectors: Array) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def _refuse_short(vertices: Array, lines: IndexArray) -> None:
+def _require_nonzero_lengths(vertices: Array, lines: IndexArray) -> None:
     short = (vertices[lines[:, 0]] == vertices[lines[:, 1]]).all(axis=1)
     if short.any():
         i = int(np.argmax(short))

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import index_array, require_instance, several, share_array, shown
+from cajole.checks import (
+    format_value,
+    require_index_array,
+    require_instance,
+    require_sequence,
+    require_unit_interval_array,
+)
 from cajole.errors import InputError
-from cajole.mesh.base import frozen
+from cajole.mesh.base import MeshTri, make_read_only
 from cajole.mesh.embedding import Embedding
-from cajole.mesh.tri import MeshTri
 
 # the colour of what has none, sRGB: a blue that stands out from most backgrounds
-PLAIN = (0.30, 0.52, 0.72)
+DEFAULT_COLOR = (0.30, 0.52, 0.72)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,7 @@ class Skin:
     """
 
     mesh: MeshTri
-    colors: Array = field(default_factory=lambda: np.array(PLAIN))
+    colors: Array = field(default_factory=lambda: np.array(DEFAULT_COLOR))
     parts: tuple[str, ...] = ("surface",)
     labels: IndexArray = field(default_factory=lambda: np.array(0))
     gloss: Array = field(default_factory=lambda: np.array(0.2))
@@ -39,13 +44,23 @@ class Skin:
         if not isinstance(self.mesh, MeshTri):
             raise InputError(f"the mesh of a skin is a MeshTri, not {type(self.mesh).__name__}")
         count = len(self.mesh.vertices)
-        parts = several(self.parts, "parts", "different names, at least one")
+        parts = require_sequence(self.parts, "parts", "different names, at least one")
         named = not isinstance(self.parts, str) and all(isinstance(part, str) for part in parts)
         if not named or not parts or len(set(parts)) < len(parts):
-            raise InputError(f"parts is {shown(self.parts)}, but must be different names, at least one")
-        _set(self, "colors", share_array(_for_all(self.colors, (3,), count), "colors", (count, 3)))
-        _set(self, "gloss", share_array(_for_all(self.gloss, (), count), "gloss", (count,)))
-        _set(self, "labels", index_array(_for_all(self.labels, (), count), "labels", (count,), len(parts)))
+            raise InputError(f"parts is {format_value(self.parts)}, but must be different names, at least one")
+        _set_read_only(
+            self,
+            "colors",
+            require_unit_interval_array(_broadcast_value(self.colors, (3,), count), "colors", (count, 3)),
+        )
+        _set_read_only(
+            self, "gloss", require_unit_interval_array(_broadcast_value(self.gloss, (), count), "gloss", (count,))
+        )
+        _set_read_only(
+            self,
+            "labels",
+            require_index_array(_broadcast_value(self.labels, (), count), "labels", (count,), len(parts)),
+        )
         object.__setattr__(self, "parts", parts)
         if self.embedding is not None:
             require_instance(self.embedding, Embedding, "embedding")
@@ -55,7 +70,7 @@ class Skin:
                 "embed its mesh"
             )
 
-    def follow(self, cage_positions: ArrayLike) -> Array:
+    def deform(self, cage_positions: ArrayLike) -> Array:
         """The skin's vertices as the cage moves: (n, 3) -> (k, 3), or (frames, n, 3) -> (frames, k, 3) [m].
 
         Raises InputError when the skin has no embedding, or for positions of another cage.
@@ -64,20 +79,22 @@ class Skin:
             raise InputError("this skin has no embedding and follows nothing; give it one with embed(mesh, cage)")
         return self.embedding.apply(cage_positions)
 
-    def part(self, name: str) -> IndexArray:
+    def find_part_vertices(self, name: str) -> IndexArray:
         """The vertices of the part called `name`. Raises InputError for a name that is not among the parts."""
         if not isinstance(name, str) or name not in self.parts:
-            raise InputError(f"the skin has no part {shown(name)}; its parts are {', '.join(map(repr, self.parts))}")
+            raise InputError(
+                f"the skin has no part {format_value(name)}; its parts are {', '.join(map(repr, self.parts))}"
+            )
         return np.flatnonzero(self.labels == self.parts.index(name))
 
 
-def _set(skin: Skin, name: str, array: Array | IndexArray) -> None:
-    object.__setattr__(skin, name, frozen(array.copy()))
+def _set_read_only(skin: Skin, name: str, array: Array | IndexArray) -> None:
+    object.__setattr__(skin, name, make_read_only(array.copy()))
 
 
-def _for_all(value: ArrayLike, one: tuple[int, ...], count: int) -> ArrayLike:
+def _broadcast_value(value: ArrayLike, item_shape: tuple[int, ...], count: int) -> ArrayLike:
     """`value` of shape `one` repeated `count` times; anything else as it is."""
     try:
-        return np.broadcast_to(np.asarray(value), (count, *one)) if np.shape(value) == one else value
+        return np.broadcast_to(np.asarray(value), (count, *item_shape)) if np.shape(value) == item_shape else value
     except ValueError:  # ragged, which the check explains
         return value

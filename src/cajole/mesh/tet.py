@@ -12,16 +12,16 @@ from cajole.arrays import Array, IndexArray
 from cajole.errors import MeshError
 from cajole.mesh import topology
 from cajole.mesh.base import (
-    FLATTEST,
+    MIN_ELEMENT_QUALITY,
     Mesh,
-    checked_elements,
-    checked_vertices,
-    frozen,
-    longest_edges,
-    repeat_notes,
-    vertex_notes,
+    MeshTri,
+    compute_longest_edges,
+    describe_duplicate_elements,
+    describe_vertex_defects,
+    make_read_only,
+    validate_elements,
+    validate_vertices,
 )
-from cajole.mesh.tri import MeshTri
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -38,17 +38,17 @@ class MeshTet(Mesh):
     _element_edges = topology.TET_EDGES
 
     def __init__(self, vertices: ArrayLike, tets: ArrayLike):
-        points = checked_vertices(vertices)
-        elements = checked_elements(tets, "tets", 4, len(points))
-        volumes = signed_volumes(points, elements)
-        _refuse_flat(points, elements, volumes)
+        points = validate_vertices(vertices)
+        elements = validate_elements(tets, "tets", 4, len(points))
+        volumes = compute_signed_volumes(points, elements)
+        _require_nonzero_volumes(points, elements, volumes)
         inverted = volumes < 0
         elements[inverted] = elements[inverted][:, [0, 1, 3, 2]]
         notes = [f"{int(inverted.sum())} tets had negative volume and were flipped"] if inverted.any() else []
-        notes += repeat_notes(elements, "tets", len(points))
-        object.__setattr__(self, "vertices", frozen(points))
-        object.__setattr__(self, "tets", frozen(elements))
-        object.__setattr__(self, "notes", tuple(notes + vertex_notes(points, self.used)))
+        notes += describe_duplicate_elements(elements, "tets", len(points))
+        object.__setattr__(self, "vertices", make_read_only(points))
+        object.__setattr__(self, "tets", make_read_only(elements))
+        object.__setattr__(self, "notes", tuple(notes + describe_vertex_defects(points, self.used_vertex_mask)))
 
     @property
     def elements(self) -> IndexArray:
@@ -58,7 +58,7 @@ class MeshTet(Mesh):
     @cached_property
     def volumes(self) -> Array:
         """(m,) [m³] the volume of each tet, V = det[x₁-x₀, x₂-x₀, x₃-x₀] / 6 > 0."""
-        return frozen(signed_volumes(self.vertices, self.tets))
+        return make_read_only(compute_signed_volumes(self.vertices, self.tets))
 
     @cached_property
     def volume(self) -> float:
@@ -66,12 +66,12 @@ class MeshTet(Mesh):
         return float(self.volumes.sum())
 
     @cached_property
-    def gradients(self) -> Array:
+    def shape_gradients(self) -> Array:
         """(m, 4, 3) [1/m] the gradient of each linear shape function: ∇Nᵢ, with Nᵢ(xⱼ) = δᵢⱼ."""
         a, b, c = np.moveaxis(self.vertices[self.tets[:, 1:]] - self.vertices[self.tets[:, :1]], 1, 0)
         # rows of the inverse of [a b c] are the cross products over the determinant
         last = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1) / (6 * self.volumes)[:, None, None]
-        return frozen(np.concatenate([-last.sum(axis=1, keepdims=True), last], axis=1))
+        return make_read_only(np.concatenate([-last.sum(axis=1, keepdims=True), last], axis=1))
 
     @cached_property
     def surface(self) -> MeshTri:
@@ -79,30 +79,30 @@ class MeshTet(Mesh):
 
         Raises MeshError when there is none, because every tet stands twice in the mesh.
         """
-        faces = topology.boundary_faces(self.tets, len(self.vertices))
+        faces = topology.find_boundary_faces(self.tets, len(self.vertices))
         if not len(faces):
             raise MeshError("the mesh has no surface: every face belongs to several tets; remove repeated tets")
-        return MeshTri._trusted(self.vertices, faces)
+        return MeshTri._from_valid_arrays(self.vertices, faces)
 
     @cached_property
     def dihedral_angles(self) -> Array:
         """(m, 6) [degrees] the inner angle at each edge (01, 02, 03, 12, 13, 23) of each tet."""
         one, two = topology.TET_EDGES[::-1].T  # the faces at edge ij are those opposite the other two vertices
-        first, second = self.gradients[:, one], self.gradients[:, two]
+        first, second = self.shape_gradients[:, one], self.shape_gradients[:, two]
         sine = np.linalg.norm(np.cross(first, second), axis=2)
-        return frozen(np.degrees(np.arctan2(sine, -(first * second).sum(axis=2))))
+        return make_read_only(np.degrees(np.arctan2(sine, -(first * second).sum(axis=2))))
 
     def is_manifold(self) -> bool:
         """Whether at most two tets meet at every face and the surface is closed, without pinched edges or vertices."""
-        if repeat_notes(self.tets, "tets", len(self.vertices)):
+        if describe_duplicate_elements(self.tets, "tets", len(self.vertices)):
             return False
-        crowded = topology.most_tets_at_a_face(self.tets, len(self.vertices)) > 2
+        crowded = topology.count_max_tets_per_face(self.tets, len(self.vertices)) > 2
         return not crowded and self.surface.is_closed() and self.surface.is_manifold()
 
     def moved(self, vertices: ArrayLike) -> MeshTet:
         """The same tets with their vertices elsewhere, (n, 3) [m]. Raises MeshError where a tet is inverted or flat."""
         points = self._checked_positions(vertices)
-        inverted = signed_volumes(points, self.tets) < 0
+        inverted = compute_signed_volumes(points, self.tets) < 0
         if inverted.any():
             raise MeshError(
                 f"tets[{int(np.argmax(inverted))}] is turned inside out by the move ({int(inverted.sum())} such); "
@@ -111,19 +111,19 @@ class MeshTet(Mesh):
         return MeshTet(points, self.tets)
 
 
-def signed_volumes(vertices: Array, tets: IndexArray) -> Array:
+def compute_signed_volumes(vertices: Array, tets: IndexArray) -> Array:
     """(m,) [m³] det[x₁-x₀, x₂-x₀, x₃-x₀] / 6."""
     x0, x1, x2, x3 = (vertices[column] for column in tets.T)
     return np.asarray(np.einsum("ij,ij->i", x1 - x0, np.cross(x2 - x0, x3 - x0)) / 6)
 
 
-def _refuse_flat(vertices: Array, tets: IndexArray, volumes: Array) -> None:
-    longest = longest_edges(vertices, tets, topology.TET_EDGES)
-    flat = np.abs(volumes) <= FLATTEST * longest**3
+def _require_nonzero_volumes(vertices: Array, tets: IndexArray, volumes: Array) -> None:
+    longest = compute_longest_edges(vertices, tets, topology.TET_EDGES)
+    flat = np.abs(volumes) <= MIN_ELEMENT_QUALITY * longest**3
     if flat.any():
         i = int(np.argmax(flat))
         raise MeshError(
             f"tets[{i}] (vertices {tets[i].tolist()}) is flat: volume {abs(volumes[i]):.3g} m³ with a longest edge of "
-            f"{longest[i]:.3g} m, below {FLATTEST:g} of that edge cubed ({int(flat.sum())} such); "
+            f"{longest[i]:.3g} m, below {MIN_ELEMENT_QUALITY:g} of that edge cubed ({int(flat.sum())} such); "
             "remove it or move its vertices apart"
         )

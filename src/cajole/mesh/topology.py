@@ -17,54 +17,56 @@ TRI_EDGES = np.array([(0, 1), (1, 2), (2, 0)])
 TET_FACES = np.array([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)])
 
 
-def row_keys(rows: NDArray[np.integer[Any]], limit: int) -> IndexArray:
+def encode_rows(rows: NDArray[np.integer[Any]], vertex_count: int) -> IndexArray:
     """One int64 per row of indices in [0, limit): equal exactly where the rows are equal, ordered like them."""
     key = rows[:, 0].astype(np.int64)
-    span = limit
+    span = vertex_count
     for column in rows.T[1:]:
-        if span * limit >= 2**63:
+        if span * vertex_count >= 2**63:
             values, key = np.unique(key, return_inverse=True)
             span = len(values)
-        key = key * limit + column
-        span *= limit
+        key = key * vertex_count + column
+        span *= vertex_count
     return key
 
 
-def unique_edges(elements: IndexArray, pairs: NDArray[np.int64], limit: int) -> IndexArray:
+def find_unique_edges(elements: IndexArray, pairs: NDArray[np.int64], vertex_count: int) -> IndexArray:
     """(k, 2) the distinct edges of all elements, each with its smaller index first, in order."""
     ends = np.sort(elements[:, pairs].reshape(-1, 2), axis=1)
-    _, first = np.unique(row_keys(ends, limit), return_index=True)
+    _, first = np.unique(encode_rows(ends, vertex_count), return_index=True)
     return ends[first]
 
 
-def adjacency(edges: IndexArray, limit: int) -> sparse.csr_matrix:
+def build_adjacency(edges: IndexArray, vertex_count: int) -> sparse.csr_matrix:
     """(limit, limit) symmetric matrix with a one wherever an edge joins two vertices."""
     rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
-    return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(limit, limit))
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(vertex_count, vertex_count))
 
 
-def component_labels(edges: IndexArray, used: NDArray[np.bool_]) -> IndexArray:
+def label_components(edges: IndexArray, used: NDArray[np.bool_]) -> IndexArray:
     """(n,) the number of each vertex's connected component, -1 where no element uses the vertex."""
-    _, labels = csgraph.connected_components(adjacency(edges, len(used)), directed=False)
+    _, labels = csgraph.connected_components(build_adjacency(edges, len(used)), directed=False)
     result = np.full(len(used), -1, dtype=np.int64)
     result[used] = np.unique(labels[used], return_inverse=True)[1]
     return result
 
 
-def boundary_faces(tets: IndexArray, limit: int) -> IndexArray:
+def find_boundary_faces(tets: IndexArray, vertex_count: int) -> IndexArray:
     """(k, 3) the faces that belong to one tet only, turned outward, in the order of their tets."""
     faces = tets[:, TET_FACES].reshape(-1, 3)
-    _, first, count = np.unique(row_keys(np.sort(faces, axis=1), limit), return_index=True, return_counts=True)
+    _, first, count = np.unique(
+        encode_rows(np.sort(faces, axis=1), vertex_count), return_index=True, return_counts=True
+    )
     return faces[np.sort(first[count == 1])]
 
 
-def most_tets_at_a_face(tets: IndexArray, limit: int) -> int:
+def count_max_tets_per_face(tets: IndexArray, vertex_count: int) -> int:
     """How many tets meet at the most crowded face: 2 in a proper mesh of more than one tet."""
     faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
-    return int(np.unique(row_keys(faces, limit), return_counts=True)[1].max())
+    return int(np.unique(encode_rows(faces, vertex_count), return_counts=True)[1].max())
 
 
-def fans(counts: IndexArray, corners: IndexArray) -> IndexArray:
+def triangulate_polygons(counts: IndexArray, corners: IndexArray) -> IndexArray:
     """(m, 3) polygons of `counts` corners each, all `corners` in a row, as fans of triangles around each first one."""
     first = np.cumsum(counts) - counts
     owner = np.repeat(np.arange(len(counts)), counts - 2)
@@ -78,61 +80,61 @@ class HalfEdges:
     Half-edge h belongs to triangle h // 3 and runs from its corner h % 3 to the next corner.
     """
 
-    def __init__(self, triangles: IndexArray, limit: int):
+    def __init__(self, triangles: IndexArray, vertex_count: int):
         self.ends = triangles[:, TRI_EDGES].reshape(-1, 2)
         # (3m,) the corner that each half-edge's triangle has across it
-        self.opposite = np.roll(triangles, -2, axis=1).reshape(-1)
-        keys = row_keys(np.sort(self.ends, axis=1), limit)
-        self.order = np.argsort(keys, kind="stable")
-        ordered = keys[self.order]
-        self.first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        self.count = np.diff(np.append(self.first, len(keys)))
+        self.opposite_vertices = np.roll(triangles, -2, axis=1).reshape(-1)
+        keys = encode_rows(np.sort(self.ends, axis=1), vertex_count)
+        self.sort_order = np.argsort(keys, kind="stable")
+        ordered = keys[self.sort_order]
+        self.edge_starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        self.edge_valences = np.diff(np.append(self.edge_starts, len(keys)))
 
     @property
-    def pairs(self) -> IndexArray:
+    def twin_pairs(self) -> IndexArray:
         """(k, 2) half-edges that meet at an edge of exactly two triangles."""
-        start = self.first[self.count == 2]
-        return np.stack([self.order[start], self.order[start + 1]], axis=1)
+        start = self.edge_starts[self.edge_valences == 2]
+        return np.stack([self.sort_order[start], self.sort_order[start + 1]], axis=1)
 
     @property
-    def agree(self) -> NDArray[np.bool_]:
+    def consistent_mask(self) -> NDArray[np.bool_]:
         """(k,) whether the two half-edges of each pair run against each other, as consistent orientation asks."""
-        one, two = self.pairs.T
+        one, two = self.twin_pairs.T
         return np.asarray(self.ends[one, 0] != self.ends[two, 0])
 
     @property
-    def is_balanced(self) -> bool:
+    def has_empty_boundary(self) -> bool:
         """Whether every edge is walked as often in one direction as in the other: the boundary is empty."""
-        sign = np.where(self.ends[:, 0] < self.ends[:, 1], 1, -1)[self.order]
-        return not np.add.reduceat(sign, self.first).any()
+        sign = np.where(self.ends[:, 0] < self.ends[:, 1], 1, -1)[self.sort_order]
+        return not np.add.reduceat(sign, self.edge_starts).any()
 
 
-def consistent_flips(half: HalfEdges, count: int) -> tuple[NDArray[np.bool_], int]:
+def find_orientation_flips(half_edges: HalfEdges, triangle_count: int) -> tuple[NDArray[np.bool_], int]:
     """Which of `count` triangles to flip so that neighbours agree, and how many cannot be made to agree.
 
     Each triangle stands twice, as it is and flipped; joining compatible copies across edges of two triangles
     splits every orientable patch into its two orientations, of which the one with fewer flips is taken.
     """
-    one, two = half.pairs.T // 3
-    cross = np.where(half.agree, 0, count)
-    rows = np.concatenate([one, one + count])
-    columns = np.concatenate([two + cross, two + count - cross])
-    graph = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(2 * count, 2 * count))
+    one, two = half_edges.twin_pairs.T // 3
+    cross = np.where(half_edges.consistent_mask, 0, triangle_count)
+    rows = np.concatenate([one, one + triangle_count])
+    columns = np.concatenate([two + cross, two + triangle_count - cross])
+    graph = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(2 * triangle_count, 2 * triangle_count))
     patches, label = csgraph.connected_components(graph, directed=False)
-    as_is, flipped = label[:count], label[count:]
+    as_is, flipped = label[:triangle_count], label[triangle_count:]
     kept = np.bincount(as_is, minlength=patches)
     ties = (kept[as_is] == kept[flipped]) & (as_is > flipped)
     twisted = as_is == flipped
     return ((kept[as_is] < kept[flipped]) | ties) & ~twisted, int(twisted.sum())
 
 
-def fan_count(triangles: IndexArray, half: HalfEdges) -> int:
+def count_vertex_fans(triangles: IndexArray, half_edges: HalfEdges) -> int:
     """The number of fans of triangles around vertices: as many as used vertices exactly when none is pinched."""
     corners = np.arange(triangles.size).reshape(triangles.shape)
-    one, two = half.pairs.T
+    one, two = half_edges.twin_pairs.T
     starts = corners.reshape(-1)
     ends = corners[:, [1, 2, 0]].reshape(-1)
-    agree = half.agree
+    agree = half_edges.consistent_mask
     rows = np.concatenate([starts[one], ends[one]])
     columns = np.concatenate([np.where(agree, ends[two], starts[two]), np.where(agree, starts[two], ends[two])])
     graph = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(triangles.size, triangles.size))

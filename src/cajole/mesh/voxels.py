@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array, BoolArray
-from cajole.checks import count, one_of
+from cajole.checks import require_choice, require_integer
 from cajole.errors import InputError
-from cajole.mesh.cubes import CORNERS, cube_tets, grid_corners
+from cajole.mesh.base import MeshTri
+from cajole.mesh.cubes import CUBE_CORNERS, compute_cell_corners, split_cubes_into_tets
 from cajole.mesh.tet import MeshTet
-from cajole.mesh.tri import MeshTri
 
 # cells along the longest side; beyond this the grid alone needs gigabytes
-MOST_RESOLUTION = 256
+MAX_RESOLUTION = 256
 # of a cell, left free at each end of the box, so that flat sides lie inside the outermost cells, not between two
-MARGIN = 1e-3
+GRID_MARGIN = 1e-3
 # of a cell: the least margin of the shorter sides, above the distance at which a triangle touches a cell
-LEAST_MARGIN = 1e-6
+MIN_GRID_MARGIN = 1e-6
 
 
 def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshTet:
@@ -33,39 +33,41 @@ def voxelise(mesh: MeshTri, *, resolution: int = 32, keep: str = "all") -> MeshT
     """
     if not isinstance(mesh, MeshTri):
         raise InputError(f"voxelise needs a MeshTri, not {type(mesh).__name__}")
-    resolution = count(resolution, "resolution", most=MOST_RESOLUTION)
-    one_of(keep, "keep", ("all", "largest"))
-    origin, step, shape = _grid(mesh.bounds, resolution)
-    filled = joined(enclosed(touched_cells((mesh.vertices[mesh.triangles] - origin) / step, shape)))
+    resolution = require_integer(resolution, "resolution", maximum=MAX_RESOLUTION)
+    require_choice(keep, "keep", ("all", "largest"))
+    origin, step, shape = _build_grid(mesh.bounds, resolution)
+    filled = fill_until_manifold(
+        fill_interior(find_intersected_cells((mesh.vertices[mesh.triangles] - origin) / step, shape))
+    )
     if keep == "largest":
-        filled = _largest(filled)
-    return _tets(filled, origin, step)
+        filled = _select_largest_component(filled)
+    return _build_tet_mesh(filled, origin, step)
 
 
-def touched_cells(corners: Array, shape: tuple[int, int, int]) -> BoolArray:
+def find_intersected_cells(corners: Array, shape: tuple[int, int, int]) -> BoolArray:
     """The unit cells that triangles (m, 3, 3), in grid coordinates, meet."""
     from cajole.mesh.kernels_voxels import (
-        mark_touched,
+        mark_intersected_cells,
     )  # compiled code loads slowly; most users of meshes never need it
 
     touched = np.zeros(shape, dtype=bool)
-    mark_touched(np.ascontiguousarray(corners), touched)
+    mark_intersected_cells(np.ascontiguousarray(corners), touched)
     return touched
 
 
-def enclosed(touched: BoolArray) -> BoolArray:
+def fill_interior(touched: BoolArray) -> BoolArray:
     """Touched cells and those that no path through faces of free cells joins to the grid's outside."""
-    labels, _ = _label(np.pad(~touched, 1, constant_values=True))
+    labels, _ = _label_cell_components(np.pad(~touched, 1, constant_values=True))
     return np.asarray(labels != labels[0, 0, 0])[1:-1, 1:-1, 1:-1]
 
 
-def joined(cells: BoolArray) -> BoolArray:
+def fill_until_manifold(cells: BoolArray) -> BoolArray:
     """Fill cells until no two meet at an edge or a corner alone, and the same for free cells: a manifold surface."""
     grid = np.pad(cells, 1)
     while True:
-        blocks = [grid[tuple(slice(o, n - 1 + o) for o, n in zip(corner, grid.shape))] for corner in CORNERS]
+        blocks = [grid[tuple(slice(o, n - 1 + o) for o, n in zip(corner, grid.shape))] for corner in CUBE_CORNERS]
         code = sum(block.astype(np.uint8) << bit for bit, block in enumerate(blocks))
-        repaired = _repairs()[code]
+        repaired = _build_repair_table()[code]
         if (repaired == code).all():
             return grid[1:-1, 1:-1, 1:-1].copy()
         for bit, block in enumerate(blocks):
@@ -73,20 +75,20 @@ def joined(cells: BoolArray) -> BoolArray:
 
 
 @cache
-def _repairs() -> NDArray[np.uint8]:
+def _build_repair_table() -> NDArray[np.uint8]:
     """For each of the 256 ways to fill a 2 x 2 x 2 block: itself when proper, else its bounding box filled."""
     table = np.arange(256, dtype=np.uint8)
     for code in range(256):
         block = np.zeros((2, 2, 2), dtype=bool)
-        block[tuple(CORNERS.T)] = [code >> bit & 1 for bit in range(8)]
-        if max(_label(block)[1], _label(~block)[1]) > 1:
-            filled = CORNERS[block[tuple(CORNERS.T)]]
-            inside = ((filled.min(axis=0) <= CORNERS) & (filled.max(axis=0) >= CORNERS)).all(axis=1)
+        block[tuple(CUBE_CORNERS.T)] = [code >> bit & 1 for bit in range(8)]
+        if max(_label_cell_components(block)[1], _label_cell_components(~block)[1]) > 1:
+            filled = CUBE_CORNERS[block[tuple(CUBE_CORNERS.T)]]
+            inside = ((filled.min(axis=0) <= CUBE_CORNERS) & (filled.max(axis=0) >= CUBE_CORNERS)).all(axis=1)
             table[code] = int((inside << np.arange(8)).sum())
     return table
 
 
-def _label(cells: BoolArray) -> tuple[NDArray[np.int64], int]:
+def _label_cell_components(cells: BoolArray) -> tuple[NDArray[np.int64], int]:
     """Pieces of cells that share faces, numbered from 1, and their count."""
     from scipy import ndimage  # loads slowly, and only this needs it
 
@@ -94,25 +96,25 @@ def _label(cells: BoolArray) -> tuple[NDArray[np.int64], int]:
     return labels, int(pieces)
 
 
-def _grid(bounds: Array, resolution: int) -> tuple[Array, float, tuple[int, int, int]]:
+def _build_grid(bounds: Array, resolution: int) -> tuple[Array, float, tuple[int, int, int]]:
     """Origin, cell size [m] and shape of a grid around the bounds, centred on them."""
     extent = bounds[1] - bounds[0]
-    step = float(extent.max()) / (resolution - 2 * MARGIN)
-    shape = np.maximum(1, np.ceil(extent / step + 2 * LEAST_MARGIN)).astype(int)
+    step = float(extent.max()) / (resolution - 2 * GRID_MARGIN)
+    shape = np.maximum(1, np.ceil(extent / step + 2 * MIN_GRID_MARGIN)).astype(int)
     origin = bounds.mean(axis=0) - shape * step / 2
     return origin, step, (int(shape[0]), int(shape[1]), int(shape[2]))
 
 
-def _largest(filled: BoolArray) -> BoolArray:
-    labels, pieces = _label(filled)
+def _select_largest_component(filled: BoolArray) -> BoolArray:
+    labels, pieces = _label_cell_components(filled)
     sizes = np.bincount(labels.reshape(-1), minlength=pieces + 1)
     sizes[0] = 0
     return np.asarray(labels == sizes.argmax())
 
 
-def _tets(filled: BoolArray, origin: Array, step: float) -> MeshTet:
+def _build_tet_mesh(filled: BoolArray, origin: Array, step: float) -> MeshTet:
     points = (filled.shape[0] + 1, filled.shape[1] + 1, filled.shape[2] + 1)
-    corners = grid_corners(np.argwhere(filled), points)
+    corners = compute_cell_corners(np.argwhere(filled), points)
     used, numbers = np.unique(corners, return_inverse=True)
     lattice = np.stack(np.unravel_index(used, points), axis=1)
-    return MeshTet(origin + lattice * step, cube_tets(numbers.reshape(corners.shape)))
+    return MeshTet(origin + lattice * step, split_cubes_into_tets(numbers.reshape(corners.shape)))

@@ -1,6 +1,6 @@
 """GLB: the container, its JSON and bytes, and the mesh with morph targets in it.
 
-Runs in a child process (`cajole.parsers.child`): a short JSON can ask for many frames of many targets.
+Runs in a child process (`cajole.parsers.child_process`): a short JSON can ask for many frames of many targets.
 """
 
 from __future__ import annotations
@@ -16,70 +16,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.errors import FileError
-from cajole.parsers.times import DEFAULT_FPS, even_times, frames_dtype, rate_of, tidy_rate
+from cajole.parsers.frame_rates import (
+    DEFAULT_FPS,
+    build_uniform_times,
+    choose_frame_dtype,
+    estimate_frame_rate,
+    round_frame_rate,
+)
 
-HEADER = struct.Struct("<4sII")
-CHUNK = struct.Struct("<I4s")
-_COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+GLB_HEADER = struct.Struct("<4sII")
+CHUNK_HEADER = struct.Struct("<I4s")
+_COMPONENT_DTYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_COMPONENTS_PER_TYPE = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 # extensions that change nothing about where vertices are, or that the accessors below already understand
-_HARMLESS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit", "EXT_texture_webp"}
+_SUPPORTED_EXTENSIONS = {"KHR_mesh_quantization", "KHR_texture_transform", "KHR_materials_unlit", "EXT_texture_webp"}
 _LINES, _TRIANGLES = 1, 4
 # vertices of an element, and the name of an array of such elements, by glTF's number of the primitive mode
-_MODES = {_LINES: (2, "lines"), _TRIANGLES: (3, "triangles")}
+_PRIMITIVE_MODES = {_LINES: (2, "lines"), _TRIANGLES: (3, "triangles")}
 # keys of a node that move it
 _TRANSFORMS = frozenset({"matrix", "translation", "rotation", "scale"})
 # a frame this close to a key, in keys, is that key: times are in single precision
-_AT_KEY = 1e-3
+_KEY_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Document:
+class GlbDocument:
     """The JSON and the bytes of a GLB file."""
 
     path: Path
     json: dict[str, Any]
     data: NDArray[np.uint8]
 
-    def damaged(self, what: str) -> FileError:
+    def build_damage_error(self, what: str) -> FileError:
         """The error where what the file says of itself does not fit together."""
         return FileError(f"{self.path}: {what}; the file is damaged: export it again")
 
-    def part(self, kind: str, index: Any) -> dict[str, Any]:
+    def get_entry(self, kind: str, index: Any) -> dict[str, Any]:
         """One entry of a list of the JSON."""
         entries = self.json.get(kind, [])
         if not isinstance(index, int) or not 0 <= index < len(entries):
-            raise self.damaged(f"it refers to {kind}[{index}], and has {len(entries)} of them")
+            raise self.build_damage_error(f"it refers to {kind}[{index}], and has {len(entries)} of them")
         return dict(entries[index])
 
-    def array(self, index: Any) -> NDArray[Any]:
+    def read_accessor(self, index: Any) -> NDArray[Any]:
         """(count, width) the values of an accessor, as floats where they are normalised integers."""
-        accessor = self.part("accessors", index)
-        count, width = int(accessor["count"]), _WIDTHS[accessor["type"]]
-        dtype = np.dtype(_COMPONENTS[accessor["componentType"]])
+        accessor = self.get_entry("accessors", index)
+        count, width = int(accessor["count"]), _COMPONENTS_PER_TYPE[accessor["type"]]
+        dtype = np.dtype(_COMPONENT_DTYPES[accessor["componentType"]])
         if not 0 < count <= len(self.data):
-            raise self.damaged(f"accessor {index} claims {count} values in {len(self.data)} bytes")
+            raise self.build_damage_error(f"accessor {index} claims {count} values in {len(self.data)} bytes")
         values = np.zeros((count, width), dtype=dtype)
         if "bufferView" in accessor:
-            values = self._view(accessor["bufferView"], int(accessor.get("byteOffset", 0)), dtype, (count, width))
+            values = self._read_buffer_view(
+                accessor["bufferView"], int(accessor.get("byteOffset", 0)), dtype, (count, width)
+            )
         if "sparse" in accessor:
-            values = self._with_sparse(values.copy(), accessor["sparse"])
+            values = self._apply_sparse_values(values.copy(), accessor["sparse"])
         if accessor.get("normalized") and dtype.kind in "iu":
             values = np.maximum(values / np.iinfo(dtype).max, -1.0)
         return values
 
-    def _with_sparse(self, values: NDArray[Any], sparse: dict[str, Any]) -> NDArray[Any]:
+    def _apply_sparse_values(self, values: NDArray[Any], sparse: dict[str, Any]) -> NDArray[Any]:
         count, where, what = int(sparse["count"]), sparse["indices"], sparse["values"]
         if not 0 < count <= len(values):
-            raise self.damaged(f"an accessor of {len(values)} values has {count} sparse ones")
-        kind = np.dtype(_COMPONENTS[where["componentType"]])
-        rows = self._view(where["bufferView"], int(where.get("byteOffset", 0)), kind, (count, 1))[:, 0]
+            raise self.build_damage_error(f"an accessor of {len(values)} values has {count} sparse ones")
+        kind = np.dtype(_COMPONENT_DTYPES[where["componentType"]])
+        rows = self._read_buffer_view(where["bufferView"], int(where.get("byteOffset", 0)), kind, (count, 1))[:, 0]
         shape = (count, values.shape[1])
-        values[rows] = self._view(what["bufferView"], int(what.get("byteOffset", 0)), values.dtype, shape)
+        values[rows] = self._read_buffer_view(what["bufferView"], int(what.get("byteOffset", 0)), values.dtype, shape)
         return values
 
-    def _view(self, index: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
-        view = self.part("bufferViews", index)
+    def _read_buffer_view(self, index: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, int]) -> NDArray[Any]:
+        view = self.get_entry("bufferViews", index)
         if view.get("buffer", 0) != 0:
             raise FileError(f"{self.path} keeps data in another file; export it as one .glb")
         start, length = int(view.get("byteOffset", 0)), int(view["byteLength"])
@@ -87,56 +95,58 @@ class Document:
         stride = int(view.get("byteStride", row))
         end = offset + stride * (shape[0] - 1) + row
         if min(start, offset) < 0 or stride < row or end > length or start + length > len(self.data):
-            raise self.damaged(f"buffer view {index} is smaller than what is read from it")
+            raise self.build_damage_error(f"buffer view {index} is smaller than what is read from it")
         place = self.data[start + offset : start + end]
         return np.ndarray(shape, dtype=dtype, buffer=place.data, strides=(stride, dtype.itemsize))
 
 
-def open_glb(path: Path) -> Document:
+def open_glb(path: Path) -> GlbDocument:
     """The document of a file. Raises FileError where it is cut short, of another kind, or needs what is not read."""
     size = path.stat().st_size
-    if size < HEADER.size + CHUNK.size:
+    if size < GLB_HEADER.size + CHUNK_HEADER.size:
         raise FileError(f"{path} is cut short: it has {size} bytes; export it again")
     data: NDArray[np.uint8] = np.memmap(path, dtype=np.uint8, mode="r")
-    magic, version, length = HEADER.unpack(data[: HEADER.size].tobytes())
+    magic, version, length = GLB_HEADER.unpack(data[: GLB_HEADER.size].tobytes())
     if magic != b"glTF" or version != 2:
         raise FileError(f"{path} is not a binary glTF 2.0 file; it starts with {magic!r}, version {version}")
     if length > size:
         raise FileError(f"{path} is cut short: it says {length} bytes, and has {size}; export it again")
-    text, rest = _chunk(path, data[HEADER.size : length], b"JSON")
+    text, rest = _read_chunk(path, data[GLB_HEADER.size : length], b"JSON")
     document = json.loads(text.tobytes())
-    unknown = sorted(set(document.get("extensionsRequired", [])) - _HARMLESS)
+    unknown = sorted(set(document.get("extensionsRequired", [])) - _SUPPORTED_EXTENSIONS)
     if unknown:
         raise FileError(f"{path} needs {', '.join(unknown)}, which are not read; export it without compression")
-    return Document(path, document, _chunk(path, rest, b"BIN\0")[0] if len(rest) else rest)
+    return GlbDocument(path, document, _read_chunk(path, rest, b"BIN\0")[0] if len(rest) else rest)
 
 
-def _chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _read_chunk(path: Path, data: NDArray[np.uint8], kind: bytes) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The content of the chunk that `data` starts with, and what follows it."""
-    length, found = CHUNK.unpack(data[: CHUNK.size].tobytes())
-    if found != kind or CHUNK.size + length > len(data):
+    length, found = CHUNK_HEADER.unpack(data[: CHUNK_HEADER.size].tobytes())
+    if found != kind or CHUNK_HEADER.size + length > len(data):
         raise FileError(f"{path}: a chunk {kind!r} was expected, and {found!r} of {length} bytes came; export it again")
-    return data[CHUNK.size : CHUNK.size + length], data[CHUNK.size + length :]
+    return data[CHUNK_HEADER.size : CHUNK_HEADER.size + length], data[CHUNK_HEADER.size + length :]
 
 
 @dataclass(frozen=True)
-class Motion:
+class MorphAnimation:
     """Weights (keys, targets) of the morph targets at times (keys,) [s], stepwise or linear."""
 
     times: NDArray[np.float64]
     weights: NDArray[np.float64]
-    stepped: bool = False
+    is_stepped: bool = False
 
-    def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def interpolate_weights(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """(frames, targets) the weights at other times."""
         place = np.interp(times, self.times, np.arange(len(self.times)))
-        place = np.where(np.abs(place - np.rint(place)) < _AT_KEY, np.rint(place), place)
+        place = np.where(np.abs(place - np.rint(place)) < _KEY_TOLERANCE, np.rint(place), place)
         low = np.floor(place).astype(np.int64)
-        share = 0.0 if self.stepped else (place - low)[:, None]
+        share = 0.0 if self.is_stepped else (place - low)[:, None]
         return (1 - share) * self.weights[low] + share * self.weights[np.minimum(low + 1, len(self.times) - 1)]
 
 
-def parse_glb(path: Path, prim: str | None, surface: bool, *, report: Callable[[float], None]) -> dict[str, Any]:
+def parse_glb(
+    path: Path, prim: str | None, include_surface: bool, *, report: Callable[[float], None]
+) -> dict[str, Any]:
     """The mesh of the node called `prim` (None: the only one, or the only one with morph targets) and its motion.
 
     positions: (frames, n, 3) [m], z up; fps, start_frame, name. Where `surface` is wanted also stored: (n, 3) the base
@@ -145,33 +155,39 @@ def parse_glb(path: Path, prim: str | None, surface: bool, *, report: Callable[[
     """
     with np.errstate(all="ignore"):
         document = open_glb(path)
-        node = _chosen(document, prim)
-        world = _world(document, node)
-        primitives = [dict(p) for p in document.part("meshes", document.part("nodes", node)["mesh"])["primitives"]]
-        base = [_positions(document, p["attributes"]["POSITION"]) for p in primitives]
-        motion = _motion(document, node, primitives)
-        times, rate = _frames(document, motion)
-        own = _own(document)
+        node = _select_node(document, prim)
+        world = _compute_world_matrix(document, node)
+        primitives = [
+            dict(p) for p in document.get_entry("meshes", document.get_entry("nodes", node)["mesh"])["primitives"]
+        ]
+        base = [_read_positions(document, p["attributes"]["POSITION"]) for p in primitives]
+        motion = _read_morph_animation(document, node, primitives)
+        times, rate = _choose_frame_times(document, motion)
+        own = _read_cajole_extras(document)
         return {
-            "positions": _moved(document, primitives, base, motion.at(times), world, report),
-            **(_surface(document, primitives, base) if surface else {}),
+            "positions": _evaluate_positions(
+                document, primitives, base, motion.interpolate_weights(times), world, report
+            ),
+            **(_read_surface(document, primitives, base) if include_surface else {}),
             "fps": float(rate),
             "start_frame": int(own.get("start_frame", round(times[0] * rate))),
-            "name": str(document.part("nodes", node).get("name") or path.stem),
+            "name": str(document.get_entry("nodes", node).get("name") or path.stem),
         }
 
 
-def _own(document: Document) -> dict[str, Any]:
+def _read_cajole_extras(document: GlbDocument) -> dict[str, Any]:
     """What our writer notes beside the standard: rate and first frame."""
     return dict(document.json.get("extras", {}).get("cajole", {}))
 
 
-def _chosen(document: Document, wanted: str | None) -> int:
+def _select_node(document: GlbDocument, wanted: str | None) -> int:
     nodes = {index: dict(node) for index, node in enumerate(document.json.get("nodes", [])) if "mesh" in node}
-    names = {i: str(n.get("name") or document.part("meshes", n["mesh"]).get("name", i)) for i, n in nodes.items()}
+    names = {i: str(n.get("name") or document.get_entry("meshes", n["mesh"]).get("name", i)) for i, n in nodes.items()}
     found = [i for i in nodes if wanted in (None, names[i])]
     if wanted is None and len(found) > 1:
-        found = [i for i in found if document.part("meshes", nodes[i]["mesh"])["primitives"][0].get("targets")] or found
+        found = [
+            i for i in found if document.get_entry("meshes", nodes[i]["mesh"])["primitives"][0].get("targets")
+        ] or found
     if len(found) != 1:
         asked = "prim= must name one" if wanted is None else f"prim={wanted!r} names {len(found)}"
         raise FileError(f"{document.path} has these meshes: {', '.join(names.values()) or 'none'}; {asked} of them")
@@ -182,7 +198,7 @@ def _chosen(document: Document, wanted: str | None) -> int:
     return found[0]
 
 
-def _world(document: Document, node: int) -> NDArray[np.float64]:
+def _compute_world_matrix(document: GlbDocument, node: int) -> NDArray[np.float64]:
     """(4, 4) from the node's coordinates to the scene's; columns are the images of the axes."""
     parents = {child: i for i, n in enumerate(document.json["nodes"]) for child in n.get("children", [])}
     # a dict, which keeps the order and is searched in constant time: chains may have any length
@@ -197,13 +213,13 @@ def _world(document: Document, node: int) -> NDArray[np.float64]:
         raise FileError(f"{document.path} moves the mesh's node as a whole, which is not read; bake it to .usd first")
     matrix = np.eye(4)
     for index in chain:
-        part = document.part("nodes", index)
+        part = document.get_entry("nodes", index)
         if not _TRANSFORMS.isdisjoint(part):
-            matrix = _local(part) @ matrix
+            matrix = _compute_local_matrix(part) @ matrix
     return matrix
 
 
-def _local(node: dict[str, Any]) -> NDArray[np.float64]:
+def _compute_local_matrix(node: dict[str, Any]) -> NDArray[np.float64]:
     if "matrix" in node:
         return np.array(node["matrix"], dtype=np.float64).reshape(4, 4).T
     x, y, z, w = (float(c) for c in node.get("rotation", (0, 0, 0, 1)))
@@ -220,44 +236,44 @@ def _local(node: dict[str, Any]) -> NDArray[np.float64]:
     return matrix
 
 
-def _positions(document: Document, accessor: Any) -> NDArray[Any]:
-    values = document.array(accessor)
+def _read_positions(document: GlbDocument, accessor: Any) -> NDArray[Any]:
+    values = document.read_accessor(accessor)
     if values.shape[1] != 3:
-        raise document.damaged(f"positions have {values.shape[1]} coordinates, not three")
+        raise document.build_damage_error(f"positions have {values.shape[1]} coordinates, not three")
     return values
 
 
-def _motion(document: Document, node: int, primitives: list[dict[str, Any]]) -> Motion:
+def _read_morph_animation(document: GlbDocument, node: int, primitives: list[dict[str, Any]]) -> MorphAnimation:
     targets = len(primitives[0].get("targets", []))
     for animation in document.json.get("animations", []):
         for channel in animation["channels"]:
             if channel["target"].get("node") == node and channel["target"]["path"] == "weights":
-                return _sampled(document, dict(animation["samplers"][channel["sampler"]]), targets)
-    at_rest = document.part("meshes", document.part("nodes", node)["mesh"]).get("weights") or [0.0] * targets
-    return Motion(np.zeros(1), np.array([at_rest], dtype=np.float64).reshape(1, targets))
+                return _read_animation_sampler(document, dict(animation["samplers"][channel["sampler"]]), targets)
+    at_rest = document.get_entry("meshes", document.get_entry("nodes", node)["mesh"]).get("weights") or [0.0] * targets
+    return MorphAnimation(np.zeros(1), np.array([at_rest], dtype=np.float64).reshape(1, targets))
 
 
-def _sampled(document: Document, sampler: dict[str, Any], targets: int) -> Motion:
+def _read_animation_sampler(document: GlbDocument, sampler: dict[str, Any], targets: int) -> MorphAnimation:
     way = sampler.get("interpolation", "LINEAR")
     if way not in ("LINEAR", "STEP"):
         raise FileError(f"{document.path}: {way} animation is not read; export it with linear keys")
-    times = document.array(sampler["input"])[:, 0].astype(np.float64)
-    weights = document.array(sampler["output"]).astype(np.float64).reshape(len(times), targets)
-    return Motion(times, weights, way == "STEP")
+    times = document.read_accessor(sampler["input"])[:, 0].astype(np.float64)
+    weights = document.read_accessor(sampler["output"]).astype(np.float64).reshape(len(times), targets)
+    return MorphAnimation(times, weights, way == "STEP")
 
 
-def _frames(document: Document, motion: Motion) -> tuple[NDArray[np.float64], float]:
+def _choose_frame_times(document: GlbDocument, animation: MorphAnimation) -> tuple[NDArray[np.float64], float]:
     """The times to read at, evenly spaced, and their frames per second."""
-    noted = _own(document).get("fps")
-    rate = rate_of(motion.times, document.path)
-    if len(motion.times) == 1:
-        return motion.times, DEFAULT_FPS if noted is None else float(noted)
-    fps = float(noted) if noted is not None else rate or tidy_rate(1 / float(np.diff(motion.times).min()))
-    return even_times(motion.times, fps, document.path), fps
+    noted = _read_cajole_extras(document).get("fps")
+    rate = estimate_frame_rate(animation.times, document.path)
+    if len(animation.times) == 1:
+        return animation.times, DEFAULT_FPS if noted is None else float(noted)
+    fps = float(noted) if noted is not None else rate or round_frame_rate(1 / float(np.diff(animation.times).min()))
+    return build_uniform_times(animation.times, fps, document.path), fps
 
 
-def _moved(
-    document: Document,
+def _evaluate_positions(
+    document: GlbDocument,
     primitives: list[dict[str, Any]],
     base: list[NDArray[Any]],
     weights: NDArray[np.float64],
@@ -266,53 +282,53 @@ def _moved(
 ) -> NDArray[np.floating[Any]]:
     n = sum(len(points) for points in base)
     if n > len(document.data):
-        raise document.damaged(f"its pieces have {n} vertices in {len(document.data)} bytes")
-    result = np.empty((len(weights), n, 3), dtype=frames_dtype(len(weights), n))
+        raise document.build_damage_error(f"its pieces have {n} vertices in {len(document.data)} bytes")
+    result = np.empty((len(weights), n, 3), dtype=choose_frame_dtype(len(weights), n))
     for frame, shares in enumerate(weights):
         report(frame / len(weights))
-        pieces = [_morphed(document, p, points, shares) for p, points in zip(primitives, base)]
+        pieces = [_apply_morph_targets(document, p, points, shares) for p, points in zip(primitives, base)]
         placed = np.concatenate(pieces) @ world[:3, :3].T + world[:3, 3]
         result[frame] = np.stack([placed[:, 0], -placed[:, 2], placed[:, 1]], axis=1)
     return result
 
 
-def _morphed(
-    document: Document, primitive: dict[str, Any], base: NDArray[Any], shares: NDArray[np.float64]
+def _apply_morph_targets(
+    document: GlbDocument, primitive: dict[str, Any], base: NDArray[Any], target_weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """x = x₀ + Σᵢ wᵢ dᵢ"""
     points = base.astype(np.float64)
-    for index in np.flatnonzero(shares):
+    for index in np.flatnonzero(target_weights):
         target = primitive["targets"][index]
         if "POSITION" in target:
-            points += shares[index] * _positions(document, target["POSITION"])
+            points += target_weights[index] * _read_positions(document, target["POSITION"])
     return points
 
 
-def _elements(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
+def _read_elements(document: GlbDocument, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
     """triangles (m, 3) or lines (m, 2), whichever all primitives have."""
     modes = {primitive.get("mode", _TRIANGLES) for primitive in primitives}
-    if len(modes) != 1 or not modes <= _MODES.keys():
+    if len(modes) != 1 or not modes <= _PRIMITIVE_MODES.keys():
         raise FileError(
             f"{document.path}: only triangles, or lines alone, are read, not strips, points or a mixture; "
             "triangulate it"
         )
-    corners, name = _MODES[modes.pop()]
+    corners, name = _PRIMITIVE_MODES[modes.pop()]
     pieces, first = [], 0
     for primitive, points in zip(primitives, base):
-        own = document.array(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
+        own = document.read_accessor(primitive["indices"]) if "indices" in primitive else np.arange(len(points))
         pieces.append(own.reshape(-1, corners).astype(np.int64) + first)
         first += len(points)
     return {name: np.concatenate(pieces)}
 
 
-def _surface(document: Document, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
-    found = {"stored": np.concatenate(base), "own": bool(_own(document))}
-    return found | _elements(document, primitives, base) | _colors(document, primitives)
+def _read_surface(document: GlbDocument, primitives: list[dict[str, Any]], base: list[NDArray[Any]]) -> dict[str, Any]:
+    found = {"stored": np.concatenate(base), "own": bool(_read_cajole_extras(document))}
+    return found | _read_elements(document, primitives, base) | _read_colors(document, primitives)
 
 
-def _colors(document: Document, primitives: list[dict[str, Any]]) -> dict[str, NDArray[np.float64]]:
+def _read_colors(document: GlbDocument, primitives: list[dict[str, Any]]) -> dict[str, NDArray[np.float64]]:
     """Linear colours of all vertices, where every piece has them."""
     if not all("COLOR_0" in p["attributes"] for p in primitives):
         return {}
-    colors = [document.array(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
+    colors = [document.read_accessor(p["attributes"]["COLOR_0"])[:, :3].astype(np.float64) for p in primitives]
     return {"colors": np.concatenate(colors)}

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from cajole.pictures.props import Prop
-from cajole.pictures.shot import picture, strip
+from cajole.pictures.render import picture, strip
 
 __all__ = ["Prop", "picture", "strip"]

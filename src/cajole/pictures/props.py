@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cajole.animation import Animation
-from cajole.checks import require_instance, several
+from cajole.checks import require_instance, require_sequence
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
-from cajole.pictures.subject import Subject, as_subject
+from cajole.pictures.renderable import Renderable, build_renderable
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,17 +28,17 @@ class Prop:
     def __post_init__(self) -> None:
         if not 0 < self.opacity <= 1:
             raise InputError(f"the opacity of {self.name} is {self.opacity}, but must be above 0 and at most 1")
-        self.subject()
+        self.build_renderable()
 
-    def subject(self) -> Subject:
+    def build_renderable(self) -> Renderable:
         """As `picture` draws it."""
-        plain = as_subject(self.shape, self.name)
-        return plain if self.color is None else plain.painted(self.color, f"the colour of {self.name}")
+        plain = build_renderable(self.shape, self.name)
+        return plain if self.color is None else plain.with_colors(self.color, f"the colour of {self.name}")
 
 
-def as_props(props: Iterable[Prop] | None) -> tuple[tuple[Subject, float], ...]:
+def build_prop_renderables(props: Iterable[Prop] | None) -> tuple[tuple[Renderable, float], ...]:
     """Subjects with their opacities. Raises InputError for what is no Prop."""
-    listed = () if props is None else several(props, "props", "a list of Prop")
+    listed = () if props is None else require_sequence(props, "props", "a list of Prop")
     for prop in listed:
         require_instance(prop, Prop, "each of props")
     return tuple((prop.subject(), prop.opacity) for prop in listed)

@@ -1,20 +1,18 @@
 """Model reduction: bases, and bodies that move in them."""
 
-from cajole.reduction.base import ReducedModel
 from cajole.reduction.bases import (
     BasisReport,
-    enriched,
-    key_tangents,
-    keyframe_basis,
-    modal_derivatives,
-    orthonormal,
-    principal,
+    build_keyframe_basis,
+    compute_key_tangents,
+    compute_mass_pca,
+    compute_modal_derivatives,
+    extend_basis,
+    orthonormalise,
 )
-from cajole.reduction.cubature import CubatureReport
-from cajole.reduction.flow import ReducedFlow
-from cajole.reduction.flow_shot import FlowShot
-from cajole.reduction.model import ReducedSolid, load_model, reduce
-from cajole.reduction.springs import ReducedSprings
+from cajole.reduction.reduced_flow import FlowShot, ReducedFlow
+from cajole.reduction.reduced_model import ReducedModel
+from cajole.reduction.reduced_solid import ReducedSolid, load_model, reduce
+from cajole.reduction.reduced_springs import CubatureReport, ReducedSprings
 
 __all__ = [
     "BasisReport",
@@ -24,12 +22,12 @@ __all__ = [
     "ReducedModel",
     "ReducedSolid",
     "ReducedSprings",
-    "enriched",
-    "key_tangents",
-    "keyframe_basis",
+    "build_keyframe_basis",
+    "compute_key_tangents",
+    "compute_mass_pca",
+    "compute_modal_derivatives",
+    "extend_basis",
     "load_model",
-    "modal_derivatives",
-    "orthonormal",
-    "principal",
+    "orthonormalise",
     "reduce",
 ]

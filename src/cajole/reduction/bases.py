@@ -13,34 +13,34 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body import Body, columns_of
+from cajole.body import Body, flatten_to_columns
 from cajole.dynamics import Modes, modes
-from cajole.dynamics.restricted import Restricted
+from cajole.dynamics.restricted_system import RestrictedSystem
 from cajole.errors import InputError
 
 # A column that loses all but this share of its length to the columns before it depends on them.
-DEPENDENT = 1e-9
+DEPENDENCE_TOLERANCE = 1e-9
 # Keys and tangents below this share of the largest key are rest, up to rounding.
-NEGLIGIBLE = 1e-9
+REST_POSE_SHARE = 1e-9
 # What a basis misses of a pose up to this share of it is rounding, and not told of.
-UNSEEN = 1e-6
+REPORTED_ERROR = 1e-6
 # Squares of lengths come out of a Gram matrix; below this share of the largest they are rounding.
-ROUNDING = 1e-14
+GRAM_ROUNDING = 1e-14
 
 
-def orthonormal(body: Body, vectors: ArrayLike, *, drop: bool = False) -> Array:
+def orthonormalise(body: Body, vectors: ArrayLike, *, drop_dependent: bool = False) -> Array:
     """Mass Gram-Schmidt, iterated twice, in the order given: span unchanged, UᵀMU = I to rounding.
 
     drop: leave out columns that depend on those before them; else they raise InputError.
     """
-    V = checks.real_array(vectors, "basis", (3 * body.count, None))
+    V = checks.require_real_array(vectors, "basis", (3 * body.vertex_count, None))
     columns: list[Array] = []
     for index, column in enumerate(V.T):
-        before = mass_norm(body, column)
-        out = _without(body, column, columns)
-        after = mass_norm(body, out)
-        if after <= DEPENDENT * before or before == 0.0:
-            if drop:
+        before = compute_mass_norm(body, column)
+        out = _remove_projection(body, column, columns)
+        after = compute_mass_norm(body, out)
+        if after <= DEPENDENCE_TOLERANCE * before or before == 0.0:
+            if drop_dependent:
                 continue
             raise InputError(
                 f"column {index} of the basis is {'zero' if before == 0 else 'a combination of those before it'}; "
@@ -52,15 +52,15 @@ def orthonormal(body: Body, vectors: ArrayLike, *, drop: bool = False) -> Array:
     return np.stack(columns, axis=1)
 
 
-def refuse_fixed(body: Body, columns: Array) -> None:
+def require_zero_at_fixed_dofs(body: Body, columns: Array) -> None:
     """Raise InputError where columns (3n, k) move a vertex that the body fixes."""
-    moved = np.abs(columns.reshape(body.count, 3, -1)[body.fixed]).max(axis=(1, 2), initial=0.0)
+    moved = np.abs(columns.reshape(body.vertex_count, 3, -1)[body.fixed]).max(axis=(1, 2), initial=0.0)
     if (moved > 0).any():
         vertex = body.fixed[int(np.argmax(moved > 0))]
         raise InputError(f"the basis moves vertex {vertex}, which the body fixes; set its rows to zero or free it")
 
 
-def _without(body: Body, column: Array, basis: Sequence[Array]) -> Array:
+def _remove_projection(body: Body, column: Array, basis: Sequence[Array]) -> Array:
     """`column` minus its part along the mass-orthonormal `basis`, removed twice against rounding."""
     if not basis:
         return column
@@ -71,48 +71,54 @@ def _without(body: Body, column: Array, basis: Sequence[Array]) -> Array:
     return column
 
 
-def mass_norm(body: Body, vector: Array) -> float:
+def compute_mass_norm(body: Body, vector: Array) -> float:
     """√(vᵀMv) of v (3n,)."""
     return float(np.sqrt(max(vector @ (body.mass @ vector), 0.0)))
 
 
-def principal(body: Body, snapshots: ArrayLike, *, size: int | None = None, energy: float = 0.9999) -> Array:
+def compute_mass_pca(
+    body: Body, snapshots: ArrayLike, *, size: int | None = None, energy_share: float = 0.9999
+) -> Array:
     """Mass-PCA: the directions that hold most of the snapshots (3n, k), `size` of them or a share `energy` of Σ|q|²_M.
 
     Through the Gram matrix QᵀMQ of the snapshots (the method of snapshots).
     """
-    Q = checks.real_array(snapshots, "snapshots", (3 * body.count, None))
+    Q = checks.require_real_array(snapshots, "snapshots", (3 * body.vertex_count, None))
     values, vectors = np.linalg.eigh(Q.T @ (body.mass @ Q))
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > ROUNDING * max(values[0], 0.0)
+    kept = values > GRAM_ROUNDING * max(values[0], 0.0)
     if not kept.any():
         raise InputError("the snapshots are all zero: there is nothing to take components of")
     values, vectors = values[kept], vectors[:, kept]
     if size is None:
-        if not 0.0 < checks.real_number(energy, "energy") <= 1.0:
-            raise InputError(f"energy is {energy}, but must be a share above 0 and at most 1")
+        if not 0.0 < checks.require_real_number(energy_share, "energy") <= 1.0:
+            raise InputError(f"energy is {energy_share}, but must be a share above 0 and at most 1")
         share = np.cumsum(values) / values.sum()
-        size = int(np.searchsorted(share, energy - 1e-15)) + 1
-    size = min(checks.count(size, "size"), len(values))
-    return orthonormal(body, Q @ (vectors[:, :size] / np.sqrt(values[:size])))
+        size = int(np.searchsorted(share, energy_share - 1e-15)) + 1
+    size = min(checks.require_integer(size, "size"), len(values))
+    return orthonormalise(body, Q @ (vectors[:, :size] / np.sqrt(values[:size])))
 
 
-def modal_derivatives(body: Body, linear: Modes | ArrayLike) -> Array:
+def compute_modal_derivatives(body: Body, linear_modes: Modes | ArrayLike) -> Array:
     """Ψ_ab = -K⁻¹ (H:φ_a) φ_b for a <= b (3n, k(k+1)/2): how linear modes bend as they grow (Barbič and James 2005).
 
     Free bodies: the right side is projected to the range of K, the solution kept mass-orthogonal to rigid motions.
     """
-    shapes = linear.shapes if isinstance(linear, Modes) else checks.real_array(linear, "modes", (3 * body.count, None))
-    solver = _Tangent(body, np.zeros((body.count, 3)))
+    shapes = (
+        linear_modes.shapes
+        if isinstance(linear_modes, Modes)
+        else checks.require_real_array(linear_modes, "modes", (3 * body.vertex_count, None))
+    )
+    solver = _TangentSolver(body, np.zeros((body.vertex_count, 3)))
     columns = []
-    rest = np.zeros((body.count, 3))
+    rest = np.zeros((body.vertex_count, 3))
     for a in range(shapes.shape[1]):
-        change = body.stiffness_change(rest, shapes[:, a].reshape(-1, 3))
+        change = body.stiffness_derivative(rest, shapes[:, a].reshape(-1, 3))
         columns += [solver.solve(-(change @ shapes[:, b])) for b in range(a, shapes.shape[1])]
     return np.stack(columns, axis=1)
 
 
-class _Tangent:
+class _TangentSolver:
     """K(u) factorised, singular directions held: K x = b projected to its range, xᵀM r = 0 for its null space r.
 
     At rest a free body's null space has the rigid motions; deformed, translations (eq. (7)-(8), Barbič 2009). In the
@@ -121,32 +127,32 @@ class _Tangent:
     can no longer solve.
     """
 
-    def __init__(self, body: Body, u: Array, *, before: _Tangent | None = None):
-        rigid = body.drifting_motions(np.empty(0, dtype=np.int64))
-        self.null = _null_space(body, u, rigid)
-        self._drift = orthonormal(body, self.null) if self.null.shape[1] else self.null
-        self._weighed = body.mass @ self._drift
-        held = self.null.shape[1]
-        self._system: Restricted
-        if before is not None and held == before.null.shape[1] == 0:
-            self._system = before._system
+    def __init__(self, body: Body, u: Array, *, reuse: _TangentSolver | None = None):
+        rigid = body.compute_unconstrained_rigid_modes(np.empty(0, dtype=np.int64))
+        self.null_space = _find_null_space(body, u, rigid)
+        self._rigid_basis = orthonormalise(body, self.null_space) if self.null_space.shape[1] else self.null_space
+        self._mass_rigid_basis = body.mass @ self._rigid_basis
+        held = self.null_space.shape[1]
+        self._system: RestrictedSystem
+        if reuse is not None and held == reuse.null_space.shape[1] == 0:
+            self._system = reuse._system
         else:
-            self._system = Restricted(body, body.free_dofs, border=self.null if held else None)
-        body.system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
+            self._system = RestrictedSystem(body, body.free_dofs, border=self.null_space if held else None)
+        body.assemble_system(u, np.zeros_like(u), 0.0, 0.0, self._system.values)
         self._system.factorise_as("kkt" if held else "symmetric")
 
-    def solve(self, right: Array) -> Array:
-        b = right - self.null @ (self.null.T @ right)
+    def solve(self, rhs: Array) -> Array:
+        b = rhs - self.null_space @ (self.null_space.T @ rhs)
         x = self._system.solve(b.reshape(-1, 3)).ravel()
-        return x - self._drift @ (self._weighed.T @ x)
+        return x - self._rigid_basis @ (self._mass_rigid_basis.T @ x)
 
 
-def _null_space(body: Body, u: Array, rigid: Array) -> Array:
+def _find_null_space(body: Body, u: Array, rigid_modes: Array) -> Array:
     """Euclidean-orthonormal rigid motions along which the force at `u` does not change: K(u) x = 0."""
-    if rigid.shape[1] == 0:
-        return rigid
+    if rigid_modes.shape[1] == 0:
+        return rigid_modes
     K = body.stiffness(u)
-    Q, _ = np.linalg.qr(rigid)
+    Q, _ = np.linalg.qr(rigid_modes)
     values, turn = np.linalg.eigh(Q.T @ (K @ Q))
     still = abs(values) <= 1e-9 * K.diagonal().max()
     return Q @ turn[:, still]
@@ -159,32 +165,42 @@ class BasisReport:
     missed: of the poses in order of time, the start first; 0 for the rest shape.
     """
 
-    keys: int
-    tangents: int
-    extras: int
-    missed: tuple[float, ...]
+    key_columns: int
+    tangent_columns: int
+    extra_columns: int
+    projection_errors: tuple[float, ...]
 
     def __repr__(self) -> str:
-        return f"BasisReport({self.keys} from keys, {self.tangents} from tangents, {self.extras} added)"
+        return (
+            f"BasisReport({self.key_columns} from keys, {self.tangent_columns} from tangents, {self.extra_columns} "
+            f"added)"
+        )
 
     def __str__(self) -> str:
-        total = self.keys + self.tangents + self.extras
-        rows = [f"basis of {total}: {self.keys} from keys, {self.tangents} from tangents, {self.extras} added"]
-        rows += [f"  pose {i}: missed {e:.1e} of its size" for i, e in enumerate(self.missed) if e > UNSEEN]
+        total = self.key_columns + self.tangent_columns + self.extra_columns
+        rows = [
+            f"basis of {total}: {self.key_columns} from keys, {self.tangent_columns} from tangents, "
+            f"{self.extra_columns} added"
+        ]
+        rows += [
+            f"  pose {i}: missed {e:.1e} of its size"
+            for i, e in enumerate(self.projection_errors)
+            if e > REPORTED_ERROR
+        ]
         return "\n".join(rows)
 
 
-def key_tangents(body: Body, poses: Array) -> Array:
+def compute_key_tangents(body: Body, poses: Array) -> Array:
     """Tangents of the keyframe deformation curve (eq. (6)): K(q_i) T⁰ = K(q_{i+1}) T¹ = f_{i+1} - f_i, (3n, 2(k-1)).
 
     poses: (k, n, 3) in order of time, the start first; f_i is the force that holds pose i.
     """
     forces = [body.force(pose).ravel() for pose in poses]
     jumps = np.diff(forces, axis=0)
-    columns = np.empty((3 * body.count, 2 * len(jumps)))
-    at: _Tangent | None = None
+    columns = np.empty((3 * body.vertex_count, 2 * len(jumps)))
+    at: _TangentSolver | None = None
     for i, pose in enumerate(poses):
-        at = _Tangent(body, pose, before=at)
+        at = _TangentSolver(body, pose, reuse=at)
         if i > 0:
             columns[:, 2 * i - 1] = at.solve(jumps[i - 1])
         if i < len(jumps):
@@ -192,7 +208,7 @@ def key_tangents(body: Body, poses: Array) -> Array:
     return columns
 
 
-def keyframe_basis(
+def build_keyframe_basis(
     body: Body,
     poses: ArrayLike,
     *,
@@ -208,53 +224,53 @@ def keyframe_basis(
     largest key count as rest.
     size: compress keys and tangents together to this many by mass-PCA, as the paper allows.
     """
-    checks.flag(tangents, "tangents")
-    keys = checks.real_array(poses, "poses", (None, body.count, 3))
-    flat = columns_of(keys)
+    checks.require_bool(tangents, "tangents")
+    keys = checks.require_real_array(poses, "poses", (None, body.vertex_count, 3))
+    flat = flatten_to_columns(keys)
     # what rounding left of a key at rest, or of a jump between equal keys, is no direction
-    least = NEGLIGIBLE * max((mass_norm(body, column) for column in flat.T), default=0.0)
-    own = unit_columns(body, flat, least)
+    least = REST_POSE_SHARE * max((compute_mass_norm(body, column) for column in flat.T), default=0.0)
+    own = normalise_columns(body, flat, least)
     if own.shape[1] == 0:
         raise InputError("every key is the rest shape: there is no motion to make a basis for")
-    ahead = unit_columns(body, key_tangents(body, keys), least) if tangents else np.empty((len(flat), 0))
-    core = orthonormal(body, own, drop=True)
+    ahead = normalise_columns(body, compute_key_tangents(body, keys), least) if tangents else np.empty((len(flat), 0))
+    core = orthonormalise(body, own, drop_dependent=True)
     count = core.shape[1]
-    core = orthonormal(body, np.hstack([own, ahead]), drop=True)
+    core = orthonormalise(body, np.hstack([own, ahead]), drop_dependent=True)
     if size is not None and size < core.shape[1]:
-        core = principal(body, np.hstack([own, ahead]), size=size)
-    U = core if extras is None else np.hstack([core, _beside(body, core, extras, extra_size)])
-    missed = tuple(_missed(body, U, column, least) for column in flat.T)
+        core = compute_mass_pca(body, np.hstack([own, ahead]), size=size)
+    U = core if extras is None else np.hstack([core, _select_new_directions(body, core, extras, extra_size)])
+    missed = tuple(_compute_projection_error(body, U, column, least) for column in flat.T)
     kept = min(count, core.shape[1])
     return U, BasisReport(kept, core.shape[1] - kept, U.shape[1] - core.shape[1], missed)
 
 
-def enriched(body: Body, basis: Array, extras: ArrayLike, *, size: int) -> Array:
+def extend_basis(body: Body, basis: Array, extras: ArrayLike, *, size: int) -> Array:
     """`basis` and the `size` most significant directions of `extras` that it lacks (eq. (9)); its own stay."""
-    return np.hstack([basis, _beside(body, basis, extras, size)])
+    return np.hstack([basis, _select_new_directions(body, basis, extras, size)])
 
 
-def _beside(body: Body, basis: Array, extras: ArrayLike, size: int) -> Array:
-    examples = checks.real_array(extras, "extras", (3 * body.count, None))
+def _select_new_directions(body: Body, basis: Array, extras: ArrayLike, size: int) -> Array:
+    examples = checks.require_real_array(extras, "extras", (3 * body.vertex_count, None))
     MU = body.mass @ basis
     rest = examples
     for _ in range(2):
         rest = rest - basis @ (MU.T @ rest)
-    found = principal(body, rest, size=size)
+    found = compute_mass_pca(body, rest, size=size)
     found = found - basis @ (MU.T @ found)
-    return orthonormal(body, found)
+    return orthonormalise(body, found)
 
 
-def unit_columns(body: Body, columns: Array, least: float) -> Array:
+def normalise_columns(body: Body, columns: Array, min_norm: float) -> Array:
     """Columns longer than `least`, scaled to mass-length one, so that soft and stiff ones count alike."""
-    lengths = np.array([mass_norm(body, column) for column in columns.T])
-    return columns[:, lengths > least] / lengths[lengths > least]
+    lengths = np.array([compute_mass_norm(body, column) for column in columns.T])
+    return columns[:, lengths > min_norm] / lengths[lengths > min_norm]
 
 
-def _missed(body: Body, U: Array, q: Array, least: float) -> float:
-    size = mass_norm(body, q)
-    return 0.0 if size <= least else mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
+def _compute_projection_error(body: Body, U: Array, q: Array, min_norm: float) -> float:
+    size = compute_mass_norm(body, q)
+    return 0.0 if size <= min_norm else compute_mass_norm(body, q - U @ (U.T @ (body.mass @ q))) / size
 
 
-def mode_shapes(body: Body, count: int) -> Array:
+def compute_mode_shapes(body: Body, count: int) -> Array:
     """Lowest elastic modes (3n, count)."""
     return modes(body, count).shapes

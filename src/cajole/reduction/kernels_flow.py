@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array
-from cajole.compiled import njit
-from cajole.flow.kernels import place
+from cajole.flow.kernels import locate_node
+from cajole.jit import njit
 
 # Into how many parts a particle's step is cut at most, so that it stays in the box.
-PARTS = 64
+MAX_SUBSTEPS = 64
 
 
 @njit(cache=True)
-def convect(uj: Array, vj: Array, uk: Array, vk: Array, cu: Array, cv: Array) -> None:
+def compute_advection_flux(uj: Array, vj: Array, uk: Array, vk: Array, cu: Array, cv: Array) -> None:
     """(cu, cv) = ∇·(u_j ⊗ u_k) off the walls, in cells: central fluxes of u_k through the cells around each edge.
 
     Harlow and Welch's form: with a divergence-free u_j it is skew in (u_i, u_k) for any u_i.
@@ -47,13 +47,13 @@ def convect(uj: Array, vj: Array, uk: Array, vk: Array, cu: Array, cv: Array) ->
 
 
 @njit(cache=True)
-def rates(skew: Array, damping: Array, z: Array, G: Array) -> None:
+def assemble_rate_matrix(packed_advection: Array, damping: Array, z: Array, G: Array) -> None:
     """G (r, r) = A(z) + νD."""
     # loops, for BLAS would wake its threads for a product of this size
     r = len(z)
-    total = np.zeros(skew.shape[1])
+    total = np.zeros(packed_advection.shape[1])
     for j in range(r):
-        c, row = z[j], skew[j]
+        c, row = z[j], packed_advection[j]
         for m in range(len(total)):
             total[m] += c * row[m]
     m = 0
@@ -66,7 +66,7 @@ def rates(skew: Array, damping: Array, z: Array, G: Array) -> None:
 
 
 @njit(cache=True)
-def solve(M: Array, b: Array) -> None:
+def solve_without_pivoting(M: Array, b: Array) -> None:
     """M x = b in place of both, by elimination without pivots: M's symmetric part is positive definite, so none is
     small."""
     r = len(b)
@@ -87,7 +87,7 @@ def solve(M: Array, b: Array) -> None:
 
 
 @njit(cache=True)
-def middle(skew: Array, damping: Array, z: Array, w: Array, h: float, G: Array) -> Array:
+def solve_midpoint(packed_advection: Array, damping: Array, z: Array, w: Array, h: float, G: Array) -> Array:
     """The state (r,) half way through a step of h under the force w; the step ends at twice it less z.
 
     (1 - h/2 G(z*)) z_m = z + h/2 w with the explicit predictor z* = z + h/2 (G(z) z + w): Cayley's transform of G(z*),
@@ -95,24 +95,24 @@ def middle(skew: Array, damping: Array, z: Array, w: Array, h: float, G: Array) 
     """
     r = len(z)
     half, M = np.empty(r), np.empty((r, r))
-    rates(skew, damping, z, G)
+    assemble_rate_matrix(packed_advection, damping, z, G)
     for i in range(r):
         total = 0.0
         for k in range(r):
             total += G[i, k] * z[k]
         half[i] = z[i] + 0.5 * h * (total + w[i])
-    rates(skew, damping, half, G)
+    assemble_rate_matrix(packed_advection, damping, half, G)
     for i in range(r):
         for k in range(r):
             M[i, k] = -0.5 * h * G[i, k]
         M[i, i] += 1.0
         half[i] = z[i] + 0.5 * h * w[i]
-    solve(M, half)
+    solve_without_pivoting(M, half)
     return half
 
 
 @njit(cache=True)
-def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weights: Array) -> None:
+def compute_bilinear_weights(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weights: Array) -> None:
     """The four edges around (x, y) [cells] of u, then of v: rows (8,) of the basis; weights (8, 3): shares and their
     slopes along x and y, per cell.
     """
@@ -120,8 +120,8 @@ def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weigh
         width, height = (nx + 1, ny) if part == 0 else (nx, ny + 1)
         first = 0 if part == 0 else (nx + 1) * ny
         ax, ay = (x, y - 0.5) if part == 0 else (x - 0.5, y)
-        i, s = place(ax, width)
-        j, t = place(ay, height)
+        i, s = locate_node(ax, width)
+        j, t = locate_node(ay, height)
         # held at the outermost edges, where nothing changes any more
         ds = 1.0 if 0.0 <= ax <= width - 1.0 else 0.0
         dt = 1.0 if 0.0 <= ay <= height - 1.0 else 0.0
@@ -136,11 +136,11 @@ def corners(x: float, y: float, nx: int, ny: int, rows: NDArray[np.int64], weigh
 
 
 @njit(cache=True)
-def velocity(
+def interpolate_velocity(
     basis: Array, nx: int, ny: int, x: float, y: float, z: Array, rows: NDArray[np.int64], weights: Array, at: Array
 ) -> None:
     """at (2, 3): the velocity Ψ(x, y) z and its slopes along x and y, per cell."""
-    corners(x, y, nx, ny, rows, weights)
+    compute_bilinear_weights(x, y, nx, ny, rows, weights)
     at[:] = 0.0
     for c in range(8):
         row = basis[rows[c]]
@@ -152,10 +152,10 @@ def velocity(
 
 
 @njit(cache=True)
-def modes_at(basis: Array, nx: int, ny: int, x: float, y: float, psi: Array) -> None:
+def interpolate_modes(basis: Array, nx: int, ny: int, x: float, y: float, psi: Array) -> None:
     """psi (2, r) = Ψ(x, y): the modes at (x, y) [cells], eq. (12)."""
     rows, weights = np.empty(8, dtype=np.int64), np.empty((8, 3))
-    corners(x, y, nx, ny, rows, weights)
+    compute_bilinear_weights(x, y, nx, ny, rows, weights)
     psi[:] = 0.0
     for c in range(8):
         for k in range(psi.shape[1]):
@@ -163,7 +163,7 @@ def modes_at(basis: Array, nx: int, ny: int, x: float, y: float, psi: Array) -> 
 
 
 @njit(cache=True)
-def carried(basis: Array, nx: int, ny: int, cell: float, z: Array, zm: Array, h: float, points: Array) -> None:
+def advect_points(basis: Array, nx: int, ny: int, cell: float, z: Array, zm: Array, h: float, points: Array) -> None:
     """Particles (k, 2) [m] a step later, in place: the midpoint rule with z at its start, z_m in its middle.
 
     One that would leave the box is carried in more parts: the flow itself never crosses a wall.
@@ -175,12 +175,14 @@ def carried(basis: Array, nx: int, ny: int, cell: float, z: Array, zm: Array, h:
             inside = True
             x, y, step = points[k, 0] / cell, points[k, 1] / cell, h / (cell * parts)
             for part in range(parts):
-                velocity(basis, nx, ny, x, y, z if part == 0 else zm, rows, weights, at)
-                velocity(basis, nx, ny, x + 0.5 * step * at[0, 0], y + 0.5 * step * at[1, 0], zm, rows, weights, at)
+                interpolate_velocity(basis, nx, ny, x, y, z if part == 0 else zm, rows, weights, at)
+                interpolate_velocity(
+                    basis, nx, ny, x + 0.5 * step * at[0, 0], y + 0.5 * step * at[1, 0], zm, rows, weights, at
+                )
                 x += step * at[0, 0]
                 y += step * at[1, 0]
                 inside = inside and 0.0 <= x <= nx and 0.0 <= y <= ny
-            if inside or parts >= PARTS:
+            if inside or parts >= MAX_SUBSTEPS:
                 break
             parts *= 2
         # only a speed of many boxes a step comes here

@@ -8,13 +8,13 @@ thing that takes time, and it serves every direction: with T·v = Σ_k T_ijk v_k
 
 from __future__ import annotations
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
-FAST = {"contract", "reassoc", "nsz"}
+FASTMATH = {"contract", "reassoc", "nsz"}
 
 
-@njit(cache=True, fastmath=FAST)
-def combine(rows, z, out):
+@njit(cache=True, fastmath=FASTMATH)
+def combine_rows(rows, z, out):
     """out = Σ_l z_l rows[l], rows (r, n); four rows in one pass, since reading them is what takes time."""
     r, n = rows.shape
     out[:] = 0.0
@@ -30,8 +30,8 @@ def combine(rows, z, out):
             out[t] += a * A[t]
 
 
-@njit(cache=True, fastmath=FAST)
-def contract(T, z, out):
+@njit(cache=True, fastmath=FASTMATH)
+def contract_triples(T, z, out):
     """out_ij = Σ_k T_ijk z_k; T (N,) over triples, out (P,) over pairs.
 
     A triple (i, j, k) adds to the pairs that are left when each of its different indices is taken away.
@@ -56,12 +56,12 @@ def contract(T, z, out):
         triple += len(block)
 
 
-@njit(cache=True, fastmath=FAST)
-def tangent(z, K0, C1, C3, k1, k2, T, f, K):
+@njit(cache=True, fastmath=FASTMATH)
+def compute_force_and_stiffness(z, K0, C1, C3, k1, k2, T, f, K):
     """f(z) and K(z); k1, k2 (P,) are work space, T (N,) is left for `tangent_change`. Returns W(z)."""
-    combine(C1, z, k1)
-    combine(C3, z, T)
-    contract(T, z, k2)
+    combine_rows(C1, z, k1)
+    combine_rows(C3, z, T)
+    contract_triples(T, z, k2)
     energy = 0.0
     t = 0
     for i in range(len(z)):
@@ -82,11 +82,11 @@ def tangent(z, K0, C1, C3, k1, k2, T, f, K):
     return energy
 
 
-@njit(cache=True, fastmath=FAST)
-def tangent_change(v, C1, T, k1, k2, scale, H):
+@njit(cache=True, fastmath=FASTMATH)
+def add_stiffness_derivative(v, C1, T, k1, k2, scale, H):
     """H += scale H(z):v, where T is what `tangent` or `combine` left for z; k1, k2 (P,) are work space."""
-    combine(C1, v, k1)
-    contract(T, v, k2)
+    combine_rows(C1, v, k1)
+    contract_triples(T, v, k2)
     t = 0
     for i in range(len(v)):
         for j in range(i):
@@ -98,10 +98,10 @@ def tangent_change(v, C1, T, k1, k2, scale, H):
         t += 1
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FASTMATH)
 def evaluate_solid(K0, C1, C3, alpha, beta, q, v, k1, k2, T, F, Gq, Gv):
     """F = f(q) + d(q, v), Gq = ∂F/∂q, Gv = ∂F/∂v with d = (αI + βK) v; k1, k2 (P,), T (N,) are written over."""
-    tangent(q, K0, C1, C3, k1, k2, T, F, Gq)
+    compute_force_and_stiffness(q, K0, C1, C3, k1, k2, T, F, Gq)
     for i in range(len(q)):
         total = alpha * v[i]
         for j in range(len(q)):
@@ -110,11 +110,11 @@ def evaluate_solid(K0, C1, C3, alpha, beta, q, v, k1, k2, T, F, Gq, Gv):
         Gv[i, i] += alpha
         F[i] += total
     if beta != 0.0:
-        tangent_change(v, C1, T, k1, k2, beta, Gq)
+        add_stiffness_derivative(v, C1, T, k1, k2, beta, Gq)
 
 
-@njit(cache=True, fastmath=FAST)
-def curvature_solid(C1, C3, beta, q, v, lam, ahead, k1, k2, T, Mqq, Mqv):
+@njit(cache=True, fastmath=FASTMATH)
+def compute_contracted_hessian_solid(C1, C3, beta, q, v, lam, ahead, k1, k2, T, Mqq, Mqv):
     """Second derivatives of λ·(f + d): Mqq = ∂²/∂q², Mqv = ∂²/∂q∂v (rows q).
 
     H is affine in its place, so that H(q):λ and what damping adds, β (H(v):λ - H(0):λ), are one H(q + βv):λ.
@@ -124,8 +124,8 @@ def curvature_solid(C1, C3, beta, q, v, lam, ahead, k1, k2, T, Mqq, Mqv):
         for j in range(len(q)):
             Mqq[i, j] = 0.0
             Mqv[i, j] = 0.0
-    combine(C3, ahead, T)
-    tangent_change(lam, C1, T, k1, k2, 1.0, Mqq)
+    combine_rows(C3, ahead, T)
+    add_stiffness_derivative(lam, C1, T, k1, k2, 1.0, Mqq)
     if beta != 0.0:
-        combine(C3, q, T)
-        tangent_change(lam, C1, T, k1, k2, beta, Mqv)
+        combine_rows(C3, q, T)
+        add_stiffness_derivative(lam, C1, T, k1, k2, beta, Mqv)

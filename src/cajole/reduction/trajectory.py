@@ -8,11 +8,11 @@ import numpy as np
 
 from cajole.arrays import Array
 from cajole.errors import NotConverged
-from cajole.reduction import kernels_motion as kernels
+from cajole.reduction import kernels_trajectory as kernels
 
 # Relative residual of a step; adjoints are exact to this number.
 TOLERANCE = 1e-11
-MOST_ITERATIONS = 30
+MAX_ITERATIONS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,57 +20,82 @@ class Trajectory:
     """States of T implicit steps: predictors P, V (T+1, r), accelerations A, positions Q, velocities Vq (T, r), and the
     derivatives Gq, Gv (T, r, r) of every step, under controls W (T, r)."""
 
-    W: Array
-    P: Array
-    V: Array
-    A: Array
-    Q: Array
-    Vq: Array
-    Gq: Array
-    Gv: Array
+    controls: Array
+    predicted_coordinates: Array
+    predicted_velocities: Array
+    accelerations: Array
+    coordinates: Array
+    velocities: Array
+    coordinate_jacobians: Array
+    velocity_jacobians: Array
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def kernel_arrays(self) -> tuple[Array, ...]:
         """As the compiled steps take them."""
-        return self.W, self.P, self.V, self.A, self.Q, self.Vq, self.Gq, self.Gv
+        return (
+            self.controls,
+            self.predicted_coordinates,
+            self.predicted_velocities,
+            self.accelerations,
+            self.coordinates,
+            self.velocities,
+            self.coordinate_jacobians,
+            self.velocity_jacobians,
+        )
 
 
-def newmark_plan(steps: Array) -> Array:
+def build_newmark_coefficients(step_sizes: Array) -> Array:
     """Rows (bh, gh, hp, c1, c2) of average-acceleration steps; steps (T+1,): h of each step and of the one after it."""
-    h, after = steps[:-1], steps[1:]
+    h, after = step_sizes[:-1], step_sizes[1:]
     return np.stack([h**2 / 4, h / 2, after, h**2 / 4 + h * after / 2 + after**2 / 4, (h + after) / 2], axis=1)
 
 
-def empty(steps: int, size: int) -> list[Array]:
+def allocate_trajectory(steps: int, size: int) -> list[Array]:
     """Arrays for P, V, A, Q, Vq, Gq, Gv."""
     flat = [(steps + 1, size)] * 2 + [(steps, size)] * 3 + [(steps, size, size)] * 2
     return [np.empty(shape) for shape in flat]
 
 
 def rollout(
-    system: tuple, plan: Array, start: tuple[Array, Array], W: Array, *, guess: Array | None = None
+    system: tuple, coefficients: Array, start: tuple[Array, Array], controls: Array, *, guess: Array | None = None
 ) -> Trajectory:
     """Simulate under W from the predictor state `start`. Raises NotConverged naming the step."""
-    path, failed = _run(system, plan, start, W, guess=guess)
+    path, failed = _run_rollout(system, coefficients, start, controls, guess=guess)
     if failed >= 0:
         raise NotConverged(f"step {failed + 1} did not converge; use a smaller dt, or smaller controls")
     return path
 
 
-def follow(
-    system: tuple, plan: Array, start: tuple[Array, Array], old: Trajectory, gains: Array, moves: Array, alpha: float
+def rollout_closed_loop(
+    system: tuple,
+    coefficients: Array,
+    start: tuple[Array, Array],
+    reference: Trajectory,
+    gains: Array,
+    feedforward: Array,
+    step_length: float,
 ) -> Trajectory | None:
     """A closed-loop rollout near `old`; None when a step does not converge.
 
     w = w_old + Ga (alpha k + K dx) + Gq dP + Gv dV: the plan da = alpha k + K dx through the linearised step.
     """
-    law = (old.P, old.V, old.Gq, old.Gv, gains, moves, float(alpha))
-    path, failed = _run(system, plan, start, old.W.copy(), guess=old.A, law=law)
+    law = (
+        reference.predicted_coordinates,
+        reference.predicted_velocities,
+        reference.coordinate_jacobians,
+        reference.velocity_jacobians,
+        gains,
+        feedforward,
+        float(step_length),
+    )
+    path, failed = _run_rollout(
+        system, coefficients, start, reference.controls.copy(), guess=reference.accelerations, feedback=law
+    )
     return None if failed >= 0 else path
 
 
 def rollout_pd(
-    system: tuple, plan: Array, start: tuple[Array, Array], target: Array, frequency: float
+    system: tuple, coefficients: Array, start: tuple[Array, Array], target: Array, frequency: float
 ) -> Trajectory | None:
     """Simulate with a critically damped pull, kp = frequency², towards target (T, r); None when a step fails.
 
@@ -79,42 +104,60 @@ def rollout_pd(
     T, r = target.shape
     still, pull = np.zeros_like(target), np.tile(-np.eye(r), (T, 1, 1))
     law = (target, still, frequency**2 * pull, 2.0 * frequency * pull, np.zeros((T, r, 2 * r)), still, 0.0)
-    path, failed = _run(system, plan, start, np.zeros_like(target), law=law)
+    path, failed = _run_rollout(system, coefficients, start, np.zeros_like(target), feedback=law)
     return None if failed >= 0 else path
 
 
-def _run(
+def _run_rollout(
     system: tuple,
-    plan: Array,
+    coefficients: Array,
     start: tuple[Array, Array],
-    W: Array,
+    controls: Array,
     *,
     guess: Array | None = None,
-    law: tuple | None = None,
+    feedback: tuple | None = None,
 ) -> tuple[Trajectory, int]:
     """The one rollout behind all; W is written to where there is a law. Also the step that failed, or -1."""
-    path = Trajectory(W, *empty(*W.shape))
-    path.P[0], path.V[0] = start
-    none, cube = np.empty((0, W.shape[1])), np.empty((0, 0, 0))
+    path = Trajectory(controls, *allocate_trajectory(*controls.shape))
+    path.predicted_coordinates[0], path.predicted_velocities[0] = start
+    none, cube = np.empty((0, controls.shape[1])), np.empty((0, 0, 0))
     free = (none, none, cube, cube, cube, none, 0.0)
     failed = kernels.rollout(
-        system, plan, path.arrays, none if guess is None else guess, law or free, TOLERANCE, MOST_ITERATIONS
+        system,
+        coefficients,
+        path.kernel_arrays,
+        none if guess is None else guess,
+        feedback or free,
+        TOLERANCE,
+        MAX_ITERATIONS,
     )
     return path, failed
 
 
-def adjoint(plan: Array, path: Trajectory, Eq: Array, end: Array | None = None) -> tuple[Array, Array]:
+def solve_adjoint(
+    coefficients: Array, trajectory: Trajectory, coordinate_gradients: Array, final_gradient: Array | None = None
+) -> tuple[Array, Array]:
     """dE/dw (T, r) through the dynamics for ∂E/∂q = Eq (T, r) and ∂E/∂x_T = end (2r,); and ∂E/∂x_0 (2r,)."""
-    r = Eq.shape[1]
-    last = np.zeros(2 * r) if end is None else end
-    s, first = np.empty_like(Eq), np.empty(2 * r)
-    kernels.adjoint(plan, path.Gq, path.Gv, Eq, last[:r].copy(), last[r:].copy(), s, first[:r], first[r:])
+    r = coordinate_gradients.shape[1]
+    last = np.zeros(2 * r) if final_gradient is None else final_gradient
+    s, first = np.empty_like(coordinate_gradients), np.empty(2 * r)
+    kernels.solve_adjoint(
+        coefficients,
+        trajectory.coordinate_jacobians,
+        trajectory.velocity_jacobians,
+        coordinate_gradients,
+        last[:r].copy(),
+        last[r:].copy(),
+        s,
+        first[:r],
+        first[r:],
+    )
     return s, first
 
 
-def predictor(system: tuple, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
+def compute_predictor(system: tuple, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """The predictor state of the first step from (q₀, v₀), whose acceleration is the uncontrolled one."""
     r = len(state)
     F, Gq, Gv = np.empty(r), np.empty((r, r)), np.empty((r, r))
-    kernels.evaluate(system, state, velocity, kernels.workspace(system), F, Gq, Gv)
+    kernels.evaluate(system, state, velocity, kernels.allocate_workspace(system), F, Gq, Gv)
     return state + h * velocity - 0.25 * h**2 * F, velocity - 0.5 * h * F

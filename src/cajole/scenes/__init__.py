@@ -5,26 +5,26 @@ Also what a scene's name, a mesh file and a selection of vertices mean, written 
 
 from __future__ import annotations
 
-from cajole.scenes.assembly import Scene, scene, scene_names
-from cajole.scenes.sculpt import Sculptor, leaf_outline
-from cajole.scenes.sdf import Grade, Shape, sampled
-from cajole.scenes.selection import select
-from cajole.scenes.stuffing import tetrahedralise
-from cajole.scenes.subject import Subject, load_subject
-from cajole.scenes.surface import surface
+from cajole.scenes.builtin import Scene, scene, scene_names
+from cajole.scenes.scene_body import SceneBody, load_scene_body
+from cajole.scenes.sdf import ImplicitShape, LatticeGrading, sample_sdf
+from cajole.scenes.selection import select_vertices
+from cajole.scenes.shape_builder import ImplicitShapeBuilder, build_leaf_outline
+from cajole.scenes.surface_nets import extract_surface
+from cajole.scenes.tetrahedralisation import tetrahedralise
 
 __all__ = [
-    "Grade",
+    "ImplicitShape",
+    "ImplicitShapeBuilder",
+    "LatticeGrading",
     "Scene",
-    "Sculptor",
-    "Shape",
-    "Subject",
-    "leaf_outline",
-    "load_subject",
-    "sampled",
+    "SceneBody",
+    "build_leaf_outline",
+    "extract_surface",
+    "load_scene_body",
+    "sample_sdf",
     "scene",
     "scene_names",
-    "select",
-    "surface",
+    "select_vertices",
     "tetrahedralise",
 ]

@@ -8,28 +8,28 @@ import numpy as np
 
 from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
-from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
-from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Shape
+from cajole.scenes.scene_definition import PaintContext, SceneDefinition, mix_colors, smoothstep
+from cajole.scenes.sdf import ImplicitShape
+from cajole.scenes.shape_builder import ImplicitShapeBuilder
 
 TEAL, PALE, WALL = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80), (0.55, 0.53, 0.50)
-LENGTH, HALF, HEIGHT = 4.0, 0.25, 1.2
+LENGTH, HALF_WIDTH, HEIGHT = 4.0, 0.25, 1.2
 
 
-def recipe() -> Recipe:
+def define_scene() -> SceneDefinition:
     """A cantilever beam of about three thousand tets."""
-    return Recipe(
+    return SceneDefinition(
         name="beam",
         title="Beam",
         description="A cantilever: a square beam held in a wall at one end, free at the other.",
-        shape=_shape(),
+        shape=_build_shape(),
         tets=3000,
-        spacing=(0.036, 0.015),
-        fixed=_wall,
+        skin_spacing=(0.036, 0.015),
+        find_fixed_vertices=_find_fixed_vertices,
         young=5.0e7,
         damping=(0.2, 0.003),
-        sigma=0.004,
-        paint=_paint,
+        blend_width=0.004,
+        painter=_paint,
         camera={
             "azimuth": -60.0,
             "elevation": 14.0,
@@ -42,19 +42,19 @@ def recipe() -> Recipe:
     )
 
 
-def _wall(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
+def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     # the beam begins where it leaves the wall
     return np.union1d(parts["wall"], np.flatnonzero(mesh.vertices[:, 0] < 1e-6))
 
 
-def _shape() -> Shape:
-    s = Sculptor(color=TEAL)
-    s.box("beam", (LENGTH / 2 - 0.05, 0, HEIGHT), (LENGTH / 2 + 0.05, HALF, HALF), rounding=0.05)
-    s.box("wall", (-0.16, 0, 0.90), (0.16, 0.62, 0.90), rounding=0.08, color=WALL)
-    return s.shape()
+def _build_shape() -> ImplicitShape:
+    s = ImplicitShapeBuilder(color=TEAL)
+    s.add_box("beam", (LENGTH / 2 - 0.05, 0, HEIGHT), (LENGTH / 2 + 0.05, HALF_WIDTH, HALF_WIDTH), rounding=0.05)
+    s.add_box("wall", (-0.16, 0, 0.90), (0.16, 0.62, 0.90), rounding=0.08, color=WALL)
+    return s.build()
 
 
-def _paint(canvas: Canvas) -> Array:
-    along = np.abs(canvas.points[:, 0] % 1.0 - 0.75)  # rings in the second half of every metre show the bending
+def _paint(context: PaintContext) -> Array:
+    along = np.abs(context.points[:, 0] % 1.0 - 0.75)  # rings in the second half of every metre show the bending
     ring = smoothstep(0.125 + 0.006, 0.125 - 0.006, along)
-    return mixed(canvas.colors, PALE, np.where(canvas.on("beam"), ring, 0))
+    return mix_colors(context.colors, PALE, np.where(context.is_on_part("beam"), ring, 0))

@@ -9,36 +9,36 @@ import numpy as np
 
 from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
-from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
-from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Shape
+from cajole.scenes.scene_definition import PaintContext, SceneDefinition, build_eye_pair, mix_colors, smoothstep
+from cajole.scenes.sdf import ImplicitShape
+from cajole.scenes.shape_builder import ImplicitShapeBuilder
 
 GREEN, SPOT, CREAM = (0.36, 0.62, 0.33), (0.20, 0.43, 0.24), (0.86, 0.84, 0.58)
 ORANGE, NAIL, DARK = (0.93, 0.52, 0.16), (0.95, 0.90, 0.74), (0.10, 0.16, 0.10)
 
 # back plates: place along the spine and height [m]
-PLATES = {
+PLATE_HEIGHTS = {
     1.14: 0.10, 1.00: 0.12, 0.80: 0.15, 0.52: 0.18, 0.26: 0.21, -0.02: 0.235, -0.30: 0.24,
     -0.58: 0.23, -0.86: 0.20, -1.12: 0.17, -1.38: 0.14, -1.62: 0.115, -1.86: 0.09,
 }  # fmt: skip
-HEXAGON = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
+PLATE_OUTLINE = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
 
 
-def recipe() -> Recipe:
+def define_scene() -> SceneDefinition:
     """A sauropod of about five thousand tets."""
-    shape = _shape()
-    return Recipe(
+    shape = _build_shape()
+    return SceneDefinition(
         name="dinosaur",
         title="Dinosaur",
         description="A sauropod whose long neck and tail swing on four planted feet.",
         shape=shape,
         tets=5000,
-        spacing=(0.040, 0.021),
-        fixed=_feet,
+        skin_spacing=(0.040, 0.021),
+        find_fixed_vertices=_find_fixed_vertices,
         young=4.6e6,
         damping=(0.2, 0.003),
-        eyes=eye_pair((1.555, 0.176, 2.685), (1.588, 0.207, 2.692), (0.062, 0.036)),
-        paint=_painter(shape),
+        eyes=build_eye_pair((1.555, 0.176, 2.685), (1.588, 0.207, 2.692), (0.062, 0.036)),
+        painter=_make_painter(shape),
         camera={
             "azimuth": -62.0,
             "elevation": 9.0,
@@ -51,9 +51,9 @@ def recipe() -> Recipe:
     )
 
 
-def recipe_large() -> Recipe:
+def define_large_scene() -> SceneDefinition:
     """The same animal with about seventeen thousand vertices."""
-    small = recipe()
+    small = define_scene()
     return replace(
         small,
         name="dinosaur-large",
@@ -63,80 +63,80 @@ def recipe_large() -> Recipe:
     )
 
 
-def _feet(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
+def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.flatnonzero(mesh.vertices[:, 2] < 0.03)
 
 
-def _shape() -> Shape:
-    s = _body(Sculptor(color=GREEN))
-    bare = s.shape()
-    for x, height in PLATES.items():
-        _plate(s, bare, x, height)
+def _build_shape() -> ImplicitShape:
+    s = _add_body(ImplicitShapeBuilder(color=GREEN))
+    bare = s.build()
+    for x, height in PLATE_HEIGHTS.items():
+        _add_back_plate(s, bare, x, height)
     for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
         for side in (-0.10, 0.0, 0.10):
             at = (x - 1.6 * side**2, y + side, 0.045)
-            s.ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", place="decor")
+            s.add_ellipsoid("nails", at, (0.055, 0.045, 0.05), blend=0.01, color=NAIL, mirror="y", usage="decor")
     s.cut_below(0.0, blend=0.03)
-    return s.shape()
+    return s.build()
 
 
-def _body(s: Sculptor) -> Sculptor:
-    s.chain("torso", [(-0.58, 0, 1.06), (-0.05, 0, 1.10), (0.52, 0, 1.14)], [0.46, 0.56, 0.43], segments=8)
+def _add_body(builder: ImplicitShapeBuilder) -> ImplicitShapeBuilder:
+    builder.add_chain("torso", [(-0.58, 0, 1.06), (-0.05, 0, 1.10), (0.52, 0, 1.14)], [0.46, 0.56, 0.43], segments=8)
     neck = [(0.55, 0, 1.22), (0.98, 0, 1.62), (1.20, 0, 2.10), (1.36, 0, 2.52)]
-    s.chain("neck", neck, [0.37, 0.245, 0.19, 0.17], segments=14, blend=0.22)
+    builder.add_chain("neck", neck, [0.37, 0.245, 0.19, 0.17], segments=14, blend=0.22)
     tail = [(-0.62, 0, 1.05), (-1.15, 0, 0.90), (-1.72, 0.07, 0.62), (-2.30, 0.20, 0.47), (-2.82, 0.36, 0.58)]
-    s.chain("tail", tail, [0.40, 0.27, 0.175, 0.11, 0.045], segments=18, blend=0.22)
-    s.ellipsoid("head", (1.50, 0, 2.60), (0.29, 0.20, 0.19), pitch=12, blend=0.10)
-    s.ellipsoid("head", (1.74, 0, 2.53), (0.20, 0.165, 0.125), pitch=14, blend=0.12)
+    builder.add_chain("tail", tail, [0.40, 0.27, 0.175, 0.11, 0.045], segments=18, blend=0.22)
+    builder.add_ellipsoid("head", (1.50, 0, 2.60), (0.29, 0.20, 0.19), pitch=12, blend=0.10)
+    builder.add_ellipsoid("head", (1.74, 0, 2.53), (0.20, 0.165, 0.125), pitch=14, blend=0.12)
     front = [(0.46, 0.29, 1.0), (0.50, 0.36, 0.55), (0.52, 0.37, 0.16)]
-    s.chain("front legs", front, [0.24, 0.175, 0.175], segments=6, blend=0.16, mirror="y")
-    s.ellipsoid("front legs", (0.58, 0.37, 0.10), (0.235, 0.20, 0.10), blend=0.10, mirror="y")
+    builder.add_chain("front legs", front, [0.24, 0.175, 0.175], segments=6, blend=0.16, mirror="y")
+    builder.add_ellipsoid("front legs", (0.58, 0.37, 0.10), (0.235, 0.20, 0.10), blend=0.10, mirror="y")
     hind = [(-0.48, 0.28, 0.98), (-0.38, 0.37, 0.56), (-0.50, 0.38, 0.16)]
-    s.chain("hind legs", hind, [0.30, 0.20, 0.18], segments=6, blend=0.18, mirror="y")
-    s.ellipsoid("hind legs", (-0.43, 0.38, 0.10), (0.24, 0.205, 0.10), blend=0.10, mirror="y")
-    return s
+    builder.add_chain("hind legs", hind, [0.30, 0.20, 0.18], segments=6, blend=0.18, mirror="y")
+    builder.add_ellipsoid("hind legs", (-0.43, 0.38, 0.10), (0.24, 0.205, 0.10), blend=0.10, mirror="y")
+    return builder
 
 
-def _plate(s: Sculptor, bare: Shape, x: float, height: float) -> None:
+def _add_back_plate(builder: ImplicitShapeBuilder, body_shape: ImplicitShape, x: float, height: float) -> None:
     """A hexagonal plate standing on the back above x, along the normal of the skin there."""
     # straight down from above the animal to its back: Newton from the last sample outside
     z = np.linspace(2.4 if x > 1.05 else 2.0, 0.3, 400)
     y = 0.02 + 0.18 * max(-x - 1.15, 0.0)  # the tail bends aside
     column = np.column_stack([np.full_like(z, x), np.full_like(z, y), z])
-    first = int(np.argmax(bare.distance(column) < 0))
-    foot = bare.projected(column[first : first + 1], steps=6)
-    normal = bare.normals(foot)
+    first = int(np.argmax(body_shape.distance(column) < 0))
+    foot = body_shape.project(column[first : first + 1], steps=6)
+    normal = body_shape.normals(foot)
     along = np.array([-normal[0, 2], 0.0, normal[0, 0]])
-    s.sheet(
-        "plates", height * HEXAGON, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
-        thickness=(0.022, 0.022), corners=1, blend=0.02, color=ORANGE, place="decor",
+    builder.add_sheet(
+        "plates", height * PLATE_OUTLINE, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
+        thickness=(0.022, 0.022), corner_cuts=1, blend=0.02, color=ORANGE, usage="decor",
     )  # fmt: skip
 
 
-def _painter(shape: Shape) -> Callable[[Canvas], Array]:
-    centers, radii = _spots(shape)
+def _make_painter(shape: ImplicitShape) -> Callable[[PaintContext], Array]:
+    centers, radii = _place_spots(shape)
 
-    def paint(canvas: Canvas) -> Array:
-        p, n, colors = canvas.points, canvas.normals, canvas.colors
-        green = canvas.on("torso", "neck", "tail", "head", "front legs", "hind legs")
+    def paint(context: PaintContext) -> Array:
+        p, n, colors = context.points, context.normals, context.colors
+        green = context.is_on_part("torso", "neck", "tail", "head", "front legs", "hind legs")
         belly = smoothstep(0.25, 0.85, -n[:, 2]) * smoothstep(0.25, 0.45, p[:, 2])
-        colors = mixed(colors, CREAM, np.where(green, belly, 0))
+        colors = mix_colors(colors, CREAM, np.where(green, belly, 0))
         colors = colors * (1 - np.where(green, 0.18 * np.clip(n[:, 2], 0, 1), 0))[:, None]
         away = np.linalg.norm(p[:, None] - centers, axis=2) - radii
-        colors = mixed(colors, SPOT, np.where(green, 0.85 * smoothstep(0.008, -0.008, away.min(axis=1)), 0))
+        colors = mix_colors(colors, SPOT, np.where(green, 0.85 * smoothstep(0.008, -0.008, away.min(axis=1)), 0))
         line = np.abs(p[:, 2] - (2.487 - 0.20 * (p[:, 0] - 1.74)))
         mouth = smoothstep(0.014, 0.006, line) * smoothstep(1.61, 1.64, p[:, 0])
-        return mixed(colors, DARK, np.where(canvas.on("head"), 0.9 * mouth, 0))
+        return mix_colors(colors, DARK, np.where(context.is_on_part("head"), 0.9 * mouth, 0))
 
     return paint
 
 
-def _spots(shape: Shape) -> tuple[Array, Array]:
+def _place_spots(shape: ImplicitShape) -> tuple[Array, Array]:
     """Centres (k, 3) on the upper flanks, at least 0.30 m apart, with radii (k,)."""
     random = np.random.default_rng(7)
     low, high = [-2.6, -0.9, 0.4], [1.9, 0.9, 2.8]
-    body = shape.drawn()
-    seeds = body.projected(random.uniform(low, high, (3000, 3)), steps=8)
+    body = shape.select_skin()
+    seeds = body.project(random.uniform(low, high, (3000, 3)), steps=8)
     normals = body.normals(seeds)
     fit = (
         (normals[:, 2] > -0.1)

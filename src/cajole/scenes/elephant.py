@@ -12,45 +12,45 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import real_number
+from cajole.checks import require_real_number
 from cajole.mesh import MeshTet, Skin
-from cajole.scenes.recipe import Canvas, Recipe, eye_pair, mixed, smoothstep
-from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Shape
+from cajole.scenes.scene_definition import PaintContext, SceneDefinition, build_eye_pair, mix_colors, smoothstep
+from cajole.scenes.sdf import ImplicitShape
+from cajole.scenes.shape_builder import ImplicitShapeBuilder
 
 GREY, DARK, PINK = (0.52, 0.54, 0.58), (0.26, 0.27, 0.31), (0.80, 0.62, 0.60)
 IVORY, NAIL = (0.95, 0.91, 0.80), (0.88, 0.85, 0.78)
 
-TRUNK = [(1.36, 0, 1.45), (1.66, 0, 1.16), (1.78, 0, 0.72), (1.82, 0, 0.36), (2.02, 0, 0.20)]
+TRUNK_POINTS = [(1.36, 0, 1.45), (1.66, 0, 1.16), (1.78, 0, 0.72), (1.82, 0, 0.36), (2.02, 0, 0.20)]
 # the tusks spread, so that between them and the trunk there is room for air in the cage
-TUSK = [(1.20, 0.22, 1.24), (1.40, 0.40, 1.06), (1.62, 0.52, 0.98), (1.84, 0.56, 1.06)]
-TAIL = [(-1.12, 0, 1.35), (-1.34, 0, 1.18), (-1.42, 0, 0.86), (-1.44, 0, 0.62)]
+TUSK_POINTS = [(1.20, 0.22, 1.24), (1.40, 0.40, 1.06), (1.62, 0.52, 0.98), (1.84, 0.56, 1.06)]
+TAIL_POINTS = [(-1.12, 0, 1.35), (-1.34, 0, 1.18), (-1.42, 0, 0.86), (-1.44, 0, 0.62)]
 # outline of the left ear from its root: along it, and upwards
-EAR = [
+EAR_OUTLINE = [
     (-0.10, -0.20), (-0.10, 0.26), (0.10, 0.40), (0.38, 0.43), (0.58, 0.30), (0.66, 0.04), (0.58, -0.24), (0.38, -0.44),
     (0.12, -0.36),
 ]  # fmt: skip
 # high and turned aside: between ears and shoulders, too, there is room for air
-EAR_ROOT, EAR_ALONG = (0.98, 0.34, 1.66), (-0.24, 0.97, 0.0)
+EAR_ROOT, EAR_DIRECTION = (0.98, 0.34, 1.66), (-0.24, 0.97, 0.0)
 # where the legs stand along x: front and hind
-LEGS = (0.50, -0.66)
-LEG_ASIDE = 0.33
+LEG_X = (0.50, -0.66)
+LEG_Y = 0.33
 
 
-def recipe() -> Recipe:
+def define_scene() -> SceneDefinition:
     """A free elephant of about nineteen thousand tets."""
-    return Recipe(
+    return SceneDefinition(
         name="elephant",
         title="Elephant",
         description="An elephant that no vertex holds: trunk, ears, legs and tail all swing.",
-        shape=_shape(),
+        shape=_build_shape(),
         tets=19_400,
-        spacing=(0.030, 0.019),
-        fixed=_free,
+        skin_spacing=(0.030, 0.019),
+        find_fixed_vertices=_find_fixed_vertices,
         young=7.5e5,
         damping=(0.2, 0.003),
-        eyes=eye_pair((1.30, 0.300, 1.66), (1.328, 0.322, 1.663), (0.056, 0.036)),
-        paint=_paint,
+        eyes=build_eye_pair((1.30, 0.300, 1.66), (1.328, 0.322, 1.663), (0.056, 0.036)),
+        painter=_paint,
         camera={
             "azimuth": -58.0,
             "elevation": 9.0,
@@ -63,66 +63,66 @@ def recipe() -> Recipe:
     )
 
 
-def _free(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
+def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return np.zeros(0, dtype=np.int64)
 
 
-def _shape() -> Shape:
-    s = Sculptor(color=GREY)
-    s.chain("torso", [(-0.62, 0, 1.18), (0, 0, 1.22), (0.48, 0, 1.20)], [0.58, 0.66, 0.54], segments=8)
-    s.ellipsoid("head", (1.05, 0, 1.52), (0.44, 0.40, 0.46), blend=0.18)
-    s.chain("trunk", TRUNK, [0.245, 0.185, 0.135, 0.105, 0.09], segments=16, blend=0.16)
-    for part, x in zip(("front legs", "hind legs"), LEGS):
-        leg = [(x, LEG_ASIDE, 0.95), (x, LEG_ASIDE, 0.45), (x, LEG_ASIDE, 0.05)]
-        s.chain(part, leg, [0.31, 0.235, 0.245], segments=6, blend=0.14, mirror="y")
+def _build_shape() -> ImplicitShape:
+    s = ImplicitShapeBuilder(color=GREY)
+    s.add_chain("torso", [(-0.62, 0, 1.18), (0, 0, 1.22), (0.48, 0, 1.20)], [0.58, 0.66, 0.54], segments=8)
+    s.add_ellipsoid("head", (1.05, 0, 1.52), (0.44, 0.40, 0.46), blend=0.18)
+    s.add_chain("trunk", TRUNK_POINTS, [0.245, 0.185, 0.135, 0.105, 0.09], segments=16, blend=0.16)
+    for part, x in zip(("front legs", "hind legs"), LEG_X):
+        leg = [(x, LEG_Y, 0.95), (x, LEG_Y, 0.45), (x, LEG_Y, 0.05)]
+        s.add_chain(part, leg, [0.31, 0.235, 0.245], segments=6, blend=0.14, mirror="y")
     # normal x along points up, as the outline's second axis does
-    normal = np.cross(EAR_ALONG, (0.0, 0.0, 1.0))
-    s.sheet("ears", EAR, origin=EAR_ROOT, along=EAR_ALONG, normal=normal, thickness=(0.055, 0.035),
+    normal = np.cross(EAR_DIRECTION, (0.0, 0.0, 1.0))
+    s.add_sheet("ears", EAR_OUTLINE, origin=EAR_ROOT, along=EAR_DIRECTION, normal=normal, thickness=(0.055, 0.035),
             bend=(-0.15, 0.0, 0.0), blend=0.08, mirror="y")  # fmt: skip
-    s.chain("tusks", TUSK, [0.075, 0.070, 0.055, 0.028], segments=10, blend=0.02, color=IVORY, mirror="y")
-    s.chain("tail", TAIL, [0.085, 0.05, 0.04, 0.04], segments=8, blend=0.10)
-    s.ellipsoid("tail", (-1.445, 0, 0.55), (0.06, 0.06, 0.13), blend=0.04, color=DARK)
-    _nails(s)
+    s.add_chain("tusks", TUSK_POINTS, [0.075, 0.070, 0.055, 0.028], segments=10, blend=0.02, color=IVORY, mirror="y")
+    s.add_chain("tail", TAIL_POINTS, [0.085, 0.05, 0.04, 0.04], segments=8, blend=0.10)
+    s.add_ellipsoid("tail", (-1.445, 0, 0.55), (0.06, 0.06, 0.13), blend=0.04, color=DARK)
+    _add_nails(s)
     s.cut_below(0.0, blend=0.03)
-    return s.shape()
+    return s.build()
 
 
-def _nails(s: Sculptor) -> None:
+def _add_nails(builder: ImplicitShapeBuilder) -> None:
     """Three on the front of each foot."""
-    for x in LEGS:
+    for x in LEG_X:
         for turn in np.deg2rad([-42.0, 0.0, 42.0]):
-            at = (x + 0.235 * np.cos(turn), LEG_ASIDE + 0.235 * np.sin(turn), 0.055)
-            s.ellipsoid("nails", at, (0.035, 0.050, 0.055), blend=0.01, color=NAIL, mirror="y", place="decor")
+            at = (x + 0.235 * np.cos(turn), LEG_Y + 0.235 * np.sin(turn), 0.055)
+            builder.add_ellipsoid("nails", at, (0.035, 0.050, 0.055), blend=0.01, color=NAIL, mirror="y", usage="decor")
 
 
-def _paint(canvas: Canvas) -> Array:
-    p, n, colors = canvas.points, canvas.normals, canvas.colors
-    skin = canvas.on("torso", "head", "trunk", "front legs", "hind legs", "ears")
+def _paint(context: PaintContext) -> Array:
+    p, n, colors = context.points, context.normals, context.colors
+    skin = context.is_on_part("torso", "head", "trunk", "front legs", "hind legs", "ears")
     colors = colors * (1 - np.where(skin, 0.14 * np.clip(-n[:, 2], 0, 1), 0))[:, None]
     # the inside of the ears faces forward
-    inner = np.where(canvas.on("ears"), 0.55 * smoothstep(0.2, 0.8, n[:, 0]) * _inside_ear(p), 0)
-    colors = mixed(colors, PINK, inner)
-    along = _along_trunk(p)
-    wrinkles = smoothstep(0.75, 0.97, np.cos(2 * np.pi * along / WRINKLE)) * smoothstep(0.10, 0.16, along)
-    return mixed(colors, DARK, np.where(canvas.on("trunk"), 0.35 * wrinkles, 0))
+    inner = np.where(context.is_on_part("ears"), 0.55 * smoothstep(0.2, 0.8, n[:, 0]) * _compute_ear_weights(p), 0)
+    colors = mix_colors(colors, PINK, inner)
+    along = _compute_trunk_arc_length(p)
+    wrinkles = smoothstep(0.75, 0.97, np.cos(2 * np.pi * along / WRINKLE_SPACING)) * smoothstep(0.10, 0.16, along)
+    return mix_colors(colors, DARK, np.where(context.is_on_part("trunk"), 0.35 * wrinkles, 0))
 
 
 # distance of the rings painted round the trunk [m]
-WRINKLE = 0.11
+WRINKLE_SPACING = 0.11
 # places at which the trunk's middle line is known: 5 mm apart, finer than the skin
 TRUNK_SAMPLES = 400
 
 
-def _inside_ear(points: Array) -> Array:
+def _compute_ear_weights(points: Array) -> Array:
     """1 in the middle of an ear, 0 at its rim."""
     out, up = np.abs(points[:, 1]) - EAR_ROOT[1], points[:, 2] - EAR_ROOT[2]
     return smoothstep(1.0, 0.75, np.hypot((out - 0.22) / 0.34, (up + 0.03) / 0.40))
 
 
 @cache
-def _trunk_line() -> tuple[Array, Array, Array]:
+def _sample_trunk_curve() -> tuple[Array, Array, Array]:
     """Lengths (k,) [m] along the trunk, its middle line (k, 3) there, and the way it runs (k, 3)."""
-    points = np.array(TRUNK, dtype=float)
+    points = np.array(TRUNK_POINTS, dtype=float)
     chords = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     line = CubicSpline(chords, points)(np.linspace(0, chords[-1], TRUNK_SAMPLES))
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
@@ -130,15 +130,15 @@ def _trunk_line() -> tuple[Array, Array, Array]:
     return np.concatenate([[0], np.cumsum(steps)]), line, ways / np.linalg.norm(ways, axis=1)[:, None]
 
 
-def _along_trunk(points: Array) -> Array:
+def _compute_trunk_arc_length(points: Array) -> Array:
     """Length [m] of the trunk's middle line up to the place beside each point; below zero before its root."""
-    lengths, line, ways = _trunk_line()
+    lengths, line, ways = _sample_trunk_curve()
     nearest = cKDTree(line).query(points)[1]
     return np.asarray(lengths[nearest] + ((points - line[nearest]) * ways[nearest]).sum(axis=1))
 
 
 @dataclass(frozen=True)
-class Gesture:
+class ElephantPose:
     """How far the bones of an elephant turn [degrees].
 
     curl: the trunk's tip up and over; swing: the trunk to its left; nod: the nose down; turn: the head to its left;
@@ -155,74 +155,74 @@ class Gesture:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            real_number(getattr(self, field.name), f"{field.name} (degrees)")
+            require_real_number(getattr(self, field.name), f"{field.name} (degrees)")
 
 
-def gestured(skin: Skin, gesture: Gesture) -> Array:
+def pose_elephant_skin(skin: Skin, pose: ElephantPose) -> Array:
     """The vertices (k, 3) [m] of an elephant's skin with its bones turned.
 
     A bone turns what hangs on it by an angle that grows smoothly from none at its root, so nothing tears or collapses.
     """
     x, rest = skin.mesh.vertices.copy(), skin.mesh.vertices
-    for part, bend in (("trunk", _curled), ("ears", _flapped), ("front legs", _stepped), ("tail", _wagged)):
-        own = skin.part(part)
-        x[own] = bend(rest[own], gesture)
-    nails = skin.part("nails")
-    x[nails] = _stepped(rest[nails], gesture)
+    for part, bend in (("trunk", _curl_trunk), ("ears", _flap_ears), ("front legs", _swing_leg), ("tail", _wag_tail)):
+        own = skin.find_part_vertices(part)
+        x[own] = bend(rest[own], pose)
+    nails = skin.find_part_vertices("nails")
+    x[nails] = _swing_leg(rest[nails], pose)
     carried = np.concatenate(
-        [skin.part(part) for part in skin.parts if part in HEAD or part.endswith(("eye", "pupil"))]
+        [skin.find_part_vertices(part) for part in skin.parts if part in HEAD_PARTS or part.endswith(("eye", "pupil"))]
     )
-    share = smoothstep(*NECK, rest @ NECK_WAY)
+    share = smoothstep(*NECK_RANGE, rest @ NECK_DIRECTION)
     share[carried] = 1.0
-    return _turned(x, (0.70, 0.0, 1.35), share[:, None] * [0.0, gesture.nod, gesture.turn])
+    return _rotate_about(x, (0.70, 0.0, 1.35), share[:, None] * [0.0, pose.nod, pose.turn])
 
 
 # what the head carries as a whole, wherever it hangs
-HEAD = ("trunk", "ears", "tusks")
+HEAD_PARTS = ("trunk", "ears", "tusks")
 # the head's share of a turn grows over this stretch [m] of a line from the shoulders up to the forehead
-NECK, NECK_WAY = (1.20, 1.60), np.array([0.8, 0.0, 0.6])
+NECK_RANGE, NECK_DIRECTION = (1.20, 1.60), np.array([0.8, 0.0, 0.6])
 
 
-def _curled(points: Array, gesture: Gesture) -> Array:
+def _curl_trunk(points: Array, pose: ElephantPose) -> Array:
     """Points carried by the trunk's middle line, bent into another curve of the same length."""
-    lengths, line, _ = _trunk_line()
-    angles = smoothstep(0.15, 1.0, lengths / lengths[-1])[:, None] * [0.0, -gesture.curl, gesture.swing]
-    turns = _rotation(angles)
+    lengths, line, _ = _sample_trunk_curve()
+    angles = smoothstep(0.15, 1.0, lengths / lengths[-1])[:, None] * [0.0, -pose.curl, pose.swing]
+    turns = _build_rotation(angles)
     steps = turns[:-1].apply(np.diff(line, axis=0))
     bent = line[0] + np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
-    place = np.interp(_along_trunk(points), lengths, np.arange(len(lengths))).round().astype(np.int64)
+    place = np.interp(_compute_trunk_arc_length(points), lengths, np.arange(len(lengths))).round().astype(np.int64)
     return np.asarray(turns[place].apply(points - line[place]) + bent[place])
 
 
-def _flapped(points: Array, gesture: Gesture) -> Array:
+def _flap_ears(points: Array, pose: ElephantPose) -> Array:
     side = np.sign(points[:, 1])
     out = smoothstep(0.10, 0.50, np.abs(points[:, 1]) - EAR_ROOT[1])
     mirrored = points * np.column_stack([np.ones_like(side), side, np.ones_like(side)])
-    moved = _turned(mirrored, EAR_ROOT, out[:, None] * [0.0, 0.0, -gesture.flap])
+    moved = _rotate_about(mirrored, EAR_ROOT, out[:, None] * [0.0, 0.0, -pose.flap])
     moved[:, 1] *= side
     return moved
 
 
-def _stepped(points: Array, gesture: Gesture) -> Array:
+def _swing_leg(points: Array, pose: ElephantPose) -> Array:
     """The left front leg swings from the hip, and its shin half as far back."""
     own = (points[:, 1] > 0) & (points[:, 0] > 0)
     high = points[:, 2]
-    shin = np.where(own, smoothstep(0.55, 0.25, high), 0)[:, None] * [0.0, 0.5 * gesture.step, 0.0]
-    thigh = np.where(own, smoothstep(0.95, 0.50, high), 0)[:, None] * [0.0, -gesture.step, 0.0]
-    knee = (LEGS[0], LEG_ASIDE, 0.40)
-    return _turned(_turned(points, knee, shin), (LEGS[0], LEG_ASIDE, 0.85), thigh)
+    shin = np.where(own, smoothstep(0.55, 0.25, high), 0)[:, None] * [0.0, 0.5 * pose.step, 0.0]
+    thigh = np.where(own, smoothstep(0.95, 0.50, high), 0)[:, None] * [0.0, -pose.step, 0.0]
+    knee = (LEG_X[0], LEG_Y, 0.40)
+    return _rotate_about(_rotate_about(points, knee, shin), (LEG_X[0], LEG_Y, 0.85), thigh)
 
 
-def _wagged(points: Array, gesture: Gesture) -> Array:
+def _wag_tail(points: Array, pose: ElephantPose) -> Array:
     share = smoothstep(1.35, 0.75, points[:, 2])
-    return _turned(points, TAIL[0], share[:, None] * [-gesture.wag, 0.0, 0.0])
+    return _rotate_about(points, TAIL_POINTS[0], share[:, None] * [-pose.wag, 0.0, 0.0])
 
 
-def _turned(points: Array, pivot: tuple[float, float, float], angles: Array) -> Array:
+def _rotate_about(points: Array, pivot: tuple[float, float, float], angles: Array) -> Array:
     """Points (n, 3) turned about a pivot, each by its own angles (n, 3) [degrees]."""
-    return np.asarray(_rotation(angles).apply(points - np.asarray(pivot)) + pivot)
+    return np.asarray(_build_rotation(angles).apply(points - np.asarray(pivot)) + pivot)
 
 
-def _rotation(angles: Array) -> Rotation:
+def _build_rotation(angles: Array) -> Rotation:
     """About the fixed axes x, y, z in this order by angles (n, 3) [degrees]."""
     return Rotation.from_euler("xyz", angles, degrees=True)

@@ -8,33 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
 
 @njit(cache=True)
-def snap(starts, members, ends, fractions, lengths_ok, state, chosen):
+def snap_nodes(starts, members, ends, cut_fractions, snap_fractions, signs, snapped_cut):
     """Move nodes onto cuts that are too close: state (n,) becomes 0, chosen (n,) the cut; the node's other cuts die.
 
     Node i sees cuts members[starts[i]:starts[i+1]]; cut c joins ends[c, 0] (inside) and ends[c, 1] at fractions[c]
     from the inside end, and violates when nearer than lengths_ok[c] (a share of its edge).
     """
-    for node in range(len(state)):
+    for node in range(len(signs)):
         best = 2.0
         for at in range(starts[node], starts[node + 1]):
             cut = members[at]
             other = ends[cut, 1] if ends[cut, 0] == node else ends[cut, 0]
-            if state[other] == 0:
+            if signs[other] == 0:
                 continue
-            near = fractions[cut] if ends[cut, 0] == node else 1.0 - fractions[cut]
-            if near < lengths_ok[cut] and near < best:
+            near = cut_fractions[cut] if ends[cut, 0] == node else 1.0 - cut_fractions[cut]
+            if near < snap_fractions[cut] and near < best:
                 best = near
-                chosen[node] = cut
+                snapped_cut[node] = cut
         if best < 2.0:
-            state[node] = 0
+            signs[node] = 0
 
 
 @njit(cache=True)
-def find_cut(starts, members, ends, inside, outside):
+def find_cut_index(starts, members, ends, inside, outside):
     """Index of the cut on the edge inside-outside."""
     for at in range(starts[inside], starts[inside + 1]):
         if ends[members[at], 1] == outside:
@@ -43,13 +43,13 @@ def find_cut(starts, members, ends, inside, outside):
 
 
 @njit(cache=True)
-def stencils(tets, state, starts, members, ends, positions, out):
+def emit_stencil_tets(tets, signs, starts, members, ends, positions, out):
     """Fill out with the tets of the inside; cut c is numbered len(state) + c. Returns how many.
 
     The number of nodes inside (+), on (0) and outside (-) selects the piece: whole, corner, wedge or prism. Diagonals
     of cut faces leave the node of lower index, so that neighbours agree.
     """
-    n = len(state)
+    n = len(signs)
     filled = 0
     plus = np.empty(4, np.int64)
     zero = np.empty(4, np.int64)
@@ -60,10 +60,10 @@ def stencils(tets, state, starts, members, ends, positions, out):
         a, b, c = 0, 0, 0
         for i in range(4):
             v = tets[t, i]
-            if state[v] > 0:
+            if signs[v] > 0:
                 plus[a] = v
                 a += 1
-            elif state[v] == 0:
+            elif signs[v] == 0:
                 zero[b] = v
                 b += 1
             else:
@@ -71,52 +71,52 @@ def stencils(tets, state, starts, members, ends, positions, out):
                 c += 1
         if a == 0:
             continue
-        sort_few(plus, a)
+        sort_by_insertion(plus, a)
         if c == 0:
-            put_row(out, filled, tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3])
+            write_tet(out, filled, tets[t, 0], tets[t, 1], tets[t, 2], tets[t, 3])
             filled += 1
         elif a == 1:
             out[filled, 0] = plus[0]
             for i in range(b):
                 out[filled, 1 + i] = zero[i]
             for i in range(c):
-                out[filled, 1 + b + i] = n + find_cut(starts, members, ends, plus[0], minus[i])
+                out[filled, 1 + b + i] = n + find_cut_index(starts, members, ends, plus[0], minus[i])
             filled += 1
         elif a == 2 and b == 1:
-            ca = n + find_cut(starts, members, ends, plus[0], minus[0])
-            cb = n + find_cut(starts, members, ends, plus[1], minus[0])
-            put_row(out, filled, plus[0], plus[1], cb, zero[0])
-            put_row(out, filled + 1, plus[0], cb, ca, zero[0])
+            ca = n + find_cut_index(starts, members, ends, plus[0], minus[0])
+            cb = n + find_cut_index(starts, members, ends, plus[1], minus[0])
+            write_tet(out, filled, plus[0], plus[1], cb, zero[0])
+            write_tet(out, filled + 1, plus[0], cb, ca, zero[0])
             filled += 2
         else:
             if a == 3:
                 for i in range(3):
                     p[i] = plus[i]
-                    q[i] = n + find_cut(starts, members, ends, plus[i], minus[0])
+                    q[i] = n + find_cut_index(starts, members, ends, plus[i], minus[0])
             else:
                 p[0], q[0] = plus[0], plus[1]
                 for i in range(2):
-                    p[1 + i] = n + find_cut(starts, members, ends, plus[0], minus[i])
-                    q[1 + i] = n + find_cut(starts, members, ends, plus[1], minus[i])
+                    p[1 + i] = n + find_cut_index(starts, members, ends, plus[0], minus[i])
+                    q[1 + i] = n + find_cut_index(starts, members, ends, plus[1], minus[i])
                 # this diagonal lies on the surface and is free: the shorter one
-                if squared(positions, p[2], q[1]) < squared(positions, p[1], q[2]):
+                if compute_squared_distance(positions, p[2], q[1]) < compute_squared_distance(positions, p[1], q[2]):
                     p[1], p[2] = p[2], p[1]
                     q[1], q[2] = q[2], q[1]
-            put_row(out, filled, p[0], q[0], q[1], q[2])
-            put_row(out, filled + 1, p[0], p[1], q[1], q[2])
-            put_row(out, filled + 2, p[0], p[1], p[2], q[2])
+            write_tet(out, filled, p[0], q[0], q[1], q[2])
+            write_tet(out, filled + 1, p[0], p[1], q[1], q[2])
+            write_tet(out, filled + 2, p[0], p[1], p[2], q[2])
             filled += 3
     return filled
 
 
 @njit(cache=True)
-def put_row(out, row, a, b, c, d):
+def write_tet(out, row, a, b, c, d):
     """Write the four numbers of a row of out (m, 4)."""
     out[row, 0], out[row, 1], out[row, 2], out[row, 3] = a, b, c, d
 
 
 @njit(cache=True)
-def sort_few(values, count):
+def sort_by_insertion(values, count):
     """Sort the first `count` values in place by insertion."""
     for i in range(1, count):
         value, j = values[i], i
@@ -127,13 +127,13 @@ def sort_few(values, count):
 
 
 @njit(cache=True)
-def squared(x, i, j):
+def compute_squared_distance(x, i, j):
     """Squared distance of two rows."""
     return (x[i, 0] - x[j, 0]) ** 2 + (x[i, 1] - x[j, 1]) ** 2 + (x[i, 2] - x[j, 2]) ** 2
 
 
 @njit(cache=True)
-def stars(tets, n):
+def build_vertex_stars(tets, n):
     """Tets around every vertex: vertex v has members[starts[v]:starts[v+1]]."""
     starts = np.zeros(n + 1, np.int64)
     for t in range(len(tets)):
@@ -151,7 +151,7 @@ def stars(tets, n):
 
 
 @njit(cache=True)
-def pinched(tets, starts, members):
+def classify_vertex_links(tets, starts, members):
     """Vertices where the surface is no 2-manifold: 1 = the star falls apart, 2 = its link has more than one rim."""
     n = len(starts) - 1
     kind = np.zeros(n, np.int64)
@@ -166,12 +166,12 @@ def pinched(tets, starts, members):
                 edges[3 * i + j, 0] = min(a, b)
                 edges[3 * i + j, 1] = max(a, b)
                 edges[3 * i + j, 2] = i
-        kind[v] = link_kind(edges, m)
+        kind[v] = classify_link(edges, m)
     return kind
 
 
 @njit(cache=True)
-def root(parent, i):
+def find_root(parent, i):
     """Representative of i in a union-find forest."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -180,7 +180,7 @@ def root(parent, i):
 
 
 @njit(cache=True)
-def link_kind(edges, m):
+def classify_link(edges, m):
     """Classify one link of m triangles with 3m edges (low, high, triangle): 0 good, 1 apart, 2 pinched."""
     parent = np.arange(m)
     count = len(edges)
@@ -190,9 +190,9 @@ def link_kind(edges, m):
         for j in range(count):
             if i != j and edges[i, 0] == edges[j, 0] and edges[i, 1] == edges[j, 1]:
                 rim[i] = False
-                parent[root(parent, edges[i, 2])] = root(parent, edges[j, 2])
+                parent[find_root(parent, edges[i, 2])] = find_root(parent, edges[j, 2])
     for i in range(1, m):
-        if root(parent, i) != root(parent, 0):
+        if find_root(parent, i) != find_root(parent, 0):
             return 1
     border = edges[rim]
     if len(border) == 0:

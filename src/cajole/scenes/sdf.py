@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cajole.arrays import Array, IndexArray
-from cajole.checks import count, positive, real_array
+from cajole.checks import require_integer, require_positive, require_real_array
 from cajole.errors import InputError
-from cajole.scenes import kernels as k
-from cajole.storage import content_hash
+from cajole.scenes import kernels_sdf as k
+from cajole.storage import hash_content
 
 # the rows of both surfaces, of the drawn one, of the simulated cage, or of decorations drawn on a finer grid
-BOTH, SKIN, CAGE, DECOR = 0, 1, 2, 3
+SKIN_AND_CAGE, SKIN, CAGE, DECORATION = 0, 1, 2, 3
 # joints thinner than this share of the lattice size would be lost between two nodes
-LEAST_BLEND = 0.2
+MIN_BLEND = 0.2
 # differences over this share of the size: far above rounding, far below any feature
-STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ImplicitShape:
     """A table of primitives whose distances are joined in order; negative inside.
 
     `codes` (n, 8) and `numbers` (n, 24) are the rows, `pool` their outlines, `colors` (n, 3) sRGB, `parts` the names
@@ -31,8 +31,8 @@ class Shape:
     """
 
     codes: IndexArray
-    numbers: Array
-    pool: Array
+    parameters: Array
+    data: Array
     colors: Array
     parts: tuple[str, ...]
     bounds: Array
@@ -43,133 +43,155 @@ class Shape:
         return float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
 
     @property
-    def table(self) -> tuple[IndexArray, Array, Array]:
+    def kernel_arguments(self) -> tuple[IndexArray, Array, Array]:
         """The three arrays that every kernel takes."""
-        return self.codes, self.numbers, self.pool
+        return self.codes, self.parameters, self.data
 
     @property
     def content(self) -> str:
         """A digest: equal tables, equal string."""
-        return content_hash(*self.table, self.colors, self.bounds, *self.parts)
+        return hash_content(*self.kernel_arguments, self.colors, self.bounds, *self.parts)
 
     def distance(self, points: ArrayLike) -> Array:
         """Signed distance (n,) [m] at points (n, 3) [m], negative inside."""
-        points = real_array(points, "points", (None, 3))
+        points = require_real_array(points, "points", (None, 3))
         out = np.empty(len(points))
-        k.distances(*self.table, points, out)
+        k.evaluate_points(*self.kernel_arguments, points, out)
         return out
 
     def gradient(self, points: ArrayLike) -> Array:
         """Gradient (n, 3) of the distance by central differences."""
-        points = real_array(points, "points", (None, 3))
-        step = STEP * self.size * np.eye(3)
+        points = require_real_array(points, "points", (None, 3))
+        step = DIFFERENCE_STEP * self.size * np.eye(3)
         columns = [self.distance(points + e) - self.distance(points - e) for e in step]
-        return np.stack(columns, axis=1) / (2 * STEP * self.size)
+        return np.stack(columns, axis=1) / (2 * DIFFERENCE_STEP * self.size)
 
     def normals(self, points: ArrayLike) -> Array:
         """Unit gradients (n, 3) at points (n, 3): outward normals on the surface."""
-        points = real_array(points, "points", (None, 3))
+        points = require_real_array(points, "points", (None, 3))
         out = np.empty_like(points)
-        k.normals(*self.table, points, STEP * self.size, out)
+        k.compute_normals(*self.kernel_arguments, points, DIFFERENCE_STEP * self.size, out)
         return out
 
-    def projected(self, points: ArrayLike, *, reach: float | None = None, steps: int = 3) -> Array:
+    def project(self, points: ArrayLike, *, max_step: float | None = None, steps: int = 3) -> Array:
         """Points (n, 3) moved onto the surface by Newton steps p - f ∇f / |∇f|² of at most `reach` [m]."""
-        moved = real_array(points, "points", (None, 3)).copy()
-        reach = 0.1 * self.size if reach is None else positive(reach, "reach")
-        k.project(*self.table, moved, STEP * self.size, reach, count(steps, "steps", least=0))
+        moved = require_real_array(points, "points", (None, 3)).copy()
+        max_step = 0.1 * self.size if max_step is None else require_positive(max_step, "max_step")
+        k.project_points(
+            *self.kernel_arguments,
+            moved,
+            DIFFERENCE_STEP * self.size,
+            max_step,
+            require_integer(steps, "steps", minimum=0),
+        )
         return moved
 
-    def shaded(self, points: ArrayLike, *, sigma: float) -> tuple[Array, IndexArray]:
+    def compute_colors_and_labels(self, points: ArrayLike, *, blend_width: float) -> tuple[Array, IndexArray]:
         """Colours (n, 3) blended over `sigma` [m] between rows, and the label (n,) of the nearest part."""
-        points = real_array(points, "points", (None, 3))
+        points = require_real_array(points, "points", (None, 3))
         colors, labels = np.empty_like(points), np.empty(len(points), dtype=np.int64)
         scratch = np.empty(len(self.codes))
-        k.shade(*self.table, self.colors, positive(sigma, "sigma"), points, colors, labels, scratch)
+        k.compute_colors_and_labels(
+            *self.kernel_arguments,
+            self.colors,
+            require_positive(blend_width, "blend_width"),
+            points,
+            colors,
+            labels,
+            scratch,
+        )
         return colors, labels
 
-    def drawn(self) -> Shape:
+    def select_skin(self) -> ImplicitShape:
         """The rows of the visible surface, decorations excepted."""
-        return self._rows(np.isin(self.codes[:, k.PLACE], (BOTH, SKIN)))
+        return self._select_rows(np.isin(self.codes[:, k.USAGE], (SKIN_AND_CAGE, SKIN)))
 
-    def decorations(self) -> Shape | None:
+    def select_decorations(self) -> ImplicitShape | None:
         """The rows of decorations, with all cuts, in a box around them; None when there are none."""
-        decor = self.codes[:, k.PLACE] == DECOR
+        decor = self.codes[:, k.USAGE] == DECORATION
         if not decor.any():
             return None
-        return self._rows(decor | (self.codes[:, k.OP] == k.SUBTRACT))
+        return self._select_rows(decor | (self.codes[:, k.OP] == k.SUBTRACT))
 
-    def caged(self, floor: float, grade: Grade | None = None) -> Shape:
+    def select_cage(self, min_radius: float, grading: LatticeGrading | None = None) -> ImplicitShape:
         """The rows that are simulated, no part thinner than radius or half thickness `floor` [m] (times the grade)."""
-        cage = self._rows(np.isin(self.codes[:, k.PLACE], (BOTH, CAGE)))
-        numbers = cage.numbers.copy()
+        cage = self._select_rows(np.isin(self.codes[:, k.USAGE], (SKIN_AND_CAGE, CAGE)))
+        numbers = cage.parameters.copy()
         for code, n in zip(cage.codes, numbers):
             if code[k.OP] == k.UNION:
-                least = floor * (1.0 if grade is None else float(grade.scale(np.array(_height(code, n)))))
-                _thicken(code, n, least)
-        grown = floor * np.array([[-1.0], [1.0]])
-        return replace(cage, numbers=numbers, bounds=cage.bounds + grown)
+                least = min_radius * (
+                    1.0 if grading is None else float(grading.compute_cell_scale(np.array(_get_row_height(code, n))))
+                )
+                _thicken_row(code, n, least)
+        grown = min_radius * np.array([[-1.0], [1.0]])
+        return replace(cage, parameters=numbers, bounds=cage.bounds + grown)
 
-    def _rows(self, keep: NDArray[np.bool_]) -> Shape:
-        return replace(self, codes=self.codes[keep], numbers=self.numbers[keep], colors=self.colors[keep])
+    def _select_rows(self, keep: NDArray[np.bool_]) -> ImplicitShape:
+        return replace(self, codes=self.codes[keep], parameters=self.parameters[keep], colors=self.colors[keep])
 
 
 @dataclass(frozen=True)
-class Grade:
+class LatticeGrading:
     """A lattice that is `coarser` times as coarse far below `height` [m], blending over `width` [m]."""
 
-    coarser: float
+    coarsening_factor: float
     height: float
     width: float
 
-    def scale(self, z: Array) -> Array:
+    def compute_cell_scale(self, z: Array) -> Array:
         """Local cell size over the finest: s(z) = 1 + (coarser - 1) / (1 + exp((z - height) / width))."""
-        return 1 + (self.coarser - 1) / (1 + np.exp(np.clip((z - self.height) / self.width, -50, 50)))
+        return 1 + (self.coarsening_factor - 1) / (1 + np.exp(np.clip((z - self.height) / self.width, -50, 50)))
 
 
-def sampled(
+def sample_sdf(
     distance: Callable[[Array], ArrayLike],
     bounds: ArrayLike,
     *,
     resolution: int = 64,
     color: ArrayLike = (0.7, 0.7, 0.7),
-) -> Shape:
+) -> ImplicitShape:
     """Any function points (n, 3) -> distances (n,) as a one-row Shape of trilinear samples, `resolution` cells long.
 
     bounds: (2, 3) [m], lowest and highest corner of a box around the surface. Raises InputError when the function
     answers with another shape, with values that are not finite, or is positive (outside) everywhere.
     """
-    box = real_array(bounds, "bounds", (2, 3))
+    box = require_real_array(bounds, "bounds", (2, 3))
     extent = box[1] - box[0]
     if (extent <= 0).any():
         raise InputError(f"bounds[1] must exceed bounds[0] along every axis, but they differ by {extent.tolist()}")
-    spacing = float(extent.max()) / count(resolution, "resolution", least=2, most=512)
+    spacing = float(extent.max()) / require_integer(resolution, "resolution", minimum=2, maximum=512)
     counts = np.maximum(np.ceil(extent / spacing).astype(int) + 1, 2)
     axes = [box[0, i] + spacing * np.arange(counts[i]) for i in range(3)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = real_array(distance(points), "distance(points)", (len(points),))
+    values = require_real_array(distance(points), "distance(points)", (len(points),))
     if values.min() >= 0:
         raise InputError(
             f"the function is nowhere negative in bounds (least value {values.min():.3g}): "
             "it must be negative inside the body; check its sign, enlarge bounds, or raise resolution"
         )
     numbers = np.zeros((1, 24))
-    numbers[0, k.BOUND + 3] = k.FAR
-    numbers[0, k.PARAMS : k.PARAMS + 7] = [*box[0], spacing, *counts]
-    codes = np.array([[k.GRID, k.UNION, 0, 0, 0, len(values), 0, BOTH]])
-    return Shape(codes, numbers, values, real_array(color, "color", (3,))[None], ("body",), box)
+    numbers[0, k.BOUNDING_SPHERE + 3] = k.NO_SURFACE_DISTANCE
+    numbers[0, k.FIRST_PARAMETER : k.FIRST_PARAMETER + 7] = [*box[0], spacing, *counts]
+    codes = np.array([[k.GRID, k.UNION, 0, 0, 0, len(values), 0, SKIN_AND_CAGE]])
+    return ImplicitShape(codes, numbers, values, require_real_array(color, "color", (3,))[None], ("body",), box)
 
 
-def _height(code: IndexArray, n: Array) -> float:
-    return float(n[k.PARAMS + 2] if code[k.KIND] != k.CONE else 0.5 * (n[k.PARAMS + 2] + n[k.PARAMS + 5]))
+def _get_row_height(code: IndexArray, parameters: Array) -> float:
+    return float(
+        parameters[k.FIRST_PARAMETER + 2]
+        if code[k.KIND] != k.ROUND_CONE
+        else 0.5 * (parameters[k.FIRST_PARAMETER + 2] + parameters[k.FIRST_PARAMETER + 5])
+    )
 
 
-def _thicken(code: IndexArray, n: Array, least: float) -> None:
+def _thicken_row(code: IndexArray, parameters: Array, min_radius: float) -> None:
     """Raise the radii of one row to `least`, in place, and its blend so that joints fuse."""
-    first, last = {k.CONE: (6, 8), k.ELLIPSOID: (3, 6), k.BOX: (3, 6), k.SHEET: (12, 14)}.get(code[k.KIND], (0, 0))
-    radii = n[k.PARAMS + first : k.PARAMS + last]
-    grown = np.maximum(radii, least)
-    if n[k.BOUND + 3] < k.FAR:
-        n[k.BOUND + 3] += float((grown - radii).max(initial=0.0))
+    first, last = {k.ROUND_CONE: (6, 8), k.ELLIPSOID: (3, 6), k.BOX: (3, 6), k.SHEET: (12, 14)}.get(
+        code[k.KIND], (0, 0)
+    )
+    radii = parameters[k.FIRST_PARAMETER + first : k.FIRST_PARAMETER + last]
+    grown = np.maximum(radii, min_radius)
+    if parameters[k.BOUNDING_SPHERE + 3] < k.NO_SURFACE_DISTANCE:
+        parameters[k.BOUNDING_SPHERE + 3] += float((grown - radii).max(initial=0.0))
     radii[:] = grown
-    n[k.BLEND] = max(n[k.BLEND], LEAST_BLEND * least)
+    parameters[k.BLEND] = max(parameters[k.BLEND], MIN_BLEND * min_radius)

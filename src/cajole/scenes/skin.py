@@ -8,35 +8,35 @@ from numpy.typing import NDArray
 from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed
-from cajole.scenes import kernels as k
-from cajole.scenes.recipe import Canvas, Eye, Recipe
-from cajole.scenes.sdf import BOTH, CAGE, Shape
-from cajole.scenes.surface import refined, surface
+from cajole.scenes import kernels_sdf as k
+from cajole.scenes.scene_definition import EyeDefinition, PaintContext, SceneDefinition
+from cajole.scenes.sdf import CAGE, SKIN_AND_CAGE, ImplicitShape
+from cajole.scenes.surface_nets import extract_surface, refine_by_color
 
 # least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
-LEAST_WEIGHT = -0.6
+MIN_BARYCENTRIC_WEIGHT = -0.6
 SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
 # rows of latitude of an eye: round at any size at which an eye is looked at
 EYE_RINGS = 14
 # decorations are drawn on a grid this much finer: their edges are what makes them readable
-DECOR_FINER = 2.4
+DECORATION_REFINEMENT = 2.4
 # edges of the paint are followed down to this share of the spacing
-FINEST = 0.33
+MIN_EDGE_FRACTION = 0.33
 # twice the area over the longest edge squared below which a triangle shows nothing
-LINE = 1e-8
+DEGENERATE_ASPECT = 1e-8
 
 
-def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
+def build_skin(definition: SceneDefinition, mesh: MeshTet, *, fine: bool = False) -> Skin:
     """The skin of a recipe embedded in its cage. Raises SolveError naming a part that the cage does not cover."""
-    points, triangles, colors, labels = painted(recipe, recipe.spacing[1 if fine else 0])
-    parts = list(recipe.shape.parts)
+    points, triangles, colors, labels = build_painted_surface(definition, definition.skin_spacing[1 if fine else 0])
+    parts = list(definition.shape.parts)
     gloss = np.full(len(points), SKIN_GLOSS)
     embedding = embed(points, mesh)
-    require_covered(recipe, labels, embedding)
+    require_skin_inside_cage(definition, labels, embedding)
     pieces = [(points, triangles, colors, labels, gloss, embedding.tets)]
     start = len(points)
-    for eye in recipe.eyes:
-        x, faces = ball(eye)
+    for eye in definition.eyes:
+        x, faces = build_eyeball(eye)
         parts.append(eye.part)
         n = len(x)
         tet = np.full(n, embed(np.array([eye.center]), mesh).tets[0])
@@ -45,17 +45,17 @@ def skin_of(recipe: Recipe, mesh: MeshTet, *, fine: bool = False) -> Skin:
         )
         start += n
     x, faces, colors, labels, gloss, tets = (np.concatenate(column) for column in zip(*pieces))
-    skin = MeshTri(x, faces[_wide(x, faces)])
-    return Skin(skin, np.clip(colors, 0, 1), tuple(parts), labels, gloss, placed(x, tets, mesh))
+    skin = MeshTri(x, faces[_mask_nondegenerate_triangles(x, faces)])
+    return Skin(skin, np.clip(colors, 0, 1), tuple(parts), labels, gloss, embed_in_tets(x, tets, mesh))
 
 
-def painted(recipe: Recipe, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
+def build_painted_surface(definition: SceneDefinition, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
     """Points, triangles, colours and labels of the visible surface and its decorations."""
-    shape, decor = recipe.shape.drawn(), recipe.shape.decorations()
-    pieces = [_drawn(recipe, shape, spacing)]
+    shape, decor = definition.shape.select_skin(), definition.shape.select_decorations()
+    pieces = [_build_colored_surface(definition, shape, spacing)]
     if decor is not None:
-        fine = spacing / DECOR_FINER
-        points, triangles, colors, labels = _drawn(recipe, decor, fine)
+        fine = spacing / DECORATION_REFINEMENT
+        points, triangles, colors, labels = _build_colored_surface(definition, decor, fine)
         seen = (shape.distance(points) > -fine)[triangles].any(axis=1)
         used, triangles = np.unique(triangles[seen], return_inverse=True)
         triangles = triangles.reshape(-1, 3) + len(pieces[0][0])
@@ -64,55 +64,59 @@ def painted(recipe: Recipe, spacing: float) -> tuple[Array, IndexArray, Array, I
     return points, triangles, colors, labels
 
 
-def _drawn(recipe: Recipe, shape: Shape, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
+def _build_colored_surface(
+    definition: SceneDefinition, shape: ImplicitShape, spacing: float
+) -> tuple[Array, IndexArray, Array, IndexArray]:
     """One surface, coloured, and refined along the edges of the paint."""
 
     def color(points: Array) -> Array:
-        colors, labels = shape.shaded(points, sigma=recipe.sigma)
-        if recipe.paint is None:
+        colors, labels = shape.compute_colors_and_labels(points, blend_width=definition.blend_width)
+        if definition.painter is None:
             return colors
-        return recipe.paint(Canvas(shape, points, colors, labels))
+        return definition.painter(PaintContext(shape, points, colors, labels))
 
     def project(points: Array) -> Array:
-        return shape.projected(points, reach=spacing, steps=2)
+        return shape.project(points, max_step=spacing, steps=2)
 
-    points, triangles = surface(shape, spacing)
-    points, triangles, colors = refined(points, triangles, color, project, finest=FINEST * spacing)
-    return points, triangles, colors, shape.shaded(points, sigma=recipe.sigma)[1]
+    points, triangles = extract_surface(shape, spacing)
+    points, triangles, colors = refine_by_color(
+        points, triangles, color, project, min_edge_length=MIN_EDGE_FRACTION * spacing
+    )
+    return points, triangles, colors, shape.compute_colors_and_labels(points, blend_width=definition.blend_width)[1]
 
 
-def _wide(points: Array, triangles: IndexArray) -> NDArray[np.bool_]:
+def _mask_nondegenerate_triangles(points: Array, triangles: IndexArray) -> NDArray[np.bool_]:
     """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
     a, b, c = (points[triangles[:, i]] for i in range(3))
     twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     longest = np.max(
         [np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0
     )
-    return twice > LINE * longest**2
+    return twice > DEGENERATE_ASPECT * longest**2
 
 
-def require_covered(recipe: Recipe, labels: IndexArray, embedding: Embedding) -> None:
+def require_skin_inside_cage(definition: SceneDefinition, labels: IndexArray, embedding: Embedding) -> None:
     """Raise SolveError unless every part that is simulated has cage around all of its skin."""
-    caged = {int(code[k.LABEL]) for code in recipe.shape.codes if code[k.PLACE] in (BOTH, CAGE)}
-    for label, part in enumerate(recipe.shape.parts):
-        mine = embedding.least_weights[labels == label]
-        if label in caged and len(mine) and mine.min() < LEAST_WEIGHT:
+    caged = {int(code[k.LABEL]) for code in definition.shape.codes if code[k.USAGE] in (SKIN_AND_CAGE, CAGE)}
+    for label, part in enumerate(definition.shape.parts):
+        mine = embedding.min_weights[labels == label]
+        if label in caged and len(mine) and mine.min() < MIN_BARYCENTRIC_WEIGHT:
             raise SolveError(
-                f"{recipe.name}: the cage lost the part {part!r} (a skin vertex has weight {mine.min():.2f}, below "
-                f"{LEAST_WEIGHT}); ask for more tets"
+                f"{definition.name}: the cage lost the part {part!r} (a skin vertex has weight {mine.min():.2f}, below "
+                f"{MIN_BARYCENTRIC_WEIGHT}); ask for more tets"
             )
 
 
-def placed(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
+def embed_in_tets(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
     """The embedding of points (n, 3) in given tets (n,)."""
     corners = mesh.tets[tets]
     x = mesh.vertices[corners]
-    weights = np.einsum("nij,nj->ni", mesh.gradients[tets][:, 1:], points - x[:, 0])
+    weights = np.einsum("nij,nj->ni", mesh.shape_gradients[tets][:, 1:], points - x[:, 0])
     weights = np.column_stack([1 - weights.sum(axis=1), weights])
     return Embedding(tets, weights, corners, len(mesh.vertices))
 
 
-def ball(eye: Eye) -> tuple[Array, IndexArray]:
+def build_eyeball(eye: EyeDefinition) -> tuple[Array, IndexArray]:
     """Vertices and outward triangles of a sphere of latitude rings with one vertex at each pole."""
     rings, around = EYE_RINGS, 2 * EYE_RINGS
     theta = np.pi * np.arange(1, rings) / rings

@@ -9,16 +9,21 @@ import numpy as np
 
 from cajole.arrays import Array, IndexArray
 from cajole.mesh import MeshTet
-from cajole.scenes.recipe import Canvas, Recipe, mixed, smoothstep
-from cajole.scenes.sculpt import Sculptor
-from cajole.scenes.sdf import Shape
+from cajole.scenes.scene_definition import PaintContext, SceneDefinition, mix_colors, smoothstep
+from cajole.scenes.sdf import ImplicitShape
+from cajole.scenes.shape_builder import ImplicitShapeBuilder
 
-BLUE, DEEP, BALL, BAND = (0.24, 0.45, 0.72), (0.16, 0.31, 0.55), (0.90, 0.32, 0.22), (0.97, 0.93, 0.85)
-STEEL, BASE = (0.62, 0.63, 0.66), (0.45, 0.46, 0.48)
-REACH = 1.42  # where the chains hang [m]
-BALL_AT, BALL_RADIUS = 0.86, 0.30
-TOP, BOTTOM = 2.50, BALL_AT + BALL_RADIUS
-LINKS = 9
+BODY_COLOR, TIP_COLOR, BALL_COLOR, BAND_COLOR = (
+    (0.24, 0.45, 0.72),
+    (0.16, 0.31, 0.55),
+    (0.90, 0.32, 0.22),
+    (0.97, 0.93, 0.85),
+)
+CHAIN_COLOR, BASE_COLOR = (0.62, 0.63, 0.66), (0.45, 0.46, 0.48)
+CHAIN_X = 1.42  # where the chains hang [m]
+BALL_Z, BALL_RADIUS = 0.86, 0.30
+CHAIN_TOP, CHAIN_BOTTOM = 2.50, BALL_Z + BALL_RADIUS
+CHAIN_LINKS = 9
 CAMERA: dict[str, Any] = {
     "azimuth": -68.0,
     "elevation": 10.0,
@@ -30,37 +35,37 @@ CAMERA: dict[str, Any] = {
 }
 
 
-def recipe() -> Recipe:
+def define_scene() -> SceneDefinition:
     """A T-shaped structure of about six thousand tets."""
-    return Recipe(
+    return SceneDefinition(
         name="tee",
         title="T-structure",
         description="A T on a clamped foot; two balls hang on chains from its arms and swing as it sways.",
-        shape=_shape(),
+        shape=_build_shape(),
         tets=6000,
-        spacing=(0.035, 0.017),
-        fixed=_foot,
+        skin_spacing=(0.035, 0.017),
+        find_fixed_vertices=_find_fixed_vertices,
         young=1.6e8,
         damping=(0.2, 0.003),
-        sigma=0.006,
-        paint=_paint,
+        blend_width=0.006,
+        painter=_paint,
         camera=CAMERA,
     )
 
 
-def _foot(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
+def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> IndexArray:
     return parts["foot"]
 
 
-def _shape() -> Shape:
-    s = Sculptor(color=BLUE)
-    s.box("column", (0, 0, 1.35), (0.20, 0.16, 1.35), rounding=0.06)
-    s.box("arms", (0, 0, 2.72), (1.70, 0.22, 0.20), rounding=0.08, blend=0.06)
-    s.box("foot", (0, 0, 0.07), (0.52, 0.45, 0.09), rounding=0.05, blend=0.04, color=BASE)
-    rope = [(REACH, 0, TOP), (REACH, 0, BOTTOM - 0.05)]
-    s.chain("chains", rope, [0.05, 0.05], mirror="x", place="cage")
-    s.ellipsoid("balls", (REACH, 0, BALL_AT), [BALL_RADIUS] * 3, mirror="x", color=BALL)
-    centers = np.linspace(TOP, BOTTOM + 0.01, LINKS)
+def _build_shape() -> ImplicitShape:
+    s = ImplicitShapeBuilder(color=BODY_COLOR)
+    s.add_box("column", (0, 0, 1.35), (0.20, 0.16, 1.35), rounding=0.06)
+    s.add_box("arms", (0, 0, 2.72), (1.70, 0.22, 0.20), rounding=0.08, blend=0.06)
+    s.add_box("foot", (0, 0, 0.07), (0.52, 0.45, 0.09), rounding=0.05, blend=0.04, color=BASE_COLOR)
+    rope = [(CHAIN_X, 0, CHAIN_TOP), (CHAIN_X, 0, CHAIN_BOTTOM - 0.05)]
+    s.add_chain("chains", rope, [0.05, 0.05], mirror="x", usage="cage")
+    s.add_ellipsoid("balls", (CHAIN_X, 0, BALL_Z), [BALL_RADIUS] * 3, mirror="x", color=BALL_COLOR)
+    centers = np.linspace(CHAIN_TOP, CHAIN_BOTTOM + 0.01, CHAIN_LINKS)
     half = 0.5 * (centers[0] - centers[1]) + 0.022
     turn = np.linspace(0, 2 * np.pi, 17)
     for i, z in enumerate(centers):
@@ -68,15 +73,15 @@ def _shape() -> Shape:
         across, up = 0.055 * np.cos(turn), half * np.sin(turn)
         flat = np.zeros_like(across)
         x, y = (across, flat) if i % 2 else (flat, across)
-        wire = np.column_stack([REACH + x, y, z + up])
-        s.chain("chains", wire, np.full(len(wire), 0.018), mirror="x", color=STEEL, place="decor")
+        wire = np.column_stack([CHAIN_X + x, y, z + up])
+        s.add_chain("chains", wire, np.full(len(wire), 0.018), mirror="x", color=CHAIN_COLOR, usage="decor")
     s.cut_below(0.0)
-    return s.shape()
+    return s.build()
 
 
-def _paint(canvas: Canvas) -> Array:
-    x, _, z = canvas.points.T
+def _paint(context: PaintContext) -> Array:
+    x, _, z = context.points.T
     tips = smoothstep(1.245, 1.255, np.abs(x)) * smoothstep(1.595, 1.585, np.abs(x))
-    colors = mixed(canvas.colors, DEEP, np.where(canvas.on("arms"), tips, 0))
-    band = smoothstep(0.066, 0.058, np.abs(z - BALL_AT))
-    return mixed(colors, BAND, np.where(canvas.on("balls"), band, 0))
+    colors = mix_colors(context.colors, TIP_COLOR, np.where(context.is_on_part("arms"), tips, 0))
+    band = smoothstep(0.066, 0.058, np.abs(z - BALL_Z))
+    return mix_colors(colors, BAND_COLOR, np.where(context.is_on_part("balls"), band, 0))

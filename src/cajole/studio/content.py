@@ -13,31 +13,31 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
-from cajole.body import Body, BodyAround
+from cajole.body import Body, EmbeddedMesh
 from cajole.direct import Reference, Shot
 from cajole.direct.steering.flow_noise import GustNoise
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
-from cajole.mesh.skin import PLAIN
+from cajole.mesh.skin import DEFAULT_COLOR
 from cajole.pictures import Prop
-from cajole.progress import Progress
+from cajole.progress import ProgressCallback
 from cajole.reduction import FlowShot
-from cajole.scenes.editing import Move
-from cajole.scenes.enriching import EnrichScene
-from cajole.scenes.rerouting import ReroutePlan
+from cajole.scenes.edit_scenes import VertexDrag
+from cajole.scenes.enrich_scenes import EnrichScene
+from cajole.scenes.reroute_scenes import ReroutePlan
 
 
 @dataclass(frozen=True, eq=False)
-class EditPlan:
+class EditSetup:
     """How a scene wants to be edited: its number of modes, settings of `edit`, and the drags that it suggests."""
 
     modes: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    moves: tuple[Move, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    suggested_drags: tuple[VertexDrag, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class KeyPlan:
+class KeyframeSetup:
     """How a scene wants to be keyed: keys {frame: displacement (n, 3) [m]}, frames, modes and dt [s]."""
 
     keys: Mapping[int, Array] = field(default_factory=lambda: MappingProxyType({}))
@@ -47,22 +47,22 @@ class KeyPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class SteerPlan:
+class SteerSetup:
     """How a scene is steered: what makes its reference, the dials that suit it, and what must happen.
 
     judge: called with frame and body positions (n, 3) of every step, says whether the outcome holds (None: not yet
     known); happens: that outcome in words; reset: called when the run starts anew.
     """
 
-    reference: Callable[[Progress | None], Reference]
-    dials: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    judge: Callable[[int, Array], bool | None] | None = None
-    happens: str = ""
-    reset: Callable[[], None] | None = None
+    build_reference: Callable[[ProgressCallback | None], Reference]
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    evaluate_outcome: Callable[[int, Array], bool | None] | None = None
+    outcome_text: str = ""
+    reset_outcome: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class FlowPlan:
+class FlowSteerSetup:
     """A flow to steer: what its particles follow, the dials that suit it, and what there is to see and to do.
 
     paths: (frames, N + k, 2) [m] of the N steered particles, then of k that the undisturbed flow carries; owners: the
@@ -71,17 +71,17 @@ class FlowPlan:
     """
 
     shot: FlowShot
-    dials: Mapping[str, Any]
+    options: Mapping[str, Any]
     paths: Array
-    owners: IndexArray
-    smoke: Array
-    noise: Callable[..., GustNoise]
-    kicks: tuple[tuple[int, tuple[float, float]], ...] = ()
-    wind: float = 0.0
+    vertex_particles: IndexArray
+    initial_smoke: Array
+    build_wind: Callable[..., GustNoise]
+    preset_gusts: tuple[tuple[int, tuple[float, float]], ...] = ()
+    initial_wind: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
+class ProjectContent:
     """A body, a finished motion of it, or both; mesh: what the body's vertices are joined to.
 
     skin: what is drawn, the mesh's surface when None; parts: vertices by name; shot: a motion that was made by keys;
@@ -91,23 +91,23 @@ class Content:
 
     name: str
     mesh: MeshTet | MeshTri
-    body: Body | BodyAround | None = None
+    body: Body | EmbeddedMesh | None = None
     animation: Animation | None = None
     skin: Skin | None = None
     parts: Mapping[str, IndexArray] = field(default_factory=lambda: MappingProxyType({}))
     props: tuple[Prop, ...] = ()
     camera: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    edit: EditPlan = field(default_factory=EditPlan)
-    keys: KeyPlan = field(default_factory=KeyPlan)
-    steer: SteerPlan | None = None
+    edit_setup: EditSetup = field(default_factory=EditSetup)
+    keyframe_setup: KeyframeSetup = field(default_factory=KeyframeSetup)
+    steer_setup: SteerSetup | None = None
     shot: Shot | None = None
-    enrich: EnrichScene | None = None
+    enrich_scene: EnrichScene | None = None
     guide: Animation | None = None
-    reroute: ReroutePlan | None = None
-    flow: FlowPlan | None = None
+    reroute_setup: ReroutePlan | None = None
+    flow_setup: FlowSteerSetup | None = None
 
     def __post_init__(self) -> None:
-        if self.body is None and self.animation is None and self.reroute is None:
+        if self.body is None and self.animation is None and self.reroute_setup is None:
             raise InputError(f"{self.name} has neither a body nor a motion; open a mesh or an animation")
 
     @cached_property
@@ -118,34 +118,34 @@ class Content:
         return self.mesh.surface
 
     @property
-    def painted(self) -> bool:
+    def has_own_colors(self) -> bool:
         """Whether it has colours of its own; what has none is drawn as clay."""
         return self.skin is not None and bool((self.skin.colors != self.skin.colors[0]).any())
 
     @property
-    def tint(self) -> NDArray[np.uint8]:
+    def vertex_colors(self) -> NDArray[np.uint8]:
         """(k, 4) red, green, blue (sRGB) and gloss of each drawn vertex."""
         count = len(self.surface.vertices)
-        colors = np.tile(PLAIN, (count, 1)) if self.skin is None else self.skin.colors
+        colors = np.tile(DEFAULT_COLOR, (count, 1)) if self.skin is None else self.skin.colors
         gloss = np.full(count, 0.2) if self.skin is None else self.skin.gloss
         return np.rint(255 * np.column_stack([colors, gloss])).astype(np.uint8)
 
     @cached_property
-    def nodes(self) -> IndexArray:
+    def drawn_vertex_nodes(self) -> IndexArray:
         """(k,) the body's vertex that each drawn one stands for: the corner of its tet that carries most of it."""
-        if self.flow is not None:
-            return self.flow.owners
+        if self.flow_setup is not None:
+            return self.flow_setup.vertex_particles
         if self.skin is None or self.skin.embedding is None:
             return np.arange(len(self.surface.vertices))
         inside = self.skin.embedding
         most = np.argmax(inside.weights, axis=1)
         return np.asarray(inside.corners[np.arange(len(most)), most], dtype=np.int64)
 
-    def draw(self, positions: Array) -> Array:
+    def compute_drawn_positions(self, positions: Array) -> Array:
         """Drawn vertices (k, 3) [m] of the body's (n, 3)."""
-        return positions if self.skin is None or self.skin.embedding is None else self.skin.follow(positions)
+        return positions if self.skin is None or self.skin.embedding is None else self.skin.deform(positions)
 
-    def named(self, node: int) -> str:
+    def describe_vertex(self, node: int) -> str:
         """What a person would call a vertex: the smallest part that it is in, else its number."""
         found = [(len(members), name) for name, members in self.parts.items() if node in members]
         return min(found)[1] if found else f"vertex {node}"

@@ -9,90 +9,90 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from cajole.errors import Cancelled
-from cajole.progress import Progress
-from cajole.studio.protocol import failure
+from cajole.progress import ProgressCallback
+from cajole.studio.protocol import build_error
 
 # [s] between two words about one job
-EVERY = 0.05
+UPDATE_INTERVAL = 0.05
 
 
-class Jobs:
+class JobTracker:
     """At most one job at a time; `say` sends a message to every tab, `serve` makes a frame that a tab waits for."""
 
-    def __init__(self, say: Callable[[Mapping[str, Any]], None], serve: Callable[[], bool]):
-        self._say, self._serve = say, serve
-        self._numbers = itertools.count(1)
+    def __init__(self, broadcast: Callable[[Mapping[str, Any]], None], send_frame: Callable[[], bool]):
+        self._broadcast, self._send_frame = broadcast, send_frame
+        self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self._present: dict[str, Any] | None = None
-        self._last = 0.0
-        self._order: str | None = None
+        self._current: dict[str, Any] | None = None
+        self._last_update = 0.0
+        self._requested_action: str | None = None
 
     @property
-    def stopped(self) -> bool:
+    def has_stop_request(self) -> bool:
         """Whether the author wants what the present work has so far."""
-        return self._order == "stop"
+        return self._requested_action == "stop"
 
     @property
-    def present(self) -> dict[str, Any] | None:
+    def current(self) -> dict[str, Any] | None:
         """The job under way, as it was last told."""
         with self._lock:
-            return None if self._present is None else dict(self._present)
+            return None if self._current is None else dict(self._current)
 
-    def begin(self, title: str, *, stoppable: bool = False) -> Progress:
+    def begin(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         """Announce work; the callback returns False once it is cancelled or stopped."""
         self.end("done")
         with self._lock:
-            self._order = None
-            job = f"job-{next(self._numbers)}"
-            self._present = {"is": "job", "job": job, "title": title, "fraction": None, "text": "", "state": "running"}
-            self._present["stoppable"] = stoppable
-        self._tell()
-        return self._reported
+            self._requested_action = None
+            job = f"job-{next(self._ids)}"
+            self._current = {"is": "job", "job": job, "title": title, "fraction": None, "text": "", "state": "running"}
+            self._current["stoppable"] = stoppable
+        self._broadcast_current()
+        return self._on_progress
 
     def end(self, state: str, error: BaseException | None = None) -> None:
         """The present work is over: "done", "failed" or "cancelled"; nothing when there is none."""
         with self._lock:
-            if self._present is None:
+            if self._current is None:
                 return
-            told = self._present | {"state": state}
-            self._present = None
+            told = self._current | {"state": state}
+            self._current = None
         if state == "done":
             told["fraction"] = 1.0
         if error is not None and state == "failed":
-            said = failure(error)
+            said = build_error(error)
             told |= {"reason": said["text"]} | ({"remedy": said["remedy"]} if "remedy" in said else {})
-        self._say(told)
+        self._broadcast(told)
 
-    def end_with(self, error: BaseException) -> None:
+    def end_with_error(self, error: BaseException) -> None:
         """The present work ended by an error."""
         self.end("cancelled" if isinstance(error, Cancelled) else "failed", error)
 
-    def order(self, what: str, job: object) -> bool:
+    def request_action(self, action: str, job: object) -> bool:
         """ "cancel" or "stop" the job of that name; False when there is none such. From any thread, at once."""
         with self._lock:
-            if self._present is None or self._present["job"] != job:
+            if self._current is None or self._current["job"] != job:
                 return False
-            if what == "cancel" or self._present["stoppable"]:
-                self._order = what
+            if action == "cancel" or self._current["stoppable"]:
+                self._requested_action = action
             return True
 
     def cancel(self) -> None:
         """Cancel whatever is under way."""
         with self._lock:
-            if self._present is not None:
-                self._order = "cancel"
+            if self._current is not None:
+                self._requested_action = "cancel"
 
-    def _reported(self, fraction: float, text: str) -> bool:
+    def _on_progress(self, fraction: float, text: str) -> bool:
         with self._lock:
-            if self._present is not None:
-                self._present |= {"fraction": fraction, "text": text}
-        if time.monotonic() - self._last >= EVERY:
-            self._tell()
-        self._serve()
-        return self._order is None
+            if self._current is not None:
+                self._current |= {"fraction": fraction, "text": text}
+        if time.monotonic() - self._last_update >= UPDATE_INTERVAL:
+            self._broadcast_current()
+        self._send_frame()
+        return self._requested_action is None
 
-    def _tell(self) -> None:
-        self._last = time.monotonic()
-        told = self.present
+    def _broadcast_current(self) -> None:
+        self._last_update = time.monotonic()
+        told = self.current
         if told is not None:
-            self._say(told)
+            self._broadcast(told)

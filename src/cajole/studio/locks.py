@@ -24,13 +24,13 @@ from pathlib import Path
 from types import TracebackType
 
 from cajole.errors import FileError
-from cajole.storage import atomic_path, cannot_write, make_folder, temporaries
+from cajole.storage import build_write_error, find_temporary_files, make_folder, replace_atomically
 
-LOCK = "lock.json"
+LOCK_FILE = "lock.json"
 # Answers of file systems without advisory locks; there, two processes that open a project at the same instant both do.
 _NO_ADVISORY_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 # tokens of the locks that this process holds
-_HELD: set[str] = set()
+_HELD_TOKENS: set[str] = set()
 
 
 class FolderLocked(FileError):
@@ -38,7 +38,7 @@ class FolderLocked(FileError):
 
 
 @dataclass(frozen=True)
-class Owner:
+class FolderLockOwner:
     """The process that holds a lock.
 
     started: when it began, as the system writes it ("" where that is unknown): another process may get the same pid
@@ -57,7 +57,7 @@ class Owner:
     device: int = 0
     inode: int = 0
 
-    def is_of(self, folder: Path) -> bool:
+    def is_for_folder(self, folder: Path) -> bool:
         """Whether the lock was written for this folder.
 
         Another host may know the folder by another path, so there the name decides. Here path or file number do: a
@@ -65,11 +65,11 @@ class Owner:
         """
         if not self.path or self.host != socket.gethostname():
             return self.folder == folder.name
-        path, device, inode = _identity(folder)
+        path, device, inode = _read_folder_identity(folder)
         return self.path == path or (self.inode != 0 and (self.device, self.inode) == (device, inode))
 
     def __str__(self) -> str:
-        return "this studio" if self.token in _HELD else f"another studio (process {self.pid} on {self.host})"
+        return "this studio" if self.token in _HELD_TOKENS else f"another studio (process {self.pid} on {self.host})"
 
 
 class FolderLock:
@@ -78,8 +78,8 @@ class FolderLock:
     As a context manager it is acquired on entry and released on exit.
     """
 
-    def __init__(self, folder: Path, guard: Path):
-        self._folder, self._guard = folder, guard
+    def __init__(self, folder: Path, guard_file: Path):
+        self._folder, self._guard_file = folder, guard_file
         self._token = secrets.token_hex(8)
 
     def acquire(self) -> None:
@@ -90,25 +90,27 @@ class FolderLock:
         found = read_owner(self._folder)
         if found is not None and found.token == self._token:
             return
-        with unowned(self._folder, self._guard):
+        with require_no_owner(self._folder, self._guard_file):
             _remove_temporaries(self._folder)
-            _HELD.add(self._token)
+            _HELD_TOKENS.add(self._token)
             try:
-                with atomic_path(self._folder / LOCK) as path:
-                    path.write_text(json.dumps(asdict(_this_process(self._folder, self._token))), encoding="utf-8")
+                with replace_atomically(self._folder / LOCK_FILE) as path:
+                    path.write_text(
+                        json.dumps(asdict(_describe_this_process(self._folder, self._token))), encoding="utf-8"
+                    )
             except BaseException:
-                _HELD.discard(self._token)
+                _HELD_TOKENS.discard(self._token)
                 raise
 
     def release(self) -> None:
         """Others may own the folder from now on; nothing happens where it is not owned."""
-        if self._token not in _HELD:
+        if self._token not in _HELD_TOKENS:
             return
         with contextlib.suppress(OSError, FileError):
             found = read_owner(self._folder)
             if found is not None and found.token == self._token:
-                (self._folder / LOCK).unlink(missing_ok=True)
-        _HELD.discard(self._token)
+                (self._folder / LOCK_FILE).unlink(missing_ok=True)
+        _HELD_TOKENS.discard(self._token)
 
     def __enter__(self) -> FolderLock:
         self.acquire()
@@ -120,88 +122,90 @@ class FolderLock:
         self.release()
 
 
-def read_owner(folder: Path) -> Owner | None:
+def read_owner(folder: Path) -> FolderLockOwner | None:
     """Who wrote the lock of a folder; None where there is none, or none that can be understood. Raises FileError."""
     try:
-        found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
-        required = {name: kind(found[name]) for name, kind in _FIELDS.items()}
-        owner = Owner(**required, **{name: kind(found[name]) for name, kind in _LATER_FIELDS.items() if name in found})
+        found = json.loads((folder / LOCK_FILE).read_text(encoding="utf-8"))
+        required = {name: kind(found[name]) for name, kind in _REQUIRED_FIELDS.items()}
+        owner = FolderLockOwner(
+            **required, **{name: kind(found[name]) for name, kind in _OPTIONAL_FIELDS.items() if name in found}
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as reason:
-        raise FileError(f"cannot read {folder / LOCK}: {reason.strerror or reason}; check the folder") from None
+        raise FileError(f"cannot read {folder / LOCK_FILE}: {reason.strerror or reason}; check the folder") from None
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     return owner if owner.pid > 0 else None
 
 
-_FIELDS = {"host": str, "pid": int, "started": str, "boot": str, "folder": str, "token": str}
-_LATER_FIELDS = {"path": str, "device": int, "inode": int}
+_REQUIRED_FIELDS = {"host": str, "pid": int, "started": str, "boot": str, "folder": str, "token": str}
+_OPTIONAL_FIELDS = {"path": str, "device": int, "inode": int}
 
 
-def is_alive(owner: Owner, folder: Path) -> bool:
+def is_alive(owner: FolderLockOwner, folder: Path) -> bool:
     """Whether the owner of a folder's lock may still write to it; False only where it certainly does not."""
-    if not owner.is_of(folder):
+    if not owner.is_for_folder(folder):
         return False
     if owner.host != socket.gethostname():
         return True
-    if owner.boot != boot_id():
+    if owner.boot != read_boot_id():
         return False
     if owner.pid == os.getpid():
-        return owner.token in _HELD
-    started = process_start(owner.pid)
+        return owner.token in _HELD_TOKENS
+    started = read_process_start(owner.pid)
     return started is not None and (not started or not owner.started or started == owner.started)
 
 
-def was_abandoned(folder: Path) -> bool:
+def has_stale_lock(folder: Path) -> bool:
     """Whether the owner of a folder is gone and has not released it."""
     try:
         owner = read_owner(folder)
     except FileError:
         return False
-    return owner is not None and owner.is_of(folder) and not is_alive(owner, folder)
+    return owner is not None and owner.is_for_folder(folder) and not is_alive(owner, folder)
 
 
 @contextlib.contextmanager
-def unowned(folder: Path, guard: Path) -> Iterator[None]:
+def require_no_owner(folder: Path, guard_file: Path) -> Iterator[None]:
     """A block in which nobody owns a folder or becomes its owner. Raises FolderLocked if someone does, FileError."""
-    with _one_at_a_time(guard):
+    with _hold_file_lock(guard_file):
         owner = read_owner(folder)
         if owner is not None and is_alive(owner, folder):
             raise FolderLocked(
                 f"the project is open in {owner}; open a copy of it, or close it there first "
-                f"(if that studio is gone, remove {folder / LOCK})"
+                f"(if that studio is gone, remove {folder / LOCK_FILE})"
             )
         yield
 
 
-def remove_abandoned_temporaries(folder: Path, guard: Path) -> None:
+def remove_abandoned_temporaries(folder: Path, guard_file: Path) -> None:
     """Remove what was half-written in a folder when its owner was killed. Raises FolderLocked where it has an owner."""
-    if temporaries(folder):
-        with unowned(folder, guard):
+    if find_temporary_files(folder):
+        with require_no_owner(folder, guard_file):
             _remove_temporaries(folder)
 
 
 def _remove_temporaries(folder: Path) -> None:
-    for path in temporaries(folder):
+    for path in find_temporary_files(folder):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def _one_at_a_time(guard: Path) -> Iterator[None]:
+def _hold_file_lock(guard_file: Path) -> Iterator[None]:
     """Only one process of this machine is in such a block; locks of the system end with the process that holds them."""
     try:
-        make_folder(guard.parent)
-        stream = guard.open("ab")
+        make_folder(guard_file.parent)
+        stream = guard_file.open("ab")
     except OSError as reason:
-        raise cannot_write(guard, reason) from reason
+        raise build_write_error(guard_file, reason) from reason
     with stream:
         try:
             _lock_file(stream.fileno())
         except OSError as reason:
             if reason.errno not in _NO_ADVISORY_LOCKS:
-                raise cannot_write(guard, reason) from reason
+                raise build_write_error(guard_file, reason) from reason
         yield
 
 
@@ -219,12 +223,14 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
-def _this_process(folder: Path, token: str) -> Owner:
-    started = process_start(os.getpid()) or ""
-    return Owner(socket.gethostname(), os.getpid(), started, boot_id(), folder.name, token, *_identity(folder))
+def _describe_this_process(folder: Path, token: str) -> FolderLockOwner:
+    started = read_process_start(os.getpid()) or ""
+    return FolderLockOwner(
+        socket.gethostname(), os.getpid(), started, read_boot_id(), folder.name, token, *_read_folder_identity(folder)
+    )
 
 
-def _identity(folder: Path) -> tuple[str, int, int]:
+def _read_folder_identity(folder: Path) -> tuple[str, int, int]:
     """Resolved path, device and inode of a folder; zeros where the system has none."""
     path = os.path.realpath(folder)
     try:
@@ -235,7 +241,7 @@ def _identity(folder: Path) -> tuple[str, int, int]:
 
 
 @cache
-def boot_id() -> str:
+def read_boot_id() -> str:
     """Which start of the machine this is; "" where the system does not tell."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -243,10 +249,10 @@ def boot_id() -> str:
         return ""
 
 
-def process_start(pid: int) -> str | None:
+def read_process_start(pid: int) -> str | None:
     """When a process began, as the system writes it; None where there is no such process, "" where it is unknown."""
     if sys.platform == "win32":
-        return _process_start_windows(pid)
+        return _read_process_start_windows(pid)
     try:
         # after the command's name, which may hold anything, in brackets: state first, and the start [ticks] as the 20th
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
@@ -259,10 +265,10 @@ def process_start(pid: int) -> str | None:
         return None
     except (OSError, OverflowError):  # of another user
         pass
-    return _process_start_ps(pid)
+    return _read_process_start_ps(pid)
 
 
-def _process_start_ps(pid: int) -> str:
+def _read_process_start_ps(pid: int) -> str:
     command = ["ps", "-o", "lstart=", "-p", str(pid)]
     try:
         found = subprocess.run(command, capture_output=True, env={**os.environ, "LC_ALL": "C"}, timeout=10, check=False)
@@ -271,7 +277,7 @@ def _process_start_ps(pid: int) -> str:
     return found.stdout.decode(errors="replace").strip()
 
 
-def _process_start_windows(pid: int) -> str | None:
+def _read_process_start_windows(pid: int) -> str | None:
     """Through the Win32 API: os.kill would end the process there."""
     if sys.platform != "win32":
         return ""

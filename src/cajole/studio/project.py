@@ -13,22 +13,29 @@ from typing import Any
 
 from cajole.arrays import Array
 from cajole.errors import CajoleError, FileError, InputError
-from cajole.progress import Progress
-from cajole.studio import take
-from cajole.studio.answering import Clerk
-from cajole.studio.content import Content
-from cajole.studio.exporting import asked, export, handed
-from cajole.studio.jobs import Jobs
-from cajole.studio.keeping import Keeper, Start, summary
-from cajole.studio.modes.base import Mode, Saved
-from cajole.studio.opening import embodied
-from cajole.studio.pipe import Pipe
-from cajole.studio.protocol import MODES, Kind, encoded, failure, packed
-from cajole.studio.shelf import Shelf
-from cajole.studio.solver import Letter, Reply, Solver
-from cajole.studio.tabs import Tabs
-from cajole.studio.telling import frame_message, meshes, now_parts, project_message, state_head, zone_messages
-from cajole.studio.verbs import first_possible, make_mode, require_possible
+from cajole.progress import ProgressCallback
+from cajole.studio import message_values
+from cajole.studio.clients import ClientGroup
+from cajole.studio.content import ProjectContent
+from cajole.studio.content_loading import ensure_body
+from cajole.studio.dispatcher import CommandDispatcher
+from cajole.studio.export import export_content, parse_export, write_export
+from cajole.studio.jobs import JobTracker
+from cajole.studio.mode_registry import choose_mode, create_mode, require_available
+from cajole.studio.modes.base import ModeSnapshot, StudioMode
+from cajole.studio.outbox import Outbox
+from cajole.studio.project_saver import ProjectSaver, ProjectStartup, summarise_state
+from cajole.studio.project_store import ProjectStore
+from cajole.studio.protocol import MODE_NAMES, BinaryKind, build_error, encode_message, pack_binary
+from cajole.studio.solver_thread import QueuedCommand, Reply, SolverThread
+from cajole.studio.view_model import (
+    build_project_message,
+    build_state_header,
+    collect_live_frame_arrays,
+    encode_frame,
+    encode_meshes,
+    encode_region_labels,
+)
 
 LOG = logging.getLogger("cajole.studio")
 
@@ -36,244 +43,255 @@ LOG = logging.getLogger("cajole.studio")
 class Project:
     """Content, mode, revision and edit frame; a `Desk` for its mode and a `Worker` for its solver."""
 
-    def __init__(self, start: Start, shelf: Shelf):
-        self.id = start.record.id
-        self.tabs = Tabs()
-        self.jobs = Jobs(self.say, self._meanwhile)
-        self._start, self._shelf, self._keeper = start, shelf, Keeper(shelf, start)
-        self._content: Content | None = None
-        self._mode: Mode | None = None
-        self._rev, self._frame = 1, start.record.frame
-        self._is_told = self._is_shown = True
+    def __init__(self, startup: ProjectStartup, store: ProjectStore):
+        self.id = startup.record.id
+        self.clients = ClientGroup()
+        self.jobs = JobTracker(self.broadcast, self._on_job_progress)
+        self._startup, self._store, self._saver = startup, store, ProjectSaver(store, startup)
+        self._current_content: ProjectContent | None = None
+        self._mode: StudioMode | None = None
+        self._revision, self._frame = 1, startup.record.frame
+        self._is_state_sent = self._is_view_sent = True
         # what the tabs were last told of saving: whether all is saved, and why not
-        self._told_saving: tuple[bool, str | None] | None = None
-        self._failed: BaseException | None = None
-        self._known: dict[str, Any] | None = None
-        self._clerk = Clerk(self._done, self._save, self.jobs)
-        self._solver = Solver(self, self.id)
+        self._sent_save_status: tuple[bool, str | None] | None = None
+        self._open_error: BaseException | None = None
+        self._cached_mode_state: dict[str, Any] | None = None
+        self._dispatcher = CommandDispatcher(self._run_command, self._save, self.jobs)
+        self._solver_thread = SolverThread(self, self.id)
 
     # --- from any thread
 
     @property
     def name(self) -> str:
-        return self._keeper.record.name
+        return self._saver.record.name
 
     @property
     def is_saved(self) -> bool:
         """Whether all that was done is on the disk; what is not would be lost if the project were closed now."""
-        return self._keeper.is_saved
+        return self._saver.is_saved
 
     def start(self) -> None:
         """Open it."""
-        self._solver.start()
+        self._solver_thread.start()
 
-    def attach(self, pipe: Pipe) -> None:
+    def attach(self, outbox: Outbox) -> None:
         """A tab looks in."""
-        failed = self._failed
-        self.tabs.add(pipe, first=self.jobs.present if failed is None else failure(failed))
+        failed = self._open_error
+        self.clients.add(outbox, first_message=self.jobs.current if failed is None else build_error(failed))
 
     def post(self, message: Mapping[str, Any], reply: Reply) -> None:
         """Have a message handled in its turn; `reply` is given the answer. Raises InputError when too many wait."""
-        self._solver.post(message, reply)
+        self._solver_thread.post(message, reply)
 
     def wake(self) -> None:
         """A tab wants frames, or has room for them."""
-        self._solver.wake()
+        self._solver_thread.wake()
 
-    def let_go(self) -> None:
+    def cancel_active_drag(self) -> None:
         """The tab that changed things is gone: what it had in its hand goes back."""
-        held = self._clerk.held()
+        held = self._dispatcher.pop_pending_cancel()
         if held is not None:
             with contextlib.suppress(InputError):  # too many wait: the next gesture puts it back
                 self.post(held, lambda answer: None)
 
-    def close(self, *, patience: float | None = None) -> bool:
+    def close(self, *, timeout: float | None = None) -> bool:
         """Cancel what is under way, keep what was done, and end the thread; whether it ended in time."""
         self.jobs.cancel()
-        return self._solver.close(patience=patience)
+        return self._solver_thread.close(timeout=timeout)
 
     # --- for the mode: a Desk
 
-    def say(self, message: Mapping[str, Any]) -> None:
+    def broadcast(self, message: Mapping[str, Any]) -> None:
         """A message to every tab; from any thread."""
-        self.tabs.say(message)
+        self.clients.broadcast(message)
 
-    def show(self, positions: Array, *, frame: int, ghost: Array | None = None, seq: int = 0) -> None:
+    def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
         """What the first view shows from now on, and perhaps what is seen beside it."""
-        parts, extra = now_parts(positions, ghost, None if self._mode is None else self._mode.haze)
-        rev = self._rev
-        self.tabs.show(lambda n: packed(Kind.NOW, *parts, seq=n, frame=frame, rev=rev, extra=extra, flags=seq))
-        self._is_shown = True
+        parts, extra = collect_live_frame_arrays(
+            positions, ghost, None if self._mode is None else self._mode.smoke_image
+        )
+        rev = self._revision
+        self.clients.broadcast_live_frame(
+            lambda n: pack_binary(
+                BinaryKind.LIVE_FRAME, *parts, seq=n, frame=frame, revision=rev, extra=extra, flags=reply_seq
+            )
+        )
+        self._is_view_sent = True
         if frame != self._frame:
-            self._frame, self._is_told = frame, False
+            self._frame, self._is_state_sent = frame, False
 
-    def changed(self, label: str | None = None, *, motion: bool = True) -> None:
+    def record_change(self, label: str | None = None, *, frames_changed: bool = True) -> None:
         """Something was done: the tabs are told, and it is kept."""
-        self._rev += 1 if motion else 0
-        self._is_told, self._known = False, None
-        self._keeper.changed(label)
+        self._revision += 1 if frames_changed else 0
+        self._is_state_sent, self._cached_mode_state = False, None
+        self._saver.record_change(label)
 
-    def touched(self) -> None:
+    def invalidate_frames(self) -> None:
         """Frames differ from now on, though nothing is kept yet."""
-        self._rev += 1
+        self._revision += 1
 
-    def redraw(self) -> None:
+    def resend_geometry(self) -> None:
         """What is drawn has other triangles: tabs are told anew what is open."""
-        self._introduce()
+        self._send_project()
 
-    def colour(self) -> None:
+    def resend_regions(self) -> None:
         """Vertices belong to other regions: tabs are told which."""
         if self._mode is not None:
-            self.tabs.colour(zone_messages(self._mode))
+            self.clients.broadcast_regions(encode_region_labels(self._mode))
 
-    def working(self, title: str, *, stoppable: bool = False) -> Progress:
+    def begin_job(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         """A progress callback for long work; whoever asked for it is answered now, and hears of the job from now on."""
         progress = self.jobs.begin(title, stoppable=stoppable)
-        self._clerk.answer_early()
+        self._dispatcher.reply_with_job()
         return progress
 
-    def worked(self) -> None:
+    def end_job(self) -> None:
         """The work is done."""
         self.jobs.end("done")
 
     @property
-    def job(self) -> str | None:
+    def job_id(self) -> str | None:
         """What the present work is called in messages."""
-        present = self.jobs.present
+        present = self.jobs.current
         return None if present is None else str(present["job"])
 
     @property
-    def stopped(self) -> bool:
+    def has_stop_request(self) -> bool:
         """Whether the author wants what the present work has so far."""
-        return self.jobs.stopped
+        return self.jobs.has_stop_request
 
     # --- for the solver: a Worker
 
     def begin(self) -> None:
         """Open what the project starts from; where that fails, tabs are told why."""
-        wanted = self._keeper.record.mode
+        wanted = self._saver.record.mode
         try:
-            self._keeper.opened = self._start.content(self.working(f"Opening {self.name}"))
-            self.worked()
-            mode = first_possible(self._keeper.content(wanted), wanted)
-            self._enter(mode, self._keeper.content(mode), self._keeper.saved(mode))
-            if self._start.ready is not None:
-                self._start.ready()
+            self._saver.source_content = self._startup.load_content(self.begin_job(f"Opening {self.name}"))
+            self.end_job()
+            mode = choose_mode(self._saver.get_content(wanted), wanted)
+            self._enter_mode(mode, self._saver.get_content(mode), self._saver.get_snapshot(mode))
+            if self._startup.on_opened is not None:
+                self._startup.on_opened()
         except BaseException as error:
-            self._fail(error)
-        self._keeper.is_saved = self._failed is not None or not self._start.kept
+            self._report_open_error(error)
+        self._saver.is_saved = self._open_error is not None or not self._startup.is_stored
 
-    def handle(self, letter: Letter) -> None:
-        self._known = None
-        self._clerk.handle(letter)
+    def handle(self, command: QueuedCommand) -> None:
+        self._cached_mode_state = None
+        self._dispatcher.handle(command)
 
-    def tell(self) -> None:
+    def send_updates(self) -> None:
         """Send the first view where it shows another frame, and the state where it has changed."""
         if self._mode is None:
             return
-        if not self._is_shown:
-            self._known = None
-            self.show(self._mode.now(self._frame), frame=self._frame)
+        if not self._is_view_sent:
+            self._cached_mode_state = None
+            self.show_live_frame(self._mode.compute_live_vertices(self._frame), frame=self._frame)
         self._save()
-        self._tell_state(self._mode)
+        self._send_state_update(self._mode)
 
-    def serve(self) -> bool:
+    def send_requested_frame(self) -> bool:
         """Make one frame that a tab waits for; whether there was one."""
-        return self._mode is not None and self.tabs.serve(partial(frame_message, self._mode, self._rev))
+        return self._mode is not None and self.clients.send_requested_frame(
+            partial(encode_frame, self._mode, self._revision)
+        )
 
-    def _meanwhile(self) -> bool:
+    def _on_job_progress(self) -> bool:
         """Between two steps of a job: what it has changed so far is told, and frames go on."""
         if self._mode is not None:
-            self._tell_state(self._mode)
-        return self.serve()
+            self._send_state_update(self._mode)
+        return self.send_requested_frame()
 
-    def due(self) -> float | None:
+    def get_tick_delay(self) -> float | None:
         """Until the mode goes on by itself, or a failed save is tried again."""
         if self._mode is None:
             return None
-        return min((each for each in (self._mode.due(), self._keeper.due()) if each is not None), default=None)
+        return min(
+            (each for each in (self._mode.get_tick_delay(), self._saver.get_save_delay()) if each is not None),
+            default=None,
+        )
 
     def tick(self) -> None:
-        due = None if self._mode is None else self._mode.due()
+        due = None if self._mode is None else self._mode.get_tick_delay()
         if self._mode is not None and due is not None and due <= 0.0:
-            self._known = None
+            self._cached_mode_state = None
             self._mode.tick()
 
     def end(self) -> None:
         """Keep what was done, and let the mode go."""
-        self._save(at_once=True)
-        if not self._keeper.is_saved:
-            LOG.error("%s was closed, but its last changes were not saved: %s", self.name, self._keeper.failure)
-        self._keeper.close()
+        self._save(force=True)
+        if not self._saver.is_saved:
+            LOG.error("%s was closed, but its last changes were not saved: %s", self.name, self._saver.save_error)
+        self._saver.close()
         if self._mode is not None:
             self._mode.close()
 
     # --- commands of every mode
 
-    def _done(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def _run_command(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
         name, mode = message["do"], self._mode
         if mode is None:
             raise InputError(f"{self.name} could not be opened; close it and open something else")
-        own = {"frame": self._go_to, "mode": self._switch, "rename": self._rename, "export": self._export}
+        own = {"frame": self._set_frame, "mode": self._switch_mode, "rename": self._rename, "export": self._export}
         if name in own:
             return own[name](message, mode)
         if name not in mode.commands:
             raise InputError(f"{name} does nothing in {mode.name.capitalize()}; switch to the mode that it belongs to")
         return mode.commands[name](message)
 
-    def _go_to(self, message: Mapping[str, Any], mode: Mode) -> None:
-        self._frame = take.integer(message, "frame", 0, mode.frames - 1)
-        self._is_shown = self._is_told = False
+    def _set_frame(self, message: Mapping[str, Any], mode: StudioMode) -> None:
+        self._frame = message_values.read_integer(message, "frame", 0, mode.frames - 1)
+        self._is_view_sent = self._is_state_sent = False
 
-    def _rename(self, message: Mapping[str, Any], mode: Mode) -> None:
-        self._keeper.rename(take.text(message, "name"))
-        self._introduce()
-        self.changed("rename", motion=False)
+    def _rename(self, message: Mapping[str, Any], mode: StudioMode) -> None:
+        self._saver.rename(message_values.read_text(message, "name"))
+        self._send_project()
+        self.record_change("rename", frames_changed=False)
 
-    def _switch(self, message: Mapping[str, Any], mode: Mode) -> None:
-        wanted = take.one_of(message, "mode", MODES)
-        self._remember(mode)
-        if take.flag(message, "hand", False):
-            content = handed(mode)
-            require_possible(content, wanted)
-            motion = self._keeper.motion(content)
-            self._enter(wanted, content, None)
-            self._keeper.hand(wanted, motion)
+    def _switch_mode(self, message: Mapping[str, Any], mode: StudioMode) -> None:
+        wanted = message_values.read_choice(message, "mode", MODE_NAMES)
+        self._record_mode(mode)
+        if message_values.read_flag(message, "hand", False):
+            content = export_content(mode)
+            require_available(content, wanted)
+            motion = self._saver.write_motion(content)
+            self._enter_mode(wanted, content, None)
+            self._saver.assign_motion(wanted, motion)
         else:
-            self._enter(wanted, self._keeper.content(wanted), self._keeper.saved(wanted))
+            self._enter_mode(wanted, self._saver.get_content(wanted), self._saver.get_snapshot(wanted))
         mode.close()
-        self.changed("go on" if "hand" in message else None)
+        self.record_change("go on" if "hand" in message else None)
 
-    def _export(self, message: Mapping[str, Any], mode: Mode) -> Mapping[str, Any]:
-        what, suffix = asked(message)
+    def _export(self, message: Mapping[str, Any], mode: StudioMode) -> Mapping[str, Any]:
+        what, suffix = parse_export(message)
         if what == "project":
-            self._keeper.is_saved = False
-            if (reason := self._save(at_once=True)) is not None:
+            self._saver.is_saved = False
+            if (reason := self._save(force=True)) is not None:
                 raise FileError(reason)
-        progress = self.working(f"Writing {self.name}.{suffix}")
-        made = export(self._shelf, self.id, self.name, mode, what, suffix, progress)
-        self.worked()
-        self._clerk.tell({"is": "file", **made})
+        progress = self.begin_job(f"Writing {self.name}.{suffix}")
+        made = write_export(self._store, self.id, self.name, mode, what, suffix, progress)
+        self.end_job()
+        self._dispatcher.send_to_sender({"is": "file", **made})
         return {"file": made}
 
     # --- inner workings
 
-    def _enter(self, name: str, content: Content, saved: Saved | None) -> None:
+    def _enter_mode(self, name: str, content: ProjectContent, snapshot: ModeSnapshot | None) -> None:
         """Go to a mode; the present one stays where this fails."""
-        content = embodied(content, name)
-        mode = self._make_mode(name, content, saved)
-        self._mode, self._content = mode, content
-        self._frame, self._rev = min(self._frame, mode.frames - 1), self._rev + 1
-        self._introduce()
+        content = ensure_body(content, name)
+        mode = self._create_mode(name, content, snapshot)
+        self._mode, self._current_content = mode, content
+        self._frame, self._revision = min(self._frame, mode.frames - 1), self._revision + 1
+        self._send_project()
 
-    def _make_mode(self, name: str, content: Content, saved: Saved | None) -> Mode:
+    def _create_mode(self, name: str, content: ProjectContent, snapshot: ModeSnapshot | None) -> StudioMode:
         """A mode that goes on where it was saved. Raises FileError where that cannot be understood."""
         try:
-            return make_mode(name, self, content, saved)
+            return create_mode(name, self, content, snapshot)
         except CajoleError:
             raise
         except Exception as reason:
-            if saved is None:
+            if snapshot is None:
                 raise
             LOG.exception("%s cannot be restored", name)
             raise FileError(
@@ -281,58 +299,60 @@ class Project:
                 "open another project"
             ) from reason
 
-    def _introduce(self) -> None:
+    def _send_project(self) -> None:
         """Every tab is told what is open, and draws it anew."""
-        if self._content is not None and self._mode is not None:
-            drawn = self._mode.drawn or self._content
-            message = project_message(self.id, self.name, self._content, drawn)
-            self.tabs.open([encoded(message), *meshes(drawn)])
-            self.colour()
-        self._is_shown = self._is_told = False
+        if self._current_content is not None and self._mode is not None:
+            drawn = self._mode.drawn_content or self._current_content
+            message = build_project_message(self.id, self.name, self._current_content, drawn)
+            self.clients.broadcast_project([encode_message(message), *encode_meshes(drawn)])
+            self.resend_regions()
+        self._is_view_sent = self._is_state_sent = False
 
-    def _state(self, mode: Mode) -> dict[str, Any]:
-        if self._known is None:
-            self._known = mode.state()
-        head = state_head(mode, self._rev, self._frame)
-        keeper = self._keeper
-        return {**head, "unsaved": not keeper.is_saved, "unsaved_reason": keeper.failure, **self._known}
+    def _build_state(self, mode: StudioMode) -> dict[str, Any]:
+        if self._cached_mode_state is None:
+            self._cached_mode_state = mode.build_state()
+        head = build_state_header(mode, self._revision, self._frame)
+        keeper = self._saver
+        return {**head, "unsaved": not keeper.is_saved, "unsaved_reason": keeper.save_error, **self._cached_mode_state}
 
-    def _tell_state(self, mode: Mode) -> None:
+    def _send_state_update(self, mode: StudioMode) -> None:
         """Send the state where it, or whether it is saved, has changed since the last time."""
-        saving = self._keeper.is_saved, self._keeper.failure
-        if not self._is_told or saving != self._told_saving:
-            self._is_told, self._told_saving = True, saving
-            self.say(self._state(mode))
+        saving = self._saver.is_saved, self._saver.save_error
+        if not self._is_state_sent or saving != self._sent_save_status:
+            self._is_state_sent, self._sent_save_status = True, saving
+            self.broadcast(self._build_state(mode))
 
-    def _remember(self, mode: Mode) -> None:
-        self._keeper.remember(mode.name, mode.saved(), self._frame, summary(self._state(mode)))
+    def _record_mode(self, mode: StudioMode) -> None:
+        self._saver.record_mode(
+            mode.name, mode.create_snapshot(), self._frame, summarise_state(self._build_state(mode))
+        )
 
-    def _save(self, *, at_once: bool = False) -> str | None:
+    def _save(self, *, force: bool = False) -> str | None:
         """Save what was done since the last time; why that failed, None where all is saved.
 
         What failed is tried again when it is due, after the next change, and with `at_once`. Until then the state and
         all answers say that it is not saved.
         """
-        keeper, mode = self._keeper, self._mode
-        if mode is None or keeper.is_saved or not (at_once or keeper.due() == 0.0):
-            return None if keeper.is_saved else keeper.failure
-        before = keeper.failure
+        keeper, mode = self._saver, self._mode
+        if mode is None or keeper.is_saved or not (force or keeper.get_save_delay() == 0.0):
+            return None if keeper.is_saved else keeper.save_error
+        before = keeper.save_error
         try:
-            self._remember(mode)
+            self._record_mode(mode)
             keeper.save()
         except Exception as error:  # whatever went wrong: it is not on the disk, and the author must know
-            keeper.postpone(str(error) if isinstance(error, CajoleError) else failure(error)["text"])
+            keeper.schedule_retry(str(error) if isinstance(error, CajoleError) else build_error(error)["text"])
             if not isinstance(error, CajoleError):
                 LOG.exception("%s could not be saved", self.name)
-        if keeper.failure is not None and before is None:
-            self.say({"is": "notice", "tone": "err", "title": "Not saved", "text": keeper.failure})
-        elif keeper.failure is None and before is not None:
-            self.say({"is": "notice", "tone": "ok", "title": "Saved", "text": "All changes are on the disk now."})
-        return keeper.failure
+        if keeper.save_error is not None and before is None:
+            self.broadcast({"is": "notice", "tone": "err", "title": "Not saved", "text": keeper.save_error})
+        elif keeper.save_error is None and before is not None:
+            self.broadcast({"is": "notice", "tone": "ok", "title": "Saved", "text": "All changes are on the disk now."})
+        return keeper.save_error
 
-    def _fail(self, error: BaseException) -> None:
-        self.jobs.end_with(error)
-        self._failed = error
+    def _report_open_error(self, error: BaseException) -> None:
+        self.jobs.end_with_error(error)
+        self._open_error = error
         if not isinstance(error, CajoleError):
             LOG.error("%s could not be opened", self.name, exc_info=error)
-        self.say(failure(error))
+        self.broadcast(build_error(error))

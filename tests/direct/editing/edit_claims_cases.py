@@ -73,14 +73,14 @@ def waving() -> tuple[cj.BodyShell, cj.Animation]:
 
 
 @cache
-def drawn() -> tuple[cj.BodyAround, cj.Animation]:
+def drawn() -> tuple[cj.EmbeddedMesh, cj.Animation]:
     """A closed surface without a body of its own, that turns and pulses; a solid is put around it."""
     hull = box_tets(6, 2, 2, size=(1.2, 0.4, 0.4)).surface
     used = np.unique(hull.triangles)
     mesh = cj.MeshTri(hull.vertices[used], np.searchsorted(used, hull.triangles))
     times = np.linspace(0, 1, 30)
     frames = [(1 + 0.1 * np.sin(5 * t)) * mesh.vertices @ turned((0.0, 0.0, 1.0), 2 * t).T for t in times]
-    return cj.body_around(mesh), cj.Animation(mesh, np.stack(frames), fps=30)
+    return cj.embed_in_solid(mesh), cj.Animation(mesh, np.stack(frames), fps=30)
 
 
 def turned(axis: tuple[float, float, float], angle: float) -> Array:

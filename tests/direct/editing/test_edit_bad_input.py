@@ -124,20 +124,20 @@ def test_second_hand_bad_input(editor: cj.Editor) -> None:
         editor.undo,
         editor.redo,
     ):
-        with pytest.raises(cj.InputError, match="a hand still holds vertices; drop it, or cancel it, first"):
+        with pytest.raises(cj.InputError, match="a hand still holds vertices; commit it, or cancel it, first"):
             act()
     with pytest.raises(cj.InputError, match="nothing was moved yet"):
-        _ = hand.landing
+        _ = hand.result
     with pytest.raises(cj.InputError, match="is nan"):
         hand.move((0, np.nan, 0))
-    assert hand.open
+    assert hand.is_active
     hand.cancel()
 
 
 def test_empty_hand_bad_input(editor: cj.Editor) -> None:
     hand = editor.grab(OTHER, 15)
     hand.cancel()
-    for act in (lambda: hand.move(HERE), hand.drop, hand.cancel):
+    for act in (lambda: hand.move(HERE), hand.commit, hand.cancel):
         with pytest.raises(cj.InputError, match="the hand is empty: it was dropped or cancelled; grab again"):
             act()
 

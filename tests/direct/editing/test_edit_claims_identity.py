@@ -10,7 +10,7 @@ from edit_claims_cases import Array, drawn, flying, inverted, swinging, tip, wav
 
 import cajole as cj
 
-Case = tuple[cj.BodySolid | cj.BodyShell | cj.BodyAround, cj.Animation]
+Case = tuple[cj.BodySolid | cj.BodyShell | cj.EmbeddedMesh, cj.Animation]
 CASES: dict[str, Callable[[], Case]] = {"held": swinging, "flying": flying, "sheet": waving, "drawn": drawn}
 CASES["inverted"] = lambda: (swinging()[0], inverted(swinging()[1]))
 CASES["inverted-flying"] = lambda: (flying()[0], inverted(flying()[1]))

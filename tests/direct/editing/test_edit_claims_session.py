@@ -206,7 +206,7 @@ class Book:
             vertex, frame = place  # type: ignore[misc]
             goal = editor.positions(frame)[vertex] + (0.0 if what is None else np.asarray(what))
             landing = editor.pin(vertex, frame) if name == "pin" else editor.drag(vertex, frame, goal)
-            assert np.isfinite(landing.missed)
+            assert np.isfinite(landing.relative_error)
             self.asked[vertex, frame] = goal
         self.past.append(self.turned)
         self.future.clear()

@@ -77,9 +77,9 @@ def test_free_end_bounded_claim(modes: int | None) -> None:
     modes = len(body.free_dofs) if modes is None else modes
     editor = cj.edit(motion, body, modes, ends="free", damping=(0.0, 0.0))
     if modes >= 50:
-        assert editor.subject.eigenvalues[-1] / FPS**2 > 40.0
+        assert editor.model.eigenvalues[-1] / FPS**2 > 40.0
     assert editor.drag(tip(motion), 60, body.vertices[tip(motion)] + [0.0, 0.0, 0.3]).reached
-    linear = np.abs(editor.coordinates() @ editor.subject.shapes.T)
+    linear = np.abs(editor.compute_reduced_coordinates() @ editor.model.mode_shapes.T)
     out = np.linalg.norm(editor.animation().positions - motion.positions, axis=2)
     assert linear.max() <= 2 * 0.3
     assert out.max() <= 2 * 0.3

@@ -47,14 +47,14 @@ def test_bending_sheet_claim() -> None:
     goal = motion.positions[14][vertex] + [0, 0, 0.02]
     editor.drag(vertex, 14, goal, directions="z")
     assert abs(editor.positions(14)[vertex, 2] - 0.02) < 1e-5
-    assert editor.drag(vertex, 14, goal).missed < 0.1
+    assert editor.drag(vertex, 14, goal).relative_error < 0.1
 
 
 def test_linear_targets_bounded_claim() -> None:
     body, motion, vertex = hanging_sheet()
     editor = cj.edit(motion, body, 100)
     editor.drag(vertex, 14, motion.positions[14][vertex] + [0, 0, 0.2], directions="z")
-    assert np.abs(editor.state.held[vertex, 14].linear).max() < 10 * 0.2
+    assert np.abs(editor.state.constraints[vertex, 14].linear_targets).max() < 10 * 0.2
 
 
 def test_hard_tie_spares_others_claim() -> None:
@@ -64,7 +64,7 @@ def test_hard_tie_spares_others_claim() -> None:
     editor.drag(vertex, 12, motion.positions[12][vertex] + [0, 0.1, 0])
     editor.drag(vertex, 18, motion.positions[18][vertex] + [0, 0, 0.1])
     editor.tie(vertex, vertex - 1, 15, (0, 0.1, 0))
-    assert max(editor.report.missed[vertex, frame] for frame in (12, 18)) < 0.02
+    assert max(editor.report.target_errors[vertex, frame] for frame in (12, 18)) < 0.02
 
 
 def test_unreachable_drag_spares_others_claim() -> None:
@@ -75,7 +75,7 @@ def test_unreachable_drag_spares_others_claim() -> None:
         assert editor.drag(vertex, frame, motion.positions[frame][vertex] + shift).reached
     landing = editor.drag(vertex, 15, motion.positions[15][vertex] + [0, 2.5 * motion.mesh.size, 0])
     assert not landing.reached
-    assert max(editor.report.missed[vertex, frame] for frame in (10, 20)) < 1e-3 * 0.1
+    assert max(editor.report.target_errors[vertex, frame] for frame in (10, 20)) < 1e-3 * 0.1
     np.testing.assert_allclose(editor.constraints[vertex, 10], motion.positions[10][vertex] + [0, 0.1, 0])
 
 
@@ -149,9 +149,9 @@ def test_rough_moves_land_at_the_drop_claim() -> None:
         editor = cj.edit(motion, body, 40)
         hand = editor.grab(vertex, frame)
         for share in np.linspace(0.1, 1.0, 10):
-            landing = hand.move(motion.positions[frame][vertex] * (1 - share) + goal * share, rough=rough)
-            looks.append(len(landing.misses))
-        assert hand.drop().reached
+            landing = hand.move(motion.positions[frame][vertex] * (1 - share) + goal * share, approximate=rough)
+            looks.append(len(landing.error_history))
+        assert hand.commit().reached
         ends.append(editor.positions(frame)[vertex])
     assert max(looks[10:]) <= 5
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-3 * np.linalg.norm(goal - motion.positions[frame][vertex]))
@@ -164,6 +164,6 @@ def test_rough_move_out_of_reach_is_bounded_claim() -> None:
     editor = cj.edit(motion, body, 40)
     with editor.grab(vertex, frame) as hand:
         for far in np.linspace(0.2, 3.0, 8):
-            landing = hand.move(motion.positions[frame][vertex] + [far * body.size, 0.0, 0.0], rough=True)
-            assert len(landing.misses) <= 5
+            landing = hand.move(motion.positions[frame][vertex] + [far * body.size, 0.0, 0.0], approximate=True)
+            assert len(landing.error_history) <= 5
     assert np.abs(editor.positions(frame) - motion.positions[frame]).max() < 10 * body.size

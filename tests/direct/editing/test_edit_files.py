@@ -113,14 +113,16 @@ def test_other_bodies_identity(tmp_path: Path, kind: str) -> None:
     body, motion = case()
     options: dict[str, Any] = {"modes": MODES}
     if kind == "flying":
-        thing: Any = body.holding(None)
+        thing: Any = body.with_fixed_vertices(None)
         options["whole"] = True
     else:
         used = motion.mesh.surface_vertices
         skin = cj.MeshTri(motion.mesh.vertices[used], np.searchsorted(used, motion.mesh.surface.triangles))
         motion = cj.Animation(skin, motion.positions[:, used], motion.fps)
         wall = np.flatnonzero(skin.vertices[:, 0] == 0)
-        thing = cj.body_around(skin, resolution=6, fixed=wall) if kind == "around" else cj.BodyShell(skin, fixed=wall)
+        thing = (
+            cj.embed_in_solid(skin, resolution=6, fixed=wall) if kind == "around" else cj.BodyShell(skin, fixed=wall)
+        )
     made = cj.edit(motion, thing, **options)
     made.drag(tip(), 8, motion.positions[8][tip()] + [0.0, 0.02, 0.0])
     cj.save_edit(made, tmp_path / "edit.json")
@@ -146,7 +148,7 @@ def others() -> dict[str, Callable[[], tuple[cj.Animation, cj.BodySolid | None]]
         "elements of its mesh differ": lambda: (replace(motion, mesh=flipped), None),
         "rest shape of its mesh differ": lambda: (replace(motion, mesh=larger), None),
         "another body": lambda: (motion, stiffer),
-        "give the same material, held vertices": lambda: (motion, body.holding(body.fixed[:3])),
+        "give the same material, held vertices": lambda: (motion, body.with_fixed_vertices(body.fixed[:3])),
     }
 
 

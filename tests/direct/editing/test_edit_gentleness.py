@@ -23,7 +23,7 @@ def test_gentleness_agreement(beam: tuple[cj.BodySolid, cj.Animation, int]) -> N
     body, motion, vertex = beam
     editor = cj.edit(motion, body, 20, damping=(0.3, 0.002))
     editor.drag(vertex, FRAME, motion.positions[FRAME][vertex] + [0, 0, 0.05])
-    z, h, lam = editor.coordinates(), editor.settings.h, editor.subject.eigenvalues
+    z, h, lam = editor.compute_reduced_coordinates(), editor.settings.h, editor.model.eigenvalues
     acceleration = (z[2:] - 2 * z[1:-1] + z[:-2]) / h**2
     w = acceleration + (0.3 + 0.002 * lam) * (z[2:] - z[1:-1]) / h + lam * z[1:-1]
     expected = np.linalg.norm(w, axis=1) / (np.sqrt(body.total_mass) * EARTH_GRAVITY)
@@ -47,11 +47,14 @@ def test_gentleness_scales_with_drag_identity(beam: tuple[cj.BodySolid, cj.Anima
 def test_reach_is_how_the_vertex_follows_agreement(beam: tuple[cj.BodySolid, cj.Animation, int]) -> None:
     body, motion, vertex = beam
     editor = cj.edit(motion, body, 20, warp="none")
-    reach = editor.reach(vertex, FRAME)
+    reach = editor.compute_temporal_influence(vertex, FRAME)
     assert reach[FRAME] == 1.0
     assert not reach[:2].any()
-    rows = editor.subject.weights(vertex)
-    traces = [np.trace((rows * editor._ledger.spacetime.response(FRAME)[t]) @ rows.T) for t in range(motion.frames)]
+    rows = editor.model.compute_constraint_rows(vertex)
+    traces = [
+        np.trace((rows * editor._constraint_system.spacetime.compute_response(FRAME)[t]) @ rows.T)
+        for t in range(motion.frames)
+    ]
     np.testing.assert_allclose(reach, np.array(traces) / traces[FRAME], rtol=1e-9, atol=1e-12)
 
 
@@ -63,7 +66,7 @@ def test_unwarped_change_is_linear_identity(beam: tuple[cj.BodySolid, cj.Animati
     landing = editor.drag(vertex, FRAME, goal)
     assert landing.reached
     np.testing.assert_allclose(editor.positions(FRAME)[vertex], goal, atol=1e-9)
-    moved = editor.subject.fields(editor.coordinates()[[FRAME]].T)[0]
+    moved = editor.model.compute_linear_displacements(editor.compute_reduced_coordinates()[[FRAME]].T)[0]
     np.testing.assert_allclose(editor.positions(FRAME), motion.positions[FRAME] + moved, atol=1e-12)
 
 

@@ -10,7 +10,7 @@ import pytest
 from bodies import beam_body
 from cajole.animation import Animation
 from cajole.body import BodySolid
-from cajole.cli.edit_telling import described
+from cajole.cli.edit_io import describe_edit
 from cajole.direct.editing import Editor, edit
 
 FRAMES = 24
@@ -33,43 +33,43 @@ def dragged_in_the_middle() -> Editor:
 
 def largest_move(made: Editor) -> float:
     moves = made.animation().positions - made.input.positions
-    return float(np.linalg.norm(moves, axis=2).max()) / made.subject.size
+    return float(np.linalg.norm(moves, axis=2).max()) / made.model.size
 
 
 def test_largest_change_is_what_moved_agreement() -> None:
     made = dragged_in_the_middle()
     before, after = made.report, (made.animation(), made.report)[1]
-    assert before.moved == after.moved == pytest.approx(largest_move(made), rel=1e-12)
-    assert before.asked == pytest.approx(0.2 / made.subject.size, rel=1e-9)
-    assert before.moved > 1.2 * before.asked
-    assert f"largest change {100 * before.moved:.3g} %" in str(before)
+    assert before.max_displacement == after.max_displacement == pytest.approx(largest_move(made), rel=1e-12)
+    assert before.requested_displacement == pytest.approx(0.2 / made.model.size, rel=1e-9)
+    assert before.max_displacement > 1.2 * before.requested_displacement
+    assert f"largest change {100 * before.max_displacement:.3g} %" in str(before)
 
 
 def test_largest_change_follows_every_change_agreement() -> None:
     """What was measured for one state is not told of another."""
     made = dragged_in_the_middle()
-    first, tip = made.report.moved, int(np.argmax(case()[0].vertices[:, 0]))
+    first, tip = made.report.max_displacement, int(np.argmax(case()[0].vertices[:, 0]))
     for change in (lambda: made.tune(ends="free"), made.undo, lambda: made.drag(tip, 9, made.positions(9)[tip] + 0.05)):
         change()
-        assert made.report.moved == pytest.approx(largest_move(made), rel=1e-12)
+        assert made.report.max_displacement == pytest.approx(largest_move(made), rel=1e-12)
     while made.undo():
         pass
-    assert (made.report.moved, made.report.asked) == (0.0, 0.0)
+    assert (made.report.max_displacement, made.report.requested_displacement) == (0.0, 0.0)
     while made.redo():
         pass
-    assert made.report.moved != first
+    assert made.report.max_displacement != first
 
 
 def test_a_pin_asks_for_nothing_identity() -> None:
     body, motion = case()
     made = edit(motion, body, 30)
     made.pin(int(np.argmax(body.vertices[:, 0])), 10)
-    assert made.report.asked == 0.0
-    assert described("still", made)["landed"]
+    assert made.report.requested_displacement == 0.0
+    assert describe_edit("still", made)["landed"]
 
 
 def test_command_tells_what_moved_agreement() -> None:
     made = dragged_in_the_middle()
-    told = described("beam", made)
+    told = describe_edit("beam", made)
     assert told["largest_change_sizes"] == pytest.approx(largest_move(made), rel=1e-12)
     assert told["landed"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bodies import beam_body
 from cajole.animation import Animation, find_contacts
 from cajole.body import BodySolid
-from cajole.direct.editing import Editor, Landing, edit
+from cajole.direct.editing import DragResult, Editor, edit
 from cajole.errors import InputError
 from threads import THREADS, run_together
 
@@ -60,10 +60,13 @@ def test_every_method_together_agreement() -> None:
     made = dragged()
     asked = {
         "positions": lambda: [made.positions(frame) for frame in range(FRAMES)],
-        "coordinates": made.coordinates,
+        "coordinates": made.compute_reduced_coordinates,
         "gentleness": made.gentleness,
-        "reach": lambda: [made.reach(tip(), frame) for frame in range(made.frames[0], made.frames[1] + 1)],
-        "report": lambda: [made.report.moved, *made.report.missed.values()],
+        "reach": lambda: [
+            made.compute_temporal_influence(tip(), frame)
+            for frame in range(made.editable_frames[0], made.editable_frames[1] + 1)
+        ],
+        "report": lambda: [made.report.max_displacement, *made.report.target_errors.values()],
         "baked": lambda: made.baked().animation().positions,
     }
     expected = {name: np.array(ask()) for name, ask in asked.items()}
@@ -83,7 +86,7 @@ def test_drags_together_all_land() -> None:
     made = edit(motion, body, 30)
     ends = np.argsort(body.vertices[:, 0])[-THREADS:]
 
-    def drag(k: int) -> Landing:
+    def drag(k: int) -> DragResult:
         made.positions(12)
         landing = made.drag(int(ends[k]), 6 + 4 * k, motion.positions[6 + 4 * k][ends[k]] + [0.0, 0.02 * k, 0.02])
         made.animation()
@@ -91,7 +94,7 @@ def test_drags_together_all_land() -> None:
 
     assert all(landing.reached for landing in run_together(drag))
     assert len(made.constraints) == THREADS
-    assert max(made.report.missed.values()) <= 1e-3
+    assert max(made.report.target_errors.values()) <= 1e-3
     for _ in range(THREADS):
         assert made.undo()
     np.testing.assert_array_equal(made.animation().positions, motion.positions)

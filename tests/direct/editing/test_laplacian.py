@@ -10,19 +10,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.direct.editing import kernels_laplacian as kernels
-from cajole.direct.editing.laplacian import Laplacian
+from cajole.direct.editing.laplacian import LaplacianFactor
 from cajole.mesh import box_tets
 
 Array = NDArray[np.float64]
 
 
-def made(cells: tuple[int, int, int] = (7, 4, 3)) -> tuple[Laplacian, Array]:
+def made(cells: tuple[int, int, int] = (7, 4, 3)) -> tuple[LaplacianFactor, Array]:
     """The factors and the dense matrix, in the order of the unknowns."""
     mesh = box_tets(*cells)
     loose = np.flatnonzero(mesh.vertices[:, 0] > 0)
-    solver = Laplacian(mesh.tets, mesh.gradients, mesh.volumes, loose, len(mesh.vertices))
+    solver = LaplacianFactor(mesh.tets, mesh.shape_gradients, mesh.volumes, loose, len(mesh.vertices))
     dense = np.zeros((len(mesh.vertices), len(mesh.vertices)))
-    for tet, g, V in zip(mesh.tets, mesh.gradients, mesh.volumes):
+    for tet, g, V in zip(mesh.tets, mesh.shape_gradients, mesh.volumes):
         dense[np.ix_(tet, tet)] += V * g @ g.T
     return solver, dense[np.ix_(solver.order, solver.order)]
 
@@ -40,13 +40,13 @@ def test_part_agreement() -> None:
     """Through the groups of some unknowns, a solve is right at them and leaves others alone."""
     solver, dense = made()
     some = np.array([0, 3, len(solver) // 2])
-    groups = solver.groups_of(some)
+    groups = solver.find_supernodes(some)
     assert not groups.all()
     right = np.zeros((len(solver), 3))
     right[some] = np.random.default_rng(0).standard_normal((3, 3))
     half, out = right.copy(), np.full_like(right, 7.0)
-    solver.forward(half, groups)
-    solver.backward(half, out, groups)
+    solver.solve_lower(half, groups)
+    solver.solve_diagonal_upper(half, out, groups)
     np.testing.assert_allclose(out[some], np.linalg.solve(dense, right)[some], rtol=1e-11)
     assert (out == 7.0).any()
 
@@ -55,7 +55,7 @@ def test_part_agreement() -> None:
 def test_inverse_agreement(count: int) -> None:
     solver, dense = made()
     some = np.random.default_rng(1).permutation(len(solver))[:count]
-    found = solver.inverse_at(some)
+    found = solver.compute_inverse_block(some)
     np.testing.assert_allclose(found, np.linalg.inv(dense)[np.ix_(some, some)], atol=1e-11 * found.max())
     np.testing.assert_array_equal(found, found.T)
 
@@ -68,8 +68,8 @@ def test_group_agreement(density: float) -> None:
     lower = sp.csc_array(np.tril(numbers, -1) + np.eye(40))
     lower.sort_indices()
     pattern = lower.indptr.astype(np.int64), lower.indices.astype(np.int64)
-    starts, row_ptr, rows = kernels.grouped(*pattern)
-    begins, values = kernels.packed(*pattern, lower.data, starts, row_ptr, rows)
+    starts, row_ptr, rows = kernels.find_supernodes(*pattern)
+    begins, values = kernels.pack_supernodes(*pattern, lower.data, starts, row_ptr, rows)
     found = np.eye(40)
     for s, (start, stop) in enumerate(pairwise(starts)):
         at = begins[s]

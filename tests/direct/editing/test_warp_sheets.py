@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from cajole.direct.editing.warp import FORMS, Warp
+from cajole.direct.editing.warp import WARP_FORMS, Warp
 from cajole.errors import MeshError
 from cajole.mesh import MeshTri, grid_triangles
 
@@ -36,7 +36,7 @@ def test_bend_claim(turn: tuple[float, float, float]) -> None:
     x = mesh.vertices[:, 0]
     p = np.column_stack([np.zeros_like(x), np.zeros_like(x), np.pi / 8 * x**2])
     warp = Warp(mesh, np.flatnonzero(x < 0.2))
-    warped = input_frame + warp.apply(warp.frame(input_frame), p)
+    warped = input_frame + warp.apply(warp.decompose_frame(input_frame), p)
     found, unwarped = strains(mesh, warped), strains(mesh, mesh.vertices + p)
     assert np.abs(found - 1.0).max() < 0.03
     assert unwarped.max() > 2.0
@@ -45,7 +45,7 @@ def test_bend_claim(turn: tuple[float, float, float]) -> None:
     assert ends[0] @ ends[-1] < -0.9
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", WARP_FORMS)
 def test_rigid_agreement(form: str) -> None:
     """Composition: turning the input turns the answer, whatever the turn."""
     mesh = sheet()
@@ -53,7 +53,7 @@ def test_rigid_agreement(form: str) -> None:
     p = 0.3 * np.column_stack([np.sin(X[:, 1]), 0.2 * X[:, 0], np.sin(2 * X[:, 0])])
     warp = Warp(mesh, [], form=form)
     R = Rotation.from_rotvec([0.0, 0.0, 1.3])
-    here, there = warp.apply(warp.frame(X), p), warp.apply(warp.frame(R.apply(X)), p)
+    here, there = warp.apply(warp.decompose_frame(X), p), warp.apply(warp.decompose_frame(R.apply(X)), p)
     error = np.abs((there - there.mean(axis=0)) - R.apply(here - here.mean(axis=0))).max()
     assert error < 1e-12 if form == "composition" else error > 1e-3
 
@@ -74,7 +74,7 @@ def test_non_manifold_identity() -> None:
     assert not mesh.is_manifold()
     axis = np.array([0.4, -1.1, 0.8])
     warp = Warp(mesh, [])
-    moved = mesh.vertices + warp.apply(warp.frame(mesh.vertices), np.cross(axis, mesh.vertices))
+    moved = mesh.vertices + warp.apply(warp.decompose_frame(mesh.vertices), np.cross(axis, mesh.vertices))
     expected = Rotation.from_rotvec(axis).apply(mesh.vertices.copy())
     np.testing.assert_allclose(moved - moved[0], expected - expected[0], atol=1e-12)
 
@@ -87,12 +87,12 @@ def test_unused_vertices_identity() -> None:
     held = np.flatnonzero(plain.vertices[:, 0] < 1e-9)
     p = 0.1 * np.sin(mesh.vertices[:, [1, 2, 0]]) + 0.1
     alone, warp = Warp(plain, held), Warp(mesh, np.append(held, n + 1))
-    frame = warp.frame(mesh.vertices)
+    frame = warp.decompose_frame(mesh.vertices)
     found = warp.apply(frame, p)
-    np.testing.assert_array_equal(found[:n], alone.apply(alone.frame(plain.vertices), p[:n]))
+    np.testing.assert_array_equal(found[:n], alone.apply(alone.decompose_frame(plain.vertices), p[:n]))
     np.testing.assert_array_equal(found[n], p[n])
     assert not found[n + 1].any()
-    seen = warp.at(frame, p, [warp.probe(n), warp.probe(n + 1)])
+    seen = warp.evaluate_probes(frame, p, [warp.build_probe(n), warp.build_probe(n + 1)])
     np.testing.assert_array_equal(seen, found[n:])
 
 
@@ -104,7 +104,7 @@ def test_collapsed_frame_identity() -> None:
     collapsed[corner] = collapsed[corner].mean(axis=0)
     warp = Warp(mesh, np.flatnonzero(mesh.vertices[:, 0] < 1e-9))
     p = 0.1 * np.sin(mesh.vertices[:, [1, 2, 0]])
-    frame = warp.frame(collapsed)
+    frame = warp.decompose_frame(collapsed)
     assert not warp.apply(frame, np.zeros_like(p)).any()
     assert np.abs(warp.apply(frame, p)).max() < 10 * np.abs(p).max()
     with pytest.raises(MeshError, match=r"triangles\[4\].*has no area"):

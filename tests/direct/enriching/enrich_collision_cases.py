@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from cajole import Animation, BodyShell, MeshTri
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.enriching import regions_subdivided
-from cajole.direct.enriching.collisions import Colliding, CollisionReport
-from cajole.direct.enriching.collisions.colliders import Colliders
-from cajole.direct.enriching.collisions.world import World
-from cajole.direct.enriching.stepping import Moment, Tracker
+from cajole.direct.enriching.collisions import CollisionReport, CollisionStepper
+from cajole.direct.enriching.collisions.colliders import ColliderSet
+from cajole.direct.enriching.collisions.world import CollisionWorld
+from cajole.direct.enriching.tracking import ShellState, TrackingIntegrator
 from cajole.mesh import grid_triangles
 
 Array = NDArray[np.float64]
@@ -49,10 +49,10 @@ def tilted(mesh: MeshTri, degrees: float) -> tuple[MeshTri, Array, Array]:
     return MeshTri(mesh.vertices @ R.T, mesh.triangles), R[:, 0], R[:, 2]
 
 
-def world_of(mesh: MeshTri, colliders: Any = (), **settings: Any) -> World:
+def world_of(mesh: MeshTri, colliders: Any = (), **settings: Any) -> CollisionWorld:
     body = BodyShell(mesh, CLOTH)
     bounds = np.array([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
-    return World(body, Colliders(colliders, bounds), **settings)
+    return CollisionWorld(body, ColliderSet(colliders, bounds), **settings)
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,19 @@ def fall(
     thrown: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Fall:
     """A shell that no guide leads, under gravity; thrown: its velocity at first, (3,) or (n, 3) [m/s]."""
-    tracker = Tracker(body, None, h)
+    tracker = TrackingIntegrator(body, None, h)
     bounds = np.array([body.vertices.min(axis=0), body.vertices.max(axis=0)])
-    contact = Colliding(kind, tracker, Colliders(colliders, bounds), friction, None)
-    contact.started(body.vertices)
+    contact = CollisionStepper(kind, tracker, ColliderSet(colliders, bounds), friction, None)
+    contact.check_start(body.vertices)
     speed = np.zeros_like(body.vertices) + np.asarray(thrown, dtype=float)
-    now = Moment(body.vertices, speed, np.zeros_like(speed))
+    now = ShellState(body.vertices, speed, np.zeros_like(speed))
     load, seen = body.gravity(), [now]
     for step in range(1, steps + 1):
         now = contact.step(now, np.empty((0, 3)), load, step * h)
-        contact.look(now.positions, step * h)
+        contact.record_intersections(now.positions, step * h)
         seen.append(now)
     positions, velocities = (np.stack(each) for each in zip(*((one.positions, one.velocities) for one in seen)))
-    return Fall(positions, velocities, contact.account())
+    return Fall(positions, velocities, contact.build_report())
 
 
 def energies(body: BodyShell, ended: Fall) -> Array:

@@ -9,7 +9,7 @@ from enrich_cases import box, still
 
 from cajole import Animation, Cancelled, InputError, MeshTri
 from cajole.direct.enriching import kernels, regions_clustered
-from cajole.direct.enriching.clustering import _moving, _neighbours
+from cajole.direct.enriching.clustering import _build_triangle_adjacency, _compute_triangle_motion
 from cajole.mesh import grid_triangles, subdivide
 
 
@@ -26,7 +26,7 @@ def folding(frames: int = 9) -> Animation:
 
 
 def is_connected(mesh: MeshTri, faces: np.ndarray) -> bool:
-    graph = _neighbours(mesh)[faces][:, faces]
+    graph = _build_triangle_adjacency(mesh)[faces][:, faces]
     return sp.csgraph.connected_components(graph, directed=False)[0] == 1
 
 
@@ -34,15 +34,15 @@ def is_connected(mesh: MeshTri, faces: np.ndarray) -> bool:
 def test_clusters_cover_and_are_connected_identity(count: int) -> None:
     guide = folding()
     regions = regions_clustered(guide, count, seed=3)
-    assert regions.faces is not None
+    assert regions.triangle_labels is not None
     assert len(regions) == count
-    np.testing.assert_array_equal(np.unique(regions.faces), np.arange(count))
+    np.testing.assert_array_equal(np.unique(regions.triangle_labels), np.arange(count))
     for region in range(count):
-        assert is_connected(regions.fine_mesh, np.flatnonzero(regions.faces == region))
+        assert is_connected(regions.fine_mesh, np.flatnonzero(regions.triangle_labels == region))
     # the weights of all regions together are those of the whole sheet
-    np.testing.assert_allclose(regions.fine.sum(axis=0), area_shares(regions.fine_mesh), atol=1e-15)
-    assert regions.lift is not None
-    np.testing.assert_array_equal(regions.lift @ guide.mesh.vertices, guide.mesh.vertices)
+    np.testing.assert_allclose(regions.fine_weights.sum(axis=0), area_shares(regions.fine_mesh), atol=1e-15)
+    assert regions.interpolation is not None
+    np.testing.assert_array_equal(regions.interpolation @ guide.mesh.vertices, guide.mesh.vertices)
 
 
 def area_shares(mesh: MeshTri) -> np.ndarray:
@@ -51,7 +51,7 @@ def area_shares(mesh: MeshTri) -> np.ndarray:
 
 def test_seeds_identity() -> None:
     guide = folding()
-    one, two, other = (regions_clustered(guide, 12, seed=seed).faces for seed in (5, 5, 6))
+    one, two, other = (regions_clustered(guide, 12, seed=seed).triangle_labels for seed in (5, 5, 6))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
@@ -64,7 +64,7 @@ def test_seams_follow_the_motion_claim() -> None:
     def crossing(motion: Animation) -> int:
         total = 0
         for seed in range(4):
-            faces = regions_clustered(motion, 9, mu=0.3, frames=9, seed=seed).faces
+            faces = regions_clustered(motion, 9, mu=0.3, frames=9, seed=seed).triangle_labels
             total += sum(0 < middle[faces == region].mean() < 1 for region in range(9))
         return total
 
@@ -76,7 +76,7 @@ def test_finer_somewhere_claim() -> None:
     """Figure 5: four times the density on a third of the sheet gives smaller regions there."""
     guide = still(grid_triangles(18, 12, size=(1.5, 1.0)), 1)
     dense = guide.mesh.vertices[guide.mesh.triangles].mean(axis=1)[:, 0] < 0.5
-    faces = regions_clustered(guide, 40, finer=np.where(dense, 6.0, 1.0), seed=1).faces
+    faces = regions_clustered(guide, 40, relative_density=np.where(dense, 6.0, 1.0), seed=1).triangle_labels
     assert faces is not None
     inside, outside = (np.mean([np.sum(faces == f) for f in np.unique(faces[part])]) for part in (dense, ~dense))
     assert inside < 0.4 * outside
@@ -85,14 +85,14 @@ def test_finer_somewhere_claim() -> None:
 def test_kernel_distance_agreement(random: np.random.Generator) -> None:
     """The compiled metric is the printed one: E = sup_t A_j (μ/A |x_j-x_k|² + (1-μ) |n_j-n_k|²)."""
     guide = folding()
-    motion = _moving(guide, np.arange(9), 0.3)
+    motion = _compute_triangle_motion(guide, np.arange(9), 0.3)
     px, pn = motion.centres[[100]], motion.normals[[100]]
     total = motion.areas.sum(axis=0)
     for j in random.integers(0, 192, 10):
         place = ((motion.centres[j] - px[0]) ** 2).sum(axis=1)
         tilt = ((motion.normals[j] - pn[0]) ** 2).sum(axis=1)
         want = (motion.areas[j] * (0.3 / total * place + 0.7 * tilt)).max()
-        assert kernels.distance(j, 0, *motion.arrays, px, pn) == pytest.approx(want, rel=1e-12)
+        assert kernels.compute_proxy_distance(j, 0, *motion.kernel_arrays, px, pn) == pytest.approx(want, rel=1e-12)
 
 
 def grown_slowly(seeds: np.ndarray, graph: sp.csr_array, motion, px: np.ndarray, pn: np.ndarray) -> np.ndarray:
@@ -106,7 +106,10 @@ def grown_slowly(seeds: np.ndarray, graph: sp.csr_array, motion, px: np.ndarray,
     def push(face: int, region: int) -> None:
         for other in graph.indices[graph.indptr[face] : graph.indptr[face + 1]]:
             if label[other] < 0:
-                heapq.heappush(queue, (kernels.distance(other, region, *motion.arrays, px, pn), int(other), region))
+                heapq.heappush(
+                    queue,
+                    (kernels.compute_proxy_distance(other, region, *motion.kernel_arrays, px, pn), int(other), region),
+                )
 
     for region, seed in enumerate(seeds):
         push(int(seed), region)
@@ -122,12 +125,12 @@ def test_kernel_growth_agreement(random: np.random.Generator) -> None:
     """The compiled queue hands out triangles as Python's does; places are shaken so that no two are equally far."""
     guide = folding()
     shaken = guide.moved(guide.positions + 1e-3 * random.normal(size=guide.positions.shape))
-    motion, graph = _moving(shaken, np.arange(9), 0.5), _neighbours(shaken.mesh)
+    motion, graph = _compute_triangle_motion(shaken, np.arange(9), 0.5), _build_triangle_adjacency(shaken.mesh)
     seeds = random.choice(192, 10, replace=False)
     px, pn = motion.centres[seeds], motion.normals[seeds]
     label, error = np.empty(192, dtype=np.int64), np.empty(192)
     starts, others = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    kernels.grow(seeds, starts, others, *motion.arrays, px, pn, np.ones(10), label, error)
+    kernels.grow_regions(seeds, starts, others, *motion.kernel_arrays, px, pn, np.ones(10), label, error)
     np.testing.assert_array_equal(label, grown_slowly(seeds, graph, motion, px, pn))
 
 
@@ -136,7 +139,7 @@ def test_pieces_and_crowded_edges_identity() -> None:
     one, _ = subdivide(box(), levels=1)
     both = MeshTri(np.vstack([one.vertices, one.vertices + 3]), np.vstack([one.triangles, one.triangles + 26]))
     for seed in range(5):
-        faces = regions_clustered(still(both, 1), 3, seed=seed).faces
+        faces = regions_clustered(still(both, 1), 3, seed=seed).triangle_labels
         assert faces is not None
         assert not set(faces[:48]) & set(faces[48:])
     with pytest.raises(InputError, match="2 separate pieces, but only 1 regions are asked for; ask for at least 2"):
@@ -153,8 +156,8 @@ def test_clustering_bad_input() -> None:
         ({"count": 5, "mu": 1.5}, "mu is 1.5, but must be between 0"),
         ({"count": 5, "frames": 0}, "frames is 0"),
         ({"count": 5, "seed": -1}, "seed is -1"),
-        ({"count": 5, "finer": np.ones(5)}, r"finer has shape \(5,\), but \(192,\) is needed"),
-        ({"count": 5, "finer": np.zeros(192)}, r"finer\[0\] is 0.0, but must be positive"),
+        ({"count": 5, "relative_density": np.ones(5)}, r"relative_density has shape \(5,\), but \(192,\) is needed"),
+        ({"count": 5, "relative_density": np.zeros(192)}, r"relative_density\[0\] is 0.0, but must be positive"),
     ):
         with pytest.raises(InputError, match=message):
             regions_clustered(guide, **options)

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from enrich_cases import CLOTH, box, enriched_box, flat, rotation, shaken, still, twisted_box
 
-from cajole import Animation, BodyShell, Cancelled, InputError, MaterialShell, MeshTri, SolveError, State, simulate
+from cajole import (
+    Animation,
+    BodyShell,
+    Cancelled,
+    InitialState,
+    InputError,
+    MaterialShell,
+    MeshTri,
+    SolveError,
+    simulate,
+)
 from cajole.body import Plasticity
 from cajole.direct.enriching import (
     EnrichResult,
@@ -33,13 +43,13 @@ def test_follows_at_every_step_identity(fixed: bool) -> None:
     assert result.residual.max() <= 1e-12
     for frame in range(6):
         q = result.animation.frame(frame)
-        assert regions.distances(guide.frame(frame), q).max() <= 1e-12 * cloth.size
+        assert regions.compute_distances(guide.frame(frame), q).max() <= 1e-12 * cloth.size
         if fixed:
             np.testing.assert_array_equal(q[cloth.fixed], fine.vertices[cloth.fixed])
-    assert result.report.steps == result.report.newton == 5 * 8
+    assert result.report.steps == result.report.newton_iterations == 5 * 8
     assert result.animation.velocities is not None
     # it is not simply the subdivided guide
-    assert np.abs(result.animation.positions[-1] - regions.lift @ guide.frame(5)).max() > 0.01
+    assert np.abs(result.animation.positions[-1] - regions.interpolation @ guide.frame(5)).max() > 0.01
 
 
 def test_order_of_elimination_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,14 +91,14 @@ def test_turned_worlds_identity(random: np.random.Generator) -> None:
 def test_begins_as_fast_as_its_guide_identity(random: np.random.Generator) -> None:
     """The rest shape meets a guide that begins at rest as well as the guide's own surface does; rounding decided."""
     cloth, regions = enriched_box(1)
-    assert regions.lift is not None
+    assert regions.interpolation is not None
     for _ in range(8):
         R, shift = rotation(random), random.normal(size=3)
         guide = twisted_box(4)
         guide = guide.moved(guide.positions @ R.T + shift)
         velocities = enrich(guide, cloth, regions, frames=2, dt=1 / 60, gravity=0.0).animation.velocities
         assert velocities is not None
-        want = regions.lift @ (guide.frame(1) - guide.frame(0)) / guide.dt
+        want = regions.interpolation @ (guide.frame(1) - guide.frame(0)) / guide.dt
         np.testing.assert_allclose(velocities[0], want, atol=1e-12)
 
 
@@ -179,9 +189,9 @@ def test_given_start_identity() -> None:
     """A start on the guide is taken as it is; what is left out comes from the guide."""
     cloth, regions = enriched_box(1)
     guide = still(box(), 3)
-    wobble = np.zeros((cloth.count, 3))
+    wobble = np.zeros((cloth.vertex_count, 3))
     wobble[-1] = (0.0, 0.0, 0.4)
-    result = enrich(guide, cloth, regions, start=State(velocity=wobble))
+    result = enrich(guide, cloth, regions, start=InitialState(velocity=wobble))
     np.testing.assert_array_equal(result.animation.velocities[0], wobble)
     np.testing.assert_array_equal(result.animation.positions[0], cloth.vertices)
     assert np.abs(result.animation.positions[1] - cloth.vertices).max() > 1e-4
@@ -199,7 +209,7 @@ def test_forces_and_response_identity() -> None:
 
     def lift(t: float, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         seen.append(t)
-        assert x.shape == v.shape == (cloth.count, 3)
+        assert x.shape == v.shape == (cloth.vertex_count, 3)
         return -cloth.gravity()
 
     weightless = enrich(guide, cloth, regions, dt=1 / 60, gravity=9.81, forces=lift)
@@ -221,7 +231,7 @@ def test_enrich_bad_input() -> None:
     for arguments, options, message in (
         ((cloth, cloth, regions), {}, "guide must be an Animation, or have one, not BodyShell"),
         ((guide, guide, regions), {}, "cloth must be a BodyShell, not Animation"),
-        ((guide, cloth, regions.fine), {}, "regions must be a Regions"),
+        ((guide, cloth, regions.fine_weights), {}, "regions must be a Regions"),
         ((still(flat(2)), cloth, regions), {}, "regions were made for another guide: of 8 vertices and 12 triangles"),
         ((guide, BodyShell(box()), regions), {}, "regions were made for another shell: of 26 vertices"),
         ((guide, cloth, regions), {"dt": 0.0}, r"dt \(s\) is 0.0"),
@@ -293,12 +303,12 @@ def test_untracked_starts_the_same_and_goes_its_own_way_agreement() -> None:
     led, free = (enrich(guide, cloth, regions, dt=1 / 60, newton=60, tracked=tracked) for tracked in (True, False))
     np.testing.assert_array_equal(free.animation.positions[0], led.animation.positions[0])
     np.testing.assert_array_equal(free.animation.velocities[0], led.animation.velocities[0])
-    start = State(free.animation.positions[0] - cloth.vertices, free.animation.velocities[0])
+    start = InitialState(free.animation.positions[0] - cloth.vertices, free.animation.velocities[0])
     plain = simulate(cloth, 5, guide.dt, start=start, integrator="euler", substeps=2)
     np.testing.assert_allclose(free.animation.positions, plain.positions, atol=1e-8)
     assert free.report.gentleness.max() == 0.0
     assert free.report.regions == 0
-    off = [regions.distances(guide.frame(k), free.animation.frame(k)).max() / cloth.size for k in range(5)]
+    off = [regions.compute_distances(guide.frame(k), free.animation.frame(k)).max() / cloth.size for k in range(5)]
     assert free.residual.max() >= max(off) > 0.05 > 1e-10 > led.residual.max()
 
 

@@ -29,7 +29,7 @@ def test_averages_do_not_tug_claim() -> None:
     for name, regions in (("averages", hats), ("points", regions_interpolating(coarse, fine))):
         result = enrich(guide, cloth, regions, dt=1 / 120)
         assert result.residual.max() < 1e-12
-        off = result.animation.positions - np.einsum("ij,fjk->fik", hats.lift.toarray(), guide.positions)
+        off = result.animation.positions - np.einsum("ij,fjk->fik", hats.interpolation.toarray(), guide.positions)
         bumps[name] = np.abs(off).max() / cloth.size
     assert bumps["averages"] < 1e-8
     assert bumps["points"] > 0.02
@@ -50,7 +50,7 @@ def test_averages_stay_smooth_where_a_guide_stretches_claim() -> None:
     rough = []
     for regions in (hats, regions_interpolating(coarse, fine)):
         x = enrich(guide, cloth, regions, dt=1 / 120).animation.positions
-        off = [x[frame] - hats.lift @ q[frame] for frame in range(10)]
+        off = [x[frame] - hats.interpolation @ q[frame] for frame in range(10)]
         rough.append(np.mean([np.linalg.norm(around @ d / degree - d) for d in off]))
     assert rough[1] > 3 * rough[0]
 
@@ -108,7 +108,9 @@ def test_swings_on_when_the_guide_stops_claim() -> None:
         result = enrich(guide, cloth, regions, dt=1 / 120, frames=9)
         assert len(result.animation) == len(result.residual) == 9
         assert result.residual.max() < 1e-12
-        np.testing.assert_allclose(regions.fine @ result.animation.frame(8), regions.guide @ guide.frame(4), atol=1e-12)
+        np.testing.assert_allclose(
+            regions.fine_weights @ result.animation.frame(8), regions.guide_weights @ guide.frame(4), atol=1e-12
+        )
         speeds.append(np.abs(result.animation.velocities[-1]).max())
     assert speeds[0] > 0.05
     assert speeds[1] < 0.5 * speeds[0]
@@ -118,10 +120,12 @@ def test_wind_excites_the_shell_alone_claim() -> None:
     """§5.3: a strong wind makes the material flutter and leaves the gross motion as it was."""
     cloth, regions = enriched_box(2)
     guide = twisted_box(6)
-    wind = LoadWind(cloth.mesh, (8.0, 0.0, 0.0), gusts=3.0, scale=0.3, seed=4)
+    wind = LoadWind(cloth.mesh, (8.0, 0.0, 0.0), gust_speed=3.0, gust_size=0.3, seed=4)
     calm = enrich(guide, cloth, regions, dt=1 / 120)
     blown = enrich(guide, cloth, regions, dt=1 / 120, forces=wind)
     assert blown.residual.max() < 1e-12
     assert np.abs(blown.animation.positions[-1] - calm.animation.positions[-1]).max() > 0.02
     for result in (calm, blown):
-        np.testing.assert_allclose(regions.fine @ result.animation.frame(5), regions.guide @ guide.frame(5), atol=1e-12)
+        np.testing.assert_allclose(
+            regions.fine_weights @ result.animation.frame(5), regions.guide_weights @ guide.frame(5), atol=1e-12
+        )

@@ -28,7 +28,7 @@ def _crushed(kind, frames=13):
 def test_without_collisions_the_crushed_box_passes_through_itself():
     result = _crushed(None)
     world = world_of(enriched_box(2)[0].mesh)
-    assert any(world.intersects(frame) for frame in result.animation.positions)
+    assert any(world.has_intersections(frame) for frame in result.animation.positions)
     assert result.report.collisions is None
 
 
@@ -36,7 +36,7 @@ def test_a_crushed_box_stays_free_of_intersections_fast_claim():
     """Every frame, and averages within 1 % after the response."""
     result = _crushed("fast")
     world = world_of(enriched_box(2)[0].mesh)
-    assert not any(world.intersects(frame) for frame in result.animation.positions)
+    assert not any(world.has_intersections(frame) for frame in result.animation.positions)
     told = result.report.collisions
     assert told.intersections == 0
     assert told.contacts > 10
@@ -57,7 +57,7 @@ def test_a_second_run_with_the_same_regions_is_the_first_one_again(monkeypatch):
 def test_a_crushed_box_meets_its_averages_to_rounding_exact_claim():
     result = _crushed("exact")
     world = world_of(enriched_box(2)[0].mesh)
-    assert not any(world.intersects(frame) for frame in result.animation.positions)
+    assert not any(world.has_intersections(frame) for frame in result.animation.positions)
     assert result.report.collisions.intersections == 0
     assert result.report.collisions.contacts > 0
     assert result.residual.max() <= 1e-10
@@ -80,9 +80,9 @@ def test_two_sheets_pressed_together_stay_apart(kind):
     led = regions.without([name for name in regions.names if name not in kept])
     passed = enrich(still(coarse, 6, 60.0), cloth, led, dt=1 / 60, forces=forces).animation.positions
     world = world_of(fine)
-    assert any(world.intersects(frame) for frame in passed)
+    assert any(world.has_intersections(frame) for frame in passed)
     result = enrich(still(coarse, 6, 60.0), cloth, led, dt=1 / 60, forces=forces, collisions=kind)
-    assert not any(world.intersects(frame) for frame in result.animation.positions)
+    assert not any(world.has_intersections(frame) for frame in result.animation.positions)
     x = result.animation.positions
     assert (x[:, upper, 2].mean(axis=1) > x[:, ~upper, 2].mean(axis=1)).all()
     assert result.report.collisions.contacts > 0
@@ -106,7 +106,7 @@ def test_a_sheet_falls_on_a_ball_and_rests(kind):
 def test_friction_holds_on_a_slope_up_to_its_angle(kind, degrees, slides):
     """Friction 0.45 holds up to 24 degrees; beyond, a sheet slides as Coulomb says."""
     mesh, downhill, normal = tilted(sheet(2, 0.3), degrees)
-    width = world_of(mesh).width
+    width = world_of(mesh).contact_distance
     body = BodyShell(MeshTri(mesh.vertices + width * normal, mesh.triangles), CLOTH, damping=(0.0, 1e-2))
     steps, h = 20, 1 / 60
     ended = fall(body, kind, Ground(plane=((0.0, 0.0, 0.0), normal)), steps, h=h, friction=0.45)
@@ -137,7 +137,7 @@ def test_the_start_must_be_free_of_intersections_bad_input():
         with pytest.raises(InputError, match=r"starts on or below the ground.*start="):
             enrich(twisted_box(2), cloth, regions, collisions="fast", colliders=Ground(height))
     # another start helps
-    lifted = np.tile([0.0, 0.0, 2.0], (cloth.count, 1))
+    lifted = np.tile([0.0, 0.0, 2.0], (cloth.vertex_count, 1))
     guide = twisted_box(2)
     guide = Animation(guide.mesh, guide.positions + (0, 0, 2.0), guide.fps)
     result = enrich(guide, cloth, regions, collisions="fast", colliders=ball(0.3, (0.5, 0.5, 1.0)), start=lifted)

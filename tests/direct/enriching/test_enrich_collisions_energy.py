@@ -8,9 +8,9 @@ from enrich_collision_cases import ball, energies, fall, sheet, stretches, two_s
 from scipy import sparse as sp
 
 from cajole import BodyShell, Ground, MaterialShell, MeshTri
-from cajole.direct.enriching.collisions import kernels_strain as kernels
-from cajole.direct.enriching.collisions.fast import RECOVERY, FastResponse
-from cajole.scenes.enriching.tube import tube
+from cajole.direct.enriching.collisions import kernels_strain_limit as kernels
+from cajole.direct.enriching.collisions.impulse_solver import GAP_RECOVERY_TIME, ImpulseSolver
+from cajole.scenes.tube import build_tube
 
 pytest.importorskip("ipctk")
 
@@ -22,7 +22,7 @@ GROWTH = 0.08
 def _branch() -> MeshTri:
     """A rod along y below the origin."""
     y = np.linspace(-0.7, 0.7, 15)
-    return tube(np.column_stack([np.zeros_like(y), y, np.full_like(y, -0.11)]), 0.05, 12)
+    return build_tube(np.column_stack([np.zeros_like(y), y, np.full_like(y, -0.11)]), 0.05, 12)
 
 
 def _upright(mesh: MeshTri, height: float) -> MeshTri:
@@ -75,14 +75,14 @@ def test_impulses_take_motion_and_give_none_identity(seed):
     """Whatever a step asks for: ½ Σ m v² is less after the response, what only puts surfaces apart left out."""
     world = world_of(two_sheets(5, 0.1), ball(0.3, (0.0, 0.0, -0.45)))
     random = np.random.default_rng(seed)
-    x = world.positions(world.cloth.vertices, 0.0)
+    x = world.stack_positions(world.cloth.vertices, 0.0)
     masses = world.cloth.vertex_masses[:, None]
-    response = FastResponse(world, 0.3, sp.csr_array((0, world.shell)), 1 / 60)
+    response = ImpulseSolver(world, 0.3, sp.csr_array((0, world.shell_vertex_count)), 1 / 60)
     for _ in range(3):
         y = x.copy()
-        y[: world.shell] += 0.06 * random.normal(size=(world.shell, 3))
+        y[: world.shell_vertex_count] += 0.06 * random.normal(size=(world.shell_vertex_count, 3))
         z, apart = response(x, y)
-        moved, asked = ((end - x)[: world.shell] for end in (z - apart, y))
+        moved, asked = ((end - x)[: world.shell_vertex_count] for end in (z - apart, y))
         assert (masses * moved**2).sum() < (masses * asked**2).sum()
         x = z
 
@@ -93,13 +93,13 @@ def test_surfaces_go_apart_as_fast_in_any_steps_identity():
     x = world.cloth.vertices
     missing = []
     for steps in (3, 6, 24):
-        response, y = FastResponse(world, 0.3, sp.csr_array((0, world.shell)), 0.1 / steps), x
+        response, y = ImpulseSolver(world, 0.3, sp.csr_array((0, world.shell_vertex_count)), 0.1 / steps), x
         for _ in range(steps):
             z, apart = response(y, y)
             np.testing.assert_allclose(z - apart, y, atol=1e-15)
             y = z
         missing.append(0.04 - (y[25:, 2] - y[:25, 2]).mean())
-    np.testing.assert_allclose(missing, 0.02 * np.exp(-0.1 / RECOVERY), rtol=0.1)
+    np.testing.assert_allclose(missing, 0.02 * np.exp(-0.1 / GAP_RECOVERY_TIME), rtol=0.1)
 
 
 def _some_edges(seed=0):
@@ -127,13 +127,13 @@ def test_edges_end_within_their_limits_and_keep_momentum_identity():
 def test_limits_of_edges_are_those_of_rest_start_and_free_end_agreement():
     mesh, before, after, rest, _ = _some_edges(1)
     high, low = np.empty((2, len(rest)))
-    beyond = kernels.edge_limits(before, after, mesh.edges, rest, 0.02, high, low)
+    beyond = kernels.compute_edge_limits(before, after, mesh.edges, rest, 0.02, high, low)
     lengths = [np.linalg.norm(np.diff(x[mesh.edges], axis=1)[:, 0], axis=1) for x in (before, after)]
     begun, ended = lengths
     most = np.minimum(ended, 1.02 * begun)
     least = np.maximum(ended, 0.98 * begun)
-    np.testing.assert_allclose(high, np.maximum.reduce([kernels.LONGEST * rest, begun, most]))
-    np.testing.assert_allclose(low, np.minimum.reduce([kernels.SHORTEST * rest, begun, least]))
+    np.testing.assert_allclose(high, np.maximum.reduce([kernels.MAX_STRETCH * rest, begun, most]))
+    np.testing.assert_allclose(low, np.minimum.reduce([kernels.MIN_STRETCH * rest, begun, least]))
     assert beyond
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from enrich_collision_cases import ball, sheet, two_sheets, world_of
 
-from cajole.direct.enriching.collisions import kernels_contacts, kernels_gaps
-from cajole.direct.enriching.collisions.contacts import MANY, ROOM, Contacts
+from cajole.direct.enriching.collisions import kernels_contacts, kernels_distance
+from cajole.direct.enriching.collisions.contacts import FULL_SEARCH_SHARE, SEARCH_MARGIN, ContactCandidates
 
 pytest.importorskip("ipctk")
 
@@ -21,7 +21,7 @@ def _rows(stencils, edges):
 
 def _case(seed, move=0.1, apart=0.15):
     world = world_of(two_sheets(6, apart), ball(0.3, (0.0, 0.0, -0.6)))
-    x = world.positions(world.cloth.vertices, 0.0)
+    x = world.stack_positions(world.cloth.vertices, 0.0)
     y = x + move * np.random.default_rng(seed).normal(size=x.shape)
     return world, x, y
 
@@ -30,12 +30,14 @@ def _case(seed, move=0.1, apart=0.15):
 def test_the_pairs_of_some_vertices_are_those_of_all_that_hold_them_agreement(count):
     world, x, y = _case(0)
     some = np.random.default_rng(1).choice(len(x), count, replace=False)
-    search = world.search(x, x + 0.1 * (y - x), 0.02)
+    search = world.build_broad_phase(x, x + 0.1 * (y - x), 0.02)
     # as they go when the search is made, and elsewhere in two turns
     rest = np.setdiff1d(np.arange(len(x)), some)
-    search.of(y, rest)
-    found = search.of(y, some)
-    for all_of_them, few, edges in zip(world.search(x, y, 0.02).all(), found, (False, True), strict=True):
+    search.find_pairs_of(y, rest)
+    found = search.find_pairs_of(y, some)
+    for all_of_them, few, edges in zip(
+        world.build_broad_phase(x, y, 0.02).find_all_pairs(), found, (False, True), strict=True
+    ):
         holding = all_of_them[np.isin(all_of_them, some).any(axis=1)]
         assert len(few) == len(holding) > 0
         assert _rows(few, edges) == _rows(holding, edges)
@@ -49,7 +51,10 @@ def test_the_line_between_centres_never_tells_more_than_the_distance_invariant(e
     for _ in range(2000):
         x = random.normal(size=(4, 3))
         x[2 if edges else 1 :] += random.normal(size=3)
-        least, distance = kernels_gaps.apart(x, edges), kernels_gaps.gap(x, edges, w, way)
+        least, distance = (
+            kernels_distance.estimate_min_distance(x, edges),
+            kernels_distance.compute_stencil_distance(x, edges, w, way),
+        )
         assert least <= distance + 1e-12
         told += least > 0.5 * distance
     assert told > 500
@@ -60,13 +65,16 @@ def test_only_pairs_are_dropped_that_stay_apart_invariant(seed):
     """Those left out are followed in small steps."""
     world, x, y = _case(seed, 0.03)
     near = 0.03
-    for stencils, edges in zip(world.search(x, y, 0.5 * near).all(), (False, True), strict=True):
-        kept, start = kernels_contacts.approaching(x, y, stencils, edges, near)
-        assert start == pytest.approx(kernels_gaps.distances(x, kept, edges), abs=1e-15)
+    for stencils, edges in zip(world.build_broad_phase(x, y, 0.5 * near).find_all_pairs(), (False, True), strict=True):
+        kept, start = kernels_contacts.filter_approaching(x, y, stencils, edges, near)
+        assert start == pytest.approx(kernels_distance.compute_stencil_distances(x, kept, edges), abs=1e-15)
         dropped = np.array(sorted(set(map(tuple, stencils)) - set(map(tuple, kept))))
         assert len(kept) > 20
         assert len(dropped) > 20
-        ways = [kernels_gaps.distances(x + t * (y - x), dropped, edges).min() for t in np.linspace(0.0, 1.0, 21)]
+        ways = [
+            kernels_distance.compute_stencil_distances(x + t * (y - x), dropped, edges).min()
+            for t in np.linspace(0.0, 1.0, 21)
+        ]
         assert min(ways) >= near
 
 
@@ -75,15 +83,15 @@ def test_mended_searches_find_what_new_ones_do_agreement(share):
     """Some vertices leave their room, again and again; contacts there are those of a search for these very ways."""
     world, x, y = _case(3, 0.005, apart=0.05)
     random = np.random.default_rng(4)
-    contacts = Contacts(world, x, y)
-    count = max(1, int(share * MANY * len(x)))
+    contacts = ContactCandidates(world, x, y)
+    count = max(1, int(share * FULL_SEARCH_SHARE * len(x)))
     seen = 0
     for _ in range(4):
-        moved = random.choice(world.shell, count, replace=False)
+        moved = random.choice(world.shell_vertex_count, count, replace=False)
         y = y.copy()
-        y[moved] += 5.0 * ROOM * world.width * random.normal(size=(count, 3))
-        contacts.widen(y)
-        mended, new = (each.found(y) for each in (contacts, Contacts(world, x, y)))
+        y[moved] += 5.0 * SEARCH_MARGIN * world.contact_distance * random.normal(size=(count, 3))
+        contacts.update(y)
+        mended, new = (each.find_contacts(y) for each in (contacts, ContactCandidates(world, x, y)))
         rows = [{tuple(sorted(map(int, row))) for row in each.stencils} for each in (mended, new)]
         assert rows[0] == rows[1]
         assert mended.count == new.count
@@ -96,15 +104,17 @@ def test_pairs_that_have_room_to_spare_are_no_contacts_agreement(seed):
     """Vertices creep, and pairs far from touching are left out meanwhile; a new search looks at all of them."""
     world, x, y = _case(seed, 0.004, apart=0.03)
     random = np.random.default_rng(seed)
-    contacts, seen = Contacts(world, x, y), set()
+    contacts, seen = ContactCandidates(world, x, y), set()
     for _ in range(12):
-        both = (each.found(y).stencils for each in (contacts, Contacts(world, x, y)))
+        both = (each.find_contacts(y).stencils for each in (contacts, ContactCandidates(world, x, y)))
         old, new = ({tuple(sorted(map(int, row))) for row in stencils} for stencils in both)
         assert old == new
         seen |= old
         y = y.copy()
-        y[: world.shell] += 0.2 * world.width * random.normal(size=(world.shell, 3))
-        contacts.widen(y)
+        y[: world.shell_vertex_count] += (
+            0.2 * world.contact_distance * random.normal(size=(world.shell_vertex_count, 3))
+        )
+        contacts.update(y)
     assert len(seen) > len(new) > 20
 
 
@@ -112,17 +122,17 @@ def test_pairs_that_have_room_to_spare_are_no_contacts_agreement(seed):
 def test_the_free_share_is_that_of_tight_inclusion_over_all_pairs_reference(seed):
     """ipctk's own search and queries. Ours may only stop as soon, as pairs in other orders end in other boxes."""
     world, x, y = _case(seed, 0.06)
-    share = Contacts(world, x, y).free_share(y)
-    assert share == pytest.approx(world.free_share(x, y), rel=0.05)
+    share = ContactCandidates(world, x, y).compute_collision_free_fraction(y)
+    assert share == pytest.approx(world.compute_collision_free_fraction(x, y), rel=0.05)
     assert 0.0 < share < 1.0
-    assert not world.intersects(x + share * (y - x))
+    assert not world.has_intersections(x + share * (y - x))
 
 
 def test_what_keeps_its_distance_is_free():
     world = world_of(sheet(4), sheet(2, height=-0.5))
-    x = world.positions(world.cloth.vertices, 0.0)
+    x = world.stack_positions(world.cloth.vertices, 0.0)
     y = x.copy()
-    y[: world.shell, 2] -= 0.4
-    assert Contacts(world, x, y).free_share(y) == 1.0
-    y[: world.shell, 2] -= 0.2
-    assert Contacts(world, x, y).free_share(y) < 0.5 / 0.6
+    y[: world.shell_vertex_count, 2] -= 0.4
+    assert ContactCandidates(world, x, y).compute_collision_free_fraction(y) == 1.0
+    y[: world.shell_vertex_count, 2] -= 0.2
+    assert ContactCandidates(world, x, y).compute_collision_free_fraction(y) < 0.5 / 0.6

@@ -11,7 +11,7 @@ from enrich_cases import CLOTH, rotation, still
 
 from cajole import Animation, BodyShell, MeshTri
 from cajole.direct.enriching import EnrichResult, enrich, regions_painted, regions_subdivided
-from cajole.direct.enriching.starting import rigid_fit
+from cajole.direct.enriching.initial_state import align_rigidly
 from cajole.mesh import grid_triangles
 
 
@@ -44,7 +44,7 @@ def test_two_means_turn_a_shell_claim(turned: str, random: np.random.Generator) 
 
 def test_one_mean_turns_nothing_identity(random: np.random.Generator) -> None:
     points = random.normal(size=(20, 3))
-    moved = rigid_fit(points[:1], points[:1] + (1.0, 2.0, 3.0), np.ones(1), points)
+    moved = align_rigidly(points[:1], points[:1] + (1.0, 2.0, 3.0), np.ones(1), points)
     np.testing.assert_allclose(moved, points + (1.0, 2.0, 3.0), atol=1e-14)
 
 
@@ -52,7 +52,7 @@ def test_means_that_nearly_meet_turn_nothing_identity(random: np.random.Generato
     """Rounding would decide where their line points."""
     points = random.normal(size=(20, 3))
     own, wanted = 1e-9 * random.normal(size=(2, 2, 3))
-    moved = rigid_fit(own, wanted, np.ones(2), points)
+    moved = align_rigidly(own, wanted, np.ones(2), points)
     np.testing.assert_allclose(moved, points, atol=1e-8)
 
 

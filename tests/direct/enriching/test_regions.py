@@ -10,8 +10,8 @@ from enrich_cases import box, flat, rotation
 import cajole
 from cajole import InputError, MeshTri
 from cajole.direct.enriching import Regions, regions_interpolating, regions_painted, regions_subdivided
-from cajole.direct.enriching.building import area_matrix, surface_lift
-from cajole.direct.enriching.dependence import dependent_rows
+from cajole.direct.enriching.region_builders import build_area_matrix, build_surface_interpolation
+from cajole.direct.enriching.regions import find_dependent_rows
 from cajole.mesh import grid_triangles, subdivide
 
 
@@ -20,9 +20,9 @@ def test_hats_are_the_coarse_mass_matrix_identity() -> None:
     coarse = box()
     fine, regions = regions_subdivided(coarse, 3)
     _, P = subdivide(coarse, levels=3)
-    gap = (regions.fine @ P - area_matrix(coarse)).toarray()
+    gap = (regions.fine_weights @ P - build_area_matrix(coarse)).toarray()
     assert np.abs(gap).max() <= 1e-15 * coarse.area
-    np.testing.assert_allclose(regions.fine.sum(axis=1), regions.guide.sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(regions.fine_weights.sum(axis=1), regions.guide_weights.sum(axis=1), rtol=1e-14)
     assert regions.areas.sum() == pytest.approx(fine.area, rel=1e-14)
 
 
@@ -31,7 +31,7 @@ def test_area_matrix_reference(random: np.random.Generator) -> None:
     mesh = box()
     f, g = random.normal(size=(2, len(mesh.vertices)))
     middles = [(f[t] + np.roll(f[t], 1)) / 2 @ ((g[t] + np.roll(g[t], 1)) / 2) / 3 for t in mesh.triangles]
-    assert f @ (area_matrix(mesh) @ g) == pytest.approx(float(mesh.areas @ middles), rel=1e-12)
+    assert f @ (build_area_matrix(mesh) @ g) == pytest.approx(float(mesh.areas @ middles), rel=1e-12)
 
 
 def test_moving_together_keeps_g_identity(random: np.random.Generator) -> None:
@@ -40,9 +40,9 @@ def test_moving_together_keeps_g_identity(random: np.random.Generator) -> None:
     halves = [np.where(mesh.vertices[:, 0] < mesh.vertices[:, 0].mean(), 0, 1) for mesh in (guide, fine)]
     regions = regions_painted(guide, halves[0], fine, halves[1])
     q_bar, q = guide.vertices + random.normal(size=(16, 3)), fine.vertices + random.normal(size=(48, 3))
-    before = regions.distances(q_bar, q)
+    before = regions.compute_distances(q_bar, q)
     R, shift = rotation(random), np.array([3.0, -7.0, 5.0])
-    after = regions.distances(q_bar @ R.T + shift, q @ R.T + shift)
+    after = regions.compute_distances(q_bar @ R.T + shift, q @ R.T + shift)
     np.testing.assert_allclose(after, before, rtol=1e-13)
     assert before.min() > 0.1
 
@@ -58,9 +58,11 @@ def test_painted_means_reference() -> None:
     for row, label in enumerate((0, 5)):
         there = labels == label
         mean = mesh.areas[there] @ centres[there] / mesh.areas[there].sum()
-        np.testing.assert_allclose(regions.fine[[row]] @ mesh.vertices / regions.areas[row], mean[None], atol=1e-14)
-    assert regions.faces is not None
-    np.testing.assert_array_equal(regions.faces, np.select([labels == 0, labels == 5], [0, 1], -1))
+        np.testing.assert_allclose(
+            regions.fine_weights[[row]] @ mesh.vertices / regions.areas[row], mean[None], atol=1e-14
+        )
+    assert regions.triangle_labels is not None
+    np.testing.assert_array_equal(regions.triangle_labels, np.select([labels == 0, labels == 5], [0, 1], -1))
 
 
 def test_words_and_numbers_agreement() -> None:
@@ -69,7 +71,7 @@ def test_words_and_numbers_agreement() -> None:
     codes = np.array([0, 1, -1, 2] * 4)
     words = [{0: "left", 1: "middle", 2: "right", -1: None}[code] for code in codes]
     one, two = regions_painted(mesh, codes, mesh, codes), regions_painted(mesh, words, mesh, words)
-    np.testing.assert_array_equal(one.fine.toarray(), two.fine.toarray())
+    np.testing.assert_array_equal(one.fine_weights.toarray(), two.fine_weights.toarray())
     assert two.names == ("left", "middle", "right")
     many = np.arange(16)
     assert regions_painted(mesh, many, mesh, many).names == tuple(map(str, range(16)))
@@ -83,7 +85,7 @@ def test_other_genus_identity() -> None:
     fine, _ = MeshTri(guide.vertices, guide.triangles[kept]).compacted()
     halves = [(mesh.vertices[:, 1] > 0.5).astype(int) for mesh in (guide, fine)]
     regions = regions_painted(guide, halves[0], fine, halves[1])
-    np.testing.assert_allclose(regions.fine.sum(axis=1), regions.guide.sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(regions.fine_weights.sum(axis=1), regions.guide_weights.sum(axis=1), rtol=1e-14)
     assert len(fine.triangles) < len(guide.triangles)
 
 
@@ -91,19 +93,19 @@ def test_lift_identity() -> None:
     """Fine vertices on the guide's surface follow it linearly, wherever it goes; those off it have no lift."""
     coarse = box()
     fine, regions = regions_subdivided(coarse, 2)
-    found = surface_lift(coarse, fine)
+    found = build_surface_interpolation(coarse, fine)
     assert found is not None
-    assert regions.lift is not None
+    assert regions.interpolation is not None
     np.testing.assert_allclose(found @ coarse.vertices, fine.vertices, atol=1e-14)
-    np.testing.assert_allclose(regions.lift @ coarse.vertices, fine.vertices, atol=1e-14)
-    assert surface_lift(coarse, fine.moved(fine.vertices + (0.0, 0.0, 0.1))) is None
+    np.testing.assert_allclose(regions.interpolation @ coarse.vertices, fine.vertices, atol=1e-14)
+    assert build_surface_interpolation(coarse, fine.moved(fine.vertices + (0.0, 0.0, 0.1))) is None
 
 
 def test_interpolating_picks_identity() -> None:
     coarse = flat(2)
     fine, _ = regions_subdivided(coarse, 2)
     points = regions_interpolating(coarse, fine)
-    np.testing.assert_array_equal(points.fine.toarray(), np.eye(9, len(fine.vertices)))
+    np.testing.assert_array_equal(points.fine_weights.toarray(), np.eye(9, len(fine.vertices)))
     some = regions_interpolating(coarse, fine, [4, 0], [7, 3])
     assert some.names == ("vertex 4", "vertex 0")
     with pytest.raises(InputError, match="vertex 7 of the fine mesh would have to be at several guide vertices"):
@@ -116,7 +118,7 @@ def test_dependent_rows_reference(random: np.random.Generator) -> None:
     rows[4] = rows[0] - 2 * rows[1]
     rows[9] = rows[2] + rows[4]
     rows[11] = 0.0
-    np.testing.assert_array_equal(dependent_rows(sp.csr_array(rows)), [4, 9, 11])
+    np.testing.assert_array_equal(find_dependent_rows(sp.csr_array(rows)), [4, 9, 11])
     ranks = [np.linalg.matrix_rank(rows[: k + 1]) for k in range(12)]
     np.testing.assert_array_equal(np.flatnonzero(np.diff([0, *ranks]) == 0), [4, 9, 11])
 
@@ -136,7 +138,7 @@ def test_joined_regions_vary_over_the_surface_identity() -> None:
         halves.joined(fine)
     both = halves.joined(fine, dependent="drop")
     assert both.names == ("0", "1", "0 (2)")
-    assert len(dependent_rows(both.fine)) == 0
+    assert len(find_dependent_rows(both.fine_weights)) == 0
     # the finer ones first: then it is the half that goes
     assert fine.joined(halves, dependent="drop").names == ("0", "1", "1 (2)")
     assert both.without("1").names == ("0", "0 (2)")
@@ -179,14 +181,14 @@ def test_ambiguous_paint_bad_input() -> None:
     """Four vertices and four triangles: the length does not tell what is painted."""
     tetrahedron = MeshTri(np.vstack([np.zeros(3), np.eye(3)]), [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
     labels = [0, 0, 1, 1]
-    with pytest.raises(InputError, match="fits the 4 vertices and the 4 triangles alike; say which: guide_on="):
+    with pytest.raises(InputError, match="fits the 4 vertices and the 4 triangles alike; say which: guide_labels_on="):
         regions_painted(tetrahedron, labels, tetrahedron, labels)
     on_triangles = regions_painted(
-        tetrahedron, labels, tetrahedron, labels, guide_on="triangles", fine_on="triangles"
+        tetrahedron, labels, tetrahedron, labels, guide_labels_on="triangles", fine_labels_on="triangles"
     )  # fmt: skip
     assert on_triangles.areas.sum() == pytest.approx(tetrahedron.area)
     with pytest.raises(InputError, match="guide_labels has 3 labels, but the mesh has 4 vertices"):
-        regions_painted(tetrahedron, labels[:3], tetrahedron, labels, guide_on="vertices")
+        regions_painted(tetrahedron, labels[:3], tetrahedron, labels, guide_labels_on="vertices")
 
 
 def test_regions_bad_input() -> None:
@@ -197,10 +199,10 @@ def test_regions_bad_input() -> None:
     with pytest.raises(InputError, match="vertex 3 of coarse belongs to no triangle"):
         regions_subdivided(mesh, 1)
     square = flat(2)
-    C = area_matrix(square)
+    C = build_area_matrix(square)
     with pytest.raises(InputError, match="there are 9 regions of the guide, but 2 of the shell"):
         Regions(square, square, C, C[:2])
-    with pytest.raises(InputError, match="guide weighs 9 vertices, but its mesh has 4"):
+    with pytest.raises(InputError, match="guide_weights weighs 9 vertices, but its mesh has 4"):
         Regions(mesh, square, C, C)
     with pytest.raises(InputError, match="3 names of 9 regions"):
         Regions(square, square, C, C, ("a", "b", "c"))
@@ -208,10 +210,10 @@ def test_regions_bad_input() -> None:
         Regions(square, square, sp.csr_array(C[[0]] - C[[8]]), sp.csr_array(C[[0]] - C[[8]]))
     bad = C.copy()
     bad.data[0] = np.nan
-    with pytest.raises(InputError, match="the weights of region 0 of guide are not finite"):
+    with pytest.raises(InputError, match="the weights of region 0 of guide_weights are not finite"):
         Regions(square, square, bad, C)
     with pytest.raises(InputError, match="made for another guide"):
-        regions_subdivided(square, 1)[1].require_fit(box(), square)
+        regions_subdivided(square, 1)[1].require_matching_meshes(box(), square)
     with pytest.raises(InputError, match="names must be a name, or a list of them, not 3"):
         regions_subdivided(square, 1)[1].without(3)  # type: ignore[arg-type]
 

@@ -6,29 +6,29 @@ import numpy as np
 import pytest
 from enrich_cases import enriched_box
 
-from cajole.direct.enriching import saddle as saddle_module
-from cajole.direct.enriching.saddle import Saddle
-from cajole.linalg import pardiso_available
+from cajole.direct.enriching import kkt as saddle_module
+from cajole.direct.enriching.kkt import KKTSolver
+from cajole.linalg import is_pardiso_available
 
 H = 1 / 240
 
 
 def test_lost_pivots_are_matched_agreement(random: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where averages are missed the pivots of the diagonal are given up, and the answer is the same."""
-    monkeypatch.setattr(saddle_module, "ROUNDED", -1.0)
+    monkeypatch.setattr(saddle_module, "ABSOLUTE_CONSTRAINT_TOLERANCE", -1.0)
     body, regions = enriched_box(2)
-    values, zero = np.empty(body.pattern.entries), np.zeros((body.count, 3))
-    body.system(zero, zero, 1.0 / H**2, 1.0 / H, values, tangent="clamped")
-    right, gap = random.normal(size=(body.count, 3)), 1e-3 * random.normal(size=(len(regions), 3))
-    saddle = Saddle(body, regions.fine)
-    for turn in range(saddle_module.MOST_LOST + 2):
+    values, zero = np.empty(body.pattern.nnz), np.zeros((body.vertex_count, 3))
+    body.assemble_system(zero, zero, 1.0 / H**2, 1.0 / H, values, tangent="clamped")
+    right, gap = random.normal(size=(body.vertex_count, 3)), 1e-3 * random.normal(size=(len(regions), 3))
+    saddle = KKTSolver(body, regions.fine_weights)
+    for turn in range(saddle_module.MAX_PIVOT_FAILURES + 2):
         assert saddle.factorise(values)
         # one shape may lose them, and the next one does not: they are given up in the end
-        assert (saddle._factor is saddle._ordered) == (turn <= saddle_module.MOST_LOST)
+        assert (saddle._factor is saddle._diagonal_pivot_factor) == (turn <= saddle_module.MAX_PIVOT_FAILURES)
         x, pull = saddle.solve(right, gap)
-        assert saddle._factor is saddle._matched
-    np.testing.assert_allclose(regions.fine @ x, gap, atol=1e-15)
-    A = body.pattern.matrix(values)
+        assert saddle._factor is saddle._matched_pivot_factor
+    np.testing.assert_allclose(regions.fine_weights @ x, gap, atol=1e-15)
+    A = body.pattern.build_matrix(values)
     np.testing.assert_allclose((A @ x.ravel()).reshape(-1, 3), right + pull, atol=1e-9)
 
 
@@ -37,15 +37,15 @@ def test_pivots_that_no_order_finds_are_matched_agreement(
 ) -> None:
     """Where factors on the diagonal fail, those that are matched give the answer, and tell what has none."""
     body, regions = enriched_box(2)
-    values, zero = np.empty(body.pattern.entries), np.zeros((body.count, 3))
-    body.system(zero, zero, 1.0 / H**2, 1.0 / H, values, tangent="clamped")
-    right, gap = random.normal(size=(body.count, 3)), 1e-3 * random.normal(size=(len(regions), 3))
-    usual, lost = Saddle(body, regions.fine), Saddle(body, regions.fine)
+    values, zero = np.empty(body.pattern.nnz), np.zeros((body.vertex_count, 3))
+    body.assemble_system(zero, zero, 1.0 / H**2, 1.0 / H, values, tangent="clamped")
+    right, gap = random.normal(size=(body.vertex_count, 3)), 1e-3 * random.normal(size=(len(regions), 3))
+    usual, lost = KKTSolver(body, regions.fine_weights), KKTSolver(body, regions.fine_weights)
     assert usual.factorise(values)
-    monkeypatch.setattr(lost, "_factorised_in_order", lambda: False)
+    monkeypatch.setattr(lost, "_factorise_with_diagonal_pivots", lambda: False)
     assert lost.factorise(values)
     for found, want in zip(lost.solve(right, gap), usual.solve(right, gap), strict=True):
         np.testing.assert_allclose(found, want, atol=1e-10 * np.abs(want).max())
-    if pardiso_available():  # the other backend does not count signs
+    if is_pardiso_available():  # the other backend does not count signs
         assert not lost.factorise(-values)
         assert not usual.factorise(-values)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import cajole as cj
 from cajole.body import BodySolid, MaterialStVK
-from cajole.direct.keyframing.keys import checked_keys
-from cajole.direct.keyframing.problem import Problem
-from cajole.direct.keyframing.setup import Setting, soft_problem
+from cajole.direct.keyframing.keys import check_keys
+from cajole.direct.keyframing.problem import KeyframeProblem
+from cajole.direct.keyframing.setup import ShotSetup, build_soft_problem
 from cajole.mesh import box_tets
 
 Array = NDArray[np.float64]
@@ -48,10 +48,10 @@ def shot(**options: Any) -> Any:
     return cj.keyframe(beam(), options.pop("keys", {10: a, 20: b}), **(given | options))
 
 
-def problem(effort: float = 1e-3, *, mild: bool = False) -> Problem:
+def problem(effort: float = 1e-3, *, mild: bool = False) -> KeyframeProblem:
     """The same in few frames, as the optimisers see it; mild: in a basis of four modes, without stiff directions."""
     a, b = poses()
     body = beam()
-    keys, count = checked_keys(body, {6: a, 12: b}, 13)
-    setting = Setting.of(body, keys, count, modes=2, basis=cj.modes(body, 4).shapes if mild else None)
-    return soft_problem(setting, effort, np.full(setting.steps, setting.natural_dt))
+    keys, count = check_keys(body, {6: a, 12: b}, 13)
+    setting = ShotSetup.from_keys(body, keys, count, modes=2, basis=cj.modes(body, 4).shapes if mild else None)
+    return build_soft_problem(setting, effort, np.full(setting.step_count, setting.natural_dt))

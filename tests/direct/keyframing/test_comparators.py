@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.keyframing.comparators import pulled, spline, volumes
+from cajole.direct.keyframing.baselines import compute_volume_ratios, interpolate_keys, simulate_pd_baselines
 from cajole.mesh import box_tets
 
 
@@ -28,7 +28,7 @@ def poses(beam):
 
 
 def test_spline_meets_its_keys_identity(beam, poses):
-    path = spline(beam, {10: poses[0], 30: poses[1]}, frames=36)
+    path = interpolate_keys(beam, {10: poses[0], 30: poses[1]}, frames=36)
     assert path.shape == (36, beam.count, 3)
     assert not path[0].any()
     assert path[10] == pytest.approx(poses[0])
@@ -39,7 +39,7 @@ def test_spline_of_parabola_reference(beam):
     # central differences are exact for parabolas at equal distances, and so is the Hermite cubic between them
     shape = np.zeros((beam.count, 3))
     shape[beam.free, 1] = 1e-3 * np.arange(len(beam.free)) / beam.count
-    path = spline(beam, {k: (k / 10) ** 2 * shape for k in (0, 10, 20, 30)})
+    path = interpolate_keys(beam, {k: (k / 10) ** 2 * shape for k in (0, 10, 20, 30)})
     for frame in (13, 15, 18):
         assert path[frame] == pytest.approx((frame / 10) ** 2 * shape)
 
@@ -47,24 +47,24 @@ def test_spline_of_parabola_reference(beam):
 def test_volume_of_a_stretch_identity(beam):
     stretched = np.zeros((2, beam.count, 3))
     stretched[1, :, 0] = 0.25 * beam.vertices[:, 0]
-    assert volumes(beam, stretched) == pytest.approx([1.0, 1.25])
+    assert compute_volume_ratios(beam, stretched) == pytest.approx([1.0, 1.25])
 
 
 def test_spline_loses_volume_and_the_shot_does_not_claim(beam, poses):
     """Figure 9: shapes blended across a large turn shrink; motion in the basis of keys and tangents does so less."""
     keys = {20: poses[0], 40: poses[1]}
     shot = cj.keyframe(beam, keys, frames=41, modes=6, starts="pd")
-    blended = np.abs(volumes(beam, spline(beam, keys, 41)) - 1).max()
-    ours = np.abs(volumes(beam, shot.animation.displacements) - 1).max()
+    blended = np.abs(compute_volume_ratios(beam, interpolate_keys(beam, keys, 41)) - 1).max()
+    ours = np.abs(compute_volume_ratios(beam, shot.animation.displacements) - 1).max()
     assert ours < 0.5 * blended
 
 
 def test_stiffer_pulls_follow_closer_and_push_harder_claim(beam, poses):
     keys = {20: poses[0], 40: poses[1]}
     shot = cj.keyframe(beam, keys, frames=41, modes=6, starts="pd")
-    path = spline(beam, keys, 41)
+    path = interpolate_keys(beam, keys, 41)
     target = shot.model.project(path)[1:]
-    runs = pulled(shot.model, path, shot.dt, gains=(1.0, 4.0, 16.0))
+    runs = simulate_pd_baselines(shot.model, path, shot.dt, gains=(1.0, 4.0, 16.0))
     misses = [np.linalg.norm(run.states - target) for run in runs]
     assert misses == sorted(misses, reverse=True)
     # with less force than the pull that comes as near to the keys, the shot meets them
@@ -82,7 +82,7 @@ def test_few_coordinates_find_the_motion_of_all_agreement():
     up, down = (cj.pose(body, {int(v): (0, 0, force) for v in tip}) for force in (8.0, -8.0))
     keys = {20: up, 40: down}
     few = cj.keyframe(body, keys, frames=41, modes=6, starts="zero")
-    everything = np.eye(3 * body.count)[:, body.free_dofs]
+    everything = np.eye(3 * body.vertex_count)[:, body.free_dofs]
     full = cj.keyframe(body, keys, frames=41, basis=everything, dt=few.dt, starts="zero")
     assert (few.model.size, full.model.size) == (11, 48)
     assert few.report.cost == pytest.approx(full.report.cost, rel=0.05)
@@ -92,9 +92,9 @@ def test_few_coordinates_find_the_motion_of_all_agreement():
 
 def test_comparators_bad_input(beam, poses):
     with pytest.raises(cj.InputError, match="frame"):
-        spline(beam, {50: poses[0]}, frames=20)
+        interpolate_keys(beam, {50: poses[0]}, frames=20)
     with pytest.raises(cj.InputError, match="displacements"):
-        volumes(beam, np.zeros((2, 5, 3)))
+        compute_volume_ratios(beam, np.zeros((2, 5, 3)))
     model = cj.reduce(beam, cj.modes(beam, 3))
     with pytest.raises(cj.InputError, match="gains"):
-        pulled(model, np.zeros((5, beam.count, 3)), 0.01, gains=(-1.0,))
+        simulate_pd_baselines(model, np.zeros((5, beam.count, 3)), 0.01, gains=(-1.0,))

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import cajole as cj
 from bodies import Array, beam_body, many_materials, rough_box
 from cajole.direct import fit_pose, fit_poses
-from cajole.direct.keyframing.fitting import _Attached, _pull_values
+from cajole.direct.keyframing.pose_fit import _assemble_spring_values, _SkinAttachedBody
 from cajole.mesh import Embedding, MeshTri, Skin, box_tets, embed
 from derivatives import check_derivative
 
@@ -20,7 +20,7 @@ def skinned(body: cj.BodySolid) -> Skin:
     """The body's own surface, a little inside and outside of it, as a skin."""
     surface = body.mesh.surface
     used = np.unique(surface.triangles)
-    number = np.full(body.count, -1)
+    number = np.full(body.vertex_count, -1)
     number[used] = np.arange(len(used))
     shift = np.random.default_rng(4).uniform(-0.01, 0.01, (len(used), 3))
     mesh = MeshTri(surface.vertices[used] + shift, number[surface.triangles])
@@ -29,7 +29,7 @@ def skinned(body: cj.BodySolid) -> Skin:
 
 
 def bent(body: cj.BodySolid, force: float) -> Array:
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     tip = body.vertices[:, 0] == body.vertices[:, 0].max()
     load[tip] = np.array([0, 0.3, -1.0]) * force / tip.sum()
     return cj.pose(body, load)
@@ -43,8 +43,8 @@ def objective(body: cj.BodySolid, skin: Skin, wanted: Array, u: Array, weight: f
     for triangle, area in zip(skin.mesh.triangles, areas):
         shares[triangle] += area / 3
     shares /= shares.sum()
-    misses = skin.follow(body.vertices + u) - wanted
-    unit = (body.mesh.volumes * body.elastic[4]).sum()
+    misses = skin.deform(body.vertices + u) - wanted
+    unit = (body.mesh.volumes * body.element_arrays[4]).sum()
     fit = 0.5 * (shares * (misses**2).sum(axis=1)).sum() / body.size**2
     return float(fit + weight * body.energy(u) / unit)
 
@@ -59,12 +59,12 @@ def test_round_trip_identity(held: bool) -> None:
         turn = Rotation.from_euler("xyz", [30, 120, 50], degrees=True)
         u = turn.apply(body.vertices + u) - body.vertices + (3.0, -1.0, 2.0)
     assert abs(u).max() > 0.1
-    wanted = skin.follow(body.vertices + u)
+    wanted = skin.deform(body.vertices + u)
     fits = [fit_pose(body, skin, wanted, weight=weight) for weight in (1e-3, 1e-5, 1e-7)]
     errors = [abs(fit.displacement - u).max() / body.size for fit in fits]
     assert errors[0] > 5 * errors[2]
     assert errors[2] < 1e-4
-    assert [fit.inverted for fit in fits] == [0, 0, 0]
+    assert [fit.inverted_count for fit in fits] == [0, 0, 0]
     assert fits[0].error > fits[1].error > fits[2].error
     assert fits[0].energy < fits[1].energy < fits[2].energy
 
@@ -83,8 +83,8 @@ def test_minimum_identity() -> None:
             other = fit.displacement + size * random.normal(size=fit.displacement.shape)
             other[body.fixed] = 0
             assert objective(body, skin, wanted, other, 1e-3) > best
-    misses = np.linalg.norm(skin.follow(body.vertices + fit.displacement) - wanted, axis=1) / body.size
-    assert fit.worst == pytest.approx(misses.max())
+    misses = np.linalg.norm(skin.deform(body.vertices + fit.displacement) - wanted, axis=1) / body.size
+    assert fit.max_error == pytest.approx(misses.max())
     assert fit.energy == pytest.approx(body.energy(fit.displacement))
     assert "strain energy" in str(fit)
     assert fit.iterations > 0
@@ -97,8 +97,8 @@ def test_pull_derivative() -> None:
     skin = skinned(body)
     assert skin.embedding is not None
     shares = np.random.default_rng(2).uniform(size=len(skin.mesh.vertices))
-    pulled = _Attached(body, skin.embedding, shares, 5e3)
-    u, v = 0.05 * np.random.default_rng(3).normal(size=(2, body.count, 3))
+    pulled = _SkinAttachedBody(body, skin.embedding, shares, 5e3)
+    u, v = 0.05 * np.random.default_rng(3).normal(size=(2, body.vertex_count, 3))
     check_derivative(pulled.energy, (pulled.force(u) * v).sum(), u, v)
     check_derivative(pulled.force, (pulled.stiffness(u) @ v.ravel()).reshape(-1, 3), u, v)
 
@@ -109,7 +109,7 @@ def test_pull_matrix_agreement() -> None:
     embedding = embed(np.random.default_rng(0).uniform(0, 0.5, (60, 3)), body.mesh)
     strengths = np.random.default_rng(1).uniform(size=60)
     A = np.kron(embedding.matrix.toarray(), np.eye(3))
-    ours = body.pattern.matrix(_pull_values(body, embedding, strengths)).toarray()
+    ours = body.pattern.build_matrix(_assemble_spring_values(body, embedding, strengths)).toarray()
     np.testing.assert_allclose(ours, A.T @ np.diag(np.repeat(strengths, 3)) @ A, rtol=0, atol=1e-13)
 
 
@@ -118,7 +118,7 @@ def test_scale_identity(scale: float) -> None:
     """β has no units: another length, stiffness and density give the same fit, in sizes."""
     body = beam_body((5, 1, 1))
     skin = skinned(body)
-    wanted = skin.follow(body.vertices + bent(body, 60.0)) + 0.02 * np.sin(50 * skin.mesh.vertices)
+    wanted = skin.deform(body.vertices + bent(body, 60.0)) + 0.02 * np.sin(50 * skin.mesh.vertices)
     fit = fit_pose(body, skin, wanted)
     other = cj.BodySolid(
         cj.MeshTet(scale * body.vertices, body.mesh.tets), cj.MaterialStVK(7e9, 0.3, 5.0), fixed=body.fixed
@@ -136,12 +136,12 @@ def test_smooths_claim() -> None:
     body = beam_body((8, 2, 2))
     skin, u = skinned(body), bent(body, 150.0)
     noise = np.random.default_rng(0).normal(0, 0.01, skin.mesh.vertices.shape)
-    wanted = skin.follow(body.vertices + u)
+    wanted = skin.deform(body.vertices + u)
     fit = fit_pose(body, skin, wanted + noise, weight=1e-2)
     rough = fit_pose(body, skin, wanted + noise, weight=1e-8)
     assert fit.energy < 0.1 * rough.energy
-    assert abs(skin.follow(body.vertices + fit.displacement) - wanted).mean() < 0.5 * abs(noise).mean()
-    inner = np.setdiff1d(np.arange(body.count), body.mesh.surface.triangles)
+    assert abs(skin.deform(body.vertices + fit.displacement) - wanted).mean() < 0.5 * abs(noise).mean()
+    inner = np.setdiff1d(np.arange(body.vertex_count), body.mesh.surface.triangles)
     assert len(inner)
     assert abs(fit.displacement - u)[inner].max() < 0.01
 
@@ -150,7 +150,7 @@ def test_sequence_agreement() -> None:
     """A sequence gives the fits of its frames one by one."""
     body = beam_body((6, 1, 1))
     skin = skinned(body)
-    frames = np.stack([skin.follow(body.vertices + bent(body, force)) for force in (20.0, 60.0, 110.0)])
+    frames = np.stack([skin.deform(body.vertices + bent(body, force)) for force in (20.0, 60.0, 110.0)])
     fits = fit_poses(body, skin, frames)
     assert len(fits) == 3
     for fit, frame in zip(fits, frames):
@@ -168,8 +168,8 @@ def test_inverted_start_identity() -> None:
     wanted = skin.mesh.vertices + (1.0, 2.0, 0.0)
     mirrored = body.vertices * (0, 0, -2.0)
     fit = fit_pose(body, skin, wanted, weight=0.1, start=mirrored)
-    assert fit.inverted == 0
-    np.testing.assert_allclose(fit.displacement, np.tile([1.0, 2.0, 0.0], (body.count, 1)), rtol=0, atol=1e-7)
+    assert fit.inverted_count == 0
+    np.testing.assert_allclose(fit.displacement, np.tile([1.0, 2.0, 0.0], (body.vertex_count, 1)), rtol=0, atol=1e-7)
 
 
 def test_mirrored_skin_identity() -> None:
@@ -177,16 +177,16 @@ def test_mirrored_skin_identity() -> None:
     body = beam_body((4, 2, 2), held=False)
     skin = skinned(body)
     fit = fit_pose(body, skin, skin.mesh.vertices * (1, 1, -1), weight=10.0)
-    assert fit.inverted == 0
+    assert fit.inverted_count == 0
     assert fit.error > 0.01
-    assert fit.energy < 1e-2 * body.elastic[4][0] * body.mesh.volumes.sum()
+    assert fit.energy < 1e-2 * body.element_arrays[4][0] * body.mesh.volumes.sum()
 
 
 def test_areas_identity() -> None:
     """Points without area have no say, and an embedding alone weighs all points alike."""
     body = beam_body((4, 1, 1))
     skin = skinned(body)
-    wanted = skin.follow(body.vertices + bent(body, 60.0))
+    wanted = skin.deform(body.vertices + bent(body, 60.0))
     areas = np.ones(len(wanted))
     areas[::3] = 0.0
     spoiled = wanted.copy()

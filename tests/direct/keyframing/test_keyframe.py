@@ -11,115 +11,121 @@ from keyframe_cases import LENGTH, beam, poses, problem, shot, tip
 from numpy.typing import NDArray
 
 import cajole as cj
-from cajole.direct.keyframing.constrained import constrained_step, linear_motion
-from cajole.direct.keyframing.newton import Iterate, swept
-from cajole.direct.keyframing.problem import Problem
-from cajole.direct.keyframing.timestep import natural_frequencies
+from cajole.direct.keyframing.newton import Iterate, run_backward_pass, simulate_linear_response, solve_constrained_step
+from cajole.direct.keyframing.problem import KeyframeProblem
+from cajole.direct.keyframing.setup import compute_natural_frequencies
 from cajole.reduction import BasisReport
-from cajole.reduction.trajectory import Trajectory, follow, newmark_plan, rollout
+from cajole.reduction.trajectory import Trajectory, build_newmark_coefficients, rollout, rollout_closed_loop
 from derivatives import check_derivative
 
 Array = NDArray[np.float64]
 
 
-def simulated(task: Problem, random: np.random.Generator) -> Trajectory:
-    W = 3.0 * random.standard_normal((len(task.plan), len(task.bias)))
-    return rollout(task.system, task.plan, task.start, W)
+def simulated(task: KeyframeProblem, random: np.random.Generator) -> Trajectory:
+    W = 3.0 * random.standard_normal((len(task.coefficients), len(task.bias)))
+    return rollout(task.system, task.coefficients, task.start, W)
 
 
-def with_rows(task: Problem, random: np.random.Generator) -> Problem:
+def with_rows(task: KeyframeProblem, random: np.random.Generator) -> KeyframeProblem:
     """Three random rows at the second key, and one at a step between."""
     r = len(task.bias)
-    return replace(task, rows=random.standard_normal((4, r)), row_step=np.array([11, 11, 11, 8]), wanted=np.ones(4))
+    return replace(
+        task,
+        constraint_rows=random.standard_normal((4, r)),
+        constraint_steps=np.array([11, 11, 11, 8]),
+        constraint_targets=np.ones(4),
+    )
 
 
 @pytest.mark.parametrize("ending", ["open", "loop"])
 def test_gradient_of_controls_derivative(random: np.random.Generator, ending: str) -> None:
-    task = with_rows(replace(problem(), ending=ending), random)
+    task = with_rows(replace(problem(), boundary=ending), random)
     path = simulated(task, random)
-    nu = task.H[0, 0, 0] * random.standard_normal(task.multipliers)  # in the unit of the keys' pulls
-    direction = 20.0 * random.standard_normal(path.W.shape)
+    nu = task.key_hessians[0, 0, 0] * random.standard_normal(task.multiplier_count)  # in the unit of the keys' pulls
+    direction = 20.0 * random.standard_normal(path.controls.shape)
 
     def lagrangian(W: Array) -> float:
-        moved = rollout(task.system, task.plan, task.start, W)
-        return task.cost(moved) + float(nu @ task.constraints(moved))
+        moved = rollout(task.system, task.coefficients, task.start, W)
+        return task.compute_cost(moved) + float(nu @ task.compute_constraint_residuals(moved))
 
-    slope = (task.gradient(path, nu).controls * direction).sum()
-    check_derivative(lagrangian, slope, path.W, direction)
+    slope = (task.compute_gradient(path, nu).controls * direction).sum()
+    check_derivative(lagrangian, slope, path.controls, direction)
     step = 1e-3
-    central = (lagrangian(path.W + step * direction) - lagrangian(path.W - step * direction)) / (2 * step)
+    central = (lagrangian(path.controls + step * direction) - lagrangian(path.controls - step * direction)) / (2 * step)
     assert central == pytest.approx(slope, rel=1e-7)
 
 
 @pytest.mark.parametrize("ending", ["free", "loop"])
 def test_gradient_of_start_derivative(random: np.random.Generator, ending: str) -> None:
     r = len(problem().bias)
-    task = replace(problem(), ending=ending, calm=(0.02 if ending == "free" else 0.0) * np.eye(2 * r))
+    task = replace(problem(), boundary=ending, start_cost=(0.02 if ending == "free" else 0.0) * np.eye(2 * r))
     path = simulated(task, random)
-    nu = task.H[0, 0, 0] * random.standard_normal(task.multipliers)  # in the unit of the keys' pulls
+    nu = task.key_hessians[0, 0, 0] * random.standard_normal(task.multiplier_count)  # in the unit of the keys' pulls
 
     def lagrangian(x: Array) -> float:
-        moved = rollout(task.system, task.plan, (x[:r], x[r:]), path.W)
-        return task.cost(moved) + float(nu @ task.constraints(moved))
+        moved = rollout(task.system, task.coefficients, (x[:r], x[r:]), path.controls)
+        return task.compute_cost(moved) + float(nu @ task.compute_constraint_residuals(moved))
 
     direction = random.standard_normal(2 * r)
     x = np.concatenate(task.start)
-    check_derivative(lagrangian, task.gradient(path, nu).start @ direction, x, direction)
+    check_derivative(lagrangian, task.compute_gradient(path, nu).start @ direction, x, direction)
 
 
-def dense_step(task: Problem, path: Trajectory, s: Array, theta: float) -> tuple[Array, Array, Array]:
+def dense_step(task: KeyframeProblem, path: Trajectory, s: Array, theta: float) -> tuple[Array, Array, Array]:
     """dW, dx₀ and multipliers of the same quadratic model by one dense KKT solve; no recursion takes part."""
-    T, r = path.W.shape
-    starts = 0 if task.ending == "open" else 2 * r
+    T, r = path.controls.shape
+    starts = 0 if task.boundary == "open" else 2 * r
     size = starts + T * r
     P, V = np.zeros((r, size)), np.zeros((r, size))
     if starts:
         P[:, :r], V[:, r : 2 * r] = np.eye(r), np.eye(r)
     x0 = np.vstack([P, V])
     H, g, dWs = np.zeros((size, size)), np.zeros(size), []
-    H[:starts, :starts] = task.calm[:starts, :starts]
-    g[:starts] = (task.calm @ np.concatenate([path.P[0], path.V[0]]))[:starts]
+    H[:starts, :starts] = task.start_cost[:starts, :starts]
+    g[:starts] = (task.start_cost @ np.concatenate([path.predicted_coordinates[0], path.predicted_velocities[0]]))[
+        :starts
+    ]
     J = [np.empty((0, size))]
     by_row = {}
-    for n, (bh, gh, hp, c1, c2) in enumerate(task.plan):
+    for n, (bh, gh, hp, c1, c2) in enumerate(task.coefficients):
         A = np.zeros((r, size))
         A[:, starts + n * r : starts + (n + 1) * r] = np.eye(r)
         q, v = P + bh * A, V + gh * A
-        dW = A + path.Gq[n] @ q + path.Gv[n] @ v
+        dW = A + path.coordinate_jacobians[n] @ q + path.velocity_jacobians[n] @ v
         dWs.append(dW)
         H += task.effort[n] * dW.T @ dW
-        g += task.effort[n] * dW.T @ path.W[n]
-        if task.key[n] >= 0:
-            k = task.key[n]
-            H += q.T @ task.H[k] @ q
-            g += q.T @ task.H[k] @ (path.Q[n] - task.t[k])
-        Mqq, Mqv = second_order(task, path.Q[n], path.Vq[n], -s[n])
+        g += task.effort[n] * dW.T @ path.controls[n]
+        if task.key_index[n] >= 0:
+            k = task.key_index[n]
+            H += q.T @ task.key_hessians[k] @ q
+            g += q.T @ task.key_hessians[k] @ (path.coordinates[n] - task.key_states[k])
+        Mqq, Mqv = second_order(task, path.coordinates[n], path.velocities[n], -s[n])
         mixed = q.T @ Mqv @ v
         H += theta * (q.T @ Mqq @ q + mixed + mixed.T)
-        by_row |= {j: task.rows[j] @ q for j in np.flatnonzero(task.row_step == n)}
+        by_row |= {j: task.constraint_rows[j] @ q for j in np.flatnonzero(task.constraint_steps == n)}
         P, V = P + hp * V + c1 * A, V + c2 * A
     J += [by_row[j][None] for j in sorted(by_row)]
-    J += [np.vstack([P, V]) - x0] if task.ending == "loop" else []
+    J += [np.vstack([P, V]) - x0] if task.boundary == "loop" else []
     C = np.vstack(J)
     kkt = np.block([[H, C.T], [C, np.zeros((len(C), len(C)))]])
-    solved = np.linalg.solve(kkt, -np.concatenate([g, task.constraints(path)]))
+    solved = np.linalg.solve(kkt, -np.concatenate([g, task.compute_constraint_residuals(path)]))
     return np.stack([dW @ solved[:size] for dW in dWs]), solved[:starts], solved[size:]
 
 
-def second_order(task: Problem, q: Array, v: Array, lam: Array) -> tuple[Array, Array]:
+def second_order(task: KeyframeProblem, q: Array, v: Array, lam: Array) -> tuple[Array, Array]:
     """∂²/∂q² and ∂²/∂q∂v of λ·(f + d), from the model's own H(z):v, which is affine in z."""
     model = _model_of(task)
-    change = model.stiffness_change(q, lam)
-    return change + model.beta * (model.stiffness_change(q + v, lam) - change), model.beta * change
+    change = model.stiffness_derivative(q, lam)
+    return change + model.beta * (model.stiffness_derivative(q + v, lam) - change), model.beta * change
 
 
-def _model_of(task: Problem) -> cj.reduction.ReducedSolid:
-    from cajole.reduction.model import ReducedSolid
-    from cajole.reduction.polynomial import Polynomial
+def _model_of(task: KeyframeProblem) -> cj.reduction.ReducedSolid:
+    from cajole.reduction.polynomial import StVKPolynomial
+    from cajole.reduction.reduced_solid import ReducedSolid
 
     r = len(task.bias)
-    model = ReducedSolid(beam(), np.zeros((3 * beam().count, r)), Polynomial(*task.system[:3]))
-    model.system = task.system
+    model = ReducedSolid(beam(), np.zeros((3 * beam().vertex_count, r)), StVKPolynomial(*task.system[:3]))
+    model.kernel_data = task.system
     return model
 
 
@@ -130,23 +136,25 @@ def test_riccati_step_is_one_dense_solve_agreement(
     random: np.random.Generator, theta: float, ending: str, rows: bool
 ) -> None:
     # a free start in stiff directions is a dense system of condition 1e19, which proves nothing
-    task = replace(problem(mild=ending == "free"), ending=ending)
-    task = replace(task, calm=0.02 * np.eye(len(task.calm))) if ending == "free" else task
+    task = replace(problem(mild=ending == "free"), boundary=ending)
+    task = replace(task, start_cost=0.02 * np.eye(len(task.start_cost))) if ending == "free" else task
     task = with_rows(task, random) if rows else task
-    path = rollout(task.system, task.plan, task.start, 0.1 * random.standard_normal((12, len(task.bias))))
-    s = 0.01 * task.gradient(path, np.zeros(task.multipliers)).s
-    sweep = swept(task, path, s, theta, 0.0)
+    path = rollout(task.system, task.coefficients, task.start, 0.1 * random.standard_normal((12, len(task.bias))))
+    s = 0.01 * task.compute_gradient(path, np.zeros(task.multiplier_count)).adjoint
+    sweep = run_backward_pass(task, path, s, theta, 0.0)
     assert sweep is not None
     dW, start, nu = dense_step(task, path, s, theta)
-    if task.plain:
-        ours, _ = linear_motion(task.plan, path, sweep.gains, sweep.moves, np.zeros(2 * len(task.bias)))
+    if task.is_constraint_free:
+        ours, _ = simulate_linear_response(
+            task.coefficients, path, sweep.gains, sweep.feedforward, np.zeros(2 * len(task.bias))
+        )
     else:
-        step = constrained_step(task, path, sweep, 0.0)
+        step = solve_constrained_step(task, path, sweep, 0.0)
         assert step is not None
-        ours, _ = linear_motion(task.plan, path, step.gains, step.moves, step.start)
-        np.testing.assert_allclose(step.nu, nu, atol=1e-6 * np.abs(nu).max(initial=1.0))
+        ours, _ = simulate_linear_response(task.coefficients, path, step.gains, step.feedforward, step.start_change)
+        np.testing.assert_allclose(step.multipliers, nu, atol=1e-6 * np.abs(nu).max(initial=1.0))
         if ending != "open":
-            np.testing.assert_allclose(step.start, start, atol=1e-6 * np.abs(start).max())
+            np.testing.assert_allclose(step.start_change, start, atol=1e-6 * np.abs(start).max())
     np.testing.assert_allclose(ours, dW, atol=1e-6 * np.abs(dW).max())
 
 
@@ -175,15 +183,17 @@ def test_gains_bring_a_pushed_motion_back_identity() -> None:
     made = shot()
     model, start = made.model, made.start
     assert start is not None
-    plan = newmark_plan(np.full(len(made.controls) + 1, made.dt))
+    plan = build_newmark_coefficients(np.full(len(made.controls) + 1, made.dt))
     nominal = rollout(model.system, plan, start, made.controls)
     pushed = (start[0], start[1] + model.project(0.5 * poses()[1]))
     still = np.zeros_like(made.controls)
-    led = follow(model.system, plan, pushed, nominal, made.gains, still, 0.0)
+    led = rollout_closed_loop(model.system, plan, pushed, nominal, made.gains, still, 0.0)
     assert led is not None
     left = rollout(model.system, plan, pushed, made.controls)
     key = 19
-    assert np.linalg.norm(led.Q[key] - nominal.Q[key]) < 0.2 * np.linalg.norm(left.Q[key] - nominal.Q[key])
+    assert np.linalg.norm(led.coordinates[key] - nominal.coordinates[key]) < 0.2 * np.linalg.norm(
+        left.coordinates[key] - nominal.coordinates[key]
+    )
 
 
 def test_every_start_is_reported_and_the_best_kept_identity() -> None:
@@ -224,7 +234,7 @@ def test_uneven_keys_keep_the_natural_pace_identity() -> None:
     body = beam()
     even = shot(keys={20: a, 40: b}, frames=41, starts="zero")
     uneven = shot(keys={20: a, 40: b, 42: 0.9 * b}, frames=43, starts="zero")
-    gaps = natural_frequencies(body, np.stack([np.zeros_like(a), a, b, 0.9 * b]))
+    gaps = compute_natural_frequencies(body, np.stack([np.zeros_like(a), a, b, 0.9 * b]))
     assert even.dt * 40 == pytest.approx((np.pi / 2 / gaps[:2]).sum(), rel=1e-12)
     assert uneven.dt * 42 == pytest.approx((np.pi / 2 / gaps).sum(), rel=1e-12)
     # frames in which the body rests between two like keys have no natural time, and do not slow the others
@@ -276,7 +286,7 @@ def test_start_state_is_kept_identity() -> None:
     begun = shot(keys={0: a, 20: b})
     np.testing.assert_allclose(begun.animation.positions[0], beam().vertices + a, atol=1e-12)
     speed = 0.5 * a
-    moving = shot(keys={20: b}, start=cj.State(a, speed), modes=6)
+    moving = shot(keys={20: b}, start=cj.InitialState(a, speed), modes=6)
     np.testing.assert_allclose(moving.animation.positions[0], beam().vertices + a, atol=1e-12)
     assert moving.animation.velocities is not None
     assert np.linalg.norm(moving.animation.velocities[0] - speed) <= 1e-6 * np.linalg.norm(speed)

@@ -69,8 +69,8 @@ def test_animation_for_a_key_bad_input() -> None:
 
 def test_inverted_key_bad_input() -> None:
     body = beam()
-    flipped = np.zeros((body.count, 3))
-    flipped[body.free, 0] = -2 * body.vertices[body.free, 0]
+    flipped = np.zeros((body.vertex_count, 3))
+    flipped[body.free_vertices, 0] = -2 * body.vertices[body.free_vertices, 0]
     with pytest.raises(cj.InputError, match="inside out"):
         shot(keys={10: flipped})
 
@@ -93,7 +93,7 @@ def test_key_values_bad_input() -> None:
 
 def test_keys_all_at_rest_bad_input() -> None:
     with pytest.raises(cj.InputError, match="rest shape"):
-        shot(keys={10: np.zeros((beam().count, 3))})
+        shot(keys={10: np.zeros((beam().vertex_count, 3))})
 
 
 def test_dependent_basis_bad_input() -> None:
@@ -116,7 +116,7 @@ def test_dependent_basis_bad_input() -> None:
         ({"iterations": 0}, "iterations is 0"),
         ({"rank": 1.0}, "rank is 1.0"),
         ({"loop": True, "frames": None}, "a loop needs frames"),
-        ({"loop": True, "start": cj.State()}, "a loop finds its own start"),
+        ({"loop": True, "start": cj.InitialState()}, "a loop finds its own start"),
         ({"loop": True, "optimiser": "cg"}, "need optimiser='newton'"),
     ],
 )
@@ -128,12 +128,12 @@ def test_options_bad_input(options: dict[str, Any], words: str) -> None:
 def test_two_starts_bad_input() -> None:
     a, b = poses()
     with pytest.raises(cj.InputError, match="both start and a key at frame 0"):
-        shot(keys={0: a, 10: b}, start=cj.State(b))
+        shot(keys={0: a, 10: b}, start=cj.InitialState(b))
 
 
 def test_timestep_too_large_bad_input() -> None:
     a, _ = poses()
-    fast = cj.State(velocity=1e12 * a)
+    fast = cj.InitialState(velocity=1e12 * a)
     with pytest.raises(cj.NotConverged, match="smaller dt"):
         shot(dt=1e9, start=fast)
 

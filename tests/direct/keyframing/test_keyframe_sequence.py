@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import cajole as cj
 from cajole.body import BodySolid
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
-from cajole.reduction.offset import ReducedOffset, reduce_around, settled
 from cajole.reduction.polynomial import PACKED_SIZE
+from cajole.reduction.reduced_solid_offset import ReducedSolidOffset, move_fixed_vertices, reduce_with_offset
 from derivatives import check_derivative
 
 Array = NDArray[np.float64]
@@ -22,11 +22,11 @@ Array = NDArray[np.float64]
 STRIDE = np.array([0.06, 0.0, 0.25])
 
 
-def around(size: int = 5) -> ReducedOffset:
+def around(size: int = 5) -> ReducedSolidOffset:
     """The beam around its first pose, with the held end moved along, too."""
-    basis = np.random.default_rng(2).standard_normal((3 * beam().count, size))
-    basis.reshape(beam().count, 3, -1)[beam().fixed] = 0.0
-    return reduce_around(beam(), poses()[0] + STRIDE, basis)
+    basis = np.random.default_rng(2).standard_normal((3 * beam().vertex_count, size))
+    basis.reshape(beam().vertex_count, 3, -1)[beam().fixed] = 0.0
+    return reduce_with_offset(beam(), poses()[0] + STRIDE, basis)
 
 
 @pytest.mark.parametrize("size", [5, PACKED_SIZE - 1, PACKED_SIZE])
@@ -39,8 +39,8 @@ def test_offset_model_is_the_projected_body_agreement(random: np.random.Generato
     np.testing.assert_allclose(model.force(z), U.T @ body.force(u).ravel(), rtol=1e-8, atol=1e-6)
     K = U.T @ (body.stiffness(u) @ U)
     np.testing.assert_allclose(model.stiffness(z), K, atol=1e-9 * np.abs(K).max())
-    H = U.T @ (body.stiffness_change(u, (U @ v).reshape(-1, 3)) @ U)
-    np.testing.assert_allclose(model.stiffness_change(z, v), H, atol=1e-9 * np.abs(H).max())
+    H = U.T @ (body.stiffness_derivative(u, (U @ v).reshape(-1, 3)) @ U)
+    np.testing.assert_allclose(model.stiffness_derivative(z, v), H, atol=1e-9 * np.abs(H).max())
 
 
 def test_offset_energy_and_force_derivative(random: np.random.Generator) -> None:
@@ -66,7 +66,7 @@ def test_velocity_counts_unless_it_is_rounding_identity(random: np.random.Genera
     sizes = [
         keyframe_sequence(
             body.mesh, cj.MaterialStVK(1e6, 0.3, 1e3), [Segment({6: key}, 7, body.fixed)],
-            start=cj.State(None, velocity), modes=2, starts="pd", iterations=1,
+            start=cj.InitialState(None, velocity), modes=2, starts="pd", iterations=1,
         ).shots[0].model.size
         for velocity in (0 * v, v)
     ]  # fmt: skip
@@ -76,9 +76,12 @@ def test_velocity_counts_unless_it_is_rounding_identity(random: np.random.Genera
 def test_moved_rest_shape_moves_alike_agreement(random: np.random.Generator) -> None:
     """Around a mere translation the physics is that of rest: the constant force vanishes."""
     basis = cj.modes(beam(), 4).shapes
-    plain, moved = cj.reduce(beam(), basis), reduce_around(beam(), np.tile(STRIDE, (beam().count, 1)), basis)
+    plain, moved = (
+        cj.reduce(beam(), basis),
+        reduce_with_offset(beam(), np.tile(STRIDE, (beam().vertex_count, 1)), basis),
+    )
     W = 5.0 * random.standard_normal((10, 4))
-    ours, theirs = moved.rollout(W, 0.02).Q, plain.rollout(W, 0.02).Q
+    ours, theirs = moved.rollout(W, 0.02).coordinates, plain.rollout(W, 0.02).coordinates
     signs = np.sign(np.diag(plain.basis.T @ (beam().mass @ moved.basis)))
     np.testing.assert_allclose(ours * signs, theirs, atol=1e-8 * np.abs(theirs).max())
 
@@ -86,12 +89,12 @@ def test_moved_rest_shape_moves_alike_agreement(random: np.random.Generator) -> 
 def test_settled_pose_moves_its_feet_and_little_else_identity() -> None:
     body, (a, _) = beam(), poses()
     turn = np.cross([0.0, 0.03, 0.0], body.vertices - [0.0, 0.1, 0.1])
-    moved = settled(body, a, a + turn)
+    moved = move_fixed_vertices(body, a, a + turn)
     np.testing.assert_allclose(moved[body.fixed], (a + turn)[body.fixed], atol=1e-15)
     assert np.abs((moved - a)[tip(body)]).max() < 0.1 * np.abs(turn[tip(body)]).max()
     near = np.flatnonzero(np.isclose(body.vertices[:, 0], 0.25))
     assert np.abs((moved - a)[near]).max() > 0.1 * np.abs(turn[body.fixed]).max()
-    np.testing.assert_array_equal(settled(body, a, a), a)
+    np.testing.assert_array_equal(move_fixed_vertices(body, a, a), a)
 
 
 @cache
@@ -103,7 +106,7 @@ def walked(steps: int = 4) -> ShotSequence:
     for i in range(steps):
         base = (i // 2) * STRIDE
         segments.append(Segment({10: base + stretched}, 11, body.fixed) if i % 2 == 0 else
-                        Segment({10: np.tile(base + STRIDE, (body.count, 1))}, 11, tip(body)))  # fmt: skip
+                        Segment({10: np.tile(base + STRIDE, (body.vertex_count, 1))}, 11, tip(body)))  # fmt: skip
     return keyframe_sequence(
         body.mesh, cj.MaterialStVK(1e6, 0.3, 1e3), segments, damping=(2.0, 0.01), dt=0.03, effort=1e-3, modes=3
     )
@@ -112,12 +115,12 @@ def walked(steps: int = 4) -> ShotSequence:
 def test_segments_join_in_position_and_velocity_identity() -> None:
     walk = walked()
     assert walk.animation.positions.shape[0] == 1 + 4 * 10
-    for before, after, stopped in zip(walk.shots, walk.shots[1:], walk.stopped):
+    for before, after, stopped in zip(walk.shots, walk.shots[1:], walk.lost_velocity_shares):
         ours, theirs = before.animation, after.animation
         np.testing.assert_allclose(theirs.positions[0], ours.positions[-1], atol=1e-13)
         assert ours.velocities is not None
         assert theirs.velocities is not None
-        loose = after.model.body.free
+        loose = after.model.body.free_vertices
         np.testing.assert_allclose(theirs.velocities[0][loose], ours.velocities[-1][loose], atol=1e-9)
         assert 0.0 <= stopped < 1.0
 
@@ -139,7 +142,7 @@ def test_walk_arrives_identity() -> None:
 def test_controls_of_a_segment_replay_identity() -> None:
     part = walked().shots[1]
     again = part.model.rollout(part.controls, part.dt, state=part.states[0], velocity=part.velocities[0])
-    np.testing.assert_allclose(again.Q, part.states[1:], atol=1e-7 * np.abs(part.states).max())
+    np.testing.assert_allclose(again.coordinates, part.states[1:], atol=1e-7 * np.abs(part.states).max())
 
 
 def test_one_segment_is_a_keyframe_agreement() -> None:
@@ -173,4 +176,4 @@ def test_segments_bad_input(segments: Any, words: str) -> None:
 def test_offset_basis_bad_input() -> None:
     body: BodySolid = beam()
     with pytest.raises(cj.InputError, match="moves vertex 0, which the body fixes"):
-        reduce_around(body, np.zeros((body.count, 3)), np.ones((3 * body.count, 1)))
+        reduce_with_offset(body, np.zeros((body.vertex_count, 3)), np.ones((3 * body.vertex_count, 1)))

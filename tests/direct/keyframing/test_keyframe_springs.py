@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.keyframing import drafts
+from cajole.direct.keyframing import search
 from cajole.errors import InputError, NotConverged
 from cajole.mesh import box_tets
-from cajole.reduction import cubature, reduce
-from cajole.reduction.trajectory import adjoint, newmark_plan, predictor, rollout
+from cajole.reduction import reduce, reduced_springs
+from cajole.reduction.trajectory import build_newmark_coefficients, compute_predictor, rollout, solve_adjoint
 
 
 def plank(damping: float = 0.0) -> cj.BodySprings:
@@ -47,14 +47,14 @@ def test_adjoint_agreement(damping, cubature, random):
     model = reduce(net, cj.modes(net, 5), cubature=cubature)
     W = 2.0 * random.standard_normal((12, 5))
     t = 0.1 * random.standard_normal((12, 5))
-    plan, h = newmark_plan(np.full(13, 0.02)), 0.02
-    start = predictor(model.system, 0.1 * random.standard_normal(5), np.zeros(5), h)
+    plan, h = build_newmark_coefficients(np.full(13, 0.02)), 0.02
+    start = compute_predictor(model.kernel_data, 0.1 * random.standard_normal(5), np.zeros(5), h)
 
     def cost(controls):
-        return 0.5 * ((rollout(model.system, plan, start, controls).Q - t) ** 2).sum()
+        return 0.5 * ((rollout(model.kernel_data, plan, start, controls).coordinates - t) ** 2).sum()
 
-    path = rollout(model.system, plan, start, W)
-    gradient, _ = adjoint(plan, path, path.Q - t)
+    path = rollout(model.kernel_data, plan, start, W)
+    gradient, _ = solve_adjoint(plan, path, path.coordinates - t)
     for _ in range(3):
         d = random.standard_normal(W.shape)
         e = 3e-3
@@ -83,7 +83,7 @@ def test_newton_converges_quadratically_order(net, keys):
     """With damping's own curvature the last steps of Newton square the gradient."""
     sizes: list[float] = []
     cj.keyframe(
-        net, keys, effort=1e-3, modes=4, starts="pd", tolerance=1e-9, watch=lambda at: sizes.append(at.gradient)
+        net, keys, effort=1e-3, modes=4, starts="pd", tolerance=1e-9, watch=lambda at: sizes.append(at.gradient_norm)
     )
     runs = np.split(np.array(sizes), np.flatnonzero(np.diff(sizes) > 100 * np.array(sizes[:-1])) + 1)
     scaled = runs[0] / runs[0][0]
@@ -102,9 +102,9 @@ def test_cubature_finds_the_same_motion_agreement(exact, net, keys):
 @pytest.fixture
 def drafted(monkeypatch):
     """Drafts as of large nets, on small ones."""
-    monkeypatch.setattr(cubature, "DRAFT", 60)
-    monkeypatch.setattr(drafts, "DRAFTED_NET", 100)
-    monkeypatch.setattr(drafts, "DRAFT_SPRINGS", 150)
+    monkeypatch.setattr(reduced_springs, "COARSE_SPRINGS", 60)
+    monkeypatch.setattr(search, "COARSE_MODEL_ABOVE", 100)
+    monkeypatch.setattr(search, "COARSE_MODEL_SPRINGS", 150)
 
 
 @pytest.mark.parametrize("few", [False, 150])
@@ -113,8 +113,8 @@ def test_drafts_lead_to_the_same_motion_agreement(drafted, exact, net, keys, few
     led = cj.keyframe(net, keys, effort=1e-3, modes=4, cubature=few)
     plain = cj.keyframe(net, keys, effort=1e-3, modes=4, cubature=few, starts="pd") if few else exact
     assert led.report.converged
-    assert ["a draft with" in name for name, _ in led.report.starts] == [True]
-    assert not any("a draft with" in name for name, _ in plain.report.starts)
+    assert ["a draft with" in name for name, _ in led.report.start_costs] == [True]
+    assert not any("a draft with" in name for name, _ in plain.report.start_costs)
     np.testing.assert_allclose(led.report.cost, plain.report.cost, rtol=1e-7)
     np.testing.assert_allclose(led.states, plain.states, atol=1e-5 * np.abs(plain.states).max())
     assert led.report.iterations < plain.report.iterations
@@ -131,7 +131,7 @@ def test_stopped_draft_identity(drafted, net, keys, few):
     assert not shot.report.converged
     assert "stopped" in shot.report.message
     again = shot.model.rollout(shot.controls, shot.dt, state=shot.states[0], velocity=shot.velocities[0])
-    np.testing.assert_allclose(again.Q, shot.states[1:], atol=1e-9 * np.abs(shot.states).max())
+    np.testing.assert_allclose(again.coordinates, shot.states[1:], atol=1e-9 * np.abs(shot.states).max())
     assert shot.report.cost < seen[0]
 
 
@@ -139,7 +139,7 @@ def test_without_a_draft_plain_starts_serve_identity(drafted, monkeypatch, exact
     def failing(*_, **__):
         raise NotConverged("no spring lowers the error")
 
-    monkeypatch.setattr(drafts, "reduced_springs", failing)
+    monkeypatch.setattr(search, "reduce_springs", failing)
     again = cj.keyframe(net, keys, effort=1e-3, modes=4)
     np.testing.assert_array_equal(again.states, exact.states)
 

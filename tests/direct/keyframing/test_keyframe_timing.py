@@ -10,10 +10,10 @@ from keyframe_cases import beam, poses, shot
 from numpy.typing import NDArray
 
 import cajole as cj
-from cajole.direct.keyframing.keys import checked_keys
+from cajole.direct.keyframing.keys import check_keys
 from cajole.direct.keyframing.newton import Iterate, minimise
-from cajole.direct.keyframing.setup import Setting, soft_problem
-from cajole.direct.keyframing.timing import step_slopes
+from cajole.direct.keyframing.setup import ShotSetup, build_soft_problem
+from cajole.direct.keyframing.timing import compute_timestep_gradient
 from cajole.reduction.trajectory import rollout
 from derivatives import check_derivative
 
@@ -22,11 +22,11 @@ Array = NDArray[np.float64]
 STEP = 0.02
 
 
-def setting() -> Setting:
+def setting() -> ShotSetup:
     """From a moving start, so that the first predictor depends on the step, too."""
     body, (a, b) = beam(), poses()
-    keys, count = checked_keys(body, {4: a, 10: b}, 13)
-    return Setting.of(body, keys, count, modes=2, start=(0.01 * b, 0.05 * a))
+    keys, count = check_keys(body, {4: a, 10: b}, 13)
+    return ShotSetup.from_keys(body, keys, count, modes=2, start=(0.01 * b, 0.05 * a))
 
 
 def test_slopes_of_steps_derivative(random: np.random.Generator) -> None:
@@ -36,13 +36,13 @@ def test_slopes_of_steps_derivative(random: np.random.Generator) -> None:
     direction = STEP * random.standard_normal(12)
 
     def cost(h: Array) -> float:
-        task = soft_problem(made, 0.1, h, span=1.0)
-        return task.cost(rollout(task.system, task.plan, task.start, W))
+        task = build_soft_problem(made, 0.1, h, duration=1.0)
+        return task.compute_cost(rollout(task.system, task.coefficients, task.start, W))
 
-    task = soft_problem(made, 0.1, steps, span=1.0)
-    path = rollout(task.system, task.plan, task.start, W)
-    velocity = made.velocity.ravel() @ made.model.mass_basis
-    check_derivative(cost, step_slopes(task, path, steps, velocity) @ direction, steps, direction)
+    task = build_soft_problem(made, 0.1, steps, duration=1.0)
+    path = rollout(task.system, task.coefficients, task.start, W)
+    velocity = made.start_velocity.ravel() @ made.model.mass_basis
+    check_derivative(cost, compute_timestep_gradient(task, path, steps, velocity) @ direction, steps, direction)
 
 
 def test_slope_of_the_best_cost_agreement() -> None:
@@ -52,14 +52,14 @@ def test_slope_of_the_best_cost_agreement() -> None:
     uniform = np.full(12, STEP)
 
     def solved(h: Array) -> tuple[float, Any, Any]:
-        task = soft_problem(made, 0.1, h, span=1.0)
-        path = rollout(task.system, task.plan, task.start, np.zeros((12, made.model.size)))
+        task = build_soft_problem(made, 0.1, h, duration=1.0)
+        path = rollout(task.system, task.coefficients, task.start, np.zeros((12, made.model.size)))
         found = minimise(task, path)
-        return found.cost, task, found.path
+        return found.cost, task, found.trajectory
 
     _, task, path = solved(uniform)
-    velocity = made.velocity.ravel() @ made.model.mass_basis
-    slope = step_slopes(task, path, uniform, velocity) @ direction
+    velocity = made.start_velocity.ravel() @ made.model.mass_basis
+    slope = compute_timestep_gradient(task, path, uniform, velocity) @ direction
     step = 1e-3
     central = (solved(uniform + step * direction)[0] - solved(uniform - step * direction)[0]) / (2 * step)
     assert central == pytest.approx(slope, rel=1e-4)

@@ -20,10 +20,10 @@ def tip(body: cj.BodySolid) -> list[int]:
 
 def imbalance(session: PoseSession) -> float:
     """The largest force left on vertices neither fixed nor pinned, relative to the forces at work."""
-    body, load = session.body, np.zeros((session.body.count, 3))
+    body, load = session.body, np.zeros((session.body.vertex_count, 3))
     for one in session.loads:
         np.add.at(load, one.vertices, one.forces)
-    free = np.setdiff1d(body.free, list(session.pins))
+    free = np.setdiff1d(body.free_vertices, list(session.pins))
     force = body.force(session.displacement)
     return float(np.linalg.norm((force - load)[free]) / max(float(np.linalg.norm(force)), 1e-300))
 
@@ -36,7 +36,7 @@ def test_loads_agreement() -> None:
     session.add(ends[0], TIP)
     session.freeze()
     session.add(ends[1:], (3.0, 0, 9.0))
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     load[ends[0]] = TIP
     load[ends[1:]] = np.array([3.0, 0, 9.0]) / len(ends[1:])
     np.testing.assert_allclose(session.capture(), cj.pose(body, load), rtol=0, atol=1e-9)
@@ -51,7 +51,7 @@ def test_drag_agreement() -> None:
     load = session.add(ends, (0.0, 0.0, 0.0))
     for share in np.linspace(0.1, 1, 10):
         load = session.change(load, share * np.array([0, 40.0, -150.0]))
-    forces = np.zeros((body.count, 3))
+    forces = np.zeros((body.vertex_count, 3))
     forces[ends] = np.array([0, 40.0, -150.0]) / len(ends)
     cold = cj.pose(body, forces)
     assert abs(cold).max() > 0.1
@@ -172,7 +172,7 @@ def test_failed_solve_identity() -> None:
     for fail in (
         lambda: session.unpin([0, 1, 2, 3]),
         lambda: session.change(load, (1e300, 0, 0)),
-        lambda: session.pin(list(range(body.count))),
+        lambda: session.pin(list(range(body.vertex_count))),
     ):
         with pytest.raises((cj.InputError, cj.SolveError)):
             fail()

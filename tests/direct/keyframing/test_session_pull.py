@@ -17,7 +17,7 @@ def tip(body: cj.BodySolid) -> Array:
 
 
 def loads_on(body: cj.BodySolid, vertices: Array, force: Array) -> Array:
-    load = np.zeros((body.count, 3))
+    load = np.zeros((body.vertex_count, 3))
     load[vertices] = force / len(vertices)
     return load
 
@@ -30,10 +30,10 @@ def test_pull_agreement() -> None:
     for share in np.linspace(0.1, 1, 12):
         pull.move(share * FORCE)
     cold = cj.pose(body, loads_on(body, ends, FORCE))
-    moved = [pull.settle() for _ in range(12)]
+    moved = [pull.refine() for _ in range(12)]
     assert moved[-1] < 1e-4
     near = session.capture()
-    pull.drop()
+    pull.commit()
     np.testing.assert_allclose(session.displacement, cold, rtol=0, atol=1e-8)
     assert np.abs(near - cold).max() < 1e-2 * np.abs(cold).max()
     session.undo()
@@ -48,13 +48,13 @@ def test_pull_cancel_identity() -> None:
     body = beam_body((4, 1, 1))
     session, ends = PoseSession(body), tip(body)
     session.add(ends, FORCE)
-    before = session.moment
-    pull = session.grab(ends, alone=True)
+    before = session.snapshot
+    pull = session.grab(ends, replace_loads=True)
     pull.move(-FORCE)
     pull.cancel()
-    assert session.moment is before
-    session.grab(ends).drop()
-    assert session.moment is before
+    assert session.snapshot is before
+    session.grab(ends).commit()
+    assert session.snapshot is before
     with pytest.raises(cj.InputError, match="the hand is empty"):
         pull.move(FORCE)
 
@@ -66,7 +66,7 @@ def test_pull_alone_identity() -> None:
     first = session.add(ends, 0.1 * FORCE)
     session.freeze()
     session.add(ends, 0.2 * FORCE)
-    pull = session.grab(ends, alone=True)
+    pull = session.grab(ends, replace_loads=True)
     pull.move(0.3 * FORCE)
     good, force = session.capture(), pull.load.forces
     with pytest.raises(cj.errors.CajoleError):
@@ -77,8 +77,8 @@ def test_pull_alone_identity() -> None:
         session.undo()
     with pytest.raises(cj.InputError, match="still in the hand"):
         session.grab(ends)
-    pull.drop()
-    assert [load.number for load in session.loads] == [first.number, pull.load.number]
+    pull.commit()
+    assert [load.load_id for load in session.loads] == [first.load_id, pull.load.load_id]
     np.testing.assert_allclose(session.displacement, cj.pose(body, loads_on(body, ends, 0.4 * FORCE)), atol=1e-9)
 
 
@@ -99,11 +99,11 @@ def test_weigh_agreement() -> None:
     """Gravity switched on and off is that of `pose`, and of a session that began with it."""
     body = beam_body((4, 1, 1))
     session = PoseSession(body)
-    session.weigh(9.81)
-    assert session.weighs
+    session.set_gravity(9.81)
+    assert session.has_gravity
     np.testing.assert_allclose(session.displacement, cj.pose(body, gravity=9.81), rtol=0, atol=1e-9)
     np.testing.assert_allclose(session.displacement, PoseSession(body, gravity=9.81).displacement, rtol=0, atol=1e-9)
-    session.weigh(None)
+    session.set_gravity(None)
     assert np.abs(session.displacement).max() < 1e-9
 
 
@@ -114,7 +114,7 @@ def test_assume_identity(weighs: bool) -> None:
     ends = tip(body)
     wanted = cj.pose(body, loads_on(body, ends, FORCE))
     session = PoseSession(body, gravity=9.81 if weighs else None)
-    session.assume(wanted)
+    session.set_pose(wanted)
     load = session.add(ends, (0, 0, 0))
     np.testing.assert_allclose(session.displacement, wanted, rtol=0, atol=1e-9)
     session.change(load, -FORCE)
@@ -131,12 +131,12 @@ def test_return_identity() -> None:
     session, ends = PoseSession(body), tip(body)
     session.add(ends[:1], FORCE)
     session.pin(int(ends[1]))
-    then = session.moment
+    then = session.snapshot
     session.reset()
     session.add(ends, -FORCE)
-    session.return_to(then)
+    session.restore(then)
     np.testing.assert_array_equal(session.displacement, then.displacement)
-    assert [load.number for load in session.loads] == [0]
+    assert [load.load_id for load in session.loads] == [0]
     assert list(session.pins) == [int(ends[1])]
     session.undo()
     assert len(session.pins) == 0

@@ -10,10 +10,17 @@ import pytest
 
 import cajole as cj
 from bodies import Array
-from cajole.direct.rerouting import Section, goals_from_images
-from cajole.direct.rerouting.contours import contour
-from cajole.direct.rerouting.registration import aligned, filled, nearest, offsets, resampled, smoothed
-from cajole.direct.rerouting.sections import area, outline
+from cajole.direct.rerouting import ImageSection, build_image_goals
+from cajole.direct.rerouting.contours import find_contour
+from cajole.direct.rerouting.registration import (
+    align_contours,
+    compute_normal_offsets,
+    fill_missing_values,
+    find_closest_on_loop,
+    resample_loop,
+    smooth_loop_values,
+)
+from cajole.direct.rerouting.sections import compute_signed_area, cut_outline
 
 RINGS, COLUMNS, FRAMES = 19, 40, 6
 SIDE, PIXEL, HEIGHT = 96, 0.025, 0.25
@@ -44,9 +51,9 @@ def still() -> cj.Animation:
     return cj.Animation(mesh, np.repeat(mesh.vertices[None], FRAMES, axis=0))
 
 
-def section(height: float = HEIGHT) -> Section:
+def section(height: float = HEIGHT) -> ImageSection:
     half = 0.5 * (SIDE - 1) * PIXEL
-    return Section((-half, half, height), (2.0, 0.0, 0.0), (0.0, 1.0, 0.0), PIXEL)
+    return ImageSection((-half, half, height), (2.0, 0.0, 0.0), (0.0, 1.0, 0.0), PIXEL)
 
 
 def ellipse(wide: float = WIDE, deep: float = DEEP, *, turned: float = 0.0, shifted: Any = (0.0, 0.0)) -> Array:
@@ -64,20 +71,20 @@ def ellipse(wide: float = WIDE, deep: float = DEEP, *, turned: float = 0.0, shif
 
 def test_section_reference() -> None:
     """Pixels count down and to the right, places up and to the right; who looks at the image looks from above."""
-    plane = Section((1.0, 2.0, 3.0), (0.0, 3.0, 0.0), (0.0, 0.0, 1.0), 0.5)
-    assert plane.from_pixels(np.array([[2.0, 4.0]])) == pytest.approx(np.array([[2.0, -1.0]]))
+    plane = ImageSection((1.0, 2.0, 3.0), (0.0, 3.0, 0.0), (0.0, 0.0, 1.0), 0.5)
+    assert plane.convert_pixels(np.array([[2.0, 4.0]])) == pytest.approx(np.array([[2.0, -1.0]]))
     point = np.array([[1.25, 4.0, 2.0]])
-    assert plane.flat(point) == pytest.approx(np.array([[2.0, -1.0]]))
-    assert plane.heights(point) == pytest.approx([0.25])
-    assert plane.origin + plane.lifted(plane.flat(point)) == pytest.approx(np.array([[1.0, 4.0, 2.0]]))
+    assert plane.project_points(point) == pytest.approx(np.array([[2.0, -1.0]]))
+    assert plane.compute_heights(point) == pytest.approx([0.25])
+    assert plane.origin + plane.lift_vectors(plane.project_points(point)) == pytest.approx(np.array([[1.0, 4.0, 2.0]]))
 
 
 def test_outline_of_an_ellipsoid_reference() -> None:
-    cut = outline(egg(), egg().vertices, section(), "frame 0")
-    x, y = (cut.points - section().flat(np.array([[0.0, 0.0, HEIGHT]]))).T
+    cut = cut_outline(egg(), egg().vertices, section(), "frame 0")
+    x, y = (cut.points - section().project_points(np.array([[0.0, 0.0, HEIGHT]]))).T
     assert np.hypot(x / WIDE, y / DEEP) == pytest.approx(1.0, abs=0.01)
-    assert area(cut.points) == pytest.approx(np.pi * WIDE * DEEP, rel=0.012)
-    assert np.abs(egg().vertices[cut.nodes, 2] - HEIGHT).max() < 0.5 * np.pi / (RINGS + 1)
+    assert compute_signed_area(cut.points) == pytest.approx(np.pi * WIDE * DEEP, rel=0.012)
+    assert np.abs(egg().vertices[cut.vertices, 2] - HEIGHT).max() < 0.5 * np.pi / (RINGS + 1)
 
 
 def test_outline_is_the_outermost_identity() -> None:
@@ -87,13 +94,15 @@ def test_outline_is_the_outermost_identity() -> None:
     wall = cj.MeshTri(
         np.vstack([mesh.vertices, inner]), np.vstack([mesh.triangles, mesh.triangles[:, ::-1] + len(inner)])
     )
-    cut = outline(wall, wall.vertices, section(), "frame 0")
-    assert np.array_equal(cut.points, outline(mesh, mesh.vertices, section(), "frame 0").points)
+    cut = cut_outline(wall, wall.vertices, section(), "frame 0")
+    assert np.array_equal(cut.points, cut_outline(mesh, mesh.vertices, section(), "frame 0").points)
 
 
 def test_contour_of_an_ellipse_reference() -> None:
     """To a twentieth of a pixel, although there are three greys: Otsu's own level is off by several times that."""
-    places = section().from_pixels(contour(ellipse(), "image")) - section().flat(np.array([[0.0, 0.0, HEIGHT]]))
+    places = section().convert_pixels(find_contour(ellipse(), "image")) - section().project_points(
+        np.array([[0.0, 0.0, HEIGHT]])
+    )
     off = np.hypot(places[:, 0] / WIDE, places[:, 1] / DEEP) - 1.0
     assert abs(off.mean()) * DEEP < 0.05 * PIXEL
     assert np.abs(off).max() * WIDE < 0.3 * PIXEL
@@ -102,25 +111,25 @@ def test_contour_of_an_ellipse_reference() -> None:
 def test_contours_are_laid_over_the_body_agreement() -> None:
     """Half a pixel and half a degree from how they were moved, with a wall that bulges on one side."""
     turned, shifted = 9.0, (0.08, -0.05)
-    cut = outline(egg(), egg().vertices, section(), "frame 0").points
-    line = resampled(cut, 200)
+    cut = cut_outline(egg(), egg().vertices, section(), "frame 0").points
+    line = resample_loop(cut, 200)
     middle = line.mean(axis=0)
     around = np.arctan2(*(line - middle).T[::-1])
-    bulged = line + (0.08 * np.exp(-(((around - 0.6) / 0.4) ** 2)))[:, None] * nearest(line, cut)[1]
+    bulged = line + (0.08 * np.exp(-(((around - 0.6) / 0.4) ** 2)))[:, None] * find_closest_on_loop(line, cut)[1]
     c, s = np.cos(np.radians(turned)), np.sin(np.radians(turned))
     moved = (bulged - shifted - middle) @ np.array([(c, -s), (s, c)]) + middle
-    found = aligned([moved], [cut], "rigid")
+    found = align_contours([moved], [cut], "rigid")
     assert found.angle == pytest.approx(turned, abs=0.5)
     assert np.linalg.norm(found.apply(moved) - bulged, axis=1).max() < 0.5 * PIXEL
-    assert aligned([moved], [cut], "shift").angle == 0.0
-    assert np.array_equal(aligned([moved], [cut], "none").apply(moved), moved)
+    assert align_contours([moved], [cut], "shift").angle == 0.0
+    assert np.array_equal(align_contours([moved], [cut], "none").apply(moved), moved)
 
 
 def test_goals_follow_the_images_reference() -> None:
     """A section that grows by a tenth, in an image turned and shifted: vertices go out by what the ellipse grows by."""
     images = [ellipse(f * WIDE, f * DEEP, turned=-7.0, shifted=(0.06, 0.04)) for f in (1.0, 1.1)]
     pilot = still()
-    found = goals_from_images(pilot, images, [2, 5], section(), every=3)
+    found = build_image_goals(pilot, images, [2, 5], section(), every=3)
     assert len(found.goals) == 2 * len(found.vertices)
     assert np.abs(found.offsets[0]).max() < 0.3 * PIXEL
     there = pilot.positions[0, found.vertices]
@@ -139,7 +148,7 @@ def test_goals_follow_the_images_reference() -> None:
 def test_noise_does_not_turn_neighbours_around_claim(random: np.random.Generator) -> None:
     """Targets keep their order around the section; nearest points of a noisy contour would not."""
     noisy = ellipse(1.1 * WIDE, 0.9 * DEEP) + 0.08 * random.normal(size=(SIDE, SIDE))
-    found = goals_from_images(still(), [noisy], [3], section(), every=1)
+    found = build_image_goals(still(), [noisy], [3], section(), every=1)
     targets = np.array([goal.position for goal in found.goals])[:, :2]
     assert (np.diff(np.unwrap(np.arctan2(*targets.T[::-1]))) > 0).all()
 
@@ -148,17 +157,17 @@ def test_offsets_reference() -> None:
     """Outward, inward, and past: a square around points on the x axis."""
     square = np.array([(1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)])
     points, normals = np.array([(0.7, 0.0), (1.2, 0.5), (0.0, 5.0)]), np.array([(1.0, 0.0), (1.0, 0.0), (1.0, 0.0)])
-    found = offsets(points, normals, square, 0.5)
+    found = compute_normal_offsets(points, normals, square, 0.5)
     assert found[:2] == pytest.approx([0.3, -0.2])
     assert np.isnan(found[2])
-    assert filled(np.array([np.nan, 1.0, np.nan, 3.0])) == pytest.approx([2.0, 1.0, 2.0, 3.0])
-    assert smoothed(np.full(9, 2.5)) == pytest.approx(2.5)
-    assert smoothed(np.eye(9)[4]).sum() == pytest.approx(1.0)
+    assert fill_missing_values(np.array([np.nan, 1.0, np.nan, 3.0])) == pytest.approx([2.0, 1.0, 2.0, 3.0])
+    assert smooth_loop_values(np.full(9, 2.5)) == pytest.approx(2.5)
+    assert smooth_loop_values(np.eye(9)[4]).sum() == pytest.approx(1.0)
 
 
 def asked(images: Any, frames: Any = (3,), **options: Any) -> None:
     plane = options.pop("section", section())
-    goals_from_images(still(), images, frames, plane, **options)
+    build_image_goals(still(), images, frames, plane, **options)
 
 
 def test_images_bad_input() -> None:
@@ -209,9 +218,9 @@ def test_sections_and_frames_bad_input() -> None:
         with pytest.raises(cj.InputError, match="window"):
             asked([good], window=window)
     with pytest.raises(cj.InputError, match="right and up of the section are not at right angles"):
-        Section((0, 0, 0), (1, 0, 0), (1, 1, 0), 0.1)
-    with pytest.raises(cj.InputError, match=r"pixel \(m\)"):
-        Section((0, 0, 0), (1, 0, 0), (0, 1, 0), 0.0)
+        ImageSection((0, 0, 0), (1, 0, 0), (1, 1, 0), 0.1)
+    with pytest.raises(cj.InputError, match=r"pixel_size \(m\)"):
+        ImageSection((0, 0, 0), (1, 0, 0), (0, 1, 0), 0.0)
     with pytest.raises(cj.InputError, match=r"the contour of images\[0\] is beside \d+% of the body's outline only"):
         asked([ellipse(0.15, 0.15, shifted=(0.0, 0.95))], align="none")
 
@@ -222,7 +231,7 @@ def test_open_surface_bad_input() -> None:
     with pytest.raises(
         cj.InputError, match=r"cuts the body at frame 0 along a line that ends at edge .* close the surface"
     ):
-        outline(open_, open_.vertices, section(), "frame 0")
+        cut_outline(open_, open_.vertices, section(), "frame 0")
 
 
 def test_without_scikit_image_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:

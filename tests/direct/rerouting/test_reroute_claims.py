@@ -8,8 +8,8 @@ from reroute_cases import DT, EDGE, MIDDLE, cloth, goal, missed, pilot, two_goal
 
 import cajole as cj
 from bodies import Array
-from cajole.direct.rerouting.stage import Stage
-from cajole.scenes.rerouting import reroute_scene
+from cajole.direct.rerouting.pilot_simulation import PilotSimulation
+from cajole.scenes.reroute_scenes import load_reroute_scene
 from derivatives import regressed_order
 
 
@@ -53,19 +53,21 @@ def test_large_steps_are_stable_claim(h: float) -> None:
 
 def test_force_as_printed_has_no_effect_claim() -> None:
     """Eq. (10) divides by Δt; with Δt² the node still goes astray, as steps are implicit; the compliance lands it."""
-    stage = Stage(cloth(), pilot())
-    past = stage.past(20)
+    stage = PilotSimulation(cloth(), pilot())
+    past = stage.get_state(20)
     free = stage.step(past, 21)
-    want = free.u[EDGE] + (0.005, 0.0, 0.005)
+    want = free.displacement[EDGE] + (0.005, 0.0, 0.005)
     m = cloth().masses[EDGE]
-    outside = stage.load(21) - cloth().total_force(past.u, past.v)
-    explicit = past.u + DT * past.v + DT**2 * outside / cloth().masses[:, None]
+    outside = stage.compute_external_force(21) - cloth().total_force(past.displacement, past.velocity)
+    explicit = past.displacement + DT * past.velocity + DT**2 * outside / cloth().masses[:, None]
     moved = {}
     for name, divisor in (("printed", DT), ("corrected", DT**2)):
-        push = np.zeros((cloth().count, 3))
+        push = np.zeros((cloth().vertex_count, 3))
         push[EDGE] = m * (want - explicit[EDGE]) / divisor
         after = stage.step(past, 21, push)
-        moved[name] = np.linalg.norm(after.u[EDGE] - free.u[EDGE]) / np.linalg.norm(want - free.u[EDGE])
+        moved[name] = np.linalg.norm(after.displacement[EDGE] - free.displacement[EDGE]) / np.linalg.norm(
+            want - free.displacement[EDGE]
+        )
     assert moved["printed"] < 0.1
     assert abs(moved["corrected"] - 1) > 0.2
     led = cj.reroute(cloth(), pilot(), goal(EDGE, 21, (0.005, 0.0, 0.005), 1), reach=0.0)
@@ -104,7 +106,7 @@ def test_spread_forces_draw_no_spike_claim(method: str) -> None:
     spikes = [sharpness(result.animation, 30, MIDDLE) for result in (alone, spread)]
     assert spikes[1] < 0.5 * spikes[0], spikes
     assert spread.report.effort < 0.5 * alone.report.effort
-    assert spread.report.peak < 0.5 * alone.report.peak
+    assert spread.report.peak_force < 0.5 * alone.report.peak_force
 
 
 def test_effort_of_the_methods_claim() -> None:
@@ -112,9 +114,9 @@ def test_effort_of_the_methods_claim() -> None:
 
     The pattern keeps the pilot's shape of both paths; least force reaches the goals and does not promise it.
     """
-    report = reroute_scene("cloth").result(compare=True).report
-    effort = {name: other.effort for name, other in report.compared.items()}
+    report = load_reroute_scene("cloth").solve(compare=True).report
+    effort = {name: other.effort for name, other in report.comparison.items()}
     assert effort["least-force"] <= effort["pattern"] / 3
     assert effort["least-force"] <= effort["paper"] / 9
-    assert report.compared["pattern"].shape <= 0.1
-    assert report.compared["pattern"].reached == report.compared["least-force"].reached == 2
+    assert report.comparison["pattern"].max_shape_distance <= 0.1
+    assert report.comparison["pattern"].reached_count == report.comparison["least-force"].reached_count == 2

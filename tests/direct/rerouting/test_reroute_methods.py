@@ -11,26 +11,25 @@ from scipy.optimize import minimize
 
 import cajole as cj
 from bodies import Array
-from cajole.direct.rerouting import Seeking, least, stage
-from cajole.direct.rerouting.goals import aims_of
-from cajole.direct.rerouting.inner import nearest
-from cajole.direct.rerouting.measures import likeness, procrustes
-from cajole.direct.rerouting.paper import in_cone, in_cone_by_search
-from cajole.direct.rerouting.pattern import led_by_pattern, similarity_rule
-from cajole.direct.rerouting.sensitivity import Window
-from cajole.direct.rerouting.spread import Spread
-from cajole.direct.rerouting.stage import Stage
-from cajole.direct.rerouting.tracking import Led, track
-from cajole.mesh.turns import shortest_turn
+from cajole.direct.rerouting import ConeSearchOptions, least_force, pilot_simulation
+from cajole.direct.rerouting.cone_search import find_best_step_in_cone, search_best_step_in_cone
+from cajole.direct.rerouting.force_distribution import ForceDistribution
+from cajole.direct.rerouting.goals import build_goal_set
+from cajole.direct.rerouting.least_force import ControlWindow, solve_limited_least_squares
+from cajole.direct.rerouting.path_similarity import compute_path_similarity, compute_procrustes_distance
+from cajole.direct.rerouting.pattern import make_similarity_rule, solve_pattern
+from cajole.direct.rerouting.pilot_simulation import PilotSimulation
+from cajole.direct.rerouting.tracking import ControlledMotion, track_targets
+from cajole.mesh.rotations import compute_minimal_rotation
 from derivatives import check_derivative
 
 
-def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[Window, Spread]:
-    acting = Stage(cloth(), pilot())
-    aims = aims_of(goals, cloth(), acting.positions, 150.0)
-    spread = Spread.around(cloth(), aims, reach)
-    acting.make_room(aims.last - aims.first)
-    return Window.around(acting, aims, spread, acting.past(aims.first)), spread
+def window_of(goals: list[cj.Goal], reach: float = 0.4) -> tuple[ControlWindow, ForceDistribution]:
+    acting = PilotSimulation(cloth(), pilot())
+    aims = build_goal_set(goals, cloth(), acting.positions, 150.0)
+    spread = ForceDistribution.for_goals(cloth(), aims, reach)
+    acting.reset_factor_cache(aims.last_frame - aims.first_frame)
+    return ControlWindow.for_goals(acting, aims, spread, acting.get_state(aims.first_frame)), spread
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -38,14 +37,14 @@ def test_goals_by_all_forces_derivative(
     kept: bool, random: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exact over the whole window, two goals at two frames, whether factors are kept or made again."""
-    monkeypatch.setattr(stage, "KEPT", 10**9 if kept else 0)
+    monkeypatch.setattr(pilot_simulation, "MAX_CACHED_FACTOR_SIZE", 10**9 if kept else 0)
     window, _ = window_of(two_goals())
     shape = len(window.steps), 3
     y, way = 0.02 * random.normal(size=shape), 0.05 * random.normal(size=shape)
-    J = window.slopes(window.run(y))
+    J = window.compute_jacobian(window.rollout(y))
 
     def places(controls: Array) -> Array:
-        return -window.run(controls).misses(window.stage, window.aims).ravel()
+        return -window.rollout(controls).compute_goal_residuals(window.simulation, window.goal_set).ravel()
 
     check_derivative(places, J @ way.ravel(), y, way)
 
@@ -54,76 +53,78 @@ def test_slopes_of_an_older_run_identity(random: np.random.Generator) -> None:
     """Factors that a later run has overwritten are made again, not mistaken for its own."""
     window, _ = window_of(two_goals())
     y = 0.05 * random.normal(size=(len(window.steps), 3))
-    first = window.run(np.zeros_like(y))
-    J = window.slopes(first)
-    second = window.run(y)
-    assert abs(window.slopes(second) - J).max() > 1e-3 * abs(J).max()
-    np.testing.assert_allclose(window.slopes(first), J, rtol=0, atol=1e-12 * abs(J).max())
+    first = window.rollout(np.zeros_like(y))
+    J = window.compute_jacobian(first)
+    second = window.rollout(y)
+    assert abs(window.compute_jacobian(second) - J).max() > 1e-3 * abs(J).max()
+    np.testing.assert_allclose(window.compute_jacobian(first), J, rtol=0, atol=1e-12 * abs(J).max())
 
 
 def test_least_force_is_stationary_identity() -> None:
     """At what is found, forces are Jᵀλ: no change that keeps the goals saves any to first order."""
     window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
-    found = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-3)
+    found = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-3)
     assert found.error < 1e-6
-    J, y = window.slopes(found.led), found.y.ravel()
+    J, y = window.compute_jacobian(found.motion), found.controls.ravel()
     lam = np.linalg.lstsq(J.T, y)[0]
     assert np.linalg.norm(y - J.T @ lam) < 0.15 * np.linalg.norm(y)
-    pattern = led_by_pattern(window.stage, window.aims, spread, window.past, None, 0.01)
-    assert found.led.effort(1 / 60) < pattern.effort(1 / 60)
+    pattern = solve_pattern(window.simulation, window.goal_set, spread, window.initial_state, None, 0.01)
+    assert found.motion.compute_effort(1 / 60) < pattern.compute_effort(1 / 60)
 
 
 def test_search_keeps_goals_once_met_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search from the pattern's forces that is cut off where it has lost the goal ends with a point that meets it."""
-    monkeypatch.setattr(least, "MOST_ITERATIONS", 1)
-    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
     window, spread = window_of([goal(EDGE, 30, (0.15, 0.1, 0.15), 10)])
-    pattern = led_by_pattern(window.stage, window.aims, spread, window.past, None, 1e-4)
-    found = least.searched(window, window.gathered(pattern.forces), None, 1e-4)
+    pattern = solve_pattern(window.simulation, window.goal_set, spread, window.initial_state, None, 1e-4)
+    found = least_force.minimise_effort(window, window.gather(pattern.forces), None, 1e-4)
     assert found.error <= 1e-4
-    lost = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-4)
+    lost = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-4)
     assert lost.error > 1e-4
 
 
-def cut_off(monkeypatch: pytest.MonkeyPatch, goals: list[cj.Goal]) -> tuple[Window, Spread, Led]:
+def cut_off(
+    monkeypatch: pytest.MonkeyPatch, goals: list[cj.Goal]
+) -> tuple[ControlWindow, ForceDistribution, ControlledMotion]:
     """A search that is stopped far from its goals."""
-    monkeypatch.setattr(least, "MOST_ITERATIONS", 1)
-    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
     window, spread = window_of(goals)
-    led = least.searched(window, np.zeros((len(window.steps), 3)), None, 1e-4).led
-    assert led.errors(window.stage, window.aims).max() > 1e-3
+    led = least_force.minimise_effort(window, np.zeros((len(window.steps), 3)), None, 1e-4).motion
+    assert led.compute_goal_errors(window.simulation, window.goal_set).max() > 1e-3
     return window, spread, led
 
 
 def test_what_a_search_misses_is_tracked_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest of the way is made up for step by step, from the forces found, and those make the motion again."""
     window, spread, led = cut_off(monkeypatch, two_goals())
-    there = least.landed(window.stage, window.aims, spread, led, None)
-    assert there.errors(window.stage, window.aims).max() < 1e-8
-    again = window.stage.past(window.aims.first)
+    there = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, led, None)
+    assert there.compute_goal_errors(window.simulation, window.goal_set).max() < 1e-8
+    again = window.simulation.get_state(window.goal_set.first_frame)
     for k, force in enumerate(there.forces):
-        again = window.stage.step(again, window.aims.first + 1 + k, force)
-    np.testing.assert_allclose(again.u, there.states[-1].u, rtol=0, atol=1e-11)
-    nothing = least.landed(window.stage, window.aims, spread, there, None)
+        again = window.simulation.step(again, window.goal_set.first_frame + 1 + k, force)
+    np.testing.assert_allclose(again.displacement, there.states[-1].displacement, rtol=0, atol=1e-11)
+    nothing = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, there, None)
     np.testing.assert_allclose(nothing.forces, there.forces, rtol=0, atol=1e-6 * abs(there.forces).max())
 
 
 def test_tracking_on_top_of_forces_keeps_the_limit_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     window, spread, led = cut_off(monkeypatch, two_goals())
     most = float(np.linalg.norm(led.forces, axis=2).max())
-    there = least.landed(window.stage, window.aims, spread, led, most)
+    there = least_force.correct_by_tracking(window.simulation, window.goal_set, spread, led, most)
     sizes = np.linalg.norm(there.forces, axis=2)
     assert most * (1 - 1e-9) <= sizes.max() <= most * (1 + 1e-12)
-    again = window.past
+    again = window.initial_state
     for k, force in enumerate(there.forces):
-        again = window.stage.step(again, window.aims.first + 1 + k, force)
-    np.testing.assert_allclose(again.u, there.states[-1].u, rtol=0, atol=1e-11)
+        again = window.simulation.step(again, window.goal_set.first_frame + 1 + k, force)
+    np.testing.assert_allclose(again.displacement, there.states[-1].displacement, rtol=0, atol=1e-11)
 
 
 def test_a_search_that_misses_is_landed_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """`reroute` ends on its goals also where the search is cut off, with less effort than the pattern's."""
-    monkeypatch.setattr(least, "MOST_ITERATIONS", 2)
-    monkeypatch.setattr(least, "MOST_POLISHES", 0)
+    monkeypatch.setattr(least_force, "MAX_ITERATIONS", 2)
+    monkeypatch.setattr(least_force, "MAX_CORRECTIONS", 0)
     asked = [goal(EDGE, 30, (0.15, 0.1, 0.15), 20)]
     found = cj.reroute(cloth(), pilot(), asked, "least-force", 1e-4)
     assert missed(found, asked).max() <= 1e-4
@@ -135,7 +136,7 @@ def test_limited_step_reference(limit: float, at_limit: int, random: np.random.G
     """The dual's answer is that of scipy's SLSQP on the same problem; some nodes are at the limit."""
     J, c = random.normal(size=(3, 15)) * np.repeat((0.05, 1, 1, 1, 1), 3), 0.1 * random.normal(size=(5, 3))
     b, sigma, kappa = J @ random.normal(size=15), 2.0, 50.0
-    y, _ = nearest(J, b, c, sigma, kappa, limit)
+    y, _ = solve_limited_least_squares(J, b, c, sigma, kappa, limit)
 
     def cost(x: Array) -> float:
         return 0.5 * sigma * float(((x - c.ravel()) ** 2).sum()) + 0.5 * kappa * float(((J @ x - b) ** 2).sum())
@@ -152,8 +153,8 @@ def test_limited_step_reference(limit: float, at_limit: int, random: np.random.G
 def test_unlimited_step_identity(random: np.random.Generator) -> None:
     """A limit that does not bite changes nothing."""
     J, c, b = random.normal(size=(3, 15)), random.normal(size=(5, 3)), random.normal(size=3)
-    free, lam = nearest(J, b, c, 3.0, 1e3, None)
-    same, also = nearest(J, b, c, 3.0, 1e3, 1e6)
+    free, lam = solve_limited_least_squares(J, b, c, 3.0, 1e3, None)
+    same, also = solve_limited_least_squares(J, b, c, 3.0, 1e3, 1e6)
     np.testing.assert_allclose(same, free, atol=1e-9)
     np.testing.assert_allclose(also, lam, atol=1e-6)
 
@@ -162,11 +163,11 @@ def test_unlimited_step_identity(random: np.random.Generator) -> None:
 def test_cone_agreement(cone: float, random: np.random.Generator) -> None:
     """The closed form is as good as a search over the cone, which comes near it as it is refined."""
     for R, w in random.normal(size=(20, 2, 3)):
-        best = in_cone(R, w, cone)
+        best = find_best_step_in_cone(R, w, cone)
         assert np.linalg.norm(best) == pytest.approx(np.linalg.norm(R))
         angle = np.arccos(np.clip(best @ R / (R @ R), -1, 1))
         assert angle <= cone + 1e-6
-        gaps = [best @ w - in_cone_by_search(R, w, cone, angles) @ w for angles in (8, 64)]
+        gaps = [best @ w - search_best_step_in_cone(R, w, cone, angles) @ w for angles in (8, 64)]
         size = np.linalg.norm(R) * np.linalg.norm(w)
         assert -1e-12 * size <= gaps[1] <= gaps[0] + 1e-12 * size
         assert gaps[1] < 2e-3 * size
@@ -175,10 +176,10 @@ def test_cone_agreement(cone: float, random: np.random.Generator) -> None:
 def test_discrete_search_agreement() -> None:
     """The paper's scheme with its own search leads as with the closed form."""
     asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
-    closed = Seeking(deltas=(1.0,))
+    closed = ConeSearchOptions(step_scales=(1.0,))
     paths = []
-    for seeking in (closed, dataclasses.replace(closed, search="discrete", angles=150)):
-        paths.append(cj.reroute(cloth(), pilot(), asked, "paper", seeking=seeking).paths[0].led)
+    for seeking in (closed, dataclasses.replace(closed, search="discrete", polar_angle_count=150)):
+        paths.append(cj.reroute(cloth(), pilot(), asked, "paper", cone_search=seeking).paths[0].positions)
     assert abs(paths[0] - paths[1]).max() < 0.02 * np.linalg.norm(paths[0][-1] - paths[0][0])
 
 
@@ -186,8 +187,10 @@ def test_paper_steps_are_proportional_identity() -> None:
     """Eq. (14): every step of the paper's path is L times the pilot's; wider cones come nearer to the goal."""
     asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
     wide = cj.reroute(cloth(), pilot(), asked, "paper").report.goals[0]
-    assert wide.likeness.stepping < 1e-9
-    narrow = cj.reroute(cloth(), pilot(), asked, "paper", seeking=Seeking(seek=0.02)).report.goals[0]
+    assert wide.similarity.step_length_variation < 1e-9
+    narrow = cj.reroute(
+        cloth(), pilot(), asked, "paper", cone_search=ConeSearchOptions(max_cone_angle=0.02)
+    ).report.goals[0]
     assert narrow.error > wide.error
 
 
@@ -195,7 +198,9 @@ def test_paper_weight_of_force_identity() -> None:
     """γ of (17): the more a force costs, the less of it, and the farther from the goal."""
     asked = goal(EDGE, 30, (0.06, 0.03, 0.05), 14)
     reports = [
-        cj.reroute(cloth(), pilot(), asked, "paper", seeking=Seeking(gamma=gamma, deltas=(1.0,))).report
+        cj.reroute(
+            cloth(), pilot(), asked, "paper", cone_search=ConeSearchOptions(force_weight=gamma, step_scales=(1.0,))
+        ).report
         for gamma in (0.0, 1e3)
     ]
     assert reports[1].effort < reports[0].effort
@@ -205,21 +210,26 @@ def test_paper_weight_of_force_identity() -> None:
 def test_similar_path_identity() -> None:
     """Carried out, the receding step is the pilot's path turned and scaled: its shape is the pilot's."""
     window, spread = window_of([goal(EDGE, 30, (0.06, 0.03, 0.05), 14)])
-    led = track(
-        window.stage, window.aims, spread.weights, window.past, similarity_rule(window.stage, window.aims), None
+    led = track_targets(
+        window.simulation,
+        window.goal_set,
+        spread.weights,
+        window.initial_state,
+        make_similarity_rule(window.simulation, window.goal_set),
+        None,
     )
-    alike = likeness(led.path(window.stage, EDGE), pilot().positions[16:31, EDGE])
-    assert alike.shape < 0.02
-    assert alike.stepping < 0.02
-    assert alike.is_kept
-    assert led.errors(window.stage, window.aims).max() < 1e-8
+    alike = compute_path_similarity(led.extract_path(window.simulation, EDGE), pilot().positions[16:31, EDGE])
+    assert alike.shape_distance < 0.02
+    assert alike.step_length_variation < 0.02
+    assert alike.is_similar
+    assert led.compute_goal_errors(window.simulation, window.goal_set).max() < 1e-8
 
 
 def test_still_pilot_is_led_smoothly_identity() -> None:
     """Where the pilot does not move there is nothing to scale: the node goes gently, and not in one last jump."""
     still = pilot().moved(np.repeat(pilot().positions[-1:], 30, axis=0))
     asked = cj.Goal(EDGE, 25, still.positions[0, EDGE] + (0.05, 0.0, 0.05))
-    path = cj.reroute(cloth(), still, asked).paths[0].led
+    path = cj.reroute(cloth(), still, asked).paths[0].positions
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     assert steps.max() < 3 * steps.mean()
     np.testing.assert_allclose(path[-1], asked.position, atol=1e-8)
@@ -228,32 +238,32 @@ def test_still_pilot_is_led_smoothly_identity() -> None:
 def test_likeness_reference(random: np.random.Generator) -> None:
     """Turned, scaled and moved is the same; mirrored, or along other steps, is not."""
     path = np.cumsum(random.normal(size=(12, 3)), axis=0)
-    turn = shortest_turn(np.array([1.0, 0, 0]), random.normal(size=3))
-    same = likeness(2.5 * path @ turn.T + (1, 2, 3), path)
-    assert same.shape < 1e-6
-    assert same.stepping < 1e-12
-    assert same.turning == pytest.approx(1)
-    assert same.turned < 1e-6
-    assert procrustes(path * (1, 1, -1), path) > 0.1
-    other = likeness(np.cumsum(random.normal(size=(12, 3)), axis=0), path)
-    assert not other.is_kept
-    assert other.stepping > 0.2
-    assert likeness(path, np.linspace(0, 1, 12)[:, None] * (1.0, 0, 0)).turning is None
+    turn = compute_minimal_rotation(np.array([1.0, 0, 0]), random.normal(size=3))
+    same = compute_path_similarity(2.5 * path @ turn.T + (1, 2, 3), path)
+    assert same.shape_distance < 1e-6
+    assert same.step_length_variation < 1e-12
+    assert same.turning_correlation == pytest.approx(1)
+    assert same.max_turning_difference < 1e-6
+    assert compute_procrustes_distance(path * (1, 1, -1), path) > 0.1
+    other = compute_path_similarity(np.cumsum(random.normal(size=(12, 3)), axis=0), path)
+    assert not other.is_similar
+    assert other.step_length_variation > 0.2
+    assert compute_path_similarity(path, np.linspace(0, 1, 12)[:, None] * (1.0, 0, 0)).turning_correlation is None
     # equals scipy's spatial.procrustes disparity, which allows mirrors, on a path that needs none
     from scipy.spatial import procrustes as reference
 
     near = path + 0.1 * random.normal(size=path.shape)
-    assert procrustes(near, path) ** 2 == pytest.approx(reference(path, near)[2], rel=1e-9)
+    assert compute_procrustes_distance(near, path) ** 2 == pytest.approx(reference(path, near)[2], rel=1e-9)
 
 
 def test_groups_are_windows_that_overlap_identity() -> None:
     frames = {EDGE: (40, 10), MIDDLE: (34, 8), 50: (20, 10), 51: (26, 6)}
     goals = [goal(vertex, frame, (0.01, 0, 0), window) for vertex, (frame, window) in frames.items()]
-    aims = aims_of(goals, cloth(), np.asarray(pilot().positions), 150.0)
+    aims = build_goal_set(goals, cloth(), np.asarray(pilot().positions), 150.0)
     # 10..20, 20..26, then 26..34 and 30..40 together
-    assert [group.numbers.tolist() for group in aims.groups()] == [[2], [3], [1, 0]]
-    assert aims.open_at(30).tolist() == [1]
-    assert aims.open_at(31).tolist() == [0, 1]
+    assert [group.goal_indices.tolist() for group in aims.split_by_overlap()] == [[2], [3], [1, 0]]
+    assert aims.find_active(30).tolist() == [1]
+    assert aims.find_active(31).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("method", ["pattern", "least-force"])

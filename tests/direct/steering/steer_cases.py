@@ -13,7 +13,7 @@ import cajole as cj
 from bodies import beam_body
 from cajole.animation import Animation
 from cajole.body import BodySolid, MaterialStVK
-from cajole.direct.steering.costs import Costs
+from cajole.direct.steering.cost import QuadraticCost
 from cajole.mesh import box_tets
 from cajole.reduction import ReducedModel
 
@@ -39,13 +39,13 @@ def free_model() -> ReducedModel:
     """A body that nothing holds, in two translations and two vibrations: its stiffness is singular."""
     body = beam_body((4, 1, 1), damping=(0.1, 0.002), held=False)
     shapes = cj.modes(body, 8, rigid=True).shapes
-    drift = np.tile(np.eye(3), (body.count, 1))[:, 1:]
+    drift = np.tile(np.eye(3), (body.vertex_count, 1))[:, 1:]
     return cj.reduce(body, np.hstack([drift, shapes[:, 6:8]]))
 
 
 def sway(t: float) -> Array:
     """A force [N] on every vertex that comes and goes; it bends the beam no more than its linear modes can follow."""
-    return np.tile([0.0, 3.0 * np.sin(9.0 * t), 9.0 * np.cos(5.0 * t)], (beam().count, 1))
+    return np.tile([0.0, 3.0 * np.sin(9.0 * t), 9.0 * np.cos(5.0 * t)], (beam().vertex_count, 1))
 
 
 @cache
@@ -55,7 +55,7 @@ def swaying(frames: int = FRAMES) -> Animation:
 
 
 def at_rest(of: ReducedModel, frames: int) -> Animation:
-    return Animation(of.body.drawn_mesh(), np.tile(of.body.vertices, (frames, 1, 1)), fps=1.0 / DT)
+    return Animation(of.body.get_display_mesh(), np.tile(of.body.vertices, (frames, 1, 1)), fps=1.0 / DT)
 
 
 def moving(of: ReducedModel, frames: int = FRAMES, **options: Any) -> cj.Reference:
@@ -63,8 +63,8 @@ def moving(of: ReducedModel, frames: int = FRAMES, **options: Any) -> cj.Referen
     draw = np.random.default_rng(2).standard_normal((2, of.size))
     t = DT * np.arange(frames)[:, None]
     z = 0.2 * (draw[0] * np.sin(6.0 * t) + draw[1] * (1.0 - np.cos(4.0 * t)))
-    shown = Animation(of.body.drawn_mesh(), of.body.vertices + of.lift(z), fps=1.0 / DT)
-    return cj.reference(of, shown, **options)
+    shown = Animation(of.body.get_display_mesh(), of.body.vertices + of.lift(z), fps=1.0 / DT)
+    return cj.build_reference(of, shown, **options)
 
 
 def circling(of: ReducedModel, frames: int = FRAMES) -> cj.Reference:
@@ -75,8 +75,8 @@ def circling(of: ReducedModel, frames: int = FRAMES) -> cj.Reference:
     speed = 0.2 * rate * (draw[0] * np.cos(turn) - draw[1] * np.sin(turn))
     speeds = of.lift(speed)
     body = of.body
-    return cj.reference(
-        of, Animation(body.drawn_mesh(), body.vertices + of.lift(z), fps=1.0 / DT, velocities=speeds), loop=True
+    return cj.build_reference(
+        of, Animation(body.get_display_mesh(), body.vertices + of.lift(z), fps=1.0 / DT, velocities=speeds), loop=True
     )
 
 
@@ -97,7 +97,7 @@ def steps(reference: cj.Reference) -> Iterator[tuple[Array, Array, Array, Array]
     """(A, B, C, D) of every linearised step: x' = A x + B w of x = (P, V), and its frame (q, v) = C x + D w."""
     r = reference.model.size
     I, O = np.eye(r), np.zeros((r, r))
-    for (bh, gh, hp, c1, c2), Gq, Gv in zip(reference.plan, reference.Gq, reference.Gv):
+    for (bh, gh, hp, c1, c2), Gq, Gv in zip(reference.newmark_coefficients, reference.Gq, reference.Gv):
         inverse = np.linalg.inv(I + gh * Gv + bh * Gq)
         by_x = -inverse @ np.hstack([Gq, Gv])
         A = np.block([[I, hp * I], [O, I]]) + np.vstack([c1 * by_x, c2 * by_x])
@@ -106,13 +106,13 @@ def steps(reference: cj.Reference) -> Iterator[tuple[Array, Array, Array, Array]
         yield A, B, C, np.vstack([bh * inverse, gh * inverse])
 
 
-def step_costs(costs: Costs, n: int, r: int) -> tuple[Array, Array]:
+def step_costs(costs: QuadraticCost, n: int, r: int) -> tuple[Array, Array]:
     """Q (2r, 2r) and R (r, r) of step n."""
-    R = costs.R[costs.which_r[n]]
-    return costs.Q[costs.which_q[n]], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R
+    R = costs.R[costs.r_index[n]]
+    return costs.Q[costs.q_index[n]], R[0, 0] * np.eye(r) if R.shape == (1, 1) else R
 
 
-def closed_loop(reference: cj.Reference, costs: Costs, gains: Array, x: Array) -> tuple[Array, float]:
+def closed_loop(reference: cj.Reference, costs: QuadraticCost, gains: Array, x: Array) -> tuple[Array, float]:
     """The feedback (T, r) of the linearised motion from the deviation x (2r,), and what it costs."""
     w, cost, r = [], 0.0, reference.model.size
     for n, (A, B, C, D) in enumerate(steps(reference)):

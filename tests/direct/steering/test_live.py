@@ -24,7 +24,7 @@ HARD, HOPELESS = 1e9, 1e13
 
 
 def steered(frames: int = 13, **dials: float) -> Controller:
-    return cj.steer(cj.reference(model(), swaying(frames), force=sway, resimulate=True), **dials)
+    return cj.steer(cj.build_reference(model(), swaying(frames), force=sway, resimulate=True), **dials)
 
 
 @pytest.mark.parametrize("controlled", [True, False])
@@ -32,7 +32,7 @@ def steered(frames: int = 13, **dials: float) -> Controller:
 def test_live_repeats_a_run_identity(motion: str, controlled: bool) -> None:
     controller = steered(25) if motion == "open" else cj.steer(shot(loop=True))
     tip = int(np.argmax(controller.model.body.vertices[:, 0]))
-    dt, T = controller.reference.dt, controller.reference.steps
+    dt, T = controller.reference.dt, controller.reference.step_count
     pushes = [
         cj.Push(tip, (0.0, 30.0, 60.0), time=4 * dt, duration=3 * dt),
         cj.Push(tip, (1.0, 0.0, -20.0), time=5 * dt),
@@ -98,27 +98,29 @@ def test_positions_are_the_lifted_state_identity() -> None:
     live = steered().start()
     live.push(TIP, (0.0, 0.0, 100.0))
     live.step(7)
-    np.testing.assert_array_equal(live.positions(), beam().vertices + model().lift(live.state[0]))
+    np.testing.assert_array_equal(live.compute_positions(), beam().vertices + model().lift(live.state[0]))
     surface = cj.MeshTri(beam().mesh.surface.vertices * [1.0, 0.9, 0.8] + 0.01, beam().mesh.surface.triangles)
     count = len(surface.vertices)
     colors, labels, gloss = np.full((count, 3), 0.5), np.zeros(count, dtype=np.int64), np.zeros(count)
     skin = cj.Skin(surface, colors, ("all",), labels, gloss, cj.mesh.embed(surface, beam().mesh))
     for _ in range(2):
-        np.testing.assert_allclose(live.positions(skin), skin.follow(live.positions()), atol=1e-6)  # single precision
+        np.testing.assert_allclose(
+            live.compute_positions(skin), skin.deform(live.compute_positions()), atol=1e-6
+        )  # single precision
         live.step()
 
 
 def test_retune_goes_on_and_then_acts_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gains are made in the background; the old ones steer until the first step after they are ready."""
     controller, wanted = steered(61, effort=10.0), steered(61, effort=1e-4, tracking=2.0)
-    begun, may_end, made = threading.Event(), threading.Event(), controllers.regulator
+    begun, may_end, made = threading.Event(), threading.Event(), controllers.compute_gains
 
     def slow(*given: object) -> object:
         begun.set()
         assert may_end.wait(PATIENCE)
         return made(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(controllers, "regulator", slow)
+    monkeypatch.setattr(controllers, "compute_gains", slow)
     push = cj.Push(TIP, (0.0, 0.0, 100.0), duration=0.1)
     run = controller.run(force=push)
     with controller.start() as live:
@@ -131,7 +133,7 @@ def test_retune_goes_on_and_then_acts_identity(monkeypatch: pytest.MonkeyPatch) 
         assert live.controller is controller
         may_end.set()
         np.testing.assert_array_equal(second.result(PATIENCE).gains, wanted.gains)
-        assert first.result(PATIENCE).dials.effort == 1e-4
+        assert first.result(PATIENCE).cost_weights.effort == 1e-4
         assert live.controller is controller
         live.step()
         assert live.controller is second.result()
@@ -148,10 +150,10 @@ def test_retune_that_is_refused_bad_input() -> None:
         with pytest.raises(InputError, match="a dial"):
             live.retune(gentle=2.0)
         with pytest.raises(InputError, match="strength"):
-            live.blow(cj.Wind(strength=float("nan")))
+            live.set_disturbances(cj.Wind(strength=float("nan")))
         live.step(3)
         assert live.controller is controller
-        assert live.retune(effort=0.5).result(PATIENCE).dials.effort == 0.5
+        assert live.retune(effort=0.5).result(PATIENCE).cost_weights.effort == 0.5
 
 
 @pytest.mark.parametrize("frame", [0, 1, 7, 11])
@@ -180,9 +182,9 @@ def test_jump_after_a_push_is_the_closest_frame_reference() -> None:
     q, v = live.state
     reference = controller.reference
     off = ((reference.states - q) ** 2).sum(axis=1) + ((reference.velocities - v) ** 2).sum(axis=1) / (
-        model().frequency ** 2
+        model().first_angular_frequency ** 2
     )
-    assert live.jump() == int(np.argmin(off[:-1])) != 33
+    assert live.seek() == int(np.argmin(off[:-1])) != 33
     np.testing.assert_array_equal(live.state, [q, v])
 
 
@@ -190,7 +192,7 @@ def test_jump_asked_for_is_followed_claim() -> None:
     controller = cj.steer(circling(model()))
     live = controller.start()
     live.step(2)
-    assert live.jump(8) == 8
+    assert live.seek(8) == 8
     started = live.error
     assert started > 0.01
     live.step(36)
@@ -215,12 +217,12 @@ def test_hard_push_is_cut_and_counted_claim() -> None:
     live = steered().start()
     live.push(TIP, (0.0, HARD, HARD), 3 * DT)
     live.step(40)
-    assert live.cuts > 0
+    assert live.subdivided_step_count > 0
     assert live.time == 40 * DT
     assert np.isfinite(live.state).all()
     run = steered(41).run(force=cj.Push(TIP, (0.0, HARD, HARD), duration=3 * DT))
-    assert run.report.cuts > 0
-    assert f"{run.report.cuts} steps were cut" in str(run.report)
+    assert run.report.subdivided_step_count > 0
+    assert f"{run.report.subdivided_step_count} steps were cut" in str(run.report)
     assert np.isfinite(run.states).all()
 
 
@@ -232,12 +234,12 @@ def test_cut_step_is_the_same_motion_agreement() -> None:
         live.push(TIP, (0.0, 0.0, 30.0), 0.2)
         live.step(5)
     gap = whole.state[0] - controller.reference.states[5]
-    cut._walker._cut(np.zeros(4), np.empty((3, 4)))
-    whole._acting.clear()
+    cut._stepper._subdivide_step(np.zeros(4), np.empty((3, 4)))
+    whole._active_forces.clear()
     whole.step()
-    assert cut.cuts == 1
+    assert cut.subdivided_step_count == 1
     assert np.linalg.norm(cut.state[0] - whole.state[0]) < 0.2 * np.linalg.norm(gap)
-    cut._acting.clear()
+    cut._active_forces.clear()
     for live in (whole, cut):
         live.step(50)
     assert cut.error < 1e-3 * np.abs(gap).max()
@@ -269,7 +271,9 @@ def test_a_million_steps_stay_finite_and_small_claim() -> None:
         nonlocal worst
         for _ in range(count // chunk):
             for _ in range(3):
-                live.push(int(random.integers(beam().count)), random.normal(0.0, 300.0, 3), random.uniform(0.0, 10.0))
+                live.push(
+                    int(random.integers(beam().vertex_count)), random.normal(0.0, 300.0, 3), random.uniform(0.0, 10.0)
+                )
             live.step(chunk)
             assert np.isfinite(live.state).all()
             worst = max(worst, live.error)
@@ -284,8 +288,8 @@ def test_a_million_steps_stay_finite_and_small_claim() -> None:
     assert live.time == steps * controller.reference.dt
     assert grown < 20_000  # half a byte a step
     assert 1e-4 < worst < 1.0
-    for push in live._acting:
-        push.left = 0
+    for push in live._active_forces:
+        push.remaining_steps = 0
     live.restart()
     live.step(600)
     assert live.error < 1e-3
@@ -294,28 +298,28 @@ def test_a_million_steps_stay_finite_and_small_claim() -> None:
 def test_held_force_is_a_push_of_as_many_steps_agreement() -> None:
     held, pushed = steered().start(), steered().start()
     pushed.push(TIP, (0.0, 0.0, 100.0), 4 * DT)
-    held.hold(TIP, (0.0, 0.0, 50.0))
-    held.hold(TIP, (0.0, 0.0, 100.0))
+    held.set_sustained_force(TIP, (0.0, 0.0, 50.0))
+    held.set_sustained_force(TIP, (0.0, 0.0, 100.0))
     held.step(4)
-    held.hold(None)
+    held.set_sustained_force(None)
     held.step(3)
     pushed.step(7)
     np.testing.assert_array_equal(held.state, pushed.state)
     assert np.linalg.norm(held.feedback) > 0
-    held.hold(TIP, (0.0, 0.0, HOPELESS))
+    held.set_sustained_force(TIP, (0.0, 0.0, HOPELESS))
     with pytest.raises(NotConverged):
         held.step()
     held.step()  # what failed is over
     with pytest.raises(InputError, match="the pushed vertex"):
-        held.hold(10**6, (0.0, 0.0, 1.0))
+        held.set_sustained_force(10**6, (0.0, 0.0, 1.0))
 
 
 def test_twin_goes_on_from_the_same_moment_identity() -> None:
     live = steered(25).start()
     live.push(TIP, (0.0, 0.0, 100.0), 6 * DT)
-    live.blow(cj.Wind(strength=0.5))
+    live.set_disturbances(cj.Wind(strength=0.5))
     live.step(4)
-    same, free = live.twin(controlled=True), live.twin(controlled=False)
+    same, free = live.copy(controlled=True), live.copy(controlled=False)
     for one in (live, same, free):
         one.step(5)
     np.testing.assert_array_equal(same.state, live.state)

@@ -12,9 +12,9 @@ from steer_cases import DT, at_rest, circling, closed_loop, free_model, model, m
 
 import cajole as cj
 from cajole.direct.steering import kernels
-from cajole.direct.steering.continuous import sampled
-from cajole.direct.steering.costs import Costs, Dials, costs
-from cajole.direct.steering.walker import Walker
+from cajole.direct.steering.cost import CostWeights, QuadraticCost, build_cost
+from cajole.direct.steering.lqr import discretise_system
+from cajole.direct.steering.stepper import ControlledStepper
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def best_controls(maps: list[tuple[Array, Array]], prices: list[tuple[Array, Arr
     return np.linalg.solve(H, -g).reshape(T, r)
 
 
-def discrete_program(reference: cj.Reference, weights: Costs, x0: Array) -> Array:
+def discrete_program(reference: cj.Reference, weights: QuadraticCost, x0: Array) -> Array:
     maps, prices, r = [], [], reference.model.size
     for n, (A, B, C, D) in enumerate(steps(reference)):
         maps.append((A, B))
@@ -77,22 +77,22 @@ def discrete_program(reference: cj.Reference, weights: Costs, x0: Array) -> Arra
 @pytest.mark.parametrize("name", list(DIALS))
 def test_gains_and_one_dense_program_agreement(random: np.random.Generator, body: str, name: str) -> None:
     reference = moving(model() if body == "held" else free_model())
-    assert reference.steps == 12
+    assert reference.step_count == 12
     assert (np.linalg.cond(reference.model.stiffness()) > 1e12) == (body == "free")
-    weights = costs(reference, Dials(**DIALS[name]))
+    weights = build_cost(reference, CostWeights(**DIALS[name]))
     controller = cj.steer(reference, **DIALS[name])
     x0 = random.standard_normal(2 * R)
     fed, cost = closed_loop(reference, weights, controller.gains, x0)
     best = discrete_program(reference, weights, x0)
     assert np.abs(best).max() > 1e-3
     np.testing.assert_allclose(fed, best, rtol=0, atol=1e-10 * np.abs(best).max())
-    assert 0.5 * x0 @ controller.regulator.value @ x0 == pytest.approx(cost, rel=1e-10)
+    assert 0.5 * x0 @ controller.feedback_gains.cost_to_go @ x0 == pytest.approx(cost, rel=1e-10)
 
 
 def test_emphasised_frames_and_vertices_weigh_as_said_identity() -> None:
     reference = moving(model())
-    plain = costs(reference, Dials())
-    made = costs(reference, Dials(frames={3: 20.0}, final=0.5))
+    plain = build_cost(reference, CostWeights())
+    made = build_cost(reference, CostWeights(frames={3: 20.0}, final=0.5))
     Q = [step_costs(made, n, R)[0] for n in range(12)]
     unit = step_costs(plain, 0, R)[0]
     np.testing.assert_allclose(Q[2], 20.0 * unit, rtol=1e-14)
@@ -100,7 +100,7 @@ def test_emphasised_frames_and_vertices_weigh_as_said_identity() -> None:
     np.testing.assert_allclose(Q[11], (1.0 + 12 * 0.5) * unit, rtol=1e-14)
     # an error that moves the only vertices that count by a body size costs as much as one that moves the whole body so
     body = model().body
-    shape = step_costs(costs(reference, Dials(vertices=np.arange(body.count))), 0, R)[0]
+    shape = step_costs(build_cost(reference, CostWeights(vertices=np.arange(body.vertex_count))), 0, R)[0]
     z = np.random.default_rng(1).standard_normal(R)
     lumped = (body.vertex_masses[:, None] * model().lift(z) ** 2).sum() / body.vertex_masses.sum()
     assert z @ shape[:R, :R] @ z == pytest.approx(lumped / (12 * body.size**2), rel=1e-12)
@@ -108,9 +108,9 @@ def test_emphasised_frames_and_vertices_weigh_as_said_identity() -> None:
 
 def rates(reference: cj.Reference, n: int) -> Array:
     """F (3r, 3r) of the motion linearised at frame n, from the model's own stiffness and its change."""
-    of, (q, v) = reference.model, reference.course[1, n]
+    of, (q, v) = reference.model, reference.trajectory[1, n]
     K = of.stiffness(q)
-    Gq, Gv = K + of.beta * of.stiffness_change(q, v), of.alpha * np.eye(R) + of.beta * K
+    Gq, Gv = K + of.beta * of.stiffness_derivative(q, v), of.alpha * np.eye(R) + of.beta * K
     O, I = np.zeros((R, R)), np.eye(R)
     return np.block([[O, I, O], [-Gq, -Gv, I], [O, O, O]])
 
@@ -141,7 +141,7 @@ def test_sampled_costs_reference(random: np.random.Generator, singular: bool) ->
     F[r : 2 * r, :r] = 0.0 if singular else -400.0 * spread(6, r) + random.standard_normal((r, r))
     F[r : 2 * r, r : 2 * r] = random.standard_normal((r, r))
     Q = spread(7, 2 * r)
-    (E, X), (exact, integral) = sampled(F, Q, h), by_quadrature(F, Q, h)
+    (E, X), (exact, integral) = discretise_system(F, Q, h), by_quadrature(F, Q, h)
     assert_close_by_block(E, exact, r, 1e-12)
     assert_close_by_block(X, integral, r, 1e-10)
 
@@ -165,7 +165,7 @@ def test_sampled_costs_of_stiff_modes_reference() -> None:
     assert beta * K[1, 1] * h > np.log(np.finfo(float).max)
     O, I = np.zeros((2, 2)), np.eye(2)
     F = np.block([[O, I, O], [-K, -beta * K, I], [O, O, O]])
-    E, X = sampled(F, np.eye(4), h)
+    E, X = discretise_system(F, np.eye(4), h)
     scale = 1.0 / np.sqrt(np.diag(X))
     assert np.linalg.eigvalsh(scale[:, None] * X * scale)[0] > -1e-13
     exact, integral = in_closed_form(F, np.eye(4), h)
@@ -176,7 +176,7 @@ def test_sampled_costs_of_stiff_modes_reference() -> None:
 @pytest.mark.parametrize("name", ["plain", "matrices", "over time", "frames"])
 def test_continuous_gains_and_one_dense_program_agreement(random: np.random.Generator, name: str) -> None:
     reference = moving(model())
-    weights = costs(reference, Dials(**DIALS[name]))
+    weights = build_cost(reference, CostWeights(**DIALS[name]))
     maps, prices = [], []
     for n in range(12):
         Q, effort = step_costs(weights, n, R)
@@ -197,10 +197,10 @@ def test_continuous_gains_and_one_dense_program_agreement(random: np.random.Gene
         x = A @ x + B @ fed[-1]
     best = best_controls(maps, prices, x0)
     np.testing.assert_allclose(fed, best, rtol=0, atol=1e-10 * np.abs(best).max())
-    assert 0.5 * x0 @ controller.regulator.value @ x0 == pytest.approx(cost, rel=1e-10)
+    assert 0.5 * x0 @ controller.feedback_gains.cost_to_go @ x0 == pytest.approx(cost, rel=1e-10)
 
 
-def stationary_gains(reference: cj.Reference, weights: Costs) -> Array:
+def stationary_gains(reference: cj.Reference, weights: QuadraticCost) -> Array:
     """The feedback of the endless problem, of SciPy's discrete algebraic Riccati equation."""
     A, B, C, D = next(iter(steps(reference)))
     Q, effort = step_costs(weights, 0, R)
@@ -211,7 +211,7 @@ def stationary_gains(reference: cj.Reference, weights: Costs) -> Array:
     return -np.linalg.solve(w + B.T @ X @ B, B.T @ X @ A + s.T)
 
 
-def stationary_gains_continuous(reference: cj.Reference, weights: Costs) -> Array:
+def stationary_gains_continuous(reference: cj.Reference, weights: QuadraticCost) -> Array:
     Q, effort = step_costs(weights, 0, R)
     size = np.abs(effort).max()
     E, X = by_quadrature(rates(reference, 0), Q / DT / size, DT)
@@ -227,9 +227,9 @@ STATIONARY = {"discrete": stationary_gains, "continuous": stationary_gains_conti
 @pytest.mark.parametrize("formulation", list(STATIONARY))
 def test_long_motion_at_rest_reference(formulation: str) -> None:
     """The first gains of a long time at rest are those of scipy.linalg.solve_discrete_are."""
-    reference = cj.reference(model(), at_rest(model(), 801))
+    reference = cj.build_reference(model(), at_rest(model(), 801))
     controller = cj.steer(reference, formulation=formulation)
-    want = STATIONARY[formulation](reference, costs(reference, Dials()))
+    want = STATIONARY[formulation](reference, build_cost(reference, CostWeights()))
     np.testing.assert_allclose(controller.gains[0], want, rtol=0, atol=1e-8 * np.abs(want).max())
     assert np.abs(controller.gains[-1] - want).max() > 1e-3 * np.abs(want).max()
 
@@ -238,9 +238,9 @@ def test_long_motion_at_rest_reference(formulation: str) -> None:
 @pytest.mark.parametrize("effort", [1e-3, 100.0, 1e4])
 def test_loop_at_rest_reference(formulation: str, effort: float) -> None:
     """Every gain of a loop is that of scipy.linalg.solve_discrete_are, however short the loop."""
-    reference = cj.reference(model(), at_rest(model(), 6), loop=True)
+    reference = cj.build_reference(model(), at_rest(model(), 6), loop=True)
     controller = cj.steer(reference, effort=effort, formulation=formulation)
-    want = STATIONARY[formulation](reference, costs(reference, Dials(effort=effort)))
+    want = STATIONARY[formulation](reference, build_cost(reference, CostWeights(effort=effort)))
     for gain in controller.gains:
         np.testing.assert_allclose(gain, want, rtol=0, atol=1e-8 * np.abs(want).max())
 
@@ -251,7 +251,7 @@ def test_loop_equals_many_laps_agreement() -> None:
     laps = 40
     many = cj.Reference(
         lap.model, lap.dt,
-        np.concatenate([np.tile(lap.course[:, :-1], (1, laps, 1, 1)), lap.course[:, -1:]], axis=1),
+        np.concatenate([np.tile(lap.trajectory[:, :-1], (1, laps, 1, 1)), lap.trajectory[:, -1:]], axis=1),
         *(np.tile(part, (laps,) + (1,) * (part.ndim - 1)) for part in
           (lap.accelerations, lap.feed_forward, lap.Gq, lap.Gv)),
     )  # fmt: skip
@@ -266,39 +266,48 @@ def test_value_and_cost_of_a_nonlinear_run_agreement(random: np.random.Generator
     reference = moving(model(), feed_forward="inverse")
     replayed = resimulated(reference)
     controller = cj.steer(replayed, final=0.3)
-    weights = costs(replayed, Dials(final=0.3))
+    weights = build_cost(replayed, CostWeights(final=0.3))
     direction = random.standard_normal((2, R))
     gaps = []
     for size in (1e-3, 1e-4):
-        walker = Walker(replayed, controller.regulator)
-        walker.now[:2] += size * direction
-        out = walker.walk(np.zeros((12, R)))
-        e = (out[:, :2] - replayed.course[1, 1:]).reshape(12, -1)
+        walker = ControlledStepper(replayed, controller.feedback_gains)
+        walker.state[:2] += size * direction
+        out = walker.rollout(np.zeros((12, R)))
+        e = (out[:, :2] - replayed.trajectory[1, 1:]).reshape(12, -1)
         each = [(e[n], out[n, 2], *step_costs(weights, n, R)) for n in range(12)]
         cost = 0.5 * sum(x @ Q @ x + w @ E @ w for x, w, Q, E in each)
         x0 = size * direction.ravel()
-        gaps.append(abs(cost / (0.5 * x0 @ controller.regulator.value @ x0) - 1.0))
+        gaps.append(abs(cost / (0.5 * x0 @ controller.feedback_gains.cost_to_go @ x0) - 1.0))
     assert gaps[1] < 1e-3
     assert gaps[0] / gaps[1] == pytest.approx(10.0, rel=0.2)
 
 
 def resimulated(reference: cj.Reference) -> cj.Reference:
     """The motion that the reference's own feed-forward makes."""
-    from cajole.direct.steering.motion import simulated
+    from cajole.direct.steering.reference import simulate_reference
 
-    start, first = reference.course[:, 0]
-    return simulated(reference.model, start, reference.feed_forward, reference.dt, first)
+    start, first = reference.trajectory[:, 0]
+    return simulate_reference(reference.model, start, reference.feed_forward, reference.dt, first)
 
 
 def test_compiled_pass_and_its_numpy_twin_agreement() -> None:
     """`regulate` against the textbook recursion on (A, B, C, D)."""
     reference = moving(model())
-    weights = costs(reference, Dials(**DIALS["over time"]))
+    weights = build_cost(reference, CostWeights(**DIALS["over time"]))
     value, gains = np.zeros((2 * R, 2 * R)), np.empty((12, R, 2 * R))
-    kernels.regulate(
-        reference.plan, reference.Gq, reference.Gv, weights.Q, weights.which_q, weights.R, weights.which_r, value,
-        gains, np.empty((0, 0, 0)), 0.0,
-    )  # fmt: skip
+    kernels.solve_riccati(
+        reference.newmark_coefficients,
+        reference.Gq,
+        reference.Gv,
+        weights.Q,
+        weights.q_index,
+        weights.R,
+        weights.r_index,
+        value,
+        gains,
+        np.empty((0, 0, 0)),
+        0.0,
+    )
     P = np.zeros((2 * R, 2 * R))
     for n, (A, B, C, D) in reversed(list(enumerate(steps(reference)))):
         Q, effort = step_costs(weights, n, R)

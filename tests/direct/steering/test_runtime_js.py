@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import cajole as cj
 from cajole.body import BodySolid, MaterialStVK
 from cajole.mesh import box_tets
-from cajole.reduction.offset import reduce_around
+from cajole.reduction.reduced_solid_offset import reduce_with_offset
 from cajole.storage import read_arrays
 from waiting import PATIENCE
 
@@ -76,7 +76,7 @@ def played(file: Path, events: list[Event], steps: int) -> dict[str, Any]:
     return result
 
 
-def lived(controller: cj.Controller, events: list[Event], steps: int) -> tuple[Array, cj.Live]:
+def lived(controller: cj.Controller, events: list[Event], steps: int) -> tuple[Array, cj.RealtimeController]:
     """The same in Python."""
     live, rows = controller.start(), []
     for at in range(steps):
@@ -85,7 +85,7 @@ def lived(controller: cj.Controller, events: list[Event], steps: int) -> tuple[A
                 live.push(*event["push"])
             live.controlled = event.get("controlled", live.controlled)
             if event.get("jump"):
-                live.jump()
+                live.seek()
             if event.get("reset"):
                 live.restart()
         live.step()
@@ -99,18 +99,18 @@ def swinging(alpha: float = 0.2, beta: float = 0.004) -> cj.Reference:
     mesh = box_tets(6, 1, 1, size=(2.0, 0.2, 0.2))
     fixed = np.flatnonzero(mesh.vertices[:, 0] == 0)
     body = BodySolid(mesh, MaterialStVK(2e5, 0.3, 500.0), fixed=fixed, damping=(alpha, beta))
-    bent = cj.pose(body, loads={body.count - 1: (0.0, 6.0, 15.0)})
+    bent = cj.pose(body, loads={body.vertex_count - 1: (0.0, 6.0, 15.0)})
     model = cj.reduce(body, np.column_stack([cj.modes(body, 6).shapes, bent.ravel()]))
     phase = 2 * np.pi * np.arange(41) / 40
     z = np.outer(np.sin(phase), model.project(bent)) + 0.1 * np.outer(np.cos(2 * phase) - 1, np.eye(model.size)[1])
-    return cj.reference(model, cj.Animation(mesh, body.vertices + model.lift(z), fps=40.0), loop=True)
+    return cj.build_reference(model, cj.Animation(mesh, body.vertices + model.lift(z), fps=40.0), loop=True)
 
 
 @cache
 def offset() -> cj.Reference:
     body = cases.beam()
-    bent = cj.pose(body, loads={body.count - 1: (0.0, 0.0, -40.0)})
-    return cases.moving(reduce_around(body, bent, cj.modes(body, 3).shapes))
+    bent = cj.pose(body, loads={body.vertex_count - 1: (0.0, 0.0, -40.0)})
+    return cases.moving(reduce_with_offset(body, bent, cj.modes(body, 3).shapes))
 
 
 MOTIONS: dict[str, Any] = {
@@ -134,9 +134,9 @@ def pushes(controller: cj.Controller, weights: float = 0.2) -> list[Event]:
     body, dt = controller.model.body, controller.reference.dt
     force = weights * 9.81 * body.total_mass
     return [
-        {"at": 3, "push": [body.count - 1, [0.2 * force, 0.3 * force, force], 4.4 * dt]},
-        {"at": 5, "push": [body.count - 2, [0.0, -force, 0.1 * force], 2 * dt]},
-        {"at": 30, "push": [body.count - 1, [0.0, 0.5 * force, -force], 0.1 * dt]},
+        {"at": 3, "push": [body.vertex_count - 1, [0.2 * force, 0.3 * force, force], 4.4 * dt]},
+        {"at": 5, "push": [body.vertex_count - 2, [0.0, -force, 0.1 * force], 2 * dt]},
+        {"at": 30, "push": [body.vertex_count - 1, [0.0, 0.5 * force, -force], 0.1 * dt]},
     ]
 
 
@@ -151,9 +151,9 @@ def compare(controller: cj.Controller, events: list[Event], steps: int, folder: 
     for columns in (slice(0, r), slice(r, 2 * r), slice(2 * r, 3 * r), slice(3 * r, None)):
         size = np.abs(here[:, columns]).max()
         np.testing.assert_allclose(np.array(there["states"])[:, columns], here[:, columns], rtol=0, atol=1e-12 * size)
-    assert there["cuts"] == live.cuts
+    assert there["cuts"] == live.subdivided_step_count
     positions = np.array(there["positions"]).reshape(-1, 3)
-    np.testing.assert_allclose(positions, live.positions(), rtol=0, atol=1e-6 * controller.model.body.size)
+    np.testing.assert_allclose(positions, live.compute_positions(), rtol=0, atol=1e-6 * controller.model.body.size)
     return there
 
 
@@ -163,7 +163,7 @@ def test_steps_agreement(name: str, controlled: bool, tmp_path: Path) -> None:
     """States, feedback, errors, frames and times over two laps and a half."""
     controller = steered(name)
     events = [{"at": 0, "controlled": controlled}, *pushes(controller)]
-    compare(controller, events, int(2.5 * controller.reference.steps), tmp_path)
+    compare(controller, events, int(2.5 * controller.reference.step_count), tmp_path)
 
 
 def test_switches_agreement(tmp_path: Path) -> None:
@@ -176,23 +176,25 @@ def test_switches_agreement(tmp_path: Path) -> None:
 def test_cut_steps_agreement(tmp_path: Path) -> None:
     """Steps that Newton cannot make in one go are cut the same way."""
     controller = steered("undamped")
-    blow = {"at": 2, "push": [controller.model.body.count - 1, [-3162.0, 0.0, 316.0], 0.1]}
+    blow = {"at": 2, "push": [controller.model.body.vertex_count - 1, [-3162.0, 0.0, 316.0], 0.1]}
     assert compare(controller, [blow], 32, tmp_path)["cuts"] > 0
 
 
 def test_skin_agreement(tmp_path: Path) -> None:
     controller = steered("swinging")
     body = controller.model.body
-    surface = body.drawn_mesh().surface
-    points = 0.999 * surface.vertices[surface.used.nonzero()[0][:3]]
+    surface = body.get_display_mesh().surface
+    points = 0.999 * surface.vertices[surface.used_vertex_mask.nonzero()[0][:3]]
     mesh = cj.MeshTri(points, [[0, 1, 2]])
-    embedding = cj.embed(mesh, body.drawn_mesh())
+    embedding = cj.embed(mesh, body.get_display_mesh())
     skin = cj.Skin(mesh, np.full((3, 3), 0.5), ("all",), np.zeros(3, dtype=int), np.zeros(3), embedding)
     controller.save(tmp_path / "controller.npz", skin=skin)
     events = pushes(controller)
     _, live = lived(controller, events, 10)
     there = played(tmp_path / "controller.npz", events, 10)
-    np.testing.assert_allclose(np.reshape(there["skin"], (-1, 3)), live.positions(skin), rtol=0, atol=1e-6 * body.size)
+    np.testing.assert_allclose(
+        np.reshape(there["skin"], (-1, 3)), live.compute_positions(skin), rtol=0, atol=1e-6 * body.size
+    )
 
 
 # --- bad input

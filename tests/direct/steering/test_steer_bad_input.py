@@ -66,7 +66,7 @@ def test_dials_bad_input(dials: dict[str, Any], answer: str) -> None:
 @pytest.mark.parametrize("motion", [None, "shot", 3])
 def test_motion_bad_input(motion: Any) -> None:
     with pytest.raises(
-        InputError, match=r"a Shot, a Reference made by cajole\.reference, or an Animation with its body"
+        InputError, match=r"a Shot, a Reference made by cajole\.build_reference, or an Animation with its body"
     ):
         cj.steer(motion)
     with pytest.raises(InputError, match=r"give its body, steer\(motion, body=body\)"):
@@ -90,7 +90,7 @@ def test_extreme_dials_bad_input(dials: dict[str, float], formulation: str) -> N
 
 
 def rows(frames: int) -> Array:
-    return np.zeros((frames, beam().count, 3))
+    return np.zeros((frames, beam().vertex_count, 3))
 
 
 FORCES: list[tuple[Any, str]] = [
@@ -144,22 +144,22 @@ def test_extreme_wind_bad_input(wind: cj.Wind) -> None:
         assert run.error.max() > 0.0
 
 
-LIVE: list[tuple[Callable[[cj.Live], object], str]] = [
+LIVE: list[tuple[Callable[[cj.RealtimeController], object], str]] = [
     (lambda live: live.push(9, (0.0, np.nan, 0.0)), r"the force of a push \(N\)\[1\] is nan"),
     (lambda live: live.push(20, (0.0, 0.0, 1.0)), r"the pushed vertex\[0\] is 20, outside 0\.\.19"),
     (lambda live: live.push(1.5, (0.0, 0.0, 1.0)), r"the pushed vertex must be whole numbers"),  # type: ignore[arg-type]
     (lambda live: live.push(9, (0.0, 0.0, 1.0), -1.0), r"the duration of a push \(s\) is -1\.0"),
     (lambda live: live.step(0), r"count \(of steps\) is 0, but must be at least 1"),
     (lambda live: live.step(2.5), r"count \(of steps\) must be a whole number"),  # type: ignore[arg-type]
-    (lambda live: live.jump(12), r"frame is 12, but must be between 0 and 11"),
-    (lambda live: live.jump(-1), r"frame is -1, but must be between 0 and 11"),
-    (lambda live: live.blow(3.0), r"blow takes Wind objects"),  # type: ignore[arg-type]
-    (lambda live: live.positions("skin"), r"skin must be a Skin, not str"),  # type: ignore[arg-type]
+    (lambda live: live.seek(12), r"frame is 12, but must be between 0 and 11"),
+    (lambda live: live.seek(-1), r"frame is -1, but must be between 0 and 11"),
+    (lambda live: live.set_disturbances(3.0), r"set_disturbances takes Wind objects"),  # type: ignore[arg-type]
+    (lambda live: live.compute_positions("skin"), r"skin must be a Skin, not str"),  # type: ignore[arg-type]
 ]
 
 
 @pytest.mark.parametrize(("use", "answer"), LIVE, ids=[answer[:40] for _, answer in LIVE])
-def test_live_use_bad_input(use: Callable[[cj.Live], object], answer: str) -> None:
+def test_live_use_bad_input(use: Callable[[cj.RealtimeController], object], answer: str) -> None:
     """Each is refused, and the body goes on as if nothing had been said."""
     controller = cj.steer(moving(model()))
     live, calm = controller.start(), controller.start()
@@ -177,34 +177,37 @@ def other_body() -> cj.Animation:
 
 
 REFERENCES: list[tuple[Callable[[], object], str]] = [
-    (lambda: cj.reference(model(), other_body()), r"the motion has 24 vertices, but the body has 20"),
-    (lambda: cj.reference(model(), at_rest(model(), 2)), r"a motion of at least 3 frames"),
-    (lambda: cj.reference(model(), swaying(), feed_forward="given"), r"give `force` with feed_forward='given'"),
-    (lambda: cj.reference(model(), swaying(), resimulate=True), r"give `force` with .* or resimulate=True"),
-    (lambda: cj.reference(model(), swaying(), force=sway), r"`force` is only used with feed_forward='given'"),
-    (lambda: cj.reference(model(), swaying(), feed_forward="best"), r"feed_forward is 'best', but must be one of"),
-    (lambda: cj.reference(beam().mesh, swaying()), r"\(a ReducedModel, or a body\) must be .* not MeshTet"),  # type: ignore[arg-type]
-    (lambda: cj.reference(model(), swaying(), modes=3), r"modes and components make a basis for a body"),
-    (lambda: cj.reference(model(), swaying(), substeps=0), r"substeps is 0"),
+    (lambda: cj.build_reference(model(), other_body()), r"the motion has 24 vertices, but the body has 20"),
+    (lambda: cj.build_reference(model(), at_rest(model(), 2)), r"a motion of at least 3 frames"),
+    (lambda: cj.build_reference(model(), swaying(), feed_forward="given"), r"give `force` with feed_forward='given'"),
+    (lambda: cj.build_reference(model(), swaying(), resimulate=True), r"give `force` with .* or resimulate=True"),
+    (lambda: cj.build_reference(model(), swaying(), force=sway), r"`force` is only used with feed_forward='given'"),
     (
-        lambda: cj.reference(model(), swaying(), feed_forward="given", force=sway, substeps=2),
+        lambda: cj.build_reference(model(), swaying(), feed_forward="best"),
+        r"feed_forward is 'best', but must be one of",
+    ),
+    (lambda: cj.build_reference(beam().mesh, swaying()), r"\(a ReducedModel, or a body\) must be .* not MeshTet"),  # type: ignore[arg-type]
+    (lambda: cj.build_reference(model(), swaying(), modes=3), r"modes and components make a basis for a body"),
+    (lambda: cj.build_reference(model(), swaying(), substeps=0), r"substeps is 0"),
+    (
+        lambda: cj.build_reference(model(), swaying(), feed_forward="given", force=sway, substeps=2),
         r"a given force acts frame by frame; leave substeps out",
     ),
     (
-        lambda: cj.reference(beam(), swaying().moved(swaying().positions + 0.1)),
+        lambda: cj.build_reference(beam(), swaying().moved(swaying().positions + 0.1)),
         r"the motion moves vertex \d+ by 0\.\d+ m, but it is held; hold what the motion holds",
     ),
-    (lambda: cj.reference(model(), rows(13)), r"motion must be a Animation, not ndarray"),  # type: ignore[arg-type]
+    (lambda: cj.build_reference(model(), rows(13)), r"motion must be a Animation, not ndarray"),  # type: ignore[arg-type]
     (
-        lambda: cj.reference(model(), swaying(), feed_forward="given", force=rows(12)),
+        lambda: cj.build_reference(model(), swaying(), feed_forward="given", force=rows(12)),
         r"force has shape \(12, 20, 3\), but \(13, 20, 3\) is needed",
     ),
     (
-        lambda: cj.reference(model(), swaying(), feed_forward="given", force=rows(13) + np.inf),
+        lambda: cj.build_reference(model(), swaying(), feed_forward="given", force=rows(13) + np.inf),
         r"force\[0, 0, 0\] is inf",
     ),
     (
-        lambda: cj.reference(model(), swaying(), resimulate=True, force="strong"),  # type: ignore[arg-type]
+        lambda: cj.build_reference(model(), swaying(), resimulate=True, force="strong"),  # type: ignore[arg-type]
         r"a force must be a function of time",
     ),
 ]
@@ -221,4 +224,4 @@ def test_body_without_a_motion_of_its_own_bad_input() -> None:
     body = beam_body((4, 1, 1))
     of = cj.reduce(body, cj.modes(body, 4))
     with pytest.raises(NotConverged, match="did not converge"):
-        cj.reference(of, at_rest(of, 5), force=np.full((5, body.count, 3), 1e200), resimulate=True)
+        cj.build_reference(of, at_rest(of, 5), force=np.full((5, body.vertex_count, 3), 1e200), resimulate=True)

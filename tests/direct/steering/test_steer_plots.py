@@ -18,8 +18,8 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module")
 def runs():
     body = beam_body((4, 1, 1), damping=(0.1, 0.002))
-    motion = Animation(body.drawn_mesh(), np.tile(body.vertices, (21, 1, 1)), fps=50)
-    controller = cj.steer(cj.reference(cj.reduce(body, cj.modes(body, 3)), motion))
+    motion = Animation(body.get_display_mesh(), np.tile(body.vertices, (21, 1, 1)), fps=50)
+    controller = cj.steer(cj.build_reference(cj.reduce(body, cj.modes(body, 3)), motion))
     push = cj.Push(9, (0.0, 0.0, 5.0))
     return {name: controller.run(force=push, controlled=name == "with") for name in ("without", "with")}
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import cajole
 
-MEDIA = {".webp": "image/webp", ".jpg": "image/jpeg"}
+MIME_TYPES = {".webp": "image/webp", ".jpg": "image/jpeg"}
 # of the little plots, in their own units
 PLOT_WIDTH, PLOT_HEIGHT = 240, 44
 
-STYLE = """
+STYLESHEET = """
 :root { color-scheme: light dark;
   --paper:#f6f4ef; --card:#fff; --ink:#1d2126; --soft:#5d6670; --line:#e3dfd6; --mark:#c8432b; }
 @media (prefers-color-scheme: dark) {
@@ -52,16 +52,16 @@ code { font-family: ui-monospace, monospace; }
 """
 
 
-def page(entries: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> str:
+def render_page(entries: Sequence[Mapping[str, Any]], folder: Path, seconds: float) -> str:
     """HTML of all entries; stills and loops are read from `folder` and embedded, models are linked beside the page."""
-    cards = "\n".join(_card(entry, folder) for entry in entries)
+    cards = "\n".join(_render_card(entry, folder) for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Cajole: demo</title>
-<style>{STYLE}</style>
+<style>{STYLESHEET}</style>
 </head>
 <body>
 <header>
@@ -81,19 +81,19 @@ bodies with your own hand in the browser: <code>cajole studio</code>.</p>
 """
 
 
-def _card(entry: Mapping[str, Any], folder: Path) -> str:
+def _render_card(entry: Mapping[str, Any], folder: Path) -> str:
     title, name, file = (escape(entry[key]) for key in ("title", "name", "file"))
     red, green, blue = (round(255 * c) for c in entry["background"])
-    rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in _numbers(entry).items())
+    rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in _list_facts(entry).items())
     return f"""<article id="{name}">
 <a class="view" href="{escape(entry["still"])}" style="background: rgb({red} {green} {blue})"><picture>
-<source media="(prefers-reduced-motion: reduce)" srcset="{_embedded(folder / entry["still"])}">
-<img src="{_embedded(folder / entry["loop"])}" alt="{title}: {escape(entry["story"])}" loading="lazy">
+<source media="(prefers-reduced-motion: reduce)" srcset="{_encode_data_url(folder / entry["still"])}">
+<img src="{_encode_data_url(folder / entry["loop"])}" alt="{title}: {escape(entry["story"])}" loading="lazy">
 </picture></a>
 <div class="text">
 <h2>{title} <span class="verb">{escape(entry["verb"])}</span></h2>
 <p class="story">{escape(entry["story"])}</p>
-<figure>{_plot(entry["curves"])}<figcaption>{escape(entry["told"])}, over
+<figure>{_render_plot(entry["curves"])}<figcaption>{escape(entry["told"])}, over
 {(entry["frames"] - 1) / entry["fps"]:.1f} s</figcaption></figure>
 <dl>{rows}</dl>
 <p class="command"><code>{escape(entry["command"])}</code></p>
@@ -103,26 +103,26 @@ def _card(entry: Mapping[str, Any], folder: Path) -> str:
 </article>"""
 
 
-def _numbers(entry: Mapping[str, Any]) -> dict[str, str]:
+def _list_facts(entry: Mapping[str, Any]) -> dict[str, str]:
     body, *others = entry["facts"].items()
     return dict([body, ("motion", f"{entry['frames']} frames in {entry['seconds']:.1f} s"), *others])
 
 
-def _plot(curves: Sequence[Sequence[float]]) -> str:
+def _render_plot(curves: Sequence[Sequence[float]]) -> str:
     """Lines over time, from 0 at the bottom to the largest value at the top; the last one is in the page's colour."""
     top = max(max(values) for values in curves) or 1.0
-    lines = "".join(f'<path d="{_line(values, top)}"/>' for values in curves)
+    lines = "".join(f'<path d="{_render_path(values, top)}"/>' for values in curves)
     ground = f'<line x1="0" x2="{PLOT_WIDTH}" y1="{PLOT_HEIGHT - 2}" y2="{PLOT_HEIGHT - 2}"/>'
     box = f'viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" preserveAspectRatio="none"'
     return f'<svg {box} role="img" aria-label="over time">{ground}{lines}</svg>'
 
 
-def _line(values: Sequence[float], top: float) -> str:
+def _render_path(values: Sequence[float], top: float) -> str:
     points = [
         (PLOT_WIDTH * i / max(len(values) - 1, 1), (PLOT_HEIGHT - 4) * (1 - v / top) + 2) for i, v in enumerate(values)
     ]
     return "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-def _embedded(path: Path) -> str:
-    return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+def _encode_data_url(path: Path) -> str:
+    return f"data:{MIME_TYPES[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"

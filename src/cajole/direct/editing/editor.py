@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,142 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.arrays import Array
-from cajole.direct.editing.constraints import Rows
-from cajole.direct.editing.hand import Hand
-from cajole.direct.editing.holds import Hold, Key, orthonormal
-from cajole.direct.editing.landing import REACHED, Grip, Landing, asked, meet_all, missed, scales
-from cajole.direct.editing.ledger import Held, Ledger, State
-from cajole.direct.editing.report import EditReport, Options
-from cajole.direct.editing.spacetime import Settings, changing
-from cajole.direct.editing.subject import Subject
+from cajole.direct.editing.constraint_solver import (
+    REACHED_TOLERANCE,
+    DragResult,
+    FrameConstraintSolver,
+    compute_constraint_scales,
+    compute_requested_displacement,
+    compute_residuals,
+    solve_all_constraints,
+)
+from cajole.direct.editing.constraint_system import ConstraintSystem, EditState, LinearisedConstraint
+from cajole.direct.editing.edit_model import EditModel
+from cajole.direct.editing.linear_constraints import LinearConstraints
+from cajole.direct.editing.report import EditOptions, EditReport
+from cajole.direct.editing.spacetime import EditSettings, find_editable_frames
+from cajole.direct.editing.vertex_constraints import ConstraintKey, VertexConstraint, orthonormalise_directions
 from cajole.errors import InputError
-from cajole.linalg.threads import blas_threads
+from cajole.linalg.threads import limit_blas_threads
 from cajole.locking import synchronized
-from cajole.progress import Progress, report
+from cajole.progress import ProgressCallback, report_progress
+
+# Drags beyond so many body sizes are mistakes.
+MAX_DRAG_DISTANCE = 10.0
+
+
+class DragSession:
+    """What `Editor.grab` gives: `move` as often as wanted, then `commit`, or `cancel`; a with-block commits at its end.
+
+    Threads may share it: its methods take turns with each other and with those of the editor.
+    """
+
+    def __init__(self, editor: Editor, solver: FrameConstraintSolver):
+        self.lock = editor.lock
+        self._editor, self._solver = editor, solver
+        self._error_history = list[float]()
+        self._result: DragResult | None = None
+        self._is_approximate = False
+        self.is_active = True
+
+    @property
+    def frame(self) -> int:
+        return self._solver.frame
+
+    @property
+    def result(self) -> DragResult:
+        """How the last move, or the drop, ended."""
+        if self._result is None:
+            raise InputError("nothing was moved yet; move or commit first")
+        return self._result
+
+    @synchronized
+    def move(self, position: ArrayLike, *, approximate: bool = False) -> DragResult:
+        """Bring the vertices to `position` (3,) [m], or (k, 3) for k of them; of a tie, to that offset.
+
+        approximate: in a bounded time, as a mouse needs it: what is far may be missed until later moves or the drop.
+        """
+        self._require_active()
+        constraints = self._solver.constraints
+        shape = (3,) if len(constraints) == 1 and checks.count_axes(position) < 2 else (len(constraints), 3)
+        targets = checks.require_real_array(position, "position (m)", shape).reshape(-1, 3)
+        moved_constraints = [self._move_constraint(hold, target) for hold, target in zip(constraints, targets)]
+        with limit_blas_threads():
+            result = self._solver.solve(moved_constraints, approximate=approximate)
+            far = float(compute_constraint_scales(self._solver.model, moved_constraints).max())
+        self._editor.apply_drag(moved_constraints, self._solver.linear_targets)
+        self._result = DragResult(
+            float(np.abs(result.residual).max()) / far, tuple(look / far for look in result.residual_history)
+        )
+        self._is_approximate = approximate
+        return self._result
+
+    @synchronized
+    def compute_linear_displacement(self) -> Array:
+        """The linear change (n, 3) of the frame as it is now."""
+        return self._solver.compute_linear_displacement(self._solver.unknowns)
+
+    @synchronized
+    def positions(self) -> Array:
+        """(n, 3) [m] where all vertices of the frame are now."""
+        if not self.is_active:
+            return self._editor.positions(self.frame)
+        # as the editor has it, without a sum over all modes
+        with limit_blas_threads():
+            return self._solver.model.compute_positions(self.frame, self.compute_linear_displacement())
+
+    @synchronized
+    def commit(self) -> DragResult:
+        """Let go: all other held vertices land again, and the whole drag is one step of undo."""
+        self._require_active()
+        if self._is_approximate and self._result is not None and not self._result.reached:
+            self.move(np.stack([hold.target for hold in self._solver.constraints]))
+        self.is_active = False
+        error_history = self._result.error_history if self._result is not None else ()
+        self._result = DragResult(
+            self._editor.commit_drag([hold.key for hold in self._solver.constraints], self._result), error_history
+        )
+        return self._result
+
+    @synchronized
+    def cancel(self) -> None:
+        """Let go, with everything as it was before the grab."""
+        self._require_active()
+        self.is_active = False
+        self._editor.cancel_drag()
+
+    def __enter__(self) -> DragSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.is_active and kind is None:
+            self.commit()
+        elif self.is_active:
+            self.cancel()
+
+    def _move_constraint(self, constraint: VertexConstraint, target: Array) -> VertexConstraint:
+        model = self._solver.model
+        requested_displacement = constraint.directions @ compute_requested_displacement(
+            model, replace(constraint, target=target)
+        )
+        distance = np.abs(requested_displacement).max()
+        if distance > MAX_DRAG_DISTANCE * model.size:
+            raise InputError(
+                f"position is {distance:.3g} m from where the vertex is, more than {MAX_DRAG_DISTANCE:g} times "
+                f"the size of the body; "
+                "check its units"
+            )
+        return constraint.moved_to(target, float(np.linalg.norm(requested_displacement)))
+
+    def _require_active(self) -> None:
+        if not self.is_active:
+            raise InputError("the hand is empty: it was dropped or cancelled; grab again")
+
 
 # Frames whose linear changes are made together: enough for BLAS-3, little memory.
-TOGETHER = 16
+FRAMES_PER_BLOCK = 16
 
 
 class Editor:
@@ -37,55 +159,59 @@ class Editor:
     one thread has a hand on vertices, changes by others raise InputError.
     """
 
-    def __init__(self, subject: Subject, settings: Settings, options: Options, represented: Contacts | None = None):
-        self.subject, self.options, self._represented = subject, options, represented
-        self._now, self._past, self._future = State({}, settings), list[State](), list[State]()
-        self._hand: Hand | None = None
+    def __init__(
+        self, model: EditModel, settings: EditSettings, options: EditOptions, clustered_contacts: Contacts | None = None
+    ):
+        self.model, self.options, self._clustered_contacts = model, options, clustered_contacts
+        self._state, self._undo_stack, self._redo_stack = EditState({}, settings), list[EditState](), list[EditState]()
+        self._active_drag: DragSession | None = None
         # what is worth knowing about how it was opened
         self.notes: tuple[str, ...] = ()
         # a hand and the editor call each other
         self.lock = threading.RLock()
         # the largest displacement, in body sizes, of the state it was measured for
-        self._measured: tuple[State, float] | None = None
-        with blas_threads():
-            self._ledger = Ledger(subject, settings, represented)
+        self._max_displacement_cache: tuple[EditState, float] | None = None
+        with limit_blas_threads():
+            self._constraint_system = ConstraintSystem(model, settings, clustered_contacts)
 
     def __repr__(self) -> str:
-        (first, last), modes = self.frames, len(self.subject.eigenvalues)
-        return f"Editor({self.input.name!r}, {len(self._now.held)} held, frames {first}..{last}, {modes} modes)"
+        (first, last), modes = self.editable_frames, len(self.model.eigenvalues)
+        return (
+            f"Editor({self.input.name!r}, {len(self._state.constraints)} held, frames {first}..{last}, {modes} modes)"
+        )
 
     # --- what is held
 
     @property
     def input(self) -> Animation:
         """The animation as it was before the edit."""
-        return self.subject.animation
+        return self.model.animation
 
     @property
-    def constraints(self) -> dict[Key, Array]:
+    def constraints(self) -> dict[ConstraintKey, Array]:
         """(vertex, frame) -> position (3,) [m], (vertex, frame, other) -> offset, in the order they were added."""
-        return {key: held.hold.target.copy() for key, held in self._now.held.items()}
+        return {key: held.constraint.target.copy() for key, held in self._state.constraints.items()}
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> EditSettings:
         """h, damping, ends, energy, smoothness and window as they are now."""
-        return self._now.settings
+        return self._state.settings
 
     @property
-    def state(self) -> State:
+    def state(self) -> EditState:
         """All that was asked so far; `restore` brings it back."""
-        return self._now
+        return self._state
 
     @property
     @synchronized
-    def frames(self) -> tuple[int, int]:
+    def editable_frames(self) -> tuple[int, int]:
         """The first and the last frame that can be edited."""
-        return self._ledger.spacetime.first, self._ledger.spacetime.last
+        return self._constraint_system.spacetime.first_frame, self._constraint_system.spacetime.last_frame
 
     @synchronized
     def drag(
         self, vertex: int | Sequence[int], frame: int, position: ArrayLike, *, directions: str | ArrayLike | None = None
-    ) -> Landing:
+    ) -> DragResult:
         """Put a vertex at `position` (3,) [m] in `frame`, or several (k, 3) at once; again to move them.
 
         directions: which coordinates are held, some of "xyz" or (k, 3) vectors; the rest is left to the motion.
@@ -93,7 +219,7 @@ class Editor:
         """
         with self.grab(vertex, frame, directions=directions) as hand:
             hand.move(position)
-        return hand.landing
+        return hand.result
 
     @synchronized
     def tie(
@@ -104,19 +230,19 @@ class Editor:
         offset: ArrayLike | None = None,
         *,
         directions: str | ArrayLike | None = None,
-    ) -> Landing:
+    ) -> DragResult:
         """Hold a vertex at an `offset` (3,) [m] from another in `frame`, as far apart as they are now when None."""
         with self.grab(vertex, frame, directions=directions, other=other) as hand:
             if offset is not None:
                 hand.move(offset)
-        return hand.landing
+        return hand.result
 
     @synchronized
-    def pin(self, vertex: int | Sequence[int], frame: int, *, directions: str | ArrayLike | None = None) -> Landing:
+    def pin(self, vertex: int | Sequence[int], frame: int, *, directions: str | ArrayLike | None = None) -> DragResult:
         """Hold vertices where they are now, whatever else is dragged."""
         with self.grab(vertex, frame, directions=directions) as hand:
             pass
-        return hand.landing
+        return hand.result
 
     @synchronized
     def grab(
@@ -126,39 +252,44 @@ class Editor:
         *,
         directions: str | ArrayLike | None = None,
         other: int | None = None,
-    ) -> Hand:
+    ) -> DragSession:
         """A hand on one or more vertices of a frame, for many small moves that are one step of undo.
 
-        Nothing moves by being grabbed. `hand.move(position)` brings the vertices there, `hand.drop()`, or the end of a
-        with-block, makes all other held vertices land again. other: the vertex that they are held relative to.
+        Nothing moves by being grabbed. `hand.move(position)` brings the vertices there, `hand.commit()`, or the end of
+        a with-block, makes all other held vertices land again. other: the vertex that they are held relative to.
         """
-        self._require_empty_hand()
-        keys = self._checked(vertex, frame, other)
-        across = orthonormal(directions)
-        before = self._now
+        self._require_no_drag()
+        keys = self._check_keys(vertex, frame, other)
+        orthonormal_directions = orthonormalise_directions(directions)
+        before = self._state
         try:
-            with blas_threads():
-                held = [self._gripped(key, across) for key in keys]
-                self._now = before.with_last(*held)
-                self._ledger.follow(self._now)
-                mine = np.concatenate([self._ledger.mine(key) for key in keys])
-                grip = Grip(self.subject, self._ledger.rows, [each.hold for each in held], mine)
+            with limit_blas_threads():
+                linearised = [self._constrain_in_place(key, orthonormal_directions) for key in keys]
+                self._state = before.with_constraints_last(*linearised)
+                self._constraint_system.synchronise(self._state)
+                row_indices = np.concatenate([self._constraint_system.get_row_indices(key) for key in keys])
+                solver = FrameConstraintSolver(
+                    self.model,
+                    self._constraint_system.linear_constraints,
+                    [each.constraint for each in linearised],
+                    row_indices,
+                )
         except BaseException:
             self.restore(before)
             raise
-        self._past.append(before)
-        self._hand = Hand(self, grip)
-        return self._hand
+        self._undo_stack.append(before)
+        self._active_drag = DragSession(self, solver)
+        return self._active_drag
 
     @synchronized
     def release(self, vertex: int, frame: int, other: int | None = None) -> None:
         """Let go of a vertex that was dragged, or tied to another. Raises InputError when it was not."""
-        self._require_empty_hand()
+        self._require_no_drag()
         parts = (vertex, frame) if other is None else (vertex, frame, other)
-        key: Key = tuple(checks.count(part, "vertex, frame or other", least=0) for part in parts)
-        if key not in self._now.held:
+        key: ConstraintKey = tuple(checks.require_integer(part, "vertex, frame or other", minimum=0) for part in parts)
+        if key not in self._state.constraints:
             raise InputError(f"vertex {vertex} at frame {frame} was not dragged, so it cannot be released")
-        self._become(self._now.without(key))
+        self._commit_state(self._state.without_constraint(key))
 
     @synchronized
     def tune(self, /, **settings: Any) -> None:
@@ -166,100 +297,115 @@ class Editor:
 
         Raises InputError for settings that are none, and for those that would keep a frame with a dragged vertex.
         """
-        self._require_empty_hand()
+        self._require_no_drag()
         for name in settings:
-            checks.one_of(name, "a setting", tuple(field.name for field in fields(Settings)))
-        wanted = replace(self._now.settings, **settings)
-        first, last = changing(wanted, self.input.frames)
-        for held in self._now.held.values():
-            if not first <= held.hold.frame <= last:
-                raise InputError(f"{held.hold} is held, but these settings keep that frame as it is; release it first")
-        self._become(replace(self._now, settings=wanted))
+            checks.require_choice(name, "a setting", tuple(field.name for field in fields(EditSettings)))
+        wanted = replace(self._state.settings, **settings)
+        first, last = find_editable_frames(wanted, self.input.frames)
+        for held in self._state.constraints.values():
+            if not first <= held.constraint.frame <= last:
+                raise InputError(
+                    f"{held.constraint} is held, but these settings keep that frame as it is; release it first"
+                )
+        self._commit_state(replace(self._state, settings=wanted))
 
     @synchronized
     def undo(self) -> bool:
         """Take back the last change; False when there is none."""
-        return self._travel(self._past, self._future)
+        return self._move_in_history(self._undo_stack, self._redo_stack)
 
     @synchronized
     def redo(self) -> bool:
         """Do again what was undone last; False when there is none."""
-        return self._travel(self._future, self._past)
+        return self._move_in_history(self._redo_stack, self._undo_stack)
 
     @synchronized
-    def restore(self, state: State) -> None:
+    def restore(self, state: EditState) -> None:
         """Have everything as it was when `state` was read; not a step of undo."""
-        self._now = state
-        self._ledger.follow(state)
+        self._state = state
+        self._constraint_system.synchronise(state)
 
     @synchronized
-    def adopt(self, holds: Sequence[Hold], linear: Sequence[Array]) -> None:
+    def replace_constraints(self, constraints: Sequence[VertexConstraint], linear_targets: Sequence[Array]) -> None:
         """Hold all this instead, as another editor of the same input did, with the linear targets that it found."""
-        self._require_empty_hand()
-        for hold in holds:
-            self._checked(hold.vertex, hold.frame, hold.other if hold.other >= 0 else None)
-        with blas_threads():
-            held = [Held(hold, self._weights(hold), np.array(x)) for hold, x in zip(holds, linear)]
-        self._become(State({each.hold.key: each for each in held}, self._now.settings))
+        self._require_no_drag()
+        for hold in constraints:
+            self._check_keys(hold.vertex, hold.frame, hold.other_vertex if hold.other_vertex >= 0 else None)
+        with limit_blas_threads():
+            linearised = [
+                LinearisedConstraint(hold, self._build_constraint_rows(hold), np.array(x))
+                for hold, x in zip(constraints, linear_targets)
+            ]
+        self._commit_state(EditState({each.constraint.key: each for each in linearised}, self._state.settings))
 
     # --- what comes of it
 
-    def baked(self, *, progress: Progress | None = None) -> Editor:
+    def baked(self, *, progress: ProgressCallback | None = None) -> Editor:
         """An editor of the edited motion: what was dragged is input now, and rotations start from it."""
         with self.lock:
-            now, z = self._now, self._linear()
-        animation = self._moved(now, z, progress)
-        return Editor(self.subject.with_animation(animation), now.settings, self.options, self._represented)
+            state, z = self._state, self._compute_reduced_coordinates()
+        animation = self._build_animation(state, z, progress)
+        return Editor(self.model.with_animation(animation), state.settings, self.options, self._clustered_contacts)
 
     def positions(self, frame: int) -> Array:
         """Where all vertices are in `frame` (n, 3) [m]; of a frame that does not change, the input bit for bit."""
-        frame = checks.count(frame, "frame", least=0, most=self.input.frames - 1)
-        with blas_threads():
+        frame = checks.require_integer(frame, "frame", minimum=0, maximum=self.input.frames - 1)
+        with limit_blas_threads():
             with self.lock:
-                first, last = self.frames
-                change = self._change(frame) if self._now.held and first <= frame <= last else None
-            return self.subject.given(frame).copy() if change is None else self.subject.edited(frame, change)
+                first, last = self.editable_frames
+                linear_displacement = (
+                    self._compute_linear_displacement(frame)
+                    if self._state.constraints and first <= frame <= last
+                    else None
+                )
+            return (
+                self.model.get_input_positions(frame).copy()
+                if linear_displacement is None
+                else self.model.compute_positions(frame, linear_displacement)
+            )
 
-    def animation(self, *, progress: Progress | None = None) -> Animation:
+    def animation(self, *, progress: ProgressCallback | None = None) -> Animation:
         """The edited motion, with the skin and the contacts of the input."""
         with self.lock:
-            now, z = self._now, self._linear()
-        return self._moved(now, z, progress)
+            state, z = self._state, self._compute_reduced_coordinates()
+        return self._build_animation(state, z, progress)
 
     @synchronized
-    def coordinates(self) -> Array:
+    def compute_reduced_coordinates(self) -> Array:
         """z (T, r), the linear change of all frames in modes."""
-        return self._ledger.rows.changes(self._ledger.rows.multipliers())
+        return self._constraint_system.linear_constraints.solve_all_frames(
+            self._constraint_system.linear_constraints.solve_multipliers()
+        )
 
     @synchronized
     def gentleness(self) -> Array:
         """(frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g)."""
-        if not self._now.held:
+        if not self._state.constraints:
             return np.zeros(self.input.frames)
-        with blas_threads():
-            w = self._ledger.spacetime.forces(self.coordinates())
-        return np.linalg.norm(w, axis=1) / self.subject.weight
+        with limit_blas_threads():
+            w = self._constraint_system.spacetime.compute_added_forces(self.compute_reduced_coordinates())
+        return np.linalg.norm(w, axis=1) / self.model.modal_body_weight
 
     @synchronized
-    def reach(self, vertex: int, frame: int) -> Array:
+    def compute_temporal_influence(self, vertex: int, frame: int) -> Array:
         """(frames,) how far a vertex follows in every frame when it is dragged in one, as a share of the drag.
 
         Of the linear change of that one drag alone, averaged over directions: how wide an edit is in time.
         """
-        ((vertex, frame, *_),) = self._checked(vertex, frame, None)
-        squares = (self.subject.weights(vertex) ** 2).sum(axis=0)
-        follows = self._ledger.spacetime.response(frame) @ squares
+        ((vertex, frame, *_),) = self._check_keys(vertex, frame, None)
+        squares = (self.model.compute_constraint_rows(vertex) ** 2).sum(axis=0)
+        follows = self._constraint_system.spacetime.compute_response(frame) @ squares
         return np.asarray(follows / follows[frame])
 
     @synchronized
-    def misses(self) -> dict[Key, float]:
+    def compute_target_errors(self) -> dict[ConstraintKey, float]:
         """Distance of every held (vertex, frame) from its target, in body sizes; the quick part of `report`."""
-        return {key: far / self.subject.size for key, far in self._off().items()}
+        return {key: far / self.model.size for key, far in self._compute_target_distances().items()}
 
     @property
-    def contacts_kept(self) -> int:
+    def contact_count(self) -> int:
         """Number of contacts that the edit keeps."""
-        return 0 if self.subject.touching is None else len(self.subject.touching)
+        return 0 if self.model.contacts is None else len(self.model.contacts)
 
     @property
     def report(self) -> EditReport:
@@ -268,173 +414,216 @@ class Editor:
         The first time after a change every frame is computed, as `animation` does, to measure how far vertices move.
         """
         with self.lock:
-            now, z, missed, force = self._now, self._linear(), self.misses(), self.gentleness()
-            modes, redundant = self._ledger.spacetime.size, self._ledger.redundant()
-        ways = (held.hold.directions @ asked(self.subject, held.hold) for held in now.held.values())
-        farthest = max((float(np.linalg.norm(way)) for way in ways), default=0.0) / self.subject.size
-        moved = self._largest_move(now, z)
-        return EditReport(missed, moved, modes, redundant, self.contacts_kept, force, farthest, self.notes)
+            state, z, target_errors, force = (
+                self._state,
+                self._compute_reduced_coordinates(),
+                self.compute_target_errors(),
+                self.gentleness(),
+            )
+            modes, redundant = self._constraint_system.spacetime.mode_count, self._constraint_system.find_redundant()
+        ways = (
+            held.constraint.directions @ compute_requested_displacement(self.model, held.constraint)
+            for held in state.constraints.values()
+        )
+        farthest = max((float(np.linalg.norm(way)) for way in ways), default=0.0) / self.model.size
+        max_displacement = self._measure_max_displacement(state, z)
+        return EditReport(
+            target_errors, max_displacement, modes, redundant, self.contact_count, force, farthest, self.notes
+        )
 
     # --- for the hand
 
     @synchronized
-    def carry(self, holds: Sequence[Hold], linear: Array) -> None:
+    def apply_drag(self, constraints: Sequence[VertexConstraint], linear_targets: Array) -> None:
         """The hand moved its holds, by these linear targets of their rows."""
-        start, moved = 0, list[Held]()
-        for hold in holds:
-            was = self._now.held[hold.key]
-            moved.append(Held(hold, was.weights, linear[start : start + len(was.linear)].copy()))
-            start += len(was.linear)
-        self._now = self._now.with_held(*moved)
-        self._ledger.follow(self._now)
+        start, moved = 0, list[LinearisedConstraint]()
+        for hold in constraints:
+            was = self._state.constraints[hold.key]
+            moved.append(
+                LinearisedConstraint(hold, was.rows, linear_targets[start : start + len(was.linear_targets)].copy())
+            )
+            start += len(was.linear_targets)
+        self._state = self._state.with_constraints(*moved)
+        self._constraint_system.synchronise(self._state)
 
     @synchronized
-    def dropped(self, keys: Sequence[Key], landing: Landing | None) -> float:
+    def commit_drag(self, keys: Sequence[ConstraintKey], result: DragResult | None) -> float:
         """The hand lets go of its holds; the largest miss of all as a share of what its hold asked for."""
-        self._hand = None
-        self._future.clear()
+        self._active_drag = None
+        self._redo_stack.clear()
         # what cannot be reached must not drag along what can
-        return self._settle(keys if landing is not None and not landing.reached else ())
+        return self._solve_constraints(keys if result is not None and not result.reached else ())
 
     @synchronized
-    def cancelled(self) -> None:
+    def cancel_drag(self) -> None:
         """The hand lets go, and everything is as it was before."""
-        self._hand = None
-        self.restore(self._past.pop())
+        self._active_drag = None
+        self.restore(self._undo_stack.pop())
 
     # --- inner workings
 
-    def _linear(self) -> Array | None:
+    def _compute_reduced_coordinates(self) -> Array | None:
         """z (T, r) of all frames, None when nothing is held and so nothing changes."""
-        return self.coordinates() if self._now.held else None
+        return self.compute_reduced_coordinates() if self._state.constraints else None
 
-    def _moved(self, now: State, z: Array | None, progress: Progress | None) -> Animation:
+    def _build_animation(self, state: EditState, z: Array | None, progress: ProgressCallback | None) -> Animation:
         """The edited motion of a state; what is computed here needs no lock."""
         out, farthest = np.array(self.input.positions), 0.0
-        for frame, positions in self._edited(now, z, progress):
-            farthest = max(farthest, self._distance(frame, positions))
+        for frame, positions in self._iterate_edited_frames(state, z, progress):
+            farthest = max(farthest, self._measure_frame_displacement(frame, positions))
             out[frame] = positions
-        self._measured = now, farthest / self.subject.size
+        self._max_displacement_cache = state, farthest / self.model.size
         return replace(self.input, positions=out, velocities=None)
 
-    def _largest_move(self, now: State, z: Array | None) -> float:
+    def _measure_max_displacement(self, state: EditState, z: Array | None) -> float:
         """The largest displacement of any vertex in any frame by the edit, in body sizes; measured once for a state."""
-        known = self._measured
-        if known is None or known[0] is not now:
-            moves = (self._distance(frame, positions) for frame, positions in self._edited(now, z, None))
-            known = self._measured = now, max(moves, default=0.0) / self.subject.size
+        known = self._max_displacement_cache
+        if known is None or known[0] is not state:
+            moves = (
+                self._measure_frame_displacement(frame, positions)
+                for frame, positions in self._iterate_edited_frames(state, z, None)
+            )
+            known = self._max_displacement_cache = state, max(moves, default=0.0) / self.model.size
         return known[1]
 
-    def _distance(self, frame: int, positions: Array) -> float:
+    def _measure_frame_displacement(self, frame: int, positions: Array) -> float:
         """[m] how far the farthest vertex of a frame is from where the input has it."""
-        return float(np.linalg.norm(positions - self.subject.given(frame), axis=1).max(initial=0.0))
+        return float(np.linalg.norm(positions - self.model.get_input_positions(frame), axis=1).max(initial=0.0))
 
-    def _edited(self, now: State, z: Array | None, progress: Progress | None) -> Iterator[tuple[int, Array]]:
+    def _iterate_edited_frames(
+        self, state: EditState, z: Array | None, progress: ProgressCallback | None
+    ) -> Iterator[tuple[int, Array]]:
         """The frames that may change, and where all vertices (n, 3) [m] are in them with linear changes z (T, r)."""
         if z is None:
             return
-        first, last = changing(now.settings, self.input.frames)
-        for start in range(first, last + 1, TOGETHER):
-            block = range(start, min(start + TOGETHER, last + 1))
-            with blas_threads():
-                changes = self.subject.fields(np.ascontiguousarray(z[block].T))
+        first, last = find_editable_frames(state.settings, self.input.frames)
+        for start in range(first, last + 1, FRAMES_PER_BLOCK):
+            block = range(start, min(start + FRAMES_PER_BLOCK, last + 1))
+            with limit_blas_threads():
+                changes = self.model.compute_linear_displacements(np.ascontiguousarray(z[block].T))
             for frame, change in zip(block, changes):
-                with blas_threads():
-                    positions = self.subject.edited(frame, change)
+                with limit_blas_threads():
+                    positions = self.model.compute_positions(frame, change)
                 yield frame, positions
-                report(progress, (frame + 1 - first) / (last + 1 - first), f"frame {frame} of {last}")
+                report_progress(progress, (frame + 1 - first) / (last + 1 - first), f"frame {frame} of {last}")
 
-    def _checked(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[Key]:
-        listed = [vertex] if checks.depth(vertex) == 0 else vertex
+    def _check_keys(self, vertex: int | Sequence[int], frame: int, other: int | None) -> list[ConstraintKey]:
+        listed = [vertex] if checks.count_axes(vertex) == 0 else vertex
         skin = self.input.skin
         name = "vertex" if skin is None or skin.embedding is None else f"vertex (of {self.input.n} under the skin)"
-        vertices = checks.index_array(listed, name, (None,), self.input.n).tolist()
+        vertices = checks.require_index_array(listed, name, (None,), self.input.n).tolist()
         if not vertices or len(set(vertices)) < len(vertices):
             raise InputError("vertex names none, or one of them twice; name each vertex to drag once")
-        frame = checks.count(frame, "frame", least=0, most=self.input.frames - 1)
-        apart = -1 if other is None else int(checks.index_array([other], "other", (1,), self.input.n)[0])
-        first, last = self.frames
+        frame = checks.require_integer(frame, "frame", minimum=0, maximum=self.input.frames - 1)
+        apart = -1 if other is None else int(checks.require_index_array([other], "other", (1,), self.input.n)[0])
+        first, last = self.editable_frames
         if not first <= frame <= last:
             why = "" if self.settings.ends == "free" else " (more with ends='free', or another window)"
             raise InputError(f"frame {frame} stays as it is; frames {first}..{last} can be edited{why}")
         for each in vertices:
             if each == apart:
                 raise InputError(f"vertex {each} cannot be tied to itself")
-            if not self.subject.weights(each, apart).any():
+            if not self.model.compute_constraint_rows(each, apart).any():
                 raise InputError(f"vertex {each} is held by the body and cannot be dragged; drag another, or free it")
         return [(each, frame) if other is None else (each, frame, apart) for each in vertices]
 
-    def _gripped(self, key: Key, directions: Array) -> Held:
+    def _constrain_in_place(self, key: ConstraintKey, directions: Array) -> LinearisedConstraint:
         """What keeps a vertex where it is now, in its motion and in the linear change."""
         there, other = self.positions(key[1]), key[2] if len(key) == 3 else -1
-        hold = Hold(key[0], key[1], there[key[0]] - (there[other] if other >= 0 else 0.0), directions, other)
-        was = self._now.held.get(key)
-        if was is not None and np.array_equal(was.hold.directions, directions):
-            return replace(was, hold=hold.at(hold.target, was.hold.way))
-        weights = self._weights(hold)
-        return Held(hold, weights, weights @ self._ledger.coordinates(hold.frame))
+        constraint = VertexConstraint(
+            key[0], key[1], there[key[0]] - (there[other] if other >= 0 else 0.0), directions, other
+        )
+        previous = self._state.constraints.get(key)
+        if previous is not None and np.array_equal(previous.constraint.directions, directions):
+            return replace(
+                previous, constraint=constraint.moved_to(constraint.target, previous.constraint.peak_distance)
+            )
+        rows = self._build_constraint_rows(constraint)
+        return LinearisedConstraint(
+            constraint, rows, rows @ self._constraint_system.compute_reduced_coordinates(constraint.frame)
+        )
 
-    def _weights(self, hold: Hold) -> Array:
+    def _build_constraint_rows(self, constraint: VertexConstraint) -> Array:
         """Rows (k, r) that move a hold along its directions: linear and warped ones differ by how the frame is bent."""
-        weights = self.subject.weights(hold.vertex, hold.other)
-        if hold.whole:
-            return weights
-        alone = Rows(self._ledger.spacetime)
-        alone.add(hold.frame, weights, np.zeros(3))
-        grip = Grip(self.subject, alone, [replace(hold, directions=np.eye(3))], np.arange(3))
-        moves = hold.directions @ np.linalg.solve(alone.factor(np.arange(3)).T, grip.slopes(grip.y).T).T
-        return np.asarray((moves / np.linalg.norm(moves, axis=1, keepdims=True)) @ weights)
+        rows = self.model.compute_constraint_rows(constraint.vertex, constraint.other_vertex)
+        if constraint.has_all_directions:
+            return rows
+        alone = LinearConstraints(self._constraint_system.spacetime)
+        alone.add(constraint.frame, rows, np.zeros(3))
+        solver = FrameConstraintSolver(self.model, alone, [replace(constraint, directions=np.eye(3))], np.arange(3))
+        moves = (
+            constraint.directions
+            @ np.linalg.solve(
+                alone.get_unwhitening_block(np.arange(3)).T, solver.compute_difference_jacobian(solver.unknowns).T
+            ).T
+        )
+        return np.asarray((moves / np.linalg.norm(moves, axis=1, keepdims=True)) @ rows)
 
-    def _change(self, frame: int) -> Array:
+    def _compute_linear_displacement(self, frame: int) -> Array:
         """The linear change (n, 3) of a frame."""
-        if self._hand is not None and self._hand.frame == frame:
-            return self._hand.change()
-        return self._ledger.change(frame)
+        if self._active_drag is not None and self._active_drag.frame == frame:
+            return self._active_drag.compute_linear_displacement()
+        return self._constraint_system.compute_linear_displacement(frame)
 
-    def _off(self) -> dict[Key, float]:
+    def _compute_target_distances(self) -> dict[ConstraintKey, float]:
         """[m] how far everything held is from its place."""
-        holds, rows = [held.hold for held in self._now.held.values()], self._ledger.rows
-        if not holds:
+        constraints, linear_constraints = (
+            [held.constraint for held in self._state.constraints.values()],
+            self._constraint_system.linear_constraints,
+        )
+        if not constraints:
             return {}
-        with blas_threads():
-            found = missed(self.subject, rows, rows.multipliers(), holds)
-        return {hold.key: float(np.linalg.norm(miss)) for hold, miss in zip(holds, found)}
+        with limit_blas_threads():
+            residuals = compute_residuals(
+                self.model, linear_constraints, linear_constraints.solve_multipliers(), constraints
+            )
+        return {hold.key: float(np.linalg.norm(miss)) for hold, miss in zip(constraints, residuals)}
 
-    def _missed(self) -> float:
-        far = scales(self.subject, [held.hold for held in self._now.held.values()])
-        return max((off / float(unit) for off, unit in zip(self._off().values(), far)), default=0.0)
+    def _compute_max_relative_error(self) -> float:
+        far = compute_constraint_scales(self.model, [held.constraint for held in self._state.constraints.values()])
+        return max(
+            (off / float(unit) for off, unit in zip(self._compute_target_distances().values(), far)), default=0.0
+        )
 
-    def _settle(self, apart: Sequence[Key] = ()) -> float:
+    def _solve_constraints(self, excluded: Sequence[ConstraintKey] = ()) -> float:
         """Make all held vertices land, but those that stay apart; the largest miss as a share of what was asked for."""
-        left, keys = self._missed(), [key for key in self._now.held if key not in apart]
-        if left <= REACHED or not keys:
-            return left
-        holds, mine = [self._now.held[key].hold for key in keys], [self._ledger.mine(key) for key in keys]
-        with blas_threads():
-            targets = meet_all(self.subject, self._ledger.rows, holds, mine)
-        every = np.concatenate([self._ledger.mine(key) for key in self._now.held])
-        self.carry([held.hold for held in self._now.held.values()], targets[every])
-        return self._missed()
+        relative_error, keys = (
+            self._compute_max_relative_error(),
+            [key for key in self._state.constraints if key not in excluded],
+        )
+        if relative_error <= REACHED_TOLERANCE or not keys:
+            return relative_error
+        constraints, row_indices = (
+            [self._state.constraints[key].constraint for key in keys],
+            [self._constraint_system.get_row_indices(key) for key in keys],
+        )
+        with limit_blas_threads():
+            targets = solve_all_constraints(
+                self.model, self._constraint_system.linear_constraints, constraints, row_indices
+            )
+        all_rows = np.concatenate([self._constraint_system.get_row_indices(key) for key in self._state.constraints])
+        self.apply_drag([held.constraint for held in self._state.constraints.values()], targets[all_rows])
+        return self._compute_max_relative_error()
 
-    def _become(self, state: State) -> None:
-        before = self._now
+    def _commit_state(self, state: EditState) -> None:
+        before = self._state
         try:
             self.restore(state)
-            self._settle()
+            self._solve_constraints()
         except BaseException:
             self.restore(before)
             raise
-        self._past.append(before)
-        self._future.clear()
+        self._undo_stack.append(before)
+        self._redo_stack.clear()
 
-    def _travel(self, back: list[State], forth: list[State]) -> bool:
-        self._require_empty_hand()
-        if not back:
+    def _move_in_history(self, source: list[EditState], destination: list[EditState]) -> bool:
+        self._require_no_drag()
+        if not source:
             return False
-        forth.append(self._now)
-        self.restore(back.pop())
+        destination.append(self._state)
+        self.restore(source.pop())
         return True
 
-    def _require_empty_hand(self) -> None:
-        if self._hand is not None:
-            raise InputError("a hand still holds vertices; drop it, or cancel it, first")
+    def _require_no_drag(self) -> None:
+        if self._active_drag is not None:
+            raise InputError("a hand still holds vertices; commit it, or cancel it, first")

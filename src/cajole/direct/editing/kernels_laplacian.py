@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
-FAST = {"contract", "nsz", "reassoc"}
+FASTMATH = {"contract", "nsz", "reassoc"}
 # A group may hold this many zeros per number, or this many at all.
-PADDING, FEW = 0.25, 16
+MAX_ZERO_SHARE, MIN_ZEROS_ALLOWED = 0.25, 16
 
 
 @njit(cache=True)
-def grouped(indptr, indices):
+def find_supernodes(indptr, indices):
     """Group the columns of a lower triangle (CSC, sorted, diagonal first) into (starts, row_ptr, rows)."""
     n = len(indptr) - 1
     starts, row_ptr = np.zeros(n + 1, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
@@ -44,7 +44,7 @@ def grouped(indptr, indices):
             width = stop - column + 1
             whole = width * (width - 1) // 2 + width * size
             numbers = filled + indptr[stop + 1] - indptr[stop] - 1
-            if whole - numbers > max(FEW, PADDING * numbers):
+            if whole - numbers > max(MIN_ZEROS_ALLOWED, MAX_ZERO_SHARE * numbers):
                 break
             now, merged, count, filled, stop = merged, now, size, numbers, stop + 1
         if first + count > len(rows):
@@ -58,7 +58,7 @@ def grouped(indptr, indices):
 
 
 @njit(cache=True)
-def packed(indptr, indices, data, starts, row_ptr, rows):
+def pack_supernodes(indptr, indices, data, starts, row_ptr, rows):
     """The numbers of all groups, and where each group's begin."""
     begins = np.zeros(len(starts), dtype=np.int64)
     for s in range(len(starts) - 1):
@@ -78,7 +78,7 @@ def packed(indptr, indices, data, starts, row_ptr, rows):
 
 
 @njit(cache=True)
-def closed(starts, row_ptr, rows, columns):
+def find_dependencies(starts, row_ptr, rows, columns):
     """Which groups the solutions at `columns` depend on: theirs, and those of all rows below them."""
     group = np.empty(starts[-1], dtype=np.int64)
     marked = np.zeros(len(starts) - 1, dtype=np.bool_)
@@ -93,16 +93,16 @@ def closed(starts, row_ptr, rows, columns):
     return marked
 
 
-@njit(cache=True, fastmath=FAST)
-def _subtract(c, x, y, z, u, v, w):
+@njit(cache=True, fastmath=FASTMATH)
+def _subtract_multiple(c, x, y, z, u, v, w):
     for i in range(len(c)):
         u[i] -= c[i] * x
         v[i] -= c[i] * y
         w[i] -= c[i] * z
 
 
-@njit(cache=True, fastmath=FAST)
-def _dots(c, u, v, w):
+@njit(cache=True, fastmath=FASTMATH)
+def _dot_three(c, u, v, w):
     x, y, z = 0.0, 0.0, 0.0
     for i in range(len(c)):
         x += c[i] * u[i]
@@ -111,14 +111,14 @@ def _dots(c, u, v, w):
     return x, y, z
 
 
-@njit(cache=True, fastmath=FAST)
-def forward(starts, row_ptr, rows, begins, values, marked, x, work):
+@njit(cache=True, fastmath=FASTMATH)
+def solve_lower(starts, row_ptr, rows, value_ptr, values, active, x, work):
     """x (n, 3) ← L⁻¹ x, through the marked groups only."""
     for s in range(len(starts) - 1):
-        if not marked[s]:
+        if not active[s]:
             continue
         start, w, mine = starts[s], starts[s + 1] - starts[s], rows[row_ptr[s] : row_ptr[s + 1]]
-        at, size = begins[s], w + len(mine)
+        at, size = value_ptr[s], w + len(mine)
         if w == 1:
             x0, x1, x2 = x[start, 0], x[start, 1], x[start, 2]
             for i in range(len(mine)):
@@ -132,7 +132,9 @@ def forward(starts, row_ptr, rows, begins, values, marked, x, work):
         for k in range(w, size):
             y0[k] = y1[k] = y2[k] = 0.0
         for k in range(w):
-            _subtract(values[at : at + size - k - 1], y0[k], y1[k], y2[k], y0[k + 1 :], y1[k + 1 :], y2[k + 1 :])
+            _subtract_multiple(
+                values[at : at + size - k - 1], y0[k], y1[k], y2[k], y0[k + 1 :], y1[k + 1 :], y2[k + 1 :]
+            )
             at += size - k - 1
             x[start + k, 0], x[start + k, 1], x[start + k, 2] = y0[k], y1[k], y2[k]
         for i in range(len(mine)):
@@ -141,32 +143,32 @@ def forward(starts, row_ptr, rows, begins, values, marked, x, work):
             x[mine[i], 2] += y2[w + i]
 
 
-@njit(cache=True, fastmath=FAST)
-def backward(starts, row_ptr, rows, begins, values, marked, inverse, x, out, work):
+@njit(cache=True, fastmath=FASTMATH)
+def solve_diagonal_upper(starts, row_ptr, rows, value_ptr, values, active, inverse_diagonal, x, out, work):
     """out (n, 3) = L⁻ᵀ D⁻¹ x in the marked groups; `inverse` is that of D; out may be x."""
     for s in range(len(starts) - 2, -1, -1):
-        if not marked[s]:
+        if not active[s]:
             continue
         start, w, mine = starts[s], starts[s + 1] - starts[s], rows[row_ptr[s] : row_ptr[s + 1]]
-        at, size = begins[s + 1], w + len(mine)
+        at, size = value_ptr[s + 1], w + len(mine)
         y0, y1, y2 = work[0, :size], work[1, :size], work[2, :size]
         for i in range(len(mine)):
             y0[w + i], y1[w + i], y2[w + i] = out[mine[i], 0], out[mine[i], 1], out[mine[i], 2]
         for k in range(w - 1, -1, -1):
             at -= size - k - 1
-            d0, d1, d2 = _dots(values[at : at + size - k - 1], y0[k + 1 :], y1[k + 1 :], y2[k + 1 :])
-            d = inverse[start + k]
+            d0, d1, d2 = _dot_three(values[at : at + size - k - 1], y0[k + 1 :], y1[k + 1 :], y2[k + 1 :])
+            d = inverse_diagonal[start + k]
             y0[k], y1[k], y2[k] = x[start + k, 0] * d - d0, x[start + k, 1] * d - d1, x[start + k, 2] * d - d2
             out[start + k, 0], out[start + k, 1], out[start + k, 2] = y0[k], y1[k], y2[k]
 
 
-@njit(cache=True, fastmath=FAST)
-def forward_many(starts, row_ptr, rows, begins, values, marked, x):
+@njit(cache=True, fastmath=FASTMATH)
+def solve_lower_many(starts, row_ptr, rows, value_ptr, values, active, x):
     """x (n, k) ← L⁻¹ x of many right-hand sides, contiguous in the inner loop."""
     for s in range(len(starts) - 1):
-        if not marked[s]:
+        if not active[s]:
             continue
-        stop, mine, at = starts[s + 1], rows[row_ptr[s] : row_ptr[s + 1]], begins[s]
+        stop, mine, at = starts[s + 1], rows[row_ptr[s] : row_ptr[s + 1]], value_ptr[s]
         for column in range(starts[s], stop):
             source = x[column]
             for i in range(stop - column - 1 + len(mine)):
@@ -178,15 +180,15 @@ def forward_many(starts, row_ptr, rows, begins, values, marked, x):
 
 
 @njit(cache=True)
-def gathered(change, order, p):
+def gather_rows(values, order, out):
     """p (n, 3): the change of each unknown's vertex; rows of p beyond stay as they are."""
     for k in range(len(order)):
         v = order[k]
-        p[k, 0], p[k, 1], p[k, 2] = change[v, 0], change[v, 1], change[v, 2]
+        out[k, 0], out[k, 1], out[k, 2] = values[v, 0], values[v, 1], values[v, 2]
 
 
 @njit(cache=True)
-def sums_by_label(labels, weights, x, out):
+def sum_by_label(labels, weights, x, out):
     """out (c, 3) = Σ w x over the rows of each label; rows of label -1 count nowhere."""
     out[:] = 0.0
     for k in range(len(labels)):
@@ -209,7 +211,7 @@ def add_by_label(labels, weights, amounts, x):
 
 
 @njit(cache=True)
-def scattered(x, order, out):
+def scatter_rows(x, order, out):
     """out[order] = x."""
     for k in range(len(order)):
         v = order[k]

@@ -11,95 +11,99 @@ from scipy.sparse.linalg import splu
 from cajole.arrays import Array, BoolArray, IndexArray
 from cajole.direct.editing import kernels_laplacian as kernels
 from cajole.errors import SolveError
-from cajole.linalg.ordering import nested_dissection
+from cajole.linalg.ordering import order_by_nested_dissection
 
 # Right-hand sides that are carried through the factor together.
-COLUMNS = 64
+RHS_PER_BLOCK = 64
 
 
-class _Scratch(threading.local):
+class _TriangularWorkspace(threading.local):
     """Work array of the triangular solves, one for each thread: the kernels release the interpreter."""
 
-    def __init__(self, tallest: int):
-        self.work = np.empty((3, tallest))
+    def __init__(self, max_supernode_rows: int):
+        self.work = np.empty((3, max_supernode_rows))
 
 
-class Laplacian:
+class LaplacianFactor:
     """L = Σ V g_a·g_b of the loose vertices (k,) of a mesh, as L D Lᵀ in its own order.
 
     elements (m, c), grads (m, c, 3) of their hat functions, volumes (m,). Unknown i belongs to vertex `order[i]`.
     Immutable; several threads may solve at once.
     """
 
-    def __init__(self, elements: IndexArray, grads: Array, volumes: Array, loose: IndexArray, count: int):
-        L = _assembled(elements, grads, volumes, count)[loose][:, loose]
-        lower, diagonal, order = _factors(L)
-        self.order: IndexArray = loose[order]
-        self._groups = kernels.grouped(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
-        begins, self._values = kernels.packed(
-            lower.indptr.astype(np.int64), lower.indices.astype(np.int64), lower.data, *self._groups
+    def __init__(
+        self, elements: IndexArray, gradients: Array, volumes: Array, free_vertices: IndexArray, vertex_count: int
+    ):
+        L = _assemble_laplacian(elements, gradients, volumes, vertex_count)[free_vertices][:, free_vertices]
+        lower, diagonal, order = _factorise_ldlt(L)
+        self.order: IndexArray = free_vertices[order]
+        self._supernodes = kernels.find_supernodes(lower.indptr.astype(np.int64), lower.indices.astype(np.int64))
+        begins, self._values = kernels.pack_supernodes(
+            lower.indptr.astype(np.int64), lower.indices.astype(np.int64), lower.data, *self._supernodes
         )
-        self._begins = begins
-        self._inverse = 1.0 / diagonal
-        self._every = np.ones(len(begins) - 1, dtype=bool)
-        starts, row_ptr, _ = self._groups
-        self._scratch = _Scratch(int((np.diff(starts) + np.diff(row_ptr)).max(initial=1)))
+        self._value_ptr = begins
+        self._inverse_diagonal = 1.0 / diagonal
+        self._all_supernodes = np.ones(len(begins) - 1, dtype=bool)
+        starts, row_ptr, _ = self._supernodes
+        self._workspace = _TriangularWorkspace(int((np.diff(starts) + np.diff(row_ptr)).max(initial=1)))
 
     def __len__(self) -> int:
         return len(self.order)
 
     @property
-    def groups(self) -> int:
+    def supernode_count(self) -> int:
         """How many groups of columns the factor has."""
-        return len(self._every)
+        return len(self._all_supernodes)
 
     def solve(self, x: Array) -> None:
         """x (n, 3), in the order of the unknowns, becomes the solution."""
-        self.forward(x)
-        self.backward(x, x)
+        self.solve_lower(x)
+        self.solve_diagonal_upper(x, x)
 
-    def forward(self, x: Array, groups: BoolArray | None = None) -> None:
+    def solve_lower(self, x: Array, supernodes: BoolArray | None = None) -> None:
         """The first half of a solve, in place; only through `groups` where all else of x is zero."""
-        marked = self._every if groups is None else groups
-        kernels.forward(*self._groups, self._begins, self._values, marked, x, self._scratch.work)
+        marked = self._all_supernodes if supernodes is None else supernodes
+        kernels.solve_lower(*self._supernodes, self._value_ptr, self._values, marked, x, self._workspace.work)
 
-    def backward(self, x: Array, out: Array, groups: BoolArray | None = None) -> None:
+    def solve_diagonal_upper(self, x: Array, out: Array, supernodes: BoolArray | None = None) -> None:
         """The second half, from x to out; only in `groups`."""
-        marked = self._every if groups is None else groups
-        work = self._scratch.work
-        kernels.backward(*self._groups, self._begins, self._values, marked, self._inverse, x, out, work)
+        marked = self._all_supernodes if supernodes is None else supernodes
+        work = self._workspace.work
+        kernels.solve_diagonal_upper(
+            *self._supernodes, self._value_ptr, self._values, marked, self._inverse_diagonal, x, out, work
+        )
 
-    def groups_of(self, unknowns: IndexArray) -> BoolArray:
+    def find_supernodes(self, unknowns: IndexArray) -> BoolArray:
         """The parts of the factor that the solution at some unknowns needs."""
-        return np.asarray(kernels.closed(*self._groups, unknowns))
+        return np.asarray(kernels.find_dependencies(*self._supernodes, unknowns))
 
-    def inverse_at(self, unknowns: IndexArray) -> Array:
+    def compute_inverse_block(self, unknowns: IndexArray) -> Array:
         """(k, k) the rows and columns of L⁻¹ at some unknowns, exactly symmetric."""
-        groups = self.groups_of(unknowns)
-        starts = self._groups[0]
+        groups = self.find_supernodes(unknowns)
+        starts = self._supernodes[0]
         active = np.flatnonzero(np.repeat(groups, np.diff(starts)))
         scaled = np.empty((len(active), len(unknowns)))
-        for first in range(0, len(unknowns), COLUMNS):
-            some = unknowns[first : first + COLUMNS]
+        for first in range(0, len(unknowns), RHS_PER_BLOCK):
+            some = unknowns[first : first + RHS_PER_BLOCK]
             x = np.zeros((len(self), len(some)))
             x[some, np.arange(len(some))] = 1.0
-            kernels.forward_many(*self._groups, self._begins, self._values, groups, x)
-            scaled[:, first : first + len(some)] = x[active] * np.sqrt(self._inverse[active])[:, None]
+            kernels.solve_lower_many(*self._supernodes, self._value_ptr, self._values, groups, x)
+            scaled[:, first : first + len(some)] = x[active] * np.sqrt(self._inverse_diagonal[active])[:, None]
         return np.asarray(scaled.T @ scaled)
 
 
-def _assembled(elements: IndexArray, grads: Array, volumes: Array, count: int) -> sp.csr_array:
-    local = (grads * volumes[:, None, None]) @ np.swapaxes(grads, 1, 2)
+def _assemble_laplacian(elements: IndexArray, gradients: Array, volumes: Array, vertex_count: int) -> sp.csr_array:
+    local = (gradients * volumes[:, None, None]) @ np.swapaxes(gradients, 1, 2)
     corners = elements.shape[1]
     rows, columns = np.repeat(elements, corners, axis=1).ravel(), np.tile(elements, (1, corners)).ravel()
-    return sp.csr_array(sp.coo_array((local.ravel(), (rows, columns)), shape=(count, count)))
+    return sp.csr_array(sp.coo_array((local.ravel(), (rows, columns)), shape=(vertex_count, vertex_count)))
 
 
-def _factors(L: sp.csr_array) -> tuple[sp.csc_array, Array, IndexArray]:
+def _factorise_ldlt(L: sp.csr_array) -> tuple[sp.csc_array, Array, IndexArray]:
     """Lower triangle, diagonal, and which row of L stands where."""
     if L.shape[0] == 0:
         return sp.csc_array((0, 0)), np.empty(0), np.empty(0, dtype=np.int64)
-    order = nested_dissection(sp.csr_array((np.ones(L.nnz), L.indices, L.indptr), shape=L.shape))
+    order = order_by_nested_dissection(sp.csr_array((np.ones(L.nnz), L.indices, L.indptr), shape=L.shape))
     try:
         factors = splu(
             L[order][:, order].tocsc(), permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True}

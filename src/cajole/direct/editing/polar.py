@@ -10,39 +10,39 @@ from __future__ import annotations
 import numpy as np
 
 from cajole.arrays import Array
-from cajole.compiled import njit
+from cajole.jit import njit
 
 # det F below this share of |F|³ (at most 0.19) goes to the eigenvector: Newton inverts F, and loses digits to that.
-FLAT = 1e-5
+MIN_RELATIVE_DETERMINANT = 1e-5
 # A step of Newton's iteration this small (squared) leaves an error of its square: below rounding.
-SETTLED = 1e-17
+NEWTON_TOLERANCE = 1e-17
 # Steps shorter than this (squared) converge without scaling.
-CLOSE = 1e-3
+SCALING_THRESHOLD = 1e-3
 # Six plane rotations make a sweep; 4 x 4 matrices are diagonal to rounding after four or five.
-SWEEPS = 12
+MAX_JACOBI_SWEEPS = 12
 # Squared angle [rad²] to which sin x / x and (1 - cos x) / x² are polynomials, exact to rounding.
-SHORT = 4.0
+SERIES_LIMIT = 4.0
 
 
-def polar(F: Array) -> tuple[Array, Array]:
+def decompose_polar(F: Array) -> tuple[Array, Array]:
     """F = Q S (m, 3, 3) with Q a rotation; S is indefinite where F turns space inside out. Never fails."""
     Q, S = np.empty_like(F, dtype=np.float64), np.empty_like(F, dtype=np.float64)
-    _polar_all(np.ascontiguousarray(F, dtype=np.float64).reshape(-1, 9), Q.reshape(-1, 9), S.reshape(-1, 9))
+    _decompose_all(np.ascontiguousarray(F, dtype=np.float64).reshape(-1, 9), Q.reshape(-1, 9), S.reshape(-1, 9))
     return Q, S
 
 
-def rotation_vectors(Q: Array) -> Array:
+def compute_rotation_vectors(Q: Array) -> Array:
     """The axis times the angle in [0, π] of rotations (m, 3, 3)."""
     out = np.empty((len(Q), 3))
-    _vectors_all(np.ascontiguousarray(Q, dtype=np.float64).reshape(-1, 9), out)
+    _compute_all_rotation_vectors(np.ascontiguousarray(Q, dtype=np.float64).reshape(-1, 9), out)
     return out
 
 
 @njit(cache=True)
-def _polar_all(F, Q, S):
+def _decompose_all(F, Q, S):
     K, V = np.empty((4, 4)), np.empty((4, 4))
     for e in range(len(F)):
-        split(F[e], Q[e], K, V)
+        extract_rotation(F[e], Q[e], K, V)
         q, f = Q[e], F[e]
         for i in range(3):
             for j in range(3):
@@ -52,13 +52,13 @@ def _polar_all(F, Q, S):
 
 
 @njit(cache=True)
-def _vectors_all(Q, out):
+def _compute_all_rotation_vectors(Q, out):
     for e in range(len(Q)):
-        out[e, 0], out[e, 1], out[e, 2] = rotation_vector(Q[e])
+        out[e, 0], out[e, 1], out[e, 2] = compute_rotation_vector(Q[e])
 
 
 @njit(cache=True)
-def split(F, Q, K, V):
+def extract_rotation(F, Q, K, V):
     """The rotation Q (9,) of F (9,); K, V (4, 4) are scratch."""
     largest = 0.0
     for i in range(9):
@@ -69,8 +69,8 @@ def split(F, Q, K, V):
     g, h, k = F[6] * scale, F[7] * scale, F[8] * scale
     square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + k * k
     det = a * (e * k - f * h) + b * (f * g - d * k) + c * (d * h - e * g)
-    if det <= FLAT * square * np.sqrt(square):
-        _nearest(a, b, c, d, e, f, g, h, k, Q, K, V)
+    if det <= MIN_RELATIVE_DETERMINANT * square * np.sqrt(square):
+        _extract_nearest_rotation(a, b, c, d, e, f, g, h, k, Q, K, V)
         return
     step = 1.0
     for _ in range(30):
@@ -79,7 +79,7 @@ def split(F, Q, K, V):
         H, J, L = b * f - c * e, c * d - a * f, a * e - b * d
         inverse = 1.0 / (a * A + b * B + c * C)
         mine, other = 0.5, 0.5 * inverse
-        if step > CLOSE:
+        if step > SCALING_THRESHOLD:
             # γ = (|X⁻¹| / |X|)^½ brings the singular values around one
             square = a * a + b * b + c * c + d * d + e * e + f * f + g * g + h * h + k * k
             cofactors = A * A + B * B + C * C + D * D + E * E + G * G + H * H + J * J + L * L
@@ -91,13 +91,13 @@ def split(F, Q, K, V):
         g1, h1, k1 = less * g + other * H, less * h + other * J, less * k + other * L
         a, b, c, d, e, f, g, h, k = a + a1, b + b1, c + c1, d + d1, e + e1, f + f1, g + g1, h + h1, k + k1
         step = a1 * a1 + b1 * b1 + c1 * c1 + d1 * d1 + e1 * e1 + f1 * f1 + g1 * g1 + h1 * h1 + k1 * k1
-        if step < SETTLED:
+        if step < NEWTON_TOLERANCE:
             break
     Q[0], Q[1], Q[2], Q[3], Q[4], Q[5], Q[6], Q[7], Q[8] = a, b, c, d, e, f, g, h, k
 
 
 @njit(cache=True)
-def _nearest(a, b, c, d, e, f, g, h, k, Q, K, V):
+def _extract_nearest_rotation(a, b, c, d, e, f, g, h, k, Q, K, V):
     """Q with the largest tr(QᵀF): its quaternion is the eigenvector of the largest eigenvalue of K."""
     K[0, 0], K[1, 1], K[2, 2], K[3, 3] = a + e + k, a - e - k, e - a - k, k - a - e
     K[0, 1], K[0, 2], K[0, 3] = h - f, c - g, d - b
@@ -107,13 +107,13 @@ def _nearest(a, b, c, d, e, f, g, h, k, Q, K, V):
             V[i, j] = 1.0 if i == j else 0.0
             if j < i:
                 K[i, j] = K[j, i]
-    for _ in range(SWEEPS):
+    for _ in range(MAX_JACOBI_SWEEPS):
         rest = 0.0
         for i in range(3):
             for j in range(i + 1, 4):
                 if K[i, j] != 0.0:
                     rest += K[i, j] * K[i, j]
-                    _rotate(K, V, i, j)
+                    _apply_jacobi_rotation(K, V, i, j)
         if rest < 1e-34:
             break
     best = 0
@@ -129,7 +129,7 @@ def _nearest(a, b, c, d, e, f, g, h, k, Q, K, V):
 
 
 @njit(cache=True)
-def _rotate(K, V, i, j):
+def _apply_jacobi_rotation(K, V, i, j):
     """One Jacobi rotation: K ← JᵀKJ with K_ij = 0, V ← VJ."""
     tau = (K[j, j] - K[i, i]) / (2.0 * K[i, j])
     # beyond 1e150 its square overflows, and 1 / 2τ is exact
@@ -145,7 +145,7 @@ def _rotate(K, V, i, j):
 
 
 @njit(cache=True)
-def rotation_vector(Q):
+def compute_rotation_vector(Q):
     """The axis times the angle in [0, π] of a rotation (9,), by the largest part of its quaternion (Shepperd)."""
     trace = Q[0] + Q[4] + Q[8]
     if trace >= Q[0] and trace >= Q[4] and trace >= Q[8]:
@@ -165,37 +165,37 @@ def rotation_vector(Q):
 
 
 @njit(cache=True)
-def turn_factors(square):
+def compute_rodrigues_coefficients(squared_angle):
     """sin θ / θ and (1 - cos θ) / θ² of a squared angle beyond SHORT."""
-    angle = np.sqrt(square)
+    angle = np.sqrt(squared_angle)
     half = np.sin(0.5 * angle) / angle
     return 2.0 * half * np.cos(0.5 * angle), 2.0 * half * half
 
 
 @njit(cache=True)
-def short_factors(q):
+def compute_rodrigues_coefficients_series(squared_angle):
     """The same up to SHORT, by their series in θ²: no branch, so that loops over it become vectors."""
     s = 3.8681701706306841e-23
-    s = 1.9572941063391263e-20 - q * s
-    s = 8.2206352466243297e-18 - q * s
-    s = 2.8114572543455206e-15 - q * s
-    s = 7.6471637318198164e-13 - q * s
-    s = 1.6059043836821615e-10 - q * s
-    s = 2.5052108385441720e-08 - q * s
-    s = 2.7557319223985893e-06 - q * s
-    s = 1.9841269841269841e-04 - q * s
-    s = 8.3333333333333333e-03 - q * s
-    s = 1.6666666666666667e-01 - q * s
-    s = 1.0 - q * s
+    s = 1.9572941063391263e-20 - squared_angle * s
+    s = 8.2206352466243297e-18 - squared_angle * s
+    s = 2.8114572543455206e-15 - squared_angle * s
+    s = 7.6471637318198164e-13 - squared_angle * s
+    s = 1.6059043836821615e-10 - squared_angle * s
+    s = 2.5052108385441720e-08 - squared_angle * s
+    s = 2.7557319223985893e-06 - squared_angle * s
+    s = 1.9841269841269841e-04 - squared_angle * s
+    s = 8.3333333333333333e-03 - squared_angle * s
+    s = 1.6666666666666667e-01 - squared_angle * s
+    s = 1.0 - squared_angle * s
     c = 1.6117375710961184e-24
-    c = 8.8967913924505741e-22 - q * c
-    c = 4.1103176233121648e-19 - q * c
-    c = 1.5619206968586226e-16 - q * c
-    c = 4.7794773323873853e-14 - q * c
-    c = 1.1470745597729725e-11 - q * c
-    c = 2.0876756987868099e-09 - q * c
-    c = 2.7557319223985893e-07 - q * c
-    c = 2.4801587301587302e-05 - q * c
-    c = 1.3888888888888889e-03 - q * c
-    c = 4.1666666666666667e-02 - q * c
-    return s, 0.5 - q * c
+    c = 8.8967913924505741e-22 - squared_angle * c
+    c = 4.1103176233121648e-19 - squared_angle * c
+    c = 1.5619206968586226e-16 - squared_angle * c
+    c = 4.7794773323873853e-14 - squared_angle * c
+    c = 1.1470745597729725e-11 - squared_angle * c
+    c = 2.0876756987868099e-09 - squared_angle * c
+    c = 2.7557319223985893e-07 - squared_angle * c
+    c = 2.4801587301587302e-05 - squared_angle * c
+    c = 1.3888888888888889e-03 - squared_angle * c
+    c = 4.1666666666666667e-02 - squared_angle * c
+    return s, 0.5 - squared_angle * c

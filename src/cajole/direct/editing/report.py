@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cajole.arrays import Array
-from cajole.direct.editing.holds import Key
-from cajole.direct.editing.warp import FORMS
+from cajole.direct.editing.vertex_constraints import ConstraintKey
+from cajole.direct.editing.warp import WARP_FORMS
 
 # how a linear change becomes a shape; "none" leaves it linear
-WARPS = (*FORMS, "none")
+WARP_NAMES = (*WARP_FORMS, "none")
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class EditReport:
     notes: on how the edit was opened; mostly none.
     """
 
-    missed: dict[Key, float]
-    moved: float
+    target_errors: dict[ConstraintKey, float]
+    max_displacement: float
     modes: int
-    redundant: tuple[Key, ...] = ()
+    redundant: tuple[ConstraintKey, ...] = ()
     contacts: int = 0
     gentleness: Array = field(default_factory=lambda: np.zeros(0))
-    asked: float = 0.0
+    requested_displacement: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property
@@ -42,15 +42,16 @@ class EditReport:
 
     def __str__(self) -> str:
         rows = [
-            f"edit: {len(self.missed)} constraints, {self.modes} modes, largest change {100 * self.moved:.3g} % of the "
-            f"size ({100 * self.asked:.3g} % asked)"
+            f"edit: {len(self.target_errors)} constraints, {self.modes} modes, largest change "
+            f"{100 * self.max_displacement:.3g} % of the "
+            f"size ({100 * self.requested_displacement:.3g} % asked)"
         ]
         if self.contacts:
             rows[0] += f", {self.contacts} contacts kept"
-        if self.missed:
+        if self.target_errors:
             most = float(self.gentleness.max(initial=0.0))
             rows.append(f"  added force: {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most")
-        for key, off in self.missed.items():
+        for key, off in self.target_errors.items():
             where = f"vertex {key[0]}" + (f" from vertex {key[2]}" if len(key) == 3 else "")
             rows.append(f"  {where} at frame {key[1]}: off by {100 * off:.2g} % of the size")
         rows += [f"  vertex {key[0]} at frame {key[1]} follows from other constraints" for key in self.redundant]
@@ -58,7 +59,7 @@ class EditReport:
 
 
 @dataclass(frozen=True)
-class Options:
+class EditOptions:
     """How an editor was opened: what stays while it is used; see `edit`."""
 
     modes: int

@@ -14,21 +14,21 @@ import numpy as np
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body.rayleigh import damping_pair
-from cajole.direct.editing import kernels
+from cajole.body.rayleigh import parse_rayleigh_damping
+from cajole.direct.editing import kernels_spacetime
 from cajole.errors import InputError
 
-ENDS, ENERGIES = ("fixed", "free"), ("forces", "smooth")
+END_CONDITIONS, ENERGY_KINDS = ("fixed", "free"), ("forces", "smooth")
 # Fewer frames leave nothing between two fixed ends.
-FEWEST_FRAMES = 5
+MIN_FRAMES = 5
 # Larger settings, in their units, only overflow.
-LARGEST = 1e6
+MAX_SETTING = 1e6
 # Responses kept for frames that are looked at again and again.
-KEPT = 16
+MAX_CACHED_RESPONSES = 16
 
 
 @dataclass(frozen=True)
-class Settings:
+class EditSettings:
     """h [s]: the timestep of the energy; damping: (α [1/s], β [s]) of the change, not of the motion.
 
     ends: whether the last two frames stay ("fixed") or go along ("free"); the first two always stay.
@@ -44,100 +44,104 @@ class Settings:
     window: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        checks.one_of(self.ends, "ends", ENDS)
-        checks.one_of(self.energy, "energy", ENERGIES)
+        checks.require_choice(self.ends, "ends", END_CONDITIONS)
+        checks.require_choice(self.energy, "energy", ENERGY_KINDS)
         found: dict[str, float | tuple[float, float]] = {
-            "h": checks.positive(self.h, "h (s)"),
-            "damping": damping_pair(self.damping),
-            "smoothness": checks.positive(self.smoothness, "smoothness"),
+            "h": checks.require_positive(self.h, "h (s)"),
+            "damping": parse_rayleigh_damping(self.damping),
+            "smoothness": checks.require_positive(self.smoothness, "smoothness"),
         }
         for name, value in found.items():
-            if np.max(value) > LARGEST:
-                raise InputError(f"{name} is {value}, larger than any motion needs; give at most {LARGEST:g}")
+            if np.max(value) > MAX_SETTING:
+                raise InputError(f"{name} is {value}, larger than any motion needs; give at most {MAX_SETTING:g}")
             object.__setattr__(self, name, value)
         if self.window is not None:
-            object.__setattr__(self, "window", _pair(self.window))
+            object.__setattr__(self, "window", _parse_window(self.window))
 
 
-class Spacetime:
+class SpacetimeEnergy:
     """H⁻¹ for all modes at once; eigenvalues (r,) λ; frames T, of which `first` ... `last` may change."""
 
-    def __init__(self, eigenvalues: Array, frames: int, settings: Settings):
-        self.frames = checks.count(frames, "frames", least=FEWEST_FRAMES)
+    def __init__(self, eigenvalues: Array, frames: int, settings: EditSettings):
+        self.frames = checks.require_integer(frames, "frames", minimum=MIN_FRAMES)
         self.settings = settings
         lam = np.maximum(np.asarray(eigenvalues, dtype=np.float64), 0.0)
-        self.eigenvalues, self.size = lam, len(lam)
+        self.eigenvalues, self.mode_count = lam, len(lam)
         h, (alpha, beta) = settings.h, settings.damping
-        self.first, self.last = changing(settings, self.frames)
+        self.first_frame, self.last_frame = find_editable_frames(settings, self.frames)
         self._responses: dict[int, Array] = {}
         # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
-        self._reversed = settings.ends == "free" and settings.energy == "forces"
+        self._is_time_reversed = settings.ends == "free" and settings.energy == "forces"
         if settings.energy == "smooth":
-            self._smooth(lam, h, settings.smoothness)
-        elif self._reversed:
-            self._free(*averaged(lam, h, alpha + beta * lam))
+            self._factorise_smooth(lam, h, settings.smoothness)
+        elif self._is_time_reversed:
+            self._factorise_free_end(*build_averaged_stencil(lam, h, alpha + beta * lam))
         else:
-            self._fixed(*forward(lam, h, alpha + beta * lam))
+            self._factorise_fixed_ends(*build_forward_stencil(lam, h, alpha + beta * lam))
 
-    def response(self, frame: int) -> Array:
+    def compute_response(self, frame: int) -> Array:
         """H⁻¹ e_frame (T, r): how every mode answers a unit force at `frame`, zero where nothing may change."""
-        if not self.first <= frame <= self.last:
-            raise InputError(f"frame {frame} cannot change; frames {self.first}..{self.last} of {self.frames} can")
+        if not self.first_frame <= frame <= self.last_frame:
+            raise InputError(
+                f"frame {frame} cannot change; frames {self.first_frame}..{self.last_frame} of {self.frames} can"
+            )
         if frame not in self._responses:
-            right = np.zeros((self.frames, self.size))
+            right = np.zeros((self.frames, self.mode_count))
             right[frame] = 1.0
-            while len(self._responses) >= KEPT:
+            while len(self._responses) >= MAX_CACHED_RESPONSES:
                 self._responses.pop(next(iter(self._responses)))
-            self._responses[frame] = self._solved(right, frame, frame)
+            self._responses[frame] = self._solve_in_place(right, frame, frame)
         return self._responses[frame]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop the responses that were kept."""
         self._responses.clear()
 
-    def solve(self, right: Array) -> Array:
+    def solve(self, rhs: Array) -> Array:
         """z (T, r) = H⁻¹ right, in the place of right (T, r)."""
-        return self._solved(right, self.first, self.last)
+        return self._solve_in_place(rhs, self.first_frame, self.last_frame)
 
-    def forces(self, z: Array) -> Array:
+    def compute_added_forces(self, z: Array) -> Array:
         """What a change z (T, r) adds to the forces on the modes, (T, r): z̈ + d ż + λz, by the same differences."""
         h, (alpha, beta) = self.settings.h, self.settings.damping
-        weigh = averaged if self.settings.ends == "free" else forward
-        a0, a1, a2 = weigh(self.eigenvalues, h, alpha + beta * self.eigenvalues)
+        build_stencil = build_averaged_stencil if self.settings.ends == "free" else build_forward_stencil
+        a0, a1, a2 = build_stencil(self.eigenvalues, h, alpha + beta * self.eigenvalues)
         out = np.zeros_like(z)
         out[1:-1] = (a0 * z[:-2] + a1 * z[1:-1] + a2 * z[2:]) / h**2
         return out
 
-    def _solved(self, x: Array, first: int, last: int) -> Array:
-        inner = x[self.first : self.last + 1]
-        begin, end = first - self.first, last - self.first
-        if self._reversed:
+    def _solve_in_place(self, x: Array, first: int, last: int) -> Array:
+        inner = x[self.first_frame : self.last_frame + 1]
+        begin, end = first - self.first_frame, last - self.first_frame
+        if self._is_time_reversed:
             turned = np.ascontiguousarray(inner[::-1])
-            kernels.solve(self._D, self._l1, self._l2, len(inner) - 1 - end, len(inner) - 1 - begin, turned)
+            kernels_spacetime.solve_pentadiagonal(
+                self._D, self._l1, self._l2, len(inner) - 1 - end, len(inner) - 1 - begin, turned
+            )
             inner[:] = turned[::-1]
         else:
-            kernels.solve(self._D, self._l1, self._l2, begin, end, inner)
-        x[: self.first] = 0.0
-        x[self.last + 1 :] = 0.0
+            kernels_spacetime.solve_pentadiagonal(self._D, self._l1, self._l2, begin, end, inner)
+        x[: self.first_frame] = 0.0
+        x[self.last_frame + 1 :] = 0.0
         return x
 
-    def _empty(self) -> tuple[Array, Array, Array]:
-        D, l1, l2 = np.empty((3, self.last - self.first + 1, self.size))
+    def _allocate_factors(self) -> tuple[Array, Array, Array]:
+        D, l1, l2 = np.empty((3, self.last_frame - self.first_frame + 1, self.mode_count))
         return D, l1, l2
 
-    def _fixed(self, a0: Array, a1: Array, a2: Array) -> None:
-        n = self.last - self.first + 1
+    def _factorise_fixed_ends(self, a0: Array, a1: Array, a2: Array) -> None:
+        n = self.last_frame - self.first_frame + 1
         bands = (a0**2 + a1**2 + a2**2, a0 * a1 + a1 * a2, a0 * a2)
         self._factorise(*(np.tile(band, (n, 1)) for band in bands))
 
-    def _free(self, a0: Array, a1: Array, a2: Array) -> None:
+    def _factorise_free_end(self, a0: Array, a1: Array, a2: Array) -> None:
         """In reversed time BᵀB = L D Lᵀ with L constant along its diagonals."""
-        self._D, self._l1, self._l2 = self._empty()
+        self._D, self._l1, self._l2 = self._allocate_factors()
         self._D[:], self._l1[:], self._l2[:] = a2**2, a1 / a2, a0 / a2
 
-    def _smooth(self, lam: Array, h: float, smoothness: float) -> None:
+    def _factorise_smooth(self, lam: Array, h: float, smoothness: float) -> None:
         """h³ (μ/h³ D₂ᵀD₂ + hΛ), μ in units of 1/λ of the first mode that has one."""
-        n, r = self.last - self.first + 1, self.size
+        n, r = self.last_frame - self.first_frame + 1, self.mode_count
         positive = lam[lam > 0]
         mu = smoothness / float(positive[0]) if len(positive) else 1.0
         H0, H1, H2 = np.full((n, r), 6.0), np.full((n, r), -4.0), np.full((n, r), 1.0)
@@ -146,13 +150,13 @@ class Spacetime:
         self._factorise(mu * H0 + h**4 * lam, mu * H1, mu * H2)
 
     def _factorise(self, H0: Array, H1: Array, H2: Array) -> None:
-        self._D, self._l1, self._l2 = self._empty()
-        kernels.factorise(H0, H1, H2, self._D, self._l1, self._l2)
+        self._D, self._l1, self._l2 = self._allocate_factors()
+        kernels_spacetime.factorise_pentadiagonal(H0, H1, H2, self._D, self._l1, self._l2)
 
 
-def changing(settings: Settings, frames: int) -> tuple[int, int]:
+def find_editable_frames(settings: EditSettings, frames: int) -> tuple[int, int]:
     """The first and the last frame that may change. Raises InputError where there would be none."""
-    start, stop = (0, frames - 1) if settings.window is None else _window(settings.window, frames)
+    start, stop = (0, frames - 1) if settings.window is None else _check_window(settings.window, frames)
     if settings.ends == "free" and stop < frames - 1:
         raise InputError(
             f"window ends at frame {stop}, and a free end would tear the motion there; use ends='fixed', or let the "
@@ -161,35 +165,35 @@ def changing(settings: Settings, frames: int) -> tuple[int, int]:
     return start + 2, stop - 2 if settings.ends == "fixed" else stop
 
 
-def _window(window: tuple[int, int], frames: int) -> tuple[int, int]:
+def _check_window(window: tuple[int, int], frames: int) -> tuple[int, int]:
     start, stop = window
     if stop > frames - 1:
         raise InputError(f"window ends at frame {stop}, but the last frame is {frames - 1}")
-    if stop - start + 1 < FEWEST_FRAMES:
-        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {FEWEST_FRAMES} are the fewest")
+    if stop - start + 1 < MIN_FRAMES:
+        raise InputError(f"window {start}..{stop} has {stop - start + 1} frames, but {MIN_FRAMES} are the fewest")
     return window
 
 
-def _pair(window: tuple[int, int]) -> tuple[int, int]:
+def _parse_window(window: tuple[int, int]) -> tuple[int, int]:
     try:
         start, stop = window
     except (TypeError, ValueError):
-        raise InputError(f"window must be a pair of frames (first, last), not {checks.shown(window)}") from None
+        raise InputError(f"window must be a pair of frames (first, last), not {checks.format_value(window)}") from None
     return (
-        checks.count(start, "window's first frame", least=0),
-        checks.count(stop, "window's last frame", least=0),
+        checks.require_integer(start, "window's first frame", minimum=0),
+        checks.require_integer(stop, "window's last frame", minimum=0),
     )
 
 
-def forward(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:
+def build_forward_stencil(eigenvalues: Array, h: float, damping: Array) -> tuple[Array, Array, Array]:
     """h² times the residual z̈ + d ż + λz of eq. (2): weights of z_{i-1}, z_i, z_{i+1}."""
-    return np.ones_like(lam), -2.0 - d * h + h**2 * lam, 1.0 + d * h
+    return np.ones_like(eigenvalues), -2.0 - damping * h + h**2 * eigenvalues, 1.0 + damping * h
 
 
-def averaged(lam: Array, h: float, d: Array) -> tuple[Array, Array, Array]:
+def build_averaged_stencil(eigenvalues: Array, h: float, damping: Array) -> tuple[Array, Array, Array]:
     """The same with the stiffness averaged over the three frames, as Newmark does, and central damping.
 
     Without it a free end integrates stiff modes explicitly: beyond h²λ = 4 + 2dh they grow without bound.
     """
-    k = 0.25 * h**2 * lam
-    return 1.0 + k - 0.5 * d * h, -2.0 + 2.0 * k, 1.0 + k + 0.5 * d * h
+    k = 0.25 * h**2 * eigenvalues
+    return 1.0 + k - 0.5 * damping * h, -2.0 + 2.0 * k, 1.0 + k + 0.5 * damping * h

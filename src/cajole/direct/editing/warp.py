@@ -19,27 +19,26 @@ from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.direct.editing import kernels_laplacian
 from cajole.direct.editing import kernels_warp as kernels
-from cajole.direct.editing.warp_frames import split_frame
-from cajole.direct.editing.warp_kept import Kept
-from cajole.direct.editing.warp_poisson import Poisson
+from cajole.direct.editing.kernels_warp import decompose_frame
+from cajole.direct.editing.poisson import PoissonSystem, WarpContactConstraints
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri
 
-__all__ = ["FORMS", "Frame", "Kept", "Probe", "Warp"]
+__all__ = ["WARP_FORMS", "FrameDecomposition", "Warp", "WarpContactConstraints", "WarpProbe"]
 
 
-FORMS = ("composition", "additive")
+WARP_FORMS = ("composition", "additive")
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class FrameDecomposition:
     """An input frame as the warp sees it: the rotation and the stretch of every element, F = Q S, block by block."""
 
     blocks: NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
-class Probe:
+class WarpProbe:
     """What finds the warped place of one vertex by a pass over the elements, without a solve; made by `Warp.probe`.
 
     weights: of the elements, the same in all directions or, where contacts mix them, one set a direction; centres: what
@@ -47,11 +46,11 @@ class Probe:
     """
 
     weights: Array
-    centres: Array
-    lone: int
+    centroid_weights: Array
+    isolated_vertex: int
 
 
-class _Scratch(threading.local):
+class _WarpWorkspace(threading.local):
     """Work arrays of a warp, one set for each thread: the kernels release the interpreter.
 
     p, x: (n + 1, 3) of the unknowns, and a last row that the elements refer to which fill up the last block.
@@ -59,8 +58,8 @@ class _Scratch(threading.local):
 
     def __init__(self, unknowns: int, blocks: int):
         self.p, self.x = np.zeros((unknowns + 1, 3)), np.zeros((unknowns + 1, 3))
-        self.work = np.zeros(kernels.WORK * kernels.LANES)
-        self.differences = np.empty((blocks, 9 * kernels.LANES))
+        self.work = np.zeros(kernels.WORK_ROWS * kernels.LANES)
+        self.gradient_changes = np.empty((blocks, 9 * kernels.LANES))
 
 
 class Warp:
@@ -70,161 +69,210 @@ class Warp:
     paper's own, "additive". Raises InputError for vertices out of range.
     """
 
-    def __init__(self, mesh: MeshTet | MeshTri, held: ArrayLike, *, form: str = "composition"):
+    def __init__(self, mesh: MeshTet | MeshTri, fixed: ArrayLike, *, form: str = "composition"):
         if not isinstance(mesh, MeshTet | MeshTri):
             raise InputError(f"mesh must be a MeshTet or a MeshTri, not {type(mesh).__name__}")
-        self.form = checks.one_of(form, "form", FORMS)
+        self.form = checks.require_choice(form, "form", WARP_FORMS)
         self._additive = form == "additive"
-        self._rows = (3 if self._additive else 9) + 6
+        self._values_per_element = (3 if self._additive else 9) + 6
         self.vertices, self.elements = mesh.vertices, mesh.elements
         stays = np.zeros(len(mesh.vertices), dtype=bool)
-        stays[checks.index_array(held, "held", (None,), len(mesh.vertices))] = True
+        stays[checks.require_index_array(fixed, "fixed", (None,), len(mesh.vertices))] = True
         # vertices of no element have nothing to warp with: they take the linear change
-        self._lone = np.flatnonzero(~mesh.used & ~stays)
+        self._isolated_vertices = np.flatnonzero(~mesh.used_vertex_mask & ~stays)
         live = np.flatnonzero(~stays[mesh.elements].all(axis=1))
-        elements, grads, volumes = mesh.elements[live], _gradients(mesh)[live], _volumes(mesh)[live]
-        self._poisson = Poisson(elements, grads, volumes, stays, mesh.components)
+        elements, grads, volumes = (
+            mesh.elements[live],
+            _get_element_gradients(mesh)[live],
+            _get_element_volumes(mesh)[live],
+        )
+        self._poisson = PoissonSystem(elements, grads, volumes, stays, mesh.component_labels)
         order = self._poisson.order
-        self._place = np.full(len(mesh.vertices), -1, dtype=np.int64)
-        self._place[order] = np.arange(len(order))
-        corners = self._place[elements]
+        self._unknown_index = np.full(len(mesh.vertices), -1, dtype=np.int64)
+        self._unknown_index[order] = np.arange(len(order))
+        corners = self._unknown_index[elements]
         # elements in the order of the unknowns they touch: neighbours in memory
         nearby = np.argsort(corners.min(axis=1, initial=len(order)), kind="stable")
         normals = mesh.normals[live][nearby] if isinstance(mesh, MeshTri) else np.empty((len(live), 0))
         shape = np.column_stack(
             [grads[nearby, 1:].reshape(len(live), 3 * (grads.shape[1] - 1)), volumes[nearby], normals]
         )
-        self._shapes = _blocks(shape, 0.0)
-        self._corners = _blocks(corners[nearby].astype(np.uint32), len(order))
+        self._shape_blocks = _pack_blocks(shape, 0.0)
+        self._corner_blocks = _pack_blocks(corners[nearby].astype(np.uint32), len(order))
         # one row more than unknowns: elements that fill up the last block stand there
-        self._rest = np.vstack([self.vertices[order], np.zeros(3)])
-        self._scratch = _Scratch(len(order), len(self._shapes))
+        self._rest_positions = np.vstack([self.vertices[order], np.zeros(3)])
+        self._workspace = _WarpWorkspace(len(order), len(self._shape_blocks))
 
-    def frame(self, positions: ArrayLike, *, single: bool = False) -> Frame:
+    def decompose_frame(self, positions: ArrayLike, *, single_precision: bool = False) -> FrameDecomposition:
         """Rotation and stretch of every element of a frame at `positions` (n, 3) [m].
 
         single: in single precision, half the memory; no change is still exactly no change.
         """
-        x = checks.real_array(positions, "positions (m)", self.vertices.shape)
-        p = self._scratch.p
-        kernels_laplacian.gathered(x, self._poisson.order, p)
-        blocks = np.empty((len(self._shapes), self._rows * kernels.LANES), dtype=np.float32 if single else np.float64)
-        split_frame(self._shapes, self._corners, self._rest, self._additive, p, blocks)
-        checks.finite_result(blocks, "the deformation of a frame")
-        return Frame(blocks)
+        x = checks.require_real_array(positions, "positions (m)", self.vertices.shape)
+        p = self._workspace.p
+        kernels_laplacian.gather_rows(x, self._poisson.order, p)
+        blocks = np.empty(
+            (len(self._shape_blocks), self._values_per_element * kernels.LANES),
+            dtype=np.float32 if single_precision else np.float64,
+        )
+        decompose_frame(self._shape_blocks, self._corner_blocks, self._rest_positions, self._additive, p, blocks)
+        checks.require_finite_result(blocks, "the deformation of a frame")
+        return FrameDecomposition(blocks)
 
-    def apply(self, frame: Frame, change: ArrayLike, kept: Kept | None = None) -> Array:
+    def apply(
+        self, frame: FrameDecomposition, displacement: ArrayLike, contacts: WarpContactConstraints | None = None
+    ) -> Array:
         """The warped change of displacement (n, 3) [m] of a linear one; exactly zero for zero. kept: rows it keeps."""
-        p, own = self._linear(frame, change), self._scratch
-        kernels.right_side(self._shapes, self._corners, frame.blocks, self._additive, own.p, own.work, own.x)
+        p, own = self._load_displacement(frame, displacement), self._workspace
+        kernels.assemble_rhs(
+            self._shape_blocks, self._corner_blocks, frame.blocks, self._additive, own.p, own.work, own.x
+        )
         order = self._poisson.order
-        if kept is not None and not self._poisson.knows(kept):
-            raise InputError("kept was made by another warp; make it with the one that is to keep it")
-        self._poisson.solve(own.x[: len(order)], own.p[: len(order)], kept)
+        if contacts is not None and not self._poisson.is_compatible(contacts):
+            raise InputError("contacts were built by another warp; build them with this one")
+        self._poisson.solve(own.x[: len(order)], own.p[: len(order)], contacts)
         out = np.zeros(self.vertices.shape)
-        kernels_laplacian.scattered(own.x, order, out)
-        out[self._lone] = p[self._lone]
-        return checks.finite_result(out, "the warped change")
+        kernels_laplacian.scatter_rows(own.x, order, out)
+        out[self._isolated_vertices] = p[self._isolated_vertices]
+        return checks.require_finite_result(out, "the warped change")
 
-    def kept(self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike) -> Kept | None:
+    def build_contact_constraints(
+        self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike
+    ) -> WarpContactConstraints | None:
         """Rows that `apply` keeps at zero: n·(δ_v - δ_w), None when held vertices satisfy them all.
 
         directions: (k, 3), of any length; vertices, others: (k,), others -1 where a vertex touches what does not belong
         to the mesh. Rows may repeat one another. Raises InputError for vertices of no element and zero directions.
         """
-        v = checks.index_array(vertices, "vertices", (None,), len(self.vertices))
+        v = checks.require_index_array(vertices, "vertices", (None,), len(self.vertices))
         w = np.asarray(others)
-        w = np.where(w == -1, -1, checks.index_array(np.where(w == -1, 0, w), "others", (len(v),), len(self.vertices)))
-        n = checks.real_array(directions, "directions", (len(v), 3))
+        w = np.where(
+            w == -1, -1, checks.require_index_array(np.where(w == -1, 0, w), "others", (len(v),), len(self.vertices))
+        )
+        n = checks.require_real_array(directions, "directions", (len(v), 3))
         lengths = np.linalg.norm(n, axis=1)
         if not lengths.all():
             raise InputError(f"directions[{int(np.argmin(lengths))}] is zero; a contact needs a direction")
-        lone = np.isin(v, self._lone) | np.isin(w, self._lone)
+        lone = np.isin(v, self._isolated_vertices) | np.isin(w, self._isolated_vertices)
         if lone.any():
             k = int(np.argmax(lone))
-            which = int(v[k] if v[k] in self._lone else w[k])
+            which = int(v[k] if v[k] in self._isolated_vertices else w[k])
             raise InputError(
                 f"row {k} keeps vertex {which}, which belongs to no element and so takes no part in the warp"
             )
-        return self._poisson.kept(n / lengths[:, None], self._moving(v), np.where(w < 0, -1, self._moving(w)))
+        return self._poisson.build_contact_constraints(
+            n / lengths[:, None], self._find_unknowns(v), np.where(w < 0, -1, self._find_unknowns(w))
+        )
 
-    def probe(self, vertex: int, kept: Kept | None = None) -> Probe:
+    def build_probe(self, vertex: int, contacts: WarpContactConstraints | None = None) -> WarpProbe:
         """What `at` needs to find the warped place of a vertex in frames that keep the same rows."""
-        vertex = checks.count(vertex, "vertex", least=0, most=len(self.vertices) - 1)
-        place = int(self._moving(np.array([vertex]))[0])
-        n, floating = len(self._poisson.order), self._poisson.floating
+        vertex = checks.require_integer(vertex, "vertex", minimum=0, maximum=len(self.vertices) - 1)
+        place = int(self._find_unknowns(np.array([vertex]))[0])
+        n, floating = len(self._poisson.order), self._poisson.floating_count
         if place < 0:
-            lone = vertex if vertex in self._lone else -1
-            return Probe(np.zeros((len(self._shapes), 3 * kernels.LANES)), np.zeros(floating), lone)
-        if kept is None:
+            lone = vertex if vertex in self._isolated_vertices else -1
+            return WarpProbe(np.zeros((len(self._shape_blocks), 3 * kernels.LANES)), np.zeros(floating), lone)
+        if contacts is None:
             source = np.zeros((n, 3))
             source[place, 0] = 1.0
-            weights, sums = self._weights(source)
-            return Probe(np.ascontiguousarray(weights[:, : 3 * kernels.LANES]), sums[:, 0].copy(), -1)
-        found = [self._weights(source) for source in self._poisson.kept_sources(place, kept)]
-        return Probe(np.stack([w.ravel() for w, _ in found]), np.stack([s.ravel() for _, s in found]), -1)
+            weights, sums = self._compute_element_weights(source)
+            return WarpProbe(np.ascontiguousarray(weights[:, : 3 * kernels.LANES]), sums[:, 0].copy(), -1)
+        found = [self._compute_element_weights(source) for source in self._poisson.build_probe_sources(place, contacts)]
+        return WarpProbe(np.stack([w.ravel() for w, _ in found]), np.stack([s.ravel() for _, s in found]), -1)
 
-    def at(self, frame: Frame, change: ArrayLike, probes: Sequence[Probe]) -> Array:
+    def evaluate_probes(self, frame: FrameDecomposition, displacement: ArrayLike, probes: Sequence[WarpProbe]) -> Array:
         """Warped changes (k, 3) [m] of the vertices that `probes` were made for, as `apply` has them."""
-        p, own = self._linear(frame, change), self._scratch
-        D = own.differences
-        kernels.differences(self._shapes, self._corners, frame.blocks, self._additive, own.p, own.work, D)
-        centres = self._poisson.centres(own.p[:-1])
+        p, own = self._load_displacement(frame, displacement), self._workspace
+        D = own.gradient_changes
+        kernels.compute_gradient_changes(
+            self._shape_blocks, self._corner_blocks, frame.blocks, self._additive, own.p, own.work, D
+        )
+        centres = self._poisson.compute_centroids(own.p[:-1])
         out = np.empty((len(probes), 3))
         for k, probe in enumerate(probes):
             if probe.weights.size not in (3 * D.size, D.size // 3):
                 raise InputError(f"probes[{k}] was made by another warp; make it with the one that is asked")
-            if probe.lone >= 0:
-                out[k] = p[probe.lone]
-            elif probe.centres.ndim == 2:
-                out[k] = probe.weights @ D.ravel() + probe.centres @ centres.ravel()
+            if probe.isolated_vertex >= 0:
+                out[k] = p[probe.isolated_vertex]
+            elif probe.centroid_weights.ndim == 2:
+                out[k] = probe.weights @ D.ravel() + probe.centroid_weights @ centres.ravel()
             else:
-                kernels.weighed(D, probe.weights, out[k])
-                out[k] += probe.centres @ centres
-        return checks.finite_result(out, "the warped change")
+                kernels.compute_weighted_sum(D, probe.weights, out[k])
+                out[k] += probe.centroid_weights @ centres
+        return checks.require_finite_result(out, "the warped change")
 
-    def _linear(self, frame: Frame, change: ArrayLike) -> Array:
+    def _load_displacement(self, frame: FrameDecomposition, displacement: ArrayLike) -> Array:
         """A linear change (n, 3) of a frame, checked, and put in the order of the unknowns."""
-        if frame.blocks.shape != (len(self._shapes), self._rows * kernels.LANES):
+        if frame.blocks.shape != (len(self._shape_blocks), self._values_per_element * kernels.LANES):
             raise InputError("frame was made by another warp; make it with the one that is to change it")
-        p = checks.real_array(change, "change (m)", self.vertices.shape)
-        kernels_laplacian.gathered(p, self._poisson.order, self._scratch.p)
+        p = checks.require_real_array(displacement, "displacement (m)", self.vertices.shape)
+        kernels_laplacian.gather_rows(p, self._poisson.order, self._workspace.p)
         return p
 
-    def _moving(self, vertices: IndexArray) -> IndexArray:
+    def _find_unknowns(self, vertices: IndexArray) -> IndexArray:
         """The unknowns of vertices, -1 for those that are held or in no element."""
-        place = self._place[vertices]
-        held = np.append(self._poisson.held, True)
+        place = self._unknown_index[vertices]
+        held = np.append(self._poisson.is_fixed, True)
         return np.where(held[place], -1, place)
 
-    def _weights(self, source: Array) -> tuple[Array, Array]:
+    def _compute_element_weights(self, source: Array) -> tuple[Array, Array]:
         """V Σ_a W_a g_aᵀ of every element (blocks, 9 lanes), W = G source; and the sums of the source by piece."""
-        field, sums = self._poisson.field(source)
-        out = np.empty((len(self._shapes), 9 * kernels.LANES))
-        kernels.element_weights(self._shapes, self._corners, np.vstack([field, np.zeros(3)]), out)
+        field, sums = self._poisson.apply_inverse(source)
+        out = np.empty((len(self._shape_blocks), 9 * kernels.LANES))
+        kernels.compute_element_weights(self._shape_blocks, self._corner_blocks, np.vstack([field, np.zeros(3)]), out)
         return out, sums
 
 
-def _gradients(mesh: MeshTet | MeshTri) -> Array:
-    return mesh.gradients if isinstance(mesh, MeshTet) else triangle_gradients(mesh)
+def _get_element_gradients(mesh: MeshTet | MeshTri) -> Array:
+    return mesh.shape_gradients if isinstance(mesh, MeshTet) else compute_triangle_gradients(mesh)
 
 
-def _volumes(mesh: MeshTet | MeshTri) -> Array:
+def _get_element_volumes(mesh: MeshTet | MeshTri) -> Array:
     return mesh.volumes if isinstance(mesh, MeshTet) else mesh.areas
 
 
-def triangle_gradients(mesh: MeshTri) -> Array:
+def compute_triangle_gradients(mesh: MeshTri) -> Array:
     """In-plane gradients (m, 3, 3) of the hat functions: rows a, each n × (opposite edge) / (2 area)."""
     x = mesh.vertices[mesh.triangles]
     edges = x[:, [2, 0, 1]] - x[:, [1, 2, 0]]
     return np.cross(mesh.normals[:, None, :], edges) / (2.0 * mesh.areas[:, None, None])
 
 
-def _blocks(rows: NDArray[Any], filling: float) -> NDArray[Any]:
+def _pack_blocks(rows: NDArray[Any], fill_value: float) -> NDArray[Any]:
     """(blocks, c lanes) of rows (m, c): each entry of a block's elements side by side, the last block filled up."""
     lanes = kernels.LANES
     count = -(-len(rows) // lanes)
     columns = rows.shape[1]
-    padded = np.full((count * lanes, columns), filling, dtype=rows.dtype)
+    padded = np.full((count * lanes, columns), fill_value, dtype=rows.dtype)
     padded[: len(rows)] = rows
     return np.swapaxes(padded.reshape(count, lanes, columns), 1, 2).reshape(count, columns * lanes)
+
+
+_EMPTY = np.empty(0)
+
+
+class IdentityWarp:
+    """Asked as a `Warp` is, it leaves changes as they are. Contacts are kept by the energy's stand-ins alone."""
+
+    form = "none"
+
+    def decompose_frame(self, positions: ArrayLike) -> FrameDecomposition:
+        """Nothing about a frame matters."""
+        return FrameDecomposition(_EMPTY)
+
+    def apply(
+        self, frame: FrameDecomposition, displacement: Array, contacts: WarpContactConstraints | None = None
+    ) -> Array:
+        """The change (n, 3) itself."""
+        return displacement
+
+    def build_contact_constraints(self, directions: ArrayLike, vertices: ArrayLike, others: ArrayLike) -> None:
+        """No rows can be kept without a solve."""
+
+    def build_probe(self, vertex: int, contacts: WarpContactConstraints | None = None) -> WarpProbe:
+        """A vertex is seen where the linear change has it."""
+        return WarpProbe(_EMPTY, _EMPTY, vertex)
+
+    def evaluate_probes(self, frame: FrameDecomposition, displacement: Array, probes: Sequence[WarpProbe]) -> Array:
+        """Changes (k, 3) of the probed vertices."""
+        return displacement[[probe.isolated_vertex for probe in probes]]

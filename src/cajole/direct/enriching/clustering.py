@@ -9,34 +9,34 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.animation import Animation, animation_of
+from cajole.animation import Animation, require_animation
 from cajole.arrays import Array, IndexArray
-from cajole.direct.enriching.building import membership, triangle_weights
+from cajole.direct.enriching.region_builders import build_membership_matrix, build_triangle_weights
 from cajole.direct.enriching.regions import Regions
 from cajole.errors import InputError
 from cajole.mesh import MeshTri
-from cajole.progress import Progress, report
+from cajole.progress import ProgressCallback, report_progress
 
-MOST_ROUNDS = 200
+MAX_ITERATIONS = 200
 # Rounds without an improvement of the whole error by this share, after which the best clustering is taken: with a
 # supremum over time Lloyd's rounds need not go downhill
-PATIENCE, BETTER = 6, 1e-3
+MAX_STALLED_ITERATIONS, MIN_IMPROVEMENT = 6, 1e-3
 
 
 @dataclass(frozen=True)
-class Motion:
+class TriangleMotion:
     """Triangles over the chosen frames: centres, normals (triangles, frames, 3), areas and μ/A, as the kernels ask."""
 
     centres: Array
     normals: Array
     areas: Array
-    spread: Array
-    turn: float
+    distance_weights: Array
+    normal_weight: float
 
     @property
-    def arrays(self) -> tuple[Array, Array, Array, Array, float]:
+    def kernel_arrays(self) -> tuple[Array, Array, Array, Array, float]:
         """In the kernels' order."""
-        return self.centres, self.normals, self.areas, self.spread, self.turn
+        return self.centres, self.normals, self.areas, self.distance_weights, self.normal_weight
 
 
 def regions_clustered(
@@ -46,8 +46,8 @@ def regions_clustered(
     mu: float = 0.5,
     frames: int = 20,
     seed: int = 0,
-    finer: ArrayLike | None = None,
-    progress: Progress | None = None,
+    relative_density: ArrayLike | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Regions:
     """`count` connected patches of a guide that the shell shares its mesh with, their seams where the motion bends.
 
@@ -55,55 +55,61 @@ def regions_clustered(
     random, at which the patches must be good; seed: of this choice and of where the patches begin. finer (triangles,):
     how many times as many patches there shall be on the area around a triangle, 1 where left out.
     """
-    motion = animation_of(guide, "guide")
+    motion = require_animation(guide, "guide")
     mesh = motion.mesh
     if not isinstance(mesh, MeshTri):
         raise InputError(f"regions are clustered on a MeshTri, not on a {type(mesh).__name__}; animate its .surface")
-    wanted = checks.count(count, "count", most=len(mesh.triangles))
-    density = np.ones(len(mesh.triangles)) if finer is None else _density(finer, len(mesh.triangles))
-    random = np.random.default_rng(checks.count(seed, "seed", least=0))
-    chosen = random.permutation(motion.frames)[: checks.count(frames, "frames")]
-    moving = _moving(motion, np.sort(chosen), _share(mu))
-    labels = _clustered(moving, _neighbours(mesh), wanted, density, random, progress)
-    rows = sp.csr_array(membership(labels, wanted) @ triangle_weights(mesh))
+    wanted = checks.require_integer(count, "count", maximum=len(mesh.triangles))
+    density = (
+        np.ones(len(mesh.triangles))
+        if relative_density is None
+        else _check_relative_density(relative_density, len(mesh.triangles))
+    )
+    random = np.random.default_rng(checks.require_integer(seed, "seed", minimum=0))
+    chosen = random.permutation(motion.frames)[: checks.require_integer(frames, "frames")]
+    moving = _compute_triangle_motion(motion, np.sort(chosen), _check_mu(mu))
+    labels = _cluster_triangles(moving, _build_triangle_adjacency(mesh), wanted, density, random, progress)
+    rows = sp.csr_array(build_membership_matrix(labels, wanted) @ build_triangle_weights(mesh))
     lift = sp.csr_array(sp.eye_array(len(mesh.vertices)))
-    return Regions(mesh, mesh, rows, rows, lift=lift, faces=labels)
+    return Regions(mesh, mesh, rows, rows, interpolation=lift, triangle_labels=labels)
 
 
-def _clustered(
-    motion: Motion,
+def _cluster_triangles(
+    motion: TriangleMotion,
     neighbours: sp.csr_array,
     count: int,
     density: Array,
-    random: np.random.Generator,
-    progress: Progress | None,
+    generator: np.random.Generator,
+    progress: ProgressCallback | None,
 ) -> IndexArray:
     from cajole.direct.enriching import kernels  # compiled code loads slowly
 
     faces = len(motion.areas)
-    seeds = _seeds(neighbours, motion.areas.max(axis=1) * density, count, random)
+    seeds = _draw_seed_triangles(neighbours, motion.areas.max(axis=1) * density, count, generator)
     px, pn = motion.centres[seeds].copy(), motion.normals[seeds].copy()
     weights = density[seeds]
     label, error = np.empty(faces, dtype=np.int64), np.empty(faces)
-    best, best_error, rest = label, np.inf, PATIENCE
+    best, best_error, rest = label, np.inf, MAX_STALLED_ITERATIONS
     starts, others = neighbours.indptr.astype(np.int64), neighbours.indices.astype(np.int64)
-    for round_ in range(MOST_ROUNDS):
+    for round_ in range(MAX_ITERATIONS):
         before = label.copy()
-        kernels.grow(seeds, starts, others, *motion.arrays, px, pn, weights, label, error)
+        kernels.grow_regions(seeds, starts, others, *motion.kernel_arrays, px, pn, weights, label, error)
         total = float(error.sum())
-        rest = PATIENCE if total < (1 - BETTER) * best_error else rest - 1
+        rest = MAX_STALLED_ITERATIONS if total < (1 - MIN_IMPROVEMENT) * best_error else rest - 1
         if total < best_error:
             best, best_error = label.copy(), total
         if rest == 0 or (round_ > 0 and np.array_equal(before, label)):
             break
-        kernels.proxies(label, *motion.arrays[:3], px, pn)
-        kernels.nearest_triangles(label, *motion.arrays, px, pn, seeds)
+        kernels.update_proxies(label, *motion.kernel_arrays[:3], px, pn)
+        kernels.update_seeds(label, *motion.kernel_arrays, px, pn, seeds)
         weights = np.bincount(label, density, count) / np.bincount(label, minlength=count)
-        report(progress, (round_ + 1) / MOST_ROUNDS, f"clustering, round {round_ + 1}")
+        report_progress(progress, (round_ + 1) / MAX_ITERATIONS, f"clustering, round {round_ + 1}")
     return best
 
 
-def _seeds(neighbours: sp.csr_array, weights: Array, count: int, random: np.random.Generator) -> IndexArray:
+def _draw_seed_triangles(
+    neighbours: sp.csr_array, weights: Array, count: int, generator: np.random.Generator
+) -> IndexArray:
     """A first triangle (count,) of each region, at random by weight, at least one on each separate piece."""
     pieces, piece = sp.csgraph.connected_components(neighbours, directed=False)
     if count < pieces:
@@ -111,13 +117,13 @@ def _seeds(neighbours: sp.csr_array, weights: Array, count: int, random: np.rand
             f"the guide has {pieces} separate pieces, but only {count} regions are asked for; ask for at least "
             f"{pieces}, or paint regions over several pieces (regions_painted)"
         )
-    order = np.argsort(random.random(len(weights)) ** (1.0 / np.maximum(weights / weights.max(), 1e-300)))[::-1]
+    order = np.argsort(generator.random(len(weights)) ** (1.0 / np.maximum(weights / weights.max(), 1e-300)))[::-1]
     first = order[np.sort(np.unique(piece[order], return_index=True)[1])]
     others = order[~np.isin(order, first)]
     return np.concatenate([first, others])[:count].astype(np.int64)
 
 
-def _moving(guide: Animation, frames: IndexArray, mu: float) -> Motion:
+def _compute_triangle_motion(guide: Animation, frames: IndexArray, mu: float) -> TriangleMotion:
     assert isinstance(guide.mesh, MeshTri)
     corners = np.asarray(guide.positions[frames], dtype=np.float64)[:, guide.mesh.triangles]
     crosses = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
@@ -127,14 +133,14 @@ def _moving(guide: Animation, frames: IndexArray, mu: float) -> Motion:
     if not total.all():
         raise InputError(f"the guide has no area in frame {frames[int(np.argmin(total))]}; leave such frames out")
     x, n, a = (np.ascontiguousarray(rows.swapaxes(0, 1)) for rows in (corners.mean(axis=2), normals, lengths / 2))
-    return Motion(x, n, a, mu / total, 1.0 - mu)
+    return TriangleMotion(x, n, a, mu / total, 1.0 - mu)
 
 
-def _neighbours(mesh: MeshTri) -> sp.csr_array:
+def _build_triangle_adjacency(mesh: MeshTri) -> sp.csr_array:
     """(triangles, triangles) a one wherever two share an edge; around an edge of many, each and the next."""
     half = mesh.half_edges
-    face = half.order // 3
-    edge = np.repeat(np.arange(len(half.first)), half.count)
+    face = half.sort_order // 3
+    edge = np.repeat(np.arange(len(half.edge_starts)), half.edge_valences)
     same = edge[1:] == edge[:-1]
     one, two = face[:-1][same], face[1:][same]
     rows, columns = np.concatenate([one, two]), np.concatenate([two, one])
@@ -142,16 +148,18 @@ def _neighbours(mesh: MeshTri) -> sp.csr_array:
     return sp.csr_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count)))
 
 
-def _density(finer: ArrayLike, count: int) -> Array:
-    density = checks.real_array(finer, "finer", (count,))
+def _check_relative_density(relative_density: ArrayLike, count: int) -> Array:
+    density = checks.require_real_array(relative_density, "relative_density", (count,))
     if (density <= 0).any():
         where = int(np.argmax(density <= 0))
-        raise InputError(f"finer[{where}] is {density[where]}, but must be positive: 1 is as elsewhere, 4 four times")
+        raise InputError(
+            f"relative_density[{where}] is {density[where]}, but must be positive: 1 is as elsewhere, 4 four times"
+        )
     return density
 
 
-def _share(mu: float) -> float:
-    value = checks.real_number(mu, "mu")
+def _check_mu(mu: float) -> float:
+    value = checks.require_real_number(mu, "mu")
     if not 0 <= value <= 1:
         raise InputError(f"mu is {value}, but must be between 0 (flat patches) and 1 (round ones)")
     return value

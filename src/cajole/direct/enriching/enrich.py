@@ -10,34 +10,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.animation import Animation, animation_of
+from cajole.animation import Animation, require_animation
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body, BodyShell
-from cajole.direct.enriching.collisions import Collider, Colliding, Response, mover_of
+from cajole.direct.enriching.collisions import Collider, CollisionResponse, CollisionStepper, build_collision_handler
 from cajole.direct.enriching.collisions.world import IPCTK
+from cajole.direct.enriching.guide import CatmullRomTrajectory
+from cajole.direct.enriching.initial_state import compute_initial_state
 from cajole.direct.enriching.regions import Regions
-from cajole.direct.enriching.report import EnrichReport, EnrichResult, forced, kept_off
-from cajole.direct.enriching.starting import begun
-from cajole.direct.enriching.stepping import Moment, Tracker
-from cajole.direct.enriching.targets import Course
-from cajole.dynamics import State
+from cajole.direct.enriching.report import EnrichReport, EnrichResult, describe_large_force, describe_large_residual
+from cajole.direct.enriching.tracking import ShellState, TrackingIntegrator
+from cajole.dynamics import InitialState
 from cajole.errors import InputError, SolveError
-from cajole.linalg import blas_threads
+from cajole.linalg import limit_blas_threads
 from cajole.memory import require_memory
 from cajole.mesh import MeshTri
-from cajole.progress import Progress, report
+from cajole.progress import ProgressCallback, report_progress
 
 # f(t [s], positions (n, 3) [m], velocities (n, 3) [m/s]) -> (n, 3) [N]
-Force = Callable[[float, Array, Array], ArrayLike]
+StateForce = Callable[[float, Array, Array], ArrayLike]
 
 # the shape free of stress: (n, 3) [m], or a mesh of the shell's triangles
-Shape = ArrayLike | MeshTri
+RestShape = ArrayLike | MeshTri
 
 # a frame of the guide that dt divides but for rounding gets no extra step
-ROUNDING = 1e-9
+SUBSTEP_ROUNDING = 1e-9
 # of a frame; more would go on for days, and are a dt in other units
-MOST_STEPS = 10_000
-REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
+MAX_SUBSTEPS = 10_000
+FAILURE_REMEDY = "use a smaller dt, fewer or larger regions, a stiffer or more damped shell, or a slower guide"
 
 
 def enrich(
@@ -45,19 +45,19 @@ def enrich(
     cloth: BodyShell,
     regions: Regions,
     dt: float = 1 / 240,
-    collisions: str | Response | None = None,
+    collisions: str | CollisionResponse | None = None,
     *,
     colliders: Collider | Sequence[Collider] = (),
     friction: float | None = None,
     distance: float | None = None,
     newton: int = 1,
     gravity: ArrayLike | None = None,
-    forces: Force | Sequence[Force] = (),
-    undeformed: Callable[[float], Shape] | Shape | None = None,
-    start: State | ArrayLike | None = None,
+    forces: StateForce | Sequence[StateForce] = (),
+    undeformed: Callable[[float], RestShape] | RestShape | None = None,
+    start: InitialState | ArrayLike | None = None,
     frames: int | None = None,
     tracked: bool = True,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> EnrichResult:
     """Simulate `cloth` so that the means of its regions are those of `guide` at every step, and nothing else is forced.
 
@@ -83,201 +83,247 @@ def enrich(
     if collisions is not None:
         IPCTK.require()
     began = time.perf_counter()
-    motion = animation_of(guide, "guide")
-    _require_parts(motion, cloth, regions)
-    count = motion.frames if frames is None else checks.count(frames, "frames")
-    require_memory(48 * count * cloth.count, f"a motion of {count} frames", "use fewer frames, or fewer triangles")
-    substeps = _substeps(motion, dt)
-    h, newton = motion.dt / substeps, checks.repetitions(newton, "newton")
-    leader = Tracker(cloth, regions.fine, h, names=regions.names, newton=newton)
-    tracker = leader if checks.flag(tracked, "tracked") else Tracker(cloth, None, h, newton=newton)
-    course, load = Course(motion, regions.guide, count), _load(cloth, gravity, forces)
-    clock = _Clock(progress, count, substeps)
-    mover = mover_of(
-        collisions, tracker, motion.bounds, colliders=colliders, friction=friction, distance=distance, tick=clock.tick
+    motion = require_animation(guide, "guide")
+    _check_inputs(motion, cloth, regions)
+    count = motion.frames if frames is None else checks.require_integer(frames, "frames")
+    require_memory(
+        48 * count * cloth.vertex_count, f"a motion of {count} frames", "use fewer frames, or fewer triangles"
     )
-    shape = undeformed if callable(undeformed) or undeformed is None else _always(undeformed)
-    with blas_threads():
-        tracker.body = leader.body = cloth if shape is None else cloth.shaped(shape(0.0))
-        moment, notes = begun(leader, motion, regions, course, start)
-        run = _Run(leader, tracker, course, load, mover, shape, clock, _Records(cloth, count))
-        notes += run.begin(moment)
+    substeps = _count_substeps(motion, dt)
+    h, newton = motion.dt / substeps, checks.repetitions(newton, "newton")
+    leader = TrackingIntegrator(cloth, regions.fine_weights, h, names=regions.names, max_newton_iterations=newton)
+    tracker = (
+        leader
+        if checks.require_bool(tracked, "tracked")
+        else TrackingIntegrator(cloth, None, h, max_newton_iterations=newton)
+    )
+    course, load = (
+        CatmullRomTrajectory(motion, regions.guide_weights, count),
+        _build_external_force(cloth, gravity, forces),
+    )
+    clock = _StepProgress(progress, count, substeps)
+    mover = build_collision_handler(
+        collisions,
+        tracker,
+        motion.bounds,
+        colliders=colliders,
+        friction=friction,
+        distance=distance,
+        on_progress=clock.report,
+    )
+    shape = undeformed if callable(undeformed) or undeformed is None else _make_constant_function(undeformed)
+    with limit_blas_threads():
+        tracker.body = leader.body = cloth if shape is None else cloth.with_undeformed_shape(shape(0.0))
+        moment, notes = compute_initial_state(leader, motion, regions, course, start)
+        run = _EnrichRun(leader, tracker, course, load, mover, shape, clock, _FrameRecorder(cloth, count))
+        notes += run.start(moment)
         for frame in range(1, count):
-            run.go_on(frame)
-    return run.result(motion, notes, time.perf_counter() - began)
+            run.advance_to_frame(frame)
+    return run.build_result(motion, notes, time.perf_counter() - began)
 
 
 @dataclass
-class _Clock:
+class _StepProgress:
     """Tells a listener, who may cancel, how far a run is: at every step, and within steps that take long."""
 
-    progress: Progress | None
+    progress: ProgressCallback | None
     frames: int
     substeps: int
     steps: int = 0
 
-    def tick(self) -> None:
+    def report(self) -> None:
         """Say again where the run is."""
         last = self.frames - 1
         frame = -(-self.steps // self.substeps)
-        report(self.progress, self.steps / (last * self.substeps), f"frame {frame} of {last}")
+        report_progress(self.progress, self.steps / (last * self.substeps), f"frame {frame} of {last}")
 
-    def step(self) -> None:
+    def advance(self) -> None:
         """A step is done."""
         self.steps += 1
-        self.tick()
+        self.report()
 
 
-def _substeps(motion: Animation, dt: float) -> int:
+def _count_substeps(motion: Animation, dt: float) -> int:
     """Into how many steps each frame of the guide is divided."""
-    steps = motion.dt / checks.positive(dt, "dt (s)") - ROUNDING
-    if steps > MOST_STEPS:
+    steps = motion.dt / checks.require_positive(dt, "dt (s)") - SUBSTEP_ROUNDING
+    if steps > MAX_SUBSTEPS:
         raise InputError(
-            f"dt is {dt:.4g} s, {steps:.3g} steps for each frame of {motion.dt:.4g} s; at most {MOST_STEPS} make sense"
+            f"dt is {dt:.4g} s, {steps:.3g} steps for each frame of {motion.dt:.4g} s; at most {MAX_SUBSTEPS} "
+            f"make sense"
         )
     return max(1, int(np.ceil(steps)))
 
 
-def _require_parts(motion: Animation, cloth: BodyShell, regions: Regions) -> None:
+def _check_inputs(motion: Animation, cloth: BodyShell, regions: Regions) -> None:
     checks.require_instance(cloth, BodyShell, "cloth")
     checks.require_instance(regions, Regions, "regions")
-    regions.require_fit(motion.mesh, cloth.mesh)
+    regions.require_matching_meshes(motion.mesh, cloth.mesh)
 
 
 @dataclass(eq=False)
-class _Run:
+class _EnrichRun:
     """A shell on its way. leader: measures the averages; tracker: moves the shell, the same one where it is led."""
 
-    leader: Tracker
-    tracker: Tracker
-    course: Course
-    load: Callable[[float, Moment], Array]
-    mover: Colliding | Response | None
-    shape: Callable[[float], Shape] | None
-    clock: _Clock
-    records: _Records
-    moment: Moment = field(init=False)
+    reference_integrator: TrackingIntegrator
+    integrator: TrackingIntegrator
+    guide_trajectory: CatmullRomTrajectory
+    external_force: Callable[[float, ShellState], Array]
+    collision_handler: CollisionStepper | CollisionResponse | None
+    rest_shape: Callable[[float], RestShape] | None
+    step_progress: _StepProgress
+    records: _FrameRecorder
+    state: ShellState = field(init=False)
 
-    def begin(self, first: Moment) -> tuple[str, ...]:
+    def start(self, initial_state: ShellState) -> tuple[str, ...]:
         """Be at the first frame, and what to tell. Raises InputError where surfaces pass through each other in it."""
-        self.moment = first
-        self.records.add(0, first, self.leader.gap(first.positions, self.course.values[0]))
-        alone = (
-            () if self.clock.frames > 1 else ("there is one frame only, so that nothing moves; frames= asks for more",)
+        self.state = initial_state
+        self.records.record_step(
+            0,
+            initial_state,
+            self.reference_integrator.compute_residual(initial_state.positions, self.guide_trajectory.values[0]),
         )
-        return alone + (self.mover.started(first.positions) if isinstance(self.mover, Colliding) else ())
+        alone = (
+            ()
+            if self.step_progress.frames > 1
+            else ("there is one frame only, so that nothing moves; frames= asks for more",)
+        )
+        return alone + (
+            self.collision_handler.check_start(initial_state.positions)
+            if isinstance(self.collision_handler, CollisionStepper)
+            else ()
+        )
 
-    def go_on(self, frame: int) -> None:
+    def advance_to_frame(self, frame: int) -> None:
         """Be at a frame, from the one before it. Raises SolveError, with the frame and what to relax."""
-        substeps = self.clock.substeps
+        substeps = self.step_progress.substeps
         for sub in range(1, substeps + 1):
-            at = ((frame - 1) * substeps + sub) * self.tracker.h
-            target = self.course.at(at)
+            at = ((frame - 1) * substeps + sub) * self.integrator.h
+            target = self.guide_trajectory.evaluate(at)
             try:
                 self._step(target, at)
             except SolveError as reason:
-                raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {REMEDY}") from None
-            self.records.add(frame, self.moment, self.leader.gap(self.moment.positions, target))
-            self.clock.step()
-        self.records.close(frame, substeps)
-        if isinstance(self.mover, Colliding):
-            self.mover.look(self.moment.positions, at)
+                raise type(reason)(f"frame {frame} (t = {at:.4g} s): {reason}; {FAILURE_REMEDY}") from None
+            self.records.record_step(
+                frame, self.state, self.reference_integrator.compute_residual(self.state.positions, target)
+            )
+            self.step_progress.advance()
+        self.records.finish_frame(frame, substeps)
+        if isinstance(self.collision_handler, CollisionStepper):
+            self.collision_handler.record_intersections(self.state.positions, at)
 
-    def _step(self, target: Array, at: float) -> None:
-        tracker, is_led = self.tracker, self.tracker is self.leader
-        tracker.body = _renewed(tracker.body, self.moment, self.shape, at)
-        self.moment = _stepped(tracker, self.moment, target if is_led else target[:0], self.load, at, self.mover)
+    def _step(self, target: Array, time: float) -> None:
+        tracker, is_led = self.integrator, self.integrator is self.reference_integrator
+        tracker.body = _update_rest_state(tracker.body, self.state, self.rest_shape, time)
+        self.state = _step_with_collisions(
+            tracker, self.state, target if is_led else target[:0], self.external_force, time, self.collision_handler
+        )
 
-    def result(self, motion: Animation, notes: tuple[str, ...], seconds: float) -> EnrichResult:
+    def build_result(self, motion: Animation, notes: tuple[str, ...], seconds: float) -> EnrichResult:
         """What came of it; motion: the guide."""
-        records, body = self.records, self.tracker.body
+        records, body = self.records, self.integrator.body
         animation = Animation(
             body.mesh, records.positions, motion.fps, velocities=records.velocities, name=motion.name,
             start_frame=motion.start_frame,
         )  # fmt: skip
-        is_led = self.tracker is self.leader
-        off = kept_off(records.residual) if is_led else ()
+        is_led = self.integrator is self.reference_integrator
+        off = describe_large_residual(records.residual) if is_led else ()
         told = EnrichReport(
-            len(self.tracker.sums), body.count, self.clock.steps, records.newton, float(records.residual.max()),
-            records.gentleness, seconds, (*notes, *off, *forced(records.gentleness)),
-            collisions=self.mover.account() if isinstance(self.mover, Colliding) else None,
-        )  # fmt: skip
+            len(self.integrator.constraint_sums),
+            body.vertex_count,
+            self.step_progress.steps,
+            records.newton_iterations,
+            float(records.residual.max()),
+            records.gentleness,
+            seconds,
+            (*notes, *off, *describe_large_force(records.gentleness)),
+            collisions=self.collision_handler.build_report()
+            if isinstance(self.collision_handler, CollisionStepper)
+            else None,
+        )
         return EnrichResult(animation, records.residual, told, body)
 
 
-def _renewed(body: BodyShell, now: Moment, shape: Callable[[float], Shape] | None, at: float) -> BodyShell:
+def _update_rest_state(
+    body: BodyShell, state: ShellState, rest_shape: Callable[[float], RestShape] | None, time: float
+) -> BodyShell:
     """The shell of the step that ends at a time: bent where it has yielded, in the shape of that time."""
-    after = body.yielded(now.positions - body.vertices)
-    return after if shape is None else after.shaped(shape(at))
+    after = body.yielded(state.positions - body.vertices)
+    return after if rest_shape is None else after.with_undeformed_shape(rest_shape(time))
 
 
-def _always(shape: Shape) -> Callable[[float], Shape]:
+def _make_constant_function(shape: RestShape) -> Callable[[float], RestShape]:
     return lambda at: shape
 
 
-def _stepped(
-    tracker: Tracker,
-    now: Moment,
+def _step_with_collisions(
+    integrator: TrackingIntegrator,
+    state: ShellState,
     target: Array,
-    load: Callable[[float, Moment], Array],
-    at: float,
-    mover: Colliding | Response | None,
-) -> Moment:
-    if isinstance(mover, Colliding):
-        return mover.step(now, target, load(at, now), at)
-    after = tracker.step(now, target, load(at, now))
-    if mover is None:
+    external_force: Callable[[float, ShellState], Array],
+    time: float,
+    collision_handler: CollisionStepper | CollisionResponse | None,
+) -> ShellState:
+    if isinstance(collision_handler, CollisionStepper):
+        return collision_handler.step(state, target, external_force(time, state), time)
+    after = integrator.step(state, target, external_force(time, state))
+    if collision_handler is None:
         return after
-    x = checks.real_array(mover(now.positions, after.positions, tracker.h), "collisions", now.positions.shape)
-    return Moment(x, (x - now.positions) / tracker.h, after.pull, after.iterations)
+    x = checks.require_real_array(
+        collision_handler(state.positions, after.positions, integrator.h), "collisions", state.positions.shape
+    )
+    return ShellState(x, (x - state.positions) / integrator.h, after.constraint_force, after.iterations)
 
 
-class _Records:
+class _FrameRecorder:
     """What is kept of the steps, frame by frame."""
 
     def __init__(self, body: Body, frames: int):
         self._body = body
-        self.positions, self.velocities = np.empty((2, frames, body.count, 3))
+        self.positions, self.velocities = np.empty((2, frames, body.vertex_count, 3))
         self.residual, self.gentleness = np.zeros(frames), np.zeros(frames)
-        self.newton = 0
+        self.newton_iterations = 0
 
-    def add(self, frame: int, moment: Moment, gap: float) -> None:
-        self.positions[frame], self.velocities[frame] = moment.positions, moment.velocities
-        self.residual[frame] = max(self.residual[frame], gap)
-        self.gentleness[frame] += weights_of(self._body, moment.pull) ** 2
-        self.newton += moment.iterations
+    def record_step(self, frame: int, state: ShellState, residual: float) -> None:
+        self.positions[frame], self.velocities[frame] = state.positions, state.velocities
+        self.residual[frame] = max(self.residual[frame], residual)
+        self.gentleness[frame] += compute_body_weights(self._body, state.constraint_force) ** 2
+        self.newton_iterations += state.iterations
 
-    def close(self, frame: int, substeps: int) -> None:
+    def finish_frame(self, frame: int, substeps: int) -> None:
         """Sums of squares become root mean squares."""
         self.gentleness[frame] = np.sqrt(self.gentleness[frame] / substeps)
 
 
-def weights_of(body: Body, force: Array) -> float:
+def compute_body_weights(body: Body, force: Array) -> float:
     """The size of a force (n, 3) [N] in body weights, |M^-½ f| / (√m g) with lumped masses: 1 for the weight itself."""
     squares = (force**2).sum(axis=1) / body.vertex_masses
     return float(np.sqrt(squares.sum() / body.total_mass)) / EARTH_GRAVITY
 
 
-def _load(body: Body, gravity: ArrayLike | None, forces: Force | Sequence[Force]) -> Callable[[float, Moment], Array]:
+def _build_external_force(
+    body: Body, gravity: ArrayLike | None, forces: StateForce | Sequence[StateForce]
+) -> Callable[[float, ShellState], Array]:
     """External force (n, 3) [N] at a time, on a moment."""
-    weight = np.zeros((body.count, 3)) if gravity is None else body.gravity(gravity)
-    acting = (forces,) if callable(forces) else checks.several(forces, "forces", "a function, or a list of them")
+    weight = np.zeros((body.vertex_count, 3)) if gravity is None else body.gravity(gravity)
+    acting = (
+        (forces,) if callable(forces) else checks.require_sequence(forces, "forces", "a function, or a list of them")
+    )
     for place, force in enumerate(acting):
         if not callable(force):
-            found = checks.shown(force)
+            found = checks.format_value(force)
             raise InputError(f"forces[{place}] must be a function of (t, positions, velocities), not {found}")
 
-    def load(at: float, now: Moment) -> Array:
+    def compute_external_force(time: float, state: ShellState) -> Array:
         total = weight.copy()
-        seen = _read_only(now.positions), _read_only(now.velocities)
+        seen = _make_read_only_view(state.positions), _make_read_only_view(state.velocities)
         for place, force in enumerate(acting):
-            total += body.checked(force(at, *seen), f"forces[{place}] at {at:.6g} s")
+            total += body.check_vertex_vectors(force(time, *seen), f"forces[{place}] at {time:.6g} s")
         return total
 
-    return load
+    return compute_external_force
 
 
-def _read_only(array: Array) -> Array:
+def _make_read_only_view(array: Array) -> Array:
     """A view that a function of the user's cannot write into: it is the shell itself."""
     view = array.view()
     view.flags.writeable = False

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.compiled import njit
+from cajole.jit import njit
 
 # arrays of all kernels: centres x and normals n (triangles, frames, 3), areas over time a (triangles, frames),
 # spread (frames,) = μ / A(t), turn = 1 - μ
 
 
 @njit(cache=True)
-def distance(j, k, x, n, a, spread, turn, px, pn):
+def compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn):
     """E(T_j, P_k), §4.1 of Bergou 2007: the largest over time of the area-weighted distance to a proxy."""
     worst = 0.0
     for t in range(x.shape[1]):
@@ -22,14 +22,14 @@ def distance(j, k, x, n, a, spread, turn, px, pn):
             place += d * d
             e = n[j, t, c] - pn[k, t, c]
             tilt += e * e
-        now = a[j, t] * (spread[t] * place + turn * tilt)
+        now = a[j, t] * (distance_weights[t] * place + normal_weight * tilt)
         if now > worst:
             worst = now
     return worst
 
 
 @njit(cache=True)
-def grow(seeds, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label, error):
+def grow_regions(seeds, starts, neighbours, x, n, a, distance_weights, normal_weight, px, pn, density, labels, errors):
     """Give every triangle the region of the proxy that reaches it first in order of distance; fill label and error.
 
     seeds (k,): a triangle of each region; starts, neighbours: triangles beside each triangle, as in CSR; finer (k,):
@@ -40,38 +40,88 @@ def grow(seeds, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label,
     items = np.empty(room, np.int64)
     owners = np.empty(room, np.int64)
     size = 0
-    label[:] = -1
+    labels[:] = -1
     for k in range(len(seeds)):
         j = seeds[k]
-        label[j] = k
-        error[j] = finer[k] * distance(j, k, x, n, a, spread, turn, px, pn)
+        labels[j] = k
+        errors[j] = density[k] * compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn)
     for k in range(len(seeds)):
-        size = _push_around(
-            seeds[k], k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label
+        size = _push_neighbours(
+            seeds[k],
+            k,
+            size,
+            keys,
+            items,
+            owners,
+            starts,
+            neighbours,
+            x,
+            n,
+            a,
+            distance_weights,
+            normal_weight,
+            px,
+            pn,
+            density,
+            labels,
         )
     while size > 0:
         key, j, k = keys[0], items[0], owners[0]
-        size = _pop(size, keys, items, owners)
-        if label[j] < 0:
-            label[j] = k
-            error[j] = key
-            size = _push_around(
-                j, k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label
+        size = _pop_heap(size, keys, items, owners)
+        if labels[j] < 0:
+            labels[j] = k
+            errors[j] = key
+            size = _push_neighbours(
+                j,
+                k,
+                size,
+                keys,
+                items,
+                owners,
+                starts,
+                neighbours,
+                x,
+                n,
+                a,
+                distance_weights,
+                normal_weight,
+                px,
+                pn,
+                density,
+                labels,
             )
 
 
 @njit(cache=True)
-def _push_around(j, k, size, keys, items, owners, starts, neighbours, x, n, a, spread, turn, px, pn, finer, label):
+def _push_neighbours(
+    j,
+    k,
+    size,
+    keys,
+    items,
+    owners,
+    starts,
+    neighbours,
+    x,
+    n,
+    a,
+    distance_weights,
+    normal_weight,
+    px,
+    pn,
+    density,
+    labels,
+):
     for place in range(starts[j], starts[j + 1]):
         other = neighbours[place]
-        if label[other] < 0:
-            key = finer[k] * distance(other, k, x, n, a, spread, turn, px, pn)
-            size = _push(key, other, k, size, keys, items, owners)
+        if labels[other] < 0:
+            key = density[k] * compute_proxy_distance(other, k, x, n, a, distance_weights, normal_weight, px, pn)
+            size = _push_heap(key, other, k, size, keys, items, owners)
     return size
 
 
 @njit(cache=True)
-def _push(key, item, owner, size, keys, items, owners):
+def _push_heap(key, item, owner, size, keys, items, owners):
     at = size
     while at > 0:
         up = (at - 1) // 2
@@ -84,7 +134,7 @@ def _push(key, item, owner, size, keys, items, owners):
 
 
 @njit(cache=True)
-def _pop(size, keys, items, owners):
+def _pop_heap(size, keys, items, owners):
     """Take the least away; the last one sinks from the top to its place."""
     size -= 1
     key, item, owner = keys[size], items[size], owners[size]
@@ -104,14 +154,14 @@ def _pop(size, keys, items, owners):
 
 
 @njit(cache=True)
-def proxies(label, x, n, a, px, pn):
+def update_proxies(labels, x, n, a, px, pn):
     """Area-weighted means of centres and unit normals of every region at every frame."""
     px[:] = 0.0
     pn[:] = 0.0
     frames = x.shape[1]
     weight = np.zeros((len(px), frames))
-    for j in range(len(label)):
-        k = label[j]
+    for j in range(len(labels)):
+        k = labels[j]
         for t in range(frames):
             weight[k, t] += a[j, t]
             for c in range(3):
@@ -128,12 +178,12 @@ def proxies(label, x, n, a, px, pn):
 
 
 @njit(cache=True)
-def nearest_triangles(label, x, n, a, spread, turn, px, pn, seeds):
+def update_seeds(labels, x, n, a, distance_weights, normal_weight, px, pn, seeds):
     """The triangle of each region that is nearest to its proxy, where the next growth begins; fill seeds."""
     best = np.full(len(seeds), np.inf)
-    for j in range(len(label)):
-        k = label[j]
-        now = distance(j, k, x, n, a, spread, turn, px, pn)
+    for j in range(len(labels)):
+        k = labels[j]
+        now = compute_proxy_distance(j, k, x, n, a, distance_weights, normal_weight, px, pn)
         if now < best[k]:
             best[k] = now
             seeds[k] = j

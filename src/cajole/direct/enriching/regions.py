@@ -13,12 +13,54 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.arrays import Array, IndexArray
-from cajole.direct.enriching.dependence import dependent_rows
 from cajole.errors import InputError
+from cajole.linalg import Factor
 from cajole.mesh import MeshTri
 
+# The square of what is left of a unit row beside the others, below which it is rounding.
+DEPENDENCE_TOLERANCE = 1e-12
+# rows among which the dependent ones are named within seconds; of more it is only told that there are some
+MAX_ROWS_IDENTIFIED = 2000
+
+
+def find_dependent_rows(rows: sp.sparray) -> IndexArray:
+    """Indices of the rows (m, n) that are combinations of rows before them, to a millionth of their length.
+
+    Empty rows are dependent. Raises InputError where there are too many rows to tell which.
+    """
+    lengths = np.sqrt(np.asarray((rows * rows).sum(axis=1)))
+    inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    unit = sp.csr_array(sp.diags_array(inverse) @ rows)
+    gram = sp.csr_array(unit @ unit.T)
+    # Sylvester: as many negative pivots as eigenvalues below the shift. Independent rows, the usual case, end here
+    shifted = sp.csr_array(gram - DEPENDENCE_TOLERANCE * sp.eye_array(gram.shape[0]))
+    below = Factor(shifted, kind="symmetric").negative_eigenvalues if lengths.all() else None
+    if below == 0:
+        return np.empty(0, dtype=np.int64)
+    if gram.shape[0] > MAX_ROWS_IDENTIFIED:
+        raise InputError(
+            f"some of {gram.shape[0]} regions follow from others; give fewer than {MAX_ROWS_IDENTIFIED} to be told"
+        )
+    return _find_zero_pivots(gram.toarray())
+
+
+def _find_zero_pivots(gram: Array) -> IndexArray:
+    """Cholesky's factorisation in the given order, leaving out what has no pivot."""
+    A = gram.copy()
+    found = []
+    for row in range(len(A)):
+        pivot = A[row, row]
+        if pivot <= DEPENDENCE_TOLERANCE:
+            found.append(row)
+            continue
+        column = A[row + 1 :, row] / pivot
+        touched = np.flatnonzero(column)
+        A[np.ix_(row + 1 + touched, row + 1 + touched)] -= np.outer(column[touched], A[row, row + 1 + touched])
+    return np.array(found, dtype=np.int64)
+
+
 # how many names a message lists before it only counts
-LISTED = 5
+MAX_NAMES_LISTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,17 +77,17 @@ class Regions:
 
     guide_mesh: MeshTri
     fine_mesh: MeshTri
-    guide: sp.csr_array
-    fine: sp.csr_array
+    guide_weights: sp.csr_array
+    fine_weights: sp.csr_array
     names: tuple[str, ...] = ()
-    lift: sp.csr_array | None = field(default=None, kw_only=True)
-    faces: IndexArray | None = field(default=None, kw_only=True)
+    interpolation: sp.csr_array | None = field(default=None, kw_only=True)
+    triangle_labels: IndexArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         checks.require_instance(self.guide_mesh, MeshTri, "guide_mesh")
         checks.require_instance(self.fine_mesh, MeshTri, "fine_mesh")
-        guide = _rows(self.guide, "guide", len(self.guide_mesh.vertices))
-        fine = _rows(self.fine, "fine", len(self.fine_mesh.vertices))
+        guide = _check_weights(self.guide_weights, "guide_weights", len(self.guide_mesh.vertices))
+        fine = _check_weights(self.fine_weights, "fine_weights", len(self.fine_mesh.vertices))
         if guide.shape[0] != fine.shape[0]:
             raise InputError(
                 f"there are {guide.shape[0]} regions of the guide, but {fine.shape[0]} of the shell; give each its pair"
@@ -54,45 +96,45 @@ class Regions:
         if len(names) != guide.shape[0]:
             raise InputError(f"there are {len(names)} names of {guide.shape[0]} regions; name each, or none")
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "guide", guide)
-        _require_area(guide, names, "guide")
-        _require_area(fine, names, "shell")
+        object.__setattr__(self, "guide_weights", guide)
+        _require_nonzero_area(guide, names, "guide")
+        _require_nonzero_area(fine, names, "shell")
         # eq. (8): whatever the two undeformed areas are, both averages weigh the same
         scale = guide.sum(axis=1) / fine.sum(axis=1)
-        object.__setattr__(self, "fine", sp.csr_array(sp.diags_array(scale) @ fine))
-        for rows, what in ((self.guide, "guide"), (self.fine, "shell")):
-            require_independent(rows, names, what)
+        object.__setattr__(self, "fine_weights", sp.csr_array(sp.diags_array(scale) @ fine))
+        for rows, what in ((self.guide_weights, "guide"), (self.fine_weights, "shell")):
+            require_independent_rows(rows, names, what)
 
     def __repr__(self) -> str:
         return f"Regions({len(self)} between {self.guide_mesh!r} and {self.fine_mesh!r})"
 
     def __len__(self) -> int:
-        return int(self.guide.shape[0])
+        return int(self.guide_weights.shape[0])
 
     @cached_property
     def areas(self) -> Array:
         """(m,) [m²] what the weights of each region add up to."""
-        return np.asarray(self.guide.sum(axis=1))
+        return np.asarray(self.guide_weights.sum(axis=1))
 
     @cached_property
     def labels(self) -> IndexArray:
         """(n,) for drawing: the region that weighs most at each vertex of the fine mesh, -1 where none does."""
-        return _strongest(self.fine)
+        return _find_dominant_region(self.fine_weights)
 
     @cached_property
     def guide_labels(self) -> IndexArray:
         """(n̄,) for drawing: the region that weighs most at each vertex of the guide, -1 where none does."""
-        return _strongest(self.guide)
+        return _find_dominant_region(self.guide_weights)
 
-    def gaps(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
+    def compute_residuals(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
         """g (m, 3) [m³], eq. (2), of a guide at (n̄, 3) [m] and a shell at (n, 3) [m]."""
-        q_bar = checks.real_array(guide_positions, "guide_positions", (len(self.guide_mesh.vertices), 3))
-        q = checks.real_array(positions, "positions", (len(self.fine_mesh.vertices), 3))
-        return np.asarray(self.guide @ q_bar - self.fine @ q)
+        q_bar = checks.require_real_array(guide_positions, "guide_positions", (len(self.guide_mesh.vertices), 3))
+        q = checks.require_real_array(positions, "positions", (len(self.fine_mesh.vertices), 3))
+        return np.asarray(self.guide_weights @ q_bar - self.fine_weights @ q)
 
-    def distances(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
+    def compute_distances(self, guide_positions: ArrayLike, positions: ArrayLike) -> Array:
         """(m,) [m] how far each region's mean place is from that of the guide: |g| over the region's area."""
-        return np.linalg.norm(self.gaps(guide_positions, positions), axis=1) / self.areas
+        return np.linalg.norm(self.compute_residuals(guide_positions, positions), axis=1) / self.areas
 
     def joined(self, other: Regions, *, dependent: str = "refuse") -> Regions:
         """These regions and those of `other` between the same meshes: coarse ones here, finer ones there.
@@ -102,40 +144,58 @@ class Regions:
         that matter.
         """
         checks.require_instance(other, Regions, "other")
-        checks.one_of(dependent, "dependent", ("refuse", "drop"))
-        other.require_fit(self.guide_mesh, self.fine_mesh, "other")
-        guide, fine = sp.vstack([self.guide, other.guide]), sp.vstack([self.fine, other.fine])
-        names = unique_names((*self.names, *other.names))
+        checks.require_choice(dependent, "dependent", ("refuse", "drop"))
+        other.require_matching_meshes(self.guide_mesh, self.fine_mesh, "other")
+        guide, fine = (
+            sp.vstack([self.guide_weights, other.guide_weights]),
+            sp.vstack([self.fine_weights, other.fine_weights]),
+        )
+        names = make_names_unique((*self.names, *other.names))
         keep = np.arange(len(names))
         if dependent == "drop":
-            keep = np.setdiff1d(keep, np.union1d(dependent_rows(guide), dependent_rows(fine)))
-        lift = self.lift if self.lift is not None else other.lift
+            keep = np.setdiff1d(keep, np.union1d(find_dependent_rows(guide), find_dependent_rows(fine)))
+        lift = self.interpolation if self.interpolation is not None else other.interpolation
         chosen = tuple(names[row] for row in keep)
         return Regions(
-            self.guide_mesh, self.fine_mesh, sp.csr_array(guide)[keep], sp.csr_array(fine)[keep], chosen, lift=lift
+            self.guide_mesh,
+            self.fine_mesh,
+            sp.csr_array(guide)[keep],
+            sp.csr_array(fine)[keep],
+            chosen,
+            interpolation=lift,
         )
 
     def without(self, names: str | Iterable[str]) -> Regions:
         """All regions but those of these names."""
-        listed = (names,) if isinstance(names, str) else checks.several(names, "names", "a name, or a list of them")
+        listed = (
+            (names,) if isinstance(names, str) else checks.require_sequence(names, "names", "a name, or a list of them")
+        )
         gone = [name for name in listed if isinstance(name, str)]
         unknown = [name for name in listed if not isinstance(name, str) or name not in self.names]
         if unknown:
-            raise InputError(f"there is no region {checks.shown(unknown[0])}; there are {_listed(self.names)}")
+            raise InputError(
+                f"there is no region {checks.format_value(unknown[0])}; there are {_format_names(self.names)}"
+            )
         keep = np.array([row for row, name in enumerate(self.names) if name not in gone], dtype=np.int64)
         if not len(keep):
             raise InputError("no region would be left; keep at least one")
-        faces = self.faces
+        faces = self.triangle_labels
         if faces is not None:
             numbers = np.full(len(self) + 1, -1)
             numbers[keep] = np.arange(len(keep))
             faces = numbers[faces]
         chosen = tuple(self.names[row] for row in keep)
         return Regions(
-            self.guide_mesh, self.fine_mesh, self.guide[keep], self.fine[keep], chosen, lift=self.lift, faces=faces
+            self.guide_mesh,
+            self.fine_mesh,
+            self.guide_weights[keep],
+            self.fine_weights[keep],
+            chosen,
+            interpolation=self.interpolation,
+            triangle_labels=faces,
         )
 
-    def require_fit(self, guide_mesh: Any, fine_mesh: Any, name: str = "regions") -> None:
+    def require_matching_meshes(self, guide_mesh: Any, fine_mesh: Any, name: str = "regions") -> None:
         """Raise InputError unless `name` was made for these two meshes: the same triangles, wherever they are."""
         for mesh, own, what in ((guide_mesh, self.guide_mesh, "guide"), (fine_mesh, self.fine_mesh, "shell")):
             checks.require_instance(mesh, MeshTri, f"the {what}'s mesh")
@@ -147,19 +207,19 @@ class Regions:
                 )
 
 
-def require_independent(rows: sp.csr_array, names: tuple[str, ...], what: str) -> None:
+def require_independent_rows(rows: sp.csr_array, names: tuple[str, ...], where: str) -> None:
     """Raise InputError naming the rows (m, n) that follow from the ones before them."""
-    found = dependent_rows(rows)
+    found = find_dependent_rows(rows)
     if len(found):
-        listed = _listed(tuple(names[row] for row in found))
+        listed = _format_names(tuple(names[row] for row in found))
         raise InputError(
-            f"{len(found)} of {len(names)} regions follow from the others on the {what}, so that they could only "
+            f"{len(found)} of {len(names)} regions follow from the others on the {where}, so that they could only "
             f"repeat or contradict them: {listed}; leave them out (regions.without, joined(..., dependent='drop')) or "
             "make the regions larger than single triangles"
         )
 
 
-def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def make_names_unique(names: tuple[str, ...]) -> tuple[str, ...]:
     """The same names, those that stood before with a number behind them."""
     seen: dict[str, int] = {}
     out = []
@@ -169,12 +229,12 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
+def _format_names(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - MAX_NAMES_LISTED} more" if len(names) > MAX_NAMES_LISTED else ""
+    return ", ".join(names[:MAX_NAMES_LISTED]) + more
 
 
-def _rows(rows: Any, name: str, count: int) -> sp.csr_array:
+def _check_weights(rows: Any, name: str, count: int) -> sp.csr_array:
     matrix = sp.csr_array(rows, dtype=np.float64)
     if matrix.shape[1] != count:
         raise InputError(f"{name} weighs {matrix.shape[1]} vertices, but its mesh has {count}; give a weight for each")
@@ -188,19 +248,20 @@ def _rows(rows: Any, name: str, count: int) -> sp.csr_array:
     return matrix
 
 
-def _require_area(rows: sp.csr_array, names: tuple[str, ...], what: str) -> None:
+def _require_nonzero_area(rows: sp.csr_array, names: tuple[str, ...], where: str) -> None:
     lacking = np.flatnonzero(~(rows.sum(axis=1) > 0))
     if len(lacking):
         row = int(lacking[0])
         empty = rows.indptr[row] == rows.indptr[row + 1]
         state = "is empty or covers no triangle" if empty else "has weights that add up to nothing"
         raise InputError(
-            f"region {names[row]} {state} on the {what} ({len(lacking)} such); paint at least one vertex of a triangle "
+            f"region {names[row]} {state} on the {where} ({len(lacking)} such); paint at least one vertex of a "
+            f"triangle "
             "with it, or leave it out"
         )
 
 
-def _strongest(rows: sp.csr_array) -> IndexArray:
+def _find_dominant_region(rows: sp.csr_array) -> IndexArray:
     columns = sp.csc_array(rows)
     out = np.full(rows.shape[1], -1, dtype=np.int64)
     for vertex in np.flatnonzero(np.diff(columns.indptr)):

@@ -12,9 +12,9 @@ from cajole.body import BodyShell
 from cajole.direct.enriching.collisions import CollisionReport
 
 # of the leading force: beyond it, root mean square, a shell is forced rather than led
-MANY_WEIGHTS = 100.0
+LARGE_TRACKING_FORCE = 100.0
 # body sizes that a mean may be off its guide before that is said in words
-FAR_OFF = 0.01
+LARGE_RESIDUAL = 0.01
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class EnrichReport:
     regions: int
     vertices: int
     steps: int
-    newton: int
+    newton_iterations: int
     residual: float
     gentleness: Array = field(repr=False)
     seconds: float
@@ -38,7 +38,7 @@ class EnrichReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square of the leading force over all frames after the first, in body weights."""
-        return _mean(self.gentleness)
+        return _compute_rms(self.gentleness)
 
     @property
     def worst_frame(self) -> int:
@@ -50,7 +50,7 @@ class EnrichReport:
         each = 1e3 * self.seconds / max(self.steps, 1)
         rows = [
             f"enrich: {self.regions} regions on {self.vertices} vertices",
-            f"  steps        {self.steps}, {self.newton} Newton iterations",
+            f"  steps        {self.steps}, {self.newton_iterations} Newton iterations",
             f"  off guide    {100 * self.residual:.2g} % of the size at most",
             f"  gentleness   {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most (frame {self.worst_frame})",
             f"  time         {self.seconds:.3g} s, {each:.3g} ms a step",
@@ -60,10 +60,10 @@ class EnrichReport:
         return "\n".join(rows + [f"  {note}" for note in self.notes])
 
 
-def forced(gentleness: Array) -> tuple[str, ...]:
+def describe_large_force(gentleness: Array) -> tuple[str, ...]:
     """A note on a leading force (frames,) [weights] that nothing gentle needs; none where it is usual."""
-    mean = _mean(gentleness)
-    if mean <= MANY_WEIGHTS:
+    mean = _compute_rms(gentleness)
+    if mean <= LARGE_TRACKING_FORCE:
         return ()
     return (
         f"it is led with {mean:.3g} weights (rms), hardest into frame {int(gentleness.argmax())}; fewer or larger "
@@ -71,10 +71,10 @@ def forced(gentleness: Array) -> tuple[str, ...]:
     )
 
 
-def kept_off(residual: Array) -> tuple[str, ...]:
+def describe_large_residual(residual: Array) -> tuple[str, ...]:
     """A note on a shell that contacts hold off its guide (frames,) [body sizes]; none where it follows."""
     most, frame = float(residual.max()), int(residual.argmax())
-    if most <= FAR_OFF:
+    if most <= LARGE_RESIDUAL:
         return ()
     return (
         f"contacts keep it off its guide, by {100 * most:.2g} % of its size into frame {frame}: there the guide leads "
@@ -82,7 +82,7 @@ def kept_off(residual: Array) -> tuple[str, ...]:
     )
 
 
-def _mean(gentleness: Array) -> float:
+def _compute_rms(gentleness: Array) -> float:
     led = gentleness[1:]
     return float(np.sqrt((led**2).mean())) if len(led) else 0.0
 

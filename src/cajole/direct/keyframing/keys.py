@@ -12,15 +12,15 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import Body
-from cajole.body.inversion import FEW_INVERTED, MIRRORED, REMEDY, find_inversion
+from cajole.body.inversion import MAX_INVERTED_SHARE, MIRRORED_SHARE, REMEDY, find_inverted_tets
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
 
 # A key whose shape is off the rest shape's by less than this share of it is positions: as displacements, it would
 # blow the body up to about twice its size.
-ALIKE = 0.5
+POSITIONS_THRESHOLD = 0.5
 # What a held vertex may be off its place, in body sizes, to be at it.
-AT_PLACE = 1e-6
+FIXED_VERTEX_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,34 +37,34 @@ class Key:
     hard: bool = False
 
 
-Keys = Mapping[int, Key | ArrayLike] | Iterable[tuple[int, Key | ArrayLike]]
+KeysLike = Mapping[int, Key | ArrayLike] | Iterable[tuple[int, Key | ArrayLike]]
 
 
-def checked_keys(
-    body: Body, keys: Keys, frames: int | None, *, loop: bool = False, held: Array | None = None
+def check_keys(
+    body: Body, keys: KeysLike, frames: int | None, *, loop: bool = False, fixed_displacement: Array | None = None
 ) -> tuple[dict[int, Key], int]:
     """Keys in order of time with checked poses, and the number of frames (up to the last key's when None).
 
     loop: frames count modulo their number. held: (n, 3), where the fixed vertices stay; at rest when None.
     """
-    checks.flag(loop, "loop")
-    pairs = key_pairs(keys)
+    checks.require_bool(loop, "loop")
+    pairs = parse_key_pairs(keys)
     last = max(frame for frame, _ in pairs)
     if loop and frames is None:
         raise InputError("a loop needs frames: how many until the motion comes back to where it began")
-    count = last + 1 if frames is None else checks.count(frames, "frames", least=2)
+    count = last + 1 if frames is None else checks.require_integer(frames, "frames", minimum=2)
     if last >= count and not loop:
         raise InputError(f"a key stands at frame {last}, but there are only frames 0..{count - 1}; raise frames")
-    found: dict[int, Key] = {}
+    checked: dict[int, Key] = {}
     for frame, key in pairs:
         place = frame % count
-        if place in found:
+        if place in checked:
             raise InputError(f"two keys stand at frame {place}; keep one of them, or move one to another frame")
-        found[place] = _checked(body, key, frame, held)
-    return dict(sorted(found.items())), count
+        checked[place] = _check_key(body, key, frame, fixed_displacement)
+    return dict(sorted(checked.items())), count
 
 
-def key_pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
+def parse_key_pairs(keys: KeysLike) -> list[tuple[int, Key | ArrayLike]]:
     """Frames and what is wanted there, in the order given."""
     wrong = InputError("keys must map frames to poses, e.g. {60: pose_a, 120: pose_b}; give at least one")
     try:
@@ -73,37 +73,39 @@ def key_pairs(keys: Keys) -> list[tuple[int, Key | ArrayLike]]:
         raise wrong from None
     if not pairs:
         raise wrong
-    return [(checks.count(frame, "the frame of a key", least=0), key) for frame, key in pairs]
+    return [(checks.require_integer(frame, "the frame of a key", minimum=0), key) for frame, key in pairs]
 
 
-def _checked(body: Body, key: Key | ArrayLike, frame: int, held: Array | None) -> Key:
+def _check_key(body: Body, key: Key | ArrayLike, frame: int, fixed_displacement: Array | None) -> Key:
     given = key if isinstance(key, Key) else Key(key)
-    pose = pose_of(body, given, frame)
-    still = pose[body.fixed] - (0.0 if held is None else held[body.fixed])
+    pose = require_displacement(body, given, frame)
+    still = pose[body.fixed] - (0.0 if fixed_displacement is None else fixed_displacement[body.fixed])
     moved = body.fixed[np.abs(still).max(axis=1, initial=0.0) > 1e-9 * body.size]
     if len(moved):
         raise InputError(
             f"the key at frame {frame} moves vertex {moved[0]}, which the body fixes; free it or correct the key"
         )
-    require_few_inverted(body, pose, f"the key at frame {frame}")
+    require_few_inversions(body, pose, f"the key at frame {frame}")
     vertices = None
     if given.vertices is not None:
-        vertices = checks.index_array(given.vertices, f"vertices of the key at frame {frame}", (None,), body.count)
+        vertices = checks.require_index_array(
+            given.vertices, f"vertices of the key at frame {frame}", (None,), body.vertex_count
+        )
         if len(vertices) == 0:
             raise InputError(f"the key at frame {frame} names no vertices; leave vertices out to mean all of them")
         if np.isin(vertices, body.fixed).all():
             raise InputError(f"the key at frame {frame} names only vertices that the body fixes; name some that move")
-    weight = checks.positive(given.weight, f"weight of the key at frame {frame}")
+    weight = checks.require_positive(given.weight, f"weight of the key at frame {frame}")
     return Key(pose, vertices, weight, bool(given.hard))
 
 
-def pose_of(body: Body, key: Key, frame: int) -> Array:
+def require_displacement(body: Body, key: Key, frame: int) -> Array:
     """The key's displacement (n, 3). Raises InputError for animations and for positions."""
     if isinstance(key.displacement, Animation):
         raise InputError(
             f"the key at frame {frame} is an animation; give one frame of it, as in animation.displacements[-1]"
         )
-    pose = body.checked(key.displacement, f"key at frame {frame}")
+    pose = body.check_vertex_vectors(key.displacement, f"key at frame {frame}")
     if _is_positions(body, pose):
         raise InputError(
             f"the key at frame {frame} looks like positions of the vertices, but keys are displacements; subtract"
@@ -114,44 +116,46 @@ def pose_of(body: Body, key: Key, frame: int) -> Array:
 
 def _is_positions(body: Body, pose: Array) -> bool:
     """Whether `pose` (n, 3) has the shape of the body itself, or has held vertices at their places, far from zero."""
-    held, near = body.vertices[body.fixed], AT_PLACE * body.size
+    held, near = body.vertices[body.fixed], FIXED_VERTEX_TOLERANCE * body.size
     if np.abs(held).max(initial=0.0) > 1e3 * near and np.abs(pose[body.fixed] - held).max() <= near:
         return True
     rest = body.vertices - body.vertices.mean(axis=0)
-    return bool(np.linalg.norm(pose - pose.mean(axis=0) - rest) < ALIKE * np.linalg.norm(rest))
+    return bool(np.linalg.norm(pose - pose.mean(axis=0) - rest) < POSITIONS_THRESHOLD * np.linalg.norm(rest))
 
 
-def require_few_inverted(body: Body, pose: Array, name: str) -> None:
+def require_few_inversions(body: Body, pose: Array, name: str) -> None:
     """Raise InputError unless the tets that a key `name` turns inside out are few, or none.
 
     The cost of a key is a distance of vertices and knows no elements, so that a few inverted ones do no harm to it.
     """
-    found = find_inversion(body, pose)
-    if found is None or found.share <= FEW_INVERTED:
+    found = find_inverted_tets(body, pose)
+    if found is None or found.volume_share <= MAX_INVERTED_SHARE:
         return
-    if found.share > MIRRORED:
+    if found.volume_share > MIRRORED_SHARE:
         raise InputError(
-            f"{name} turns {found.count} inside out: the shape is mirrored or pressed through itself, and no motion "
+            f"{name} turns {found.count_text} inside out: the shape is mirrored or pressed through itself, and "
+            f"no motion "
             "leads there; of a shape from another program, check the axes, the order of its vertices, and that "
             "body.vertices were subtracted; of one under loads, reduce them"
         )
     raise InputError(
-        f"{name} turns {found.count} inside out, {100 * found.share:.2g} % of the volume, where "
-        f"{100 * FEW_INVERTED:g} % are accepted; {found.where}; {REMEDY}"
+        f"{name} turns {found.count_text} inside out, {100 * found.volume_share:.2g} % of the volume, where "
+        f"{100 * MAX_INVERTED_SHARE:g} % are accepted; {found.location_text}; {REMEDY}"
     )
 
 
-def inversion_notes(body: Body, poses: Mapping[int, Array]) -> tuple[str, ...]:
+def describe_inversions(body: Body, poses: Mapping[int, Array]) -> tuple[str, ...]:
     """What to say of the few tets that keys {frame: pose (n, 3)} turn inside out; nothing where there are none."""
-    found = {frame: find_inversion(body, pose) for frame, pose in poses.items()}
+    found = {frame: find_inverted_tets(body, pose) for frame, pose in poses.items()}
     return tuple(
-        f"the key at frame {frame} has {each.count} inside out, which the cost does not see; {each.where}; {REMEDY}"
+        f"the key at frame {frame} has {each.count_text} inside out, which the cost does not see; "
+        f"{each.location_text}; {REMEDY}"
         for frame, each in found.items()
         if each is not None
     )
 
 
-def key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
+def build_key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     """H (r, r) and t (r,) of ½ (q - t)ᵀ H (q - t), in units of m L², in which a full key of weight one has H = I.
 
     A partial key weighs ½ w m/k Σ|u_v - d_v|² over its k vertices, so that the same dial applies.
@@ -159,12 +163,12 @@ def key_cost(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     pose = np.asarray(key.displacement)
     if key.vertices is None:
         return key.weight * np.eye(model.size), model.project(pose)
-    rows, wanted = key_rows(model, key)
+    rows, wanted = build_key_rows(model, key)
     H = key.weight * rows.T @ rows
     return H, np.linalg.pinv(rows, rcond=1e-10) @ wanted
 
 
-def key_rows(model: ReducedModel, key: Key) -> tuple[Array, Array]:
+def build_key_rows(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     """Rows S (3k, r) and targets (3k,) of a partial key, scaled by √(m/k)."""
     vertices = np.asarray(key.vertices)
     scale = np.sqrt(model.body.total_mass / len(vertices))
@@ -172,7 +176,7 @@ def key_rows(model: ReducedModel, key: Key) -> tuple[Array, Array]:
     return scale * rows, scale * (np.asarray(key.displacement) - model.lift(np.zeros(model.size)))[vertices].ravel()
 
 
-def hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
+def build_hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
     """Orthonormal rows (k, r) of the state that a hard key settles.
 
     A full key settles all; of a partial one, combinations that move its vertices by less than `tolerance` of the most
@@ -180,11 +184,11 @@ def hard_rows(model: ReducedModel, key: Key, tolerance: float) -> Array:
     """
     if key.vertices is None:
         return np.eye(model.size)
-    _, sizes, turn = np.linalg.svd(key_rows(model, key)[0], full_matrices=False)
+    _, sizes, turn = np.linalg.svd(build_key_rows(model, key)[0], full_matrices=False)
     return turn[sizes > tolerance * sizes.max(initial=0.0)]
 
 
-def key_error(model: ReducedModel, key: Key, state: Array) -> float:
+def compute_key_error(model: ReducedModel, key: Key, state: Array) -> float:
     """Distance to the key in body sizes, over the vertices that count."""
     body = model.body
     miss = model.lift(state) - np.asarray(key.displacement)

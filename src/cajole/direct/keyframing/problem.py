@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from cajole.arrays import Array, IndexArray
-from cajole.reduction.trajectory import Trajectory, adjoint
+from cajole.reduction.trajectory import Trajectory, solve_adjoint
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class LagrangianGradient:
     """Derivatives of the Lagrangian: controls (T, r), their part `s` through the dynamics, and start (2r,)."""
 
     controls: Array
-    s: Array
+    adjoint: Array
     start: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class KeyframeProblem:
     """system: as in reduction.kernels_motion; plan: (T, 5); start: predictor state of the first step.
 
     key (T,): row of H (K, r, r) and t (K, r) at each step, or -1; effort (T,): what |w|² of each step costs; bias (r,):
@@ -32,84 +32,101 @@ class Problem:
     """
 
     system: tuple
-    plan: Array
+    coefficients: Array
     start: tuple[Array, Array]
-    key: IndexArray
-    H: Array
-    t: Array
+    key_index: IndexArray
+    key_hessians: Array
+    key_states: Array
     effort: Array
     bias: Array
-    rows: Array
-    row_step: IndexArray
-    wanted: Array
-    ending: str
-    calm: Array
-    unit: Array
-    reach: float
+    constraint_rows: Array
+    constraint_steps: IndexArray
+    constraint_targets: Array
+    boundary: str
+    start_cost: Array
+    state_weights: Array
+    body_size: float
 
     @property
-    def plain(self) -> bool:
+    def is_constraint_free(self) -> bool:
         """Whether only the controls are unknown and nothing must hold exactly."""
-        return self.ending == "open" and len(self.rows) == 0
+        return self.boundary == "open" and len(self.constraint_rows) == 0
 
     @property
-    def multipliers(self) -> int:
+    def multiplier_count(self) -> int:
         """How many scalar constraints there are, the seam's last."""
-        return len(self.rows) + (len(self.unit) if self.ending == "loop" else 0)
+        return len(self.constraint_rows) + (len(self.state_weights) if self.boundary == "loop" else 0)
 
-    def cost(self, path: Trajectory) -> float:
-        steps = np.flatnonzero(self.key >= 0)
-        miss = path.Q[steps] - self.t[self.key[steps]]
-        keys = 0.5 * np.einsum("ki,kij,kj->", miss, self.H[self.key[steps]], miss)
-        start = np.concatenate([path.P[0], path.V[0]])
-        keys += 0.5 * start @ self.calm @ start
-        return float(keys + 0.5 * (self.effort * ((path.W + self.bias) ** 2).sum(axis=1)).sum())
+    def compute_cost(self, trajectory: Trajectory) -> float:
+        steps = np.flatnonzero(self.key_index >= 0)
+        miss = trajectory.coordinates[steps] - self.key_states[self.key_index[steps]]
+        keys = 0.5 * np.einsum("ki,kij,kj->", miss, self.key_hessians[self.key_index[steps]], miss)
+        start = np.concatenate([trajectory.predicted_coordinates[0], trajectory.predicted_velocities[0]])
+        keys += 0.5 * start @ self.start_cost @ start
+        return float(keys + 0.5 * (self.effort * ((trajectory.controls + self.bias) ** 2).sum(axis=1)).sum())
 
-    def constraints(self, path: Trajectory) -> Array:
+    def compute_constraint_residuals(self, trajectory: Trajectory) -> Array:
         """c (M,): by how much the rows, and then the seam x_T - x_0, miss."""
-        held = np.einsum("mr,mr->m", self.rows, path.Q[self.row_step]) - self.wanted
-        return np.concatenate([held, self.seam(path)])
+        held = (
+            np.einsum("mr,mr->m", self.constraint_rows, trajectory.coordinates[self.constraint_steps])
+            - self.constraint_targets
+        )
+        return np.concatenate([held, self.compute_periodicity_residual(trajectory)])
 
-    def seam(self, path: Trajectory) -> Array:
+    def compute_periodicity_residual(self, trajectory: Trajectory) -> Array:
         """x_T - x_0 (2r,) of a loop, else nothing."""
-        if self.ending != "loop":
+        if self.boundary != "loop":
             return np.empty(0)
-        return np.concatenate([path.P[-1] - path.P[0], path.V[-1] - path.V[0]])
+        return np.concatenate(
+            [
+                trajectory.predicted_coordinates[-1] - trajectory.predicted_coordinates[0],
+                trajectory.predicted_velocities[-1] - trajectory.predicted_velocities[0],
+            ]
+        )
 
-    def broken(self, path: Trajectory) -> float:
+    def compute_constraint_violation(self, trajectory: Trajectory) -> float:
         """The largest violation of what must hold, in body sizes (and body sizes times √(unit ratio) a second)."""
-        seam = self.seam(path) * np.sqrt(self.unit / self.unit[0])[: 2 * len(self.bias) * (self.ending == "loop")]
-        rows = self.constraints(path)[: len(self.rows)]
-        return float(np.abs(np.concatenate([rows, seam])).max(initial=0.0) / self.reach)
+        periodicity_residual = (
+            self.compute_periodicity_residual(trajectory)
+            * np.sqrt(self.state_weights / self.state_weights[0])[: 2 * len(self.bias) * (self.boundary == "loop")]
+        )
+        rows = self.compute_constraint_residuals(trajectory)[: len(self.constraint_rows)]
+        return float(np.abs(np.concatenate([rows, periodicity_residual])).max(initial=0.0) / self.body_size)
 
-    def merit(self, path: Trajectory, nu: Array) -> float:
+    def compute_merit(self, trajectory: Trajectory, multipliers: Array) -> float:
         """Cost + ν·c + ½ cᵀ unit c over the seam: falls along a Newton step with its multipliers ν."""
-        seam = self.seam(path)
-        extra = 0.5 * float(seam @ (self.unit[: len(seam)] * seam))
-        return self.cost(path) + float(nu @ self.constraints(path)) + extra
+        periodicity_residual = self.compute_periodicity_residual(trajectory)
+        extra = 0.5 * float(
+            periodicity_residual @ (self.state_weights[: len(periodicity_residual)] * periodicity_residual)
+        )
+        return (
+            self.compute_cost(trajectory) + float(multipliers @ self.compute_constraint_residuals(trajectory)) + extra
+        )
 
-    def key_gradient(self, path: Trajectory) -> Array:
+    def compute_key_gradient(self, trajectory: Trajectory) -> Array:
         """∂E/∂q (T, r)."""
-        Eq = np.zeros_like(path.Q)
-        for n in np.flatnonzero(self.key >= 0):
-            k = self.key[n]
-            Eq[n] = self.H[k] @ (path.Q[n] - self.t[k])
+        Eq = np.zeros_like(trajectory.coordinates)
+        for n in np.flatnonzero(self.key_index >= 0):
+            k = self.key_index[n]
+            Eq[n] = self.key_hessians[k] @ (trajectory.coordinates[n] - self.key_states[k])
         return Eq
 
-    def gradient(self, path: Trajectory, nu: Array | None = None) -> Gradient:
+    def compute_gradient(self, trajectory: Trajectory, multipliers: Array | None = None) -> LagrangianGradient:
         """Of cost + ν·c, exact for the discrete steps (eq. (11)-(12))."""
-        Eq, end, count = self.key_gradient(path), None, len(self.rows)
-        if nu is not None:
-            np.add.at(Eq, self.row_step, nu[:count, None] * self.rows)
-            end = nu[count:] if self.ending == "loop" else None
-        s, first = adjoint(self.plan, path, Eq, end)
+        Eq, end, count = self.compute_key_gradient(trajectory), None, len(self.constraint_rows)
+        if multipliers is not None:
+            np.add.at(Eq, self.constraint_steps, multipliers[:count, None] * self.constraint_rows)
+            end = multipliers[count:] if self.boundary == "loop" else None
+        s, first = solve_adjoint(self.coefficients, trajectory, Eq, end)
         first = first if end is None else first - end
-        first = first + self.calm @ np.concatenate([path.P[0], path.V[0]])
-        return Gradient(s + self.effort[:, None] * (path.W + self.bias), s, first)
+        first = first + self.start_cost @ np.concatenate(
+            [trajectory.predicted_coordinates[0], trajectory.predicted_velocities[0]]
+        )
+        return LagrangianGradient(s + self.effort[:, None] * (trajectory.controls + self.bias), s, first)
 
-    def norm(self, gradient: Gradient) -> float:
+    def compute_gradient_norm(self, gradient: LagrangianGradient) -> float:
         """Size of a gradient, each part in the unit of what it differentiates by."""
         total = (gradient.controls**2 / self.effort[:, None]).sum()
-        if self.ending != "open":
-            total += (gradient.start**2 / self.unit).sum()
+        if self.boundary != "open":
+            total += (gradient.start**2 / self.state_weights).sum()
         return float(np.sqrt(total))

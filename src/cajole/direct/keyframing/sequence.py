@@ -18,23 +18,23 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.body import BodySolid, MaterialStVK, columns_of
-from cajole.direct.keyframing.keys import Key, Keys, checked_keys, key_pairs, pose_of
-from cajole.direct.keyframing.search import Options, search
-from cajole.direct.keyframing.setup import Setting, mode_count, tour
-from cajole.direct.keyframing.shot import Shot, made
-from cajole.direct.keyframing.solve import checked_options
-from cajole.dynamics import State
+from cajole.body import BodySolid, MaterialStVK, flatten_to_columns
+from cajole.direct.keyframing.keys import Key, KeysLike, check_keys, parse_key_pairs, require_displacement
+from cajole.direct.keyframing.search import KeyframeOptions, search_motion
+from cajole.direct.keyframing.setup import ShotSetup, mode_count, order_poses
+from cajole.direct.keyframing.shot import Shot, build_shot
+from cajole.direct.keyframing.solve import check_options
+from cajole.dynamics import InitialState
 from cajole.dynamics import modes as vibration_modes
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
-from cajole.reduction import enriched, key_tangents, orthonormal
-from cajole.reduction.bases import NEGLIGIBLE, mass_norm, unit_columns
-from cajole.reduction.offset import reduce_around, settled
+from cajole.reduction import compute_key_tangents, extend_basis, orthonormalise
+from cajole.reduction.bases import REST_POSE_SHARE, compute_mass_norm, normalise_columns
+from cajole.reduction.reduced_solid_offset import move_fixed_vertices, reduce_with_offset
 
 # A key may hold its fixed vertices this far (in body sizes) from where they come to stand: soft keys before it miss by
 # less, and beyond it the key was meant for another place.
-DRIFT = 0.05
+MAX_FIXED_DRIFT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Segment:
     fixed: vertices held where they are at the hand-over.
     """
 
-    keys: Keys
+    keys: KeysLike
     frames: int
     fixed: ArrayLike | None = None
 
@@ -55,7 +55,7 @@ class ShotSequence:
     """Shots joined at their ends; stopped: the share of the velocity that vertices lost when they became held."""
 
     shots: tuple[Shot, ...]
-    stopped: tuple[float, ...]
+    lost_velocity_shares: tuple[float, ...]
 
     @cached_property
     def animation(self) -> Animation:
@@ -65,12 +65,15 @@ class ShotSequence:
         return Animation(first.mesh, np.concatenate(parts), fps=first.fps)
 
     def __repr__(self) -> str:
-        frames = sum(len(shot.states) for shot in self.shots) - len(self.stopped)
+        frames = sum(len(shot.states) for shot in self.shots) - len(self.lost_velocity_shares)
         return f"ShotSequence({len(self.shots)} segments, {frames} frames, {self.shots[0].dt:.4g} s apart)"
 
     def __str__(self) -> str:
         rows = [f"segment {i}: {shot.report}" for i, shot in enumerate(self.shots)]
-        rows += [f"hand-over {i}: {100 * share:.3g} % of the velocity stopped" for i, share in enumerate(self.stopped)]
+        rows += [
+            f"hand-over {i}: {100 * share:.3g} % of the velocity stopped"
+            for i, share in enumerate(self.lost_velocity_shares)
+        ]
         return "\n".join(rows)
 
 
@@ -80,7 +83,7 @@ def keyframe_sequence(
     segments: Sequence[Segment],
     *,
     damping: tuple[float, float] = (0.0, 0.0),
-    start: State | None = None,
+    start: InitialState | None = None,
     dt: float | None = None,
     effort: float = 1e-4,
     modes: int | None = None,
@@ -94,20 +97,20 @@ def keyframe_sequence(
     modes: as of `keyframe`, for each segment.
     options: starts, tolerance, iterations, rank and watch of `keyframe`. Raises InputError naming the segment.
     """
-    chosen = checked_options(effort, **options)
+    chosen = check_options(effort, **options)
     checks.require_instance(mesh, MeshTet, "mesh")
-    segments = checks.several(segments, "segments", "a list of Segments")
+    segments = checks.require_sequence(segments, "segments", "a list of Segments")
     if len(segments) == 0:
         raise InputError("a sequence needs at least one Segment")
-    u, v = _begin(mesh, start)
-    h = None if dt is None else checks.positive(dt, "dt (s)")
+    u, v = _check_start(mesh, start)
+    h = None if dt is None else checks.require_positive(dt, "dt (s)")
     shots: list[Shot] = []
     stopped: list[float] = []
     for number, segment in enumerate(segments):
         checks.require_instance(segment, Segment, f"segment {number}")
         body = BodySolid(mesh, material, fixed=segment.fixed, damping=damping)
-        v, share = _held(body, v)
-        shot = _segment_shot(body, segment, number, (u, v), h, mode_count(body, modes), chosen)
+        v, share = _stop_fixed_vertices(body, v)
+        shot = _solve_segment(body, segment, number, (u, v), h, mode_count(body, modes), chosen)
         shots.append(shot)
         stopped += [share] if number else []
         h = shot.dt
@@ -116,16 +119,18 @@ def keyframe_sequence(
     return ShotSequence(tuple(shots), tuple(stopped))
 
 
-def _begin(mesh: MeshTet, start: State | None) -> tuple[Array, Array]:
+def _check_start(mesh: MeshTet, start: InitialState | None) -> tuple[Array, Array]:
     shape = mesh.vertices.shape
-    given = State() if start is None else start
-    checks.require_instance(given, State, "start")
+    given = InitialState() if start is None else start
+    checks.require_instance(given, InitialState, "start")
     u = np.zeros(shape) if given.displacement is None else given.displacement
     v = np.zeros(shape) if given.velocity is None else given.velocity
-    return checks.real_array(u, "start displacement", shape), checks.real_array(v, "start velocity", shape)
+    return checks.require_real_array(u, "start displacement", shape), checks.require_real_array(
+        v, "start velocity", shape
+    )
 
 
-def _held(body: BodySolid, velocity: Array) -> tuple[Array, float]:
+def _stop_fixed_vertices(body: BodySolid, velocity: Array) -> tuple[Array, float]:
     """The velocity with held vertices at rest, and the share |Δv|_M / |v|_M that this takes away."""
     kept = velocity.copy()
     kept[body.fixed] = 0.0
@@ -134,53 +139,55 @@ def _held(body: BodySolid, velocity: Array) -> tuple[Array, float]:
     return kept, float(np.sqrt(lost @ (body.mass @ lost) / before)) if before > 0 else 0.0
 
 
-def _segment_shot(
+def _solve_segment(
     body: BodySolid,
     segment: Segment,
     number: int,
     start: tuple[Array, Array],
     dt: float | None,
     modes: int,
-    options: Options,
+    options: KeyframeOptions,
 ) -> Shot:
     begin = time.perf_counter()
     try:
-        keys, frames = _fitted(body, segment, start[0])
+        keys, frames = _adapt_keys(body, segment, start[0])
     except InputError as reason:
         raise InputError(f"segment {number}: {reason}") from None
-    poses, gaps = tour(keys, frames, "open", start[0])
-    model = reduce_around(body, start[0], _basis(body, poses, start[1], modes))
-    setting = Setting.with_model(model, keys, frames, "open", start, poses, gaps, None)
+    poses, gaps = order_poses(keys, frames, "open", start[0])
+    model = reduce_with_offset(body, start[0], _build_basis(body, poses, start[1], modes))
+    setting = ShotSetup.from_model(model, keys, frames, "open", start, poses, gaps, None)
     h = setting.natural_dt if dt is None else dt
-    return made(setting, search(setting, np.full(setting.steps, h), options), h, time.perf_counter() - begin)
+    return build_shot(
+        setting, search_motion(setting, np.full(setting.step_count, h), options), h, time.perf_counter() - begin
+    )
 
 
-def _fitted(body: BodySolid, segment: Segment, u0: Array) -> tuple[dict[int, Key], int]:
+def _adapt_keys(body: BodySolid, segment: Segment, start_displacement: Array) -> tuple[dict[int, Key], int]:
     """Checked keys whose held vertices stand where u₀ has them."""
     pairs = []
-    for frame, given in key_pairs(segment.keys):
+    for frame, given in parse_key_pairs(segment.keys):
         key = given if isinstance(given, Key) else Key(given)
         if frame == 0:
             raise InputError("a key stands at frame 0, but a segment begins where the one before it ends; move it")
-        pose = pose_of(body, key, frame)
-        drift = float(np.abs(u0[body.fixed] - pose[body.fixed]).max(initial=0.0)) / body.size
-        if drift > DRIFT:
+        pose = require_displacement(body, key, frame)
+        drift = float(np.abs(start_displacement[body.fixed] - pose[body.fixed]).max(initial=0.0)) / body.size
+        if drift > MAX_FIXED_DRIFT:
             raise InputError(
                 f"the key at frame {frame} has held vertices {100 * drift:.2g} % of the size from where they stand at "
                 "the hand-over; model it from there, or free them"
             )
-        pairs.append((frame, replace(key, displacement=settled(body, pose, u0))))
-    return checked_keys(body, pairs, segment.frames, held=u0)
+        pairs.append((frame, replace(key, displacement=move_fixed_vertices(body, pose, start_displacement))))
+    return check_keys(body, pairs, segment.frames, fixed_displacement=start_displacement)
 
 
-def _basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
+def _build_basis(body: BodySolid, poses: Array, velocity: Array, modes: int) -> Array:
     """Columns (3n, r) around poses[0]: the ways to the keys, tangents, the velocity taken over, and modes beside."""
     linear = vibration_modes(body, max(modes, 1))
-    ways = columns_of(poses[1:] - poses[0])
+    ways = flatten_to_columns(poses[1:] - poses[0])
     # how far the velocity leads in a radian of the first mode: a length, as the others are
     swing = velocity.reshape(-1, 1) / np.sqrt(linear.eigenvalues[0])
-    columns = np.hstack([ways, key_tangents(body, poses), swing])
-    columns.reshape(body.count, 3, -1)[body.fixed] = 0.0
-    least = NEGLIGIBLE * max(mass_norm(body, way) for way in ways.T)
-    U = orthonormal(body, unit_columns(body, columns, least), drop=True)
-    return enriched(body, U, linear.shapes, size=modes) if modes else U
+    columns = np.hstack([ways, compute_key_tangents(body, poses), swing])
+    columns.reshape(body.vertex_count, 3, -1)[body.fixed] = 0.0
+    least = REST_POSE_SHARE * max(compute_mass_norm(body, way) for way in ways.T)
+    U = orthonormalise(body, normalise_columns(body, columns, least), drop_dependent=True)
+    return extend_basis(body, U, linear.shapes, size=modes) if modes else U

@@ -9,15 +9,15 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.direct.keyframing.keys import inversion_notes, key_error
-from cajole.direct.keyframing.newton import Outcome
-from cajole.direct.keyframing.search import Found
-from cajole.direct.keyframing.setup import Setting
+from cajole.direct.keyframing.keys import compute_key_error, describe_inversions
+from cajole.direct.keyframing.newton import ShotSolution
+from cajole.direct.keyframing.search import KeyframeSearchResult
+from cajole.direct.keyframing.setup import ShotSetup
 from cajole.reduction import ReducedModel
 from cajole.reduction.bases import BasisReport
 
 # Body weights of added force beyond which keys are hardly what was meant.
-MANY_WEIGHTS = 100.0
+SUSPICIOUS_FORCE = 100.0
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class KeyframeReport:
     iterations: int
     converged: bool
     seconds: float
-    starts: tuple[tuple[str, float], ...]
+    start_costs: tuple[tuple[str, float], ...]
     basis: BasisReport | None
     message: str = ""
-    gradient: float = 0.0
-    least_errors: tuple[float, ...] = ()
+    relative_gradient: float = 0.0
+    projection_errors: tuple[float, ...] = ()
     effort: float = 0.0
     soft_effort: float | None = None
-    seam: float | None = None
-    asked: tuple[int, ...] | None = None
+    loop_gap: float | None = None
+    requested_frames: tuple[int, ...] | None = None
     fixed_timing_cost: float | None = None
     frames: int = 0
     dt: float = 0.0
@@ -57,7 +57,7 @@ class KeyframeReport:
     def notes(self) -> tuple[str, ...]:
         """What is suspicious about it, and what to do; mostly nothing."""
         most = float(self.gentleness.max(initial=0.0))
-        if most <= MANY_WEIGHTS:
+        if most <= SUSPICIOUS_FORCE:
             return self.key_notes
         return (
             *self.key_notes,
@@ -85,21 +85,21 @@ class KeyframeReport:
         rows.append(
             f"  added force: {self.mean_gentleness:.3g} weights (rms), {self.gentleness.max(initial=0.0):.3g} at most"
         )
-        rows += self._beyond()
-        rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.starts]
+        rows += self._format_extra_rows()
+        rows += [f"  start from {name}: cost {cost:.6g}" for name, cost in self.start_costs]
         if self.basis is not None:
             rows.append("  " + str(self.basis).replace("\n", "\n  "))
         return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
-    def _beyond(self) -> list[str]:
+    def _format_extra_rows(self) -> list[str]:
         """Rows on hard keys, loops and timing."""
         rows = []
         if self.soft_effort is not None:
             rows.append(f"  exact keys cost effort {self.effort:.4g}, where soft ones cost {self.soft_effort:.4g}")
-        if self.seam is not None:
-            rows.append(f"  seam of the loop: {self.seam:.1e} of the size")
-        if self.asked is not None:
-            moved = ", ".join(f"{a} -> {b}" for a, b in zip(self.asked, self.keys))
+        if self.loop_gap is not None:
+            rows.append(f"  seam of the loop: {self.loop_gap:.1e} of the size")
+        if self.requested_frames is not None:
+            moved = ", ".join(f"{a} -> {b}" for a, b in zip(self.requested_frames, self.keys))
             rows.append(f"  free timing moved keys {moved}; cost was {self.fixed_timing_cost:.6g}")
         return rows
 
@@ -135,55 +135,64 @@ class Shot:
         body = self.model.body
         lifted = body.vertices + self.model.lift(self.states)
         speeds = self.model.lift_velocity(self.velocities)
-        return Animation(body.drawn_mesh(), lifted, fps=1.0 / self.dt, velocities=speeds)
+        return Animation(body.get_display_mesh(), lifted, fps=1.0 / self.dt, velocities=speeds)
 
 
-def made(setting: Setting, found: Found, h: float, seconds: float) -> Shot:
+def build_shot(setup: ShotSetup, search_result: KeyframeSearchResult, dt: float, seconds: float) -> Shot:
     """The shot of a finished search."""
-    model, outcome = setting.model, found.outcome
-    path = outcome.path
-    states, velocities = path.Q, path.Vq
-    if setting.ending == "open":
-        states = np.vstack([model.project(setting.first), states])
-        velocities = np.vstack([model.project_velocity(setting.velocity), velocities])
-    controls = path.W + found.problem.bias
-    report = _report(setting, found, states, controls, h, seconds)
-    begin = (path.P[0].copy(), path.V[0].copy())
-    return Shot(model, states, velocities, controls, outcome.gains, h, report, begin, setting.ending == "loop")
+    model, solution = setup.model, search_result.solution
+    trajectory = solution.trajectory
+    states, velocities = trajectory.coordinates, trajectory.velocities
+    if setup.boundary == "open":
+        states = np.vstack([model.project(setup.start_displacement), states])
+        velocities = np.vstack([model.project_velocity(setup.start_velocity), velocities])
+    controls = trajectory.controls + search_result.problem.bias
+    report = _build_report(setup, search_result, states, controls, dt, seconds)
+    begin = (trajectory.predicted_coordinates[0].copy(), trajectory.predicted_velocities[0].copy())
+    return Shot(model, states, velocities, controls, solution.gains, dt, report, begin, setup.boundary == "loop")
 
 
-def _report(setting: Setting, found: Found, states: Array, controls: Array, h: float, seconds: float) -> KeyframeReport:
-    model, outcome, keys = setting.model, found.outcome, setting.keys
-    least = tuple(key_error(model, key, t) for key, t in zip(keys.values(), found.problem.t))
+def _build_report(
+    setup: ShotSetup, search_result: KeyframeSearchResult, states: Array, controls: Array, dt: float, seconds: float
+) -> KeyframeReport:
+    model, solution, keys = setup.model, search_result.solution, setup.keys
+    least = tuple(compute_key_error(model, key, t) for key, t in zip(keys.values(), search_result.problem.key_states))
     return KeyframeReport(
         keys=tuple(keys),
-        errors=tuple(key_error(model, key, states[frame]) for frame, key in keys.items()),
+        errors=tuple(compute_key_error(model, key, states[frame]) for frame, key in keys.items()),
         gentleness=np.linalg.norm(controls, axis=1) / model.unit_weight,
-        cost=outcome.cost,
-        iterations=outcome.iterations + (0 if found.soft is None else found.soft.iterations),
-        converged=outcome.converged,
+        cost=solution.cost,
+        iterations=solution.iterations
+        + (0 if search_result.soft_solution is None else search_result.soft_solution.iterations),
+        converged=solution.converged,
         seconds=seconds,
-        starts=found.tried,
-        basis=setting.basis,
-        message=outcome.message,
-        gradient=outcome.gradient / outcome.start_gradient if outcome.start_gradient > 0 else 0.0,
-        least_errors=least,
-        effort=_effort(model, outcome, found),
-        soft_effort=None if found.soft is None else _effort(model, found.soft, found),
-        seam=found.problem.broken(outcome.path) if setting.ending == "loop" else None,
+        start_costs=search_result.start_costs,
+        basis=setup.basis_report,
+        message=solution.message,
+        relative_gradient=solution.gradient_norm / solution.initial_gradient_norm
+        if solution.initial_gradient_norm > 0
+        else 0.0,
+        projection_errors=least,
+        effort=_compute_effort(model, solution, search_result),
+        soft_effort=None
+        if search_result.soft_solution is None
+        else _compute_effort(model, search_result.soft_solution, search_result),
+        loop_gap=search_result.problem.compute_constraint_violation(solution.trajectory)
+        if setup.boundary == "loop"
+        else None,
         frames=len(states),
-        dt=h,
-        key_notes=inversion_notes(model.body, _poses(setting)),
+        dt=dt,
+        key_notes=describe_inversions(model.body, _collect_poses(setup)),
     )
 
 
-def _poses(setting: Setting) -> dict[int, Array]:
+def _collect_poses(setup: ShotSetup) -> dict[int, Array]:
     """The displacement (n, 3) of every key by its frame, that of an open shot's start among them."""
-    first = {0: setting.first} if setting.ending == "open" else {}
-    return first | {frame: np.asarray(key.displacement) for frame, key in setting.keys.items()}
+    first = {0: setup.start_displacement} if setup.boundary == "open" else {}
+    return first | {frame: np.asarray(key.displacement) for frame, key in setup.keys.items()}
 
 
-def _effort(model: ReducedModel, outcome: Outcome, found: Found) -> float:
+def _compute_effort(model: ReducedModel, solution: ShotSolution, search_result: KeyframeSearchResult) -> float:
     """mean |w|² in units of m (L ω₁²)²."""
-    squares = ((outcome.path.W + found.problem.bias) ** 2).sum(axis=1)
+    squares = ((solution.trajectory.controls + search_result.problem.bias) ** 2).sum(axis=1)
     return float(squares.mean() / model.unit_effort)

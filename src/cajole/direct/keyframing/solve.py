@@ -12,29 +12,29 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.arrays import Array
 from cajole.body import Body
-from cajole.direct.keyframing.keys import Key, Keys, checked_keys
+from cajole.direct.keyframing.keys import Key, KeysLike, check_keys
 from cajole.direct.keyframing.newton import Iterate
 from cajole.direct.keyframing.optimisers import OPTIMISERS
-from cajole.direct.keyframing.search import Options, search
-from cajole.direct.keyframing.setup import Setting, mode_count
-from cajole.direct.keyframing.shot import Shot, made
-from cajole.direct.keyframing.timing import Freedom, checked_timing, retimed
-from cajole.dynamics import State
+from cajole.direct.keyframing.search import KeyframeOptions, search_motion
+from cajole.direct.keyframing.setup import ShotSetup, mode_count
+from cajole.direct.keyframing.shot import Shot, build_shot
+from cajole.direct.keyframing.timing import TimingBounds, optimise_timing, parse_timing
+from cajole.dynamics import InitialState
 from cajole.errors import InputError
 from cajole.memory import require_memory
 
-STARTS = ("best", "zero", "pd")
+START_STRATEGIES = ("best", "zero", "pd")
 
 
 def keyframe(
     body: Body,
-    keys: Keys,
+    keys: KeysLike,
     frames: int | None = None,
     dt: float | None = None,
     effort: float = 1e-4,
     modes: int | None = None,
     *,
-    start: State | str | None = None,
+    start: InitialState | str | None = None,
     loop: bool = False,
     timing: str | tuple[float, float] = "fixed",
     basis: ArrayLike | None = None,
@@ -61,7 +61,7 @@ def keyframe(
     start: State at frame 0, at rest when None; "free" finds the best one, priced by
     the force that would hold it. loop: the last frame flows into the first.
     timing: "free" moves keys in time where that costs less, first and last frame kept; (low, high) instead lets every
-    gap between keys last that many times as long. Keys then stand at report.keys, asked for at report.asked.
+    gap between keys last that many times as long. Keys then stand at report.keys, asked for at report.requested_frames.
     optimiser: "newton", "lbfgs" or "cg" (the paper's, soft keys from a given start only).
     starts: "best" tries zero control and two PD-driven motions and keeps the best; or "zero", "pd".
     rank: hard partial keys settle what moves their vertices by more than this share of the most; smaller costs force.
@@ -69,45 +69,45 @@ def keyframe(
     Raises InputError for keys that cannot be, NotConverged when dt is too large to simulate.
     """
     checks.require_instance(body, Body, "body")
-    options = checked_options(
+    options = check_options(
         effort, optimiser=optimiser, starts=starts, tolerance=tolerance, iterations=iterations, rank=rank, watch=watch
     )
     begin = time.perf_counter()
-    wanted, count = checked_keys(body, keys, frames, loop=loop)
-    ending = _ending(start, loop)
-    _refuse_first_order(optimiser, ending, wanted)
-    freedom = checked_timing(timing, ending)
-    setting = Setting.of(
-        body, wanted, count, modes=mode_count(body, modes), ending=ending,
-        start=_begin(body, wanted, start), basis=basis, tangents=tangents, cubature=cubature,
+    keys_by_frame, count = check_keys(body, keys, frames, loop=loop)
+    boundary = _select_boundary(start, loop)
+    _require_newton(optimiser, boundary, keys_by_frame)
+    timing_bounds = parse_timing(timing, boundary)
+    setup = ShotSetup.from_keys(
+        body, keys_by_frame, count, modes=mode_count(body, modes), boundary=boundary,
+        start=_check_start(body, keys_by_frame, start), basis=basis, tangents=tangents, cubature=cubature,
     )  # fmt: skip
-    return shot_of(setting, options, dt=dt, freedom=freedom, begin=begin)
+    return solve_shot(setup, options, dt=dt, timing_bounds=timing_bounds, start_time=begin)
 
 
-def shot_of(
-    setting: Setting,
-    options: Options,
+def solve_shot(
+    setup: ShotSetup,
+    options: KeyframeOptions,
     *,
     dt: float | None = None,
-    freedom: Freedom | None = None,
-    begin: float | None = None,
+    timing_bounds: TimingBounds | None = None,
+    start_time: float | None = None,
 ) -> Shot:
     """The shot of a setting at hand, as `keyframe` makes it; begin: when its work began, by time.perf_counter."""
-    begin = time.perf_counter() if begin is None else begin
-    h = setting.natural_dt if dt is None else checks.positive(dt, "dt (s)")
+    start_time = time.perf_counter() if start_time is None else start_time
+    h = setup.natural_dt if dt is None else checks.require_positive(dt, "dt (s)")
     # derivatives of every step, (2r, 2r) twice, and the sweep over them
-    needed = 8 * setting.steps * (24 * setting.model.size**2 + 6 * setting.model.body.count)
-    require_memory(needed, f"a shot of {setting.steps} frames", "use fewer frames, or fewer modes")
-    found = search(setting, np.full(setting.steps, h), options)
-    if freedom is None or found.stopped:
-        return made(setting, found, h, time.perf_counter() - begin)
-    moved, again = retimed(setting, found, h, options, freedom)
-    shot = made(moved, again, h, time.perf_counter() - begin)
-    report = replace(shot.report, asked=tuple(setting.keys), fixed_timing_cost=found.outcome.cost)
+    needed = 8 * setup.step_count * (24 * setup.model.size**2 + 6 * setup.model.body.vertex_count)
+    require_memory(needed, f"a shot of {setup.step_count} frames", "use fewer frames, or fewer modes")
+    search_result = search_motion(setup, np.full(setup.step_count, h), options)
+    if timing_bounds is None or search_result.stopped:
+        return build_shot(setup, search_result, h, time.perf_counter() - start_time)
+    moved, again = optimise_timing(setup, search_result, h, options, timing_bounds)
+    shot = build_shot(moved, again, h, time.perf_counter() - start_time)
+    report = replace(shot.report, requested_frames=tuple(setup.keys), fixed_timing_cost=search_result.solution.cost)
     return replace(shot, report=report)
 
 
-def checked_options(
+def check_options(
     effort: float,
     *,
     optimiser: str = "newton",
@@ -116,46 +116,46 @@ def checked_options(
     iterations: int = 200,
     rank: float = 1e-2,
     watch: Callable[[Iterate], bool | None] | None = None,
-) -> Options:
+) -> KeyframeOptions:
     """How to search, each value checked."""
     if watch is not None and not callable(watch):
-        raise InputError(f"watch must be a function of an iterate, not {checks.shown(watch)}")
-    return Options(
-        checks.positive(effort, "effort"), checks.one_of(optimiser, "optimiser", OPTIMISERS),
-        checks.one_of(starts, "starts", STARTS), checks.positive(tolerance, "tolerance"),
-        checks.repetitions(iterations, "iterations"), _share(rank), watch,
+        raise InputError(f"watch must be a function of an iterate, not {checks.format_value(watch)}")
+    return KeyframeOptions(
+        checks.require_positive(effort, "effort"), checks.require_choice(optimiser, "optimiser", OPTIMISERS),
+        checks.require_choice(starts, "starts", START_STRATEGIES), checks.require_positive(tolerance, "tolerance"),
+        checks.repetitions(iterations, "iterations"), _check_rank(rank), watch,
     )  # fmt: skip
 
 
-def _share(rank: float) -> float:
-    if checks.positive(rank, "rank") >= 1:
+def _check_rank(rank: float) -> float:
+    if checks.require_positive(rank, "rank") >= 1:
         raise InputError(f"rank is {rank}, but must be a share below one, e.g. 0.01")
     return float(rank)
 
 
-def _ending(start: State | str | None, loop: bool) -> str:
+def _select_boundary(start: InitialState | str | None, loop: bool) -> str:
     if isinstance(start, str):
-        checks.one_of(start, "start", ("free",))
-    if loop and isinstance(start, State):
+        checks.require_choice(start, "start", ("free",))
+    if loop and isinstance(start, InitialState):
         raise InputError("a loop finds its own start; leave start out, or set loop=False")
     return "loop" if loop else "free" if isinstance(start, str) else "open"
 
 
-def _refuse_first_order(optimiser: str, ending: str, keys: dict[int, Key]) -> None:
-    if optimiser != "newton" and (ending != "open" or any(key.hard for key in keys.values())):
+def _require_newton(optimiser: str, boundary: str, keys: dict[int, Key]) -> None:
+    if optimiser != "newton" and (boundary != "open" or any(key.hard for key in keys.values())):
         raise InputError(f"hard keys, loops and free starts need optimiser='newton', not {optimiser!r}")
 
 
-def _begin(body: Body, keys: dict[int, Key], start: State | str | None) -> tuple[Array, Array] | None:
+def _check_start(body: Body, keys: dict[int, Key], start: InitialState | str | None) -> tuple[Array, Array] | None:
     """Displacement and velocity of a start that was given."""
     if start is None or isinstance(start, str):
         return None
-    checks.require_instance(start, State, "start")
+    checks.require_instance(start, InitialState, "start")
     if 0 in keys:
         raise InputError("both start and a key at frame 0 say where the motion begins; give one of them")
-    zero = np.zeros((body.count, 3))
-    u = zero if start.displacement is None else body.checked(start.displacement, "start displacement")
-    v = zero if start.velocity is None else body.checked(start.velocity, "start velocity")
-    body.require_still(u, "start displacement")
-    body.require_still(v, "start velocity")
+    zero = np.zeros((body.vertex_count, 3))
+    u = zero if start.displacement is None else body.check_vertex_vectors(start.displacement, "start displacement")
+    v = zero if start.velocity is None else body.check_vertex_vectors(start.velocity, "start velocity")
+    body.require_zero_at_fixed_vertices(u, "start displacement")
+    body.require_zero_at_fixed_vertices(v, "start velocity")
     return u, v

@@ -15,160 +15,186 @@ import scipy.optimize
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.direct.keyframing.newton import Outcome, Stop, minimise
-from cajole.direct.keyframing.problem import Problem
-from cajole.direct.keyframing.search import Found, Options, listener, search
-from cajole.direct.keyframing.setup import Setting, soft_problem
+from cajole.direct.keyframing.newton import OptimisationStopped, ShotSolution, minimise
+from cajole.direct.keyframing.problem import KeyframeProblem
+from cajole.direct.keyframing.search import KeyframeOptions, KeyframeSearchResult, build_callback, search_motion
+from cajole.direct.keyframing.setup import ShotSetup, build_soft_problem
 from cajole.errors import InputError, NotConverged
-from cajole.linalg import blas_threads
+from cajole.linalg import limit_blas_threads
 from cajole.reduction.trajectory import Trajectory, rollout
 
 # How far "free" may stretch or shrink a gap: beyond it frames are too coarse or too many for the gap.
-WIDEST = (0.25, 4.0)
-FIRST_RADIUS = 0.15
-MOST_TRIALS = 40
+DEFAULT_STRETCH_BOUNDS = (0.25, 4.0)
+INITIAL_RADIUS = 0.15
+MAX_TRIALS = 40
 # The search ends when the model promises less than this share of the cost.
-GAIN = 1e-5
+MIN_PREDICTED_DECREASE = 1e-5
 # Inner solves need only be as exact as the gain that they are compared by.
 INNER_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
-class Freedom:
+class TimingBounds:
     """Bounds on the stretch of every gap, and whether their sum stays."""
 
     low: float
     high: float
-    keep_total: bool
+    fixed_total: bool
 
 
-def checked_timing(timing: str | tuple[float, float], ending: str) -> Freedom | None:
+def parse_timing(timing: str | tuple[float, float], boundary: str) -> TimingBounds | None:
     """What `timing` allows; None when it is fixed."""
     if isinstance(timing, str):
-        if checks.one_of(timing, "timing", ("fixed", "free")) == "fixed":
+        if checks.require_choice(timing, "timing", ("fixed", "free")) == "fixed":
             return None
-        freedom = Freedom(*WIDEST, True)
+        freedom = TimingBounds(*DEFAULT_STRETCH_BOUNDS, True)
     else:
-        low, high = checks.real_array(timing, "timing", (2,))
+        low, high = checks.require_real_array(timing, "timing", (2,))
         if not 0 < low <= 1 <= high:
             raise InputError(f"timing is ({low:g}, {high:g}), but must be bounds 0 < low <= 1 <= high")
-        freedom = Freedom(float(low), float(high), False)
-    if ending != "open":
+        freedom = TimingBounds(float(low), float(high), False)
+    if boundary != "open":
         raise InputError("free timing needs a motion with a given start; leave timing fixed for loops and free starts")
     return freedom
 
 
-def step_slopes(problem: Problem, path: Trajectory, steps: Array, velocity: Array) -> Array:
+def compute_timestep_gradient(
+    problem: KeyframeProblem, trajectory: Trajectory, step_sizes: Array, velocity: Array
+) -> Array:
     """∂E/∂h_n (T,) at fixed controls, for steps (T,) [s]; velocity: that of the state before the first step (r,).
 
     With costates l = ∂E/∂x' and s as in the adjoint: ∂E/∂bh = (E_q - Gqᵀs)·a, ∂E/∂gh = -(Gvᵀs)·a, ∂E/∂hp = l_P·V,
     ∂E/∂c1 = l_P·a, ∂E/∂c2 = l_V·a, and the plan's rows are polynomials of h_n and h_{n+1}.
     """
-    T, r = path.W.shape
+    T, r = trajectory.controls.shape
     lP, lV, slopes = np.zeros(r), np.zeros(r), np.zeros(T + 1)
-    Eq = problem.key_gradient(path)
-    after = np.append(steps, steps[-1])
+    Eq = problem.compute_key_gradient(trajectory)
+    after = np.append(step_sizes, step_sizes[-1])
     for n in range(T - 1, -1, -1):
-        bh, gh, hp, c1, c2 = problem.plan[n]
-        a, Gq, Gv, h, h1 = path.A[n], path.Gq[n], path.Gv[n], after[n], after[n + 1]
+        bh, gh, hp, c1, c2 = problem.coefficients[n]
+        a, Gq, Gv, h, h1 = (
+            trajectory.accelerations[n],
+            trajectory.coordinate_jacobians[n],
+            trajectory.velocity_jacobians[n],
+            after[n],
+            after[n + 1],
+        )
         s = np.linalg.solve((np.eye(r) + gh * Gv + bh * Gq).T, bh * Eq[n] + c1 * lP + c2 * lV)
         by_bh, by_gh, by_c1, by_c2 = (Eq[n] - Gq.T @ s) @ a, -(Gv.T @ s) @ a, lP @ a, lV @ a
         slopes[n] += by_bh * h / 2 + by_gh / 2 + by_c1 * (h + h1) / 2 + by_c2 / 2
-        slopes[n + 1] += lP @ path.V[n] + by_c1 * (h + h1) / 2 + by_c2 / 2
+        slopes[n + 1] += lP @ trajectory.predicted_velocities[n] + by_c1 * (h + h1) / 2 + by_c2 / 2
         lV, lP = lV + hp * lP - Gv.T @ s, lP + Eq[n] - Gq.T @ s
     # the first predictor is P = q + h v - ¼h²F, V = v - ½hF
-    F = 2.0 * (velocity - path.V[0]) / steps[0]
-    slopes[0] += lP @ (velocity - steps[0] * F / 2) - lV @ F / 2
+    F = 2.0 * (velocity - trajectory.predicted_velocities[0]) / step_sizes[0]
+    slopes[0] += lP @ (velocity - step_sizes[0] * F / 2) - lV @ F / 2
     slopes[T - 1] += slopes[T]
-    return slopes[:T] + 0.5 * problem.effort / steps * ((path.W + problem.bias) ** 2).sum(axis=1)
+    return slopes[:T] + 0.5 * problem.effort / step_sizes * ((trajectory.controls + problem.bias) ** 2).sum(axis=1)
 
 
 @dataclass
-class _Timing:
+class _TimingObjective:
     """The best cost as a function of the stretch of each gap, always solved from the best motion so far."""
 
-    setting: Setting
-    options: Options
-    h: float
+    setup: ShotSetup
+    options: KeyframeOptions
+    dt: float
 
     def __post_init__(self) -> None:
-        self.bounds = np.array([0, *self.setting.keys])
-        self.gap = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        self.key_frames = np.array([0, *self.setup.keys])
+        self.gap_of_step = np.repeat(np.arange(len(self.key_frames) - 1), np.diff(self.key_frames))
 
-    def steps(self, stretch: Array) -> Array:
+    def compute_step_sizes(self, stretch: Array) -> Array:
         """(T,) [s]; what follows the last key keeps its step."""
-        steps = np.full(self.setting.steps, self.h)
-        steps[: len(self.gap)] *= stretch[self.gap]
+        steps = np.full(self.setup.step_count, self.dt)
+        steps[: len(self.gap_of_step)] *= stretch[self.gap_of_step]
         return steps
 
-    def problem(self, stretch: Array) -> Problem:
-        return soft_problem(self.setting, self.options.effort, self.steps(stretch), self.h * self.setting.steps)
+    def build_problem(self, stretch: Array) -> KeyframeProblem:
+        return build_soft_problem(
+            self.setup, self.options.effort, self.compute_step_sizes(stretch), self.dt * self.setup.step_count
+        )
 
-    def solved(self, stretch: Array, near: Trajectory) -> Outcome | None:
-        problem = self.problem(stretch)
+    def solve(self, stretch: Array, guess: Trajectory) -> ShotSolution | None:
+        problem = self.build_problem(stretch)
         try:
-            with blas_threads():
-                path = rollout(problem.system, problem.plan, problem.start, near.W, guess=near.A)
+            with limit_blas_threads():
+                path = rollout(
+                    problem.system, problem.coefficients, problem.start, guess.controls, guess=guess.accelerations
+                )
                 return minimise(
-                    problem, path, tolerance=INNER_TOLERANCE, most=self.options.iterations, watch=listener(self.options)
+                    problem,
+                    path,
+                    tolerance=INNER_TOLERANCE,
+                    max_iterations=self.options.iterations,
+                    callback=build_callback(self.options),
                 )
         except NotConverged:
             return None
 
-    def slope(self, stretch: Array, path: Trajectory) -> Array:
+    def compute_gradient(self, stretch: Array, trajectory: Trajectory) -> Array:
         """dE*/dstretch (gaps,)."""
-        velocity = self.setting.model.project_velocity(self.setting.velocity)
-        slopes = step_slopes(self.problem(stretch), path, self.steps(stretch), velocity)
-        total = np.zeros(len(self.bounds) - 1)
-        np.add.at(total, self.gap, self.h * slopes[: len(self.gap)])
+        velocity = self.setup.model.project_velocity(self.setup.start_velocity)
+        slopes = compute_timestep_gradient(
+            self.build_problem(stretch), trajectory, self.compute_step_sizes(stretch), velocity
+        )
+        total = np.zeros(len(self.key_frames) - 1)
+        np.add.at(total, self.gap_of_step, self.dt * slopes[: len(self.gap_of_step)])
         return total
 
 
-def retimed(setting: Setting, found: Found, h: float, options: Options, freedom: Freedom) -> tuple[Setting, Found]:
+def optimise_timing(
+    setup: ShotSetup, search_result: KeyframeSearchResult, dt: float, options: KeyframeOptions, bounds: TimingBounds
+) -> tuple[ShotSetup, KeyframeSearchResult]:
     """The setting with its keys at better frames, and the motion there; unchanged when none is better."""
-    timing = _Timing(setting, options, h)
-    first = found.outcome if found.soft is None else found.soft
+    timing = _TimingObjective(setup, options, dt)
+    first = search_result.solution if search_result.soft_solution is None else search_result.soft_solution
     try:
-        stretch, path = _descended(timing, first, freedom)
-    except Stop:
-        return setting, found
-    moved = _rounded(setting, stretch)
-    if tuple(moved.keys) == tuple(setting.keys):
-        return setting, found
-    start = soft_problem(moved, options.effort, np.full(moved.steps, h)).start
-    guess = ("the motion with free timing", _resampled(timing, stretch, path.W, moved.steps), start)
-    again = search(moved, np.full(moved.steps, h), options, guesses=[guess], span=h * setting.steps)
-    return (moved, again) if again.outcome.cost < found.outcome.cost else (setting, found)
+        stretch, path = _minimise_stretch(timing, first, bounds)
+    except OptimisationStopped:
+        return setup, search_result
+    moved = _round_key_frames(setup, stretch)
+    if tuple(moved.keys) == tuple(setup.keys):
+        return setup, search_result
+    start = build_soft_problem(moved, options.effort, np.full(moved.step_count, dt)).start
+    guess = ("the motion with free timing", _resample_controls(timing, stretch, path.controls, moved.step_count), start)
+    again = search_motion(
+        moved, np.full(moved.step_count, dt), options, guesses=[guess], duration=dt * setup.step_count
+    )
+    return (moved, again) if again.solution.cost < search_result.solution.cost else (setup, search_result)
 
 
-def _descended(timing: _Timing, first: Outcome, freedom: Freedom) -> tuple[Array, Trajectory]:
+def _minimise_stretch(
+    objective: _TimingObjective, first: ShotSolution, bounds: TimingBounds
+) -> tuple[Array, Trajectory]:
     """Stretches (gaps,) by damped BFGS in a trust region; only decrease is accepted."""
-    lengths = np.diff(timing.bounds).astype(float)
+    lengths = np.diff(objective.key_frames).astype(float)
     x, best = np.ones(len(lengths)), first
-    g = timing.slope(x, best.path)
-    radius = FIRST_RADIUS
+    g = objective.compute_gradient(x, best.trajectory)
+    radius = INITIAL_RADIUS
     H = np.eye(len(x)) * max(np.abs(g).max(), 1e-300) / radius
-    for _ in range(MOST_TRIALS):
-        p = _model_step(g, H, x, radius, freedom, lengths)
+    for _ in range(MAX_TRIALS):
+        p = _solve_trust_region_step(g, H, x, radius, bounds, lengths)
         promised = -float(g @ p + 0.5 * p @ H @ p)
-        if promised <= GAIN * best.cost:
+        if promised <= MIN_PREDICTED_DECREASE * best.cost:
             break
-        trial = timing.solved(x + p, best.path)
+        trial = objective.solve(x + p, best.trajectory)
         ratio = (best.cost - trial.cost) / promised if trial is not None else -1.0
         if trial is not None and ratio > 0:
             x, best = x + p, trial
-            now = timing.slope(x, best.path)
-            H, g = _damped_bfgs(H, p, now - g), now
+            now = objective.compute_gradient(x, best.trajectory)
+            H, g = _update_damped_bfgs(H, p, now - g), now
         radius *= 1.6 if ratio > 0.7 else 0.4 if ratio < 0.25 else 1.0
-    return x, best.path
+    return x, best.trajectory
 
 
-def _model_step(g: Array, H: Array, x: Array, radius: float, freedom: Freedom, lengths: Array) -> Array:
+def _solve_trust_region_step(
+    g: Array, H: Array, x: Array, radius: float, bounds: TimingBounds, lengths: Array
+) -> Array:
     """The minimiser of g·p + ½pᵀHp with |p| <= radius x, within the bounds, the total kept where it must be."""
-    low = np.minimum(np.maximum(-radius * x, freedom.low - x), 0.0)
-    high = np.maximum(np.minimum(radius * x, freedom.high - x), 0.0)
+    low = np.minimum(np.maximum(-radius * x, bounds.low - x), 0.0)
+    high = np.maximum(np.minimum(radius * x, bounds.high - x), 0.0)
     scale = 1.0 / max(np.abs(g).max(), 1e-300)
-    keep = [{"type": "eq", "fun": lambda p: lengths @ p, "jac": lambda p: lengths}] if freedom.keep_total else []
+    keep = [{"type": "eq", "fun": lambda p: lengths @ p, "jac": lambda p: lengths}] if bounds.fixed_total else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a bound passed by rounding is clipped, which is what we want
         result = scipy.optimize.minimize(
@@ -178,7 +204,7 @@ def _model_step(g: Array, H: Array, x: Array, radius: float, freedom: Freedom, l
     return np.clip(result.x, low, high)
 
 
-def _damped_bfgs(H: Array, p: Array, y: Array) -> Array:
+def _update_damped_bfgs(H: Array, p: Array, y: Array) -> Array:
     """Powell's damped update: H stays positive definite whatever y is."""
     Hp = H @ p
     curvature, along = float(p @ Hp), float(p @ y)
@@ -187,18 +213,18 @@ def _damped_bfgs(H: Array, p: Array, y: Array) -> Array:
     return H - np.outer(Hp, Hp) / curvature + np.outer(y, y) / (p @ y)
 
 
-def _rounded(setting: Setting, stretch: Array) -> Setting:
+def _round_key_frames(setup: ShotSetup, stretch: Array) -> ShotSetup:
     """Keys at the frames nearest to their new times, each after the one before it."""
-    given = np.array([0, *setting.keys])
+    given = np.array([0, *setup.keys])
     ends = np.rint(np.cumsum(stretch * np.diff(given))).astype(int)
     for k in range(len(ends)):
         ends[k] = max(ends[k], (ends[k - 1] if k else 0) + 1)
-    keys = dict(zip(ends.tolist(), setting.keys.values()))
-    return replace(setting, keys=keys, frames=int(setting.frames + ends[-1] - given[-1]))
+    keys = dict(zip(ends.tolist(), setup.keys.values()))
+    return replace(setup, keys=keys, frames=int(setup.frames + ends[-1] - given[-1]))
 
 
-def _resampled(timing: _Timing, stretch: Array, W: Array, count: int) -> Array:
+def _resample_controls(objective: _TimingObjective, stretch: Array, controls: Array, count: int) -> Array:
     """Controls at the ends of `count` uniform steps, from those at the ends of the stretched ones."""
-    ends = np.cumsum(timing.steps(stretch))
-    times = timing.h * np.arange(1, count + 1)
-    return np.stack([np.interp(times, ends, column) for column in W.T], axis=1)
+    ends = np.cumsum(objective.compute_step_sizes(stretch))
+    times = objective.dt * np.arange(1, count + 1)
+    return np.stack([np.interp(times, ends, column) for column in controls.T], axis=1)

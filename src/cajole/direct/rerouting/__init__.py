@@ -1,25 +1,25 @@
 """`reroute`: nodes of a mass-spring simulation are led along new paths, after Jeon and Choi 2007."""
 
-from cajole.direct.rerouting.goals import Goal, pose_goals
-from cajole.direct.rerouting.images import ImageGoals, goals_from_images
-from cajole.direct.rerouting.measures import Likeness
-from cajole.direct.rerouting.paper import Seeking
-from cajole.direct.rerouting.report import GoalReport, Path, RerouteReport, RerouteResult
+from cajole.direct.rerouting.cone_search import ConeSearchOptions
+from cajole.direct.rerouting.goals import Goal, build_pose_goals
+from cajole.direct.rerouting.image_goals import ImageGoals, build_image_goals
+from cajole.direct.rerouting.path_similarity import PathSimilarity
+from cajole.direct.rerouting.report import GoalPath, GoalReport, RerouteReport, RerouteResult
 from cajole.direct.rerouting.reroute import METHODS, reroute
-from cajole.direct.rerouting.sections import Section
+from cajole.direct.rerouting.sections import ImageSection
 
 __all__ = [
     "METHODS",
+    "ConeSearchOptions",
     "Goal",
+    "GoalPath",
     "GoalReport",
     "ImageGoals",
-    "Likeness",
-    "Path",
+    "ImageSection",
+    "PathSimilarity",
     "RerouteReport",
     "RerouteResult",
-    "Section",
-    "Seeking",
-    "goals_from_images",
-    "pose_goals",
+    "build_image_goals",
+    "build_pose_goals",
     "reroute",
 ]

@@ -11,23 +11,23 @@ from scipy.ndimage import map_coordinates
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.direct.rerouting.sections import area
+from cajole.direct.rerouting.sections import compute_signed_area
 from cajole.errors import InputError
 
 SCIKIT_IMAGE = checks.OptionalPackage(("skimage",), "scikit-image", "images", "contours of images")
 
 # [pixels] noise finer than this is no shape
-BLUR = 1.0
+BLUR_SIGMA = 1.0
 # a contour that encloses less than this share of its image is a speck
-SPECK = 0.004
+MIN_AREA_SHARE = 0.004
 # [pixels] from an edge to where its two sides have their own greys
-BESIDE = 3.0
+EDGE_SAMPLE_OFFSET = 3.0
 
 
-def checked_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
+def check_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
     """Images as (k, height, width). Raises InputError where their sizes differ or one is no grey image."""
-    given = checks.several(images, "images", "a list of grey images")  # type: ignore[arg-type]
-    listed = [_grey(image, f"images[{i}]") for i, image in enumerate(given)]
+    given = checks.require_sequence(images, "images", "a list of grey images")  # type: ignore[arg-type]
+    listed = [_check_grey_image(image, f"images[{i}]") for i, image in enumerate(given)]
     if not listed:
         raise InputError("images is empty: give at least one section")
     for i, image in enumerate(listed):
@@ -40,24 +40,24 @@ def checked_images(images: Sequence[ArrayLike] | ArrayLike) -> Array:
     return np.array(listed)
 
 
-def contour(image: Array, name: str, level: float | None = None) -> Array:
+def find_contour(image: Array, name: str, level: float | None = None) -> Array:
     """(m, 2) [pixels] rows and columns of the largest closed line at `level`.
 
     By default that is half the height of the edge: Otsu's level between two greys finds the edge, and is then moved to
     the middle between the greys on its two sides. Where there are three, Otsu's own line is off by half a pixel.
     Raises InputError for an image without a contour, MissingExtra without scikit-image.
     """
-    filters, measure = _skimage()
-    smooth = filters.gaussian(image, sigma=BLUR, mode="nearest", preserve_range=True)
+    filters, measure = _import_skimage()
+    smooth = filters.gaussian(image, sigma=BLUR_SIGMA, mode="nearest", preserve_range=True)
     if level is not None:
-        return _largest(measure, smooth, level, name)
+        return _find_largest_contour(measure, smooth, level, name)
     if smooth.min() == smooth.max():
         raise InputError(f"{name} has no contour: it is {smooth.min():.4g} everywhere; leave it out")
-    rough = _largest(measure, smooth, float(filters.threshold_otsu(smooth)), name)
-    return _largest(measure, smooth, _half_height(smooth, rough), name)
+    rough = _find_largest_contour(measure, smooth, float(filters.threshold_otsu(smooth)), name)
+    return _find_largest_contour(measure, smooth, _compute_half_height_level(smooth, rough), name)
 
 
-def _largest(measure: Any, image: Array, level: float, name: str) -> Array:
+def _find_largest_contour(measure: Any, image: Array, level: float, name: str) -> Array:
     low, high = float(image.min()), float(image.max())
     if not low < level < high:
         raise InputError(f"{name} has no contour at level {level:.4g}, it is {low:.4g} to {high:.4g}; change level")
@@ -68,9 +68,9 @@ def _largest(measure: Any, image: Array, level: float, name: str) -> Array:
             f"{name} has no closed contour at level {level:.4g}: all {len(lines)} lines run out of the image; use a "
             "larger section, or change level"
         )
-    largest = max(closed, key=lambda line: abs(area(line)))
-    share = abs(area(largest)) / image.size
-    if share < SPECK:
+    largest = max(closed, key=lambda line: abs(compute_signed_area(line)))
+    share = abs(compute_signed_area(largest)) / image.size
+    if share < MIN_AREA_SHARE:
         raise InputError(
             f"{name} has no contour larger than {share:.2%} of the image at level {level:.4g}, which is a speck; "
             "change level, or leave it out"
@@ -78,24 +78,24 @@ def _largest(measure: Any, image: Array, level: float, name: str) -> Array:
     return np.asarray(largest)
 
 
-def _half_height(image: Array, line: Array) -> float:
+def _compute_half_height_level(image: Array, contour: Array) -> float:
     """The middle between the greys on both sides of a closed line (m, 2), which lies on an edge."""
-    ways = np.roll(line, -1, axis=0) - np.roll(line, 1, axis=0)
-    across = BESIDE * ways[:, ::-1] * (1.0, -1.0) / np.linalg.norm(ways, axis=1, keepdims=True)
-    sides = [map_coordinates(image, (line + side * across).T, order=1, mode="nearest") for side in (1.0, -1.0)]
+    ways = np.roll(contour, -1, axis=0) - np.roll(contour, 1, axis=0)
+    across = EDGE_SAMPLE_OFFSET * ways[:, ::-1] * (1.0, -1.0) / np.linalg.norm(ways, axis=1, keepdims=True)
+    sides = [map_coordinates(image, (contour + side * across).T, order=1, mode="nearest") for side in (1.0, -1.0)]
     return 0.5 * float(np.median(sides[0]) + np.median(sides[1]))
 
 
-def _grey(image: Any, name: str) -> Array:
+def _check_grey_image(image: Any, name: str) -> Array:
     if np.ndim(image) == 3:
         raise InputError(f"{name} has colours (shape {np.shape(image)}); give grey values (height, width)")
-    grey = checks.real_array(image, name, (None, None))
+    grey = checks.require_real_array(image, name, (None, None))
     if grey.size == 0:
         raise InputError(f"{name} has no pixels (shape {grey.shape}); leave it out, or write it anew")
     return grey
 
 
-def _skimage() -> tuple[Any, Any]:
+def _import_skimage() -> tuple[Any, Any]:
     SCIKIT_IMAGE.require()
     from skimage import filters, measure
 

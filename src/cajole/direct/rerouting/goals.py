@@ -13,14 +13,14 @@ from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import BodySprings
 from cajole.errors import InputError
-from cajole.mesh.base import LARGEST_COORDINATE
+from cajole.mesh.base import MAX_COORDINATE
 
 # α of eq. (11) counts in body sizes here: frames of a window for a goal that lies one size away
-ALPHA = 150.0
+DEFAULT_ALPHA = 150.0
 # shorter windows jerk
-LEAST_WINDOW = 16
+MIN_WINDOW = 16
 # a window begins at frame 0 at the earliest, so that longer ones are all the same
-LONGEST_WINDOW = 2**31
+MAX_WINDOW = 2**31
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,19 @@ class Goal:
     window: int | None = None
 
 
-def pose_goals(
+def build_pose_goals(
     positions: ArrayLike, frame: int, vertices: ArrayLike | None = None, *, window: int | None = None
 ) -> list[Goal]:
     """A goal for each of `vertices`, or for all: a whole pose `positions` (n, 3) [m] at `frame`."""
-    pose = checks.real_array(positions, "positions", (None, 3))
-    chosen = np.arange(len(pose)) if vertices is None else checks.indices_or_mask(vertices, "vertices", len(pose))
+    pose = checks.require_real_array(positions, "positions", (None, 3))
+    chosen = (
+        np.arange(len(pose)) if vertices is None else checks.require_indices_or_mask(vertices, "vertices", len(pose))
+    )
     return [Goal(int(vertex), frame, pose[vertex], window) for vertex in chosen]
 
 
 @dataclass(frozen=True, eq=False)
-class Aims:
+class GoalSet:
     """Goals as arrays: vertices, starts, ends (G,) and targets (G, 3) [m]; each is led in the steps after its start.
 
     numbers (G,): which of the goals given each is. asked (G,): frames that each window would have if the
@@ -54,70 +56,74 @@ class Aims:
     """
 
     vertices: IndexArray
-    starts: IndexArray
-    ends: IndexArray
+    start_frames: IndexArray
+    end_frames: IndexArray
     targets: Array
-    numbers: IndexArray
-    asked: IndexArray
+    goal_indices: IndexArray
+    requested_window_lengths: IndexArray
 
     def __len__(self) -> int:
         return len(self.vertices)
 
     @property
-    def first(self) -> int:
+    def first_frame(self) -> int:
         """The frame after which the first of them is led."""
-        return int(self.starts.min())
+        return int(self.start_frames.min())
 
     @property
-    def last(self) -> int:
+    def last_frame(self) -> int:
         """The frame of the last goal."""
-        return int(self.ends.max())
+        return int(self.end_frames.max())
 
-    def chosen(self, which: IndexArray | NDArray[np.bool_]) -> Aims:
+    def select_goals(self, indices: IndexArray | NDArray[np.bool_]) -> GoalSet:
         """Some of them."""
-        return replace(self, **{name: values[which] for name, values in vars(self).items()})
+        return replace(self, **{name: values[indices] for name, values in vars(self).items()})
 
-    def open_at(self, frame: int) -> IndexArray:
+    def find_active(self, frame: int) -> IndexArray:
         """Those that are led in the step into `frame`."""
-        return np.flatnonzero((self.starts < frame) & (frame <= self.ends))
+        return np.flatnonzero((self.start_frames < frame) & (frame <= self.end_frames))
 
-    def groups(self) -> list[Aims]:
+    def split_by_overlap(self) -> list[GoalSet]:
         """Goals whose windows overlap, together, in the order of time."""
-        order = np.lexsort((self.ends, self.starts))
+        order = np.lexsort((self.end_frames, self.start_frames))
         parts: list[list[int]] = []
         reached = -1
         for each in order:
-            if not parts or self.starts[each] >= reached:
+            if not parts or self.start_frames[each] >= reached:
                 parts.append([])
             parts[-1].append(int(each))
-            reached = max(reached, int(self.ends[each]))
-        return [self.chosen(np.array(part)) for part in parts]
+            reached = max(reached, int(self.end_frames[each]))
+        return [self.select_goals(np.array(part)) for part in parts]
 
 
-def aims_of(goals: Goal | Sequence[Goal], body: BodySprings, pilot: Array, alpha: float) -> Aims:
+def build_goal_set(goals: Goal | Sequence[Goal], body: BodySprings, pilot: Array, alpha: float) -> GoalSet:
     """`goals` checked against the body and the pilot's positions (frames, n, 3), each with its window, eq. (11)."""
-    listed = _listed(goals)
+    listed = _normalise_goals(goals)
     fixed = set(body.fixed.tolist())
-    rows = [_checked(goal, number, fixed, pilot) for number, goal in enumerate(listed)]
-    _require_apart(rows)
+    rows = [_check_goal(goal, number, fixed, pilot) for number, goal in enumerate(listed)]
+    _require_unique(rows)
     vertices, ends = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
     targets = np.array([row[2] for row in rows])
     far = np.linalg.norm(targets - pilot[ends, vertices], axis=1)
-    usual = np.clip(np.ceil(alpha * far / body.size), LEAST_WINDOW, LONGEST_WINDOW).astype(np.int64)
-    asked = np.array([min(goal.window or 0, LONGEST_WINDOW) for goal in listed], dtype=np.int64)
+    usual = np.clip(np.ceil(alpha * far / body.size), MIN_WINDOW, MAX_WINDOW).astype(np.int64)
+    asked = np.array([min(goal.window or 0, MAX_WINDOW) for goal in listed], dtype=np.int64)
     lengths = np.where(asked > 0, asked, usual)
     # a window cannot begin before the motion does, nor before the node has been where it was asked for last
-    starts = np.maximum(ends - lengths, [_last_asked(vertices, ends, g) for g in range(len(rows))])
-    return Aims(vertices, starts, ends, targets, np.arange(len(rows)), lengths)
+    starts = np.maximum(ends - lengths, [_find_previous_goal_frame(vertices, ends, g) for g in range(len(rows))])
+    return GoalSet(vertices, starts, ends, targets, np.arange(len(rows)), lengths)
 
 
-def _last_asked(vertices: IndexArray, ends: IndexArray, g: int) -> int:
+def _find_previous_goal_frame(vertices: IndexArray, ends: IndexArray, g: int) -> int:
     """The frame of the goal before g on the same vertex, or 0."""
     return int(ends[(vertices == vertices[g]) & (ends < ends[g])].max(initial=0))
 
 
-def _listed(goals: Any) -> list[Goal]:
-    listed = [goals] if isinstance(goals, Goal) else list(checks.several(goals, "goals", "a Goal, or a list of them"))
+def _normalise_goals(goals: Any) -> list[Goal]:
+    listed = (
+        [goals]
+        if isinstance(goals, Goal)
+        else list(checks.require_sequence(goals, "goals", "a Goal, or a list of them"))
+    )
     if not listed:
         raise InputError("goals is empty: say which vertex shall be where, cj.Goal(vertex=7, frame=60, position=...)")
     for number, goal in enumerate(listed):
@@ -125,16 +131,16 @@ def _listed(goals: Any) -> list[Goal]:
     return listed
 
 
-def _checked(goal: Goal, number: int, fixed: set[int], pilot: Array) -> tuple[int, int, Array]:
+def _check_goal(goal: Goal, index: int, fixed: set[int], pilot: Array) -> tuple[int, int, Array]:
     frames, n = pilot.shape[:2]
-    name = f"goals[{number}]"
-    vertex = checks.count(goal.vertex, f"the vertex of {name}", least=0, most=n - 1)
-    frame = checks.count(goal.frame, f"the frame of {name}", least=0, most=frames - 1)
-    target = checks.real_array(goal.position, f"the position of {name}", (3,))
-    if np.abs(target).max() >= LARGEST_COORDINATE:
-        raise InputError(f"the position of {name} is {target.tolist()}; give metres below {LARGEST_COORDINATE:g}")
+    name = f"goals[{index}]"
+    vertex = checks.require_integer(goal.vertex, f"the vertex of {name}", minimum=0, maximum=n - 1)
+    frame = checks.require_integer(goal.frame, f"the frame of {name}", minimum=0, maximum=frames - 1)
+    target = checks.require_real_array(goal.position, f"the position of {name}", (3,))
+    if np.abs(target).max() >= MAX_COORDINATE:
+        raise InputError(f"the position of {name} is {target.tolist()}; give metres below {MAX_COORDINATE:g}")
     if goal.window is not None:
-        checks.count(goal.window, f"the window of {name}")
+        checks.require_integer(goal.window, f"the window of {name}")
     if frame == 0:
         raise InputError(
             f"{name} is at frame 0, where the motion starts and nothing can have led it; ask for a later frame, or "
@@ -147,7 +153,7 @@ def _checked(goal: Goal, number: int, fixed: set[int], pilot: Array) -> tuple[in
     return vertex, frame, target
 
 
-def _require_apart(rows: list[tuple[int, int, Array]]) -> None:
+def _require_unique(rows: list[tuple[int, int, Array]]) -> None:
     seen: dict[tuple[int, int], int] = {}
     for number, (vertex, frame, target) in enumerate(rows):
         if (vertex, frame) in seen:

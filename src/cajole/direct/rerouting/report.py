@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.direct.rerouting.measures import Likeness
+from cajole.direct.rerouting.path_similarity import PathSimilarity
 
 
 @dataclass(frozen=True)
@@ -22,45 +22,50 @@ class GoalReport:
     likeness: to the pilot's path. why: what kept it from being reached; empty where it is. notes: what is unusual.
     """
 
-    number: int
+    goal_index: int
     vertex: int
     frame: int
-    start: int
-    offset: float
+    start_frame: int
+    pilot_distance: float
     error: float
-    closest: float
+    closest_distance: float
     closest_frame: int
-    speed: float
+    arrival_speed: float
     pilot_speed: float
-    likeness: Likeness
-    why: str = ""
+    similarity: PathSimilarity
+    failure_reason: str = ""
     notes: tuple[str, ...] = ()
 
     @property
-    def reached(self) -> bool:
+    def is_successful(self) -> bool:
         """Whether the node is within the target set at its frame."""
-        return not self.why
+        return not self.failure_reason
 
     def __str__(self) -> str:
-        turning = "" if self.likeness.turning is None else f", turning {self.likeness.turning:.2f}"
-        kept = f"shape {self.likeness.shape:.2g}, steps {self.likeness.stepping:.2g}{turning}"
-        head = f"vertex {self.vertex} at frame {self.frame}, {self.offset:.3g} m away, led from frame {self.start}"
-        if self.reached:
+        turning = (
+            ""
+            if self.similarity.turning_correlation is None
+            else f", turning {self.similarity.turning_correlation:.2f}"
+        )
+        kept = f"shape {self.similarity.shape_distance:.2g}, steps {self.similarity.step_length_variation:.2g}{turning}"
+        goal = f"vertex {self.vertex} at frame {self.frame}, {self.pilot_distance:.3g} m away"
+        head = f"{goal}, led from frame {self.start_frame}"
+        if self.is_successful:
             return f"{head}: reached to {self.error:.1e} m; {kept}"
-        nearest = f"the nearest that it comes is {self.closest:.3g} m at frame {self.closest_frame}"
-        return f"{head}: missed by {self.error:.3g} m ({nearest}): {self.why}"
+        nearest = f"the nearest that it comes is {self.closest_distance:.3g} m at frame {self.closest_frame}"
+        return f"{head}: missed by {self.error:.3g} m ({nearest}): {self.failure_reason}"
 
 
 @dataclass(frozen=True)
-class Compared:
+class MethodSummary:
     """Another method at the same goals: effort [N² s], peak [N], error [m] of the worst goal, reached: how many,
     shape: the worst of the paths' distances from the pilot's."""
 
     effort: float
-    peak: float
-    error: float
-    reached: int
-    shape: float
+    peak_force: float
+    max_error: float
+    reached_count: int
+    max_shape_distance: float
 
 
 @dataclass(frozen=True)
@@ -78,15 +83,15 @@ class RerouteReport:
     reach: float
     goals: tuple[GoalReport, ...]
     effort: float
-    peak: float
+    peak_force: float
     gentleness: Array = field(repr=False)
     seconds: float
-    compared: Mapping[str, Compared] = field(default_factory=dict)
+    comparison: Mapping[str, MethodSummary] = field(default_factory=dict)
 
     @property
-    def reached(self) -> int:
+    def reached_count(self) -> int:
         """How many goals are reached."""
-        return sum(goal.reached for goal in self.goals)
+        return sum(goal.is_successful for goal in self.goals)
 
     @property
     def mean_gentleness(self) -> float:
@@ -97,30 +102,31 @@ class RerouteReport:
     def __str__(self) -> str:
         most = "" if self.limit is None else f" of {self.limit:.3g} allowed"
         rows = [
-            f"reroute: {self.reached} of {len(self.goals)} goals within {self.within:.3g} m, by {self.method}",
-            f"  effort       {self.effort:.3g} N² s, {self.peak:.3g} N on a node at most{most}",
+            f"reroute: {self.reached_count} of {len(self.goals)} goals within {self.within:.3g} m, by {self.method}",
+            f"  effort       {self.effort:.3g} N² s, {self.peak_force:.3g} N on a node at most{most}",
             f"  gentleness   {self.mean_gentleness:.3g} weights (rms while led), {self.gentleness.max():.3g} at most",
             f"  time         {self.seconds:.3g} s",
         ]
         for goal in self.goals:
             rows.append(f"  {goal}")
             rows += [f"    {note}" for note in goal.notes]
-        for name, other in self.compared.items():
+        for name, other in self.comparison.items():
             rows.append(
-                f"  {name:<12} effort {other.effort:.3g} N² s, peak {other.peak:.3g} N, {other.reached} reached, "
-                f"worst {other.error:.1e} m, shape off by {other.shape:.2g}"
+                f"  {name:<12} effort {other.effort:.3g} N² s, peak {other.peak_force:.3g} N, "
+                f"{other.reached_count} reached, "
+                f"worst {other.max_error:.1e} m, shape off by {other.max_shape_distance:.2g}"
             )
         return "\n".join(rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class GoalPath:
     """The way of a goal's node over its window: frames (N + 1,), pilot and led (N + 1, 3) [m]."""
 
     vertex: int
     frames: NDArray[np.int64]
-    pilot: Array
-    led: Array
+    pilot_positions: Array
+    positions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +135,10 @@ class RerouteResult:
     the way into frame k, as `simulate` takes it; report."""
 
     animation: Animation
-    paths: tuple[Path, ...]
+    paths: tuple[GoalPath, ...]
     forces: Array
     report: RerouteReport
 
     def __repr__(self) -> str:
         goals = len(self.report.goals)
-        return f"RerouteResult({self.animation!r}, {self.report.reached} of {goals} goals reached)"
+        return f"RerouteResult({self.animation!r}, {self.report.reached_count} of {goals} goals reached)"

@@ -12,22 +12,24 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
-from cajole.direct.rerouting.goals import ALPHA, Aims, Goal, aims_of
-from cajole.direct.rerouting.judging import judged, path_of
-from cajole.direct.rerouting.least import led_by_least_force
-from cajole.direct.rerouting.measures import likeness
-from cajole.direct.rerouting.paper import Seeking, led_by_paper
-from cajole.direct.rerouting.pattern import led_by_pattern
-from cajole.direct.rerouting.report import Compared, RerouteReport, RerouteResult
-from cajole.direct.rerouting.spread import Spread, usual_reach
-from cajole.direct.rerouting.stage import Stage
-from cajole.direct.rerouting.tracking import Led
-from cajole.dynamics.integrators import Past
-from cajole.linalg import blas_threads
-from cajole.progress import Progress, portion, report
+from cajole.direct.rerouting.cone_search import ConeSearchOptions, solve_cone_search
+from cajole.direct.rerouting.force_distribution import ForceDistribution, compute_default_reach
+from cajole.direct.rerouting.goal_evaluation import build_goal_report, extract_path
+from cajole.direct.rerouting.goals import DEFAULT_ALPHA, Goal, GoalSet, build_goal_set
+from cajole.direct.rerouting.least_force import solve_least_force
+from cajole.direct.rerouting.path_similarity import compute_path_similarity
+from cajole.direct.rerouting.pattern import solve_pattern
+from cajole.direct.rerouting.pilot_simulation import PilotSimulation
+from cajole.direct.rerouting.report import MethodSummary, RerouteReport, RerouteResult
+from cajole.direct.rerouting.tracking import ControlledMotion
+from cajole.dynamics.integrators import StepHistory
+from cajole.linalg import limit_blas_threads
+from cajole.progress import ProgressCallback, build_subprogress, report_progress
 
 # how the aims of a group are led from a state at their first start
-Lead = Callable[[Stage, Aims, Spread, Past, Progress | None], Led]
+WindowSolver = Callable[
+    [PilotSimulation, GoalSet, ForceDistribution, StepHistory, ProgressCallback | None], ControlledMotion
+]
 
 METHODS = ("pattern", "least-force", "paper")
 
@@ -41,12 +43,12 @@ def reroute(
     limit: float | None = None,
     *,
     reach: float | None = None,
-    alpha: float = ALPHA,
-    seeking: Seeking | None = None,
+    alpha: float = DEFAULT_ALPHA,
+    cone_search: ConeSearchOptions | None = None,
     rest_lengths: ArrayLike | None = None,
     capsules: Sequence[Capsules] | None = None,
     compare: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> RerouteResult:
     """Run `pilot` again with forces that bring nodes to their goals, in windows before them and near them only.
 
@@ -65,116 +67,147 @@ def reroute(
     frame 0 or beyond the pilot, and for two of one vertex at one frame.
     """
     began = time.perf_counter()
-    checks.one_of(method, "method", METHODS)
-    within = checks.positive(within, "within (m)")
-    limit = None if limit is None else checks.positive(limit, "limit (N)")
-    stage = Stage(net, pilot, rest_lengths, capsules)
-    far = usual_reach(net) if reach is None else checks.positive(reach, "reach (m)", zero=True)
-    alpha = checks.positive(alpha, "alpha (frames a body size)")
-    aims = aims_of(goals, net, stage.positions, alpha)
-    dials = Seeking() if seeking is None else seeking
-    checks.require_instance(dials, Seeking, "seeking")
-    leads = _leads(within, limit, dials)
-    compare = checks.flag(compare, "compare")
+    checks.require_choice(method, "method", METHODS)
+    within = checks.require_positive(within, "within (m)")
+    limit = None if limit is None else checks.require_positive(limit, "limit (N)")
+    stage = PilotSimulation(net, pilot, rest_lengths, capsules)
+    far = compute_default_reach(net) if reach is None else checks.require_positive(reach, "reach (m)", allow_zero=True)
+    alpha = checks.require_positive(alpha, "alpha (frames a body size)")
+    aims = build_goal_set(goals, net, stage.positions, alpha)
+    dials = ConeSearchOptions() if cone_search is None else cone_search
+    checks.require_instance(dials, ConeSearchOptions, "cone_search")
+    leads = _build_window_solvers(within, limit, dials)
+    compare = checks.require_bool(compare, "compare")
     chosen = [method, *(other for other in METHODS if compare and other != method)]
-    with blas_threads():
-        spread = Spread.around(net, aims, far)
+    with limit_blas_threads():
+        spread = ForceDistribution.for_goals(net, aims, far)
         runs = {
-            name: _Run(stage, aims, spread, leads[name], portion(progress, i / len(chosen), (i + 1) / len(chosen)))
+            name: _RerouteRun(
+                stage, aims, spread, leads[name], build_subprogress(progress, i / len(chosen), (i + 1) / len(chosen))
+            )
             for i, name in enumerate(chosen)
         }
         run = runs[method]
         run.finish()
-    paths = tuple(path_of(stage, aims, g, run.positions) for g in range(len(aims)))
-    reports = tuple(judged(stage, aims, g, path, run.forces, within, limit) for g, path in enumerate(paths))
-    compared = {name: _compared(each, within) for name, each in runs.items()} if compare else {}
+    paths = tuple(extract_path(stage, aims, g, run.positions) for g in range(len(aims)))
+    reports = tuple(build_goal_report(stage, aims, g, path, run.forces, within, limit) for g, path in enumerate(paths))
+    compared = {name: _summarise_run(each, within) for name, each in runs.items()} if compare else {}
     summary = RerouteReport(
-        method, within, limit, far, reports, run.effort, run.peak, _gentleness(net, run.forces),
+        method, within, limit, far, reports, run.effort, run.peak_force, _compute_gentleness(net, run.forces),
         time.perf_counter() - began, compared,
     )  # fmt: skip
-    return RerouteResult(run.animation(), paths, run.forces, summary)
+    return RerouteResult(run.build_animation(), paths, run.forces, summary)
 
 
-def _leads(within: float, limit: float | None, seeking: Seeking) -> dict[str, Lead]:
-    def least(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
-        start = led_by_pattern(stage, aims, spread, past, limit, within, portion(progress, 0.0, 0.1))
-        return led_by_least_force(stage, aims, spread, past, limit, within, start, portion(progress, 0.1, 1.0))
+def _build_window_solvers(
+    within: float, limit: float | None, cone_search: ConeSearchOptions
+) -> dict[str, WindowSolver]:
+    def least(
+        stage: PilotSimulation,
+        aims: GoalSet,
+        spread: ForceDistribution,
+        past: StepHistory,
+        progress: ProgressCallback | None,
+    ) -> ControlledMotion:
+        start = solve_pattern(stage, aims, spread, past, limit, within, build_subprogress(progress, 0.0, 0.1))
+        return solve_least_force(stage, aims, spread, past, limit, within, start, build_subprogress(progress, 0.1, 1.0))
 
-    def paper(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
-        return led_by_paper(stage, aims, spread, past, limit, within, seeking, progress)
+    def paper(
+        stage: PilotSimulation,
+        aims: GoalSet,
+        spread: ForceDistribution,
+        past: StepHistory,
+        progress: ProgressCallback | None,
+    ) -> ControlledMotion:
+        return solve_cone_search(stage, aims, spread, past, limit, within, cone_search, progress)
 
-    def pattern(stage: Stage, aims: Aims, spread: Spread, past: Past, progress: Progress | None) -> Led:
-        return led_by_pattern(stage, aims, spread, past, limit, within, progress)
+    def pattern(
+        stage: PilotSimulation,
+        aims: GoalSet,
+        spread: ForceDistribution,
+        past: StepHistory,
+        progress: ProgressCallback | None,
+    ) -> ControlledMotion:
+        return solve_pattern(stage, aims, spread, past, limit, within, progress)
 
     return {"pattern": pattern, "least-force": least, "paper": paper}
 
 
-class _Run:
+class _RerouteRun:
     """A second run: the pilot up to the first window, led through the windows, and free between and after them."""
 
-    def __init__(self, stage: Stage, aims: Aims, spread: Spread, lead: Lead, progress: Progress | None):
-        self._stage, self._aims = stage, aims
-        self.positions = stage.positions.copy()
-        self._velocities = stage.velocities.copy()
+    def __init__(
+        self,
+        simulation: PilotSimulation,
+        goal_set: GoalSet,
+        distribution: ForceDistribution,
+        solver: WindowSolver,
+        progress: ProgressCallback | None,
+    ):
+        self._simulation, self._goal_set = simulation, goal_set
+        self.positions = simulation.positions.copy()
+        self._velocities = simulation.velocities.copy()
         self.forces = np.zeros_like(self.positions)
-        self._frame, self._past = aims.first, stage.past(aims.first)
-        groups = aims.groups()
+        self._frame, self._state = goal_set.first_frame, simulation.get_state(goal_set.first_frame)
+        groups = goal_set.split_by_overlap()
         for i, group in enumerate(groups):
-            self._go_on(group.first)
-            part = portion(progress, i / len(groups), (i + 1) / len(groups))
-            led = lead(stage, group, spread.chosen(group.numbers), self._past, part)
-            self.forces[group.first + 1 : group.last + 1] = led.forces
+            self._advance_freely(group.first_frame)
+            part = build_subprogress(progress, i / len(groups), (i + 1) / len(groups))
+            led = solver(simulation, group, distribution.select_goals(group.goal_indices), self._state, part)
+            self.forces[group.first_frame + 1 : group.last_frame + 1] = led.forces
             for state in led.states[1:]:
-                self._add(state)
-        report(progress, 1.0, "led")
+                self._append_state(state)
+        report_progress(progress, 1.0, "led")
 
     def finish(self) -> None:
         """Run on freely to the pilot's last frame."""
-        self._go_on(self._stage.frames - 1)
+        self._advance_freely(self._simulation.frames - 1)
 
     @property
     def effort(self) -> float:
-        return self._stage.h * float((self.forces**2).sum())
+        return self._simulation.h * float((self.forces**2).sum())
 
     @property
-    def peak(self) -> float:
+    def peak_force(self) -> float:
         return float(np.linalg.norm(self.forces, axis=2).max())
 
     @property
     def errors(self) -> Array:
         """(G,) [m]"""
-        there = self.positions[self._aims.ends, self._aims.vertices]
-        return np.asarray(np.linalg.norm(there - self._aims.targets, axis=1))
+        there = self.positions[self._goal_set.end_frames, self._goal_set.vertices]
+        return np.asarray(np.linalg.norm(there - self._goal_set.targets, axis=1))
 
     @property
-    def shape(self) -> float:
+    def max_shape_distance(self) -> float:
         """The worst distance of a path's shape from the pilot's."""
-        paths = [path_of(self._stage, self._aims, g, self.positions) for g in range(len(self._aims))]
-        return max(likeness(path.led, path.pilot).shape for path in paths)
+        paths = [extract_path(self._simulation, self._goal_set, g, self.positions) for g in range(len(self._goal_set))]
+        return max(compute_path_similarity(path.positions, path.pilot_positions).shape_distance for path in paths)
 
-    def animation(self) -> Animation:
-        pilot = self._stage.pilot
+    def build_animation(self) -> Animation:
+        pilot = self._simulation.pilot
         return Animation(
             pilot.mesh, self.positions, pilot.fps, velocities=self._velocities, skin=pilot.skin,
             start_frame=pilot.start_frame, name=pilot.name,
         )  # fmt: skip
 
-    def _go_on(self, frame: int) -> None:
+    def _advance_freely(self, frame: int) -> None:
         while self._frame < frame:
-            self._add(self._stage.step(self._past, self._frame + 1))
+            self._append_state(self._simulation.step(self._state, self._frame + 1))
 
-    def _add(self, state: Past) -> None:
-        self._frame, self._past = self._frame + 1, state
-        self.positions[self._frame] = self._stage.body.vertices + state.u
-        self._velocities[self._frame] = state.v
+    def _append_state(self, state: StepHistory) -> None:
+        self._frame, self._state = self._frame + 1, state
+        self.positions[self._frame] = self._simulation.body.vertices + state.displacement
+        self._velocities[self._frame] = state.velocity
 
 
-def _compared(run: _Run, within: float) -> Compared:
+def _summarise_run(run: _RerouteRun, within: float) -> MethodSummary:
     errors = run.errors
-    return Compared(run.effort, run.peak, float(errors.max()), int((errors <= within).sum()), run.shape)
+    return MethodSummary(
+        run.effort, run.peak_force, float(errors.max()), int((errors <= within).sum()), run.max_shape_distance
+    )
 
 
-def _gentleness(net: BodySprings, forces: Array) -> Array:
+def _compute_gentleness(net: BodySprings, forces: Array) -> Array:
     """(frames,) |M^-½ f| / (√m g) of forces (frames, n, 3) [N]: 1 for the net's own weight."""
     squares = ((forces**2).sum(axis=2) / net.vertex_masses).sum(axis=1)
     return np.asarray(np.sqrt(squares / net.total_mass) / EARTH_GRAVITY)

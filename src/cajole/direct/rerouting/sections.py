@@ -15,7 +15,7 @@ from cajole.mesh import MeshTri
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class ImageSection:
     """Where images lie: the middle of pixel (row, column) is at origin + pixel (column right - row up).
 
     origin: (3,) [m] of pixel (0, 0), the upper left; right, up: directions (3,) at right angles; pixel [m]: the size of
@@ -25,33 +25,33 @@ class Section:
     origin: Any
     right: Any
     up: Any
-    pixel: float
+    pixel_size: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "origin", checks.real_array(self.origin, "origin (m)", (3,)))
-        object.__setattr__(self, "pixel", checks.positive(self.pixel, "pixel (m)"))
+        object.__setattr__(self, "origin", checks.require_real_array(self.origin, "origin (m)", (3,)))
+        object.__setattr__(self, "pixel_size", checks.require_positive(self.pixel_size, "pixel_size (m)"))
         for name in ("right", "up"):
-            way = checks.real_array(getattr(self, name), name, (3,))
-            length = checks.positive(float(np.linalg.norm(way)), f"the length of {name}")
+            way = checks.require_real_array(getattr(self, name), name, (3,))
+            length = checks.require_positive(float(np.linalg.norm(way)), f"the length of {name}")
             object.__setattr__(self, name, way / length)
         if abs(float(self.right @ self.up)) > 1e-6:
             raise InputError(f"right and up of the section are not at right angles ({self.right} and {self.up})")
 
-    def heights(self, points: Array) -> Array:
+    def compute_heights(self, points: Array) -> Array:
         """(n,) [m] how far points (n, 3) are above the section, towards who looks at the image."""
         return np.asarray((points - self.origin) @ np.cross(self.right, self.up))
 
-    def flat(self, points: Array) -> Array:
+    def project_points(self, points: Array) -> Array:
         """Places (n, 2) [m] below or above which points (n, 3) are."""
         return np.asarray((points - self.origin) @ np.column_stack([self.right, self.up]))
 
-    def lifted(self, vectors: Array) -> Array:
+    def lift_vectors(self, vectors: Array) -> Array:
         """Vectors (n, 2) in the section as vectors (n, 3) of the world."""
         return np.asarray(vectors @ np.array([self.right, self.up]))
 
-    def from_pixels(self, pixels: Array) -> Array:
+    def convert_pixels(self, pixels: Array) -> Array:
         """Places (n, 2) [m] of (row, column) (n, 2)."""
-        return self.pixel * pixels[:, ::-1] * (1.0, -1.0)
+        return self.pixel_size * pixels[:, ::-1] * (1.0, -1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,32 +59,34 @@ class Outline:
     """A closed line in a section: points (m, 2) [m], counter-clockwise; nodes (m,): the vertex beside each."""
 
     points: Array
-    nodes: IndexArray
+    vertices: IndexArray
 
 
-def outline(surface: MeshTri, positions: Array, section: Section, name: str) -> Outline:
+def cut_outline(surface: MeshTri, positions: Array, section: ImageSection, name: str) -> Outline:
     """The outermost line along which `section` cuts a surface whose vertices are at `positions` (n, 3) [m].
 
     Raises InputError where it misses the surface, or cuts it along lines that do not close.
     """
-    heights = section.heights(positions)
+    heights = section.compute_heights(positions)
     above = heights >= 0.0
     if above.all() or not above.any():
         raise InputError(
             f"the section misses the body at {name}, which lies between {heights.min():.4g} and {heights.max():.4g} m "
             "above it; move its origin by that much, or turn it"
         )
-    loops = [_line(positions, heights, section, loop) for loop in _loops(surface.triangles, above, name)]
-    return max(loops, key=lambda loop: area(loop.points))
+    loops = [
+        _build_outline(positions, heights, section, loop) for loop in _find_edge_loops(surface.triangles, above, name)
+    ]
+    return max(loops, key=lambda loop: compute_signed_area(loop.points))
 
 
-def area(points: Array) -> float:
+def compute_signed_area(points: Array) -> float:
     """[m²] enclosed by a closed line (m, 2), positive where it goes counter-clockwise."""
     x, y = points.T
     return 0.5 * float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
 
 
-def _loops(triangles: IndexArray, above: NDArray[np.bool_], name: str) -> list[IndexArray]:
+def _find_edge_loops(triangles: IndexArray, above: NDArray[np.bool_], name: str) -> list[IndexArray]:
     """The edges (m, 2) that each closed line crosses, in its order."""
     cut = triangles[above[triangles].any(axis=1) & ~above[triangles].all(axis=1)]
     partners: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -103,11 +105,11 @@ def _loops(triangles: IndexArray, above: NDArray[np.bool_], name: str) -> list[I
         )
     loops = []
     while partners:
-        loops.append(_walked(partners))
+        loops.append(_extract_loop(partners))
     return loops
 
 
-def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> IndexArray:
+def _extract_loop(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> IndexArray:
     """One of the loops, taken out of `partners`."""
     edge = next(iter(partners))
     loop = []
@@ -118,9 +120,9 @@ def _walked(partners: dict[tuple[int, int], list[tuple[int, int]]]) -> IndexArra
     return np.array(loop)
 
 
-def _line(positions: Array, heights: Array, section: Section, edges: IndexArray) -> Outline:
+def _build_outline(positions: Array, heights: Array, section: ImageSection, edges: IndexArray) -> Outline:
     a, b = edges.T
     share = heights[a] / (heights[a] - heights[b])
-    points = section.flat(positions[a] + share[:, None] * (positions[b] - positions[a]))
+    points = section.project_points(positions[a] + share[:, None] * (positions[b] - positions[a]))
     nodes = np.where(np.abs(heights[a]) <= np.abs(heights[b]), a, b)
-    return Outline(points, nodes) if area(points) > 0.0 else Outline(points[::-1], nodes[::-1])
+    return Outline(points, nodes) if compute_signed_area(points) > 0.0 else Outline(points[::-1], nodes[::-1])

@@ -1,22 +1,20 @@
 """`steer`: any motion becomes a controller that a game can run."""
 
-from cajole.direct.steering.controller import Controller, steer
+from cajole.direct.steering.controller import Controller, ControllerRun, SteerReport, steer
 from cajole.direct.steering.disturbances import Push, Wind
-from cajole.direct.steering.files import load_controller
-from cajole.direct.steering.live import Live
-from cajole.direct.steering.motion import Reference
-from cajole.direct.steering.references import reference
-from cajole.direct.steering.runs import Run, SteerReport
+from cajole.direct.steering.realtime_controller import RealtimeController
+from cajole.direct.steering.reference import Reference, build_reference
+from cajole.direct.steering.serialization import load_controller
 
 __all__ = [
     "Controller",
-    "Live",
+    "ControllerRun",
     "Push",
+    "RealtimeController",
     "Reference",
-    "Run",
     "SteerReport",
     "Wind",
+    "build_reference",
     "load_controller",
-    "reference",
     "steer",
 ]

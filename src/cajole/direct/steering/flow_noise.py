@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body.noise import ASKEW, PERLIN_RMS, perlin
+from cajole.body.noise import LATTICE_ROTATION, PERLIN_RMS, sample_perlin
 from cajole.errors import InputError
 from cajole.flow import Flow
 from cajole.reduction import ReducedFlow
 
 # Points at which noise is sampled to one of its lumps, along each direction; between them it is bilinear.
-FINENESS = 4
+SAMPLES_PER_SCALE = 4
 # Of a cell: edges do not see finer lumps, however many points are taken.
-FINEST = 0.1
+MIN_SCALE_CELLS = 0.1
 
 
 @dataclass(frozen=True)
@@ -32,70 +32,80 @@ class GustNoise:
     scale: float
     pace: float = 1.0
     seed: int = 0
-    _made: dict[int, tuple[ReducedFlow, Array]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _load_cache: dict[int, tuple[ReducedFlow, Array]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def field(self, flow: Flow, step: int, dt: float) -> Array:
+    def compute_acceleration(self, flow: Flow, step: int, dt: float) -> Array:
         """Its acceleration (n,) [m/s²] in the step after frame `step`."""
-        at, shape = self._lattice(flow)
-        values = self._values(at, step, dt).reshape(*shape, 2)
-        u, v = flow.centres()
-        return np.concatenate([self._between(values[..., 0], u).ravel(), self._between(values[..., 1], v).ravel()])
+        at, shape = self._build_lattice(flow)
+        values = self._sample_noise(at, step, dt).reshape(*shape, 2)
+        u, v = flow.compute_face_centres()
+        return np.concatenate(
+            [self._interpolate(values[..., 0], u).ravel(), self._interpolate(values[..., 1], v).ravel()]
+        )
 
-    def reduced(self, model: ReducedFlow, dt: float, first: int, steps: int) -> Array:
+    def compute_reduced_force(self, model: ReducedFlow, dt: float, first_frame: int, steps: int) -> Array:
         """w (steps, r) in the steps after frames first, first + 1, ..."""
         if not isinstance(model, ReducedFlow):
             raise InputError("a GustNoise blows through a flow; a body is moved by a Push or a Wind")
-        at, _ = self._lattice(model.flow)
-        loads = self._loads(model)
-        values = np.array([self._values(at, step, dt).ravel() for step in range(first, first + steps)])
+        at, _ = self._build_lattice(model.flow)
+        loads = self._get_lattice_loads(model)
+        values = np.array(
+            [self._sample_noise(at, step, dt).ravel() for step in range(first_frame, first_frame + steps)]
+        )
         return values.reshape(steps, len(loads)) @ loads
 
-    def _lattice(self, flow: Flow) -> tuple[Array, tuple[int, int]]:
+    def _build_lattice(self, flow: Flow) -> tuple[Array, tuple[int, int]]:
         """Where noise is sampled (k, 2) [m], and how many points along each direction."""
-        spacing = checks.positive(self.scale, "the scale of noise (m)") / FINENESS
-        if self.scale < FINEST * flow.cell:
+        spacing = checks.require_positive(self.scale, "the scale of noise (m)") / SAMPLES_PER_SCALE
+        if self.scale < MIN_SCALE_CELLS * flow.cell_size:
             raise InputError(
-                f"the scale of noise is {self.scale:g} m, but cells are {flow.cell:g} m wide; give a cell at least"
+                f"the scale of noise is {self.scale:g} m, but cells are {flow.cell_size:g} m wide; give a cell at least"
             )
         wide, high = (int(np.ceil(side / spacing)) + 2 for side in flow.size)
         x, y = np.meshgrid(spacing * np.arange(wide), spacing * np.arange(high), indexing="ij")
         return np.stack([x.ravel(), y.ravel()], axis=1), (wide, high)
 
-    def _values(self, at: Array, step: int, dt: float) -> Array:
+    def _sample_noise(self, points: Array, step: int, dt: float) -> Array:
         """(k, 2) [m/s²] in the middle of a step."""
-        strength = checks.positive(self.strength, "the strength of noise (m/s²)", zero=True)
-        pace = checks.positive(self.pace, "the pace of noise (1/s)", zero=True)
-        seed = checks.count(self.seed, "the seed of noise", least=0)
-        when = np.full((len(at), 1), pace * (step + 0.5) * dt)
-        return strength / PERLIN_RMS * perlin(np.hstack([at / self.scale, when]) @ ASKEW, seed)[:, :2]
+        strength = checks.require_positive(self.strength, "the strength of noise (m/s²)", allow_zero=True)
+        pace = checks.require_positive(self.pace, "the pace of noise (1/s)", allow_zero=True)
+        seed = checks.require_integer(self.seed, "the seed of noise", minimum=0)
+        when = np.full((len(points), 1), pace * (step + 0.5) * dt)
+        return (
+            strength
+            / PERLIN_RMS
+            * sample_perlin(np.hstack([points / self.scale, when]) @ LATTICE_ROTATION, seed)[:, :2]
+        )
 
-    def _between(self, values: Array, points: Array) -> Array:
+    def _interpolate(self, values: Array, points: Array) -> Array:
         """`values` on the lattice, bilinear at points (..., 2) [m]."""
-        (i, j), (s, t) = self._cells(points)
+        (i, j), (s, t) = self._locate_cells(points)
         low = (1.0 - t) * values[i, j] + t * values[i, j + 1]
         return (1.0 - s) * low + s * ((1.0 - t) * values[i + 1, j] + t * values[i + 1, j + 1])
 
-    def _cells(self, points: Array) -> tuple[tuple[NDArray[np.int64], ...], tuple[Array, ...]]:
+    def _locate_cells(self, points: Array) -> tuple[tuple[NDArray[np.int64], ...], tuple[Array, ...]]:
         """The lattice cell of each point, and where in it."""
-        x = np.moveaxis(points, -1, 0) * (FINENESS / self.scale)
+        x = np.moveaxis(points, -1, 0) * (SAMPLES_PER_SCALE / self.scale)
         whole = np.floor(x).astype(np.int64)
         return tuple(whole), tuple(x - whole)
 
-    def _loads(self, model: ReducedFlow) -> Array:
+    def _get_lattice_loads(self, model: ReducedFlow) -> Array:
         """The reduced force (2k, r) of a unit at each lattice point and component; kept with its model."""
-        made = self._made.get(id(model))
+        made = self._load_cache.get(id(model))
         if made is None:
-            self._made.clear()
-            made = self._made[id(model)] = (model, self._new_loads(model))
+            self._load_cache.clear()
+            made = self._load_cache[id(model)] = (model, self._build_lattice_loads(model))
         return made[1]
 
-    def _new_loads(self, model: ReducedFlow) -> Array:
-        flow, (wide, high) = model.flow, self._lattice(model.flow)[1]
+    def _build_lattice_loads(self, model: ReducedFlow) -> Array:
+        flow, (wide, high) = model.flow, self._build_lattice(model.flow)[1]
         loads, first = np.zeros((wide * high, 2, model.size)), 0
-        for part, points in enumerate(flow.centres()):
-            (i, j), (s, t) = self._cells(points.reshape(-1, 2))
+        for part, points in enumerate(flow.compute_face_centres()):
+            (i, j), (s, t) = self._locate_cells(points.reshape(-1, 2))
             rows = model.basis[first : first + len(i)]
             first += len(i)
             for a, b, share in ((0, 0, (1 - s) * (1 - t)), (0, 1, (1 - s) * t), (1, 0, s * (1 - t)), (1, 1, s * t)):
-                np.add.at(loads[:, part], (i + a) * high + j + b, flow.cell**2 * share[:, None] * rows)
+                np.add.at(loads[:, part], (i + a) * high + j + b, flow.cell_size**2 * share[:, None] * rows)
         return loads.reshape(-1, model.size)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from cajole.arrays import Array
-from cajole.compiled import njit
-from cajole.reduction.kernels_flow import carried, middle
+from cajole.jit import njit
+from cajole.reduction.kernels_flow import advect_points, solve_midpoint
 
 
 @njit(cache=True)
-def feedback(gain: Array, points: Array, z: Array, path: Array, state: Array, w: Array) -> None:
+def compute_flow_feedback(
+    gain: Array, particles: Array, z: Array, reference_particles: Array, reference_state: Array, w: Array
+) -> None:
     """w (r,) = K (Δp, Δz), the deviation of particles (N, 2) and modes (r,) from the reference's frame."""
-    N, r = len(path), len(z)
+    N, r = len(reference_particles), len(z)
     off = np.empty(2 * N + r)
     for k in range(N):
-        off[2 * k] = points[k, 0] - path[k, 0]
-        off[2 * k + 1] = points[k, 1] - path[k, 1]
+        off[2 * k] = particles[k, 0] - reference_particles[k, 0]
+        off[2 * k + 1] = particles[k, 1] - reference_particles[k, 1]
     for i in range(r):
-        off[2 * N + i] = z[i] - state[i]
+        off[2 * N + i] = z[i] - reference_state[i]
     np.dot(gain, off, w)
 
 
 @njit(cache=True)
-def drive(
+def rollout_flow_with_feedback(
     skew: Array,
     damping: Array,
     basis: Array,
@@ -31,16 +33,16 @@ def drive(
     cell: float,
     h: float,
     gains: Array,
-    paths: Array,
-    states: Array,
-    fed: Array,
+    reference_particles: Array,
+    reference_states: Array,
+    feed_forward: Array,
     external: Array,
-    first: int,
-    points: Array,
+    first_step: int,
+    particles: Array,
     z: Array,
-    out_z: Array,
-    out_p: Array,
-    out_w: Array,
+    out_states: Array,
+    out_particles: Array,
+    out_feedback: Array,
 ) -> int:
     """As many steps from reference step `first` on as `external` (m, r) has rows; points and z become the last ones.
 
@@ -51,14 +53,21 @@ def drive(
     G, w, total = np.empty((r, r)), np.zeros(r), np.empty(r)
     for n in range(len(external)):
         if len(gains):
-            feedback(gains[first + n], points, z, paths[first + n], states[first + n], w)
+            compute_flow_feedback(
+                gains[first_step + n],
+                particles,
+                z,
+                reference_particles[first_step + n],
+                reference_states[first_step + n],
+                w,
+            )
         for i in range(r):
-            total[i] = w[i] + fed[first + n, i] + external[n, i]
-        zm = middle(skew, damping, z, total, h, G)
+            total[i] = w[i] + feed_forward[first_step + n, i] + external[n, i]
+        zm = solve_midpoint(skew, damping, z, total, h, G)
         if not np.isfinite(zm).all():
             return n
-        carried(basis, shape[0], shape[1], cell, z, zm, h, points)
+        advect_points(basis, shape[0], shape[1], cell, z, zm, h, particles)
         for i in range(r):
             z[i] = 2.0 * zm[i] - z[i]
-        out_z[n], out_p[n], out_w[n] = z, points, w
+        out_states[n], out_particles[n], out_feedback[n] = z, particles, w
     return len(external)

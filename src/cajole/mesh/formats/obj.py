@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from cajole.errors import FileError
-from cajole.mesh.formats.text import Line, float_rows, text_lines
+from cajole.mesh.base import MeshTri
+from cajole.mesh.formats.text_lines import TextLine, parse_float_rows, read_text_lines
 from cajole.mesh.line import MeshLine
-from cajole.mesh.repair import repaired
-from cajole.mesh.tri import MeshTri
+from cajole.mesh.repair import drop_degenerate_triangles
 
 
 def read_obj(path: Path) -> MeshTri | MeshLine:
@@ -20,8 +20,8 @@ def read_obj(path: Path) -> MeshTri | MeshLine:
 
     Raises FileError with the line where the file is wrong.
     """
-    lines = _continued(text_lines(path))
-    rows: list[Line] = []
+    lines = _join_continued_lines(read_text_lines(path))
+    rows: list[TextLine] = []
     triangles: list[tuple[int, int, int]] = []
     segments: list[tuple[int, int]] = []
     for line in lines:
@@ -29,21 +29,21 @@ def read_obj(path: Path) -> MeshTri | MeshLine:
         if kind == "v":
             rows.append(line)
         elif kind == "f":
-            ring = [_vertex(word, len(rows), line) for word in line.text.split()[1:]]
+            ring = [_parse_vertex_index(word, len(rows), line) for word in line.text.split()[1:]]
             if len(ring) < 3:
-                raise line.wrong(f"a face needs at least three vertices, found {line.quoted()}")
+                raise line.build_error(f"a face needs at least three vertices, found {line.quote()}")
             triangles += [(ring[0], one, two) for one, two in pairwise(ring[1:])]
         elif kind == "l":
-            segments += pairwise(_vertex(word, len(rows), line) for word in line.text.split()[1:])
+            segments += pairwise(_parse_vertex_index(word, len(rows), line) for word in line.text.split()[1:])
     if not rows or not (triangles or segments):
         raise FileError(
             f"{path} holds {len(rows)} vertices and {len(triangles)} faces: it needs lines with 'v' and 'f'"
         )
-    vertices = float_rows(rows, 1, 3, "v x y z")
-    _in_range(path, triangles or segments, len(rows))
+    vertices = parse_float_rows(rows, 1, 3, "v x y z")
+    _require_known_vertices(path, triangles or segments, len(rows))
     if not triangles:
         return MeshLine(vertices, np.array(segments, dtype=np.int64))
-    return repaired(vertices, np.array(triangles, dtype=np.int64))
+    return drop_degenerate_triangles(vertices, np.array(triangles, dtype=np.int64))
 
 
 def write_obj(mesh: MeshTri | MeshLine, path: Path) -> None:
@@ -54,34 +54,36 @@ def write_obj(mesh: MeshTri | MeshLine, path: Path) -> None:
         out.writelines(f"{kind} {' '.join(map(str, row))}\n" for row in (mesh.elements + 1).tolist())
 
 
-def _continued(lines: list[Line]) -> list[Line]:
+def _join_continued_lines(lines: list[TextLine]) -> list[TextLine]:
     """Lines that end in a backslash joined with the next; tabs made spaces."""
-    joined: list[Line] = []
-    start: Line | None = None
+    joined: list[TextLine] = []
+    start: TextLine | None = None
     for line in lines:
         text = line.text.replace("\t", " ")
-        whole = Line(line.file, line.number, text) if start is None else start._replace(text=f"{start.text} {text}")
+        whole = TextLine(line.file, line.number, text) if start is None else start._replace(text=f"{start.text} {text}")
         start = whole._replace(text=whole.text[:-1]) if text.endswith("\\") else None
         if start is None:
             joined.append(whole)
     if start is not None:
-        raise start.wrong("the last line asks for a continuation: the file seems cut off")
+        raise start.build_error("the last line asks for a continuation: the file seems cut off")
     return joined
 
 
-def _vertex(word: str, count: int, line: Line) -> int:
+def _parse_vertex_index(word: str, count: int, line: TextLine) -> int:
     """The index of `v`, `v/vt`, `v//vn` or `v/vt/vn`, from 0; negative numbers count back from the last vertex."""
     try:
         number = int(word.partition("/")[0])
     except ValueError:
-        raise line.wrong(f"expected vertex numbers such as 3 or 3/1/2, found {line.quoted(word)}") from None
+        raise line.build_error(f"expected vertex numbers such as 3 or 3/1/2, found {line.quote(word)}") from None
     index = number - 1 if number > 0 else count + number
     if number == 0 or index < 0 or index >= 2**62:
-        raise line.wrong(f"there is no vertex {number}: numbers start at 1, or at -1 for the last of {count} so far")
+        raise line.build_error(
+            f"there is no vertex {number}: numbers start at 1, or at -1 for the last of {count} so far"
+        )
     return index
 
 
-def _in_range(path: Path, elements: Sequence[tuple[int, ...]], count: int) -> None:
+def _require_known_vertices(path: Path, elements: Sequence[tuple[int, ...]], count: int) -> None:
     top = max(map(max, elements))
     if top >= count:
         raise FileError(f"{path}: a face or line names vertex {top + 1}, but the file holds {count}: is it cut off?")

@@ -5,18 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 from cajole.errors import FileError
-from cajole.mesh.formats.text import Line, counted, first_index, float_rows, text_lines, whole_rows, within
+from cajole.mesh.formats.text_lines import (
+    TextLine,
+    convert_to_zero_base,
+    find_index_base,
+    parse_counted_block,
+    parse_float_rows,
+    parse_integer_rows,
+    read_text_lines,
+)
 from cajole.mesh.tet import MeshTet
 
 
 def read_tetgen(path: Path) -> MeshTet:
     """Read both files, whichever is named. Raises FileError with the line where one is wrong."""
-    nodes = _rows(path.with_suffix(".node"), "vertices")
-    vertices = float_rows(nodes, 1, 3, "a vertex: its number and x y z")
-    start = first_index(whole_rows(nodes, 0, 1, "a vertex number"), nodes, "vertices")
-    rows = _rows(path.with_suffix(".ele"), "tets")
-    tets = whole_rows(rows, 1, 4, "a tet: its number and four vertices")
-    return MeshTet(vertices, within(tets, rows, start, len(vertices)))
+    nodes = _read_rows(path.with_suffix(".node"), "vertices")
+    vertices = parse_float_rows(nodes, 1, 3, "a vertex: its number and x y z")
+    start = find_index_base(parse_integer_rows(nodes, 0, 1, "a vertex number"), nodes, "vertices")
+    rows = _read_rows(path.with_suffix(".ele"), "tets")
+    tets = parse_integer_rows(rows, 1, 4, "a tet: its number and four vertices")
+    return MeshTet(vertices, convert_to_zero_base(tets, rows, start, len(vertices)))
 
 
 def write_nodes(mesh: MeshTet, path: Path) -> None:
@@ -34,10 +42,10 @@ def write_tets(mesh: MeshTet, path: Path) -> None:
         out.writelines(f"{i} {a} {b} {c} {d}\n" for i, (a, b, c, d) in rows)
 
 
-def _rows(path: Path, what: str) -> list[Line]:
+def _read_rows(path: Path, what: str) -> list[TextLine]:
     if not path.exists():
         raise FileError(f"{path} does not exist; a TetGen mesh is a pair of files, name.node and name.ele")
-    lines = text_lines(path)
+    lines = read_text_lines(path)
     if not lines:
         raise FileError(f"{path} holds nothing but comments; expected the number of {what}")
-    return counted(lines, what, lines[-1])[1]
+    return parse_counted_block(lines, what, lines[-1])[1]

@@ -12,15 +12,23 @@ import numpy as np
 
 from cajole.arrays import Array, IndexArray
 from cajole.errors import FileError, MeshError
-from cajole.mesh.base import frozen
-from cajole.mesh.cubes import CORNERS, CUBE_TETS, cube_tets
-from cajole.mesh.formats.text import Line, counted, first_index, float_rows, text_lines, whole_rows, within
+from cajole.mesh.base import make_read_only
+from cajole.mesh.cubes import CUBE_CORNERS, CUBE_TETS, split_cubes_into_tets
+from cajole.mesh.formats.text_lines import (
+    TextLine,
+    convert_to_zero_base,
+    find_index_base,
+    parse_counted_block,
+    parse_float_rows,
+    parse_integer_rows,
+    read_text_lines,
+)
 from cajole.mesh.tet import MeshTet
 
 # Vega's own files include one level; more than this would only serve to blow a file up
-DEEPEST_INCLUDE = 4
+MAX_INCLUDE_DEPTH = 4
 # corners of a cube may miss its sides by this share of its size: coordinates are written with few digits
-CUBE_ROUNDING = 1e-3
+CUBE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,44 +47,44 @@ class VegFile:
     notes: tuple[str, ...] = ()
 
 
-class Block(NamedTuple):
+class VegSection(NamedTuple):
     """A section: the line with its star, the word after it, and the lines below."""
 
-    head: Line
+    header: TextLine
     name: str
     argument: str
-    body: list[Line]
+    body: list[TextLine]
 
 
-class Geometry(NamedTuple):
+class VegGeometry(NamedTuple):
     """The mesh, the number of the first element in the file, its count there, and the tets made of each."""
 
     mesh: MeshTet
-    start: int
-    total: int
-    split: int
+    index_base: int
+    element_count: int
+    tets_per_element: int
 
 
 def read_veg(path: Path) -> VegFile:
     """Read mesh, materials and sets. Raises FileError with the line where the file is wrong."""
-    blocks = _blocks(path)
-    geometry = _geometry(path, blocks)
-    sets = {block.argument: _set(block, geometry) for block in blocks if block.name == "SET"}
-    materials = {block.argument: _material(block) for block in blocks if block.name == "MATERIAL"}
-    expanded = {name: frozen(_expanded(members, geometry)) for name, members in sets.items()}
+    blocks = _read_sections(path)
+    geometry = _parse_geometry(path, blocks)
+    sets = {block.argument: _parse_set(block, geometry) for block in blocks if block.name == "SET"}
+    materials = {block.argument: _parse_material(block) for block in blocks if block.name == "MATERIAL"}
+    expanded = {name: make_read_only(_expand_to_tets(members, geometry)) for name, members in sets.items()}
     if not materials:
         return VegFile(geometry.mesh, None, None, None, expanded, ("the file names no material",))
-    values, notes = _regions(blocks, geometry, sets, materials)
-    density, young, poisson = (frozen(np.repeat(column, geometry.split)) for column in values.T)
+    values, notes = _assign_materials(blocks, geometry, sets, materials)
+    density, young, poisson = (make_read_only(np.repeat(column, geometry.tets_per_element)) for column in values.T)
     return VegFile(geometry.mesh, young, poisson, density, expanded, tuple(notes))
 
 
-def read_geometry(path: Path) -> MeshTet:
+def read_veg_mesh(path: Path) -> MeshTet:
     """Read the mesh alone, whatever its materials are."""
-    return _geometry(path, _blocks(path)).mesh
+    return _parse_geometry(path, _read_sections(path)).mesh
 
 
-def write_geometry(mesh: MeshTet, path: Path) -> None:
+def write_veg_mesh(mesh: MeshTet, path: Path) -> None:
     """Write vertices and tets, numbered from 1; coordinates with all their digits."""
     with path.open("w", encoding="ascii") as out:
         out.write(f"*VERTICES\n{len(mesh.vertices)} 3 0 0\n")
@@ -89,126 +97,134 @@ def write_geometry(mesh: MeshTet, path: Path) -> None:
 
 def read_bou(path: Path) -> IndexArray:
     """Fixed vertices, counted from 1 in the file, as sorted indices from 0; an empty file fixes none."""
-    numbers = [(line, word) for line in text_lines(path, empty=True) for word in line.words]
+    numbers = [(line, word) for line in read_text_lines(path, allow_empty=True) for word in line.words]
     for line, word in numbers:
-        if _number(word) < 1:
-            raise line.wrong(f"expected vertex numbers from 1, separated by commas, found {line.quoted(word)}")
-    return np.unique(np.array([_number(word) - 1 for _, word in numbers], dtype=np.int64))
+        if _parse_index(word) < 1:
+            raise line.build_error(f"expected vertex numbers from 1, separated by commas, found {line.quote(word)}")
+    return np.unique(np.array([_parse_index(word) - 1 for _, word in numbers], dtype=np.int64))
 
 
-def _number(word: str) -> int:
+def _parse_index(word: str) -> int:
     """The whole number that a word writes in digits, or -1; one of more digits than an index can have counts as -1."""
     return int(word) if word.isascii() and word.isdigit() and len(word) <= 18 else -1
 
 
-def _lines(path: Path, above: tuple[str, ...] = (), read: set[str] | None = None) -> list[Line]:
+def _read_lines(
+    path: Path, including_files: tuple[str, ...] = (), included_files: set[str] | None = None
+) -> list[TextLine]:
     """The lines of a file, with those of the files it includes in their place.
 
     read: files that the mesh has included so far. Each is included once: a few short files that include each other many
     times would be more lines than the memory holds.
     """
-    lines: list[Line] = []
-    read = set() if read is None else read
-    within_file = (*above, os.path.realpath(path))
-    for line in text_lines(path):
-        line = line._replace(included=bool(above))
+    lines: list[TextLine] = []
+    included_files = set() if included_files is None else included_files
+    within_file = (*including_files, os.path.realpath(path))
+    for line in read_text_lines(path):
+        line = line._replace(from_include=bool(including_files))
         if line.text.upper().startswith("*INCLUDE"):
-            lines += _included(line, line.text[len("*INCLUDE") :].strip(), within_file, read)
+            lines += _read_included_lines(line, line.text[len("*INCLUDE") :].strip(), within_file, included_files)
         else:
             lines.append(line)
     return lines
 
 
-def _included(line: Line, name: str, above: tuple[str, ...], read: set[str]) -> list[Line]:
+def _read_included_lines(
+    line: TextLine, name: str, including_files: tuple[str, ...], included_files: set[str]
+) -> list[TextLine]:
     """The lines of a file that stands in the folder of the including one, or below it.
 
     Meshes come from anywhere: a mesh must not decide which other files of the machine are read.
     """
     if not name:
-        raise line.wrong("expected a file name after *INCLUDE")
+        raise line.build_error("expected a file name after *INCLUDE")
     if "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise line.wrong(f"cannot include {line.quoted(name)}: only files in the folder of the mesh are included")
+        raise line.build_error(f"cannot include {line.quote(name)}: only files in the folder of the mesh are included")
     file = line.file.parent / name
     real = os.path.realpath(file)
     if not Path(real).is_relative_to(os.path.realpath(line.file.parent)):
-        raise line.wrong(f"cannot include {line.quoted(name)}: it is a link to another folder; copy the file itself")
-    if line.included and not os.path.isfile(real):  # the message of the reader would quote its name
-        raise line.wrong("expected the name of a file in the same folder, found something else")
-    if real in above or len(above) > DEEPEST_INCLUDE:
-        raise line.wrong(f"files include each other in a circle, or more than {DEEPEST_INCLUDE} deep")
-    if real in read:
-        raise line.wrong(f"{line.quoted(name)} is included more than once; remove the other *INCLUDE lines")
-    read.add(real)
+        raise line.build_error(
+            f"cannot include {line.quote(name)}: it is a link to another folder; copy the file itself"
+        )
+    if line.from_include and not os.path.isfile(real):  # the message of the reader would quote its name
+        raise line.build_error("expected the name of a file in the same folder, found something else")
+    if real in including_files or len(including_files) > MAX_INCLUDE_DEPTH:
+        raise line.build_error(f"files include each other in a circle, or more than {MAX_INCLUDE_DEPTH} deep")
+    if real in included_files:
+        raise line.build_error(f"{line.quote(name)} is included more than once; remove the other *INCLUDE lines")
+    included_files.add(real)
     try:
-        return _lines(file, above, read)
+        return _read_lines(file, including_files, included_files)
     except FileError as reason:
-        raise line.wrong(f"cannot include {line.quoted(name)}: {reason}") from None
+        raise line.build_error(f"cannot include {line.quote(name)}: {reason}") from None
 
 
-def _blocks(path: Path) -> list[Block]:
-    lines = _lines(path)
+def _read_sections(path: Path) -> list[VegSection]:
+    lines = _read_lines(path)
     if not lines:
         raise FileError(f"{path} holds nothing but comments; expected sections *VERTICES and *ELEMENTS")
     if not lines[0].text.startswith("*"):
-        raise lines[0].wrong(f"expected a section such as *VERTICES, found {lines[0].quoted()}")
-    blocks: list[Block] = []
+        raise lines[0].build_error(f"expected a section such as *VERTICES, found {lines[0].quote()}")
+    blocks: list[VegSection] = []
     for line in lines:
         if line.text.startswith("*"):
             name, _, argument = line.text[1:].replace(",", " ").strip().partition(" ")
-            blocks.append(Block(line, name.upper(), argument.strip(), []))
+            blocks.append(VegSection(line, name.upper(), argument.strip(), []))
         else:
             blocks[-1].body.append(line)
     return blocks
 
 
-def _only(path: Path, blocks: Sequence[Block], name: str) -> Block:
-    found = [block for block in blocks if block.name == name]
+def _find_single_section(path: Path, sections: Sequence[VegSection], name: str) -> VegSection:
+    found = [block for block in sections if block.name == name]
     if not found:
-        last = (blocks[-1].body or [blocks[-1].head])[-1]
+        last = (sections[-1].body or [sections[-1].header])[-1]
         raise FileError(f"{path}: expected a section *{name}, but the file ends at line {last.number} without one")
     if len(found) > 1:
-        raise found[1].head.wrong(f"a second section *{name}; the first stands in line {found[0].head.number}")
+        raise found[1].header.build_error(
+            f"a second section *{name}; the first stands in line {found[0].header.number}"
+        )
     return found[0]
 
 
-def _geometry(path: Path, blocks: list[Block]) -> Geometry:
-    rows = _table(_only(path, blocks, "VERTICES"), "vertices", 0)
-    vertices = float_rows(rows, 1, 3, "a vertex: its number and x y z")
-    start = first_index(whole_rows(rows, 0, 1, "a vertex number"), rows, "vertices")
-    block = _only(path, blocks, "ELEMENTS")
-    corners = _corners(block)
-    rows = _table(block, "elements", 1)
-    numbers = whole_rows(rows, 0, 1 + corners, f"an element: its number and {corners} vertices")
-    first = first_index(numbers, rows, "elements")
-    elements = within(numbers[:, 1:], rows, start, len(vertices))
+def _parse_geometry(path: Path, sections: list[VegSection]) -> VegGeometry:
+    rows = _read_table_rows(_find_single_section(path, sections, "VERTICES"), "vertices", 0)
+    vertices = parse_float_rows(rows, 1, 3, "a vertex: its number and x y z")
+    start = find_index_base(parse_integer_rows(rows, 0, 1, "a vertex number"), rows, "vertices")
+    block = _find_single_section(path, sections, "ELEMENTS")
+    corners = _parse_corner_count(block)
+    rows = _read_table_rows(block, "elements", 1)
+    numbers = parse_integer_rows(rows, 0, 1 + corners, f"an element: its number and {corners} vertices")
+    first = find_index_base(numbers, rows, "elements")
+    elements = convert_to_zero_base(numbers[:, 1:], rows, start, len(vertices))
     split = 1 if corners == 4 else len(CUBE_TETS)
-    tets = elements if corners == 4 else cube_tets(_binary_order(vertices, elements, rows))
+    tets = elements if corners == 4 else split_cubes_into_tets(_sort_cube_corners(vertices, elements, rows))
     try:
         mesh = MeshTet(vertices, tets)
     except MeshError as reason:
         raise FileError(f"{path}: {reason}") from None
-    return Geometry(mesh, first, len(elements), split)
+    return VegGeometry(mesh, first, len(elements), split)
 
 
-def _corners(block: Block) -> int:
-    kind = block.body[0].text.upper() if block.body else ""
+def _parse_corner_count(section: VegSection) -> int:
+    kind = section.body[0].text.upper() if section.body else ""
     if kind.startswith("TET"):
         return 4
     if kind.startswith("CUBIC"):
         return 8
-    where = block.body[0] if block.body else block.head
-    raise where.wrong(f"expected TET or CUBIC after *ELEMENTS, found {where.quoted()}")
+    where = section.body[0] if section.body else section.header
+    raise where.build_error(f"expected TET or CUBIC after *ELEMENTS, found {where.quote()}")
 
 
-def _table(block: Block, what: str, skip: int) -> list[Line]:
+def _read_table_rows(section: VegSection, what: str, skip: int) -> list[TextLine]:
     """The rows of a table; in place of the table a section may name a file that holds it."""
-    body = block.body[skip:]
+    body = section.body[skip:]
     if len(body) == 1 and not body[0].text[:1].isdigit():
-        body = _included(body[0], body[0].text, (os.path.realpath(body[0].file),), set())
-    return counted(body, what, block.body[skip - 1] if skip else block.head)[1]
+        body = _read_included_lines(body[0], body[0].text, (os.path.realpath(body[0].file),), set())
+    return parse_counted_block(body, what, section.body[skip - 1] if skip else section.header)[1]
 
 
-def _binary_order(vertices: Array, cubes: IndexArray, rows: Sequence[Line]) -> IndexArray:
+def _sort_cube_corners(vertices: Array, cubes: IndexArray, rows: Sequence[TextLine]) -> IndexArray:
     """(m, 8) the corners of axis-aligned cubes sorted by position, in whatever order the file names them."""
     corners = vertices[cubes]
     low, high = corners.min(axis=1, keepdims=True), corners.max(axis=1, keepdims=True)
@@ -216,61 +232,66 @@ def _binary_order(vertices: Array, cubes: IndexArray, rows: Sequence[Line]) -> I
     code = (upper * np.array([1, 2, 4])).sum(axis=2)
     order = np.argsort(code, axis=1, kind="stable")
     miss = np.abs(corners - np.where(upper, high, low)).max(axis=(1, 2))
-    wrong = (np.sort(code, axis=1) != np.arange(len(CORNERS))).any(axis=1)
-    wrong |= miss > CUBE_ROUNDING * (high - low).max(axis=(1, 2))
+    wrong = (np.sort(code, axis=1) != np.arange(len(CUBE_CORNERS))).any(axis=1)
+    wrong |= miss > CUBE_TOLERANCE * (high - low).max(axis=(1, 2))
     if wrong.any():
-        raise rows[int(np.argmax(wrong))].wrong("this element is no cube with sides along x, y and z")
+        raise rows[int(np.argmax(wrong))].build_error("this element is no cube with sides along x, y and z")
     return np.take_along_axis(cubes, order, axis=1)
 
 
-def _set(block: Block, geometry: Geometry) -> IndexArray:
+def _parse_set(section: VegSection, geometry: VegGeometry) -> IndexArray:
     """Elements of a set as indices from 0, in the file's own elements."""
-    if not block.argument:
-        raise block.head.wrong("expected a name after *SET")
+    if not section.argument:
+        raise section.header.build_error("expected a name after *SET")
     members: list[int] = []
-    last = geometry.start + geometry.total - 1
-    for line in block.body:
+    last = geometry.index_base + geometry.element_count - 1
+    for line in section.body:
         for word in line.words:
-            if not geometry.start <= _number(word) <= last:
-                raise line.wrong(f"expected element numbers {geometry.start} to {last}, found {line.quoted(word)}")
-            members.append(_number(word) - geometry.start)
+            if not geometry.index_base <= _parse_index(word) <= last:
+                raise line.build_error(
+                    f"expected element numbers {geometry.index_base} to {last}, found {line.quote(word)}"
+                )
+            members.append(_parse_index(word) - geometry.index_base)
     return np.unique(np.array(members, dtype=np.int64))
 
 
-def _expanded(members: IndexArray, geometry: Geometry) -> IndexArray:
-    return (members[:, None] * geometry.split + np.arange(geometry.split)).reshape(-1)
+def _expand_to_tets(elements: IndexArray, geometry: VegGeometry) -> IndexArray:
+    return (elements[:, None] * geometry.tets_per_element + np.arange(geometry.tets_per_element)).reshape(-1)
 
 
-def _material(block: Block) -> tuple[float, float, float]:
+def _parse_material(section: VegSection) -> tuple[float, float, float]:
     """Density, Young's modulus and Poisson's ratio of a material section."""
-    if not block.argument or not block.body:
-        raise block.head.wrong("expected *MATERIAL and a name, and below it: ENU, density, E, nu")
-    line = block.body[0]
+    if not section.argument or not section.body:
+        raise section.header.build_error("expected *MATERIAL and a name, and below it: ENU, density, E, nu")
+    line = section.body[0]
     kind = line.words[0].upper() if line.words else ""
     if kind.startswith(("ORTHOTROPIC", "MOONEYRIVLIN")):
-        raise line.wrong(f"{kind} materials are not supported; give the material as ENU, density, E, nu")
+        raise line.build_error(f"{kind} materials are not supported; give the material as ENU, density, E, nu")
     if kind != "ENU":
-        raise line.wrong(f"expected ENU, density, E, nu, found {line.quoted()}")
-    density, young, poisson = float_rows([line], 1, 3, "ENU, density, E, nu")[0].tolist()
+        raise line.build_error(f"expected ENU, density, E, nu, found {line.quote()}")
+    density, young, poisson = parse_float_rows([line], 1, 3, "ENU, density, E, nu")[0].tolist()
     if not (0 < density < np.inf and 0 < young < np.inf and -1 < poisson < 0.5):
-        raise line.wrong("density and E must be positive and finite, and nu between -1 and 0.5")
+        raise line.build_error("density and E must be positive and finite, and nu between -1 and 0.5")
     return density, young, poisson
 
 
-def _regions(
-    blocks: list[Block], geometry: Geometry, sets: Mapping[str, IndexArray], materials: Mapping[str, tuple[float, ...]]
+def _assign_materials(
+    sections: list[VegSection],
+    geometry: VegGeometry,
+    sets: Mapping[str, IndexArray],
+    materials: Mapping[str, tuple[float, ...]],
 ) -> tuple[Array, list[str]]:
     """(count, 3) density, E, nu of each element; one in no region takes the last material, as in Vega."""
-    every = {"allElements": np.arange(geometry.total), **sets}
-    values = np.tile(list(materials.values())[-1], (geometry.total, 1))
-    open_ = np.ones(geometry.total, dtype=bool)
-    for block in (block for block in blocks if block.name == "REGION"):
-        line = block.body[0] if block.body else block.head
+    every = {"allElements": np.arange(geometry.element_count), **sets}
+    values = np.tile(list(materials.values())[-1], (geometry.element_count, 1))
+    open_ = np.ones(geometry.element_count, dtype=bool)
+    for block in (block for block in sections if block.name == "REGION"):
+        line = block.body[0] if block.body else block.header
         names = [part.strip() for part in line.text.split(",")]
         if len(names) != 2 or names[0] not in every or names[1] not in materials:
-            raise line.wrong(
+            raise line.build_error(
                 f"expected 'set, material' with a set of {', '.join(every)} and a material of {', '.join(materials)}, "
-                f"found {line.quoted()}"
+                f"found {line.quote()}"
             )
         values[every[names[0]]] = materials[names[1]]
         open_[every[names[0]]] = False

@@ -14,67 +14,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array, IndexArray
-from cajole.progress import Progress
+from cajole.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from cajole.studio.content import Content
+    from cajole.studio.content import ProjectContent
 
 Message = Mapping[str, Any]
 Handler = Callable[[Message], Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
-class Saved:
+class ModeSnapshot:
     """What is left of a mode when the server is gone: plain JSON, and arrays by name."""
 
     document: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
-class Desk(Protocol):
+class ModeHost(Protocol):
     """What a project offers the mode that is at work in it."""
 
-    def say(self, message: Mapping[str, Any]) -> None:
+    def broadcast(self, message: Mapping[str, Any]) -> None:
         """A message to every tab."""
 
-    def show(self, positions: Array, *, frame: int, ghost: Array | None = None, seq: int = 0) -> None:
+    def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
         """What the first view shows from now on: drawn vertices (k, 3) [m]; the newest wins.
 
         ghost: as many vertices of a body that is seen beside it at the same moment; seq: of the message that it
         answers, so that a tab knows how long that took.
         """
 
-    def changed(self, label: str | None = None, *, motion: bool = True) -> None:
+    def record_change(self, label: str | None = None, *, frames_changed: bool = True) -> None:
         """Something was done: tell the tabs, and save. label: what undo calls it; motion: whether frames differ."""
 
-    def touched(self) -> None:
+    def invalidate_frames(self) -> None:
         """Frames differ from now on, though nothing is kept yet: a hand is at work."""
 
-    def redraw(self) -> None:
+    def resend_geometry(self) -> None:
         """What is drawn has other triangles from now on: `Mode.drawn` is told anew."""
 
-    def colour(self) -> None:
+    def resend_regions(self) -> None:
         """Vertices belong to other regions from now on: `Mode.zoned` is told anew."""
 
-    def working(self, title: str, *, stoppable: bool = False) -> Progress:
+    def begin_job(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         """A progress callback for long work, shown as a job; it returns False once the author cancels or stops it.
 
         Each call also sends frames that tabs wait for, so that playing goes on.
         """
 
-    def worked(self) -> None:
+    def end_job(self) -> None:
         """The work that `working` announced is done."""
 
     @property
-    def job(self) -> str | None:
+    def job_id(self) -> str | None:
         """What the present work is called in messages, None when there is none."""
 
     @property
-    def stopped(self) -> bool:
+    def has_stop_request(self) -> bool:
         """Whether the author stopped the present work and wants what it has."""
 
 
-class Mode(ABC):
+class StudioMode(ABC):
     """One verb at work on a project.
 
     commands: handlers by the names of docs/studio-protocol.md, each given a message whose values the handler checks
@@ -83,20 +83,20 @@ class Mode(ABC):
 
     name: str
     # streams whose frames never change while the mode is at work: tabs keep them
-    lasting: tuple[str, ...] = ()
+    immutable_streams: tuple[str, ...] = ()
 
     @property
-    def drawn(self) -> Content | None:
+    def drawn_content(self) -> ProjectContent | None:
         """What is drawn, where that is not what is open."""
         return None
 
     @property
-    def zoned(self) -> tuple[IndexArray, IndexArray] | None:
+    def region_labels(self) -> tuple[IndexArray, IndexArray] | None:
         """Regions that colour what is drawn: of each vertex of the body, and of the first view's guide; -1 for none."""
         return None
 
     @property
-    def haze(self) -> NDArray[np.uint8] | None:
+    def smoke_image(self) -> NDArray[np.uint8] | None:
         """Smoke (rows, columns) around what is drawn, as it is now; None where there is none."""
         return None
 
@@ -116,22 +116,22 @@ class Mode(ABC):
         """Frames a second."""
 
     @abstractmethod
-    def state(self) -> dict[str, Any]:
+    def build_state(self) -> dict[str, Any]:
         """lanes, meter, selection, trails, labels, undo, redo, and under its own name what only this mode has."""
 
     @abstractmethod
-    def now(self, frame: int) -> Array:
+    def compute_live_vertices(self, frame: int) -> Array:
         """What the first view shows when the edit frame is `frame`: drawn vertices (k, 3) [m]."""
 
     @abstractmethod
-    def frame(self, stream: str, frame: int) -> Array | None:
+    def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
         """Drawn vertices (k, 3) [m] of a frame of "result", "given" or "other"; None where there is none."""
 
     @abstractmethod
-    def saved(self) -> Saved:
+    def create_snapshot(self) -> ModeSnapshot:
         """All that `restore` needs."""
 
-    def due(self) -> float | None:
+    def get_tick_delay(self) -> float | None:
         """Seconds until `tick` wants to be called, None when never."""
         return None
 

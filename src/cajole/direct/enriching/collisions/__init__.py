@@ -1,6 +1,18 @@
 """Collisions of `enrich`: with itself and with colliders, by impulses or by a barrier; nothing ever passes through."""
 
-from cajole.direct.enriching.collisions.colliders import Collider, Colliders
-from cajole.direct.enriching.collisions.colliding import Colliding, CollisionReport, Response, mover_of
+from cajole.direct.enriching.collisions.colliders import Collider, ColliderSet
+from cajole.direct.enriching.collisions.stepper import (
+    CollisionReport,
+    CollisionResponse,
+    CollisionStepper,
+    build_collision_handler,
+)
 
-__all__ = ["Collider", "Colliders", "Colliding", "CollisionReport", "Response", "mover_of"]
+__all__ = [
+    "Collider",
+    "ColliderSet",
+    "CollisionReport",
+    "CollisionResponse",
+    "CollisionStepper",
+    "build_collision_handler",
+]

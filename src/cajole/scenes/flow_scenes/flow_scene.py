@@ -1,0 +1,77 @@
+"""What the flowing scenes share: a model of a motion and its tunnel from the cache, and the shot to follow in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cajole.arrays import Array
+from cajole.direct import steer
+from cajole.direct.steering.flow_controller import FlowController
+from cajole.direct.steering.flow_noise import GustNoise
+from cajole.direct.steering.flow_sampling import sample_flow
+from cajole.flow import Flow, FlowForce, FlowMotion
+from cajole.progress import ProgressCallback, build_subprogress
+from cajole.reduction import FlowShot
+from cajole.reduction.flow_serialization import pack_shot, unpack_shot
+from cajole.reduction.reduced_flow import reduce_flow
+from cajole.storage import hash_content, load_or_compute
+
+CACHE_KIND = "flows"
+# Raised when motions or models are made in another way, so that older ones are not read back.
+CACHE_VERSION = 2
+# What suits these scenes: the end counts as much as all that comes before, which takes the swirl 8 % more
+# effort and the letter 40 %.
+STEER_OPTIONS: Mapping[str, Any] = MappingProxyType({"effort": 1e-4, "final": 1.0})
+# Noise of takes: acceleration [m/s²] (rms), size of a lump [m], lumps a second.
+NOISE_STRENGTH, NOISE_LENGTH, NOISE_FREQUENCY = 0.01, 64.0, 1.0 / 40.0
+# Side of the box [m], a cell of the finest grid each; time between frames [s].
+BOX_SIDE, DT = 256.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class FlowScene:
+    """A flow and what its particles follow."""
+
+    flow: Flow
+    shot: FlowShot
+
+    @property
+    def steer_options(self) -> Mapping[str, Any]:
+        """Those of `steer` that suit it."""
+        return STEER_OPTIONS
+
+    def create_controller(self, **options: Any) -> FlowController:
+        """`steer` with the dials that suit this scene; others override them."""
+        return steer(self.shot, **{**self.steer_options, **options})
+
+    def build_disturbance(self, seed: int = 0) -> list[FlowForce]:
+        """What a take is disturbed by when nothing else is said: nothing, where a scene has none of its own."""
+        return []
+
+    def build_noise(self, seed: int, *, strength: float = NOISE_STRENGTH) -> GustNoise:
+        """The wind of a take; strength [m/s²]."""
+        return GustNoise(strength, NOISE_LENGTH, NOISE_FREQUENCY, seed)
+
+
+def build_flow_box(cells: int) -> Flow:
+    """The box of SIDE metres in cells × cells."""
+    return Flow(cells, cells, BOX_SIDE / cells)
+
+
+def load_or_compute_shot(
+    name: str, simulate: Callable[[], FlowMotion], flow: Flow, particles: Array, size: int, runs: int,
+    feed_forward: str, progress: ProgressCallback | None,
+) -> FlowShot:  # fmt: skip
+    """The shot of a motion in `size` modes of it and of `runs` disturbed runs around it, kept in the cache."""
+    key = hash_content(CACHE_VERSION, name, flow.columns, particles, size, runs, feed_forward)
+
+    def compute_arrays() -> dict[str, Array]:
+        motion = simulate()
+        samples = sample_flow(motion, runs=runs, particles=particles, progress=build_subprogress(progress, 0.1, 0.7))
+        model = reduce_flow(flow, samples.snapshots, size, build_subprogress(progress, 0.7, 1.0))
+        return pack_shot(model.shot(motion, particles=particles, feed_forward=feed_forward))
+
+    return unpack_shot(load_or_compute(CACHE_KIND, key, compute_arrays))

@@ -1,0 +1,64 @@
+"""Smoke after one blow: what Figures 3, 5 and 7 of the 2008 paper show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cajole import checks
+from cajole.arrays import Array
+from cajole.flow import Flow, FlowForce, FlowMotion, Gust
+from cajole.progress import ProgressCallback
+from cajole.scenes.flow_scenes.flow_scene import DT, FlowScene, build_flow_box, load_or_compute_shot
+
+STEP_COUNT = 90
+# The blow: where [m], the speed it gives at its centre before pressure spreads it [m/s], and how wide [m].
+INITIAL_GUST = Gust((100.0, 120.0), (2.4, 4.0), 36.0)
+# where the three particles start [m]
+START_POSITIONS = np.array([[128.0, 128.0], [96.0, 128.0], [112.0, 152.0]])
+# The user's kicks: (frame, particle that is hit, direction); how wide [m], for how long [s].
+KICKS = ((12, 0, (1.0, 0.0)), (34, 1, (-0.6, 0.8)), (58, 2, (0.3, -0.95)))
+KICK_RADIUS, KICK_DURATION = 20.0, 2.0
+# where the smoke is at first [m]: within RADIUS of the middle of the blow's wake
+SMOKE_CENTRE, SMOKE_RADIUS = (112.0, 134.0), 44.0
+
+
+@dataclass(frozen=True, eq=False)
+class SwirlScene(FlowScene):
+    """The full motion's paths of three particles and its velocities in modes, with nothing as feed-forward."""
+
+    def build_kicks(self, strength: float = 0.3) -> list[Gust]:
+        """The user's three; strength: acceleration [m/s²], each lasting two steps."""
+        size = checks.require_positive(strength, "strength (m/s²)")
+        return [self._build_kick(frame, particle, way, size) for frame, particle, way in KICKS]
+
+    def build_disturbance(self, seed: int = 0) -> list[FlowForce]:
+        """What a take is disturbed by: the three kicks, whatever the seed."""
+        return list(self.build_kicks())
+
+    def build_smoke(self) -> Array:
+        """A disc of smoke (cells, cells) to start with, soft at its edge."""
+        middle = self.flow.cell_size * (np.arange(self.flow.columns) + 0.5)
+        away = np.hypot(middle[:, None] - SMOKE_CENTRE[0], middle - SMOKE_CENTRE[1])
+        return np.clip((SMOKE_RADIUS - away) / (0.25 * SMOKE_RADIUS), 0.0, 1.0)
+
+    def _build_kick(self, frame: int, particle: int, direction: tuple[float, float], strength: float) -> Gust:
+        x, y = self.shot.particles[frame, particle].tolist()
+        return Gust((x, y), (strength * direction[0], strength * direction[1]), KICK_RADIUS, frame * DT, KICK_DURATION)
+
+
+def build_swirl_scene(
+    cells: int = 256, *, size: int = 64, runs: int = 50, progress: ProgressCallback | None = None
+) -> SwirlScene:
+    """The swirl on a grid of cells × cells. The first call simulates it, half a minute; then it is in the cache."""
+    flow = build_flow_box(cells)
+    shot = load_or_compute_shot(
+        "swirl", lambda: simulate_reference(flow), flow, START_POSITIONS, size, runs, "zero", progress
+    )
+    return SwirlScene(flow, shot)
+
+
+def simulate_reference(flow: Flow) -> FlowMotion:
+    """The full simulation: one blow, then nothing."""
+    return flow.simulate(STEP_COUNT + 1, DT, start=INITIAL_GUST.compute_acceleration(flow, 0, DT))

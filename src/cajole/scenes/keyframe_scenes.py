@@ -1,0 +1,331 @@
+"""Storyboards: built-in scenes with keys to shoot, of the sizes of Table 1, Barbič 2009.
+
+Keys are resting shapes under pins or spread loads, as an artist would make them with `pose`, or fitted to a skin that
+was deformed by bones; they are found once and then read from the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from cajole.arrays import Array, IndexArray
+from cajole.body import BodySolid, MaterialStVK, flatten_to_columns
+from cajole.checks import require_choice, require_integer, require_positive
+from cajole.direct import Shot, fit_poses, keyframe
+from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
+from cajole.dynamics import pose
+from cajole.progress import ProgressCallback, report_progress
+from cajole.reduction.bases import compute_key_tangents, compute_mode_shapes, extend_basis, orthonormalise
+from cajole.scenes.builtin import Scene, scene
+from cajole.scenes.elephant import ElephantPose, pose_elephant_skin
+from cajole.storage import hash_content, load_or_compute
+
+CACHE_KIND = "keys"
+# Raised when keys are found in another way, so that older ones are not read back.
+CACHE_VERSION = 3
+# A foot by name: the sides of x and y on which it stands.
+FOOT_SIDES = {"front left": (1, 1), "front right": (1, -1), "hind left": (-1, 1), "hind right": (-1, -1)}
+
+
+@dataclass(frozen=True, eq=False)
+class KeyframeScene:
+    """A scene, its body and what shall happen to it.
+
+    keys: {frame: displacement (n, 3) [m]}; frames: of the shot, the start included; modes: how many enrich its basis;
+    dt [s], the natural one when None; tangents: how many directions of theirs the basis has, all when None.
+    """
+
+    scene: Scene
+    body: BodySolid
+    keys: Mapping[int, Array]
+    frames: int
+    modes: int
+    dt: float | None = None
+    tangents: int | None = None
+
+    def solve(self, **options: Any) -> Shot:
+        """`keyframe` with these keys; options override frames, modes and dt, or add to them."""
+        own: dict[str, Any] = {"frames": self.frames, "modes": self.modes, "dt": self.dt}
+        if self.tangents is not None and not options.keys() & {"basis", "modes", "tangents"}:
+            own["basis"] = self.compute_basis(self.tangents)
+        return keyframe(self.body, self.keys, **{**own, **options})
+
+    def compute_basis(self, tangents: int) -> Array:
+        """Keys, the most significant directions of their tangents and modes beside them (3n, r); kept in the cache."""
+        poses = np.stack([np.zeros_like(self.body.vertices), *self.keys.values()])
+        key = hash_content(
+            CACHE_VERSION, "basis", self.body.compute_content_hash(), poses, np.array([tangents, self.modes])
+        )
+        return _load_or_compute_poses(key, lambda _: _compute_basis(self.body, poses, tangents, self.modes), 1, None)[0]
+
+
+def _compute_basis(body: BodySolid, poses: Array, tangents: int, modes: int) -> Array:
+    ahead, turns = compute_key_tangents(body, poses), body.compute_rigid_body_modes()
+    # nothing stops a free body from turning: its tangents do little else, and turning is no shape
+    ahead -= turns @ (turns.T @ (body.mass @ ahead))
+    basis = extend_basis(
+        body, orthonormalise(body, flatten_to_columns(poses), drop_dependent=True), ahead, size=tangents
+    )
+    return extend_basis(body, basis, compute_mode_shapes(body, modes), size=modes)
+
+
+def build_flower_figure_eight_scene(
+    *, load_scale: float = 1.0, tets: int | None = None, progress: ProgressCallback | None = None
+) -> KeyframeScene:
+    """The main bloom draws an eight as seen from above while the second goes round twice: 301 frames, 8 keys.
+
+    pull: how many times as hard as usual; at 5 a bloom goes half the flower's height aside, and gaps are wide.
+    """
+    made = scene("flower", tets=tets, progress=progress)
+    body = made.body()
+    phase = 2 * np.pi * np.arange(1, 9) / 8
+    blow = require_positive(load_scale, "load_scale") * np.array(BLOOM_LOADS)
+    main = np.stack([blow[0] * np.sin(phase), blow[1] * np.sin(2 * phase)], axis=1)
+    second = blow[2] * np.stack([np.cos(2 * phase) - 1, np.sin(2 * phase)], axis=1)
+    # rounded, so that the fourth and the last key are the rest shape exactly: noise would count as a direction
+    loads = [
+        _spread_bloom_load(body, made, "bloom", a) + _spread_bloom_load(body, made, "second bloom", b)
+        for a, b in zip(main, second)
+    ]
+    keys = _space_keys_evenly(_solve_loaded_poses(body, np.round(loads, 9), progress), 300)
+    return KeyframeScene(made, body, keys, frames=301, modes=8)
+
+
+# how hard the main bloom is pulled along x and y, and the second round its circle [weights]
+BLOOM_LOADS = (1.2, 0.5, 0.35)
+
+
+def _spread_bloom_load(body: BodySolid, flower: Scene, bloom: str, force: Array) -> Array:
+    """A horizontal force (2,) [weights] spread over all of a bloom, (n, 3) [N]."""
+    parts = np.concatenate([flower.parts[bloom], flower.parts[f"{bloom} disc"], flower.parts[f"{bloom} calyx"]])
+    return body.distribute_force(parts, (*force, 0.0))
+
+
+def build_fish_swim_scene(*, tets: int | None = None, progress: ProgressCallback | None = None) -> KeyframeScene:
+    """A wave runs down a fish that nothing holds: 211 frames, 5 keys a quarter of a stroke apart."""
+    made = scene("fish", tets=tets, progress=progress)
+    body = made.body()
+    s = made.mesh.vertices[:, 0] / body.size
+    arch, ess = _build_balanced_load(body, s**2), _build_balanced_load(body, s**3 + 0.15 * s**2)
+    phase = np.pi / 2 * np.arange(5)
+    loads = np.array([FISH_BEND_LOADS[0] * np.cos(p) * arch + FISH_BEND_LOADS[1] * np.sin(p) * ess for p in phase])
+    return KeyframeScene(
+        made, body, _space_keys_evenly(_solve_loaded_poses(body, loads, progress), 210), frames=211, modes=12
+    )
+
+
+# how hard the fish is bent into an arch and into an S [weights]
+FISH_BEND_LOADS = (0.6, 0.42)
+
+
+def _build_balanced_load(body: BodySolid, profile: Array) -> Array:
+    """Sideways loads (n, 3) [N], one body weight in sum, that neither push nor turn the body."""
+    load = np.zeros((body.vertex_count, 3))
+    load[:, 1] = body.vertex_masses * profile
+    rigid = body.compute_rigid_body_modes()
+    load -= (body.mass @ (rigid @ (rigid.T @ load.ravel()))).reshape(-1, 3)
+    return load * (body.weight / np.abs(load).sum())
+
+
+def build_dinosaur_step_scene(
+    foot: str = "front left", *, stride: float = 0.40, lift: float = 0.28, tets: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> KeyframeScene:  # fmt: skip
+    """One foot is lifted and set down a stride ahead while the others stand: 121 frames, 2 keys.
+
+    foot: "front left", "front right", "hind left" or "hind right"; stride, lift [m].
+    """
+    made = scene("dinosaur", tets=tets, progress=progress)
+    swing = find_soles(made)[require_choice(foot, "foot", tuple(FOOT_SIDES))]
+    stepping = replace(_stretch_time(made), fixed=np.setdiff1d(made.fixed, swing))
+    pins = [
+        _build_sole_pins(made, swing, (0.55 * stride, 0.0, lift), 25.0),
+        _build_sole_pins(made, swing, (stride, 0.0, 0.0), 0.0),
+    ]
+    body = stepping.body()
+    return KeyframeScene(
+        stepping,
+        body,
+        _space_keys_evenly(_solve_pinned_poses(body, pins, progress), 120),
+        frames=121,
+        modes=18,
+        dt=STEP_DURATION / 120,
+    )
+
+
+# The stepping animal is this much slower than the scene: softer, so that a step needs less than its weight.
+TIME_STRETCH = 4
+# A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
+STEP_DURATION = 0.72
+
+
+def _stretch_time(source: Scene) -> Scene:
+    alpha, beta = source.damping
+    return replace(source, young=source.young / TIME_STRETCH**2, damping=(alpha / TIME_STRETCH, beta * TIME_STRETCH))
+
+
+@dataclass(frozen=True, eq=False)
+class KeyframeSequenceScene:
+    """A scene and the steps that it takes, each holding the feet that stand; modes, dt [s]: as of a Storyboard."""
+
+    scene: Scene
+    steps: tuple[Segment, ...]
+    modes: int
+    dt: float
+
+    def solve(self, **options: Any) -> ShotSequence:
+        """`keyframe_sequence` of these steps; options override effort, modes and dt, or add to them."""
+        made = self.scene
+        own = {"damping": made.damping, "effort": WALK_EFFORT, "modes": self.modes, "dt": self.dt}
+        material = MaterialStVK(made.young, made.poisson, made.density)
+        return keyframe_sequence(made.mesh, material, self.steps, **{**own, **options})
+
+
+def build_dinosaur_walk_scene(
+    steps: int = 5, *, frames: int = 121, stride: float = 0.5, lift: float = 0.22, tets: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> KeyframeSequenceScene:  # fmt: skip
+    """The dinosaur walks, one foot at a time as a quadruped does: every step has a key with the foot up and one landed.
+
+    frames: of each step, the hand-over included; stride, lift [m]: of a foot; the first two go half a stride.
+    """
+    last = require_integer(frames, "frames", minimum=5) - 1
+    made = _stretch_time(scene("dinosaur", tets=tets, progress=progress))
+    feet, order = find_soles(made), [GAIT_ORDER[i % len(GAIT_ORDER)] for i in range(require_integer(steps, "steps"))]
+    pins = _build_walk_pins(
+        made, feet, order, require_positive(stride, "stride (m)"), require_positive(lift, "lift (m)")
+    )
+    pushes = np.array([(FORWARD_ACCELERATION[foot.split()[0]] * up, 0.0, 0.0) for foot in order for up in (1, 0)])
+    poses = _solve_pinned_poses(replace(made, fixed=made.fixed[:0]).body(), pins, progress, pushes)
+    segments = tuple(
+        Segment({round(FOOT_UP_PHASE * last): up, last: down}, last + 1, np.setdiff1d(made.fixed, feet[foot]))
+        for foot, up, down in zip(order, poses[::2], poses[1::2])
+    )
+    return KeyframeSequenceScene(made, segments, modes=10, dt=WALK_STEP_DURATION / last)
+
+
+# the order in which a walking quadruped lifts its feet
+GAIT_ORDER = ("front left", "hind right", "front right", "hind left")
+# How hard the whole animal is pushed ahead while a foot is up [m/s²]: lifting a front leg tips it back.
+FORWARD_ACCELERATION = {"front": 0.6, "hind": 0.2}
+# A step of a walk [s], and how far up a foot's toes point [degrees].
+WALK_STEP_DURATION, TOE_PITCH = 0.8, 12.0
+# When in its step a foot is up: before half of it, since a foot set free swings back first, and then sinks less.
+FOOT_UP_PHASE = 0.4
+# Tighter than usual: a foot that lands off its place stands there for the next steps.
+WALK_EFFORT = 1e-5
+
+
+def _build_walk_pins(
+    dinosaur: Scene, feet: Mapping[str, IndexArray], order: Sequence[str], stride: float, lift: float
+) -> list[dict[int, Array]]:
+    """Pins of all soles for every key: of each step first the foot up, halfway to where it lands, then landed."""
+    at = dict.fromkeys(FOOT_SIDES, 0.0)
+    pins = []
+    for number, foot in enumerate(order):
+        ahead = at[foot] + (stride if number >= 2 else stride / 2)
+        for x, z, pitch in (((at[foot] + ahead) / 2, lift, TOE_PITCH), (ahead, 0.0, 0.0)):
+            places = {name: (x, z, pitch) if name == foot else (at[name], 0.0, 0.0) for name in FOOT_SIDES}
+            each = [
+                _build_sole_pins(dinosaur, feet[name], (x, 0.0, z), pitch) for name, (x, z, pitch) in places.items()
+            ]
+            pins.append({vertex: shift for foot_pins in each for vertex, shift in foot_pins.items()})
+        at[foot] = ahead
+    return pins
+
+
+def build_elephant_greeting_scene(
+    *, tets: int | None = None, progress: ProgressCallback | None = None
+) -> KeyframeScene:
+    """An elephant that nothing holds greets and comes to rest: 241 frames, 8 keys fitted to a skin with bones."""
+    made = _stretch_time(scene("elephant", tets=tets, progress=progress))
+    body = made.body()
+    poses = _fit_skin_poses(body, made, GREETING_POSES, progress)
+    keys = _space_keys_evenly(np.array([*poses, np.zeros_like(poses[0])]), 240)
+    return KeyframeScene(made, body, keys, frames=241, modes=5, dt=GREETING_DURATION / 240, tangents=4)
+
+
+# reach out, lift the trunk, offer it to the left with a foot and lower both, look for more on the right, thank, bow
+GREETING_POSES = (
+    ElephantPose(curl=45, nod=-6, flap=20, wag=15),
+    ElephantPose(curl=110, nod=-14, flap=30, step=8, wag=-15),
+    ElephantPose(curl=80, swing=35, nod=-8, turn=6, step=32, wag=15),
+    ElephantPose(curl=20, swing=30, nod=4, turn=8, flap=10, step=12, wag=-10),
+    ElephantPose(curl=15, swing=-45, nod=8, turn=-10, flap=25, wag=-15),
+    ElephantPose(curl=60, swing=-25, nod=-4, turn=-6, flap=5, wag=15),
+    ElephantPose(curl=30, swing=10, nod=-8, flap=28, wag=-10),
+)
+# All of a greeting [s]. The natural pace follows the turning in the tangents, and is four times as long.
+GREETING_DURATION = 4.8
+
+
+def _fit_skin_poses(
+    body: BodySolid, elephant: Scene, bone_poses: Sequence[ElephantPose], progress: ProgressCallback | None
+) -> Array:
+    """Poses (k, n, 3) that follow the scene's skin through gestures."""
+    skins = np.array([pose_elephant_skin(elephant.skin, each) for each in bone_poses])
+    # all at once when the first is asked for: a sequence shares one factorisation
+    fits = cache(lambda: fit_poses(body, elephant.skin, skins, progress=progress))
+    key = hash_content(CACHE_VERSION, body.compute_content_hash(), skins)
+    return _load_or_compute_poses(key, lambda k: fits()[k].displacement, len(skins), None)
+
+
+def find_soles(dinosaur: Scene) -> dict[str, IndexArray]:
+    """The vertices with which each foot stands on the floor, by name."""
+    x = dinosaur.mesh.vertices[dinosaur.fixed]
+    side = np.sign(x[:, :2])
+    return {name: dinosaur.fixed[(side == where).all(axis=1)] for name, where in FOOT_SIDES.items()}
+
+
+def _build_sole_pins(dinosaur: Scene, sole: IndexArray, shift: Sequence[float], pitch: float) -> dict[int, Array]:
+    """Pins that carry a sole by `shift` [m] and tip it by `pitch` [degrees], toes up."""
+    x = dinosaur.mesh.vertices[sole]
+    centre = x.mean(axis=0)
+    turned = Rotation.from_euler("y", -pitch, degrees=True).apply(x - centre)
+    return dict(zip(sole.tolist(), turned + centre + np.asarray(shift) - x))
+
+
+def _space_keys_evenly(poses: Array, last_frame: int) -> dict[int, Array]:
+    """Poses at equal distances of time up to frame `last`."""
+    return {round(last_frame * (k + 1) / len(poses)): u for k, u in enumerate(poses)}
+
+
+def _solve_pinned_poses(
+    body: BodySolid, pins: list[dict[int, Array]], progress: ProgressCallback | None, accelerations: Array | None = None
+) -> Array:
+    """Resting shapes (k, n, 3) under each set of pins, all of the same vertices, and pushes (k, 3) [m/s²]."""
+    targets = np.array([list(each.values()) for each in pins])
+    accelerations = np.zeros((len(pins), 3)) if accelerations is None else accelerations
+    key = hash_content(CACHE_VERSION, body.compute_content_hash(), np.array(list(pins[0])), targets, accelerations)
+    return _load_or_compute_poses(
+        key, lambda k: pose(body, pins=pins[k], gravity=accelerations[k]), len(pins), progress
+    )
+
+
+def _solve_loaded_poses(body: BodySolid, loads: Array, progress: ProgressCallback | None) -> Array:
+    """Resting shapes (k, n, 3) under loads (k, n, 3)."""
+    return _load_or_compute_poses(
+        hash_content(CACHE_VERSION, body.compute_content_hash(), loads),
+        lambda k: pose(body, loads[k]),
+        len(loads),
+        progress,
+    )
+
+
+def _load_or_compute_poses(
+    key: str, compute: Callable[[int], Array], count: int, progress: ProgressCallback | None
+) -> Array:
+    """make(0..count - 1) stacked, from the cache when it is there."""
+
+    def generate_poses() -> Iterator[Array]:
+        for k in range(count):
+            report_progress(progress, k / count, f"posing key {k + 1} of {count}")
+            yield compute(k)
+
+    return load_or_compute(CACHE_KIND, key, lambda: {"poses": np.array(list(generate_poses()))})["poses"]

@@ -1,0 +1,101 @@
+"""A first look at a file that came in: what it is, in words, and which modes it is good for."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cajole.animation import Animation, read_animation
+from cajole.errors import FileError
+from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
+from cajole.parsers.child_process import reporting_to
+from cajole.progress import ProgressCallback
+from cajole.storage import READ_ERRORS, confine_reads
+from cajole.studio.content_loading import (
+    ModeAvailability,
+    build_animation_content,
+    detect_file_kind,
+    find_available_modes,
+)
+from cajole.studio.project_store import DOCUMENT_NAME, MAX_DOCUMENT_BYTES
+
+NO_MOTION_TEXT = "Nothing moves yet: make a motion with Keyframe, or open an animation"
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """kind: "mesh", "animation" or "project"; text: what it is; modes: which can be entered, and why not."""
+
+    kind: str
+    description: str
+    modes: dict[str, ModeAvailability]
+
+    def to_payload(self) -> dict[str, Any]:
+        """As the page hears it."""
+        return {
+            "kind": self.kind,
+            "text": self.description,
+            "modes": {mode: asdict(chance) for mode, chance in self.modes.items()},
+        }
+
+
+def inspect_file(path: Path, progress: ProgressCallback | None = None) -> FileSummary:
+    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened, Cancelled.
+
+    It was sent by a client, so it may not name files outside of its own folder.
+    """
+    with confine_reads(), reporting_to(progress):
+        return _inspect(path)
+
+
+def _inspect(path: Path) -> FileSummary:
+    if path.suffix.lower() == ".cajole":
+        return _inspect_project(path)
+    if detect_file_kind(path) == "animation":
+        found = read_animation(path)
+        return FileSummary(
+            "animation", _describe_animation(found), find_available_modes(build_animation_content(found))
+        )
+    mesh = read_mesh(path)
+    return FileSummary("mesh", _describe_mesh(mesh), _get_mesh_availability())
+
+
+def _get_mesh_availability() -> dict[str, ModeAvailability]:
+    still = ModeAvailability(False, NO_MOTION_TEXT)
+    return {
+        "edit": still,
+        "keyframe": ModeAvailability(True),
+        "steer": still,
+        "enrich": still,
+        "reroute": ModeAvailability(True),
+    }
+
+
+def _describe_animation(animation: Animation) -> str:
+    return f"a motion of {animation.frames} frames, {_describe_mesh(animation.mesh)}"
+
+
+def _describe_mesh(mesh: MeshTet | MeshTri | MeshLine) -> str:
+    if isinstance(mesh, MeshLine):
+        return f"a mesh of {len(mesh.lines)} lines"
+    if isinstance(mesh, MeshTet):
+        return f"a solid mesh, {len(mesh.tets)} tets"
+    return f"a surface mesh, {len(mesh.triangles)} triangles"
+
+
+def _inspect_project(path: Path) -> FileSummary:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(DOCUMENT_NAME).file_size > MAX_DOCUMENT_BYTES:
+                raise FileError(f"{path.name} is too large for a project; open another file")
+            with archive.open(DOCUMENT_NAME) as stream:
+                document = json.loads(stream.read(MAX_DOCUMENT_BYTES))
+        name, mode = str(document["name"]), str(document["mode"])
+    except (*READ_ERRORS, TypeError, RecursionError) as reason:
+        if isinstance(reason, FileError):
+            raise
+        raise FileError(f"{path.name} is no project of the studio ({reason}); open another file") from None
+    return FileSummary("project", f"the project {name}, in {mode.capitalize()}", {mode: ModeAvailability(True)})

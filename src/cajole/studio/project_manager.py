@@ -1,0 +1,270 @@
+"""All that one start of the studio holds: the shelf, what is open, uploads and files to fetch."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cajole.errors import FileError, InputError
+from cajole.progress import ProgressCallback
+from cajole.storage import replace_atomically
+from cajole.studio import message_values
+from cajole.studio.catalogue import SceneCatalogue
+from cajole.studio.content import ProjectContent
+from cajole.studio.content_loading import detect_file_kind, open_file, open_scene
+from cajole.studio.project import Project
+from cajole.studio.project_archive import unpack_project
+from cajole.studio.project_saver import ProjectStartup
+from cajole.studio.project_store import ID_PATTERN, ProjectRecord, ProjectStore, generate_id
+from cajole.studio.protocol import MODE_NAMES
+
+LOG = logging.getLogger("cajole.studio")
+# A project that no tab looks at stays open for so long [s]: a tab that is reloaded, or was asleep, finds it as it was.
+IDLE_PROJECT_TIMEOUT = 600.0
+# projects that are open at once; the one that was left first is closed for the next
+MAX_OPEN_PROJECTS = 4
+# how long a project is waited for when it is closed [s]: work between two words of progress
+CLOSE_TIMEOUT = 20.0
+# [bytes] of one file that is dropped on the page
+MAX_UPLOAD_BYTES = 2_000_000_000
+# one mesh in two files
+TETGEN_SUFFIXES = (".node", ".ele")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that came in, by its own name."""
+
+    id: str
+    path: Path
+
+
+class ProjectManager:
+    """Opens projects and finds them again. All methods may be called from any thread."""
+
+    def __init__(self, store: ProjectStore | None = None, *, max_upload_bytes: int = MAX_UPLOAD_BYTES):
+        self.store = ProjectStore() if store is None else store
+        self.max_upload_bytes = max_upload_bytes
+        self.catalogue = SceneCatalogue(self.store)
+        self._projects: dict[str, Project] = {}
+        self._uploads: dict[str, Upload] = {}
+        self._lock = threading.RLock()
+        # one project is resumed at a time, and those that are being closed are waited for
+        self._resume_lock = threading.Lock()
+        self._closing: dict[str, Project] = {}
+        self._inbox, self._inbox_lock = self.store.create_upload_folder()
+        # the project that a new tab is shown
+        self.active_project_id: str | None = None
+
+    def build_catalogue_payload(self) -> dict[str, Any]:
+        """The catalogue, as the page takes it."""
+        return self.catalogue.build_payload(is_idle=not self._projects)
+
+    # --- opening
+
+    def open_from_message(self, message: Mapping[str, Any]) -> Project:
+        """What `open` asks for. Raises InputError for what cannot be opened, saying what can."""
+        given = [name for name in ("scene", "upload", "project") if name in message]
+        if len(given) != 1:
+            raise InputError("open takes one of scene, upload and project; say which")
+        is_copy = message_values.read_flag(message, "copy", False)
+        if is_copy and given != ["project"]:
+            raise InputError("copy is for a project; leave it out")
+        if given == ["project"]:
+            project = message_values.read_text(message, "project")
+            return self.open_copy(project) if is_copy else self.resume_project(project)
+        mode = message_values.read_choice(message, "mode", MODE_NAMES)
+        if given == ["scene"]:
+            return self.open_scene(message_values.read_text(message, "scene"), mode)
+        upload = self._uploads.get(message_values.read_text(message, "upload"))
+        if upload is None or not upload.path.is_file():
+            raise InputError("that upload is gone; drop the file again")
+        return self.open_path(upload.path, mode)
+
+    def open_scene(self, name: str, mode: str) -> Project:
+        """A built-in scene for a verb."""
+        title = self.catalogue.get_title(name, mode)
+        record = ProjectRecord(generate_id(), title, mode, {"scene": name, "mode": mode})
+        start = ProjectStartup(
+            record, self._make_loader(record), on_opened=lambda: self.catalogue.record_opening(name, mode)
+        )
+        return self._start_project(start)
+
+    def open_path(self, path: Path, mode: str | None = None) -> Project:
+        """A mesh, an animation or a project in a file; it is copied to the shelf."""
+        if path.suffix.lower() == ".cajole":
+            return self._open_stored_project(unpack_project(self.store, path).id)
+        suffix = ".npz" if detect_file_kind(path) == "animation" else path.suffix.lower()
+        if not path.exists():
+            raise FileError(f"{path} is not there; check the path")
+        record = ProjectRecord(generate_id(), path.stem, mode or "edit", {"file": f"source{suffix}"})
+        lock = self.store.create_lock(record.id)
+
+        def load_content(progress: ProgressCallback) -> ProjectContent:
+            found = open_file(path, progress)
+            lock.acquire()
+            copy_source(self.store.get_folder(record.id), path, found)
+            return replace(found, name=path.stem)
+
+        return self._start_project(ProjectStartup(record, load_content, is_stored=True, lock=lock))
+
+    def resume_project(self, project_id: str) -> Project:
+        """A project by its id: as it is, if it is open, else as it was kept.
+
+        Raises FolderLocked where another studio has it open, FileError for one that is not there or damaged.
+        """
+        with self._resume_lock:
+            with self._lock:
+                live, ending = self._projects.get(project_id), self._closing.get(project_id)
+                if live is not None:
+                    self.active_project_id = live.id
+                    return live
+            if ending is not None:
+                ending.close(timeout=CLOSE_TIMEOUT)
+            return self._open_stored_project(project_id)
+
+    def open_copy(self, project_id: str) -> Project:
+        """A copy of a project, as it was last saved; another studio may have it open. Raises FileError."""
+        return self._open_stored_project(self.store.copy(project_id).id)
+
+    # --- finding, leaving
+
+    def find_project(self, project_id: str) -> Project | None:
+        with self._lock:
+            return self._projects.get(project_id)
+
+    def clear_active_project(self, project: Project) -> None:
+        """The pilot goes back to the start page: new tabs are no longer led to this project."""
+        if self.active_project_id == project.id:
+            self.active_project_id = None
+
+    def delete_project(self, project_id: str) -> None:
+        """Remove a project from the shelf. Raises InputError while it is open in a tab or in another studio."""
+        live = self.find_project(project_id)
+        if live is not None and len(live.clients):
+            raise InputError("the project is open in a tab; close it there first")
+        if live is not None:
+            self._close_projects(live)
+        self.store.delete(project_id)
+
+    def close_idle_projects(self) -> None:
+        """Close projects that were left long ago."""
+        with self._lock:
+            # what could not be saved stays open until it can be
+            left = [each for each in self._projects.values() if not len(each.clients) and each.is_saved]
+            old = [each for each in left if time.monotonic() - each.clients.last_left_at > IDLE_PROJECT_TIMEOUT]
+        for project in old:
+            self._close_projects(project)
+
+    def close(self) -> None:
+        """Keep everything and end."""
+        with self._lock:
+            projects = list(self._projects.values())
+        for project in projects:
+            self._close_projects(project)
+        self.catalogue.close()
+        shutil.rmtree(self._inbox, ignore_errors=True)
+        self._inbox_lock.release()
+
+    # --- files
+
+    def create_upload(self, name: str) -> Upload:
+        """A place for an upload of that name, of which only the last part counts. Raises FileError for names that no
+        file can have here."""
+        plain = Path(name.replace("\\", "/")).name
+        if not plain or plain.startswith(".") or not plain.isprintable() or len(plain.encode()) > 200:
+            raise FileError(f"{name[:60]!r} is no name of a file; rename it and drop it again")
+        if Path(plain).suffix.lower() != ".cajole":
+            detect_file_kind(Path(plain))
+        number = generate_id()
+        return Upload(number, self._inbox / number / plain)
+
+    def lock_upload_folder(self) -> None:
+        """Own the folder for uploads, so that no other studio that starts removes it. Raises FileError."""
+        self._inbox_lock.acquire()
+
+    def register_upload(self, upload: Upload) -> None:
+        """The upload is whole."""
+        with self._lock:
+            self._uploads[upload.id] = upload
+
+    def discard_upload(self, upload: Upload) -> None:
+        """Nothing is left of an upload."""
+        shutil.rmtree(upload.path.parent, ignore_errors=True)
+
+    def find_export(self, export_id: str) -> Path | None:
+        """An exported file by its id."""
+        if not ID_PATTERN.fullmatch(export_id):
+            return None
+        files = sorted((self.store.exports_folder / export_id).glob("*"))
+        return files[0] if len(files) == 1 and not files[0].name.startswith(".") else None
+
+    # --- inner workings
+
+    def _open_stored_project(self, project_id: str) -> Project:
+        """Open a project of the shelf; its folder is owned before it is read."""
+        if not self.store.has_project(project_id):
+            self.store.load(project_id)  # raises what is wrong with it
+        lock = self.store.create_lock(project_id)
+        lock.acquire()
+        try:
+            record = self.store.load(project_id)
+        except BaseException:
+            lock.release()
+            raise
+        return self._start_project(ProjectStartup(record, self._make_loader(record), is_stored=True, lock=lock))
+
+    def _make_loader(self, record: ProjectRecord) -> Callable[[ProgressCallback], ProjectContent]:
+        source, place = record.source, self.store.get_folder(record.id)
+
+        def load_content(progress: ProgressCallback) -> ProjectContent:
+            if "scene" in source:
+                return open_scene(str(source["scene"]), str(source["mode"]), progress)
+            return replace(open_file(place / str(source["file"]), progress), name=record.name)
+
+        return load_content
+
+    def _start_project(self, start: ProjectStartup) -> Project:
+        project = Project(start, self.store)
+        with self._lock:
+            self._projects[project.id] = project
+            self.active_project_id = project.id
+            others = [each for each in self._projects.values() if each is not project]
+            left = [each for each in others if not len(each.clients) and each.is_saved]
+            many = sorted(left, key=lambda each: each.clients.last_left_at)[
+                : max(len(self._projects) - MAX_OPEN_PROJECTS, 0)
+            ]
+            for old in many:
+                self._closing[old.id] = self._projects.pop(old.id)
+        project.start()
+        # whoever opens this one need not wait for what the others are still at
+        threading.Thread(target=self._close_projects, args=many, name="cajole-ends", daemon=True).start()
+        return project
+
+    def _close_projects(self, *projects: Project) -> None:
+        for project in projects:
+            with self._lock:
+                self._projects.pop(project.id, None)
+                self._closing[project.id] = project
+                self.clear_active_project(project)
+            if not project.close(timeout=CLOSE_TIMEOUT):
+                LOG.warning("%s is still at work and was left behind", project.name)
+            with self._lock:
+                self._closing.pop(project.id, None)
+
+
+def copy_source(folder: Path, path: Path, content: ProjectContent) -> None:
+    """A copy of what was opened: a motion as .npz, which keeps all of it; a mesh as it came, with its partner."""
+    if content.animation is not None:
+        content.animation.write(folder / "source.npz")
+        return
+    parts = path.parent.glob(f"{path.stem}.*") if path.suffix.lower() in TETGEN_SUFFIXES else [path]
+    for file in parts:
+        with replace_atomically(folder / f"source{file.suffix.lower()}") as target:
+            shutil.copyfile(file, target)

@@ -1,0 +1,162 @@
+"""What is kept of an open project, and what its modes work on: what was opened, or what one mode gave to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cajole.animation import Animation, read_animation
+from cajole.body import Body, EmbeddedMesh
+from cajole.direct.editing.setup import find_static_vertices
+from cajole.errors import InputError
+from cajole.progress import ProgressCallback
+from cajole.storage import hash_content
+from cajole.studio.content import EditSetup, ProjectContent
+from cajole.studio.content_loading import build_shell_content
+from cajole.studio.export import get_motion
+from cajole.studio.locks import FolderLock
+from cajole.studio.modes.base import ModeSnapshot
+from cajole.studio.project_store import ProjectRecord, ProjectStore, round_trip_json
+
+# seconds until a failed save is tried again: at first, and at most
+FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 1.0, 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectStartup:
+    """How a project begins: what it was kept as, and what opens what it was made of.
+
+    kept: whether it is on the shelf from the start, or only once something was done in it; ready: called once it is
+    open; lock: of its folder, acquired before anything is read from it or written to it, a new one when None.
+    """
+
+    record: ProjectRecord
+    load_content: Callable[[ProgressCallback], ProjectContent]
+    is_stored: bool = False
+    on_opened: Callable[[], None] | None = None
+    lock: FolderLock | None = None
+
+
+class ProjectSaver:
+    """The record of a project, and the shelf that it is kept on; opened: what it was opened from, once that is here.
+
+    is_saved: whether all that was done is written and synced to the disk; failure: why it is not, where that was tried.
+    """
+
+    def __init__(self, store: ProjectStore, startup: ProjectStartup):
+        self._store, self.record = store, startup.record
+        self._lock = store.create_lock(startup.record.id) if startup.lock is None else startup.lock
+        self.source_content: ProjectContent | None = None
+        self._is_stored, self.is_saved = startup.is_stored, True
+        self.save_error: str | None = None
+        self._failure_count, self._retry_at = 0, 0.0
+
+    def get_content(self, mode: str) -> ProjectContent:
+        """What a mode works on: what was opened, with the motion that was handed to it, if one was."""
+        if self.source_content is None:
+            raise InputError(f"{self.record.name} is not open yet; wait until it is")
+        given = self.record.motion_files.get(mode)
+        return (
+            self.source_content
+            if given is None
+            else replace_motion(self.source_content, self._store.get_folder(self.record.id) / given)
+        )
+
+    def get_snapshot(self, mode: str) -> ModeSnapshot | None:
+        """What a mode was left with, as it would be read from disk; None where it was never entered."""
+        found = self.record.snapshots.get(mode)
+        return None if found is None else round_trip_json(found)
+
+    def write_motion(self, content: ProjectContent) -> str:
+        """Keep the motion of `content` beside the project; the name of its file. Raises FileError."""
+        self._lock.acquire()
+        return write_motion(self._store.get_folder(self.record.id), content).name
+
+    def assign_motion(self, mode: str, motion: str) -> None:
+        """A mode works on that motion from now on."""
+        self.record = replace(self.record, motion_files={**self.record.motion_files, mode: motion})
+
+    def record_change(self, label: str | None) -> None:
+        """Something was done, or with None only looked at: what was only opened is not kept."""
+        self._is_stored = self._is_stored or label is not None
+        self.is_saved = not self._is_stored
+        self._retry_at = 0.0
+
+    def get_save_delay(self) -> float | None:
+        """Seconds until saving shall be tried, 0 for at once; None where there is nothing to save."""
+        return None if self.is_saved else max(0.0, self._retry_at - time.monotonic())
+
+    def rename(self, name: str) -> None:
+        self.record = replace(self.record, name=name)
+
+    def record_mode(self, mode: str, snapshot: ModeSnapshot, frame: int, text: str) -> None:
+        """The mode that is at work, and what it would need to go on."""
+        modes = {**self.record.snapshots, mode: snapshot}
+        self.record = replace(
+            self.record, mode=mode, snapshots=modes, frame=frame, summary=text, changed_at=time.time()
+        )
+
+    def save(self) -> None:
+        """Write the record and sync it to the disk. Raises FileError."""
+        self._lock.acquire()
+        self._store.save(self.record)
+        self.is_saved, self.save_error, self._failure_count = True, None, 0
+
+    def schedule_retry(self, reason: str) -> None:
+        """Saving failed: it is tried again after a while that grows with every failure, and after the next change."""
+        self.is_saved, self.save_error = False, reason
+        self._retry_at = time.monotonic() + min(FIRST_RETRY_DELAY * 2.0**self._failure_count, MAX_RETRY_DELAY)
+        self._failure_count += 1
+
+    def close(self) -> None:
+        """The project was closed, and not cut off."""
+        self._lock.release()
+
+
+def write_motion(folder: Path, content: ProjectContent) -> Path:
+    """Write the motion of `content` into a project's folder. Raises FileError."""
+    motion = get_motion(content)
+    digest = hash_content(np.ascontiguousarray(motion.positions), motion.fps, motion.mesh.content_hash)
+    path = folder / f"given-{digest}.npz"
+    if not path.is_file():
+        motion.write(path)
+    return path
+
+
+def replace_motion(content: ProjectContent, path: Path) -> ProjectContent:
+    """The same body with the motion of a file, which also tells what pins held. Raises FileError.
+
+    What the scene planned was for its own motion, and goes.
+    """
+    motion = read_animation(path)
+    if len(motion.mesh.vertices) != len(content.mesh.vertices):  # a shell that was made of a coarser guide
+        return build_shell_content(motion, content)
+    return replace(
+        content,
+        body=_fix_still_vertices(content, motion),
+        animation=motion,
+        shot=None,
+        steer_setup=None,
+        edit_setup=EditSetup(),
+    )
+
+
+def _fix_still_vertices(content: ProjectContent, motion: Animation) -> Body | EmbeddedMesh | None:
+    """The body as it was held when the motion was made: of one that nothing holds by itself, by what stays at rest."""
+    body = content.body
+    if not isinstance(body, Body) or len(body.fixed) or (still := find_static_vertices(motion)) is None:
+        return body
+    at_rest = (motion.frame(0)[still] == body.vertices[still]).all(axis=1)
+    return body.with_fixed_vertices(still[at_rest]) if at_rest.any() else body
+
+
+def summarise_state(state: Mapping[str, Any]) -> str:
+    """A project in two words, as a list shows it: "3 drags"."""
+    lanes = state.get("lanes") or [{"name": "", "markers": []}]
+    count, name = len(lanes[0]["markers"]), str(lanes[0]["name"]).lower()
+    return f"{count} {name if count != 1 else name.removesuffix('s')}" if count else ""
