@@ -16,7 +16,6 @@ from cajole.cli.edit_parser import EditOperation
 from cajole.cli.options import BODY_OPTIONS, BodyOptions
 from cajole.cli.output import format_written_files
 from cajole.direct import Editor
-from cajole.direct.editing.constraint_solver import MIN_DRAG
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.mesh.line import require_surface
@@ -156,24 +155,22 @@ def prepare_edit_scene(source: str, progress: ProgressCallback) -> LoadedEditSce
     )
 
 
-# Held vertices that are told of one by one.
+# Constraints that the table lists one by one.
 MAX_LISTED_CONSTRAINTS = 12
-# A held vertex has landed when it misses its place by less than this share of the largest change that was asked for.
-REACHED_TOLERANCE = 1e-3
 
 
 def describe_edit(source: str, editor: Editor) -> dict[str, Any]:
     """What was asked and what came of it, as numbers."""
     report = editor.report
-    near = REACHED_TOLERANCE * max(report.requested_displacement, MIN_DRAG)
     holds = [held.constraint for held in editor.state.constraints.values()]
     told = [
         {
             "vertex": hold.vertex,
             "frame": hold.frame,
             "other": hold.other_vertex if hold.other_vertex >= 0 else None,
-            "error_sizes": report.target_errors[hold.key],
-            "landed": report.target_errors[hold.key] <= near,
+            "error_sizes": report.targets[hold.key].in_body_sizes,
+            "error_share": report.targets[hold.key].relative,
+            "landed": report.targets[hold.key].is_reached,
         }
         for hold in holds
     ]
@@ -187,7 +184,7 @@ def describe_edit(source: str, editor: Editor) -> dict[str, Any]:
         "contacts": report.contacts,
         "largest_change_sizes": report.max_displacement,
         "largest_drag_sizes": report.requested_displacement,
-        "landed": all(hold["landed"] for hold in told),
+        "landed": report.reached,
         "holds": told,
         "notes": list(report.notes),
     }
@@ -207,9 +204,9 @@ def format_edit_rows(document: dict[str, Any]) -> dict[str, str]:
     shown = sorted(d["holds"], key=lambda hold: hold["landed"])[:MAX_LISTED_CONSTRAINTS]
     for hold in shown:
         other = "" if hold["other"] is None else f" from {hold['other']}"
-        off = f"off by {hold['error_sizes']:.2g} sizes"
+        off = f"off by {hold['error_share']:.2%} of the drag ({hold['error_sizes']:.2g} sizes)"
         end = (
-            f"landed, {off}"
+            f"reached, {off}"
             if hold["landed"]
             else f"not reached, {off}: drag less far, or fewer at once, or use more modes"
         )

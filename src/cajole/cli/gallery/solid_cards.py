@@ -76,7 +76,8 @@ def build_twist_card(progress: ProgressCallback | None) -> DemoCard:
     every = -(-stage.animation.frames // FRAMES)
     made = editor.animation()
     shown = replace(made, positions=made.positions[::every], fps=made.fps / every)
-    body, missed = cast(BodySolid, stage.body), max(editor.compute_target_errors().values())
+    body = cast(BodySolid, stage.body)
+    missed = max(error.in_body_sizes for error in editor.measure_target_errors().values())
     story = (
         f"A beam that did nothing. In {len(stage.drags)} small drags four corners are turned by 720 degrees in one "
         f"frame; they land within {100 * missed:.1g} % of the size, and the motion before and after follows."

@@ -8,24 +8,20 @@ together, started from the Jacobians that each frame has on its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from cajole.arrays import Array, IndexArray
 from cajole.direct.editing.edit_model import EditModel
 from cajole.direct.editing.linear_constraints import LinearConstraints
+from cajole.direct.editing.reach import REACHED_TOLERANCE, bound_drag_distances
 from cajole.direct.editing.vertex_constraints import VertexConstraint
 from cajole.linalg.levenberg_marquardt import STALL_TOLERANCE_FACTOR, LeastSquaresResult, levenberg_marquardt
 
 # A held vertex has landed when it is this close, as a share of how far the edit takes it.
 TARGET_TOLERANCE = 1e-4
-# Shares that still count as reached: what is left then is not seen.
-REACHED_TOLERANCE = 1e-3
-# Step of the differences that the Jacobian of a target is made of, and the least that counts as a drag, in body sizes.
-DIFFERENCE_STEP, MIN_DRAG = 1e-5, 3e-3
-# What is held in place, or moved little, must stay to LANDED of this share of the largest change.
-MIN_RELATIVE_SCALE = 1e-2
+# Step of the finite differences of the Jacobian, in body sizes.
+DIFFERENCE_STEP = 1e-5
 # Parts of the way, where a target that is FAR [body sizes] is not met in one go, and the share of a part that may be
 # missed on the way; rows of which differences are taken again and again.
 CONTINUATION_STEPS, CONTINUATION_TOLERANCE, CONTINUATION_DISTANCE, MAX_ROWS_FOR_DIFFERENCES = 8, 0.05, 0.02, 12
@@ -41,32 +37,6 @@ MAX_RESTARTS, RESTART_REDUCTION = 4, 0.5
 INTERACTIVE_EVALUATIONS, JACOBIAN_REFRESH_INTERVAL = 3, 4
 
 
-@dataclass(frozen=True)
-class DragResult:
-    """How a drag ended.
-
-    missed: the farthest that a held vertex is from its place, as a share of how far it was taken.
-    misses: the same of the dragged vertices before and after each correction.
-    """
-
-    relative_error: float
-    error_history: tuple[float, ...]
-
-    @property
-    def reached(self) -> bool:
-        """Whether everything held is where it belongs, to a thousandth of the drag."""
-        return self.relative_error <= REACHED_TOLERANCE
-
-    def __str__(self) -> str:
-        if self.reached:
-            return f"landed to {self.relative_error:.1e} of the drag"
-        return (
-            f"could not be reached: {100 * self.relative_error:.2g} % of the drag is left; the body does not "
-            f"reach that far, "
-            "or other constraints or contacts hold it back. Drag less far, use more modes, or bake and continue"
-        )
-
-
 def compute_requested_displacement(model: EditModel, constraint: VertexConstraint) -> Array:
     """(3,) [m] the change that would bring a vertex to its target, of which a hold asks for its directions alone."""
     there = model.get_input_position(constraint.frame, constraint.vertex)
@@ -77,15 +47,13 @@ def compute_requested_displacement(model: EditModel, constraint: VertexConstrain
     )
 
 
-def compute_constraint_scales(model: EditModel, constraints: Sequence[VertexConstraint]) -> Array:
-    """(k,) [m] how far each hold takes its vertex; at least a share of the farthest, and more than rounding."""
-    distances = np.array(
-        [
-            max(hold.peak_distance, np.linalg.norm(hold.directions @ compute_requested_displacement(model, hold)))
-            for hold in constraints
-        ]
-    )
-    return np.maximum(distances, max(MIN_RELATIVE_SCALE * distances.max(initial=0.0), MIN_DRAG * model.size))
+def compute_drag_distances(model: EditModel, constraints: Sequence[VertexConstraint]) -> Array:
+    """(k,) [m] how far each constraint has taken its vertex, with the lower bound of `reach`."""
+    distances = [
+        max(hold.peak_distance, np.linalg.norm(hold.directions @ compute_requested_displacement(model, hold)))
+        for hold in constraints
+    ]
+    return bound_drag_distances(np.array(distances), model.size)
 
 
 def evaluate_vertex_displacements(
@@ -211,7 +179,7 @@ class FrameConstraintSolver:
     def solve(self, constraints: Sequence[VertexConstraint], *, approximate: bool = False) -> LeastSquaresResult:
         """Bring the same holds to other targets; rough: as near as a few looks lead, for a hand that moves on."""
         self.constraints = list(constraints)
-        asked_for = float(compute_constraint_scales(self.model, constraints).max())
+        asked_for = float(compute_drag_distances(self.model, constraints).max())
         tolerance = TARGET_TOLERANCE * asked_for
         self._trust_bound = np.inf
         r0 = self.compute_residual(self.unknowns)
@@ -337,7 +305,7 @@ def solve_all_constraints(
     # the unknowns are the rows of the holds one after another; those of a hold among them
     parts = np.split(np.arange(len(all_rows)), np.cumsum(counts)[:-1])
     scale, whitened_targets = (
-        np.repeat(compute_constraint_scales(model, constraints), counts),
+        np.repeat(compute_drag_distances(model, constraints), counts),
         linear_constraints.whiten(linear_constraints.targets),
     )
     J = np.zeros((len(all_rows), len(all_rows)))

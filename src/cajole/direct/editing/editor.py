@@ -15,10 +15,8 @@ from cajole import checks
 from cajole.animation import Animation, Contacts
 from cajole.arrays import Array
 from cajole.direct.editing.constraint_solver import (
-    REACHED_TOLERANCE,
-    DragResult,
     FrameConstraintSolver,
-    compute_constraint_scales,
+    compute_drag_distances,
     compute_requested_displacement,
     compute_residuals,
     solve_all_constraints,
@@ -26,6 +24,7 @@ from cajole.direct.editing.constraint_solver import (
 from cajole.direct.editing.constraint_system import ConstraintSystem, EditState, LinearisedConstraint
 from cajole.direct.editing.edit_model import EditModel
 from cajole.direct.editing.linear_constraints import LinearConstraints
+from cajole.direct.editing.reach import DragResult, TargetError, measure_target_errors
 from cajole.direct.editing.report import EditOptions, EditReport
 from cajole.direct.editing.spacetime import EditSettings, find_editable_frames
 from cajole.direct.editing.vertex_constraints import ConstraintKey, VertexConstraint, orthonormalise_directions
@@ -76,10 +75,13 @@ class DragSession:
         moved_constraints = [self._move_constraint(hold, target) for hold, target in zip(constraints, targets)]
         with limit_blas_threads():
             result = self._solver.solve(moved_constraints, approximate=approximate)
-            far = float(compute_constraint_scales(self._solver.model, moved_constraints).max())
+            distances = compute_drag_distances(self._solver.model, moved_constraints)
         self._editor.apply_drag(moved_constraints, self._solver.linear_targets)
+        ends = np.cumsum([len(constraint.directions) for constraint in moved_constraints])
+        errors = measure_target_errors(np.split(result.residual, ends[:-1]), distances, self._solver.model.size)
+        far = float(distances.max())
         self._result = DragResult(
-            float(np.abs(result.residual).max()) / far, tuple(look / far for look in result.residual_history)
+            max(error.relative for error in errors), tuple(largest / far for largest in result.residual_history)
         )
         self._is_approximate = approximate
         return self._result
@@ -398,9 +400,18 @@ class Editor:
         return np.asarray(follows / follows[frame])
 
     @synchronized
-    def compute_target_errors(self) -> dict[ConstraintKey, float]:
-        """Distance of every held (vertex, frame) from its target, in body sizes; the quick part of `report`."""
-        return {key: far / self.model.size for key, far in self._compute_target_distances().items()}
+    def measure_target_errors(self) -> dict[ConstraintKey, TargetError]:
+        """Error of every constraint; fast, unlike `report`, which also computes all frames."""
+        constraints = [held.constraint for held in self._state.constraints.values()]
+        if not constraints:
+            return {}
+        linear_constraints = self._constraint_system.linear_constraints
+        with limit_blas_threads():
+            residuals = compute_residuals(
+                self.model, linear_constraints, linear_constraints.solve_multipliers(), constraints
+            )
+        errors = measure_target_errors(residuals, compute_drag_distances(self.model, constraints), self.model.size)
+        return {hold.key: error for hold, error in zip(constraints, errors)}
 
     @property
     def contact_count(self) -> int:
@@ -417,15 +428,22 @@ class Editor:
             state, z, target_errors, force = (
                 self._state,
                 self._compute_reduced_coordinates(),
-                self.compute_target_errors(),
+                self.measure_target_errors(),
                 self.gentleness(),
             )
             modes, redundant = self._constraint_system.spacetime.mode_count, self._constraint_system.find_redundant()
         ways = (
-            held.constraint.directions @ compute_requested_displacement(self.model, held.constraint)
+            max(
+                held.constraint.peak_distance,
+                float(
+                    np.linalg.norm(
+                        held.constraint.directions @ compute_requested_displacement(self.model, held.constraint)
+                    )
+                ),
+            )
             for held in state.constraints.values()
         )
-        farthest = max((float(np.linalg.norm(way)) for way in ways), default=0.0) / self.model.size
+        farthest = max(ways, default=0.0) / self.model.size
         max_displacement = self._measure_max_displacement(state, z)
         return EditReport(
             target_errors, max_displacement, modes, redundant, self.contact_count, force, farthest, self.notes
@@ -565,25 +583,8 @@ class Editor:
             return self._active_drag.compute_linear_displacement()
         return self._constraint_system.compute_linear_displacement(frame)
 
-    def _compute_target_distances(self) -> dict[ConstraintKey, float]:
-        """[m] how far everything held is from its place."""
-        constraints, linear_constraints = (
-            [held.constraint for held in self._state.constraints.values()],
-            self._constraint_system.linear_constraints,
-        )
-        if not constraints:
-            return {}
-        with limit_blas_threads():
-            residuals = compute_residuals(
-                self.model, linear_constraints, linear_constraints.solve_multipliers(), constraints
-            )
-        return {hold.key: float(np.linalg.norm(miss)) for hold, miss in zip(constraints, residuals)}
-
     def _compute_max_relative_error(self) -> float:
-        far = compute_constraint_scales(self.model, [held.constraint for held in self._state.constraints.values()])
-        return max(
-            (off / float(unit) for off, unit in zip(self._compute_target_distances().values(), far)), default=0.0
-        )
+        return max((error.relative for error in self.measure_target_errors().values()), default=0.0)
 
     def _solve_constraints(self, excluded: Sequence[ConstraintKey] = ()) -> float:
         """Make all held vertices land, but those that stay apart; the largest miss as a share of what was asked for."""
@@ -591,7 +592,7 @@ class Editor:
             self._compute_max_relative_error(),
             [key for key in self._state.constraints if key not in excluded],
         )
-        if relative_error <= REACHED_TOLERANCE or not keys:
+        if DragResult(relative_error, ()).reached or not keys:
             return relative_error
         constraints, row_indices = (
             [self._state.constraints[key].constraint for key in keys],

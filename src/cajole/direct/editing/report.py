@@ -1,4 +1,4 @@
-"""What an editor tells about itself: how it was opened, and how well it does what was asked."""
+"""Report of an edit, and the options that its editor was opened with."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cajole.arrays import Array
+from cajole.direct.editing.reach import TargetError
 from cajole.direct.editing.vertex_constraints import ConstraintKey
 from cajole.direct.editing.warp import WARP_FORMS
 
@@ -16,17 +17,16 @@ WARP_NAMES = (*WARP_FORMS, "none")
 
 @dataclass(frozen=True)
 class EditReport:
-    """missed: how far each (vertex, frame) is from where it was put, in body sizes.
+    """Targets, size and added force of an edit.
 
-    moved: the largest displacement of any vertex in any frame that the edit causes; asked: the largest that a hold asks
-    for. Both are in body sizes. The rest of the body may move farther than the dragged vertices.
-    With an `other`, the offset between two vertices, the key is (vertex, frame, other). redundant: holds of which some
-    direction follows from earlier ones, so that it can only agree with those. contacts: how many are kept.
-    gentleness: (frames,) what the change adds to the forces, as a share of the body's weight, |w| / (√m g).
-    notes: on how the edit was opened; mostly none.
+    targets: the error of each (vertex, frame); the key of an offset between two vertices is (vertex, frame, other).
+    max_displacement: largest displacement of any vertex in any frame; requested_displacement: longest drag. Both are in
+    body sizes. The rest of the body may move farther than the dragged vertices. redundant: constraints with a direction
+    that depends on earlier ones and can only agree with them. contacts: number of preserved contacts. gentleness:
+    (frames,) added force [body weights]. notes: how the edit was opened; usually empty.
     """
 
-    target_errors: dict[ConstraintKey, float]
+    targets: dict[ConstraintKey, TargetError]
     max_displacement: float
     modes: int
     redundant: tuple[ConstraintKey, ...] = ()
@@ -36,24 +36,34 @@ class EditReport:
     notes: tuple[str, ...] = ()
 
     @property
+    def target_errors(self) -> dict[ConstraintKey, float]:
+        """Distance of each constraint from its target, in body sizes."""
+        return {key: error.in_body_sizes for key, error in self.targets.items()}
+
+    @property
+    def reached(self) -> bool:
+        """True if every target was reached; see `cajole.direct.editing.reach`."""
+        return all(error.is_reached for error in self.targets.values())
+
+    @property
     def mean_gentleness(self) -> float:
         """Root mean square of the added force over all frames, in body weights."""
         return float(np.sqrt((self.gentleness**2).mean())) if len(self.gentleness) else 0.0
 
     def __str__(self) -> str:
         rows = [
-            f"edit: {len(self.target_errors)} constraints, {self.modes} modes, largest change "
+            f"edit: {len(self.targets)} constraints, {self.modes} modes, largest change "
             f"{100 * self.max_displacement:.3g} % of the "
             f"size ({100 * self.requested_displacement:.3g} % asked)"
         ]
         if self.contacts:
             rows[0] += f", {self.contacts} contacts kept"
-        if self.target_errors:
+        if self.targets:
             most = float(self.gentleness.max(initial=0.0))
             rows.append(f"  added force: {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most")
-        for key, off in self.target_errors.items():
+        for key, error in self.targets.items():
             where = f"vertex {key[0]}" + (f" from vertex {key[2]}" if len(key) == 3 else "")
-            rows.append(f"  {where} at frame {key[1]}: off by {100 * off:.2g} % of the size")
+            rows.append(f"  {where} at frame {key[1]}: {error}")
         rows += [f"  vertex {key[0]} at frame {key[1]} follows from other constraints" for key in self.redundant]
         return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 

@@ -195,7 +195,7 @@ def _parse_constraints(value: Any) -> list[tuple[VertexConstraint, Array, Array 
 
 def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, Array | None]:
     table: Mapping[str, Any] = _check_object(
-        value, name, ("vertex", "frame", "other", "target", "directions", "linear"), ("rows",)
+        value, name, ("vertex", "frame", "other", "target", "directions", "linear"), ("rows", "drag_distance")
     )
     vertex, frame = (
         checks.require_integer(table[field], f"{name}.{field}", minimum=0) for field in ("vertex", "frame")
@@ -220,7 +220,9 @@ def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, A
         _parse_numbers(table["target"], f"{name}.target", (3,)),
         _parse_numbers(table["linear"], f"{name}.linear", (k,)),
     )
-    return VertexConstraint(vertex, frame, target, across, other), linear, rows
+    # absent in files of earlier versions
+    distance = checks.require_positive(table.get("drag_distance", 0.0), f"{name}.drag_distance (m)", allow_zero=True)
+    return VertexConstraint(vertex, frame, target, across, other, distance), linear, rows
 
 
 # What different machines may find for the eigenvalue of one mode, as a share of it and of the largest.
@@ -321,6 +323,7 @@ def _serialise_constraint(editor: Editor, linearised: LinearisedConstraint) -> d
         "target": hold.target.tolist(),
         "directions": hold.directions.tolist(),
         "linear": linearised.linear_targets.tolist(),
+        "drag_distance": hold.peak_distance,
     }
     if not hold.has_all_directions:
         # Rows of a partial hold were chosen under the settings that it was made with; others may hold by now.
@@ -362,5 +365,5 @@ def _require_same_body(path: Path, stored_eigenvalues: Array, eigenvalues: Array
 
 
 def _require_finite(path: Path, editor: Editor) -> None:
-    if not np.isfinite([*editor.compute_target_errors().values()]).all():
+    if not np.isfinite([error.distance for error in editor.measure_target_errors().values()]).all():
         raise FileError(f"{path} asks for what no numbers can hold; {REMEDY}")

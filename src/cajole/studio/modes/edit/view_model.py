@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cajole.arrays import Array
+from cajole.direct.editing.reach import TargetError
 from cajole.direct.editing.vertex_constraints import AXES, ConstraintKey, VertexConstraint
 from cajole.studio.modes.payloads import (
     MAX_TRAILS,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 # A drag's reach ends where its vertex follows by less than this share of the drag.
 REACH_THRESHOLD = 0.1
-# A held vertex that is farther off than this share of the body's size wears a warning.
-WARNING_DISTANCE = 1e-3
 # Contacts of one frame that are drawn.
 MAX_CONTACT_POINTS = 400
 # Drags whose reach is worked out; of more, the bars would cover one another.
@@ -47,8 +46,8 @@ def format_directions(constraint: VertexConstraint) -> str:
 def build_edit_state(mode: EditMode) -> dict[str, Any]:
     """The state of the mode."""
     curve = mode.editor.gentleness()
-    missed = mode.editor.compute_target_errors()
-    drags = [_describe_drag(mode, key, missed.get(key, 0.0)) for key in mode.editor.state.constraints]
+    errors = mode.editor.measure_target_errors()
+    drags = [_describe_drag(mode, key, errors[key]) for key in mode.editor.state.constraints]
     lanes = [_build_drag_lane(mode, drags)]
     if curve.any():
         lanes.append(build_force_lane(curve))
@@ -65,13 +64,13 @@ def build_edit_state(mode: EditMode) -> dict[str, Any]:
     }
 
 
-def _describe_drag(mode: EditMode, key: ConstraintKey, target_error: float) -> dict[str, Any]:
+def _describe_drag(mode: EditMode, key: ConstraintKey, target_error: TargetError) -> dict[str, Any]:
     hold, name = mode.editor.state.constraints[key].constraint, format_marker_id(key)
     given = mode.editor.model.get_input_position(hold.frame, hold.vertex)
     moved = float(np.linalg.norm(hold.directions @ (hold.target - given))) if hold.other_vertex < 0 else 0.0
     warn = None
-    if target_error > WARNING_DISTANCE:
-        warn = f"{100 * target_error:.2g} % of the body's size is left: the body does not reach that far"
+    if not target_error.is_reached:
+        warn = f"{100 * target_error.relative:.2g} % of the drag is left: the body does not reach that far"
     return {
         "id": name,
         "node": hold.vertex,
@@ -80,7 +79,7 @@ def _describe_drag(mode: EditMode, key: ConstraintKey, target_error: float) -> d
         "position": to_list(hold.target),
         "given": to_list(given),
         "moved": moved,
-        "missed": float(target_error),
+        "missed": target_error.in_body_sizes,
         "pin": moved == 0.0,
         "directions": format_directions(hold),
         "warn": warn,
