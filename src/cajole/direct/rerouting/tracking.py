@@ -53,7 +53,10 @@ class ControlledMotion:
 
     def compute_goal_residuals(self, simulation: PilotSimulation, goal_set: GoalSet) -> Array:
         """(G, 3) [m] from where each aim's node is at its frame to the target."""
-        there = [self.states[end - goal_set.first_frame].displacement[v] for v, end in zip(goal_set.vertices, goal_set.end_frames)]
+        there = [
+            self.states[end - goal_set.first_frame].displacement[v]
+            for v, end in zip(goal_set.vertices, goal_set.end_frames)
+        ]
         return goal_set.targets - simulation.body.vertices[goal_set.vertices] - np.array(there)
 
     def compute_goal_errors(self, simulation: PilotSimulation, goal_set: GoalSet) -> Array:
