@@ -77,7 +77,7 @@ SORT_ALONE = "import kernels_sort; kernels_sort.sort(x())"
 ARGSORT_ALONE = "import kernels_argsort; kernels_argsort.argsort(x())"
 FORKED = f"""
 import os
-import cajole.compiled
+import cajole.jit
 for code in ({SORT_ALONE!r}, {ARGSORT_ALONE!r}):
     child = os.fork()
     if child == 0:
