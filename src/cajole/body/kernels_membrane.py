@@ -41,11 +41,7 @@ def _load_frame(frames, e):
 def compute_strain_increment(D, H):
     """(DᵀH + HᵀD + HᵀH)/2 as (00, 01, 11), from displacements alone so that small strains keep their digits."""
     (d, c), (x, y) = D, H
-    return (
-        dot(d, x) + 0.5 * dot(x, x),
-        0.5 * (dot(d, y) + dot(x, c) + dot(x, y)),
-        dot(c, y) + 0.5 * dot(y, y),
-    )
+    return (dot(d, x) + 0.5 * dot(x, x), 0.5 * (dot(d, y) + dot(x, c) + dot(x, y)), dot(c, y) + 0.5 * dot(y, y))
 
 
 @njit(cache=True)
