@@ -8,7 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
+from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +18,10 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body.block_pattern import BlockPattern
+from cajole.body.content_hash import hash_external_classes, record_sources
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri
+from cajole.storage import hash_content
 
 # [m/s²] what bodies weigh by; reports and pushes count in body weights
 EARTH_GRAVITY = 9.81
@@ -94,10 +97,28 @@ class Body(ABC):
         """The mesh that shows this body in an animation, with the body's own vertex numbering."""
 
     @abstractmethod
-    def compute_content_hash(self) -> str:
-        """A hash of everything that decides the body's physics: equal bodies, equal hash."""
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
+        """A tag of the class and all parameters of its physics."""
 
     # --- what follows from it
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        record_sources(cls)
+
+    def compute_content_hash(self) -> str:
+        """Hash of everything that decides the body's physics: bodies with equal hashes behave equally.
+
+        For classes outside this package it includes their code and all attributes. If these cannot be identified, for
+        example for a class that is typed into an interpreter, every call returns another hash.
+        """
+        own, external = hash_content(*self.get_content()), hash_external_classes(self)
+        return own if external == "" else hash_content(own, uuid4().hex if external is None else external)
+
+    @property
+    def has_stable_content_hash(self) -> bool:
+        """False if the content hash changes at every call; then results must not be stored under it."""
+        return hash_external_classes(self) is not None
 
     @property
     def vertex_count(self) -> int:

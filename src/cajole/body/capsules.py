@@ -170,9 +170,9 @@ class BodySpringsCapsules(BodySprings):
             )
         return slopes, turns, drags
 
-    def compute_content_hash(self) -> str:
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
         c = self.capsules
-        return hash_content("among", super().compute_content_hash(), c.starts, c.ends, c.radii, c.stiffness, c.margin)
+        return "among", hash_content(*super().get_content()), c.starts, c.ends, c.radii, c.stiffness, c.margin
 
     def _find_contacts(self, u: Array) -> list[CapsuleContact]:
         return self.capsules.find_contacts(self._compute_positions(u))

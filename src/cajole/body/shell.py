@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from cajole import checks
-from cajole.arrays import Array
+from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_membrane
 from cajole.body import kernels_membrane as membrane
 from cajole.body.base import require_no_unused_vertices
@@ -24,7 +24,6 @@ from cajole.body.rayleigh import BodyRayleigh, ShellDamping, parse_rayleigh_damp
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
 from cajole.mesh.base import MIN_ELEMENT_QUALITY
-from cajole.storage import hash_content
 
 
 class BodyShell(BodyRayleigh):
@@ -204,26 +203,11 @@ class BodyShell(BodyRayleigh):
     def get_display_mesh(self) -> MeshTri:
         return self.mesh
 
-    def compute_content_hash(self) -> str:
-        s, d = self.properties, self.damping
-        return hash_content(
-            "shell",
-            self.mesh.content_hash,
-            s.lam,
-            s.mu,
-            s.bending_stiffness,
-            s.poisson,
-            s.thickness,
-            s.density,
-            self.fixed,
-            d.mass,
-            d.membrane,
-            d.bending,
-            self.undeformed,
-            self.bending_scale,
-            self.plastic_angles,
-            *(self._yield_parameters or ()),
-        )
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
+        s, d, tag = self.properties, self.damping, ("shell", self.mesh.content_hash)
+        material = s.lam, s.mu, s.bending_stiffness, s.poisson, s.thickness, s.density
+        rest = self.undeformed, self.bending_scale, self.plastic_angles, *(self._yield_parameters or ())
+        return *tag, *material, self.fixed, d.mass, d.membrane, d.bending, *rest
 
     # --- the state at rest
 

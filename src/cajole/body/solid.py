@@ -19,7 +19,6 @@ from cajole.body.rayleigh import BodyRayleigh
 from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.mesh.tet import compute_signed_volumes
-from cajole.storage import hash_content
 
 
 class BodySolid(BodyRayleigh):
@@ -111,9 +110,9 @@ class BodySolid(BodyRayleigh):
     def get_display_mesh(self) -> MeshTet:
         return self.mesh
 
-    def compute_content_hash(self) -> str:
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
         _, _, _, lam, mu = self.element_arrays
-        return hash_content("solid", self.mesh.content_hash, lam, mu, self.densities, self.fixed, self.alpha, self.beta)
+        return "solid", self.mesh.content_hash, lam, mu, self.densities, self.fixed, self.alpha, self.beta
 
 
 def _tabulate_materials(material: MaterialStVK | Sequence[MaterialStVK], count: int) -> tuple[Array, Array, Array]:

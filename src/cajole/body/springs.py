@@ -18,7 +18,6 @@ from cajole.body.spring_topology import build_cloth_springs, find_triangles, sel
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, grid_triangles
 from cajole.mesh.base import find_degenerate_triangles
-from cajole.storage import hash_content
 
 
 class BodySprings(Body):
@@ -247,11 +246,9 @@ class BodySprings(Body):
             return MeshTri(self.vertices, triangles)
         return MeshLine(self.vertices, select_display_lines(self.vertices, self.edges, closed[flat]))
 
-    def compute_content_hash(self) -> str:
-        return hash_content(
-            "springs", self.vertices, self.edges, self.spring_stiffness, self.rest_lengths,
-            self.spring_damping, self.masses, self.fixed, self.clamp,
-        )  # fmt: skip
+    def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
+        springs = self.edges, self.spring_stiffness, self.rest_lengths, self.spring_damping
+        return "springs", self.vertices, *springs, self.masses, self.fixed, self.clamp
 
     def _compute_positions(self, u: Array) -> Array:
         return self.vertices + u

@@ -125,6 +125,7 @@ def _solve_elastic_modes(
     if count == 0:
         return np.empty(0), np.empty((size, 0))
     key = hash_content("modes", CACHE_VERSION, body.compute_content_hash(), count)
+    cache = cache and body.has_stable_content_hash
     stored = load_from_cache("modes", key) if cache else None
     if stored is not None and stored.keys() == {"values", "shapes"} and stored["shapes"].shape == (size, count):
         return stored["values"], stored["shapes"]
