@@ -133,7 +133,7 @@ def test_bad_input(sheet: MeshTri) -> None:
     contacts = contacts_at([(0, 500)])
     with pytest.raises(InputError, match=r"contacts.vertex\[0\] is 500"):
         contacts.clustered(sheet)
-    with pytest.raises(InputError, match="longest is 0"):
+    with pytest.raises(InputError, match="max_frames is 0"):
         contacts_at([(0, 5)]).clustered(sheet, max_frames=0)
     with pytest.raises(InputError, match=r"widest \(m\) is -1"):
         contacts_at([(0, 5)]).clustered(sheet, max_width=-1)

@@ -48,17 +48,17 @@ def around() -> EmbeddedMesh:
 def test_one_body_identity(around):
     mesh = around.mesh
     assert not mesh.is_manifold()
-    assert mesh.components.max() == 2
-    assert len(around.body.pieces) == 1
-    assert around.body.rigid_motions().shape[1] == 6
-    assert not around.embedding.outside.any()
+    assert mesh.component_labels.max() == 2
+    assert len(around.body.connected_components) == 1
+    assert around.body.compute_rigid_body_modes().shape[1] == 6
+    assert not around.embedding.outside_mask.any()
     np.testing.assert_allclose(around.embedding.apply(around.body.vertices), mesh.vertices, atol=1e-12)
 
 
 def test_every_vertex_moves_identity(around):
     """The editor needs each vertex to be moved by some mode, independently in all three directions."""
     shapes = cj.modes(around.body, 60, cache=False).shapes
-    carried = (around.embedding.matrix @ shapes.reshape(around.body.count, -1)).reshape(
+    carried = (around.embedding.matrix @ shapes.reshape(around.body.vertex_count, -1)).reshape(
         len(around.mesh.vertices), 3, -1
     )
     least = np.linalg.svd(carried, compute_uv=False)[:, -1]

@@ -35,13 +35,13 @@ def test_force_and_stiffness_derivative(shell, point):
     u, v, w = point
     check_derivative(shell.energy, (shell.force(u) * v).sum(), u, v)
     check_derivative(lambda x: shell.force(x).ravel(), shell.stiffness(u) @ v.ravel(), u, v)
-    check_derivative(lambda x: shell.stiffness(x) @ w.ravel(), shell.stiffness_change(u, v) @ w.ravel(), u, v)
+    check_derivative(lambda x: shell.stiffness(x) @ w.ravel(), shell.stiffness_derivative(u, v) @ w.ravel(), u, v)
 
 
 def test_damping_in_parts_derivative(shell, point):
     u, v, w = point
     check_derivative(lambda x: shell.damping_force(u, x).ravel(), shell.damping_matrix(u) @ w.ravel(), v, w)
-    check_derivative(lambda x: shell.damping_force(x, v).ravel(), shell.damping_slope(u, v) @ w.ravel(), u, w)
+    check_derivative(lambda x: shell.damping_force(x, v).ravel(), shell.damping_force_jacobian(u, v) @ w.ravel(), u, w)
 
 
 def test_damping_parts_identity(random):
@@ -67,8 +67,8 @@ def test_damping_parts_identity(random):
 @pytest.mark.parametrize("tangent", ["exact", "symmetric", "clamped"])
 def test_rich_system_agreement(shell, point, tangent):
     u, v, _ = point
-    out = np.full(shell.pattern.entries, np.nan)
-    force = shell.system(u, v, 37.0, 4.3, out, tangent=tangent)
+    out = np.full(shell.pattern.nnz, np.nan)
+    force = shell.assemble_system(u, v, 37.0, 4.3, out, tangent=tangent)
     if tangent == "clamped":
         membrane = with_bending(shell, 0.0)
         both, one = shell.stiffness(u, clamped=True), membrane.stiffness(u, clamped=True)
@@ -77,8 +77,10 @@ def test_rich_system_agreement(shell, point, tangent):
         whole = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u, clamped=True) + both
         assert abs(whole - want).max() <= 1e-12 * abs(want).max()
     else:
-        want = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_slope(u, v)
-    assert abs(shell.pattern.matrix(out) - want).max() <= 1e-12 * abs(want).max()
+        want = (
+            37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_force_jacobian(u, v)
+        )
+    assert abs(shell.pattern.build_matrix(out) - want).max() <= 1e-12 * abs(want).max()
     np.testing.assert_array_equal(force, shell.total_force(u, v))
     parts = shell.force(u) + shell.damping_force(u, v)
     np.testing.assert_allclose(force, parts, rtol=0, atol=1e-12 * abs(parts).max())
@@ -89,24 +91,27 @@ def with_bending(body: BodyShell, factor: float) -> BodyShell:
 
 
 def test_rich_clamped_positive_identity(shell, random):
-    u, v = random.uniform(-0.12, 0.12, (shell.count, 3)) - 0.2 * shell.vertices, random.normal(size=(shell.count, 3))
+    u, v = (
+        random.uniform(-0.12, 0.12, (shell.vertex_count, 3)) - 0.2 * shell.vertices,
+        random.normal(size=(shell.vertex_count, 3)),
+    )
     exact = np.linalg.eigvalsh(shell.stiffness(u).toarray())
     assert exact[0] < -1e-3 * exact[-1], "the shape must be one where the exact stiffness is indefinite"
-    out = np.empty(shell.pattern.entries)
-    shell.system(u, v, 0.0, 50.0, out, tangent="clamped")
-    values = np.linalg.eigvalsh(shell.pattern.matrix(out).toarray())
+    out = np.empty(shell.pattern.nnz)
+    shell.assemble_system(u, v, 0.0, 50.0, out, tangent="clamped")
+    values = np.linalg.eigvalsh(shell.pattern.build_matrix(out).toarray())
     assert values[0] >= -1e-13 * values[-1]
 
 
 def test_squares_agreement(shell, point):
     """The symmetric loop of the tangent is the general one with the same vectors on either side."""
     u, _, _ = point
-    h, bending = shell.hinges, shell._bending
-    grads = bending.at(shell.vertices + u).gradients
-    one, two = np.zeros((2, shell.pattern.entries))
-    args = (h.groups, bending.factors, h.sizes, h.places)
-    kernels_bending.add_gram_blocks(*args, grads, *bending.places, 1.7, one)
-    kernels_bending.add_product_blocks(*args, grads, grads, *bending.places, 1.7, two)
+    h, bending = shell.hinges, shell._bending_energy
+    grads = bending.evaluate(shell.vertices + u).gradients
+    one, two = np.zeros((2, shell.pattern.nnz))
+    args = (h.groups, bending.factors, h.vertex_counts, h.local_vertices)
+    kernels_bending.add_gram_blocks(*args, grads, *bending.assembly_map, 1.7, one)
+    kernels_bending.add_product_blocks(*args, grads, grads, *bending.assembly_map, 1.7, two)
     np.testing.assert_allclose(one, two, rtol=0, atol=1e-13 * abs(two).max())
 
 
@@ -157,7 +162,7 @@ def test_bending_factor_identity(random):
 def test_shaped_identity(shell, random):
     """At its undeformed shape, wherever it is turned to, a shell is free of force, and mass stays the mesh's."""
     shape = shell.vertices + random.uniform(-0.05, 0.05, shell.vertices.shape)
-    body = BodyShell(shell.mesh, shell.material, bending_scale=shell.bending).with_undeformed_shape(shape)
+    body = BodyShell(shell.mesh, shell.material, bending_scale=shell.bending_scale).with_undeformed_shape(shape)
     turn = Rotation.from_euler("xyz", (-75, 40, 160), degrees=True)
     scale = abs(body.stiffness().data).max() * body.size
     for x in (shape, turn.apply(shape) + [3, -2, 1]):
@@ -180,8 +185,8 @@ def test_shaped_agreement(shell, point, random):
     np.testing.assert_array_equal(back.force(u), plain.force(u))
     # what has yielded stays
     assert shell.plastic_angles.any()
-    np.testing.assert_array_equal(shell.shaped(shape).plastic_angles, shell.plastic_angles)
-    np.testing.assert_array_equal(shell.shaped(shell.undeformed).rest_angles, shell.rest_angles)
+    np.testing.assert_array_equal(shell.with_undeformed_shape(shape).plastic_angles, shell.plastic_angles)
+    np.testing.assert_array_equal(shell.with_undeformed_shape(shell.undeformed).rest_angles, shell.rest_angles)
 
 
 def test_caller_keeps_shape_identity():

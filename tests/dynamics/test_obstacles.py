@@ -215,7 +215,7 @@ def test_impacts_that_a_step_cannot_solve_are_taken_in_smaller_ones(monkeypatch:
     solved = ImplicitStepper._solve_step
 
     def choosy(stepper: ImplicitStepper, past: Any, load: Array, integrator: str, h: float) -> Any:
-        pressed = stepper.contacts[0].compute_penetration_depths(past.u).max() > 0
+        pressed = stepper.contacts[0].compute_penetration_depths(past.displacement).max() > 0
         if pressed and h > 1 / 60 / 10:
             refused[integrator] += 1
             raise cj.NotConverged("too hard")

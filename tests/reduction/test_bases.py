@@ -238,7 +238,7 @@ def test_keyframe_basis_identity(case: str, request: pytest.FixtureRequest) -> N
     only, _ = build_keyframe_basis(body, poses, tangents=False)
     assert only.shape[1] == 2
     assert "2 from keys" in str(report)
-    assert not U.reshape(body.count, 3, -1)[body.fixed].any()
+    assert not U.reshape(body.vertex_count, 3, -1)[body.fixed].any()
 
 
 def test_enriched_identity(held: tuple[cj.BodySolid, Array]) -> None:

@@ -275,7 +275,12 @@ def test_threads_agreement(springs: bool, net: Any) -> None:
 
     def evaluated(z: Array) -> list[Array]:
         still = np.zeros(model.size)
-        return [np.asarray(model.energy(z)), model.force(z), model.stiffness_change(z, z), *model.motion(z, still)]
+        return [
+            np.asarray(model.energy(z)),
+            model.force(z),
+            model.stiffness_derivative(z, z),
+            *model.evaluate_dynamics(z, still),
+        ]
 
     want = [evaluated(z) for z in states]
 

@@ -113,7 +113,7 @@ def test_bound_identity(body: cj.BodySolid, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_components_bad_input(body: cj.BodySolid, monkeypatch: pytest.MonkeyPatch) -> None:
     Q = decaying(body, 60, 0.9)
-    for options in ({}, {"size": 3, "energy": 0.9}):
+    for options in ({}, {"size": 3, "energy_share": 0.9}):
         with pytest.raises(cj.InputError, match="give either size"):
             compute_principal_components(body, [Q], 60, **options)  # type: ignore[arg-type]
     for count in (60, 10**6):

@@ -91,7 +91,7 @@ def test_skin_is_the_beam_identity(scene):
     assert skin.mesh.bounds == pytest.approx(scene.animation.mesh.bounds)
     # rigid motions carry it along exactly
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    moved = skin.follow(scene.animation.mesh.vertices @ turn.T + [1.0, 2.0, 3.0])
+    moved = skin.deform(scene.animation.mesh.vertices @ turn.T + [1.0, 2.0, 3.0])
     assert moved == pytest.approx(skin.mesh.vertices @ turn.T + [1.0, 2.0, 3.0])
 
 

@@ -52,7 +52,7 @@ def test_no_gesture_identity(elephant):
 def test_gesture_moves_only_its_limb_identity(elephant, gesture, moves):
     skin = elephant.skin
     away = np.linalg.norm(pose_elephant_skin(skin, gesture) - skin.mesh.vertices, axis=1)
-    moved = {part for part in skin.parts if away[skin.part(part)].max() > 1e-9}
+    moved = {part for part in skin.parts if away[skin.find_part_vertices(part)].max() > 1e-9}
     assert moved == moves
     assert away.max() > 0.1
 
@@ -60,7 +60,7 @@ def test_gesture_moves_only_its_limb_identity(elephant, gesture, moves):
 def test_head_carries_its_parts_identity(elephant):
     """A nod moves eyes, ears, trunk and tusks as one: distances between them stay."""
     skin = elephant.skin
-    carried = np.concatenate([skin.part(part)[::40] for part in ("trunk", "ears", "tusks", "left eye")])
+    carried = np.concatenate([skin.find_part_vertices(part)[::40] for part in ("trunk", "ears", "tusks", "left eye")])
     before, after = skin.mesh.vertices[carried], pose_elephant_skin(skin, ElephantPose(nod=20, turn=10))[carried]
     between = [np.linalg.norm(x[:, None] - x, axis=2) for x in (before, after)]
     assert between[1] == pytest.approx(between[0], abs=1e-9)
@@ -70,11 +70,11 @@ def test_curl_keeps_the_trunk_long_claim(elephant):
     """Edges of the trunk stretch no more than its bending asks for, and its tip comes up to the eyes."""
     skin = elephant.skin
     x = pose_elephant_skin(skin, ElephantPose(curl=150))
-    own = np.isin(skin.mesh.triangles, skin.part("trunk")).all(axis=1)
+    own = np.isin(skin.mesh.triangles, skin.find_part_vertices("trunk")).all(axis=1)
     sides = skin.mesh.triangles[own][:, [(0, 1), (1, 2), (2, 0)]].reshape(-1, 2)
     ratio = [np.linalg.norm(y[sides[:, 0]] - y[sides[:, 1]], axis=1) for y in (skin.mesh.vertices, x)]
     assert np.percentile(ratio[1] / ratio[0], [5, 95]) == pytest.approx([0.8, 1.2], abs=0.15)
-    tip = skin.part("trunk")[skin.mesh.vertices[skin.part("trunk"), 0].argmax()]
+    tip = skin.find_part_vertices("trunk")[skin.mesh.vertices[skin.find_part_vertices("trunk"), 0].argmax()]
     assert skin.mesh.vertices[tip, 2] < 0.3 < 1.0 < x[tip, 2]
 
 
@@ -82,7 +82,7 @@ def test_keys_follow_the_skin_claim(greeting):
     """Every key before the last is the skin with bones, to a few thousandths of the size (§4.2, Barbič 2009)."""
     made, keys = greeting.scene, list(greeting.keys.values())
     for gesture, u in zip(GREETING_POSES, keys):
-        off = made.skin.follow(made.mesh.vertices + u) - pose_elephant_skin(made.skin, gesture)
+        off = made.skin.deform(made.mesh.vertices + u) - pose_elephant_skin(made.skin, gesture)
         assert np.sqrt((off**2).sum(axis=1).mean()) < 3e-3 * greeting.body.size
         corners = (made.mesh.vertices + u)[made.mesh.tets]
         assert np.linalg.det(corners[:, 1:] - corners[:, :1]).min() > 0
@@ -104,7 +104,7 @@ def test_keys_are_all_different_identity(greeting):
 def test_greeting_moves_in_few_coordinates_identity(greeting):
     """As many as in Table 1, and the keys are among them to rounding."""
     U, M = greeting.compute_basis(greeting.tangents), greeting.body.mass
-    assert U.shape == (3 * greeting.body.count, 16)
+    assert U.shape == (3 * greeting.body.vertex_count, 16)
     assert np.abs(U.T @ (M @ U) - np.eye(16)).max() < 1e-10
     keys = np.array([u.ravel() for u in greeting.keys.values()]).T
     assert np.abs(keys - U @ (U.T @ (M @ keys))).max() < 1e-10 * greeting.body.size

@@ -59,7 +59,7 @@ def test_names_bad_input():
 def test_table_claim(made):
     """As many vertices and regions as the paper's own."""
     guide, shell, regions = TABLE[made.name]
-    assert (made.guide.n, made.default_shell.count, len(made.regions)) == (guide, shell, regions)
+    assert (made.guide.n, made.default_shell.vertex_count, len(made.regions)) == (guide, shell, regions)
 
 
 def test_first_steps_identity(made):
@@ -83,8 +83,8 @@ def test_materials_identity(made):
     kinds = set()
     for cloth in made.variants.values():
         made.regions.require_matching_meshes(made.guide.mesh, cloth.shell.mesh)
-        acting = [str(value) for value in np.atleast_1d(np.array(cloth.settings.get("forces", ()), dtype=object))]
-        kinds.add((cloth.shell.content(), tuple(acting), "undeformed" in cloth.settings))
+        acting = [str(value) for value in np.atleast_1d(np.array(cloth.enrich_options.get("forces", ()), dtype=object))]
+        kinds.add((cloth.shell.compute_content_hash(), tuple(acting), "undeformed" in cloth.enrich_options))
     assert len(kinds) == len(made.variants)
 
 

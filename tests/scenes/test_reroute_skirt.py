@@ -28,7 +28,9 @@ def skirt() -> RerouteScene:
 def deepest(scene: RerouteScene, positions: np.ndarray) -> float:
     """[m] in the limbs that are seen, over all frames; the waistband is part of the hips."""
     limbs = scene.reroute_options["capsules"]
-    return max(float(around.depths(frame[COLUMNS:]).max()) for around, frame in zip(limbs, positions))
+    return max(
+        float(around.compute_penetration_depths(frame[COLUMNS:]).max()) for around, frame in zip(limbs, positions)
+    )
 
 
 def test_legs_walk_identity() -> None:

@@ -28,10 +28,10 @@ def test_cage_is_sound_claim(built):
 def test_skin_is_covered_claim(built):
     skin = built.skin
     for part in built.parts:
-        vertices = skin.part(part)
+        vertices = skin.find_part_vertices(part)
         if len(vertices):
-            assert skin.embedding.least_weights[vertices].min() > MIN_BARYCENTRIC_WEIGHT, part
-    assert skin.follow(built.mesh.vertices) == pytest.approx(skin.mesh.vertices, abs=1e-9)
+            assert skin.embedding.min_weights[vertices].min() > MIN_BARYCENTRIC_WEIGHT, part
+    assert skin.deform(built.mesh.vertices) == pytest.approx(skin.mesh.vertices, abs=1e-9)
     assert 10_000 < len(skin.mesh.vertices) < 90_000
 
 
@@ -46,7 +46,7 @@ def test_eyes_are_rigid_identity(built):
     """Under an affine motion of the cage an eye moves as one; under any motion it is carried by one tet."""
     for part in built.skin.parts:
         if "eye" in part or "pupil" in part:
-            eye = built.skin.part(part)
+            eye = built.skin.find_part_vertices(part)
             assert len(np.unique(built.skin.embedding.tets[eye])) == 1
             assert (built.skin.gloss[eye] > SKIN_GLOSS).all()
 
@@ -74,8 +74,8 @@ def test_flower_blooms_are_apart_claim():
 
 def test_cache_identity(built):
     again = scene(built.name)
-    assert again.mesh.content_hash == built.mesh.content
-    assert again.skin.mesh.content_hash == built.skin.mesh.content
+    assert again.mesh.content_hash == built.mesh.content_hash
+    assert again.skin.mesh.content_hash == built.skin.mesh.content_hash
     assert again.skin.colors.tobytes() == built.skin.colors.tobytes()
     assert again.fixed.tobytes() == built.fixed.tobytes()
 

@@ -203,7 +203,7 @@ def test_colours_follow_parts_identity():
         (lambda s: s.add_chain("tail", [(0, 0, 0), (0, 0, np.nan)], [1, 1]), r"tail: points\[1, 2\]"),
         (lambda s: s.add_ellipsoid("eye", (0, 0, 0), (1, 0, 1)), "eye: radii"),
         (lambda s: s.add_ellipsoid("eye", (0, 0, 0), (1, 1, 1), mirror="z"), "mirror is 'z'"),
-        (lambda s: s.add_box("wall", (0, 0, 0), (1, 1, 1), place="attic"), "usage is 'attic'"),
+        (lambda s: s.add_box("wall", (0, 0, 0), (1, 1, 1), usage="attic"), "usage is 'attic'"),
         (lambda s: s.add_revolved_profile("pot", [(0, 0), (1, 0)]), "three points"),
         (
         lambda s: s.add_sheet("fin", TRIANGLE, origin=ORIGIN, along=ALONG, normal=ALONG, thickness=(1, 1)),

@@ -64,7 +64,7 @@ def test_t_hits_undisturbed_identity(hitting):
     assert hitting.has_reached_target(run)
     assert hitting.reference.step_count == 501
     assert hitting.reference.model.size == 24
-    assert abs(3 * hitting.body.count / 1032 - 1) < 0.1
+    assert abs(3 * hitting.body.vertex_count / 1032 - 1) < 0.1
 
 
 def test_ball_is_struck_and_swings_claim(hitting):
@@ -75,7 +75,7 @@ def test_ball_is_struck_and_swings_claim(hitting):
         path = balls[:, index]
         hook = ball.centre + [0, 0, STRING_LENGTH]
         assert np.linalg.norm(path - hook, axis=1) == pytest.approx(STRING_LENGTH)
-        assert np.linalg.norm(path[: ball.frame - 15] - ball.centre, axis=1).max() < 1e-12
+        assert np.linalg.norm(path[: ball.strike_frame - 15] - ball.centre, axis=1).max() < 1e-12
         assert np.linalg.norm(path[-1] - ball.centre) > 0.05
     far = np.full((50, 1, 3), 100.0)
     assert hitting.balls[0].simulate(far, 0 * far) == pytest.approx(np.tile(hitting.balls[0].centre, (50, 1)))

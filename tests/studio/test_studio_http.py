@@ -34,7 +34,7 @@ def page(tmp_path):
 
 @pytest.fixture
 def studio(tmp_path, page):
-    with running(tmp_path / "studio", page, largest_upload=LIMIT) as found:
+    with running(tmp_path / "studio", page, max_upload_bytes=LIMIT) as found:
         yield found
 
 

@@ -43,14 +43,14 @@ class EmbeddedMesh:
         return Skin(self.mesh, embedding=self.embedding)
 
     def __repr__(self) -> str:
-        return f"BodyAround({self.mesh!r} in {self.body!r})"
+        return f"EmbeddedMesh({self.mesh!r} in {self.body!r})"
 
 
 def require_body(value: object) -> None:
-    """Raise unless `value` is a Body; of a BodyAround say which part to take."""
+    """Raise unless `value` is a Body; of a EmbeddedMesh say which part to take."""
     if isinstance(value, EmbeddedMesh):
         raise InputError(
-            "this works on one body, and a BodyAround is a surface in a solid: pass around.body, whose vertices are "
+            "this works on one body, and a EmbeddedMesh is a surface in a solid: pass around.body, whose vertices are "
             "those of the cells, and move the surface by around.skin.follow(around.body.vertices + displacement)"
         )
     checks.require_instance(value, Body, "body")

@@ -41,4 +41,4 @@ def build_prop_renderables(props: Iterable[Prop] | None) -> tuple[tuple[Renderab
     listed = () if props is None else require_sequence(props, "props", "a list of Prop")
     for prop in listed:
         require_instance(prop, Prop, "each of props")
-    return tuple((prop.subject(), prop.opacity) for prop in listed)
+    return tuple((prop.build_renderable(), prop.opacity) for prop in listed)

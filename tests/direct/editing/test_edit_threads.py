@@ -104,7 +104,7 @@ def test_one_hand_at_a_time_bad_input() -> None:
     made = dragged()
     with made.grab(tip(), 10):
         refused = run_together(lambda _: _refusal(made))
-    assert all("drop it" in message for message in refused)
+    assert all("commit" in message for message in refused)
 
 
 def _refusal(made: Editor) -> str:

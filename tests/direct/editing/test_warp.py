@@ -179,7 +179,7 @@ def test_bad_input() -> None:
         Warp(mesh.vertices, [])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="positions"):
         warp.decompose_frame(mesh.vertices[1:])
-    with pytest.raises(InputError, match="change"):
+    with pytest.raises(InputError, match="displacement"):
         warp.apply(frame, np.full_like(mesh.vertices, np.nan))
     with pytest.raises(InputError, match="vertex"):
         warp.build_probe(-1)

@@ -89,7 +89,7 @@ def test_impulses_take_motion_and_give_none_identity(seed):
 
 def test_surfaces_go_apart_as_fast_in_any_steps_identity():
     """A tenth of a second in steps of several lengths, and no speed is left of it."""
-    world = world_of(two_sheets(4, 0.02), width=0.04)
+    world = world_of(two_sheets(4, 0.02), contact_distance=0.04)
     x = world.cloth.vertices
     missing = []
     for steps in (3, 6, 24):

@@ -49,7 +49,7 @@ def test_curvature_of_a_step_derivative():
 
 def test_push_of_barrier_and_friction_derivative():
     random = np.random.default_rng(2)
-    world = world_of(two_sheets(3, 0.02), width=0.04)
+    world = world_of(two_sheets(3, 0.02), contact_distance=0.04)
     before = world.cloth.vertices + 1e-3 * random.normal(size=world.cloth.vertices.shape)
     barrier = ContactPotential(world, 0.5, H)
     barrier.begin_step(before, 1e3)

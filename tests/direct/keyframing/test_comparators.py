@@ -22,14 +22,14 @@ def poses(beam):
     """The tip pulled up and pulled down, far enough to turn."""
     tip = np.flatnonzero(beam.vertices[:, 0] > 1.19)
     share = beam.vertex_masses[tip] / beam.vertex_masses[tip].sum()
-    up = np.zeros((beam.count, 3))
+    up = np.zeros((beam.vertex_count, 3))
     up[tip, 2] = 30.0 * share
     return cj.pose(beam, np.stack([0.5 * up, up]))[1], cj.pose(beam, np.stack([-0.5 * up, -up]))[1]
 
 
 def test_spline_meets_its_keys_identity(beam, poses):
     path = interpolate_keys(beam, {10: poses[0], 30: poses[1]}, frames=36)
-    assert path.shape == (36, beam.count, 3)
+    assert path.shape == (36, beam.vertex_count, 3)
     assert not path[0].any()
     assert path[10] == pytest.approx(poses[0])
     assert path[30:] == pytest.approx(np.repeat(poses[1][None], 6, axis=0))
@@ -37,15 +37,15 @@ def test_spline_meets_its_keys_identity(beam, poses):
 
 def test_spline_of_parabola_reference(beam):
     # central differences are exact for parabolas at equal distances, and so is the Hermite cubic between them
-    shape = np.zeros((beam.count, 3))
-    shape[beam.free, 1] = 1e-3 * np.arange(len(beam.free)) / beam.count
+    shape = np.zeros((beam.vertex_count, 3))
+    shape[beam.free_vertices, 1] = 1e-3 * np.arange(len(beam.free_vertices)) / beam.vertex_count
     path = interpolate_keys(beam, {k: (k / 10) ** 2 * shape for k in (0, 10, 20, 30)})
     for frame in (13, 15, 18):
         assert path[frame] == pytest.approx((frame / 10) ** 2 * shape)
 
 
 def test_volume_of_a_stretch_identity(beam):
-    stretched = np.zeros((2, beam.count, 3))
+    stretched = np.zeros((2, beam.vertex_count, 3))
     stretched[1, :, 0] = 0.25 * beam.vertices[:, 0]
     assert compute_volume_ratios(beam, stretched) == pytest.approx([1.0, 1.25])
 
@@ -97,4 +97,4 @@ def test_comparators_bad_input(beam, poses):
         compute_volume_ratios(beam, np.zeros((2, 5, 3)))
     model = cj.reduce(beam, cj.modes(beam, 3))
     with pytest.raises(cj.InputError, match="gains"):
-        simulate_pd_baselines(model, np.zeros((5, beam.count, 3)), 0.01, gains=(-1.0,))
+        simulate_pd_baselines(model, np.zeros((5, beam.vertex_count, 3)), 0.01, gains=(-1.0,))

@@ -73,8 +73,8 @@ def test_motion_obeys_the_projected_springs_identity(exact, net):
     """Each frame satisfies Uᵀ(M a + f + d) = w with the unreduced forces of the body, a from Newmark's rule."""
     U, h = exact.model.basis, exact.dt
     path = exact.model.rollout(exact.controls, h)
-    np.testing.assert_allclose(path.Q, exact.states[1:], atol=1e-8 * np.abs(exact.states).max())
-    for a, q, v, w in zip(path.A, path.Q, path.Vq, exact.controls):
+    np.testing.assert_allclose(path.coordinates, exact.states[1:], atol=1e-8 * np.abs(exact.states).max())
+    for a, q, v, w in zip(path.accelerations, path.coordinates, path.velocities, exact.controls):
         forces = net.total_force(exact.model.lift(q), exact.model.lift(v))
         np.testing.assert_allclose(a + U.T @ forces.ravel(), w, atol=1e-8 * np.abs(exact.controls).max())
 
@@ -94,7 +94,7 @@ def test_newton_converges_quadratically_order(net, keys):
 
 def test_cubature_finds_the_same_motion_agreement(exact, net, keys):
     few = cj.keyframe(net, keys, effort=1e-3, modes=4, cubature=150)
-    assert few.model.report.springs <= 150 < len(exact.model.springs)
+    assert few.model.report.selected_springs <= 150 < len(exact.model.springs)
     np.testing.assert_allclose(few.report.errors, exact.report.errors, rtol=0.05)
     assert np.abs(few.states - exact.states).max() < 0.02 * np.abs(exact.states).max()
 
@@ -147,6 +147,8 @@ def test_without_a_draft_plain_starts_serve_identity(drafted, monkeypatch, exact
 def test_keyframe_cubature_bad_input(keys, net, beam):
     solid = beam()
     with pytest.raises(InputError, match="cubature is for springs"):
-        cj.keyframe(solid, {5: np.zeros((solid.count, 3)) + 1e-3 * solid.vertices[:, :1]}, cubature=True, modes=2)
+        cj.keyframe(
+            solid, {5: np.zeros((solid.vertex_count, 3)) + 1e-3 * solid.vertices[:, :1]}, cubature=True, modes=2
+        )
     with pytest.raises(InputError, match="cubature"):
         cj.keyframe(net, keys, cubature=-3)

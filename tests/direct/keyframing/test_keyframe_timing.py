@@ -71,7 +71,7 @@ def test_badly_timed_keys_cost_half_when_timing_is_free_claim() -> None:
     fixed, free = shot(keys=keys), shot(keys=keys, timing="free")
     assert free.report.cost <= 0.5 * fixed.report.cost
     assert free.report.fixed_timing_cost == pytest.approx(fixed.report.cost, rel=1e-9)
-    assert free.report.asked == (5, 24)
+    assert free.report.requested_frames == (5, 24)
     assert free.report.keys[0] > 5
     assert free.report.keys[1] == 24
     assert free.states.shape[0] == 25

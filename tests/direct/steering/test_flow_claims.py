@@ -78,8 +78,8 @@ def test_the_full_leaf_writes_the_letter_claim(written):
 def test_too_strong_a_kick_is_told_claim(swirling):
     """§7: particles do not come back from any kick; the run says so."""
     weak, strong = (swirling.create_controller().run(swirling.build_kicks(strength)) for strength in (0.3, 6.0))
-    assert weak.lost == ()
-    assert strong.lost
+    assert weak.lost_particles == ()
+    assert strong.lost_particles
     assert "lost: particle" in str(strong.report)
 
 

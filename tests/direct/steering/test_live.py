@@ -68,10 +68,10 @@ def test_live_wind_is_that_of_a_run_agreement() -> None:
     wind, controller = cj.Wind(3.0, seed=5), cj.steer(shot(loop=True))
     run = controller.run(force=wind, loops=8)
     live = controller.start()
-    live.blow(wind)
+    live.set_disturbances(wind)
     live.step(136)
     np.testing.assert_allclose(live.state[0], run.states[136], rtol=0, atol=1e-10 * np.abs(run.states).max())
-    live.blow()
+    live.set_disturbances()
     assert live.error > 1e-4
     calm = live.error
     live.step(60)
@@ -163,8 +163,8 @@ def test_jump_finds_the_frame_the_body_is_on_identity(frame: int) -> None:
     if frame:
         live.step(frame)
     assert live.error == 0.0
-    live.jump(3 if frame != 3 else 4)
-    assert live.jump() == frame == live.frame
+    live.seek(3 if frame != 3 else 4)
+    assert live.seek() == frame == live.frame
     assert live.error == 0.0
     live.controlled = True
     live.step()

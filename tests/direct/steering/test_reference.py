@@ -133,14 +133,14 @@ def test_reference_of_a_shot_is_the_shot_identity(loop: bool) -> None:
     np.testing.assert_allclose(frames, given.states, rtol=0, atol=1e-9 * np.abs(given.states).max())
     np.testing.assert_allclose(made.feed_forward, given.controls, rtol=0, atol=1e-9 * np.abs(given.controls).max())
     assert made.loop == loop
-    assert made.seam < 1e-12 if loop else made.seam > 0.01
-    assert made.motion_error is None
+    assert made.loop_gap < 1e-12 if loop else made.loop_gap > 0.01
+    assert made.projection_error is None
 
 
 def test_three_laps_of_an_exact_loop_stay_at_rounding_identity() -> None:
     controller = cj.steer(shot(loop=True))
     live, laps = controller.start(), 3
-    for _ in range(laps * controller.reference.steps):
+    for _ in range(laps * controller.reference.step_count):
         live.step()
         assert live.gentleness < 1e-10
         assert live.error < 1e-12

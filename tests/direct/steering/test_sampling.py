@@ -222,7 +222,7 @@ def test_at_rest_identity() -> None:
     body = beam()
     still = cj.simulate(body, frames=FRAMES, dt=DT)
     plan, _ = planned(force=None, motion=still)
-    total = np.linalg.norm(plan[0].push, axis=1).sum()
+    total = np.linalg.norm(plan[0].push_force, axis=1).sum()
     np.testing.assert_allclose(total, plan.runs[0].strength * body.total_mass * 9.81, rtol=1e-12)
     got = sample_basis(body, still, runs=4, size=5, kind="velocities")
     assert got.projection_residuals.motion == 0.0

@@ -58,7 +58,7 @@ def test_plot_bad_input(runs, tmp_path):
         plot_runs(runs, tmp_path / "curves.docx")
     with pytest.raises(cj.InputError, match="no runs"):
         plot_runs({}, tmp_path / "curves.png")
-    with pytest.raises(cj.InputError, match="run 'a' must be a Run"):
+    with pytest.raises(cj.InputError, match="run 'a' must be a ControllerRun"):
         plot_runs({"a": 1}, tmp_path / "curves.png")
     assert not list(tmp_path.iterdir())
 

@@ -166,7 +166,10 @@ class RealtimeController(RealtimeControllerBase[Controller]):
     def _compute_disturbance_forces(self, steps: int) -> Array:
         model, dt = self._controller.model, self._controller.reference.dt
         return np.asarray(
-            np.sum([wind.reduced(model, dt, self._step_count + 1, steps) for wind in self._disturbances], axis=0)
+            np.sum(
+                [wind.compute_reduced_force(model, dt, self._step_count + 1, steps) for wind in self._disturbances],
+                axis=0,
+            )
         )
 
 
