@@ -67,7 +67,7 @@ def reference() -> cj.Reference:
     reduced = fixed_model()
     t = 0.02 * np.arange(13)[:, None]
     z = 0.2 * np.sin(6.0 * t) * np.arange(1.0, 1.0 + reduced.size)
-    shown = cj.Animation(reduced.body.drawn_mesh(), reduced.body.vertices + reduced.lift(z), 50.0)
+    shown = cj.Animation(reduced.body.get_display_mesh(), reduced.body.vertices + reduced.lift(z), 50.0)
     return cj.build_reference(reduced, shown)
 
 
@@ -112,8 +112,8 @@ def enriched() -> cj.EnrichResult:
 def state_of(body: Any) -> Any:
     return (
         0.01
-        * np.cos(np.arange(3.0 * body.count)).reshape(-1, 3)
-        * np.isin(np.arange(body.count), body.fixed, invert=True)[:, None]
+        * np.cos(np.arange(3.0 * body.vertex_count)).reshape(-1, 3)
+        * np.isin(np.arange(body.vertex_count), body.fixed, invert=True)[:, None]
     )
 
 
@@ -127,7 +127,7 @@ OF_BODY: Calls = {
 OF_MODEL: Calls = {
     "force": lambda m: [m.force(0.01 * k * np.ones(m.size)) for k in range(200)],
     "stiffness": lambda m: [m.stiffness(0.01 * k * np.ones(m.size)) for k in range(200)],
-    "stiffness_change": lambda m: m.stiffness_change(np.ones(m.size), np.arange(float(m.size))),
+    "stiffness_change": lambda m: m.stiffness_derivative(np.ones(m.size), np.arange(float(m.size))),
     "energy": lambda m: [m.energy(0.01 * k * np.ones(m.size)) for k in range(40)],
     "rollout": lambda m: [*vars(m.rollout(np.ones((5, m.size)), 0.01)).values()],
 }
@@ -152,7 +152,7 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "EnrichResult": (enriched, {}),
     "Flow": (small, {"simulate": lambda f: f.simulate(4, 0.2, force=cj.Gust((6.0, 5.0), (3.0, 1.0), 3.0)).states}),
     "FlowController": (lambda: cj.steer(flow_shot()), {"run": lambda c: c.run().states}),
-    "FlowMotion": (flow_motion, {"follow": lambda m: m.follow([[5.0, 5.0], [6.0, 4.0]])}),
+    "FlowMotion": (flow_motion, {"follow": lambda m: m.advect([[5.0, 5.0], [6.0, 4.0]])}),
     "FlowShot": (flow_shot, {}),
     "Goal": (lambda: cj.Goal(3, 4, (0.0, 0.0, 1.0)), {}),
     "Ground": (
@@ -196,7 +196,7 @@ SHARED: dict[str, tuple[Callable[[], Any], Calls]] = {
     "Skin": (
         lambda: cj.Skin(sheet(), embedding=cj.embed(sheet().vertices, tet_mesh())),
         {
-            "follow": lambda s: s.follow(1.1 * tet_mesh().vertices),
+            "follow": lambda s: s.deform(1.1 * tet_mesh().vertices),
         },
     ),
     "InitialState": (lambda: cj.InitialState(velocity=np.ones((4, 3))), {}),
