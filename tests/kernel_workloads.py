@@ -78,10 +78,10 @@ def differentiate(body: Any) -> None:
     body.energy(u)
     body.force(u)
     body.stiffness(u)
-    body.stiffness_change(u, v)
+    body.stiffness_derivative(u, v)
     body.damping_force(u, v)
     body.damping_matrix(u)
-    body.damping_slope(u, v)
+    body.damping_force_jacobian(u, v)
 
 
 def simulate_solids() -> None:

@@ -355,7 +355,7 @@ def cases() -> dict[str, Case]:
         ),
         "ReducedFlow.shot": Case(
             flow_model().shot,
-            {"motion": flow_motion(), "particles": [[4.0, 3.0]], "reduced": False, "feed_forward": "given"},
+            {"motion": flow_motion(), "particles": [[4.0, 3.0]], "resimulate": False, "feed_forward": "given"},
         ),
         "Regions.distances": Case(
             regions().compute_distances,

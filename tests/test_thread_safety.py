@@ -317,7 +317,7 @@ def test_one_pull_at_a_time_bad_input() -> None:
             session.freeze()
         return str(caught.value)
 
-    assert all("drop or cancel it first" in message for message in run_together(refused))
+    assert all("commit or cancel it first" in message for message in run_together(refused))
     pull.cancel()
 
 
@@ -342,15 +342,15 @@ def test_factor_agreement(backend: str) -> None:
 
 
 def test_live_methods_take_turns_identity() -> None:
-    for second in ("step", "jump", "push"):
+    for second in ("step", "seek", "push"):
         live = fixed_controller().start()
         arguments = (5, (0.0, 0.0, 1.0)) if second == "push" else ()
-        assert take_turns(live, live._stepper, "walk", live.step, lambda: getattr(live, second)(*arguments))  # noqa: B023
+        assert take_turns(live, live._stepper, "rollout", live.step, lambda: getattr(live, second)(*arguments))  # noqa: B023
 
 
 def test_flow_live_methods_take_turns_identity() -> None:
     live = fixed_flow_controller().start()
-    assert take_turns(live, live, "_carry", live.step, live.restart)
+    assert take_turns(live, live, "_advect_smoke", live.step, live.restart)
 
 
 def test_pose_session_methods_take_turns_identity() -> None:
@@ -358,7 +358,7 @@ def test_pose_session_methods_take_turns_identity() -> None:
     session = cj.PoseSession(beam())
     ends = np.argsort(session.body.vertices[:, 0])[-2:].tolist()
     add = [lambda v=v: session.add(v, (0.0, 0.0, 1.0)) for v in ends]  # type: ignore[misc]
-    assert take_turns(session, session, "_solved", *add)
+    assert take_turns(session, session, "_solve_equilibrium", *add)
     assert [load.load_id for load in session.loads] == [0, 1]
 
 
