@@ -305,14 +305,14 @@ _MESSAGES = tuple(json.dumps({"v": 1, "id": 7, **command}).encode() for command 
 
 
 def _command(folder: Path) -> Target:
-    from cajole.studio.protocol import check_command, decode_message, encode_message, read_id
+    import msgspec
+
+    from cajole.studio.mode_registry import get_command_decoder
 
     def read(data: bytes) -> bool:
         text = data.decode("utf-8", errors="surrogateescape") if len(data) % 2 else data
-        message = decode_message(text)
-        read_id(message)
-        check_command(message)
-        encode_message(message)
+        message = get_command_decoder().decode(text)
+        assert msgspec.json.decode(msgspec.json.encode(message), type=type(message)) == message
         return True
 
     return Target(_MESSAGES, read, _JSON)

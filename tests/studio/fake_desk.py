@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from cajole.progress import ProgressCallback
+from cajole.studio.mode_registry import to_typed
+from cajole.studio.protocol import ServerMessage, encode_message
 
 
 class FakeDesk:
@@ -26,8 +28,8 @@ class FakeDesk:
         self.titles: list[str] = []
         self.redrawn = self.coloured = 0
 
-    def broadcast(self, message: Mapping[str, Any]) -> None:
-        self.said.append(json.loads(json.dumps(dict(message), allow_nan=False)))
+    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
+        self.said.append(json.loads(encode_message(to_typed(message))))
 
     def show_live_frame(
         self, positions: np.ndarray, *, frame: int, ghost: np.ndarray | None = None, reply_seq: int = 0

@@ -5,15 +5,29 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from cajole.studio.dispatcher import run_handler
+from cajole.studio.mode_registry import get_command_decoder, to_typed
 from cajole.studio.modes.base import StudioMode
+from cajole.studio.protocol import Command, encode_message
 
 
-def do(mode: StudioMode, command: str, /, **values: object) -> dict[str, Any]:
+def command(name: str, /, **values: object) -> Command:
+    """A message from the page, decoded as the server decodes it."""
+    plain = json.dumps({"v": 1, "do": name, **values}, default=lambda value: np.asarray(value).tolist())
+    return get_command_decoder().decode(plain)
+
+
+def do(mode: StudioMode, name: str, /, **values: object) -> dict[str, Any]:
     """The answer to a message from the page."""
-    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
+    answer = run_handler(mode.commands, command(name, **values))
+    told = {} if answer is None else msgspec.json.decode(msgspec.json.encode(answer))
+    return {key: value for key, value in told.items() if key not in ("is", "id")}
 
 
 def plain(mode: StudioMode) -> dict[str, Any]:
     """The state, as it would go over the wire."""
-    state: dict[str, Any] = json.loads(json.dumps(mode.build_state(), allow_nan=False))
+    state: dict[str, Any] = json.loads(encode_message(to_typed(mode.build_state(), mode.state_type)))
     return state

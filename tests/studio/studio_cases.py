@@ -6,7 +6,7 @@ import json
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mode_cases import command
 from websockets.sync.client import ClientConnection, connect
 
 from cajole.animation import Animation
@@ -23,6 +24,7 @@ from cajole.studio.app import STATIC_FOLDER
 from cajole.studio.project import Project
 from cajole.studio.project_manager import ProjectManager
 from cajole.studio.project_store import ProjectStore
+from cajole.studio.protocol import ServerMessage, encode_message
 from cajole.studio.server import bind_socket, create_server
 from job_control import JobControl, install
 from waiting import PATIENCE, wait_until
@@ -130,11 +132,11 @@ def answer_of(project: Project, **message: Any) -> dict[str, Any]:
     answers: list[dict[str, Any]] = []
     come = threading.Event()
 
-    def reply(answer: Mapping[str, Any]) -> None:
-        answers.append(dict(answer))
+    def reply(answer: ServerMessage) -> None:
+        answers.append(json.loads(encode_message(answer)))
         come.set()
 
-    project.post({"v": 1, "id": 1, **message}, reply)
+    project.post(command(message.pop("do"), id=1, **message), reply)
     assert come.wait(PATIENCE)
     return answers[0]
 

@@ -23,7 +23,7 @@ def test_a_run_follows_its_guide_and_comes_frame_by_frame_claim(mode: EnrichMode
     def watch(label: str | None = None, *, frames_changed: bool = True) -> None:
         changed(label, frames_changed=frames_changed)
         if mode.running_job is not None and mode.shown_run is not None:
-            ready.append(mode.build_state()["ready"])
+            ready.append(plain(mode)["ready"])
 
     desk.record_change = watch  # type: ignore[method-assign]
     answer = do(mode, "enrich")

@@ -308,7 +308,8 @@ def stop_after(desk: FakeDesk, iterations: int) -> None:
 
     def listening(message: Any) -> None:
         say(message)
-        if message["is"] == "iterate" and message["iteration"] == iterations:
+        told = desk.said[-1]
+        if told["is"] == "iterate" and told["iteration"] == iterations:
             desk.has_stop_request = True
 
     desk.broadcast = listening  # type: ignore[method-assign]

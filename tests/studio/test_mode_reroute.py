@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
+from mode_cases import do, plain
 
 import cajole as cj
 from cajole.body import BodySprings
@@ -55,10 +56,6 @@ def mode(desk: FakeDesk) -> RerouteMode:
     return made
 
 
-def do(mode: RerouteMode, command: str, /, **values: object) -> dict[str, Any]:
-    return dict(mode.commands[command]({"v": 1, "do": command, **values}) or {})
-
-
 def drag(
     mode: RerouteMode, node: int = CORNER, frame: int = FRAME, delta: tuple[float, ...] = (0.03, 0.0, 0.06)
 ) -> None:
@@ -66,11 +63,6 @@ def drag(
     do(mode, "drag.move", gesture=1, seq=1, delta=[0.5 * x for x in delta])
     do(mode, "drag.move", gesture=1, seq=2, delta=list(delta))
     do(mode, "drag.commit", gesture=1)
-
-
-def plain(mode: RerouteMode) -> dict[str, Any]:
-    """The state, as it would go over the wire."""
-    return json.loads(json.dumps(mode.build_state(), allow_nan=False))
 
 
 def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> None:
@@ -84,7 +76,7 @@ def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> Non
     def watch(label: str | None = None, *, frames_changed: bool = True) -> None:
         changed(label, frames_changed=frames_changed)
         if mode.running_stage == "pilot":
-            ready.append(mode.build_state()["ready"])
+            ready.append(plain(mode)["ready"])
 
     desk.record_change = watch  # type: ignore[method-assign]
     assert do(mode, "pilot") == {"frames": FRAMES}

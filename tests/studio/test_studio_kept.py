@@ -18,6 +18,7 @@ from studio_cases import answer_of as done
 from cajole.errors import FileError, InputError
 from cajole.progress import report_progress
 from cajole.studio.content_loading import build_animation_content
+from cajole.studio.messages import StateMessage
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.modes.payloads import build_force_meter
 from cajole.studio.outbox import Outbox
@@ -88,10 +89,17 @@ def test_an_interrupt_ends_the_studio_in_good_order_claim(process):
 # --- with a mode that does what the test says
 
 
+class CountState(StateMessage, frozen=True, kw_only=True, tag="state"):
+    """How often it counted."""
+
+    count: int
+
+
 class Told(StudioMode):
     """Counts, works, fails and hands over as asked."""
 
     name = "edit"
+    state_type = CountState
 
     def __init__(self, desk, content, saved=None):
         self.desk, self.content = desk, content
@@ -111,7 +119,7 @@ class Told(StudioMode):
         return 24.0
 
     def build_state(self):
-        return {"lanes": [], "meter": build_force_meter(None), "count": self.count}
+        return {"meter": build_force_meter(None), "labels": {"now": "", "result": ""}, "count": self.count}
 
     def compute_live_vertices(self, frame):
         return self.content.compute_drawn_positions(self.content.animation.frame(frame))

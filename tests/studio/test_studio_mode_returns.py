@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mode_cases import plain
 from studio_cases import answer_of, small_motion
 
 from cajole.errors import InputError
@@ -70,12 +71,12 @@ def state_of(project: Project) -> dict[str, Any]:
     """The present mode's part of the state, and all that it would save."""
     mode = project._mode
     assert mode is not None
-    told = {name: value for name, value in mode.build_state().items() if name not in UNKEPT}
+    told = {name: value for name, value in plain(mode).items() if name not in UNKEPT}
     told.get("steer", {}).pop("retuning", None)  # gains are computed in the background
     saved = mode.create_snapshot()
     arrays = {name: array.tolist() for name, array in saved.arrays.items()}
-    plain = json.dumps([told, saved.document, arrays], default=lambda array: array.tolist())
-    return {"mode": mode.name, "frames": mode.frames, "all": json.loads(plain)}
+    text = json.dumps([told, saved.document, arrays], default=lambda array: array.tolist())
+    return {"mode": mode.name, "frames": mode.frames, "all": json.loads(text)}
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+from mode_cases import plain
 from studio_cases import FRAMES, small_motion, sway_file
 
 from cajole.animation import Animation
@@ -95,7 +96,7 @@ def test_what_no_verb_can_take_is_looked_at_identity():
     mode = create_mode(choose_mode(short), None, short)
     np.testing.assert_allclose(mode.compute_live_vertices(0), short.animation.frame(0))
     assert mode.frames == 1
-    json.dumps(mode.build_state())
+    plain(mode)
     with pytest.raises(InputError, match=r"frames 0\.\.0"):
         mode.compute_live_vertices(1)
 
@@ -161,7 +162,7 @@ def test_the_frames_on_the_cards_are_those_of_the_scenes_agreement():
 
 def test_a_scene_is_ready_once_it_was_opened_identity(tmp_path, own_cache):
     catalogue = SceneCatalogue(ProjectStore(tmp_path))
-    ready = {(scene["name"], scene["modes"][0]): scene["ready"] for scene in catalogue.build_payload()["scenes"]}
+    ready = {(scene.name, scene.modes[0]): scene.ready for scene in catalogue.build_message().scenes}
     assert ready["stairs", "edit"] is False
     assert ready["twist", "edit"] is True
     catalogue.record_opening("stairs", "edit")
@@ -296,10 +297,10 @@ def test_pictures_are_drawn_while_no_project_is_open_identity(tmp_path, own_cach
     hub = ProjectManager(ProjectStore(tmp_path))
     hub.catalogue.draws_pictures = True
     try:
-        hub.build_catalogue_payload()
+        hub.build_catalogue()
         assert drawn == [True]
         hub.open_path(sway_file(tmp_path), "edit")
-        hub.build_catalogue_payload()
+        hub.build_catalogue()
         assert drawn == [True]
     finally:
         hub.close()

@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from msgspec import convert
+from msgspec.structs import replace
+
 from cajole.studio.clients import ClientGroup
+from cajole.studio.messages import ForceMeter, NoticeMessage, SeatMessage, StateMessage, ViewLabels
+from cajole.studio.modes.payloads import build_force_meter
 from cajole.studio.outbox import (
     MAX_IN_FLIGHT_BYTES,
     MAX_QUEUED_BYTES,
@@ -13,6 +18,7 @@ from cajole.studio.outbox import (
     MAX_UNACKNOWLEDGED_FRAMES,
     Outbox,
 )
+from cajole.studio.protocol import Answer
 
 
 def taken(pipe: Outbox) -> Iterator[str | bytes]:
@@ -51,9 +57,9 @@ def test_texts_go_before_shapes_and_shapes_before_frames_identity():
     pipe = Outbox()
     pipe.enqueue_frame(b"frame")
     pipe.set_live_frame(1, b"now")
-    pipe.enqueue_message({"is": "state"})
+    pipe.enqueue_message(SeatMessage(pilot=True))
     first, *rest = taken(pipe)
-    assert json.loads(first) == {"is": "state"}
+    assert json.loads(first)["is"] == "seat"
     assert rest == [b"now", b"frame"]
 
 
@@ -87,10 +93,10 @@ def test_another_project_does_not_get_the_frames_of_the_last_identity():
     pipe.request_frames("result", [1])
     pipe.enqueue_frame(b"old")
     pipe.set_live_frame(1, b"old")
-    pipe.enqueue_message({"is": "done"})
+    pipe.enqueue_message(Answer(id=1))
     pipe.discard_frames()
     assert pipe.pop_requested_frame() is None
-    assert [json.loads(data) for data in taken(pipe)] == [{"is": "done"}]
+    assert [json.loads(data) for data in taken(pipe)] == [{"is": "done", "id": 1}]
 
 
 def test_a_tab_that_does_not_listen_is_noticed_identity():
@@ -125,16 +131,17 @@ def test_one_tab_may_change_things_identity():
 def test_a_tab_that_comes_late_is_told_everything_identity():
     tabs = ClientGroup()
     tabs.broadcast_project(['{"is": "project"}', b"mesh"])
-    tabs.broadcast({"is": "state", "rev": 1})
-    tabs.broadcast({"is": "state", "rev": 2})
-    tabs.broadcast({"is": "notice"})
+    state = StateMessage(rev=1, meter=convert(build_force_meter(None), ForceMeter), labels=ViewLabels("", ""))
+    tabs.broadcast(state)
+    tabs.broadcast(replace(state, rev=2))
+    tabs.broadcast(NoticeMessage(tone="ok", title="", text=""))
     tabs.broadcast_live_frame(lambda seq: b"old")
     tabs.broadcast_live_frame(lambda seq: b"now")
     late = Outbox()
     tabs.add(late)
     seat, project, mesh, state, shown = taken(late)
     assert (json.loads(seat)["is"], json.loads(project)["is"], mesh, shown) == ("seat", "project", b"mesh", b"now")
-    assert json.loads(state) == {"is": "state", "rev": 2}
+    assert json.loads(state)["rev"] == 2
 
 
 def test_frames_on_the_way_are_bounded_so_that_a_hand_need_not_wait_identity():

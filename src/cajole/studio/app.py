@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from cajole.errors import CajoleError, MissingExtra
 from cajole.storage import replace_atomically
 from cajole.studio.access import SECURITY_HEADERS, AccessPolicy
 from cajole.studio.file_inspection import inspect_file
+from cajole.studio.messages import UploadAnswer
 from cajole.studio.project_manager import ProjectManager, Upload
-from cajole.studio.protocol import build_error
+from cajole.studio.protocol import ErrorMessage, build_error, encode_message
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -162,20 +165,18 @@ class _RouteHandlers:
 
     async def receive_upload(self, request: Request) -> Response:
         self._require_cookie(request)
-        from starlette.responses import JSONResponse
-
         try:
             upload = self._manager.create_upload(request.query_params.get("name", ""))
         except CajoleError as error:
-            return JSONResponse(build_error(error), 400)
+            return _answer_error(build_error(error), 400)
         try:
             await asyncio.to_thread(self._manager.lock_upload_folder)
             if not await _store_upload(request, upload, self._manager.max_upload_bytes):
                 self._manager.discard_upload(upload)
-                return JSONResponse(_build_too_large_error(self._manager.max_upload_bytes), 413)
+                return _answer_error(_build_too_large_error(self._manager.max_upload_bytes), 413)
         except CajoleError as error:
             self._manager.discard_upload(upload)
-            return JSONResponse(build_error(error), 507)
+            return _answer_error(build_error(error), 507)
         except BaseException:
             self._manager.discard_upload(upload)
             raise
@@ -183,7 +184,7 @@ class _RouteHandlers:
 
     async def _inspect_upload(self, upload: Upload) -> Response:
         """Say what came in, and keep it until it is opened; what cannot be read is refused with the reason."""
-        from starlette.responses import JSONResponse
+        from starlette.responses import Response
 
         left = threading.Event()
         try:
@@ -191,13 +192,17 @@ class _RouteHandlers:
         except CajoleError as error:
             self._manager.discard_upload(upload)
             said = build_error(error)
-            # whoever sent it knows its name, not where it lies here
-            return JSONResponse(said | {"text": said["text"].replace(str(upload.path), upload.path.name)}, 400)
+            # the client knows the file by its name, not by its path on the server
+            text = said.text.replace(str(upload.path), upload.path.name)
+            return _answer_error(msgspec.structs.replace(said, text=text), 400)
         finally:
             # a server that ends cancels this task, but not the thread, which would wait for a parser that blocks
             left.set()
         self._manager.register_upload(upload)
-        return JSONResponse({"upload": upload.id, "name": upload.path.name, **found.to_payload()})
+        answer = UploadAnswer(
+            upload=upload.id, name=upload.path.name, kind=found.kind, text=found.description, modes=found.modes
+        )
+        return Response(msgspec.json.encode(answer), media_type="application/json")
 
     async def get_export(self, request: Request) -> Response:
         self._require_cookie(request)
@@ -241,10 +246,15 @@ async def _store_upload(request: Request, upload: Upload, max_bytes: int) -> boo
     return size <= max_bytes
 
 
-def _build_too_large_error(max_bytes: int) -> dict[str, Any]:
-    return {
-        "is": "error",
-        "code": "input",
-        "text": f"the file is larger than {max_bytes // 1_000_000} MB",
-        "remedy": "start the studio with its path instead: cajole studio FILE",
-    }
+def _build_too_large_error(max_bytes: int) -> ErrorMessage:
+    return ErrorMessage(
+        code="input",
+        text=f"the file is larger than {max_bytes // 1_000_000} MB",
+        remedy="start the studio with its path instead: cajole studio FILE",
+    )
+
+
+def _answer_error(error: ErrorMessage, status: int) -> Response:
+    from starlette.responses import Response
+
+    return Response(encode_message(error), status, media_type="application/json")

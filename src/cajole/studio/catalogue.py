@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import cajole
 from cajole.errors import FileError, InputError
 from cajole.storage import find_cache_folder, replace_atomically
 from cajole.studio.content_loading import ANIMATION_SUFFIXES, MESH_SUFFIXES
+from cajole.studio.messages import Catalogue, CatalogueScene, FileFormats, RecentProject
 from cajole.studio.project_store import ProjectRecord, ProjectStore
 
 # Raised when pictures are drawn in another way, so that older ones are drawn again.
@@ -123,22 +123,20 @@ class SceneCatalogue:
         self._drawing_process: subprocess.Popen[bytes] | None = None
         self._attempted_keys: set[str] = set()
 
-    def build_payload(self, *, is_idle: bool = True) -> dict[str, Any]:
-        """`Catalogue` of the page; alone: nobody works on a project, whom drawing would slow down."""
+    def build_message(self, *, is_idle: bool = True) -> Catalogue:
+        """The start page. is_idle: no project is open, so pictures may be drawn in the background."""
         if self.draws_pictures and is_idle:
             self.draw_missing_pictures()
-        return {
-            "scenes": [self._describe_scene(card) for card in SCENE_CARDS],
-            "recent": [
-                describe_recent_project(record, self._store.has_stale_lock(record.id))
-                for record in self._store.list_recent()
-            ],
-            "formats": {
-                "read": _strip_dots([*ANIMATION_SUFFIXES, *MESH_SUFFIXES, ".cajole"]),
-                "write": _strip_dots(ANIMATION_SUFFIXES),
-            },
-            "version": cajole.__version__,
-        }
+        recent = self._store.list_recent()
+        return Catalogue(
+            tuple(self._describe_scene(card) for card in SCENE_CARDS),
+            tuple(describe_recent_project(record, self._store.has_stale_lock(record.id)) for record in recent),
+            FileFormats(
+                read=_strip_dots([*ANIMATION_SUFFIXES, *MESH_SUFFIXES, ".cajole"]),
+                write=_strip_dots(ANIMATION_SUFFIXES),
+            ),
+            cajole.__version__,
+        )
 
     def get_title(self, name: str, mode: str) -> str:
         """What a scene is called. Raises InputError for one that the verb does not have."""
@@ -190,31 +188,31 @@ class SceneCatalogue:
             self._drawing_process.wait()
         self._drawing_process = None
 
-    def _describe_scene(self, card: SceneCard) -> dict[str, Any]:
-        return {
-            "name": card.name,
-            "title": card.title,
-            "text": card.description,
-            "group": card.group,
-            "modes": [card.mode],
-            "picture": f"/pictures/{card.key}.webp",
-            "facts": list(card.facts),
-            "ready": card.is_quick or has_cached_scene(card.key),
-        }
+    def _describe_scene(self, card: SceneCard) -> CatalogueScene:
+        return CatalogueScene(
+            name=card.name,
+            title=card.title,
+            text=card.description,
+            group=card.group,
+            modes=(card.mode,),
+            picture=f"/pictures/{card.key}.webp",
+            facts=card.facts,
+            ready=card.is_quick or has_cached_scene(card.key),
+        )
 
 
-def describe_recent_project(record: ProjectRecord, is_recovered: bool) -> dict[str, Any]:
-    """`RecentProject` of the page; its picture is that of the scene it came from."""
+def describe_recent_project(record: ProjectRecord, is_recovered: bool) -> RecentProject:
+    """A project of the start page; its picture is that of the scene it was made from."""
     scene, mode = record.source.get("scene"), record.source.get("mode")
-    return {
-        "id": record.id,
-        "name": record.name,
-        "mode": record.mode,
-        "text": record.summary,
-        "when": record.changed_at,
-        "picture": None if scene is None else f"/pictures/{mode}-{scene}.webp",
-        "recovered": is_recovered,
-    }
+    return RecentProject(
+        id=record.id,
+        name=record.name,
+        mode=record.mode,
+        text=record.summary,
+        when=record.changed_at,
+        picture=None if scene is None else f"/pictures/{mode}-{scene}.webp",
+        recovered=is_recovered,
+    )
 
 
 def _get_picture_path(key: str) -> Path:
@@ -240,5 +238,5 @@ def _get_opened_marker_path(key: str) -> Path:
     return find_cache_folder() / "studio" / f"opened-{cajole.__version__}" / key
 
 
-def _strip_dots(suffixes: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(suffix.removeprefix(".") for suffix in suffixes))
+def _strip_dots(suffixes: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(suffix.removeprefix(".") for suffix in suffixes))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from cajole.studio.messages import SeatMessage, StateMessage
 from cajole.studio.outbox import Outbox
-from cajole.studio.protocol import encode_message
+from cajole.studio.protocol import ServerMessage, StreamName, encode_message
 
 
 class ClientGroup:
@@ -33,13 +33,13 @@ class ClientGroup:
         with self._lock:
             return list(self._outboxes)
 
-    def add(self, outbox: Outbox, *, first_message: Mapping[str, Any] | None = None) -> None:
+    def add(self, outbox: Outbox, *, first_message: ServerMessage | None = None) -> None:
         """A tab comes: it hears where it sits, `first` (a job under way, say), and all there is to draw."""
         with self._lock:
             outbox.discard_frames()
             self._outboxes.append(outbox)
             self._writer = self._writer or outbox
-            outbox.enqueue_message({"is": "seat", "pilot": self._writer is outbox})
+            outbox.enqueue_message(SeatMessage(pilot=self._writer is outbox))
             if first_message is not None:
                 outbox.enqueue_message(first_message)
             self._send_initial_state(outbox)
@@ -61,17 +61,17 @@ class ClientGroup:
         with self._lock:
             old, self._writer = self._writer, outbox
             if old is not None and old is not outbox:
-                old.enqueue_message({"is": "seat", "pilot": False})
-            outbox.enqueue_message({"is": "seat", "pilot": True})
+                old.enqueue_message(SeatMessage(pilot=False))
+            outbox.enqueue_message(SeatMessage(pilot=True))
 
     def can_write(self, outbox: Outbox) -> bool:
         return self._writer is outbox
 
-    def broadcast(self, message: Mapping[str, Any]) -> None:
+    def broadcast(self, message: ServerMessage) -> None:
         """A text to every tab; the last state is kept for tabs that come later."""
         text = encode_message(message)
         with self._lock:
-            if message["is"] == "state":
+            if isinstance(message, StateMessage):
                 self._state_text = text
             for pipe in self._outboxes:
                 pipe.enqueue(text)
@@ -85,7 +85,7 @@ class ClientGroup:
             for pipe in self._outboxes:
                 pipe.set_live_frame(seq, data)
 
-    def send_requested_frame(self, encode_frame: Callable[[str, int], bytes | None]) -> bool:
+    def send_requested_frame(self, encode_frame: Callable[[StreamName, int], bytes | None]) -> bool:
         """Send one frame that a tab waits for, as `make` makes it of stream and frame; whether there was one."""
         for pipe in self.list_outboxes():
             wanted = pipe.pop_requested_frame()

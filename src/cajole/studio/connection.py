@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import cajole
 from cajole.errors import CajoleError, InputError
-from cajole.studio import message_values
 from cajole.studio.access import AccessPolicy
+from cajole.studio.messages import (
+    MAX_REQUESTED_FRAMES,
+    Acknowledge,
+    CancelJob,
+    CatalogueAnswer,
+    Close,
+    ConfirmFrame,
+    Export,
+    Forget,
+    FoundAnswer,
+    GetCatalogue,
+    Hello,
+    Limits,
+    Open,
+    OpenAnswer,
+    RequestFrames,
+    StopJob,
+    TakeOver,
+    WelcomeMessage,
+)
+from cajole.studio.mode_registry import get_command_decoder
 from cajole.studio.outbox import Outbox
 from cajole.studio.project import Project
 from cajole.studio.project_manager import ProjectManager
 from cajole.studio.protocol import (
-    MAX_REQUESTED_FRAMES,
     MAX_TEXT_LENGTH,
     PROTOCOL_VERSION,
-    STREAMS,
+    Answer,
+    Command,
+    CommandError,
+    ServerMessage,
     build_error,
-    check_command,
-    decode_message,
-    read_id,
 )
 
 if TYPE_CHECKING:
@@ -33,12 +51,6 @@ LOG = logging.getLogger("cajole.studio")
 HELLO_TIMEOUT = 5.0
 # of the WebSocket protocol: not let in; the tab does not listen
 CLOSE_FORBIDDEN, CLOSE_TRY_AGAIN_LATER = 4403, 1013
-# what tabs that only look on may say
-CONNECTION_COMMANDS = ("hello", "catalogue", "open", "close", "takeover", "frames", "ack", "got")
-# and what they may ask of the project: it changes nothing
-READ_ONLY_PROJECT_COMMANDS = ("export",)
-# frames of a motion have numbers below this
-MAX_FRAME_NUMBER = 10_000_000
 
 
 class ClientConnection:
@@ -77,125 +89,106 @@ class ClientConnection:
         return message.get("bytes") if found is None else found
 
     async def _handle_message(self, text: str | bytes) -> bool:
-        """Answer one message; whether to go on."""
+        """Execute or queue one command and answer it; False ends the connection."""
         number = None
         try:
-            message = decode_message(text)
-            number = read_id(message)
-            name = check_command(message)
+            command = get_command_decoder().decode(text)
+            number = command.id
             if not self._is_greeted:
-                return await self._handle_hello(name, message)
-            answer = await self._run_command(name, message)
+                return await self._handle_hello(command)
+            answer = await self._run_command(command)
         except CajoleError as error:
+            if isinstance(error, CommandError):
+                number = error.request_id
             self._outbox.enqueue_message(build_error(error, number))
             return self._is_greeted or not isinstance(error, InputError)
         except Exception as error:
             LOG.exception("a message could not be handled")
             self._outbox.enqueue_message(build_error(error, number))
             return True
-        if answer is not None and number is not None:
-            self._outbox.enqueue_message({"is": "done", "id": number, **answer})
+        if answer is not None:
+            self._send(answer)
         return True
 
-    async def _handle_hello(self, name: str, message: Mapping[str, Any]) -> bool:
-        if name != "hello":
+    def _send(self, message: ServerMessage) -> None:
+        """Queue a message for the page; an answer to a command without id is dropped."""
+        if not isinstance(message, Answer) or message.id is not None:
+            self._outbox.enqueue_message(message)
+
+    async def _handle_hello(self, command: Command) -> bool:
+        if not isinstance(command, Hello):
             await self._close_forbidden("the first message must be hello")
             return False
-        if not self._has_cookie and not self._access.is_valid_token(message.get("token")):
+        if not self._has_cookie and not self._access.is_valid_token(command.token):
             await self._close_forbidden(
                 "this studio was started anew, or the address is of another; open the one it prints"
             )
             return False
-        if message["proto"] != PROTOCOL_VERSION:
+        if command.proto != PROTOCOL_VERSION:
             raise InputError(
-                f"the page speaks version {message['proto']!r} and this studio {PROTOCOL_VERSION}; reload the page"
+                f"the page speaks version {command.proto!r} and this studio {PROTOCOL_VERSION}; reload the page"
             )
         self._is_greeted = True
-        number = read_id(message)
-        welcome = {
-            "is": "welcome",
-            "proto": PROTOCOL_VERSION,
-            "version": cajole.__version__,
-            "project": self._manager.active_project_id,
-            "limits": {
-                "text": MAX_TEXT_LENGTH,
-                "frames": MAX_REQUESTED_FRAMES,
-                "upload": self._manager.max_upload_bytes,
-            },
-        }
-        self._outbox.enqueue_message(welcome)
-        if number is not None:
-            self._outbox.enqueue_message({"is": "done", "id": number})
+        limits = Limits(MAX_TEXT_LENGTH, MAX_REQUESTED_FRAMES, self._manager.max_upload_bytes)
+        self._outbox.enqueue_message(
+            WelcomeMessage(
+                proto=PROTOCOL_VERSION,
+                version=cajole.__version__,
+                project=self._manager.active_project_id,
+                limits=limits,
+            )
+        )
+        self._send(Answer(id=command.id))
         return True
 
-    async def _run_command(self, name: str, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """What a message is answered with; None where the project answers it itself."""
-        if name not in CONNECTION_COMMANDS:
-            return self._post_to_project(message)
-        if name == "catalogue":
-            return {"catalogue": await asyncio.to_thread(self._manager.build_catalogue_payload)}
-        if name == "open":
-            await self._open_project(message)
-            return None
-        if name == "close" and self._project is not None:
-            if self._project.clients.can_write(self._outbox):
-                self._manager.clear_active_project(self._project)
-            self._detach_project()
-        elif name == "takeover":
-            self._require_project().cancel_active_drag()
-            self._require_project().clients.grant_write_access(self._outbox)
-        elif name == "ack":
-            self._outbox.acknowledge(message_values.read_integer(message, "seq", 0, 2**53 - 1))
-        elif name == "got":
-            self._outbox.confirm_frame()
-        elif name == "frames":
-            self._request_frames(message)
-        return {}
+    async def _run_command(self, command: Command) -> Answer | None:
+        """Execute a command; None where its answer is sent elsewhere."""
+        match command:
+            case GetCatalogue():
+                catalogue = await asyncio.to_thread(self._manager.build_catalogue)
+                return CatalogueAnswer(id=command.id, catalogue=catalogue)
+            case Open():
+                project = await asyncio.to_thread(self._manager.open_from_message, command)
+                self._detach_project()
+                # answered before the messages about the project, which a page that has it open gets again
+                self._send(OpenAnswer(id=command.id, project=project.id))
+                self._project = project
+                project.attach(self._outbox)
+                return None
+            case Close():
+                if self._project is not None:
+                    if self._project.clients.can_write(self._outbox):
+                        self._manager.clear_active_project(self._project)
+                    self._detach_project()
+            case TakeOver():
+                self._require_project().cancel_active_drag()
+                self._require_project().clients.grant_write_access(self._outbox)
+            case Acknowledge():
+                self._outbox.acknowledge(command.seq)
+            case ConfirmFrame():
+                self._outbox.confirm_frame()
+            case RequestFrames():
+                self._outbox.request_frames(command.stream, command.frames)
+                self._require_project().wake()
+            case Forget():
+                self._manager.delete_project(command.project)
+            case Hello():
+                pass
+            case _:
+                return self._post_to_project(command)
+        return Answer(id=command.id)
 
-    def _post_to_project(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Pass a message on to the project; orders to stop do not wait for what they stop."""
-        name = message["do"]
-        if name == "forget":
-            return self._delete_project(message)
+    def _post_to_project(self, command: Command) -> Answer | None:
+        """Queue a command for the project; requests to end a job are executed at once."""
         project = self._require_project()
-        if name not in READ_ONLY_PROJECT_COMMANDS and not project.clients.can_write(self._outbox):
+        # an export changes nothing, so pages that only watch may do it
+        if not isinstance(command, Export) and not project.clients.can_write(self._outbox):
             raise InputError("the project is open in another tab, and this one only looks on; take over first")
-        if name in ("cancel", "stop"):
-            return {"found": project.jobs.request_action(name, message["job"])}
-        number, pipe = read_id(message), self._outbox
-
-        def reply(answer: Mapping[str, Any]) -> None:
-            if "is" in answer:
-                pipe.enqueue_message(answer)
-            elif number is not None:
-                pipe.enqueue_message({"is": "done", "id": number, **answer})
-
-        project.post(message, reply)
+        if isinstance(command, CancelJob | StopJob):
+            action: Literal["cancel", "stop"] = "cancel" if isinstance(command, CancelJob) else "stop"
+            return FoundAnswer(id=command.id, found=project.jobs.request_action(action, command.job))
+        project.post(command, self._send)
         return None
-
-    def _delete_project(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._manager.delete_project(message_values.read_text(message, "project"))
-        return {}
-
-    async def _open_project(self, message: Mapping[str, Any]) -> None:
-        """Answered at once: what is open follows, and a tab that looks at it already is told it anew."""
-        project = await asyncio.to_thread(self._manager.open_from_message, message)
-        self._detach_project()
-        number = read_id(message)
-        if number is not None:
-            self._outbox.enqueue_message({"is": "done", "id": number, "project": project.id})
-        self._project = project
-        project.attach(self._outbox)
-
-    def _request_frames(self, message: Mapping[str, Any]) -> None:
-        stream = message_values.read_choice(message, "stream", STREAMS)
-        self._outbox.request_frames(
-            stream,
-            message_values.read_integers(
-                message, "list", MAX_FRAME_NUMBER, min_count=0, max_count=MAX_REQUESTED_FRAMES
-            ),
-        )
-        self._require_project().wake()
 
     def _require_project(self) -> Project:
         if self._project is None:

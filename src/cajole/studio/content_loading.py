@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +35,8 @@ from cajole.scenes.keyframe_scenes import (
 from cajole.scenes.reroute_scenes import list_reroute_scene_names, load_reroute_plan
 from cajole.scenes.scene_body import DEFAULT_DAMPING
 from cajole.studio.content import EditSetup, KeyframeSetup, ProjectContent
+from cajole.studio.messages import ModeAvailability
 from cajole.studio.modes.steer.scenes import STEER_SCENES
-from cajole.studio.protocol import MODE_NAMES
 
 FLOW_ONLY_TEXT = "A flow can be steered; the other verbs are for bodies"
 # scene -> the storyboard whose keys it is opened with
@@ -49,14 +49,6 @@ KEYFRAME_SCENES: dict[str, Callable[..., KeyframeScene]] = {
 MESH_SUFFIXES, ANIMATION_SUFFIXES = tuple(READERS), tuple(FORMATS)
 # vertices of a net beyond which a second run is no work for a sitting
 MAX_NET_VERTICES = 8000
-
-
-@dataclass(frozen=True)
-class ModeAvailability:
-    """Whether a mode can be entered, and why not."""
-
-    possible: bool
-    why: str | None = None
 
 
 def open_scene(name: str, mode: str, progress: ProgressCallback | None = None) -> ProjectContent:
@@ -150,7 +142,8 @@ def find_available_modes(content: ProjectContent) -> dict[str, ModeAvailability]
     """Which modes can be entered with what is open, and why the others cannot."""
     if content.flow_setup is not None:
         return {
-            mode: ModeAvailability(mode == "steer", None if mode == "steer" else FLOW_ONLY_TEXT) for mode in MODE_NAMES
+            mode: ModeAvailability(mode == "steer", None if mode == "steer" else FLOW_ONLY_TEXT)
+            for mode in ("edit", "keyframe", "steer", "enrich", "reroute")
         }
     return {
         "edit": _check_edit(content), "keyframe": _check_keyframe(content), "steer": _check_steer(content),

@@ -1,4 +1,4 @@
-"""Letters are answered: once each, with what came of them or with what went wrong; the project lives on."""
+"""Executes commands on the solver thread and answers each of them once."""
 
 from __future__ import annotations
 
@@ -6,78 +6,93 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+from msgspec import UNSET
+
 from cajole.errors import CajoleError, Cancelled
 from cajole.studio.jobs import JobTracker
-from cajole.studio.protocol import PROTOCOL_VERSION, build_error, read_id
-from cajole.studio.solver_thread import QueuedCommand, Reply
+from cajole.studio.protocol import PROTOCOL_VERSION, Answer, Command, ErrorMessage, ServerMessage, build_error
+from cajole.studio.solver_thread import QueuedCommand
 
 LOG = logging.getLogger("cajole.studio")
-# what puts back what is in the hand
-CANCEL_COMMANDS = {"drag": "drag.cancel", "pull": "pull.cancel", "push": "push.end"}
 
 
 class CommandDispatcher:
-    """Has letters done by `do`, what was done kept by `keep`, which says why that failed, and then answers them."""
+    """Executes commands by `run_command`, saves by `save` (which returns why that failed), and then answers."""
 
     def __init__(
-        self,
-        run_command: Callable[[Mapping[str, Any]], Mapping[str, Any] | None],
-        save: Callable[[], str | None],
-        jobs: JobTracker,
+        self, run_command: Callable[[Command], Answer | None], save: Callable[[], str | None], jobs: JobTracker
     ):
         self._run_command, self._save, self._jobs = run_command, save, jobs
+        self._unanswered: QueuedCommand | None = None
         self._current: QueuedCommand | None = None
-        self._reply: Reply = lambda answer: None
         self._failed_key: object = None
-        self._pending_cancel: dict[str, Any] | None = None
+        self._pending_cancel: Command | None = None
 
-    def handle(self, command: QueuedCommand) -> None:
-        """Do what a message says; what was done is kept before it is answered, or the answer says that it is not."""
-        self._current, self._reply = command, command.reply
+    def handle(self, queued: QueuedCommand) -> None:
+        """Execute a command and save what changed before it is answered; the answer tells if saving failed."""
+        self._current = self._unanswered = queued
+        command = queued.command
+        answer: Answer | ErrorMessage
         try:
-            answer = dict(self._run_command(command.message) or {})
-            self._track_drag(command.message)
+            answer = self._run_command(command) or Answer()
+            self._track_gesture(command)
             self._jobs.end("done")
         except Cancelled as error:
             self._jobs.end_with_error(error)
-            answer = {"cancelled": True}
+            answer = Answer(cancelled=True)
         except Exception as error:
             self._jobs.end_with_error(error)
             if not isinstance(error, CajoleError):
-                LOG.exception("%s failed", command.message.get("do"))
-            answer = build_error(error, read_id(command.message))
+                LOG.exception("%s failed", command.name)
+            answer = build_error(error, command.id)
         unsaved = self._save()
-        if unsaved is not None and answer.get("is") != "error":
-            answer |= {"unsaved": unsaved}
-        self._reply_once(answer)
+        if unsaved is not None and isinstance(answer, Answer):
+            answer = msgspec.structs.replace(answer, unsaved=unsaved)
+        self._answer_once(answer)
 
     def reply_with_job(self) -> None:
-        """What the letter in hand asks for takes long: its sender hears of the job from now on."""
+        """Answer the current command now: it became the current job."""
         job = self._jobs.current
-        self._reply_once({} if job is None else {"job": job["job"]})
+        self._answer_once(Answer(job=UNSET if job is None else job.job))
 
-    def send_to_sender(self, message: Mapping[str, Any]) -> None:
-        """A message beside the answer, to whoever sent the letter in hand and to nobody else."""
-        self._reply(message)
+    def send_to_sender(self, message: ServerMessage) -> None:
+        """Send a message beside the answer, to the sender of the current command alone."""
+        if self._current is not None:
+            self._current.reply(message)
 
-    def pop_pending_cancel(self) -> Mapping[str, Any] | None:
-        """The message that puts back what is in the hand, for when its tab is gone; None when the hand is empty."""
-        held, self._pending_cancel = self._pending_cancel, None
-        return held
+    def pop_pending_cancel(self) -> Command | None:
+        """The command that cancels the active gesture, for when its page disconnects; None without a gesture."""
+        cancel, self._pending_cancel = self._pending_cancel, None
+        return cancel
 
-    def _reply_once(self, answer: Mapping[str, Any]) -> None:
-        letter, self._current = self._current, None
-        if letter is None:
+    def _answer_once(self, answer: Answer | ErrorMessage) -> None:
+        queued, self._unanswered = self._unanswered, None
+        if queued is None:
             return
-        is_error = answer.get("is") == "error"
-        # of a stream that goes wrong only the first mistake is told
-        if not (is_error and letter.coalescing_key is not None and letter.coalescing_key == self._failed_key):
-            letter.reply(answer)
-        self._failed_key = letter.coalescing_key if is_error else None
+        key = queued.command.coalescing_key
+        is_error = isinstance(answer, ErrorMessage)
+        # of consecutive errors in one stream only the first is sent
+        if not (is_error and key is not None and key == self._failed_key):
+            queued.reply(answer if is_error else msgspec.structs.replace(answer, id=queued.command.id))
+        self._failed_key = key if is_error else None
 
-    def _track_drag(self, message: Mapping[str, Any]) -> None:
-        verb, _, step = str(message["do"]).partition(".")
-        if verb in CANCEL_COMMANDS and step == "begin":
-            self._pending_cancel = {"v": PROTOCOL_VERSION, "do": CANCEL_COMMANDS[verb], "gesture": message["gesture"]}
-        elif verb in CANCEL_COMMANDS and step in ("commit", "cancel", "end"):
+    def _track_gesture(self, command: Command) -> None:
+        if command.cancel_command is not None:
+            self._pending_cancel = command.cancel_command(v=PROTOCOL_VERSION, gesture=command.gesture)  # type: ignore
+        elif command.ends_gesture:
             self._pending_cancel = None
+
+
+def run_handler(handlers: Mapping[Any, Any], command: Command) -> Answer | None:
+    """Call the handler of a command, by its class or, with the message as a mapping, by its name."""
+    if type(command) in handlers:
+        answer = handlers[type(command)](command)
+    else:
+        plain = msgspec.json.decode(msgspec.json.encode(command))
+        defaults = {field.encode_name: field.default for field in msgspec.structs.fields(command)}
+        message = {name: value for name, value in plain.items() if value is not None or defaults.get(name) is not None}
+        answer = handlers[command.name](message)
+    if answer is None or isinstance(answer, Answer):
+        return answer
+    return msgspec.convert(dict(answer), command.answer)

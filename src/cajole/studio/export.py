@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,18 @@ from cajole.direct import save_edit
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 from cajole.storage import replace_atomically
-from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
+from cajole.studio.messages import Export, ExportKind, FileMessage
 from cajole.studio.modes.base import StudioMode
 from cajole.studio.project_archive import pack_project
 from cajole.studio.project_store import ProjectStore, generate_id
 
 # what can be written, and in which formats
-EXPORT_FORMATS = {
+EXPORT_FORMATS: dict[ExportKind, tuple[str, ...]] = {
     "result": tuple(suffix.removeprefix(".") for suffix in FORMATS),
     "edit": ("json",),
     "project": ("cajole",),
 }
-
-
-def parse_export(message: Mapping[str, Any]) -> tuple[str, str]:
-    """What an `export` asks for, and in which format. Raises InputError for what there is not."""
-    what = message_values.read_choice(message, "what", tuple(EXPORT_FORMATS))
-    return what, message_values.read_choice(message, "format", EXPORT_FORMATS[what])
 
 
 def get_motion(content: ProjectContent) -> Animation:
@@ -63,9 +56,10 @@ def export_content(mode: StudioMode) -> ProjectContent:
 
 
 def write_export(
-    store: ProjectStore, project: str, name: str, mode: StudioMode, kind: str, suffix: str, progress: ProgressCallback
-) -> dict[str, Any]:
-    """Write a file into the outgoing folder: what the page is told of it. Raises FileError, InputError, Cancelled."""
+    store: ProjectStore, project: str, name: str, mode: StudioMode, command: Export, progress: ProgressCallback
+) -> FileMessage:
+    """Write a file into the folder for exports. Raises FileError, InputError, Cancelled."""
+    kind, suffix = command.what, command.format
     number = generate_id()
     folder = store.exports_folder / number
     path = folder / f"{make_file_name(name)}.{suffix}"
@@ -83,7 +77,7 @@ def write_export(
         animation.write(path, progress=build_subprogress(progress, 0.5, 1.0), **options)
     report_progress(progress, 1.0, "written")
     made = _zip_if_several(folder, make_file_name(name))
-    return {"id": number, "name": made.name, "url": f"/download/{number}", "bytes": made.stat().st_size}
+    return FileMessage(id=number, name=made.name, url=f"/download/{number}", bytes=made.stat().st_size)
 
 
 def make_file_name(name: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from cajole.animation import Animation, read_animation
 from cajole.errors import FileError
@@ -14,12 +14,8 @@ from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.parsers.child_process import reporting_to
 from cajole.progress import ProgressCallback
 from cajole.storage import READ_ERRORS, confine_reads
-from cajole.studio.content_loading import (
-    ModeAvailability,
-    build_animation_content,
-    detect_file_kind,
-    find_available_modes,
-)
+from cajole.studio.content_loading import build_animation_content, detect_file_kind, find_available_modes
+from cajole.studio.messages import ModeAvailability
 from cajole.studio.project_store import DOCUMENT_NAME, MAX_DOCUMENT_BYTES
 
 NO_MOTION_TEXT = "Nothing moves yet: make a motion with Keyframe, or open an animation"
@@ -29,17 +25,9 @@ NO_MOTION_TEXT = "Nothing moves yet: make a motion with Keyframe, or open an ani
 class FileSummary:
     """kind: "mesh", "animation" or "project"; text: what it is; modes: which can be entered, and why not."""
 
-    kind: str
+    kind: Literal["mesh", "animation", "project"]
     description: str
     modes: dict[str, ModeAvailability]
-
-    def to_payload(self) -> dict[str, Any]:
-        """As the page hears it."""
-        return {
-            "kind": self.kind,
-            "text": self.description,
-            "modes": {mode: asdict(chance) for mode, chance in self.modes.items()},
-        }
 
 
 def inspect_file(path: Path, progress: ProgressCallback | None = None) -> FileSummary:

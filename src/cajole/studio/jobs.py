@@ -5,12 +5,16 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from cajole.errors import Cancelled
 from cajole.progress import ProgressCallback
-from cajole.studio.protocol import build_error
+from cajole.studio.messages import JobMessage
+from cajole.studio.protocol import ServerMessage, build_error
 
 # [s] between two words about one job
 UPDATE_INTERVAL = 0.05
@@ -19,11 +23,11 @@ UPDATE_INTERVAL = 0.05
 class JobTracker:
     """At most one job at a time; `say` sends a message to every tab, `serve` makes a frame that a tab waits for."""
 
-    def __init__(self, broadcast: Callable[[Mapping[str, Any]], None], send_frame: Callable[[], bool]):
+    def __init__(self, broadcast: Callable[[ServerMessage], None], send_frame: Callable[[], bool]):
         self._broadcast, self._send_frame = broadcast, send_frame
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self._current: dict[str, Any] | None = None
+        self._current: JobMessage | None = None
         self._last_update = 0.0
         self._requested_action: str | None = None
 
@@ -33,10 +37,9 @@ class JobTracker:
         return self._requested_action == "stop"
 
     @property
-    def current(self) -> dict[str, Any] | None:
-        """The job under way, as it was last told."""
-        with self._lock:
-            return None if self._current is None else dict(self._current)
+    def current(self) -> JobMessage | None:
+        """The running job."""
+        return self._current
 
     def begin(self, title: str, *, stoppable: bool = False) -> ProgressCallback:
         """Announce work; the callback returns False once it is cancelled or stopped."""
@@ -44,35 +47,39 @@ class JobTracker:
         with self._lock:
             self._requested_action = None
             job = f"job-{next(self._ids)}"
-            self._current = {"is": "job", "job": job, "title": title, "fraction": None, "text": "", "state": "running"}
-            self._current["stoppable"] = stoppable
+            self._current = JobMessage(
+                job=job, title=title, fraction=None, text="", state="running", stoppable=stoppable
+            )
         self._broadcast_current()
         return self._on_progress
 
-    def end(self, state: str, error: BaseException | None = None) -> None:
+    def end(self, state: Literal["done", "failed", "cancelled"], error: BaseException | None = None) -> None:
         """The present work is over: "done", "failed" or "cancelled"; nothing when there is none."""
         with self._lock:
             if self._current is None:
                 return
-            told = self._current | {"state": state}
-            self._current = None
-        if state == "done":
-            told["fraction"] = 1.0
-        if error is not None and state == "failed":
-            said = build_error(error)
-            told |= {"reason": said["text"]} | ({"remedy": said["remedy"]} if "remedy" in said else {})
-        self._broadcast(told)
+            job, self._current = self._current, None
+        failure = build_error(error) if error is not None and state == "failed" else None
+        self._broadcast(
+            replace(
+                job,
+                state=state,
+                fraction=1.0 if state == "done" else job.fraction,
+                reason=UNSET if failure is None else failure.text,
+                remedy=UNSET if failure is None else failure.remedy,
+            )
+        )
 
     def end_with_error(self, error: BaseException) -> None:
         """The present work ended by an error."""
         self.end("cancelled" if isinstance(error, Cancelled) else "failed", error)
 
-    def request_action(self, action: str, job: object) -> bool:
+    def request_action(self, action: Literal["cancel", "stop"], job: str) -> bool:
         """ "cancel" or "stop" the job of that name; False when there is none such. From any thread, at once."""
         with self._lock:
-            if self._current is None or self._current["job"] != job:
+            if self._current is None or self._current.job != job:
                 return False
-            if action == "cancel" or self._current["stoppable"]:
+            if action == "cancel" or self._current.stoppable:
                 self._requested_action = action
             return True
 
@@ -85,7 +92,7 @@ class JobTracker:
     def _on_progress(self, fraction: float, text: str) -> bool:
         with self._lock:
             if self._current is not None:
-                self._current |= {"fraction": fraction, "text": text}
+                self._current = replace(self._current, fraction=fraction, text=text)
         if time.monotonic() - self._last_update >= UPDATE_INTERVAL:
             self._broadcast_current()
         self._send_frame()

@@ -2,10 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeVar
+
+import msgspec
+
+from cajole.checks import require_choice
 from cajole.errors import InputError
+from cajole.studio import messages
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import find_available_modes
 from cajole.studio.modes.base import ModeHost, ModeSnapshot, StudioMode
+from cajole.studio.protocol import Answer, Command, CommandDecoder, ErrorMessage, ServerMessage, get_tag
+
+MODE_NAMES = ("edit", "keyframe", "steer", "enrich", "reroute")
+AnyMessage = TypeVar("AnyMessage", bound=ServerMessage)
+
+
+def list_message_modules() -> list[ModuleType]:
+    """The modules with message classes: the shared one, then that of each mode."""
+    return [messages, *(import_module(f"cajole.studio.modes.{mode}.messages") for mode in MODE_NAMES)]
+
+
+def list_classes(module: ModuleType, kind: type[Any]) -> list[type[Any]]:
+    """Subclasses of a class that a module defines, in their order."""
+    return [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, kind) and each.__module__ == module.__name__
+    ]
+
+
+@cache
+def get_command_decoder() -> CommandDecoder:
+    """The decoder of the commands of all modes."""
+    return CommandDecoder(each for module in list_message_modules() for each in list_classes(module, Command))
+
+
+@cache
+def _get_event_types() -> dict[str, type[ServerMessage]]:
+    found: list[type[ServerMessage]] = [
+        each for module in list_message_modules() for each in list_classes(module, ServerMessage)
+    ]
+    events = [each for each in found if not issubclass(each, Answer | messages.StateMessage)]
+    return {get_tag(each): each for each in (*events, ErrorMessage)}
+
+
+def to_typed(message: ServerMessage | Mapping[str, Any], kind: type[Any] | None = None) -> Any:
+    """A message as an instance of its class, where it is still a mapping."""
+    if isinstance(message, ServerMessage):
+        return message
+    if kind is None:
+        return msgspec.convert(dict(message), _get_event_types()[message["is"]])
+    return msgspec.convert({"is": "state", **message}, kind)
+
+
+def require_mode_name(name: str, label: str) -> str:
+    """`name` if a mode has it. Raises InputError."""
+    return require_choice(name, label, MODE_NAMES)
 
 
 def choose_mode(content: ProjectContent, preferred: str | None = None) -> str:

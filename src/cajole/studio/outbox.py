@@ -6,11 +6,11 @@ Filled from the solver's thread, emptied by the connection; all methods may be c
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any
+from typing import get_args
 
-from cajole.studio.protocol import STREAMS, encode_message
+from cajole.studio.protocol import ServerMessage, StreamName, encode_message
 
 # NOW frames on the way that the tab has not yet applied
 MAX_UNACKNOWLEDGED_FRAMES = 2
@@ -34,10 +34,10 @@ class Outbox:
         self._unacknowledged: deque[tuple[int, int]] = deque()
         self._frames: deque[bytes] = deque()
         self._in_flight: deque[int] = deque()
-        self._requested: dict[str, deque[int]] = {stream: deque() for stream in STREAMS}
+        self._requested: dict[StreamName, deque[int]] = {stream: deque() for stream in get_args(StreamName)}
         self.is_closed = False
 
-    def enqueue_message(self, message: Mapping[str, Any]) -> None:
+    def enqueue_message(self, message: ServerMessage) -> None:
         """A text, never dropped."""
         self.enqueue(encode_message(message))
 
@@ -74,12 +74,12 @@ class Outbox:
                 self._in_flight.popleft()
         self._wake()
 
-    def request_frames(self, stream: str, frames: Sequence[int]) -> None:
+    def request_frames(self, stream: StreamName, frames: Sequence[int]) -> None:
         """These frames of a stream are wanted, nearest first, in place of what was wanted of it before."""
         with self._lock:
             self._requested[stream] = deque(frames)
 
-    def pop_requested_frame(self) -> tuple[str, int] | None:
+    def pop_requested_frame(self) -> tuple[StreamName, int] | None:
         """A frame to make: one of each stream in turn; None when none is wanted, or enough are on the way."""
         with self._lock:
             if len(self._frames) >= MAX_QUEUED_FRAMES or self.is_closed:

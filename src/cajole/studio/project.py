@@ -11,26 +11,36 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from cajole.arrays import Array
+from cajole.checks import require_choice, require_integer
 from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import ProgressCallback
-from cajole.studio import message_values
 from cajole.studio.clients import ClientGroup
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import ensure_body
-from cajole.studio.dispatcher import CommandDispatcher
-from cajole.studio.export import export_content, parse_export, write_export
+from cajole.studio.dispatcher import CommandDispatcher, run_handler
+from cajole.studio.export import EXPORT_FORMATS, export_content, write_export
 from cajole.studio.jobs import JobTracker
-from cajole.studio.mode_registry import choose_mode, create_mode, require_available
+from cajole.studio.messages import Export, NoticeMessage, RenameProject, SetFrame, StateMessage, SwitchMode
+from cajole.studio.mode_registry import choose_mode, create_mode, require_available, require_mode_name, to_typed
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.outbox import Outbox
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup, summarise_state
 from cajole.studio.project_store import ProjectStore
-from cajole.studio.protocol import MODE_NAMES, BinaryKind, build_error, encode_message, pack_binary
+from cajole.studio.protocol import (
+    Answer,
+    BinaryKind,
+    Command,
+    ServerMessage,
+    build_error,
+    encode_message,
+    pack_binary,
+)
 from cajole.studio.solver_thread import QueuedCommand, Reply, SolverThread
 from cajole.studio.view_model import (
     build_project_message,
-    build_state_header,
     collect_live_frame_arrays,
     encode_frame,
     encode_meshes,
@@ -55,7 +65,7 @@ class Project:
         # what the tabs were last told of saving: whether all is saved, and why not
         self._sent_save_status: tuple[bool, str | None] | None = None
         self._open_error: BaseException | None = None
-        self._cached_mode_state: dict[str, Any] | None = None
+        self._cached_mode_state: StateMessage | None = None
         self._dispatcher = CommandDispatcher(self._run_command, self._save, self.jobs)
         self._solver_thread = SolverThread(self, self.id)
 
@@ -79,9 +89,9 @@ class Project:
         failed = self._open_error
         self.clients.add(outbox, first_message=self.jobs.current if failed is None else build_error(failed))
 
-    def post(self, message: Mapping[str, Any], reply: Reply) -> None:
-        """Have a message handled in its turn; `reply` is given the answer. Raises InputError when too many wait."""
-        self._solver_thread.post(message, reply)
+    def post(self, command: Command, reply: Reply) -> None:
+        """Queue a command; `reply` is called with the answer. Raises InputError when too many wait."""
+        self._solver_thread.post(command, reply)
 
     def wake(self) -> None:
         """A tab wants frames, or has room for them."""
@@ -101,9 +111,9 @@ class Project:
 
     # --- for the mode: a Desk
 
-    def broadcast(self, message: Mapping[str, Any]) -> None:
-        """A message to every tab; from any thread."""
-        self.clients.broadcast(message)
+    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
+        """Send a message to every page; from any thread."""
+        self.clients.broadcast(to_typed(message))
 
     def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
         """What the first view shows from now on, and perhaps what is seen beside it."""
@@ -153,7 +163,7 @@ class Project:
     def job_id(self) -> str | None:
         """What the present work is called in messages."""
         present = self.jobs.current
-        return None if present is None else str(present["job"])
+        return None if present is None else present.job
 
     @property
     def has_stop_request(self) -> bool:
@@ -228,30 +238,33 @@ class Project:
 
     # --- commands of every mode
 
-    def _run_command(self, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        name, mode = message["do"], self._mode
+    def _run_command(self, command: Command) -> Answer | None:
+        mode = self._mode
         if mode is None:
             raise InputError(f"{self.name} could not be opened; close it and open something else")
-        own = {"frame": self._set_frame, "mode": self._switch_mode, "rename": self._rename, "export": self._export}
-        if name in own:
-            return own[name](message, mode)
-        if name not in mode.commands:
-            raise InputError(f"{name} does nothing in {mode.name.capitalize()}; switch to the mode that it belongs to")
-        return mode.commands[name](message)
+        match command:
+            case SetFrame():
+                self._frame = require_integer(command.frame, "frame of frame", minimum=0, maximum=mode.frames - 1)
+                self._is_view_sent = self._is_state_sent = False
+            case RenameProject():
+                self._saver.rename(command.name_.strip())
+                self._send_project()
+                self.record_change("rename", frames_changed=False)
+            case SwitchMode():
+                self._switch_mode(command, mode)
+            case Export():
+                self._export(command, mode)
+            case _ if type(command) in mode.commands or command.name in mode.commands:
+                return run_handler(mode.commands, command)
+            case _:
+                title = mode.name.capitalize()
+                raise InputError(f"{command.name} does nothing in {title}; switch to the mode that it belongs to")
+        return None
 
-    def _set_frame(self, message: Mapping[str, Any], mode: StudioMode) -> None:
-        self._frame = message_values.read_integer(message, "frame", 0, mode.frames - 1)
-        self._is_view_sent = self._is_state_sent = False
-
-    def _rename(self, message: Mapping[str, Any], mode: StudioMode) -> None:
-        self._saver.rename(message_values.read_text(message, "name"))
-        self._send_project()
-        self.record_change("rename", frames_changed=False)
-
-    def _switch_mode(self, message: Mapping[str, Any], mode: StudioMode) -> None:
-        wanted = message_values.read_choice(message, "mode", MODE_NAMES)
+    def _switch_mode(self, command: SwitchMode, mode: StudioMode) -> None:
+        wanted = require_mode_name(command.mode, "mode of mode")
         self._record_mode(mode)
-        if message_values.read_flag(message, "hand", False):
+        if command.hand:
             content = export_content(mode)
             require_available(content, wanted)
             motion = self._saver.write_motion(content)
@@ -260,19 +273,18 @@ class Project:
         else:
             self._enter_mode(wanted, self._saver.get_content(wanted), self._saver.get_snapshot(wanted))
         mode.close()
-        self.record_change("go on" if "hand" in message else None)
+        self.record_change("go on" if command.hand else None)
 
-    def _export(self, message: Mapping[str, Any], mode: StudioMode) -> Mapping[str, Any]:
-        what, suffix = parse_export(message)
-        if what == "project":
+    def _export(self, command: Export, mode: StudioMode) -> None:
+        require_choice(command.format, "format of export", EXPORT_FORMATS[command.what])
+        if command.what == "project":
             self._saver.is_saved = False
             if (reason := self._save(force=True)) is not None:
                 raise FileError(reason)
-        progress = self.begin_job(f"Writing {self.name}.{suffix}")
-        made = write_export(self._store, self.id, self.name, mode, what, suffix, progress)
+        progress = self.begin_job(f"Writing {self.name}.{command.format}")
+        made = write_export(self._store, self.id, self.name, mode, command, progress)
         self.end_job()
-        self._dispatcher.send_to_sender({"is": "file", **made})
-        return {"file": made}
+        self._dispatcher.send_to_sender(made)
 
     # --- inner workings
 
@@ -308,12 +320,19 @@ class Project:
             self.resend_regions()
         self._is_view_sent = self._is_state_sent = False
 
-    def _build_state(self, mode: StudioMode) -> dict[str, Any]:
+    def _build_state(self, mode: StudioMode) -> StateMessage:
         if self._cached_mode_state is None:
-            self._cached_mode_state = mode.build_state()
-        head = build_state_header(mode, self._revision, self._frame)
-        keeper = self._saver
-        return {**head, "unsaved": not keeper.is_saved, "unsaved_reason": keeper.save_error, **self._cached_mode_state}
+            self._cached_mode_state = to_typed(mode.build_state(), mode.state_type)
+        return replace(
+            self._cached_mode_state,
+            rev=self._revision,
+            mode=mode.name,
+            frame=self._frame,
+            frames=mode.frames,
+            fps=mode.fps,
+            unsaved=not self._saver.is_saved,
+            unsaved_reason=self._saver.save_error,
+        )
 
     def _send_state_update(self, mode: StudioMode) -> None:
         """Send the state where it, or whether it is saved, has changed since the last time."""
@@ -341,13 +360,13 @@ class Project:
             self._record_mode(mode)
             keeper.save()
         except Exception as error:  # whatever went wrong: it is not on the disk, and the author must know
-            keeper.schedule_retry(str(error) if isinstance(error, CajoleError) else build_error(error)["text"])
+            keeper.schedule_retry(str(error) if isinstance(error, CajoleError) else build_error(error).text)
             if not isinstance(error, CajoleError):
                 LOG.exception("%s could not be saved", self.name)
         if keeper.save_error is not None and before is None:
-            self.broadcast({"is": "notice", "tone": "err", "title": "Not saved", "text": keeper.save_error})
+            self.broadcast(NoticeMessage(tone="err", title="Not saved", text=keeper.save_error))
         elif keeper.save_error is None and before is not None:
-            self.broadcast({"is": "notice", "tone": "ok", "title": "Saved", "text": "All changes are on the disk now."})
+            self.broadcast(NoticeMessage(tone="ok", title="Saved", text="All changes are on the disk now."))
         return keeper.save_error
 
     def _report_open_error(self, error: BaseException) -> None:

@@ -6,23 +6,24 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from msgspec import UNSET
 
 from cajole.errors import FileError, InputError
 from cajole.progress import ProgressCallback
 from cajole.storage import replace_atomically
-from cajole.studio import message_values
 from cajole.studio.catalogue import SceneCatalogue
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import detect_file_kind, open_file, open_scene
+from cajole.studio.messages import Catalogue, Open
+from cajole.studio.mode_registry import require_mode_name
 from cajole.studio.project import Project
 from cajole.studio.project_archive import unpack_project
 from cajole.studio.project_saver import ProjectStartup
 from cajole.studio.project_store import ID_PATTERN, ProjectRecord, ProjectStore, generate_id
-from cajole.studio.protocol import MODE_NAMES
 
 LOG = logging.getLogger("cajole.studio")
 # A project that no tab looks at stays open for so long [s]: a tab that is reloaded, or was asleep, finds it as it was.
@@ -62,27 +63,28 @@ class ProjectManager:
         # the project that a new tab is shown
         self.active_project_id: str | None = None
 
-    def build_catalogue_payload(self) -> dict[str, Any]:
-        """The catalogue, as the page takes it."""
-        return self.catalogue.build_payload(is_idle=not self._projects)
+    def build_catalogue(self) -> Catalogue:
+        """The start page."""
+        return self.catalogue.build_message(is_idle=not self._projects)
 
     # --- opening
 
-    def open_from_message(self, message: Mapping[str, Any]) -> Project:
-        """What `open` asks for. Raises InputError for what cannot be opened, saying what can."""
-        given = [name for name in ("scene", "upload", "project") if name in message]
+    def open_from_message(self, command: Open) -> Project:
+        """Open what a message asks for. Raises InputError for what cannot be opened."""
+        given = [name for name in ("scene", "upload", "project") if getattr(command, name) is not UNSET]
         if len(given) != 1:
             raise InputError("open takes one of scene, upload and project; say which")
-        is_copy = message_values.read_flag(message, "copy", False)
-        if is_copy and given != ["project"]:
+        if command.project is not UNSET:
+            project_id = command.project.strip()
+            return self.open_copy(project_id) if command.copy else self.resume_project(project_id)
+        if command.copy:
             raise InputError("copy is for a project; leave it out")
-        if given == ["project"]:
-            project = message_values.read_text(message, "project")
-            return self.open_copy(project) if is_copy else self.resume_project(project)
-        mode = message_values.read_choice(message, "mode", MODE_NAMES)
-        if given == ["scene"]:
-            return self.open_scene(message_values.read_text(message, "scene"), mode)
-        upload = self._uploads.get(message_values.read_text(message, "upload"))
+        if command.mode is UNSET:
+            raise InputError("open needs mode, which is missing")
+        mode = require_mode_name(command.mode, "mode of open")
+        if command.scene is not UNSET:
+            return self.open_scene(command.scene.strip(), mode)
+        upload = self._uploads.get(str(command.upload))
         if upload is None or not upload.path.is_file():
             raise InputError("that upload is gone; drop the file again")
         return self.open_path(upload.path, mode)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from cajole.studio.content import EditSetup, ProjectContent
 from cajole.studio.content_loading import build_shell_content
 from cajole.studio.export import get_motion
 from cajole.studio.locks import FolderLock
+from cajole.studio.messages import StateMessage
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.project_store import ProjectRecord, ProjectStore, round_trip_json
 
@@ -155,8 +155,7 @@ def _fix_still_vertices(content: ProjectContent, motion: Animation) -> Body | Em
     return body.with_fixed_vertices(still[at_rest]) if at_rest.any() else body
 
 
-def summarise_state(state: Mapping[str, Any]) -> str:
-    """A project in two words, as a list shows it: "3 drags"."""
-    lanes = state.get("lanes") or [{"name": "", "markers": []}]
-    count, name = len(lanes[0]["markers"]), str(lanes[0]["name"]).lower()
+def summarise_state(state: StateMessage) -> str:
+    """The number of markers in the first lane, as the list of projects shows it: "3 drags"."""
+    count, name = (len(state.lanes[0].markers), state.lanes[0].name.lower()) if state.lanes else (0, "")
     return f"{count} {name if count != 1 else name.removesuffix('s')}" if count else ""

@@ -30,7 +30,6 @@ from cajole.storage import hash_content, read_arrays, replace_atomically, write_
 from cajole.studio import message_values
 from cajole.studio.locks import FolderLock, has_stale_lock, remove_abandoned_temporaries, require_no_owner
 from cajole.studio.modes.base import ModeSnapshot
-from cajole.studio.protocol import MODE_NAMES
 
 FORMAT_NAME, FORMAT_VERSION = "cajole studio project", 1
 DOCUMENT_NAME = "project.json"
@@ -311,7 +310,7 @@ def _flatten_for_hash(arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any] |
 
 
 def _require_mode(name: object) -> str:
-    if name not in MODE_NAMES:
+    if name not in ("edit", "keyframe", "steer", "enrich", "reroute"):
         raise FileError(f"a project speaks of the mode {name!r}, which there is not; open another")
     return str(name)
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cajole.checks import OptionalPackage
 from cajole.errors import InputError
 from cajole.studio.access import WILDCARD_HOSTS, AccessPolicy, is_loopback
 from cajole.studio.app import STATIC_FOLDER, create_app
@@ -48,7 +47,6 @@ def serve(
     one when None or 0; folder: where projects are kept; announce: called with the address in place of printing it.
     Raises InputError for a subject that cannot be opened or an address that is taken, MissingExtra.
     """
-    _require_packages()
     listening = bind_socket(host, port or 0)
     guard = AccessPolicy(host=host, port=listening.getsockname()[1])
     hub = ProjectManager(ProjectStore(folder))
@@ -81,11 +79,6 @@ def _open_subject(manager: ProjectManager, subject: str, mode: str | None) -> No
     else:
         known = ", ".join(dict.fromkeys(card.name for card in SCENE_CARDS))
         raise InputError(f"{subject!r} is neither a scene ({known}) nor a file")
-
-
-def _require_packages() -> None:
-    for package in ("starlette", "uvicorn", "websockets"):
-        OptionalPackage((package,), package, "studio", "the studio").require()
 
 
 def bind_socket(host: str, port: int) -> socket.socket:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cajole.errors import InputError
+from cajole.studio.protocol import Answer, Command, ServerMessage
 
 # a hand moves as long as its last letter is this young [s]
 INPUT_TIMEOUT = 0.15
@@ -53,29 +54,16 @@ LOG = logging.getLogger("cajole.studio")
 MAX_QUEUED_COMMANDS = 1000
 # what is changed is told at least this often [s] while messages keep coming
 FLUSH_INTERVAL = 0.1
-# newest wins among those of one gesture
-COALESCED_COMMANDS = ("drag.move", "pull.move", "push.move")
 
-Reply = Callable[[Mapping[str, Any]], None]
+Reply = Callable[[ServerMessage], None]
 
 
 @dataclass(frozen=True, eq=False)
 class QueuedCommand:
-    """A message, and the way back to whoever sent it; key: set where newer ones of the same key may overtake it."""
+    """A command, and the function that sends messages to the page that it came from."""
 
-    message: Mapping[str, Any]
+    command: Command
     reply: Reply
-    coalescing_key: Hashable = None
-
-
-def build_queued_command(message: Mapping[str, Any], reply: Reply) -> QueuedCommand:
-    """A letter with the key that its message has: moves of a gesture, and of markers that are still in the hand."""
-    name = message["do"]
-    if name in COALESCED_COMMANDS:
-        return QueuedCommand(message, reply, (name, repr(message.get("gesture"))))
-    if name == "marker.move" and message.get("final") is False:
-        return QueuedCommand(message, reply, (name, repr(message.get("lane")), repr(message.get("ids"))))
-    return QueuedCommand(message, reply)
 
 
 class CommandQueue:
@@ -96,13 +84,14 @@ class CommandQueue:
         with self._changed:
             if len(self._commands) >= MAX_QUEUED_COMMANDS:
                 raise InputError("the studio is behind with its work; wait until it has caught up, or cancel the job")
-            old = self._coalescable.pop(new.coalescing_key, None) if new.coalescing_key is not None else None
+            key = new.command.coalescing_key
+            old = None if key is None else self._coalescable.pop(key, None)
             if old is not None:
                 self._commands.remove(old)
-            if new.coalescing_key is None:
+            if key is None:
                 self._coalescable.clear()
             else:
-                self._coalescable[new.coalescing_key] = new
+                self._coalescable[key] = new
             self._commands.append(new)
             self._changed.notify()
             return old
@@ -116,8 +105,9 @@ class CommandQueue:
             if not self._commands:
                 return None
             found = self._commands.pop(0)
-            if self._coalescable.get(found.coalescing_key) is found:
-                del self._coalescable[found.coalescing_key]
+            key = found.command.coalescing_key
+            if key is not None and self._coalescable.get(key) is found:
+                del self._coalescable[key]
             return found
 
     def wake(self) -> None:
@@ -173,14 +163,13 @@ class SolverThread:
     def start(self) -> None:
         self._thread.start()
 
-    def post(self, message: Mapping[str, Any], reply: Reply) -> None:
-        """Have a message handled; one that it overtakes is answered as such. Raises InputError when too many wait."""
-        new = build_queued_command(message, reply)
-        old = self._queue.put(new)
-        if new.coalescing_key is not None:
+    def post(self, command: Command, reply: Reply) -> None:
+        """Queue a command; one that it replaces is answered as overtaken. Raises InputError when too many wait."""
+        old = self._queue.put(QueuedCommand(command, reply))
+        if command.coalescing_key is not None:
             self._frame_scheduler.record_input(time.monotonic())
         if old is not None:
-            old.reply({"overtaken": True})
+            old.reply(Answer(id=old.command.id, overtaken=True))
 
     def wake(self) -> None:
         """Someone waits for frames."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from cajole.pictures import Prop
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import find_available_modes
 from cajole.studio.export import EXPORT_FORMATS
+from cajole.studio.messages import CameraInfo, FieldInfo, ProjectMessage, PropInfo, SuggestedDrag
 from cajole.studio.modes.base import StudioMode
 from cajole.studio.modes.steer.scenes import embed_in_3d
-from cajole.studio.protocol import STREAM_KINDS, BinaryKind, pack_binary, to_float32
+from cajole.studio.protocol import STREAM_KINDS, BinaryKind, StreamName, Vec3, pack_binary, to_float32
 
 # newer than any revision
 NEWEST_REVISION = 2**32 - 1
@@ -34,41 +34,36 @@ SAMPLED_FRAMES = 40
 
 def build_project_message(
     project_id: str, name: str, opened: ProjectContent, drawn: ProjectContent | None = None
-) -> dict[str, Any]:
-    """`Project` of the page. drawn: what is seen, where that is not what is open."""
+) -> ProjectMessage:
+    """The message that describes an open project. drawn: what is drawn, where that is not `opened`."""
     content = drawn or opened
-    surface, low, high = content.surface, *compute_bounds(content)
-    return {
-        "is": "project",
-        "id": project_id,
-        "name": name,
-        "vertices": len(surface.vertices),
-        "triangles": len(surface.triangles),
-        "nodes": len(content.mesh.vertices),
-        "size": float(
+    surface, (low, high) = content.surface, compute_bounds(content)
+    angles = {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera}
+    return ProjectMessage(
+        id=project_id,
+        name=name,
+        vertices=len(surface.vertices),
+        triangles=len(surface.triangles),
+        nodes=len(content.mesh.vertices),
+        size=float(
             content.mesh.size if content.flow_setup is None else np.hypot(*content.flow_setup.shot.model.flow.size)
         ),
-        "bounds": [low.tolist(), high.tolist()],
-        "weight": compute_weight(content),
-        "ground": float(content.camera.get("floor_height", low[2])),
-        "painted": content.has_own_colors,
-        "props": [_describe_prop(prop) for prop in content.props],
-        "camera": {key: float(content.camera[key]) for key in ("azimuth", "elevation") if key in content.camera},
-        "parts": {part: _sample_nodes(members) for part, members in content.parts.items()},
-        "modes": {mode: asdict(chance) for mode, chance in find_available_modes(opened).items()},
-        "formats": {what: list(formats) for what, formats in EXPORT_FORMATS.items()},
-        "suggestion": suggest_drag(content),
-        "guide": None if content.guide is None else content.guide.n,
-        "field": describe_flow_domain(content),
-    }
+        bounds=(to_vec3(low), to_vec3(high)),
+        weight=compute_weight(content),
+        ground=float(content.camera.get("floor_height", low[2])),
+        painted=content.has_own_colors,
+        props=tuple(_describe_prop(prop) for prop in content.props),
+        camera=CameraInfo(**angles),
+        parts={part: _sample_nodes(members) for part, members in content.parts.items()},
+        modes=find_available_modes(opened),
+        formats=EXPORT_FORMATS,
+        suggestion=suggest_drag(content),
+        guide=None if content.guide is None else content.guide.n,
+        field=describe_flow_domain(content),
+    )
 
 
-def build_state_header(mode: StudioMode, revision: int, frame: int) -> dict[str, Any]:
-    """What `State` of the page has in every mode."""
-    return {"is": "state", "rev": revision, "mode": mode.name, "frame": frame, "frames": mode.frames, "fps": mode.fps}
-
-
-def encode_frame(mode: StudioMode, revision: int, stream: str, frame: int) -> bytes | None:
+def encode_frame(mode: StudioMode, revision: int, stream: StreamName, frame: int) -> bytes | None:
     """One frame of a stream; None where the mode has none."""
     positions = mode.compute_stream_vertices(stream, frame) if frame < mode.frames else None
     if positions is None:
@@ -118,12 +113,12 @@ def compute_bounds(content: ProjectContent) -> tuple[Array, Array]:
     return np.minimum(low, moving[0]), np.maximum(high, moving[1])
 
 
-def describe_flow_domain(content: ProjectContent) -> dict[str, Any] | None:
+def describe_flow_domain(content: ProjectContent) -> FieldInfo | None:
     """The box of a flow, None where there is none."""
     if content.flow_setup is None:
         return None
     flow = content.flow_setup.shot.model.flow
-    return {"size": list(flow.size), "cells": [flow.columns, flow.rows]}
+    return FieldInfo((float(flow.size[0]), float(flow.size[1])), (flow.columns, flow.rows))
 
 
 def compute_weight(content: ProjectContent) -> float:
@@ -134,11 +129,11 @@ def compute_weight(content: ProjectContent) -> float:
     return 0.0 if body is None else body.weight
 
 
-def suggest_drag(content: ProjectContent) -> dict[str, int] | None:
+def suggest_drag(content: ProjectContent) -> SuggestedDrag | None:
     """Where a first drag matters: the scene's own first one, else what moves most, in the middle of the motion."""
     if content.edit_setup.suggested_drags:
         first = content.edit_setup.suggested_drags[0]
-        return {"node": int(first.vertices[0]), "frame": first.frame}
+        return SuggestedDrag(int(first.vertices[0]), first.frame)
     motion = content.animation
     if motion is None or content.flow_setup is not None:
         return None
@@ -146,18 +141,23 @@ def suggest_drag(content: ProjectContent) -> dict[str, int] | None:
     start = motion.frame(0)
     far = np.max([np.linalg.norm(motion.frame(int(frame)) - start, axis=1) for frame in looked], axis=0)
     seen = np.unique(content.drawn_vertex_nodes)
-    return {"node": int(seen[far[seen].argmax()]), "frame": motion.frames // 2}
+    return SuggestedDrag(int(seen[far[seen].argmax()]), motion.frames // 2)
 
 
-def _sample_nodes(members: NDArray[np.int64]) -> list[int]:
+def _sample_nodes(members: NDArray[np.int64]) -> tuple[int, ...]:
     chosen = np.unique(np.linspace(0, len(members) - 1, MAX_PART_NODES).astype(int))
-    return [int(node) for node in members[chosen]]
+    return tuple(int(node) for node in members[chosen])
 
 
-def _describe_prop(prop: Prop) -> dict[str, Any]:
-    subject = prop.build_renderable()
-    color = subject.colors.mean(axis=0)
-    return {"name": prop.name, "color": color.tolist(), "opacity": prop.opacity, "frames": _count_prop_frames(prop)}
+def to_vec3(point: Array) -> Vec3:
+    """A point (3,) as plain numbers."""
+    x, y, z = point.tolist()
+    return x, y, z
+
+
+def _describe_prop(prop: Prop) -> PropInfo:
+    color = prop.build_renderable().colors.mean(axis=0)
+    return PropInfo(prop.name, to_vec3(color), prop.opacity, _count_prop_frames(prop))
 
 
 def _count_prop_frames(prop: Prop) -> int:

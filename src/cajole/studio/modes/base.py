@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from cajole.arrays import Array, IndexArray
 from cajole.progress import ProgressCallback
+from cajole.studio.messages import StateMessage
+from cajole.studio.protocol import Answer, ServerMessage
 
 if TYPE_CHECKING:
     from cajole.studio.content import ProjectContent
 
 Message = Mapping[str, Any]
-Handler = Callable[[Message], Mapping[str, Any] | None]
+Handler = Callable[[Any], Answer | Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class ModeSnapshot:
 class ModeHost(Protocol):
     """What a project offers the mode that is at work in it."""
 
-    def broadcast(self, message: Mapping[str, Any]) -> None:
+    def broadcast(self, message: ServerMessage | Mapping[str, Any]) -> None:
         """A message to every tab."""
 
     def show_live_frame(self, positions: Array, *, frame: int, ghost: Array | None = None, reply_seq: int = 0) -> None:
@@ -82,6 +84,8 @@ class StudioMode(ABC):
     """
 
     name: str
+    # class of the state message
+    state_type: type[StateMessage] = StateMessage
     # streams whose frames never change while the mode is at work: tabs keep them
     immutable_streams: tuple[str, ...] = ()
 
@@ -102,7 +106,7 @@ class StudioMode(ABC):
 
     @property
     @abstractmethod
-    def commands(self) -> Mapping[str, Handler]:
+    def commands(self) -> Mapping[Any, Handler]:
         """Handlers by name."""
 
     @property
@@ -116,7 +120,7 @@ class StudioMode(ABC):
         """Frames a second."""
 
     @abstractmethod
-    def build_state(self) -> dict[str, Any]:
+    def build_state(self) -> StateMessage | dict[str, Any]:
         """lanes, meter, selection, trails, labels, undo, redo, and under its own name what only this mode has."""
 
     @abstractmethod

@@ -25,6 +25,7 @@ from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.modes.edit.messages import EditStateMessage
 from cajole.studio.modes.edit.view_model import build_edit_state, format_marker_id
 from cajole.studio.modes.payloads import build_force_meter, to_list
 from cajole.studio.modes.undo import UndoableMode, UndoHistory
@@ -213,6 +214,7 @@ class EditMode(UndoableMode[EditUndoState]):
     """An `Editor` in the studio."""
 
     name = "edit"
+    state_type = EditStateMessage
     immutable_streams = ("given",)
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):

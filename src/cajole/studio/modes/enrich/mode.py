@@ -20,6 +20,7 @@ from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import build_shell_content
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.modes.enrich.messages import EnrichStateMessage
 from cajole.studio.modes.enrich.region_labels import (
     NO_REGION,
     REGION_KINDS,
@@ -180,6 +181,7 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     """A guide, its shell, their regions, and the shell's motion."""
 
     name = "enrich"
+    state_type = EnrichStateMessage
     immutable_streams = ("given",)
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):

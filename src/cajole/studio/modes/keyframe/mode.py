@@ -25,6 +25,7 @@ from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
 from cajole.studio.modes.keyframe import keys as keyed
 from cajole.studio.modes.keyframe.keys import Keys, PoseKey
+from cajole.studio.modes.keyframe.messages import KeyframeStateMessage
 from cajole.studio.modes.keyframe.pose_loads import PullStiffnesses, compute_pull_stiffness, is_pose_load, select_patch
 from cajole.studio.modes.keyframe.snapshot import create_snapshot, load_initial_keys, restore_snapshot
 from cajole.studio.modes.keyframe.solution import (
@@ -357,6 +358,7 @@ class KeyframeMode(UndoableMode[KeyframeUndoState]):
     """A `PoseSession`, keys, and the shots through them."""
 
     name = "keyframe"
+    state_type = KeyframeStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         self.host, self.content, self.body = host, content, require_body(content, "pose")

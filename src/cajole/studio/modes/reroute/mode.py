@@ -19,6 +19,7 @@ from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
 from cajole.studio.modes.reroute.goals import GoalHandlers, Goals, find_goal
+from cajole.studio.modes.reroute.messages import RerouteStateMessage
 from cajole.studio.modes.reroute.run import RerouteInputs, RerouteRun, run_pilot, run_reroute, show_method
 from cajole.studio.modes.reroute.settings import (
     NET_FIELDS,
@@ -48,6 +49,7 @@ class RerouteMode(UndoableMode[RerouteUndoState]):
     """A net, its pilot, goals, and the second run that meets them."""
 
     name = "reroute"
+    state_type = RerouteStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         self.host, self.content = host, content

@@ -14,6 +14,7 @@ from cajole.errors import InputError, NotConverged
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.modes.steer.messages import SteerStateMessage
 from cajole.studio.modes.steer.pushes import AnyLocation, PushHandlers, pack_pushes
 from cajole.studio.modes.steer.realtime_loop import RealtimeLoop
 from cajole.studio.modes.steer.settings import CONTROLLER_OPTIONS, GHOST_KINDS, SteerModeSettings, update_settings
@@ -40,6 +41,7 @@ class LiveSteerMode(
     """
 
     name = "steer"
+    state_type = SteerStateMessage
     max_failures: ClassVar[int] = 2
     location_key: ClassVar[str] = "node"
     effort_unit: ClassVar[str | None] = None
