@@ -11,7 +11,7 @@ import numpy as np
 from cajole.studio.dispatcher import run_handler
 from cajole.studio.mode_registry import get_command_decoder, to_typed
 from cajole.studio.modes.base import StudioMode
-from cajole.studio.protocol import Command, encode_message
+from cajole.studio.protocol import Command, ServerMessage, encode_message
 
 
 def command(name: str, /, **values: object) -> Command:
@@ -27,7 +27,12 @@ def do(mode: StudioMode, name: str, /, **values: object) -> dict[str, Any]:
     return {key: value for key, value in told.items() if key not in ("is", "id")}
 
 
+def plain_message(message: ServerMessage) -> dict[str, Any]:
+    """A message, as it would go over the wire."""
+    found: dict[str, Any] = json.loads(encode_message(message))
+    return found
+
+
 def plain(mode: StudioMode) -> dict[str, Any]:
     """The state, as it would go over the wire."""
-    state: dict[str, Any] = json.loads(encode_message(to_typed(mode.build_state(), mode.state_type)))
-    return state
+    return plain_message(to_typed(mode.build_state(), mode.state_type))

@@ -133,7 +133,8 @@ def answer_of(project: Project, **message: Any) -> dict[str, Any]:
     come = threading.Event()
 
     def reply(answer: ServerMessage) -> None:
-        answers.append(json.loads(encode_message(answer)))
+        told = json.loads(encode_message(answer))
+        answers.append(told if told["is"] == "error" else {k: v for k, v in told.items() if k not in ("is", "id")})
         come.set()
 
     project.post(command(message.pop("do"), id=1, **message), reply)

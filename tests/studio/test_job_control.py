@@ -51,7 +51,7 @@ def test_held_work_waits_and_can_be_stopped_identity(control: JobControl, fast: 
         assert "running" in str(pipe.pop_next())
         present = jobs.current
         assert present is not None
-        assert jobs.request_action("stop", present["job"])
+        assert jobs.request_action("stop", present.job)
         thread.join(PATIENCE)
     assert returned == [True, False, False]
 
@@ -80,7 +80,7 @@ def test_fast_work_is_over_before_anything_is_told_identity(control: JobControl)
     present = jobs.current
     assert present is not None
     assert pipe.pop_next() is None
-    assert not jobs.request_action("stop", present["job"])
+    assert not jobs.request_action("stop", present.job)
     jobs.end("done")
     assert "running" in str(pipe.pop_next())
     assert "done" in str(pipe.pop_next())

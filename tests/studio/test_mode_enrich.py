@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from enrich_mode_cases import content
 from fake_desk import FakeDesk
-from mode_cases import do, plain
+from mode_cases import do, plain, plain_message
 
 import cajole as cj
 from cajole.errors import InputError
@@ -40,7 +40,7 @@ def test_a_guide_becomes_a_shell_of_enough_triangles(desk: FakeDesk) -> None:
 
 def test_what_is_drawn_is_the_shell_beside_its_guide_identity(mode: EnrichMode) -> None:
     drawn = mode.drawn_content
-    told = build_project_message("id", "cube", mode.content, drawn)
+    told = plain_message(build_project_message("id", "cube", mode.content, drawn))
     assert (told["vertices"], told["guide"], told["suggestion"]) == (98, 8, None)
     assert told["modes"]["edit"]["possible"] is True
     kinds = [int(np.frombuffer(data[:32], "<u4")[1]) for data in encode_meshes(drawn)]

@@ -26,11 +26,11 @@ def test_a_run_follows_its_guide_and_comes_frame_by_frame_claim(mode: EnrichMode
             ready.append(plain(mode)["ready"])
 
     desk.record_change = watch  # type: ignore[method-assign]
-    answer = do(mode, "enrich")
+    do(mode, "enrich")
     assert ready == list(range(1, FRAMES))
-    assert answer["frames"] == FRAMES
-    assert answer["off"] < 1e-10
     state = plain(mode)
+    assert state["enrich"]["result"]["frames"] == FRAMES
+    assert state["enrich"]["result"]["off"] < 1e-10
     assert [lane["id"] for lane in state["lanes"]] == ["gaps", "force"]
     assert max(state["lanes"][0]["curve"]) < 1e-10
     assert state["meter"]["peak"] > 0
@@ -78,8 +78,9 @@ def stop_at(desk: FakeDesk, frame: int, *, cancel: bool = False) -> None:
 
 def test_stopping_keeps_the_frames_that_there_are(mode: EnrichMode, desk: FakeDesk) -> None:
     stop_at(desk, 4)
-    assert do(mode, "enrich")["frames"] == 4
+    do(mode, "enrich")
     state = plain(mode)
+    assert state["enrich"]["result"]["frames"] == 4
     assert state["ready"] == 4
     assert state["enrich"]["result"]["cut"] is True
     assert mode.export_animation().frames == 4
@@ -149,7 +150,8 @@ def test_a_material_sets_its_numbers_and_wind_and_shapes_act(mode: EnrichMode) -
 def test_frames_beyond_the_guide_go_on(mode: EnrichMode) -> None:
     do(mode, "cloth", frames=FRAMES + 2)
     assert mode.frames == FRAMES + 2
-    assert do(mode, "enrich")["frames"] == FRAMES + 2
+    do(mode, "enrich")
+    assert plain(mode)["enrich"]["result"]["frames"] == FRAMES + 2
     np.testing.assert_allclose(mode.compute_live_vertices(FRAMES + 1), mode.guide.frame(FRAMES - 1))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flow_mode_cases import CELLS, content, made
-from mode_cases import do, plain
+from mode_cases import do, plain, plain_message
 from steer_mode_cases import run
 
 from cajole.animation import read_animation
@@ -272,7 +272,7 @@ def test_saved_identity() -> None:
 
 def test_what_is_told_of_a_flow_identity() -> None:
     opened = content("leaves")
-    told = json.loads(json.dumps(build_project_message("id", "leaves", opened)))
+    told = plain_message(build_project_message("id", "leaves", opened))
     assert told["field"] == {"size": [256.0, 256.0], "cells": [CELLS, CELLS]}
     assert told["bounds"] == [[0.0, 0.0, 0.0], [256.0, 0.0, 256.0]]
     assert told["size"] == pytest.approx(256 * np.sqrt(2))

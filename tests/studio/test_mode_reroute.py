@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_desk import FakeDesk
-from mode_cases import do, plain
+from mode_cases import do, plain, plain_message
 
 import cajole as cj
 from cajole.body import BodySprings
@@ -79,7 +79,8 @@ def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> Non
             ready.append(plain(mode)["ready"])
 
     desk.record_change = watch  # type: ignore[method-assign]
-    assert do(mode, "pilot") == {"frames": FRAMES}
+    do(mode, "pilot")
+    assert plain(mode)["reroute"]["pilot_frames"] == FRAMES
     assert ready == list(range(FRAMES + 1))
     assert "Running the pilot" in desk.titles
     assert desk.redrawn == 1
@@ -89,7 +90,7 @@ def test_the_pilot_runs_as_a_job_and_comes_frame_by_frame(desk: FakeDesk) -> Non
     np.testing.assert_allclose(mode.pilot.positions, reference.positions, atol=1e-12)
     state = plain(mode)
     assert (state["ready"], state["undo"], state["labels"]["result"]) == (None, None, "Pilot")
-    told = build_project_message("id", "cloth", mode.content, mode.drawn_content)
+    told = plain_message(build_project_message("id", "cloth", mode.content, mode.drawn_content))
     np.testing.assert_allclose(told["bounds"], reference.bounds, atol=1e-9)
 
 
@@ -115,7 +116,8 @@ def test_a_dragged_vertex_is_a_goal_and_the_second_run_reaches_it_claim(mode: Re
     assert (marker["frame"], marker["reach"]) == (FRAME, [goal["start"], FRAME])
     np.testing.assert_allclose(np.reshape(goal["pilot"], (-1, 3)), pilot[goal["start"] : FRAME + 1, CORNER], atol=1e-6)
     assert goal["led"] is None
-    assert do(mode, "reroute") == {"reached": 1}
+    do(mode, "reroute")
+    assert plain(mode)["reroute"]["result"]["reached"] == 1
     assert desk.of("notice")[-1]["tone"] == "ok"
     there = mode.compute_stream_vertices("result", FRAME)
     assert there is not None
@@ -203,7 +205,8 @@ def test_two_methods_are_compared_in_one_click(mode: RerouteMode, desk: FakeDesk
 def test_a_goal_out_of_reach_is_told_with_the_reason(mode: RerouteMode, desk: FakeDesk) -> None:
     do(mode, "route", limit=1e-4)
     drag(mode, delta=(0.2, 0.0, 0.3))
-    assert do(mode, "reroute") == {"reached": 0}
+    do(mode, "reroute")
+    assert plain(mode)["reroute"]["result"]["reached"] == 0
     (goal,) = plain(mode)["reroute"]["goals"]
     assert "the limit of 0.0001 N" in goal["warn"]
     assert goal["report"]["closest"] <= goal["report"]["error"]
@@ -280,7 +283,8 @@ def test_the_result_goes_on_to_other_modes(mode: RerouteMode, tmp_path: Path) ->
     with pytest.raises(InputError, match="is the pilot"):
         do(back, "pilot")
     drag(back, delta=(0.0, 0.02, 0.0))
-    assert do(back, "reroute") == {"reached": 1}
+    do(back, "reroute")
+    assert plain(back)["reroute"]["result"]["reached"] == 1
 
 
 def test_a_mesh_of_ones_own_falls_held_where_it_is_pinned(desk: FakeDesk) -> None:
@@ -289,12 +293,14 @@ def test_a_mesh_of_ones_own_falls_held_where_it_is_pinned(desk: FakeDesk) -> Non
     assert mode.has_own_net
     do(mode, "pose.pin", nodes=[0, 4])
     do(mode, "route", frames=25, mass=0.2, stiffness=50.0)
-    assert do(mode, "pilot") == {"frames": 25}
+    do(mode, "pilot")
+    assert plain(mode)["reroute"]["pilot_frames"] == 25
     pilot = mode.require_pilot()
     np.testing.assert_array_equal(pilot.positions[-1, [0, 4]], sheet.vertices[[0, 4]])
     assert pilot.positions[-1, 24, 2] < -0.05
     drag(mode, node=24, frame=20, delta=(0.05, 0.0, 0.02))
-    assert do(mode, "reroute") == {"reached": 1}
+    do(mode, "reroute")
+    assert plain(mode)["reroute"]["result"]["reached"] == 1
     with pytest.raises(InputError, match="has a goal"):
         do(mode, "pose.pin", nodes=[24])
     with pytest.raises(InputError, match="beyond 10 frames"):
@@ -316,7 +322,8 @@ def test_an_animation_is_its_own_pilot(desk: FakeDesk, mode: RerouteMode) -> Non
     other = RerouteMode(desk, opened)
     assert other.net.fixed.tolist() == [0, 5]
     drag(other)
-    assert do(other, "reroute") == {"reached": 1}
+    do(other, "reroute")
+    assert plain(other)["reroute"]["result"]["reached"] == 1
     with pytest.raises(InputError, match="mass is as the pilot had it"):
         do(other, "route", mass=2.0)
 

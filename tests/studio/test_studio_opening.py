@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from mode_cases import plain
+from mode_cases import plain, plain_message
 from studio_cases import FRAMES, small_motion, sway_file
 
 from cajole.animation import Animation
@@ -33,6 +33,7 @@ from cajole.studio.content_loading import (
     open_file,
     open_scene,
 )
+from cajole.studio.messages import SuggestedDrag
 from cajole.studio.mode_registry import choose_mode, create_mode
 from cajole.studio.modes.steer.scenes import STEER_SCENES
 from cajole.studio.project_manager import ProjectManager
@@ -118,9 +119,8 @@ def test_a_scene_to_edit_comes_with_its_plan_agreement():
     assert possible(content)[0] == "edit"
     assert len(content.edit_setup.suggested_drags) == 48
     first = content.edit_setup.suggested_drags[0]
-    assert suggest_drag(content) == {"node": int(first.vertices[0]), "frame": first.frame}
-    told = build_project_message("0123456789", "Twist", content)
-    json.dumps(told, allow_nan=False)
+    assert suggest_drag(content) == SuggestedDrag(int(first.vertices[0]), first.frame)
+    told = plain_message(build_project_message("0123456789", "Twist", content))
     assert told["painted"] is True
     assert told["ground"] == -0.5
     kinds = [data[4] for data in encode_meshes(content)]
@@ -130,7 +130,7 @@ def test_a_scene_to_edit_comes_with_its_plan_agreement():
 def test_a_scene_to_key_comes_with_its_body_agreement():
     content = open_scene("beam", "keyframe")
     assert possible(content) == ["keyframe", "reroute"]
-    told = build_project_message("0123456789", "Beam", content)
+    told = plain_message(build_project_message("0123456789", "Beam", content))
     assert told["weight"] == pytest.approx(9.81 * content.body.total_mass)
     assert told["suggestion"] is None
     for members in told["parts"].values():
@@ -186,8 +186,8 @@ def test_a_portrait_makes_way_once_its_scene_was_made_identity(tmp_path, own_cac
 def test_what_moves_most_is_where_a_first_drag_matters_identity():
     motion = small_motion()
     found = suggest_drag(build_animation_content(motion))
-    assert motion.mesh.vertices[found["node"], 0] == pytest.approx(2.0)
-    assert found["frame"] == FRAMES // 2
+    assert motion.mesh.vertices[found.node, 0] == pytest.approx(2.0)
+    assert found.frame == FRAMES // 2
 
 
 # --- what must happen in a scene to steer

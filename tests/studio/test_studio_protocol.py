@@ -109,7 +109,7 @@ def test_any_value_is_taken_or_an_error_that_names_it_bad_input(name, data, valu
         ("rename", "name", "a\nb", "printable"),
         ("rename", "name", "a" * 121, "at most 120"),
         ("frames", "list", list(range(33)), "must be a list of 0 to 32 whole numbers"),
-        ("frames", "stream", "all", "must be one of 'result', 'given', 'other'"),
+        ("frames", "stream", "all", "must be one of 'given', 'other', 'result'"),
     ],
 )
 def test_wrong_values_name_the_value_and_what_is_wanted_bad_input(name, word, value, said):

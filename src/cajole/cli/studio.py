@@ -37,6 +37,9 @@ def studio(
 
     [green]cajole studio twist --no-browser --port 8000[/]
     """
+    from cajole.studio import require_packages
+
+    require_packages()
     from cajole.studio.server import serve
 
     here = contextvars.copy_context()  # the address is told from a thread, which does not know which command runs

@@ -2,5 +2,9 @@
 
 from cajole.checks import OptionalPackage
 
-for _name in ("starlette", "uvicorn", "websockets", "msgspec"):
-    OptionalPackage((_name,), _name, "studio", "the studio").require()
+
+def require_packages() -> None:
+    """Raise MissingExtra if a package of the extra `studio` is not installed. Call it before other modules of this
+    package are imported."""
+    for name in ("starlette", "uvicorn", "websockets", "msgspec"):
+        OptionalPackage((name,), name, "studio", "the studio").require()

@@ -128,7 +128,7 @@ class ProjectContent:
         count = len(self.surface.vertices)
         colors = np.tile(DEFAULT_COLOR, (count, 1)) if self.skin is None else self.skin.colors
         gloss = np.full(count, 0.2) if self.skin is None else self.skin.gloss
-        return np.rint(255 * np.column_stack([colors, gloss])).astype(np.uint8)
+        return np.asarray(np.rint(255 * np.column_stack([colors, gloss])), dtype=np.uint8)
 
     @cached_property
     def drawn_vertex_nodes(self) -> IndexArray:

@@ -47,8 +47,9 @@ def _get_event_types() -> dict[str, type[ServerMessage]]:
     found: list[type[ServerMessage]] = [
         each for module in list_message_modules() for each in list_classes(module, ServerMessage)
     ]
-    events = [each for each in found if not issubclass(each, Answer | messages.StateMessage)]
-    return {get_tag(each): each for each in (*events, ErrorMessage)}
+    events: list[type[ServerMessage]] = [ErrorMessage]
+    events += [each for each in found if not issubclass(each, Answer | messages.StateMessage)]
+    return {get_tag(each): each for each in events}
 
 
 def to_typed(message: ServerMessage | Mapping[str, Any], kind: type[Any] | None = None) -> Any:

@@ -43,6 +43,7 @@ from cajole.studio.modes.payloads import to_list
 from cajole.studio.modes.reduced_drawing import ReducedStateDrawing, require_body
 from cajole.studio.modes.timeline_markers import MarkerHandlers, find_item, replace_item
 from cajole.studio.modes.undo import UndoableMode, UndoHistory
+from cajole.studio.protocol import Answer
 
 WEIGHT_RANGE = (1e-6, 1e6)
 
@@ -526,7 +527,7 @@ class KeyframeMode(UndoableMode[KeyframeUndoState]):
         self.host.record_change()
 
     def _wrap_with_timestamp(self, handler: Handler) -> Handler:
-        def handle_with_timestamp(message: Message) -> Mapping[str, Any] | None:
+        def handle_with_timestamp(message: Message) -> Answer | Mapping[str, Any] | None:
             try:
                 return handler(message)
             finally:
