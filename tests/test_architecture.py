@@ -111,6 +111,8 @@ def imported_at_once(tree: ast.Module) -> set[str]:
 def test_optional_packages_are_imported_where_they_are_used_identity(path):
     names = imported_at_once(ast.parse(path.read_text(encoding="utf-8")))
     assert not names & (OPTIONAL | SELDOM), f"import {names & (OPTIONAL | SELDOM)} inside the function that needs it"
+    if "studio" not in path.relative_to(SOURCE).parts:
+        assert "msgspec" not in names, "only the studio defines messages; its command calls require_packages first"
     if "cli" not in path.relative_to(SOURCE).parts:
         assert not names & {"typer", "rich"}, "only the command line speaks to a terminal"
 
@@ -118,7 +120,7 @@ def test_optional_packages_are_imported_where_they_are_used_identity(path):
 def test_only_known_packages_are_imported_identity():
     """What is imported at all is of Python, required, or known as optional: an extra that is new is noticed here."""
     # llvmlite comes with numba
-    required = {"numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "typer", "rich", "cajole"}
+    required = {"numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "typer", "rich", "msgspec", "cajole"}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
