@@ -195,7 +195,7 @@ def test_contacts_are_kept_claim(cajole, swing, motion, body, tmp_path):
         (("--drag", "3:x:0,0,0"), "'x' is not a frame"),
         (("--drag", "3:99:0,0,0"), "between 0 and 12"),
         (("--drag", "27:0:0,0,0"), "frame 0 stays as it is"),
-        (("--drag", "0:6:0,0,0"), "held by the body"),
+        (("--drag", "0:6:0,0,0"), "fixed by the body"),
         (("--drag", "999:6:0,0,0"), "outside 0..27"),
         (("--drag", "x>50%:6:0,0,0"), "drag them by an offset"),
         (("--drag", "27:6:w=1"), "must be a coordinate"),

@@ -236,7 +236,7 @@ def test_result_for_another_mode(mode: EditMode) -> None:
     [
         ("drag.begin", {"gesture": 1, "nodes": [], "frame": 3}, "nodes of drag.begin"),
         ("drag.begin", {"gesture": 1, "nodes": [10**6], "frame": 3}, "nodes of drag.begin"),
-        ("drag.begin", {"gesture": 1, "nodes": [0], "frame": 12}, "held by the body"),
+        ("drag.begin", {"gesture": 1, "nodes": [0], "frame": 12}, "fixed by the body"),
         ("drag.begin", {"gesture": "one", "nodes": [20], "frame": 12}, "gesture of drag.begin"),
         ("drag.begin", {"gesture": 1, "nodes": [20], "frame": 12, "directions": "xx"}, "directions"),
         ("drag.begin", {"gesture": 1, "nodes": [5], "frame": 0}, "stays as it is"),

@@ -16,6 +16,7 @@ from cajole.cli.edit_parser import EditOperation
 from cajole.cli.options import BODY_OPTIONS, BodyOptions
 from cajole.cli.output import format_written_files
 from cajole.direct import Editor
+from cajole.direct.editing.constraints import OffsetConstraint
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, read_mesh
 from cajole.mesh.line import require_surface
@@ -167,7 +168,7 @@ def describe_edit(source: str, editor: Editor) -> dict[str, Any]:
         {
             "vertex": hold.vertex,
             "frame": hold.frame,
-            "other": hold.other_vertex if hold.other_vertex >= 0 else None,
+            "other": hold.other if isinstance(hold, OffsetConstraint) else None,
             "error_sizes": report.targets[hold.key].in_body_sizes,
             "error_share": report.targets[hold.key].relative,
             "landed": report.targets[hold.key].is_reached,

@@ -147,6 +147,7 @@ def _describe_reduced_model(file: Path) -> FileDescription:
 
 def _describe_saved_edit(file: Path) -> FileDescription:
     from cajole.direct.editing import serialization
+    from cajole.direct.editing.constraints import OffsetConstraint
 
     found = serialization.read_edit_document(file)
     holds = [hold for hold, _, _ in found.constraints]
@@ -160,7 +161,7 @@ def _describe_saved_edit(file: Path) -> FileDescription:
         ends=found.settings["ends"],
         energy=found.settings["energy"],
         holds=[
-            {"vertex": h.vertex, "frame": h.frame, "other": None if h.other_vertex < 0 else h.other_vertex}
+            {"vertex": h.vertex, "frame": h.frame, "other": h.other if isinstance(h, OffsetConstraint) else None}
             for h in holds
         ],
     )

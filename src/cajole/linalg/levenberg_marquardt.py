@@ -1,4 +1,18 @@
-"""Landing where it was asked: nonlinear targets met by Levenberg-Marquardt on a Jacobian that learns (Broyden)."""
+"""Levenberg–Marquardt with Broyden updates, for residuals whose Jacobian is expensive.
+
+Minimise |r(x)|². With the linear model r(x + p) ≈ r + J p, the step minimises
+
+    |r + J p|² + σ |p|² + ρ² |S p|²,    (JᵀJ + σ I + ρ² SᵀS) p = -Jᵀr,    σ = max(1e-3 λ, ε) |J|².
+
+- λ is the damping. It is 0 at first (a Gauss-Newton step), grows after each step that does not decrease |r|, and falls
+  after each step that does. ε keeps directions that change no residual where they are.
+- ρ is the `regularisation`: a direction must change r by at least ρ times its length |S p| to be used. S is the
+  `scaling`, the map from x to quantities that have the unit of r.
+- After each evaluation, Broyden's rank-one update makes J agree with the observed change y = r(x + p) - r(x):
+  J ← J + (y - J p) (S p)ᵀ S / |S p|², the smallest change of J S⁻¹ in the Frobenius norm.
+
+Steps that increase |r| are never accepted. If the target cannot be reached, the result is a bounded x near it.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +23,38 @@ import numpy as np
 
 from cajole.arrays import Array
 
-MAX_EVALUATIONS = 20
-# Growth of the damping after a step that did not help, and its fall after one that did.
-DAMPING_INCREASE, DAMPING_DECREASE = 8.0, 0.2
-# Damping beyond which no step helps: the target cannot be reached.
-MAX_DAMPING = 1e6
-# Damping that is always there: directions that move nothing stay where they are.
-MIN_DAMPING = 1e-10
-# A step that leaves more than SLOW of the miss is the last where NEAR times the tolerance is left.
-STALL_RATIO, STALL_TOLERANCE_FACTOR = 0.5, 5.0
-# Share of the first miss above which a Jacobian is taken anew.
-REFRESH_JACOBIAN_ABOVE = 1e-3
-# Steps after which this times the miss is left went too far to learn from.
-MAX_UPDATE_GROWTH = 2.0
-# A step that makes x GROWTH times as large and leaves STUCK of the miss runs away from a target out of reach.
-DIVERGENCE_STEP_GROWTH, DIVERGENCE_RESIDUAL_RATIO = 1.2, 0.9
+
+@dataclass(frozen=True)
+class LevenbergMarquardtOptions:
+    """Limits of `levenberg_marquardt`."""
+
+    # Evaluations of the residual, including the first.
+    max_evaluations: int = 20
+    # Factors of the damping after a rejected and after an accepted step.
+    damping_increase: float = 8.0
+    damping_decrease: float = 0.2
+    # Damping at which no step helps: the target cannot be reached.
+    max_damping: float = 1e6
+    # ε: damping that is always present, relative to |J|².
+    min_damping: float = 1e-10
+    # ρ: weight of |S p|² in the step.
+    regularisation: float = 0.0
+    # A step that leaves more than stall_ratio of |r| is the last one if the largest residual is within
+    # stall_tolerance_factor times the tolerance.
+    stall_ratio: float = 0.5
+    stall_tolerance_factor: float = 5.0
+    # The Jacobian is computed again while the largest residual exceeds this share of the first one.
+    refresh_jacobian_above: float = 1e-3
+    # A step that increases |r| by this factor is too long to learn from: no Broyden update.
+    max_update_growth: float = 2.0
+    # Divergence towards an unreachable target: x grows by this factor and more than this share of |r| is left.
+    divergence_step_growth: float = 1.2
+    divergence_residual_ratio: float = 0.9
 
 
 @dataclass
 class LeastSquaresResult:
-    """x with the smallest |miss(x)| found, its miss, the learned Jacobian, and the largest miss at every look."""
+    """x with the smallest |r(x)| found, its residual and Jacobian, and max |r_i| of each evaluation."""
 
     x: Array
     residual: Array
@@ -44,62 +70,56 @@ def levenberg_marquardt(
     scaling: Array,
     compute_jacobian: Callable[[Array], Array] | None = None,
     *,
-    regularisation: float = 0.0,
     r0: Array | None = None,
-    max_evaluations: int = MAX_EVALUATIONS,
+    options: LevenbergMarquardtOptions | None = None,
 ) -> LeastSquaresResult:
-    """Lower |miss(x)| below `tolerance` from x with a first Jacobian; never accepts a step that makes it worse.
+    """Minimise |r(x)|² from x0 (n,) until max |r_i| <= tolerance; see the module for the step.
 
-    here: miss(x) where it is known. miss is infinite where x must not go. Steps are held back by the squares of x and
-    of lengths @ x, which are as long as what they move: of `steady` times that length, they must move that much to be
-    used. slopes: the Jacobian anew, asked for while what is left is much. most: looks, the first among them. An
-    unreachable target ends at a bounded x close to it instead of running away.
+    residual: r(x) (m,), infinite where x is not allowed. jacobian: (m, n) at x0, exact or estimated. scaling: S (k, n).
+    compute_jacobian: recomputes the Jacobian while the residual is large; None relies on Broyden updates alone.
+    r0: r(x0) if it is known.
     """
+    limits = options or LevenbergMarquardtOptions()
     first = residual(x0) if r0 is None else r0
     current = LeastSquaresResult(x0, first, jacobian.copy(), [float(np.abs(first).max())])
     size = float(np.linalg.norm(jacobian, 2))
-    regularisation_matrix, damping = regularisation**2 * (scaling.T @ scaling), 0.0
+    regularisation_matrix, damping = limits.regularisation**2 * (scaling.T @ scaling), 0.0
     while (
         size > 0.0
         and np.abs(current.residual).max() > tolerance
-        and len(current.residual_history) < max_evaluations
-        and damping < MAX_DAMPING
+        and len(current.residual_history) < limits.max_evaluations
+        and damping < limits.max_damping
     ):
         J = current.jacobian
-        shift = max(damping * 1e-3, MIN_DAMPING) * size**2
-        step = -np.asarray(
-            np.linalg.solve(J.T @ J + regularisation_matrix + shift * np.eye(len(x0)), J.T @ current.residual),
-            dtype=np.float64,
-        )
+        shift = max(damping * 1e-3, limits.min_damping) * size**2
+        matrix = J.T @ J + regularisation_matrix + shift * np.eye(len(x0))
+        step = -np.asarray(np.linalg.solve(matrix, J.T @ current.residual), dtype=np.float64)
         if not np.isfinite(step).all() or not step.any():
             break
-        found = residual(current.x + step)
-        if not np.isfinite(found).all():
-            damping = max(1.0, damping * DAMPING_INCREASE)
+        trial = residual(current.x + step)
+        if not np.isfinite(trial).all():
+            damping = max(1.0, damping * limits.damping_increase)
             continue
-        current.residual_history.append(float(np.abs(found).max()))
-        change = found - current.residual
-        if np.linalg.norm(found) < MAX_UPDATE_GROWTH * np.linalg.norm(current.residual):
+        current.residual_history.append(float(np.abs(trial).max()))
+        norm, trial_norm = np.linalg.norm(current.residual), np.linalg.norm(trial)
+        if trial_norm < limits.max_update_growth * norm:
             along = scaling @ step
-            current.jacobian = J + np.outer(change - J @ step, along @ scaling) / (along @ along)
-        if np.linalg.norm(found) < np.linalg.norm(current.residual):
-            slow, running_away = (
-                np.linalg.norm(found) > STALL_RATIO * np.linalg.norm(current.residual),
-                _is_diverging(current, step, found),
-            )
-            current.x, current.residual, damping = current.x + step, found, damping * DAMPING_DECREASE
-            if running_away or (slow and current.residual_history[-1] <= STALL_TOLERANCE_FACTOR * tolerance):
-                break
-            if compute_jacobian is not None and current.residual_history[-1] > max(
-                REFRESH_JACOBIAN_ABOVE * current.residual_history[0], tolerance
-            ):
-                current.jacobian = compute_jacobian(current.x)
-        else:
-            damping = max(1.0, damping * DAMPING_INCREASE)
+            mismatch = trial - current.residual - J @ step
+            current.jacobian = J + np.outer(mismatch, along @ scaling) / (along @ along)
+        if trial_norm >= norm:
+            damping = max(1.0, damping * limits.damping_increase)
+            continue
+        length, trial_x = np.linalg.norm(current.x), current.x + step
+        is_diverging = (
+            0.0 < limits.divergence_step_growth * length < np.linalg.norm(trial_x)
+            and trial_norm > limits.divergence_residual_ratio * norm
+        )
+        is_slow = trial_norm > limits.stall_ratio * norm
+        current.x, current.residual, damping = trial_x, trial, damping * limits.damping_decrease
+        largest = current.residual_history[-1]
+        if is_diverging or (is_slow and largest <= limits.stall_tolerance_factor * tolerance):
+            break
+        refresh_above = max(limits.refresh_jacobian_above * current.residual_history[0], tolerance)
+        if compute_jacobian is not None and largest > refresh_above:
+            current.jacobian = compute_jacobian(current.x)
     return current
-
-
-def _is_diverging(current: LeastSquaresResult, step: Array, trial_residual: Array) -> bool:
-    size = np.linalg.norm(current.x)
-    grown = size > 0.0 and np.linalg.norm(current.x + step) > DIVERGENCE_STEP_GROWTH * size
-    return bool(grown and np.linalg.norm(trial_residual) > DIVERGENCE_RESIDUAL_RATIO * np.linalg.norm(current.residual))

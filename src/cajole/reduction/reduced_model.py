@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body import EARTH_GRAVITY, Body
+from cajole.body import Body
 from cajole.dynamics.modal_analysis import compute_first_angular_frequency
 from cajole.errors import InputError
 from cajole.reduction import kernels_trajectory as kernels
@@ -95,11 +95,6 @@ class ReducedModel(ABC):
     def unit_length(self) -> float:
         """The body's size in reduced coordinates, √m L: so far off is every vertex by one body size."""
         return float(np.sqrt(self.body.total_mass) * self.body.size)
-
-    @property
-    def unit_weight(self) -> float:
-        """The body's weight in reduced forces, √m g."""
-        return float(np.sqrt(self.body.total_mass) * EARTH_GRAVITY)
 
     @property
     def unit_effort(self) -> float:

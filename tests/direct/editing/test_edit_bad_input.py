@@ -56,11 +56,11 @@ BAD: dict[str, tuple[Callable[[cj.Editor], object], str]] = {
     "vertex-beyond": (drag(motion.n), r"vertex\[0\] is 81, outside 0\.\.80"),
     "vertex-part": (drag(1.5), r"vertex must be whole numbers"),
     "vertex-none": (drag(None), r"vertex must be whole numbers"),
-    "vertex-empty": (drag([], position=np.empty((0, 3))), r"vertex names none"),
-    "vertex-twice": (drag([TIP, TIP], position=np.zeros((2, 3))), r"one of them twice"),
+    "vertex-empty": (drag([], position=np.empty((0, 3))), r"vertex is empty or contains duplicates"),
+    "vertex-twice": (drag([TIP, TIP], position=np.zeros((2, 3))), r"contains duplicates; name each vertex"),
     "vertex-nested": (drag([[TIP]]), r"vertex has shape \(1, 1\)"),
-    "vertex-held": (drag(HELD), r"vertex 0 is held by the body and cannot be dragged; drag another"),
-    "vertex-one-held": (drag([TIP, HELD], position=np.zeros((2, 3))), r"vertex 0 is held by the body"),
+    "vertex-held": (drag(HELD), r"vertex 0 is fixed by the body and cannot be dragged; drag another"),
+    "vertex-one-held": (drag([TIP, HELD], position=np.zeros((2, 3))), r"vertex 0 is fixed by the body"),
     "position-nan": (drag(position=(0, np.nan, 0)), r"position \(m\)\[1\] is nan: every value must be finite"),
     "position-inf": (drag(position=(0, 0, np.inf)), r"position \(m\)\[2\] is inf"),
     "position-plane": (drag(position=(0, 0)), r"position \(m\) has shape \(2,\), but \(3,\) is needed"),
@@ -78,10 +78,10 @@ BAD: dict[str, tuple[Callable[[cj.Editor], object], str]] = {
     "directions-nan": (drag(directions=[np.nan, 0, 0]), r"directions\[0\] is nan"),
     "directions-plane": (drag(directions=[1, 0]), r"directions has shape \(2,\), but \(3,\) is needed"),
     "tie-itself": (lambda e: e.tie(TIP, TIP, 10), r"vertex 80 cannot be tied to itself"),
-    "tie-held": (lambda e: e.tie(HELD, int(body.fixed[1]), 10), r"vertex 0 is held by the body"),
+    "tie-held": (lambda e: e.tie(HELD, int(body.fixed[1]), 10), r"vertex 0 is fixed by the body"),
     "tie-beyond": (lambda e: e.tie(TIP, motion.n, 10), r"other\[0\] is 81, outside 0\.\.80"),
     "tie-nan": (lambda e: e.tie(TIP, OTHER, 10, (np.nan, 0, 0)), r"\[0\] is nan"),
-    "pin-held": (lambda e: e.pin(HELD, 10), r"vertex 0 is held by the body"),
+    "pin-held": (lambda e: e.pin(HELD, 10), r"vertex 0 is fixed by the body"),
     "release-never-dragged": (lambda e: e.release(3, 10), r"vertex 3 at frame 10 was not dragged"),
     "release-other-frame": (lambda e: e.release(TIP, 13), r"vertex 80 at frame 13 was not dragged"),
     "release-not-tied": (lambda e: e.release(TIP, 12, OTHER), r"was not dragged"),
@@ -95,7 +95,7 @@ BAD: dict[str, tuple[Callable[[cj.Editor], object], str]] = {
     "tune-ends": (tune(ends="loose"), r"ends is 'loose', but must be one of 'fixed', 'free'"),
     "tune-energy": (tune(energy="work"), r"energy is 'work', but must be one of 'forces', 'smooth'"),
     "tune-smoothness": (tune(energy="smooth", smoothness=0.0), r"smoothness is 0\.0, but must be positive"),
-    "tune-window-without": (tune(window=(0, 8)), r"vertex 80 at frame 12 is held, but .* release it first"),
+    "tune-window-without": (tune(window=(0, 8)), r"vertex 80 at frame 12 is constrained, but .* release it first"),
     "tune-window-short": (tune(window=(10, 13)), r"window 10\.\.13 has 4 frames, but 5 are the fewest"),
     "tune-window-backwards": (tune(window=(20, 5)), r"window 20\.\.5"),
     "tune-window-beyond": (tune(window=(0, 30)), r"window ends at frame 30, but the last frame is 29"),
@@ -124,7 +124,7 @@ def test_second_hand_bad_input(editor: cj.Editor) -> None:
         editor.undo,
         editor.redo,
     ):
-        with pytest.raises(cj.InputError, match="a hand still holds vertices; commit it, or cancel it, first"):
+        with pytest.raises(cj.InputError, match="a drag is still active; commit it, or cancel it, first"):
             act()
     with pytest.raises(cj.InputError, match="nothing was moved yet"):
         _ = hand.result
@@ -138,7 +138,7 @@ def test_empty_hand_bad_input(editor: cj.Editor) -> None:
     hand = editor.grab(OTHER, 15)
     hand.cancel()
     for act in (lambda: hand.move(HERE), hand.commit, hand.cancel):
-        with pytest.raises(cj.InputError, match="the hand is empty: it was dropped or cancelled; grab again"):
+        with pytest.raises(cj.InputError, match="the drag has ended; grab again"):
             act()
 
 

@@ -268,7 +268,7 @@ def test_paths_bad_input(tmp_path: Path) -> None:
         (("input", "projections", "touching"), 7, "input.projections.touching must be a hash"),
         (("holds", 0, "vertex"), -1, r"holds\[0\].vertex is -1"),
         (("holds", 0, "vertex"), 4000, "28 vertices"),
-        (("holds", 0, "vertex"), 0, "held by the body"),
+        (("holds", 0, "vertex"), 0, "fixed by the body"),
         (("holds", 0, "frame"), 1, "frames 2..13"),
         (("holds", 0, "target"), [0, 1], r"holds\[0\].target has shape"),
         (("holds", 0, "target"), ["1", 0, 0], r"holds\[0\].target must be a number"),

@@ -156,7 +156,7 @@ def test_unreachable_claim() -> None:
 def test_bad_input() -> None:
     body, motion = case()
     made = editor()
-    with pytest.raises(InputError, match="held by the body"):
+    with pytest.raises(InputError, match="fixed by the body"):
         made.drag(int(body.fixed[0]), 20, (0, 0, 0))
     with pytest.raises(InputError, match=r"frames 2\.\.37 can be edited"):
         made.drag(tip(body), 0, (0, 0, 0))

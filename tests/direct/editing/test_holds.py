@@ -12,7 +12,7 @@ from bodies import beam_body
 from cajole.animation import Animation
 from cajole.body import BodySolid
 from cajole.direct.editing import Editor, edit
-from cajole.direct.editing.vertex_constraints import orthonormalise_directions
+from cajole.direct.editing.constraints import orthonormalise_directions
 from cajole.dynamics import simulate
 from cajole.errors import InputError
 
@@ -127,7 +127,7 @@ def test_region_identity(free: bool) -> None:
     out = np.asarray(made.animation().positions)
     assert landing.reached
     assert out[:, rest].tobytes() == positions[:, rest].tobytes()
-    with pytest.raises(InputError, match=f"vertex {rest[0]} is held"):
+    with pytest.raises(InputError, match=f"vertex {rest[0]} is fixed"):
         made.drag(int(rest[0]), 20, [0.0, 0.0, 0.0])
 
 
@@ -190,14 +190,14 @@ def test_hand_identity() -> None:
     before = made.positions(20)
     hand = made.grab(v, 20)
     hand.move(there)
-    with pytest.raises(InputError, match="a hand still holds vertices"):
+    with pytest.raises(InputError, match="a drag is still active"):
         made.undo()
     hand.cancel()
     np.testing.assert_array_equal(made.positions(20), before)
     assert made.undo()
     assert not made.undo()
     np.testing.assert_array_equal(made.positions(20), motion.positions[20])
-    with pytest.raises(InputError, match="the hand is empty"):
+    with pytest.raises(InputError, match="the drag has ended"):
         hand.move(there)
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole.direct.editing import kernels_laplacian as kernels
-from cajole.direct.editing.laplacian import LaplacianFactor
+from cajole.direct.editing.poisson import LaplacianFactor
 from cajole.mesh import box_tets
 
 Array = NDArray[np.float64]

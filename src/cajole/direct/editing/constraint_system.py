@@ -1,4 +1,4 @@
-"""The linear side of an edit: its rows, those of contacts first, in step with what is held."""
+"""The linear constraints of an edit: rows of clustered contacts, followed by the rows of user constraints."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from cajole.animation import Contacts
 from cajole.arrays import Array, IndexArray
+from cajole.direct.editing.constraints import ConstraintKey, VertexConstraint
 from cajole.direct.editing.edit_model import EditModel
 from cajole.direct.editing.linear_constraints import NEGLIGIBLE_MODE_WEIGHT, LinearConstraints
 from cajole.direct.editing.spacetime import EditSettings, SpacetimeEnergy
-from cajole.direct.editing.vertex_constraints import ConstraintKey, VertexConstraint
 
 
 @dataclass(frozen=True, eq=False)
 class LinearisedConstraint:
-    """A hold, the weights (k, r) of its rows, and the linear targets (k,) that bring it where it belongs."""
+    """A constraint, the weights (k, r) of its rows, and the linear targets (k,) whose warped position meets it."""
 
     constraint: VertexConstraint
     rows: Array
@@ -25,102 +25,91 @@ class LinearisedConstraint:
 
 @dataclass(frozen=True, eq=False)
 class EditState:
-    """Everything that undo brings back."""
+    """Everything that undo restores."""
 
     constraints: dict[ConstraintKey, LinearisedConstraint]
     settings: EditSettings
 
-    def with_constraints(self, *added: LinearisedConstraint) -> EditState:
-        """With more held, or the same elsewhere."""
-        return replace(self, constraints={**self.constraints, **{each.constraint.key: each for each in added}})
-
-    def with_constraints_last(self, *added: LinearisedConstraint) -> EditState:
-        """With more held, after everything else: a hand moves the last rows."""
-        mine = {each.constraint.key: each for each in added}
-        return replace(self, constraints={**{k: each for k, each in self.constraints.items() if k not in mine}, **mine})
+    def with_constraints(self, added: list[LinearisedConstraint], *, last: bool = False) -> EditState:
+        """With constraints added or replaced; last: after all others, as the rows of an active drag must be."""
+        new = {each.constraint.key: each for each in added}
+        kept = {key: each for key, each in self.constraints.items() if not (last and key in new)}
+        return replace(self, constraints={**kept, **new})
 
     def without_constraint(self, key: ConstraintKey) -> EditState:
-        """With one hold less."""
+        """With one constraint removed."""
         return replace(self, constraints={k: each for k, each in self.constraints.items() if k != key})
 
 
 class ConstraintSystem:
-    """Rows of the contacts that stand for all, and after them of what is held, in the order it was added."""
+    """Rows of the clustered contacts, then of the user constraints in the order in which they were added."""
 
     def __init__(self, model: EditModel, settings: EditSettings, clustered_contacts: Contacts | None):
-        self.model, self._clustered_contacts = model, clustered_contacts
+        self.model, self._clustered_contacts, self._settings = model, clustered_contacts, settings
         self._linearised = list[LinearisedConstraint]()
-        self._settings = settings
-        self.linear_constraints, self._contact_row_count = self._build_contact_rows(settings)
+        self.linear_constraints = self._build_contact_rows(settings)
+        self._contact_row_count = len(self.linear_constraints)
 
     @property
     def spacetime(self) -> SpacetimeEnergy:
         return self.linear_constraints.spacetime
 
     def synchronise(self, state: EditState) -> None:
-        """Have the rows of exactly what `state` holds, under its energy, with its linear targets."""
+        """Make the rows, the energy and the linear targets those of `state`; keep the factor of unchanged rows."""
         if state.settings != self._settings:
-            rows, contacts = self._build_contact_rows(state.settings)
-            self._settings, self.linear_constraints, self._contact_row_count, self._linearised = (
-                state.settings,
-                rows,
-                contacts,
-                [],
-            )
+            self.linear_constraints = self._build_contact_rows(state.settings)
+            self._settings, self._contact_row_count = state.settings, len(self.linear_constraints)
+            self._linearised = []
         wanted = list(state.constraints.values())
-        keep = _match_prefix(self._linearised, wanted)
+        # rows that stay are a subsequence of those wanted; the others are added again after them
+        keep, kept_count = list[bool](), 0
+        for each in self._linearised:
+            keep.append(kept_count < len(wanted) and each.rows is wanted[kept_count].rows)
+            kept_count += keep[-1]
         if not all(keep):
-            marks = [np.full(len(held.linear_targets), mark) for held, mark in zip(self._linearised, keep)]
-            self.linear_constraints.keep_rows(np.concatenate([np.ones(self._contact_row_count, dtype=bool), *marks]))
-        for held in wanted[sum(keep) :]:
-            self.linear_constraints.add(held.constraint.frame, held.rows, held.linear_targets)
+            masks = [np.full(len(each.linear_targets), mark) for each, mark in zip(self._linearised, keep)]
+            self.linear_constraints.keep_rows(np.concatenate([np.ones(self._contact_row_count, dtype=bool), *masks]))
+        for each in wanted[kept_count:]:
+            self.linear_constraints.add(each.constraint.frame, each.rows, each.linear_targets)
         self._linearised = wanted
-        if self._linearised:
-            self.linear_constraints.targets[self._contact_row_count :] = np.concatenate(
-                [held.linear_targets for held in self._linearised]
-            )
+        if wanted:
+            targets = np.concatenate([each.linear_targets for each in wanted])
+            self.linear_constraints.targets[self._contact_row_count :] = targets
 
     def get_row_indices(self, key: ConstraintKey) -> IndexArray:
-        """Indices of the rows of a hold."""
+        """Indices of the rows of a constraint."""
         start = self._contact_row_count
-        for held in self._linearised:
-            if held.constraint.key == key:
-                return np.arange(start, start + len(held.linear_targets))
-            start += len(held.linear_targets)
+        for each in self._linearised:
+            if each.constraint.key == key:
+                return np.arange(start, start + len(each.linear_targets))
+            start += len(each.linear_targets)
         raise KeyError(key)
 
     def find_redundant(self) -> tuple[ConstraintKey, ...]:
-        """Holds of which some direction follows from the rows before it."""
-        late = set(self.linear_constraints.dependent_rows.tolist())
-        return tuple(
-            held.constraint.key
-            for held in self._linearised
-            if late & set(self.get_row_indices(held.constraint.key).tolist())
-        )
+        """Constraints with at least one row that depends on the rows before it."""
+        dependent = set(self.linear_constraints.dependent_rows.tolist())
+        keys = [each.constraint.key for each in self._linearised]
+        return tuple(key for key in keys if dependent & set(self.get_row_indices(key).tolist()))
 
     def compute_reduced_coordinates(self, frame: int) -> Array:
-        """z (r,) of a frame."""
+        """Modal coordinates z (r,) of a frame."""
         if not len(self.linear_constraints):
             return np.zeros(self.spacetime.mode_count)
         return self.linear_constraints.solve_frame(frame, self.linear_constraints.solve_multipliers())
 
-    def compute_linear_displacement(self, frame: int) -> Array:
-        """The linear change (n, 3) of a frame."""
-        return self.model.compute_linear_displacements(self.compute_reduced_coordinates(frame)[:, None])[0]
-
-    def _build_contact_rows(self, settings: EditSettings) -> tuple[LinearConstraints, int]:
-        """Rows of the contacts alone; those that follow from others, or that no mode moves, are left to the warp."""
+    def _build_contact_rows(self, settings: EditSettings) -> LinearConstraints:
+        """Independent rows of the clustered contacts; the warp preserves all others as well."""
         spacetime = SpacetimeEnergy(self.model.eigenvalues, self.model.animation.frames, settings)
         linear_constraints, contacts = LinearConstraints(spacetime), self._clustered_contacts
         if contacts is None:
-            return linear_constraints, 0
+            return linear_constraints
         for frame in np.unique(contacts.frame):
             if not spacetime.first_frame <= frame <= spacetime.last_frame:
                 continue
-            directions, vertices, others = self.model.collect_contact_rows(contacts, int(frame))
-            weights = np.empty((len(vertices), spacetime.mode_count))
-            for k, (n, vertex, other) in enumerate(zip(directions, vertices, others)):
-                weights[k] = n @ self.model.compute_constraint_rows(int(vertex), int(other))
+            rows = self.model.build_contact_rows(contacts, int(frame))
+            weights = np.empty((len(rows.vertices), spacetime.mode_count))
+            for k, (direction, vertex, other) in enumerate(zip(rows.directions, rows.vertices, rows.others)):
+                weights[k] = direction @ self.model.compute_constraint_rows(int(vertex), int(other))
             moved = np.abs(weights).max(axis=1) > NEGLIGIBLE_MODE_WEIGHT * np.abs(self.model.mode_shapes).max()
             if moved.any():
                 linear_constraints.add(int(frame), weights[moved], np.zeros(int(moved.sum())))
@@ -128,13 +117,4 @@ class ConstraintSystem:
         keep[linear_constraints.dependent_rows] = False
         if not keep.all():
             linear_constraints.keep_rows(keep)
-        return linear_constraints, len(linear_constraints)
-
-
-def _match_prefix(current: list[LinearisedConstraint], wanted: list[LinearisedConstraint]) -> list[bool]:
-    """Which of the rows that are there begin those that are wanted, in their order; the others must be added anew."""
-    keep, found = list[bool](), 0
-    for held in current:
-        keep.append(found < len(wanted) and held.rows is wanted[found].rows)
-        found += keep[-1]
-    return keep
+        return linear_constraints

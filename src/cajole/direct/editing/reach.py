@@ -25,6 +25,11 @@ REACHED_TOLERANCE = 1e-3
 MIN_DRAG, MIN_DRAG_RATIO = 3e-3, 1e-2
 
 
+def is_target_reached(relative_error: float) -> bool:
+    """True if an error, as a fraction of the drag, is that of a reached target."""
+    return relative_error <= REACHED_TOLERANCE
+
+
 @dataclass(frozen=True)
 class TargetError:
     """Error of one constraint: distance [m] from the target, length of the drag [m], size of the body [m]."""
@@ -44,7 +49,7 @@ class TargetError:
 
     @property
     def is_reached(self) -> bool:
-        return self.relative <= REACHED_TOLERANCE
+        return is_target_reached(self.relative)
 
     def __str__(self) -> str:
         state = "reached" if self.is_reached else "not reached"
@@ -65,7 +70,7 @@ class DragResult:
     @property
     def reached(self) -> bool:
         """True if every constraint is within REACHED_TOLERANCE (1e-3) of its drag."""
-        return self.relative_error <= REACHED_TOLERANCE
+        return is_target_reached(self.relative_error)
 
     def __str__(self) -> str:
         if self.reached:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cajole.arrays import Array
+from cajole.body.body_weights import compute_rms
+from cajole.direct.editing.constraints import ConstraintKey, OffsetKey
 from cajole.direct.editing.reach import TargetError
-from cajole.direct.editing.vertex_constraints import ConstraintKey
 from cajole.direct.editing.warp import WARP_FORMS
 
 # how a linear change becomes a shape; "none" leaves it linear
@@ -48,13 +49,12 @@ class EditReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square of the added force over all frames, in body weights."""
-        return float(np.sqrt((self.gentleness**2).mean())) if len(self.gentleness) else 0.0
+        return compute_rms(self.gentleness)
 
     def __str__(self) -> str:
         rows = [
             f"edit: {len(self.targets)} constraints, {self.modes} modes, largest change "
-            f"{100 * self.max_displacement:.3g} % of the "
-            f"size ({100 * self.requested_displacement:.3g} % asked)"
+            f"{100 * self.max_displacement:.3g} % of the size ({100 * self.requested_displacement:.3g} % asked)"
         ]
         if self.contacts:
             rows[0] += f", {self.contacts} contacts kept"
@@ -62,15 +62,15 @@ class EditReport:
             most = float(self.gentleness.max(initial=0.0))
             rows.append(f"  added force: {self.mean_gentleness:.3g} weights (rms), {most:.3g} at most")
         for key, error in self.targets.items():
-            where = f"vertex {key[0]}" + (f" from vertex {key[2]}" if len(key) == 3 else "")
-            rows.append(f"  {where} at frame {key[1]}: {error}")
-        rows += [f"  vertex {key[0]} at frame {key[1]} follows from other constraints" for key in self.redundant]
+            where = f"vertex {key.vertex}" + (f" from vertex {key.other}" if isinstance(key, OffsetKey) else "")
+            rows.append(f"  {where} at frame {key.frame}: {error}")
+        rows += [f"  vertex {key.vertex} at frame {key.frame} follows from other constraints" for key in self.redundant]
         return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
 
 @dataclass(frozen=True)
 class EditOptions:
-    """How an editor was opened: what stays while it is used; see `edit`."""
+    """Options of `edit` that stay the same while an editor is used."""
 
     modes: int
     warp: str

@@ -21,12 +21,12 @@ from cajole.animation import Animation, Contacts
 from cajole.arrays import Array
 from cajole.body import Body
 from cajole.direct.editing.constraint_system import EditState, LinearisedConstraint
+from cajole.direct.editing.constraints import OffsetConstraint, OffsetKey, PointKey, VertexConstraint, build_constraint
 from cajole.direct.editing.editor import Editor
 from cajole.direct.editing.fingerprint import compute_fingerprint, require_same_input
 from cajole.direct.editing.report import WARP_NAMES, EditOptions
 from cajole.direct.editing.setup import edit
 from cajole.direct.editing.spacetime import END_CONDITIONS, ENERGY_KINDS, EditSettings
-from cajole.direct.editing.vertex_constraints import VertexConstraint
 from cajole.errors import FileError, InputError
 from cajole.progress import ProgressCallback
 from cajole.storage import as_path, build_read_error, open_regular_file, replace_atomically
@@ -200,7 +200,7 @@ def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, A
     vertex, frame = (
         checks.require_integer(table[field], f"{name}.{field}", minimum=0) for field in ("vertex", "frame")
     )
-    other = -1 if table["other"] is None else checks.require_integer(table["other"], f"{name}.other", minimum=0)
+    other = None if table["other"] is None else checks.require_integer(table["other"], f"{name}.other", minimum=0)
     if other == vertex:
         raise InputError(f"{name} ties vertex {vertex} to itself")
     across = _parse_numbers(table["directions"], f"{name}.directions", (None, 3))
@@ -222,7 +222,8 @@ def _parse_constraint(value: Any, name: str) -> tuple[VertexConstraint, Array, A
     )
     # absent in files of earlier versions
     distance = checks.require_positive(table.get("drag_distance", 0.0), f"{name}.drag_distance (m)", allow_zero=True)
-    return VertexConstraint(vertex, frame, target, across, other, distance), linear, rows
+    key = PointKey(vertex, frame) if other is None else OffsetKey(vertex, frame, other)
+    return build_constraint(key, target, across, drag_distance=distance), linear, rows
 
 
 # What different machines may find for the eigenvalue of one mode, as a share of it and of the largest.
@@ -319,15 +320,15 @@ def _serialise_constraint(editor: Editor, linearised: LinearisedConstraint) -> d
     told = {
         "vertex": hold.vertex,
         "frame": hold.frame,
-        "other": None if hold.other_vertex < 0 else hold.other_vertex,
+        "other": hold.other if isinstance(hold, OffsetConstraint) else None,
         "target": hold.target.tolist(),
         "directions": hold.directions.tolist(),
         "linear": linearised.linear_targets.tolist(),
-        "drag_distance": hold.peak_distance,
+        "drag_distance": hold.drag_distance,
     }
-    if not hold.has_all_directions:
+    if hold.is_partial:
         # Rows of a partial hold were chosen under the settings that it was made with; others may hold by now.
-        full = editor.model.compute_constraint_rows(hold.vertex, hold.other_vertex)
+        full = editor.model.compute_constraint_rows(*hold.vertices)
         told["rows"] = np.linalg.lstsq(full.T, linearised.rows.T, rcond=None)[0].T.tolist()
     return told
 
@@ -338,12 +339,12 @@ def _restore_state(path: Path, editor: Editor, document: EditDocument) -> EditSt
     held = list[LinearisedConstraint]()
     for k, (hold, linear, rows) in enumerate(document.constraints):
         where = f"{path}: holds[{k}], {hold},"
-        if max(hold.vertex, hold.other_vertex) >= editor.input.n or not first <= hold.frame <= last:
+        if max(hold.vertices) >= editor.input.n or not first <= hold.frame <= last:
             raise FileError(
                 f"{where} is outside of what can be edited: {editor.input.n} vertices, frames {first}..{last}; "
                 + REMEDY
             )
-        weights = subject.compute_constraint_rows(hold.vertex, hold.other_vertex)
+        weights = subject.compute_constraint_rows(*hold.vertices)
         if not weights.any():
             raise FileError(f"{where} is held by the body and cannot be dragged; {REMEDY}")
         far = max(float(np.abs(hold.target).max()) - bounds, float(np.abs(linear).max()))

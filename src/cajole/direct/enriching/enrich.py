@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.animation import Animation, require_animation
 from cajole.arrays import Array
-from cajole.body import EARTH_GRAVITY, Body, BodyShell
+from cajole.body import Body, BodyShell
+from cajole.body.body_weights import compute_body_weights
 from cajole.direct.enriching.collisions import Collider, CollisionResponse, CollisionStepper, build_collision_handler
 from cajole.direct.enriching.collisions.world import IPCTK
 from cajole.direct.enriching.guide import CatmullRomTrajectory
@@ -286,18 +287,12 @@ class _FrameRecorder:
     def record_step(self, frame: int, state: ShellState, residual: float) -> None:
         self.positions[frame], self.velocities[frame] = state.positions, state.velocities
         self.residual[frame] = max(self.residual[frame], residual)
-        self.gentleness[frame] += compute_body_weights(self._body, state.constraint_force) ** 2
+        self.gentleness[frame] += float(compute_body_weights(state.constraint_force, self._body.vertex_masses)) ** 2
         self.newton_iterations += state.iterations
 
     def finish_frame(self, frame: int, substeps: int) -> None:
         """Sums of squares become root mean squares."""
         self.gentleness[frame] = np.sqrt(self.gentleness[frame] / substeps)
-
-
-def compute_body_weights(body: Body, force: Array) -> float:
-    """The size of a force (n, 3) [N] in body weights, |M^-½ f| / (√m g) with lumped masses: 1 for the weight itself."""
-    squares = (force**2).sum(axis=1) / body.vertex_masses
-    return float(np.sqrt(squares.sum() / body.total_mass)) / EARTH_GRAVITY
 
 
 def _build_external_force(

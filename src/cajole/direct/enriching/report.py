@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import BodyShell
+from cajole.body.body_weights import compute_rms
 from cajole.direct.enriching.collisions import CollisionReport
 
 # of the leading force: beyond it, root mean square, a shell is forced rather than led
@@ -38,7 +37,7 @@ class EnrichReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square of the leading force over all frames after the first, in body weights."""
-        return _compute_rms(self.gentleness)
+        return compute_rms(self.gentleness[1:])
 
     @property
     def worst_frame(self) -> int:
@@ -62,7 +61,7 @@ class EnrichReport:
 
 def describe_large_force(gentleness: Array) -> tuple[str, ...]:
     """A note on a leading force (frames,) [weights] that nothing gentle needs; none where it is usual."""
-    mean = _compute_rms(gentleness)
+    mean = compute_rms(gentleness[1:])
     if mean <= LARGE_TRACKING_FORCE:
         return ()
     return (
@@ -80,11 +79,6 @@ def describe_large_residual(residual: Array) -> tuple[str, ...]:
         f"contacts keep it off its guide, by {100 * most:.2g} % of its size into frame {frame}: there the guide leads "
         "through itself or through a collider; change it there, or let surfaces come nearer (a smaller distance=)",
     )
-
-
-def _compute_rms(gentleness: Array) -> float:
-    led = gentleness[1:]
-    return float(np.sqrt((led**2).mean())) if len(led) else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import scipy.linalg
 from cajole.arrays import Array
 from cajole.direct import kernels_riccati
 from cajole.direct.keyframing.problem import KeyframeProblem
+from cajole.linalg.line_search import backtrack, satisfies_armijo
 from cajole.reduction.trajectory import Trajectory, rollout_closed_loop
 
 # The least curvature of a free start, in units of a state: some states are seen by no key.
@@ -183,8 +184,7 @@ def simulate_linear_response(
 
 # Shares of the second-order terms tried in turn; the first with all pivots positive definite is used.
 SECOND_ORDER_SHARES = (1.0, 0.5, 0.25, 0.0)
-ARMIJO = 1e-4
-MAX_HALVINGS = 5
+MAX_STEP_LENGTHS = 5
 # Levenberg terms above this mean that no direction lowers the cost.
 MAX_DAMPING = 1e8
 # What must hold does so within this share of the body's size; Newton lands far below, rounding stays below too.
@@ -378,20 +378,24 @@ def _run_line_search(
         np.abs(step.multipliers) @ np.abs(problem.compute_constraint_residuals(trajectory))
     )
     r = trajectory.controls.shape[1]
-    for halving in range(MAX_HALVINGS):
-        alpha = 0.5**halving
+
+    def roll_out(length: float) -> Trajectory | None:
         start = (
-            trajectory.predicted_coordinates[0] + alpha * step.start_change[:r],
-            trajectory.predicted_velocities[0] + alpha * step.start_change[r:],
+            trajectory.predicted_coordinates[0] + length * step.start_change[:r],
+            trajectory.predicted_velocities[0] + length * step.start_change[r:],
         )
-        trial = rollout_closed_loop(
-            problem.system, problem.coefficients, start, trajectory, step.gains, step.feedforward, alpha
+        return rollout_closed_loop(
+            problem.system, problem.coefficients, start, trajectory, step.gains, step.feedforward, length
         )
-        if trial is None:
-            continue
-        now = problem.compute_merit(trial, step.multipliers)
+
+    def accept(trial: Trajectory, length: float) -> bool:
+        merit = problem.compute_merit(trial, step.multipliers)
         # at the end costs agree to rounding and the Newton step is trusted
-        trusted = abs(step.merit_slope) <= 1e-13 * parts and now <= before + 1e-14 * parts
-        if now <= before + ARMIJO * alpha * step.merit_slope or trusted:
-            return trial, halving == 0, abs(now - before) <= 1e-15 * parts
-    return None
+        is_trusted = abs(step.merit_slope) <= 1e-13 * parts and merit <= before + 1e-14 * parts
+        return is_trusted or satisfies_armijo(merit, before, step.merit_slope, length)
+
+    found = backtrack(roll_out, accept, max_trials=MAX_STEP_LENGTHS)
+    if found is None or not found.accepted:
+        return None
+    change = problem.compute_merit(found.trial, step.multipliers) - before
+    return found.trial, found.length == 1.0, abs(change) <= 1e-15 * parts

@@ -9,6 +9,7 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.arrays import Array
+from cajole.body.body_weights import compute_modal_body_weights, compute_rms
 from cajole.direct.keyframing.keys import compute_key_error, describe_inversions
 from cajole.direct.keyframing.newton import ShotSolution
 from cajole.direct.keyframing.search import KeyframeSearchResult
@@ -68,7 +69,7 @@ class KeyframeReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square over the frames."""
-        return float(np.sqrt((self.gentleness**2).mean()))
+        return compute_rms(self.gentleness)
 
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
@@ -160,7 +161,7 @@ def _build_report(
     return KeyframeReport(
         keys=tuple(keys),
         errors=tuple(compute_key_error(model, key, states[frame]) for frame, key in keys.items()),
-        gentleness=np.linalg.norm(controls, axis=1) / model.unit_weight,
+        gentleness=compute_modal_body_weights(controls, model.body.total_mass),
         cost=solution.cost,
         iterations=solution.iterations
         + (0 if search_result.soft_solution is None else search_result.soft_solution.iterations),

@@ -12,7 +12,6 @@ import numpy as np
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body import EARTH_GRAVITY
 from cajole.direct.rerouting.force_distribution import ForceDistribution
 from cajole.direct.rerouting.goals import GoalSet
 from cajole.direct.rerouting.pattern import MAX_STEP_SCALE
@@ -100,7 +99,7 @@ def make_cone_search_rule(
     simulation: PilotSimulation, goal_set: GoalSet, delta: float, options: ConeSearchOptions
 ) -> TargetRule:
     """Where the paper's search puts a node next, (13)-(17)."""
-    weight = EARTH_GRAVITY * simulation.body.total_mass
+    weight = simulation.body.weight
     begun: dict[int, Array] = {}
 
     def compute_targets(context: TrackingContext) -> Array:

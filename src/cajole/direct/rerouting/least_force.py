@@ -22,55 +22,71 @@ from cajole.direct.rerouting.tracking import ControlledMotion, TrackingContext, 
 from cajole.dynamics.integrators import StepHistory
 from cajole.dynamics.linear_bdf2 import StepAdjoints
 from cajole.errors import SolveError
+from cajole.linalg.line_search import backtrack, satisfies_armijo
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 
 MAX_NEWTON_ITERATIONS = 60
 # the equation's residual, as a share of what was there to be done
 DUAL_TOLERANCE = 1e-9
+# lengths of a Newton step: down to 1e-10
+MAX_STEP_LENGTHS = 34
 
 
 def solve_limited_least_squares(
     J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float | None
 ) -> tuple[Array, Array]:
     """y (m, 3) and λ (k,) for J (k, 3m), b (k,), c (m, 3)."""
-    lam: Array
     if limit is None:
-        lam = _solve_dense(J @ J.T / sigma + np.eye(len(b)) / kappa, b - J @ c.ravel())
+        lam: Array = _solve_dense(J @ J.T / sigma + np.eye(len(b)) / kappa, b - J @ c.ravel())
         return c + (J.T @ lam).reshape(-1, 3) / sigma, lam
-    lam = np.zeros(len(b))
-    y, left, value = _evaluate_dual(J, b, c, sigma, kappa, limit, lam)
-    enough = DUAL_TOLERANCE * max(float(np.linalg.norm(left)), np.finfo(float).tiny)
+    # Newton's method maximises the concave dual
+    iterate = _evaluate_dual(J, b, c, sigma, kappa, limit, np.zeros(len(b)))
+    tolerance = DUAL_TOLERANCE * max(float(np.linalg.norm(iterate.gradient)), np.finfo(float).tiny)
     for _ in range(MAX_NEWTON_ITERATIONS):
-        if float(np.linalg.norm(left)) <= enough:
+        if float(np.linalg.norm(iterate.gradient)) <= tolerance:
             break
-        step = _solve_dense(_compute_dual_hessian(J, c, sigma, kappa, limit, lam), left)
-        slope, length = float(left @ step), 1.0
-        while length > 1e-10:
-            trial = lam + length * step
-            y_new, left_new, new = _evaluate_dual(J, b, c, sigma, kappa, limit, trial)
-            if new >= value + 1e-4 * length * slope:
-                break
-            length *= 0.5
-        else:
+        step = _solve_dense(_compute_dual_hessian(J, c, sigma, kappa, limit, iterate.multipliers), iterate.gradient)
+        found = _search_dual_line(J, b, c, sigma, kappa, limit, iterate, step)
+        if found is None:
             break
-        lam, y, left, value = trial, y_new, left_new, new
-    return y, lam
+        iterate = found
+    return iterate.controls, iterate.multipliers
+
+
+@dataclass(frozen=True)
+class _DualIterate:
+    """Multipliers λ (k,), the controls y(λ) (m, 3) that they determine, and the dual with its gradient (k,)."""
+
+    multipliers: Array
+    controls: Array
+    gradient: Array
+    value: float
+
+
+def _search_dual_line(
+    J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float, iterate: _DualIterate, step: Array
+) -> _DualIterate | None:
+    slope = float(iterate.gradient @ step)
+    result = backtrack(
+        lambda length: _evaluate_dual(J, b, c, sigma, kappa, limit, iterate.multipliers + length * step),
+        lambda trial, length: satisfies_armijo(-trial.value, -iterate.value, -slope, length),
+        max_trials=MAX_STEP_LENGTHS,
+    )
+    return result.trial if result is not None and result.accepted else None
 
 
 def _solve_dense(A: Array, b: Array) -> Array:
     return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
-def _evaluate_dual(
-    J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float, lam: Array
-) -> tuple[Array, Array, float]:
-    """y(λ), the gradient b - J y - λ/κ of the dual, and the dual itself."""
+def _evaluate_dual(J: Array, b: Array, c: Array, sigma: float, kappa: float, limit: float, lam: Array) -> _DualIterate:
+    """The dual at λ, with gradient b - J y - λ/κ."""
     y = clamp_forces(c + (J.T @ lam).reshape(-1, 3) / sigma, limit)
     left = b - J @ y.ravel() - lam / kappa
     value = (
         0.5 * sigma * float(((y - c) ** 2).sum()) + float(lam @ (b - J @ y.ravel())) - 0.5 * float(lam @ lam) / kappa
     )
-    return y, left, value
+    return _DualIterate(lam, y, left, value)
 
 
 def _compute_dual_hessian(J: Array, c: Array, sigma: float, kappa: float, limit: float, lam: Array) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cajole.animation import Animation
 from cajole.arrays import Array
+from cajole.body.body_weights import compute_rms
 from cajole.direct.rerouting.path_similarity import PathSimilarity
 
 
@@ -96,8 +97,7 @@ class RerouteReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square of the control over the frames that it acts in, in body weights."""
-        acting = self.gentleness[self.gentleness > 0.0]
-        return float(np.sqrt((acting**2).mean())) if len(acting) else 0.0
+        return compute_rms(self.gentleness[self.gentleness > 0.0])
 
     def __str__(self) -> str:
         most = "" if self.limit is None else f" of {self.limit:.3g} allowed"

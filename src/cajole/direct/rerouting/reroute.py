@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
+from cajole.body import BodySprings, Capsules
+from cajole.body.body_weights import compute_body_weights
 from cajole.direct.rerouting.cone_search import ConeSearchOptions, solve_cone_search
 from cajole.direct.rerouting.force_distribution import ForceDistribution, compute_default_reach
 from cajole.direct.rerouting.goal_evaluation import build_goal_report, extract_path
@@ -93,8 +94,8 @@ def reroute(
     reports = tuple(build_goal_report(stage, aims, g, path, run.forces, within, limit) for g, path in enumerate(paths))
     compared = {name: _summarise_run(each, within) for name, each in runs.items()} if compare else {}
     summary = RerouteReport(
-        method, within, limit, far, reports, run.effort, run.peak_force, _compute_gentleness(net, run.forces),
-        time.perf_counter() - began, compared,
+        method, within, limit, far, reports, run.effort, run.peak_force,
+        compute_body_weights(run.forces, net.vertex_masses), time.perf_counter() - began, compared,
     )  # fmt: skip
     return RerouteResult(run.build_animation(), paths, run.forces, summary)
 
@@ -205,9 +206,3 @@ def _summarise_run(run: _RerouteRun, within: float) -> MethodSummary:
     return MethodSummary(
         run.effort, run.peak_force, float(errors.max()), int((errors <= within).sum()), run.max_shape_distance
     )
-
-
-def _compute_gentleness(net: BodySprings, forces: Array) -> Array:
-    """(frames,) |M^-½ f| / (√m g) of forces (frames, n, 3) [N]: 1 for the net's own weight."""
-    squares = ((forces**2).sum(axis=2) / net.vertex_masses).sum(axis=1)
-    return np.asarray(np.sqrt(squares / net.total_mass) / EARTH_GRAVITY)

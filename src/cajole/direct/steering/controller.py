@@ -16,6 +16,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import Body
+from cajole.body.body_weights import compute_modal_body_weights, compute_rms
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering.cost import CostWeights, TimeVaryingWeight, build_cost
 from cajole.direct.steering.disturbances import DisturbanceLike, compute_reduced_forces
@@ -81,7 +82,8 @@ class ControllerRun:
     @cached_property
     def gentleness(self) -> Array:
         """(frames,) size of the feedback into each frame, in body weights."""
-        return np.concatenate([[0.0], np.linalg.norm(self.feedback, axis=1) / self.controller.model.unit_weight])
+        weights = compute_modal_body_weights(self.feedback, self.controller.model.body.total_mass)
+        return np.concatenate([[0.0], weights])
 
     @cached_property
     def effort(self) -> Array:
@@ -137,7 +139,7 @@ class SteerReport:
     @property
     def mean_gentleness(self) -> float:
         """Root mean square over the frames."""
-        return float(np.sqrt((self.gentleness**2).mean()))
+        return compute_rms(self.gentleness)
 
     def __repr__(self) -> str:
         how = "controlled" if self.controlled else "not controlled"

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from cajole import checks
 from cajole.arrays import Array
+from cajole.body.body_weights import compute_modal_body_weights
 from cajole.direct.steering.controller import LINEAR_RANGE, Controller
 from cajole.direct.steering.disturbances import Disturbance, reduce_point_force
 from cajole.direct.steering.realtime import ActiveForce, RealtimeControllerBase
@@ -66,7 +67,7 @@ class RealtimeController(RealtimeControllerBase[Controller]):
     @property
     def gentleness(self) -> float:
         """The feedback of the last step, in body weights."""
-        return float(np.linalg.norm(self._feedback) / self._controller.model.unit_weight)
+        return float(compute_modal_body_weights(self._feedback, self._controller.model.body.total_mass))
 
     @synchronized
     def push(self, vertex: int, force: ArrayLike, duration: float = 0.1) -> None:

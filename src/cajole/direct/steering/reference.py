@@ -14,6 +14,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import Body, BodySolid
+from cajole.body.body_weights import compute_modal_body_weights
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering import kernels
 from cajole.direct.steering.motion_basis import build_motion_basis, snap_fixed_vertices
@@ -97,7 +98,7 @@ class Reference:
     @cached_property
     def feed_forward_body_weights(self) -> Array:
         """(T,) the size of the feed-forward, in body weights."""
-        return np.linalg.norm(self.feed_forward + self.model.constant_force, axis=1) / self.model.unit_weight
+        return compute_modal_body_weights(self.feed_forward + self.model.constant_force, self.model.body.total_mass)
 
     @cached_property
     def has_unique_solutions(self) -> bool:
@@ -411,7 +412,7 @@ def _compute_full_space_feed_forward(made: Reference, motion: Animation) -> floa
     u = np.asarray(motion.positions[frame], dtype=np.float64) - model.body.vertices
     own = model.project_force(model.body.force(u))
     w = made.feed_forward[k * frame - 1] + model.constant_force + own - model.force(made.states[k * frame])
-    return float(np.linalg.norm(w)) / model.unit_weight
+    return float(compute_modal_body_weights(w, model.body.total_mass))
 
 
 def diagnose_divergence(reference: Reference) -> str:

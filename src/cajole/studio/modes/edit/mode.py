@@ -16,10 +16,10 @@ from cajole.arrays import Array
 from cajole.direct import Editor, edit
 from cajole.direct.editing import serialization
 from cajole.direct.editing.constraint_system import EditState
+from cajole.direct.editing.constraints import OffsetConstraint, PointKey, VertexConstraint
 from cajole.direct.editing.editor import DragSession
 from cajole.direct.editing.report import WARP_NAMES
 from cajole.direct.editing.serialization import build_edit_document, build_editor
-from cajole.direct.editing.vertex_constraints import VertexConstraint
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
@@ -106,13 +106,13 @@ class DragMarkerHandlers:
         if not keep_originals:
             self._release_constraints(constraints)
         for hold, frame in zip(constraints, frames):
-            if (hold.vertex, frame) in editor.state.constraints:
+            if PointKey(hold.vertex, frame) in editor.state.constraints:
                 name = self.mode.describe_vertices([hold.vertex])
                 raise InputError(f"{name} is dragged at frame {frame} already; move that one")
             offset = hold.target - editor.model.get_input_position(hold.frame, hold.vertex)
             goal = editor.model.get_input_position(frame, hold.vertex) + offset
             editor.drag(hold.vertex, frame, goal, directions=hold.directions)
-        return [format_marker_id((hold.vertex, frame)) for hold, frame in zip(constraints, frames)]
+        return [format_marker_id(PointKey(hold.vertex, frame)) for hold, frame in zip(constraints, frames)]
 
     def _release_constraints(self, constraints: list[VertexConstraint]) -> None:
         for hold in constraints:
@@ -175,8 +175,8 @@ def _copy_drags(target: Editor, source: Editor, progress: ProgressCallback) -> N
     holds = [held.constraint for held in source.state.constraints.values()]
     for k, hold in enumerate(holds):
         report_progress(progress, 1.0, f"drag {k + 1} of {len(holds)}")
-        if hold.other_vertex >= 0:
-            target.tie(hold.vertex, hold.other_vertex, hold.frame, hold.target, directions=hold.directions)
+        if isinstance(hold, OffsetConstraint):
+            target.tie(hold.vertex, hold.other, hold.frame, hold.target, directions=hold.directions)
         else:
             target.drag(hold.vertex, hold.frame, hold.target, directions=hold.directions)
 
@@ -391,7 +391,7 @@ class EditMode(UndoableMode[EditUndoState]):
         return sum(not self._has_drags(move.vertices, move.frame) for move in self.content.edit_setup.suggested_drags)
 
     def _has_drags(self, vertices: NDArray[np.int64], frame: int) -> bool:
-        return all((int(vertex), frame) in self.editor.state.constraints for vertex in vertices)
+        return all(PointKey(int(vertex), frame) in self.editor.state.constraints for vertex in vertices)
 
     # --- inner workings
 

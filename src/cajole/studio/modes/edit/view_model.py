@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cajole.arrays import Array
+from cajole.direct.editing.constraints import AXES, ConstraintKey, OffsetConstraint, OffsetKey, VertexConstraint
 from cajole.direct.editing.reach import TargetError
-from cajole.direct.editing.vertex_constraints import AXES, ConstraintKey, VertexConstraint
 from cajole.studio.modes.payloads import (
     MAX_TRAILS,
     build_force_lane,
@@ -34,7 +34,7 @@ MAX_REACH_BARS = 24
 
 def format_marker_id(key: ConstraintKey) -> str:
     """What a hold is called on the time line: vertex@frame."""
-    return f"{key[0]}@{key[1]}" if len(key) == 2 else f"{key[0]}@{key[1]}-{key[2]}"
+    return f"{key.vertex}@{key.frame}" + (f"-{key.other}" if isinstance(key, OffsetKey) else "")
 
 
 def format_directions(constraint: VertexConstraint) -> str:
@@ -67,7 +67,11 @@ def build_edit_state(mode: EditMode) -> dict[str, Any]:
 def _describe_drag(mode: EditMode, key: ConstraintKey, target_error: TargetError) -> dict[str, Any]:
     hold, name = mode.editor.state.constraints[key].constraint, format_marker_id(key)
     given = mode.editor.model.get_input_position(hold.frame, hold.vertex)
-    moved = float(np.linalg.norm(hold.directions @ (hold.target - given))) if hold.other_vertex < 0 else 0.0
+    moved = (
+        float(np.linalg.norm(hold.directions @ (hold.target - given)))
+        if not isinstance(hold, OffsetConstraint)
+        else 0.0
+    )
     warn = None
     if not target_error.is_reached:
         warn = f"{100 * target_error.relative:.2g} % of the drag is left: the body does not reach that far"
