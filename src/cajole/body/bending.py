@@ -84,12 +84,10 @@ def _build_triangle_groups(mesh: MeshTri, properties: ShellProperties) -> tuple[
     """
     count, half = len(mesh.triangles), mesh.half_edges
     one, two = half.twin_pairs.T
-    hinge, mate, side, sign = (
-        np.full(3 * count, NO_HINGE),
-        np.full(3 * count, NO_HINGE),
-        np.ones(3 * count),
-        np.ones(3 * count),
-    )
+    hinge = np.full(3 * count, NO_HINGE)
+    mate = np.full(3 * count, NO_HINGE)
+    side = np.ones(3 * count)
+    sign = np.ones(3 * count)
     hinge[one] = hinge[two] = np.arange(len(one))
     mate[one], mate[two] = two, one
     side[two] = -1.0
@@ -350,11 +348,9 @@ class BendingEnergy:
         return float(kernels.compute_moments(self.hinges.groups, self.factors, phi, np.empty_like(phi)))
 
     def evaluate(self, positions: Array) -> BendingState:
-        phi, m, grads = (
-            np.empty_like(self.rest_angles),
-            np.empty_like(self.rest_angles),
-            np.empty((len(self.rest_angles), 4, 3)),
-        )
+        phi = np.empty_like(self.rest_angles)
+        m = np.empty_like(self.rest_angles)
+        grads = np.empty((len(self.rest_angles), 4, 3))
         kernels.compute_angles_and_gradients(positions, self.hinges.vertices, self.rest_angles, phi, grads)
         kernels.compute_moments(self.hinges.groups, self.factors, phi, m)
         return BendingState(positions, grads, m)
@@ -406,11 +402,9 @@ class BendingEnergy:
 
     def _differentiate_along(self, state: BendingState, v: Array) -> tuple[Array, Array]:
         """Along v: the change of ∇θ (h, 4, 3) and of the moments."""
-        turned, rate, dm = (
-            np.empty_like(state.gradients),
-            np.empty_like(self.rest_angles),
-            np.empty_like(self.rest_angles),
-        )
+        turned = np.empty_like(state.gradients)
+        rate = np.empty_like(self.rest_angles)
+        dm = np.empty_like(self.rest_angles)
         kernels.compute_gradient_derivatives(state.positions, v, self.hinges.vertices, turned)
         kernels.compute_angle_rates(v, self.hinges.vertices, state.gradients, rate)
         kernels.compute_moments(self.hinges.groups, self.factors, rate, dm)

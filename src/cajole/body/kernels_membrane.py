@@ -116,11 +116,9 @@ def add_force(u, triangles, g, frames, initial_strains, lam, mu, out):
 def add_force_differential(u, v, triangles, g, frames, initial_strains, lam, mu, scale, out):
     """out += scale K v of the membrane: d(F S) = G S + F dS with G the gradient of v."""
     for e in range(len(triangles)):
-        D, H, G = (
-            _load_frame(frames, e),
-            compute_displacement_gradient(u, triangles, g, e),
-            compute_displacement_gradient(v, triangles, g, e),
-        )
+        D = _load_frame(frames, e)
+        H = compute_displacement_gradient(u, triangles, g, e)
+        G = compute_displacement_gradient(v, triangles, g, e)
         x, y = add(D[0], H[0]), add(D[1], H[1])
         _add_corner_forces(
             out,
@@ -199,11 +197,9 @@ def add_stiffness_derivative(
     """data += scale dK along v; `rest` strains do not enter it, and are taken so that all loops take the same."""
     block = np.empty((9, 9))
     for e in range(len(triangles)):
-        D, H, G = (
-            _load_frame(frames, e),
-            compute_displacement_gradient(u, triangles, g, e),
-            compute_displacement_gradient(v, triangles, g, e),
-        )
+        D = _load_frame(frames, e)
+        H = compute_displacement_gradient(u, triangles, g, e)
+        G = compute_displacement_gradient(v, triangles, g, e)
         F = (add(D[0], H[0]), add(D[1], H[1]))
         _compute_derivative_block(
             block, e, g, F, G, _compute_stress(_compute_strain_differential(F, G), lam[e], mu[e]), lam[e], mu[e]
@@ -216,19 +212,15 @@ def _compute_derivative_block(block, e, g, F, G, S, lam, mu):
     """dK (9, 9) of one triangle for dF = G and dS = S: K is quadratic in F, so both orders of F and G add up."""
     block[:] = 0.0
     for a in range(3):
-        p, q, fa, da = (
-            g[e, a, 0],
-            g[e, a, 1],
-            _apply_to_shape_gradient(F, g, e, a),
-            _apply_to_shape_gradient(G, g, e, a),
-        )
+        p = g[e, a, 0]
+        q = g[e, a, 1]
+        fa = _apply_to_shape_gradient(F, g, e, a)
+        da = _apply_to_shape_gradient(G, g, e, a)
         for b in range(3):
-            s, t, fb, db = (
-                g[e, b, 0],
-                g[e, b, 1],
-                _apply_to_shape_gradient(F, g, e, b),
-                _apply_to_shape_gradient(G, g, e, b),
-            )
+            s = g[e, b, 0]
+            t = g[e, b, 1]
+            fb = _apply_to_shape_gradient(F, g, e, b)
+            db = _apply_to_shape_gradient(G, g, e, b)
             inner = mu * (p * s + q * t)
             _add_outer_pair(block, a, b, lam, mu, da, fb)
             _add_outer_pair(block, a, b, lam, mu, fa, db)
@@ -260,11 +252,9 @@ def compute_rest_frames(
     """
     for e in range(len(triangles)):
         i, j, k = triangles[e, 0], triangles[e, 1], triangles[e, 2]
-        one, two, three = (
-            compute_edge_vector(undeformed, i, j),
-            compute_edge_vector(undeformed, i, k),
-            compute_edge_vector(undeformed, j, k),
-        )
+        one = compute_edge_vector(undeformed, i, j)
+        two = compute_edge_vector(undeformed, i, k)
+        three = compute_edge_vector(undeformed, j, k)
         n = cross(one, two)
         double, l = math.sqrt(dot(n, n)), math.sqrt(dot(one, one))
         # so that a NaN is flat, too

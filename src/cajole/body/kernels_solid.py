@@ -292,12 +292,10 @@ def add_force_and_stiffness(u, tets, grads, volumes, lam, mu, block_offsets, row
         )
         v = scale * volumes[e]
         l, m = v * lam[e], v * mu[e]
-        a0, a1, a2, a3 = (
-            multiply_by_matrix(F, g0),
-            multiply_by_matrix(F, g1),
-            multiply_by_matrix(F, g2),
-            multiply_by_matrix(F, g3),
-        )
+        a0 = multiply_by_matrix(F, g0)
+        a1 = multiply_by_matrix(F, g1)
+        a2 = multiply_by_matrix(F, g2)
+        a3 = multiply_by_matrix(F, g3)
         P = compute_symmetric_product(F, F)
         B = (0.5 * P[0], 0.5 * P[1], 0.5 * P[2], 0.5 * P[3], 0.5 * P[4], 0.5 * P[5])
         add_stiffness_block(data, block_offsets, row_strides, tets, e, 0, 0, l, m, v, g0, g0, a0, a0, T0, B)
@@ -321,18 +319,14 @@ def add_stiffness_derivative(u, v, tets, grads, volumes, lam, mu, block_offsets,
         dS = compute_stress(compute_strain_differential(F, G), lam[e], mu[e])
         t0, t1 = multiply_by_symmetric_matrix(dS, g0), multiply_by_symmetric_matrix(dS, g1)
         t2, t3 = multiply_by_symmetric_matrix(dS, g2), multiply_by_symmetric_matrix(dS, g3)
-        a0, a1, a2, a3 = (
-            multiply_by_matrix(F, g0),
-            multiply_by_matrix(F, g1),
-            multiply_by_matrix(F, g2),
-            multiply_by_matrix(F, g3),
-        )
-        d0, d1, d2, d3 = (
-            multiply_by_matrix(G, g0),
-            multiply_by_matrix(G, g1),
-            multiply_by_matrix(G, g2),
-            multiply_by_matrix(G, g3),
-        )
+        a0 = multiply_by_matrix(F, g0)
+        a1 = multiply_by_matrix(F, g1)
+        a2 = multiply_by_matrix(F, g2)
+        a3 = multiply_by_matrix(F, g3)
+        d0 = multiply_by_matrix(G, g0)
+        d1 = multiply_by_matrix(G, g1)
+        d2 = multiply_by_matrix(G, g2)
+        d3 = multiply_by_matrix(G, g3)
         dB = compute_symmetric_product(F, G)
         w = scale * volumes[e]
         l, m = w * lam[e], w * mu[e]

@@ -193,10 +193,8 @@ def add_linear_step_vjp(
     a, b = np.empty(count), np.empty(count)
     for e in range(count):
         i, j = edges[e, 0], edges[e, 1]
-        length, later = (
-            _compute_spring_direction(q, edges, e, n[e]),
-            _compute_spring_direction(predicted, edges, e, m[e]),
-        )
+        length = _compute_spring_direction(q, edges, e, n[e])
+        later = _compute_spring_direction(predicted, edges, e, m[e])
         g = 1.0 - rest[e] / length
         root = np.sqrt(g * g + clamp * clamp)
         rise = 0.5 * (1.0 + g / root) if root > 0.0 else 0.5

@@ -38,15 +38,11 @@ class ObstacleContact:
 
     def __init__(self, body: Body, obstacle: Obstacle, points: ContactPoints):
         self.obstacle, self.points, self.areas = obstacle, points, points.areas
-        self._interpolation, self._row_strides = (
-            (points.corners, points.weights, points.areas),
-            body.pattern.row_strides,
-        )
+        self._interpolation = (points.corners, points.weights, points.areas)
+        self._row_strides = body.pattern.row_strides
         self._gap_query = obstacle.build_gap_query(points)
-        self._lagged_force, self._lagged_normal = (
-            np.zeros(len(points.rest_positions)),
-            np.zeros((len(points.rest_positions), 3)),
-        )
+        self._lagged_force = np.zeros(len(points.rest_positions))
+        self._lagged_normal = np.zeros((len(points.rest_positions), 3))
         size, weight = body.size, body.weight
         usual = weight / (DEFAULT_CONTACT_SHARE * float(points.areas.sum()) * DEFAULT_PENETRATION * size)
         self.stiffness = usual if obstacle.stiffness is None else obstacle.stiffness

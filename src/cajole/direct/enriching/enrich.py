@@ -98,10 +98,8 @@ def enrich(
         if checks.require_bool(tracked, "tracked")
         else TrackingIntegrator(cloth, None, h, max_newton_iterations=newton)
     )
-    course, load = (
-        CatmullRomTrajectory(motion, regions.guide_weights, count),
-        _build_external_force(cloth, gravity, forces),
-    )
+    course = CatmullRomTrajectory(motion, regions.guide_weights, count)
+    load = _build_external_force(cloth, gravity, forces)
     clock = _StepProgress(progress, count, substeps)
     mover = build_collision_handler(
         collisions,

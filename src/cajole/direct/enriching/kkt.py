@@ -31,11 +31,9 @@ class KKTSolver:
         constraints.sum_duplicates()
         self._shape = (body.vertex_count, 3)
         self._backend = backend
-        self._constraints, self._row_sums, self._body_size = (
-            constraints,
-            np.asarray(abs(constraints).sum(axis=1)),
-            body.size,
-        )
+        self._constraints = constraints
+        self._row_sums = np.asarray(abs(constraints).sum(axis=1))
+        self._body_size = body.size
         part, take = body.pattern.restrict(self.free_dofs)
         self._diagonal_entries = take[_find_diagonal_entries(part)]
         self._pattern, self._value_map = (

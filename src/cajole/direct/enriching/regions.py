@@ -146,10 +146,8 @@ class Regions:
         checks.require_instance(other, Regions, "other")
         checks.require_choice(dependent, "dependent", ("refuse", "drop"))
         other.require_matching_meshes(self.guide_mesh, self.fine_mesh, "other")
-        guide, fine = (
-            sp.vstack([self.guide_weights, other.guide_weights]),
-            sp.vstack([self.fine_weights, other.fine_weights]),
-        )
+        guide = sp.vstack([self.guide_weights, other.guide_weights])
+        fine = sp.vstack([self.fine_weights, other.fine_weights])
         names = make_names_unique((*self.names, *other.names))
         keep = np.arange(len(names))
         if dependent == "drop":

@@ -275,12 +275,10 @@ class BarrierSolver:
         on_progress: Callable[[], None] = lambda: None,
     ):
         body = integrator.body
-        self._integrator, self._impulse_solver, self._world, self._on_progress = (
-            integrator,
-            impulse_solver,
-            impulse_solver.world,
-            on_progress,
-        )
+        self._integrator = integrator
+        self._impulse_solver = impulse_solver
+        self._world = impulse_solver.world
+        self._on_progress = on_progress
         self._kkt_solver = ContactKKTSolver(
             body, sp.csr_array(sp.csc_array(integrator.constraints)[:, body.free_vertices])
         )

@@ -84,11 +84,9 @@ class StrainLimiter:
 
     def __init__(self, world: CollisionWorld, *, is_tracked: bool):
         self._max_change = TRACKED_EDGE_CHANGE if is_tracked else FREE_EDGE_CHANGE
-        self._edges, self._rest_lengths, self._inverse_masses = (
-            world.cloth.mesh.edges,
-            world.rest_lengths,
-            world.inverse_masses,
-        )
+        self._edges = world.cloth.mesh.edges
+        self._rest_lengths = world.rest_lengths
+        self._inverse_masses = world.inverse_masses
         self._max_lengths, self._min_lengths = np.empty((2, len(self._rest_lengths)))
         self._start_positions: Array = np.empty((0, 3))
 
