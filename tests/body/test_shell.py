@@ -66,9 +66,7 @@ def test_system_agreement(shell, point, tangent):
     want = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_force_jacobian(u, v)
     if tangent == "clamped":
         share = 1 + 4.3 * shell.beta
-        want = (
-            want - shell.damping_force_jacobian(u, v) + share * (shell.stiffness(u, clamped=True) - shell.stiffness(u))
-        )
+        want = want - shell.damping_force_jacobian(u, v) + share * (shell.stiffness(u, clamped=True) - shell.stiffness(u))
     assert abs(shell.pattern.build_matrix(out) - want).max() <= 1e-13 * abs(want).max()
     np.testing.assert_allclose(force, shell.total_force(u, v), rtol=0, atol=0)
     parts = shell.force(u) + shell.damping_force(u, v)
@@ -215,7 +213,7 @@ def test_displacement_bad_input(shell):
             question(bad)
     with pytest.raises(InputError, match=r"direction\[7, 1\] is nan"):
         shell.stiffness_derivative(0 * np.nan_to_num(bad), bad)
-    huge = 1e160 * np.random.default_rng(0).normal(size=(shell.count, 3))
+    huge = 1e160 * np.random.default_rng(0).normal(size=(shell.vertex_count, 3))
     for question in (shell.energy, shell.force):
         with pytest.raises(SolveError, match="overflow"):
             question(huge)

@@ -98,7 +98,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "scale": (lambda: build_crinkle(STRIP, amplitude=0.1, scale=0.01), r"scale \(m\) is 0.01, but the edges"),
     "seed": (lambda: build_crinkle(STRIP, amplitude=0.1, scale=1.0, seed=-1), "seed is -1"),
-    "share": (lambda: blend_shapes(STRIP.vertices, STRIP.vertices, 1.5), "share is 1.5, but must be from 0"),
+    "share": (lambda: blend_shapes(STRIP.vertices, STRIP.vertices, 1.5), "weight is 1.5, but must be from 0"),
     "shapes": (
         lambda: blend_shapes(STRIP.vertices, rough_sheet().vertices, 0.5),
         r"the second shape has shape \(16, 3\)",

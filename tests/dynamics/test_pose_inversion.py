@@ -10,7 +10,7 @@ import pytest
 
 import cajole as cj
 from bodies import Array, beam_body
-from cajole.body.inversion import MAX_INVERTED_SHARE, find_inverted_tets
+from cajole.body.solid import InversionReport, find_inverted_tets
 from cajole.mesh import read_bou
 
 
@@ -99,7 +99,7 @@ def test_what_strong_loads_make_is_told_on_the_bridge(vega: Path) -> None:
         u = cj.pose(body, loads={middle: (0.0, -10 * body.weight, 0.0)})
     found = find_inverted_tets(body, u)
     assert found is not None
-    assert found.volume_share < MAX_INVERTED_SHARE
+    assert found.volume_share < InversionReport.MAX_FEW
 
 
 def test_a_key_with_many_inverted_tets_bad_input() -> None:
@@ -108,7 +108,7 @@ def test_a_key_with_many_inverted_tets_bad_input() -> None:
     end = body.vertices[:, 0] > 0.7
     half[end, 0] = -2 * (body.vertices[end, 0] - 0.7)
     share = body.mesh.volumes[body.inverted(half)].sum() / body.mesh.volume
-    assert MAX_INVERTED_SHARE < share < 0.5
+    assert InversionReport.MAX_FEW < share < 0.5
     with pytest.raises(cj.InputError, match=r"key at frame 10 .*inside out.*5 %.*spread the loads"):
         cj.keyframe(body, {10: half}, frames=11)
 

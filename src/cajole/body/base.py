@@ -1,4 +1,4 @@
-"""What every body offers, so that statics, dynamics, modes and the verbs need not know which kind it is.
+"""Body, the interface of all kinds of bodies for statics, dynamics, modes and the verbs, and its sparsity pattern.
 
 Signs: `force` is the internal force +dW/du on the left-hand side, M ü + d(u, u̇) + f(u) = f_ext.
 """
@@ -13,31 +13,92 @@ from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from cajole import checks
 from cajole.arrays import Array, IndexArray
-from cajole.body.block_pattern import BlockPattern
 from cajole.body.content_hash import hash_external_classes, record_sources
 from cajole.errors import InputError
 from cajole.mesh import MeshLine, MeshTet, MeshTri
 from cajole.storage import hash_content
 
-# [m/s²] what bodies weigh by; reports and pushes count in body weights
+# [m/s²] defines body weights in reports and of pushes
 EARTH_GRAVITY = 9.81
-# [m] what is larger was likely drawn in millimetres
+# [m] larger bodies were probably modelled in millimetres
 SUSPICIOUS_SIZE = 100.0
 
 
+class BlockPattern:
+    """Pattern of (3n, 3n) CSR matrices with a 3x3 block for each pair of vertices in `elements` (m, k).
+
+    Entry (r, c) of the block of vertices a, b of element e, with i = elements[e, a], is
+    `data[block_offsets[e, a, b] + r * row_strides[i] + c]`.
+    """
+
+    def __init__(self, count: int, elements: IndexArray):
+        self.vertex_count = count
+        width = elements.shape[1]
+        rows = np.repeat(elements, width, axis=1).ravel()
+        columns = np.tile(elements, (1, width)).ravel()
+        keys, places = np.unique(rows * count + columns, return_inverse=True)
+        block_rows, self._block_columns = keys // count, keys % count
+        degrees = np.bincount(block_rows, minlength=count)
+        self._block_indptr = np.concatenate([[0], np.cumsum(degrees)])
+        self.row_strides = (3 * degrees).astype(np.int32)
+        rank = np.arange(len(keys)) - self._block_indptr[block_rows]
+        slots = 9 * self._block_indptr[block_rows] + 3 * rank
+        self.block_offsets = slots[places].reshape(len(elements), width, width).astype(np.int32)
+        self.nnz = 9 * len(keys)
+
+    @cached_property
+    def indptr(self) -> NDArray[np.int32]:
+        return _freeze_indices(np.concatenate([[0], np.cumsum(np.repeat(self.row_strides, 3))]))
+
+    @cached_property
+    def indices(self) -> NDArray[np.int32]:
+        vertex = np.repeat(np.arange(self.vertex_count), 3 * self.row_strides)
+        within = (np.arange(self.nnz) - 9 * self._block_indptr[vertex]) % self.row_strides[vertex]
+        return _freeze_indices(3 * self._block_columns[self._block_indptr[vertex] + within // 3] + within % 3)
+
+    def build_matrix(self, data: NDArray[np.float64]) -> sp.csr_array:
+        """The (3n, 3n) matrix with the values `data`; the pattern's index arrays are shared, not copied."""
+        matrix = sp.csr_array((data, self.indices, self.indptr), shape=(3 * self.vertex_count, 3 * self.vertex_count))
+        matrix.has_sorted_indices = True
+        matrix.has_canonical_format = True
+        return matrix
+
+    def label_components(self) -> IndexArray:
+        """Number of the connected component of each vertex (n,)."""
+        blocks = sp.csr_array((np.ones(len(self._block_columns)), self._block_columns, self._block_indptr))
+        return connected_components(blocks, directed=False)[1].astype(np.int64)
+
+    def restrict(self, dofs: IndexArray) -> tuple[sp.csr_array, IndexArray]:
+        """Return the sub-pattern on `dofs` as a matrix of zeros, and the index of each of its values in `data`."""
+        numbered = self.build_matrix(np.arange(1, self.nnz + 1, dtype=np.float64))
+        part = sp.csr_array(numbered[dofs][:, dofs])
+        part.sort_indices()
+        take = part.data.astype(np.int64) - 1
+        part.data = np.zeros(part.nnz)
+        return part, take
+
+
+def _freeze_indices(indices: IndexArray) -> NDArray[np.int32]:
+    """Read-only int32 copy: many matrices share these arrays, so an operation in place must fail."""
+    small = indices.astype(np.int32)
+    small.setflags(write=False)
+    return small
+
+
 class Body(ABC):
-    """Vertices with mass, some of them fixed, joined by forces; displacements u are (n, 3) [m] from rest."""
+    """Vertices with mass and internal forces, some of them fixed. Displacements u are (n, 3) [m] from rest."""
 
     def __init__(self, vertices: Array, elements: IndexArray, fixed: ArrayLike | None):
         self.vertices = vertices
         self.fixed: IndexArray = check_fixed_vertices(fixed, len(vertices))
         self.pattern = BlockPattern(len(vertices), elements)
 
-    # --- physics that each kind defines
+    # --- physics of each kind
 
     @property
     @abstractmethod
@@ -79,28 +140,28 @@ class Body(ABC):
     @property
     @abstractmethod
     def has_symmetric_tangent(self) -> bool:
-        """Whether ∂d/∂u is symmetric, and with it the exact matrix of an implicit step."""
+        """True if ∂d/∂u, and therefore the exact matrix of an implicit step, is symmetric."""
 
     @abstractmethod
     def assemble_system(
         self, u: Array, v: Array, mass_factor: float, damping_factor: float, out: Array, *, tangent: str = "symmetric"
     ) -> Array:
-        """Fill `out` with the matrix of an implicit step, and return f(u) + d(u, v).
+        """Fill `out` with the matrix of an implicit step on `pattern`, and return f(u) + d(u, v).
 
-        out = inertia M + drag D + K + ∂d/∂u on `pattern`. tangent: "exact"; "symmetric" takes the symmetric part of
-        ∂d/∂u; "clamped" leaves it out and uses the positive semidefinite stand-in for K that one linear solve a step
-        needs. For solids all three are the same.
+        out = mass_factor M + damping_factor D + K + ∂d/∂u. tangent: "exact"; "symmetric": the symmetric part of ∂d/∂u;
+        "clamped": without ∂d/∂u, and with a positive semidefinite approximation of K, as linearly implicit steps need.
+        For solids all three are equal.
         """
 
     @abstractmethod
     def get_display_mesh(self) -> MeshTet | MeshTri | MeshLine:
-        """The mesh that shows this body in an animation, with the body's own vertex numbering."""
+        """Return the mesh that shows this body in an animation, with the vertex numbering of the body."""
 
     @abstractmethod
     def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
         """A tag of the class and all parameters of its physics."""
 
-    # --- what follows from it
+    # --- common to all kinds
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -122,16 +183,14 @@ class Body(ABC):
 
     @property
     def vertex_count(self) -> int:
-        """Number of vertices n."""
         return len(self.vertices)
 
     @cached_property
     def mass(self) -> sp.csr_array:
         """Mass matrix (3n, 3n) [kg], all vertices."""
-        coo = self.pattern.build_matrix(self.mass_values).tocoo()
-        there = coo.data != 0
-        rows, columns = coo.coords
-        return sp.csr_array((coo.data[there], (rows[there], columns[there])), shape=coo.shape)
+        matrix = self.pattern.build_matrix(self.mass_values).copy()
+        matrix.eliminate_zeros()
+        return matrix
 
     @cached_property
     def vertex_masses(self) -> Array:
@@ -142,31 +201,31 @@ class Body(ABC):
 
     @cached_property
     def total_mass(self) -> float:
-        """[kg]"""
+        """Total mass [kg]."""
         return float(self.vertex_masses.sum())
 
     @cached_property
     def weight(self) -> float:
-        """[N] on earth."""
+        """Weight on earth [N]."""
         return EARTH_GRAVITY * self.total_mass
 
     @cached_property
     def size(self) -> float:
-        """L [m], the diagonal of the rest bounding box: the unit of length of all dials."""
+        """L [m], the diagonal of the rest bounding box: the unit of length of all dimensionless options."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     @cached_property
     def free_vertices(self) -> IndexArray:
-        """Indices of the vertices that may move."""
+        """Indices of the vertices that are not fixed."""
         return np.setdiff1d(np.arange(self.vertex_count), self.fixed)
 
     @cached_property
     def free_dofs(self) -> IndexArray:
-        """Indices into 3n of the coordinates that may move."""
+        """Indices into 3n of the coordinates of the free vertices."""
         return list_vertex_dofs(self.free_vertices)
 
     def with_fixed_vertices(self, fixed: ArrayLike | None) -> Self:
-        """The same body with other vertices fixed."""
+        """Return the same body with other fixed vertices."""
         other = copy(self)
         for name in ("free_vertices", "free_dofs"):
             other.__dict__.pop(name, None)
@@ -174,11 +233,15 @@ class Body(ABC):
         return other
 
     def gravity(self, acceleration: ArrayLike = EARTH_GRAVITY) -> Array:
-        """Weight of each vertex (n, 3) [N] under an acceleration (3,) [m/s²], or a number, which is down (-z)."""
-        return self.vertex_masses[:, None] * _parse_gravity(acceleration)
+        """Weight of each vertex (n, 3) [N] for an acceleration (3,) [m/s²], or a number, which acts downwards (-z)."""
+        if checks.count_axes(acceleration) == 0:
+            name = "gravity (m/s², a number is downwards; give a vector for another direction)"
+            size = checks.require_positive(acceleration, name, allow_zero=True)  # type: ignore[arg-type]
+            return self.vertex_masses[:, None] * np.array([0.0, 0.0, -size])
+        return self.vertex_masses[:, None] * checks.require_real_array(acceleration, "gravity", (3,))
 
     def distribute_force(self, vertices: ArrayLike, force: ArrayLike) -> Array:
-        """A force (3,) [body weights] on `vertices` together, each taking its share by mass: loads (n, 3) [N]."""
+        """Distribute a force (3,) [body weights] over `vertices` by mass: loads (n, 3) [N]."""
         index = checks.require_index_array(vertices, "vertices", (None,), self.vertex_count)
         if len(_require_unique(index, "vertices")) == 0:
             raise InputError("vertices is empty, so there is nothing to push; name at least one vertex")
@@ -188,55 +251,54 @@ class Body(ABC):
         return load
 
     def inverted(self, displacement: ArrayLike) -> IndexArray:
-        """The tets (k,) that a displacement (n, 3) turns inside out; none of a body without tets."""
+        """Indices (k,) of the tets that a displacement (n, 3) inverts; empty for a body without tets."""
         self.check_vertex_vectors(displacement)
         return np.empty(0, dtype=np.int64)
 
     @property
     def unit_hint(self) -> str:
-        """What failures add about a body so large that its file was hardly in metres; nothing otherwise."""
+        """Addition to error messages for a body so large that its mesh is probably not in metres; otherwise empty."""
         if self.size < SUSPICIOUS_SIZE:
             return ""
         return f"; is the mesh in millimetres? its size is {self.size:.4g} m (read_mesh(path, scale=0.001), --scale)"
 
     def compute_rigid_body_modes(self) -> Array:
-        """Mass-orthonormal linearised rigid motions (3n, k) left free by the fixed vertices, of every separate piece.
+        """Mass-orthonormal linearised rigid motions (3n, k) of each connected component that the fixed vertices allow.
 
-        k is 6 for a free connected body, 0 once three vertices that are not in line are fixed.
+        k is 6 for a free connected body, and 0 if three vertices that are not collinear are fixed.
         """
-        return np.hstack([self._compute_component_rigid_modes(piece) for piece in self.connected_components])
+        return np.hstack([self._compute_component_rigid_modes(part) for part in self.connected_components])
 
     def compute_unconstrained_rigid_modes(self, constrained: IndexArray) -> Array:
-        """Rigid motions (3n, 6 k) of the k pieces in which no vertex is fixed or `held`: nothing stops their drift."""
+        """Rigid motions (3n, 6 k) of the k connected components without any fixed or `constrained` vertex."""
         stops = np.union1d(self.fixed, constrained)
-        loose = [piece for piece in self.connected_components if len(np.intersect1d(piece, stops)) == 0]
-        return np.hstack(
-            [np.empty((3 * self.vertex_count, 0)), *(self._compute_component_rigid_modes(piece) for piece in loose)]
-        )
+        free = [part for part in self.connected_components if len(np.intersect1d(part, stops)) == 0]
+        modes = [self._compute_component_rigid_modes(part) for part in free]
+        return np.hstack([np.empty((3 * self.vertex_count, 0)), *modes])
 
     @cached_property
     def connected_components(self) -> list[IndexArray]:
-        """The vertices of each connected piece."""
+        """Vertices of each connected component."""
         labels = self.pattern.label_components()
         return [np.flatnonzero(labels == label) for label in range(labels.max() + 1)]
 
     def _compute_component_rigid_modes(self, component: IndexArray) -> Array:
         arms = self.vertices[component] - self.vertices[component].mean(axis=0)
-        turns = [np.cross(axis, arms) for axis in np.eye(3)]
-        moves = [np.broadcast_to(axis * np.linalg.norm(arms, axis=1).max(), arms.shape) for axis in np.eye(3)]
+        rotations = [np.cross(axis, arms) for axis in np.eye(3)]
+        translations = [np.broadcast_to(axis * np.linalg.norm(arms, axis=1).max(), arms.shape) for axis in np.eye(3)]
         R = np.zeros((self.vertex_count, 3, 6))
-        R[component] = np.stack([*moves, *turns], axis=2)
+        R[component] = np.stack([*translations, *rotations], axis=2)
         held = R[np.intersect1d(component, self.fixed)].reshape(-1, 6)
         if len(held):
-            # the triangle of a QR has the same right singular vectors as thousands of held rows
+            # the triangle of a QR factorisation has the same right singular vectors as thousands of fixed rows
             _, sizes, turn = np.linalg.svd(np.linalg.qr(held, mode="r"))
-            still = np.concatenate([sizes, np.zeros(6 - len(sizes))]) <= 1e-9 * sizes.max(initial=1e-300)
-            R = R @ turn[still].T
+            allowed = np.concatenate([sizes, np.zeros(6 - len(sizes))]) <= 1e-9 * sizes.max(initial=1e-300)
+            R = R @ turn[allowed].T
         motions = R.reshape(3 * self.vertex_count, -1)
         values, vectors = np.linalg.eigh(motions.T @ (self.mass @ motions))
-        # a piece in one line (two masses and a spring) cannot turn about it
-        turning = values > 1e-12 * values.max(initial=0.0)
-        return motions @ (vectors[:, turning] / np.sqrt(values[turning]))
+        # a collinear component (two masses and a spring) cannot rotate about its line
+        possible = values > 1e-12 * values.max(initial=0.0)
+        return motions @ (vectors[:, possible] / np.sqrt(values[possible]))
 
     def require_zero_at_fixed_vertices(self, vectors: Array, name: str) -> None:
         """Raise unless `vectors` (n, 3) are zero at the fixed vertices."""
@@ -245,7 +307,7 @@ class Body(ABC):
             raise InputError(f"the {name} of fixed vertex {moved[0]} is not zero; set it to zero or free the vertex")
 
     def check_vertex_vectors(self, displacement: ArrayLike, name: str = "displacement") -> Array:
-        """`displacement` as a finite (n, 3) array."""
+        """Return `displacement` as a finite (n, 3) array."""
         return checks.require_real_array(displacement, name, (self.vertex_count, 3))
 
 
@@ -255,20 +317,12 @@ def list_vertex_dofs(vertices: IndexArray) -> IndexArray:
 
 
 def flatten_to_columns(vectors: Array) -> Array:
-    """Displacements or forces (k, n, 3) as the columns (3n, k) that matrices and bases take."""
+    """Reshape displacements or forces (k, n, 3) to columns (3n, k), as matrices and bases take them."""
     return vectors.reshape(len(vectors), -1).T
 
 
-def _parse_gravity(value: ArrayLike) -> Array:
-    """(3,) [m/s²]; a number is down."""
-    if checks.count_axes(value) == 0:
-        down = "gravity (m/s², a number is downwards; give a vector for another direction)"
-        return np.array([0.0, 0.0, -checks.require_positive(value, down, allow_zero=True)])  # type: ignore[arg-type]
-    return checks.require_real_array(value, "gravity", (3,))
-
-
 def check_fixed_vertices(fixed: ArrayLike | None, count: int) -> IndexArray:
-    """`fixed`, indices or a mask (n,), as sorted vertex indices, each in range and once; not all of them."""
+    """Return `fixed`, indices or a mask (n,), as sorted vertex indices: in range, unique and not all vertices."""
     if fixed is None:
         return np.empty(0, dtype=np.int64)
     values = _require_unique(checks.require_indices_or_mask(fixed, "fixed", count), "fixed")
@@ -278,7 +332,7 @@ def check_fixed_vertices(fixed: ArrayLike | None, count: int) -> IndexArray:
 
 
 def _require_unique(indices: IndexArray, name: str) -> IndexArray:
-    """`indices` in order; raise where a vertex is named twice."""
+    """Return `indices` sorted. Raises InputError for duplicates."""
     values, times = np.unique(indices, return_counts=True)
     if (times > 1).any():
         raise InputError(f"{name} names vertex {values[times > 1][0]} twice; name each vertex once")
@@ -286,10 +340,9 @@ def _require_unique(indices: IndexArray, name: str) -> IndexArray:
 
 
 def require_no_unused_vertices(mesh: MeshTet | MeshTri, element: str) -> None:
-    """Raise where a vertex of `mesh` belongs to no `element`: it would have no mass."""
+    """Raise InputError if a vertex of `mesh` belongs to no `element`: it would have no mass."""
     if not mesh.used_vertex_mask.all():
         raise InputError(
             f"vertex {int(np.argmin(mesh.used_vertex_mask))} belongs to no {element}, so it has no mass; remove "
-            f"unused vertices: "
-            "mesh, numbers = mesh.compacted()"
+            "unused vertices: mesh, numbers = mesh.compacted()"
         )

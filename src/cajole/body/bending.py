@@ -1,4 +1,4 @@
-"""Bending: the half of a shell that bends at its edges, with what has yielded there."""
+"""Bending of shells at hinges, the edges between triangles, with plasticity."""
 
 from __future__ import annotations
 
@@ -7,35 +7,70 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_bending as kernels
 from cajole.body import kernels_membrane
+from cajole.body.kernels_assembly import Int32Array
 from cajole.body.material import ShellProperties
-from cajole.body.plasticity import ANGLE_TOLERANCE, apply_hardening
-from cajole.errors import InputError
+from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
 from cajole.mesh.repair import compute_triangle_qualities
 
 NO_HINGE = -1
-# shares of a triangle's factors below this are rounding
-NEGLIGIBLE_FACTOR = 1e-10
-# The least eigenvalue of C scaled to a unit diagonal below which its rounding alone, a few machine epsilons, can make
-# it indefinite. Three vertices in line have 10 (height/base)⁴, so they reach it at a quality of 7e-5; needles have
-# (width/length)², and reach it at 3e-8.
-MIN_EIGENVALUE = 16 * np.finfo(float).eps
-# how many slivers a message lists
-MAX_LISTED_TRIANGLES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Plasticity:
+    """Plastic bending: an edge that is bent by more than `yield_curvature` from its rest angle keeps the excess.
+
+    The curvature of an edge is Δκ = l Δθ/2A, l its length and A the area of both its triangles, undeformed. The excess
+    |Δκ| - yield_curvature moves the rest angle, and the bending stiffness is multiplied by exp(hardening · excess):
+    positive values harden folds, negative ones soften them. The number of steps of a motion does not change the result.
+    (Bergou 2007, section 4, whose rest angle as printed keeps the wrong part of the excess.)
+    On regular meshes a cylinder of radius R has Δκ = 1/2R at the edges along its axis.
+    yield_curvature [1/m], hardening [m]: numbers, or one per hinge of the body (in the order of
+    `body.hinges.vertices`); use a large yield_curvature for an edge that must not yield.
+    """
+
+    yield_curvature: float | ArrayLike
+    hardening: float | ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        if checks.count_axes(self.yield_curvature) == 0:
+            checks.require_positive(self.yield_curvature, "yield_curvature (1/m)", allow_zero=True)  # type: ignore[arg-type]
+        if checks.count_axes(self.hardening) == 0:
+            checks.require_real_number(self.hardening, "hardening (m)")
+
+    def expand_to_hinges(self, count: int) -> tuple[Array, Array]:
+        """yield_curvature and hardening of each of `count` hinges."""
+        most = expand_per_hinge(self.yield_curvature, "yield_curvature (1/m)", count, nonnegative=True)
+        return most, expand_per_hinge(self.hardening, "hardening (m)", count)
+
+
+def expand_per_hinge(value: float | ArrayLike, name: str, count: int, *, nonnegative: bool = False) -> Array:
+    """Expand one number, or one per hinge, to (count,). Raises InputError for forbidden negative ones."""
+    if checks.count_axes(value) == 0:
+        values = np.full(count, checks.require_real_number(value, name))
+    else:
+        values = checks.require_real_array(value, f"{name} of each hinge", (count,)).copy()
+    if nonnegative and (values < 0).any():
+        i = int(np.argmax(values < 0))
+        raise InputError(f"{name}[{i}] is {values[i]}, but must be at least zero")
+    return values
 
 
 @dataclass(frozen=True, eq=False)
 class Hinges:
-    """vertices (h, 4): a, b of the edge and c, d across it; groups (g, k): the hinges that each triangle's curvature
-    comes from, then single ones of crowded edges, -1 for none; elements (g, k + 3): vertices of each group, of which
-    sizes (g,) come first; places (g, k, 4): where the vertices of its hinges stand there; homes (h, 2): a group of each
-    hinge and its number in it; factors (g, 3, k) [√(N m)]: the energy of a group is |factors φ|²/2. k, at most 9, is
-    as small as the mesh allows: 3 in regular ones.
+    """Hinges of a shell, in groups whose angles φ determine the curvature of one triangle.
+
+    vertices (h, 4): a, b of the edge and the opposite c, d. groups (g, k): hinges of each triangle, then one group per
+    hinge at a nonmanifold edge, -1 for none. elements (g, k + 3): vertices of each group; the first vertex_counts (g,)
+    are used. local_vertices (g, k, 4): indices of the vertices of each hinge in the element of the group.
+    group_of_hinge (h, 2): a group of each hinge and its index there. factors (g, 3, k) [√(N m)]: the energy of a group
+    is |factors φ|²/2. k, at most 9, is as small as the mesh allows: 3 for regular meshes.
     """
 
     vertices: IndexArray
@@ -48,7 +83,7 @@ class Hinges:
 
     @cached_property
     def groups_by_hinge(self) -> tuple[IndexArray, IndexArray]:
-        """starts (h + 1,) and (·, 2): from starts[i] on, the groups that hold hinge i, and its number in each."""
+        """starts (h + 1,) and entries (·, 2): from starts[i] on, the groups of hinge i and its index in each."""
         where = np.argwhere(self.groups >= 0)
         held = self.groups[self.groups >= 0]
         starts = np.concatenate([[0], np.cumsum(np.bincount(held, minlength=len(self.vertices)))])
@@ -56,7 +91,7 @@ class Hinges:
 
 
 def build_hinges(mesh: MeshTri, properties: ShellProperties) -> Hinges:
-    """The hinges of `mesh`: one per edge of two triangles, one per pair of neighbours around edges of more."""
+    """Build the hinges of `mesh`: one per edge of two triangles, one per adjacent pair around edges with more."""
     crowded, stiffness = _find_nonmanifold_hinges(mesh, properties.bending_stiffness)
     factors, groups, elements = _build_triangle_groups(mesh, properties)
     vertices = np.vstack([mesh.hinges, crowded]).astype(np.int64)
@@ -70,7 +105,7 @@ def build_hinges(mesh: MeshTri, properties: ShellProperties) -> Hinges:
     at = np.argwhere(groups[:, :3] >= 0)
     homes[groups[:, :3][groups[:, :3] >= 0]] = at
     sizes = 6 + (groups[:, 3:] >= 0).sum(axis=1)
-    # those used stand first, so the columns that nobody uses can go: loops over memory are what costs
+    # used columns are first; unused ones are removed, because the loops are limited by memory
     width = int(sizes.max())
     groups, elements = groups[:, : width - 3].copy(), elements[:, :width].copy()
     factors = np.ascontiguousarray(factors[:, :, : width - 3])
@@ -78,9 +113,10 @@ def build_hinges(mesh: MeshTri, properties: ShellProperties) -> Hinges:
 
 
 def _build_triangle_groups(mesh: MeshTri, properties: ShellProperties) -> tuple[Array, IndexArray, IndexArray]:
-    """Factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
+    """Build factors (m, 3, 9), hinges (m, 9) and vertices (m, 12) of every triangle.
 
-    The first three hinges are its own; then come two of each neighbour, those of its edges after the common one.
+    The first three hinges are its own; then come two of each neighbour, at the edges after the common one.
+    Hinges of neighbours that add nothing, which are all in regular meshes, are removed with the vertices opposite them.
     """
     count, half = len(mesh.triangles), mesh.half_edges
     one, two = half.twin_pairs.T
@@ -91,11 +127,17 @@ def _build_triangle_groups(mesh: MeshTri, properties: ShellProperties) -> tuple[
     hinge[one] = hinge[two] = np.arange(len(one))
     mate[one], mate[two] = two, one
     side[two] = -1.0
-    # on surfaces that cannot be oriented, some neighbours see the same angle from the other side
+    # on nonorientable surfaces some neighbours see the angle with the opposite sign
     sign[two[~half.consistent_mask]] = -1.0
     C, hinged = _compute_plate_stiffness(mesh, properties), (hinge >= 0).reshape(-1, 3)
     _require_no_slivers(mesh, C)
-    S = _complete_boundary_angles(C, hinged)
+    # S (m, 3, 3): angles at all edges from those with a hinge; the others by least energy, C_bb ψ_b = -C_bf ψ_f
+    S = hinged[:, :, None] * np.eye(3)
+    for pattern in np.unique(hinged, axis=0):
+        if not pattern.all() and pattern.any():
+            rows = np.flatnonzero((hinged == pattern).all(axis=1))
+            b, f = np.flatnonzero(~pattern), np.flatnonzero(pattern)
+            S[np.ix_(rows, b, f)] = -np.linalg.solve(C[np.ix_(rows, b, b)], C[np.ix_(rows, b, f)])
     own = sign.reshape(-1, 3)
     moved = _compute_angle_shifts(mesh, S * own[:, None, :], sign)
     Z = np.zeros((count, 3, 9))
@@ -110,18 +152,9 @@ def _build_triangle_groups(mesh: MeshTri, properties: ShellProperties) -> tuple[
             Z[rows, edge, column] += share[np.arange(len(rows)), (there + step) % 3]
     factors = np.swapaxes(np.linalg.cholesky(C), 1, 2) @ (S @ Z)
     factors[np.broadcast_to((groups < 0)[:, None, :], factors.shape)] = 0.0
-    return _drop_negligible_hinges(factors, groups, elements)
-
-
-def _drop_negligible_hinges(
-    factors: Array, groups: IndexArray, elements: IndexArray
-) -> tuple[Array, IndexArray, IndexArray]:
-    """Leave out hinges of neighbours that add nothing, as all do in regular meshes, and put the others first.
-
-    The vertex beyond each of them goes with it: matrices stay as narrow as they can be.
-    """
     weight = np.abs(factors).max(axis=1)
-    idle = weight[:, 3:] <= NEGLIGIBLE_FACTOR * weight.max(axis=1, keepdims=True)
+    # smaller factors are rounding
+    idle = weight[:, 3:] <= 1e-10 * weight.max(axis=1, keepdims=True)
     order = np.argsort(idle, axis=1, kind="stable")
     idle = np.take_along_axis(idle, order, axis=1)
     groups[:, 3:] = np.where(idle, NO_HINGE, np.take_along_axis(groups[:, 3:], order, axis=1))
@@ -131,22 +164,10 @@ def _drop_negligible_hinges(
     return factors, groups, elements
 
 
-def _complete_boundary_angles(C: Array, has_hinge: NDArray[np.bool_]) -> Array:
-    """S (m, 3, 3): angles at all edges from those with a hinge; the others by least energy, C_bb ψ_b = -C_bf ψ_f."""
-    S = has_hinge[:, :, None] * np.eye(3)
-    for pattern in np.unique(has_hinge, axis=0):
-        if pattern.all() or not pattern.any():
-            continue
-        rows = np.flatnonzero((has_hinge == pattern).all(axis=1))
-        b, f = np.flatnonzero(~pattern), np.flatnonzero(pattern)
-        S[np.ix_(rows, b, f)] = -np.linalg.solve(C[np.ix_(rows, b, b)], C[np.ix_(rows, b, f)])
-    return S
-
-
 def _compute_angle_shifts(mesh: MeshTri, angle_map: Array, sign: Array) -> Array:
-    """(m, 3, 3) what each triangle's Λ, of its own angles, adds to 2o at each of its edges; zero at the rim.
+    """(m, 3, 3) contribution of each triangle's Λ to 2o at each of its edges; zero at the boundary.
 
-    seen (m, 3, 3): ψ of the triangle's edges from the angles of its hinges.
+    angle_map (m, 3, 3): ψ of the triangle's edges from the angles of its hinges.
     """
     x = mesh.vertices[mesh.triangles]
     e = np.roll(x, -1, axis=1) - x
@@ -159,11 +180,7 @@ def _compute_angle_shifts(mesh: MeshTri, angle_map: Array, sign: Array) -> Array
     curved = np.stack([weights * s * s, weights * s * n, weights * n * n], axis=2) @ angle_map[:, None]
     turned = sign.reshape(-1, 3)
     curved[:, :, [0, 2]] *= turned[:, :, None, None]
-    return np.asarray(np.einsum("mjk,mjki->mji", _compute_share_offsets(mesh).reshape(-1, 3, 3), curved))
-
-
-def _compute_share_offsets(mesh: MeshTri) -> Array:
-    """(3m, 3) by how much κ_ss, κ_sn and κ_nn shift the share of the first side of a half-edge's hinge."""
+    # by how much κ_ss, κ_sn and κ_nn shift the share of the first side of a half-edge's hinge
     half = mesh.half_edges
     one, two = half.twin_pairs.T
     a, b = mesh.vertices[half.ends[one]].transpose(1, 0, 2)
@@ -171,20 +188,20 @@ def _compute_share_offsets(mesh: MeshTri) -> Array:
     feet, heights = [], []
     for side in (one, two):
         arm = mesh.vertices[half.opposite_vertices[side]] - a
-        foot = np.einsum("kr,kr->k", arm, b - a) / l
-        feet.append(foot)
+        feet.append(np.einsum("kr,kr->k", arm, b - a) / l)
         heights.append(2.0 * mesh.areas[side // 3] / l)
     (s1, s2), (h1, h2) = feet, heights
-    shift = np.column_stack([(s1 * (s1 - l) / h1 - s2 * (s2 - l) / h2) / 4.0, (s1 + s2 - l) / 2.0, (h1 - h2) / 4.0])
-    out = np.zeros((len(half.ends), 3))
-    out[one] = out[two] = shift
-    return out
+    offsets = np.zeros((len(half.ends), 3))
+    offsets[one] = offsets[two] = np.column_stack(
+        [(s1 * (s1 - l) / h1 - s2 * (s2 - l) / h2) / 4.0, (s1 + s2 - l) / 2.0, (h1 - h2) / 4.0]
+    )
+    return np.asarray(np.einsum("mjk,mjki->mji", offsets.reshape(-1, 3, 3), curved))
 
 
 def _collect_neighbour_hinges(
     mesh: MeshTri, hinge: IndexArray, opposite_half_edge: IndexArray
 ) -> tuple[IndexArray, IndexArray]:
-    """Hinges (m, 9) and vertices (m, 12) of each triangle and its neighbours; the first corner where there is none."""
+    """Hinges (m, 9) and vertices (m, 12) of each triangle and its neighbours; missing ones are the first corner."""
     triangles, mates = mesh.triangles, opposite_half_edge.reshape(-1, 3)
     groups = np.full((len(triangles), 9), NO_HINGE)
     groups[:, :3] = hinge.reshape(-1, 3)
@@ -204,7 +221,7 @@ def _collect_neighbour_hinges(
 
 
 def _compute_plate_stiffness(mesh: MeshTri, properties: ShellProperties) -> Array:
-    """C (m, 3, 3) of triangles with three hinges; edge i runs from corner i to the next."""
+    """Stiffness C (m, 3, 3) of triangles with three hinges; edge i runs from corner i to the next."""
     x = mesh.vertices[mesh.triangles]
     e = np.roll(x, -1, axis=1) - x
     l = np.linalg.norm(e, axis=2)
@@ -218,12 +235,15 @@ def _compute_plate_stiffness(mesh: MeshTri, properties: ShellProperties) -> Arra
 def _require_no_slivers(mesh: MeshTri, C: Array) -> None:
     """Raise InputError for triangles so thin that C (m, 3, 3) is singular to rounding."""
     roots = np.sqrt(np.einsum("mii->mi", C))
-    thin = np.flatnonzero(np.linalg.eigvalsh(C / (roots[:, :, None] * roots[:, None, :]))[:, 0] <= MIN_EIGENVALUE)
+    # Below this eigenvalue of C, scaled to a unit diagonal, rounding alone can make C indefinite. Three collinear
+    # vertices have 10 (height/base)⁴ and reach it at a quality of 7e-5; needles have (width/length)², at 3e-8.
+    least = 16 * np.finfo(float).eps
+    thin = np.flatnonzero(np.linalg.eigvalsh(C / (roots[:, :, None] * roots[:, None, :]))[:, 0] <= least)
     if len(thin) == 0:
         return
     qualities = compute_triangle_qualities(mesh.vertices, mesh.triangles[thin])
     worst = int(np.argmin(qualities))
-    listed = ", ".join(map(str, thin[:MAX_LISTED_TRIANGLES])) + (", ..." if len(thin) > MAX_LISTED_TRIANGLES else "")
+    listed = ", ".join(map(str, thin[:10])) + (", ..." if len(thin) > 10 else "")
     raise InputError(
         f"triangles[{thin[worst]}] (vertices {mesh.triangles[thin[worst]].tolist()}) is too thin to bend: its quality, "
         f"area over longest edge squared, is {qualities[worst]:.2g} (0.43 is equilateral), so that its bending "
@@ -233,14 +253,14 @@ def _require_no_slivers(mesh: MeshTri, C: Array) -> None:
 
 
 def _find_local_vertices(hinges: IndexArray, groups: IndexArray, elements: IndexArray) -> IndexArray:
-    """(g, k, 4) the place in its element of every vertex of a group's hinges; zero where there is no hinge."""
+    """(g, k, 4) index in its element of every vertex of a group's hinges; zero without a hinge."""
     wanted = hinges[np.maximum(groups, 0)] if len(hinges) else np.zeros((*groups.shape, 4), dtype=np.int64)
     places = (elements[:, None, None, :] == wanted[..., None]).argmax(axis=3)
     return np.where(groups[..., None] >= 0, places, 0)
 
 
 def _find_nonmanifold_hinges(mesh: MeshTri, bending: Array) -> tuple[IndexArray, Array]:
-    """Hinges (k, 4) between triangles next to each other around edges of more than two, and their stiffness [N m]."""
+    """Hinges (k, 4) between adjacent triangles around edges of more than two, and their stiffness [N m]."""
     half, opposite = mesh.half_edges, mesh.half_edges.opposite_vertices
     found, stiffness = [], []
     for first, count in zip(half.edge_starts[half.edge_valences > 2], half.edge_valences[half.edge_valences > 2]):
@@ -256,7 +276,7 @@ def _find_nonmanifold_hinges(mesh: MeshTri, bending: Array) -> tuple[IndexArray,
 
 
 def _compute_wing_angles(vertices: Array, a: int, b: int, wings: IndexArray) -> Array:
-    """The angle of each wing's vertex about the axis from a to b, from the first one on."""
+    """Angle of each opposite vertex about the axis from a to b, relative to the first."""
     axis = vertices[b] - vertices[a]
     axis = axis / np.linalg.norm(axis)
     arms = vertices[wings] - vertices[a]
@@ -266,11 +286,8 @@ def _compute_wing_angles(vertices: Array, a: int, b: int, wings: IndexArray) -> 
     return np.asarray(np.arctan2(across, along) % (2.0 * np.pi))
 
 
-AssemblyMap = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-
-
 class BendingState(NamedTuple):
-    """Positions (n, 3), and of every hinge ∇θ (4, 3) and the moment [N m]."""
+    """Positions (n, 3), and of every hinge ∇θ (h, 4, 3) and the moment (h,) [N m]."""
 
     positions: Array
     gradients: Array
@@ -279,14 +296,14 @@ class BendingState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BendingEnergy:
-    """Hinges with their rest angles, of which `yielded` is plastic, and their stiffness; all (h,), angles in [rad].
+    """Bending energy of hinges (h,); angles in [rad], plastic_angles a part of rest_angles.
 
-    stiffness: a factor of what the triangles say; factors (g, 3, k): those of the hinges' groups with its root in them.
-    places: elements, slots and stride of the matrices that are filled.
+    stiffness_scale: factor of the stiffness that the triangles define. factors (g, 3, k): those of the groups, times
+    its root. assembly_map: elements, block offsets and row strides of the matrices.
     """
 
     hinges: Hinges
-    assembly_map: AssemblyMap
+    assembly_map: tuple[Int32Array, Int32Array, Int32Array]
     stiffness_scale: Array
     rest_angles: Array
     plastic_angles: Array
@@ -294,53 +311,58 @@ class BendingEnergy:
 
     @classmethod
     def from_hinges(
-        cls, hinges: Hinges, assembly_map: AssemblyMap, stiffness_scale: Array, undeformed: Array
+        cls, hinges: Hinges, assembly_map: tuple[Int32Array, Int32Array, Int32Array], scale: Array, undeformed: Array
     ) -> BendingEnergy:
         none = np.zeros(len(hinges.vertices))
-        return cls(
-            hinges, assembly_map, stiffness_scale, none, none, _scale_factors(hinges, stiffness_scale)
-        ).with_undeformed_shape(undeformed)
+        factors = _scale_factors(hinges, scale)
+        return cls(hinges, assembly_map, scale, none, none, factors).with_undeformed_shape(undeformed)
 
     def with_undeformed_shape(self, undeformed: Array) -> BendingEnergy:
-        """With the angles of another shape (n, 3) at rest, and what has yielded on top."""
-        angles = self._compute_angles(undeformed, np.zeros_like(self.rest_angles))
+        """Return the energy with the angles of another shape (n, 3) at rest, plus the plastic angles."""
+        angles = np.empty_like(self.rest_angles)
+        kernels.compute_elastic_angles(undeformed, self.hinges.vertices, np.zeros_like(angles), angles)
         return replace(self, rest_angles=wrap_angles(angles + self.plastic_angles))
 
-    def yielded(self, angles: Array, undeformed: Array, max_curvature: Array, hardening: Array) -> BendingEnergy:
-        """After the plastic update at angles φ (h,) from rest; most [1/m] and hardening [m] of every hinge."""
-        widths = np.empty_like(self.rest_angles)
+    def yielded(self, angles: Array, undeformed: Array, yield_curvature: Array, hardening: Array) -> BendingEnergy:
+        """Return the energy after the plastic update at angles φ (h,) from rest; yield_curvature [1/m], hardening [m].
+
+        Raises SolveError if hardening leaves the range in which double precision resolves the other stiffnesses.
+        """
+        widths, slip = np.empty_like(angles), np.zeros_like(angles)
         kernels_membrane.compute_hinge_widths(undeformed, self.hinges.vertices, widths)
-        slip = self._compute_plastic_slip(angles, max_curvature * widths)
+        limit = yield_curvature * widths
+        # [rad] smaller excess is rounding: a second update at the same shape must not change anything
+        tolerance = 1e-12
+        if (np.abs(angles) > limit + tolerance).any():
+            strained = np.einsum("gki,gi->gk", self.factors, np.append(angles, 0.0)[self.hinges.groups])
+            kernels_membrane.compute_plastic_slip(
+                angles, limit, tolerance, *self.hinges.groups_by_hinge, self.factors, strained, slip
+            )
         if not slip.any():
             return self
-        flowed = replace(
-            self, rest_angles=wrap_angles(self.rest_angles + slip), plastic_angles=self.plastic_angles + slip
-        )
+        rest, plastic = wrap_angles(self.rest_angles + slip), self.plastic_angles + slip
+        flowed = replace(self, rest_angles=rest, plastic_angles=plastic)
         if not hardening.any():
             return flowed
-        stiffness = apply_hardening(self.stiffness_scale, hardening * np.abs(slip) / widths)
-        return replace(flowed, stiffness_scale=stiffness, factors=_scale_factors(self.hinges, stiffness))
-
-    def _compute_plastic_slip(self, phi: Array, limit: Array) -> Array:
-        """By how far each hinge flows (h,) [rad]."""
-        slip = np.zeros_like(phi)
-        if (np.abs(phi) > limit + ANGLE_TOLERANCE).any():
-            strained = np.einsum("gki,gi->gk", self.factors, np.append(phi, 0.0)[self.hinges.groups])
-            kernels_membrane.compute_plastic_slip(
-                phi, limit, ANGLE_TOLERANCE, *self.hinges.groups_by_hinge, self.factors, strained, slip
+        with np.errstate(over="ignore", under="ignore"):
+            factors = np.exp(hardening * np.abs(slip) / widths)
+            after = self.stiffness_scale * factors
+        wrong = (self.stiffness_scale > 0) & ~((after < 1e12) & (after > 1e-12))
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise SolveError(
+                f"hinge {i} would bend {after[i]:.3g} times as stiffly as at first after yielding; bring its hardening "
+                f"nearer to zero, or raise yield_curvature"
             )
-        return slip
+        return replace(flowed, stiffness_scale=after, factors=_scale_factors(self.hinges, after))
 
     def compute_elastic_angles(self, positions: Array) -> Array:
-        """φ = θ - θ̄ (h,) at `positions` (n, 3), from half a turn back to half a turn ahead."""
-        return self._compute_angles(positions, self.rest_angles)
-
-    def _compute_angles(self, positions: Array, rest: Array) -> Array:
-        out = np.empty_like(rest)
-        kernels.compute_elastic_angles(positions, self.hinges.vertices, rest, out)
+        """φ = θ - θ̄ (h,) at `positions` (n, 3), in (-π, π]."""
+        out = np.empty_like(self.rest_angles)
+        kernels.compute_elastic_angles(positions, self.hinges.vertices, self.rest_angles, out)
         return out
 
-    # --- energy and its derivatives; what adds, adds to what it is given
+    # --- energy and its derivatives; `add` methods add to their last argument
 
     def energy(self, positions: Array) -> float:
         """[J]"""
@@ -365,43 +387,26 @@ class BendingEnergy:
         kernels.add_moment_forces(self.hinges.vertices, turned, scale * state.moments, out)
 
     def add_stiffness(self, state: BendingState, scale: float, data: Array, *, clamped: bool) -> None:
-        """data += scale K; clamped: without the moments, which makes it positive semidefinite."""
-        h = self.hinges
-        kernels.add_gram_blocks(
-            h.groups, self.factors, h.vertex_counts, h.local_vertices, state.gradients, *self.assembly_map, scale, data
-        )
+        """data += scale K; clamped: without the moments, which is positive semidefinite."""
+        h, rest = self.hinges, (*self.assembly_map, scale, data)
+        kernels.add_gram_blocks(h.groups, self.factors, h.vertex_counts, h.local_vertices, state.gradients, *rest)
         if not clamped:
-            self._add_angle_hessians(state.positions, state.moments, scale, data)
+            homes = h.vertices, h.group_of_hinge
+            kernels.add_angle_hessians(state.positions, *homes, state.moments, h.local_vertices, *rest)
 
     def add_stiffness_derivative(self, state: BendingState, v: Array, scale: float, data: Array) -> None:
         """data += scale dK along v."""
-        h, (x, grads, m) = self.hinges, state
+        h, (x, grads, m), rest = self.hinges, state, (*self.assembly_map, scale, data)
         turned, dm = self._differentiate_along(state, v)
-        # (B dg)ᵀ(B g) + (B g)ᵀ(B dg): twice the symmetric part that `products` adds
-        kernels.add_product_blocks(
-            h.groups,
-            self.factors,
-            h.vertex_counts,
-            h.local_vertices,
-            turned,
-            grads,
-            *self.assembly_map,
-            2.0 * scale,
-            data,
-        )
-        self._add_angle_hessians(x, dm, scale, data)
-        kernels.add_angle_hessian_derivatives(
-            x, v, h.vertices, h.group_of_hinge, m, h.local_vertices, *self.assembly_map, scale, data
-        )
-
-    def _add_angle_hessians(self, x: Array, moments: Array, scale: float, data: Array) -> None:
-        h = self.hinges
-        kernels.add_angle_hessians(
-            x, h.vertices, h.group_of_hinge, moments, h.local_vertices, *self.assembly_map, scale, data
-        )
+        # (B dg)ᵀ(B g) + (B g)ᵀ(B dg) is twice the symmetric part that `add_product_blocks` adds
+        products = h.groups, self.factors, h.vertex_counts, h.local_vertices, turned, grads
+        kernels.add_product_blocks(*products, *self.assembly_map, 2.0 * scale, data)
+        homes = h.vertices, h.group_of_hinge
+        kernels.add_angle_hessians(x, *homes, dm, h.local_vertices, *rest)
+        kernels.add_angle_hessian_derivatives(x, v, *homes, m, h.local_vertices, *rest)
 
     def _differentiate_along(self, state: BendingState, v: Array) -> tuple[Array, Array]:
-        """Along v: the change of ∇θ (h, 4, 3) and of the moments."""
+        """Derivatives of ∇θ (h, 4, 3) and of the moments (h,) along v."""
         turned = np.empty_like(state.gradients)
         rate = np.empty_like(self.rest_angles)
         dm = np.empty_like(self.rest_angles)
@@ -412,11 +417,11 @@ class BendingEnergy:
 
 
 def _scale_factors(hinges: Hinges, stiffness: Array) -> Array:
-    """Factors of the groups (g, 3, k) with the root of each hinge's stiffness in them."""
+    """Factors of the groups (g, 3, k) times the root of the stiffness scale of each hinge."""
     roots = np.append(np.sqrt(stiffness), 0.0)[hinges.groups]
     return np.ascontiguousarray(hinges.factors * roots[:, None, :])
 
 
 def wrap_angles(angles: Array) -> Array:
-    """Angles [rad] without the whole turns in them, within half a turn of zero."""
+    """Reduce angles [rad] to [-π, π]."""
     return np.where(np.abs(angles) > np.pi, angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi)), angles)

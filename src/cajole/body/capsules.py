@@ -1,8 +1,8 @@
-"""Springs among limbs: capsules that push vertices out, taken implicitly by linear steps, with exact derivatives.
+"""Mass-spring systems among capsules that push vertices out, implicit in linear steps, with exact derivatives.
 
-A vertex that is nearer to a capsule's axis than its radius R is on a spring of rest length R to the nearest point of
-the axis, which slides along with it: x from there, l = |x|, n = x/l, g = 1 - R/l, Q = I - nnᵀ - aaᵀ, where a is the
-axis, and without it at the round ends. W = k/2 (l - R)², f = k g x, K = k (nnᵀ + g Q); steps take k nnᵀ for K.
+A vertex nearer to the axis of a capsule than its radius R is attached by a spring of rest length R to the nearest point
+of the axis, which slides: x from there, l = |x|, n = x/l, g = 1 - R/l, Q = I - nnᵀ - aaᵀ with the axis a, or I - nnᵀ at
+the round ends. W = k/2 (l - R)², f = k g x, K = k (nnᵀ + g Q); implicit steps use k nnᵀ for K.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from cajole.body import kernels_springs as kernels
 from cajole.body.springs import BodySprings, expand_per_item
 from cajole.storage import hash_content
 
-# nearer to the axis than this share of the radius no way out is shorter than another: such a vertex is not pushed
-MIN_AXIS_DISTANCE = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Capsules:
-    """Round bars: starts, ends (k, 3) [m] of their axes, radii (k,) or one for all [m].
+    """Capsules: starts, ends (k, 3) [m] of their axes, radii (k,) or one for all [m].
 
-    stiffness [N/m] of what pushes a vertex out; margin [m]: how far outside the surface it begins to push. A linear
-    step meets a limb one step late, so that a margin, not stiffness, keeps vertices out of what is seen.
+    stiffness [N/m] of the contact springs; margin [m]: distance outside the surface at which they begin to push. A
+    linear step responds to a capsule one step late, so use a margin, not stiffness, to avoid visible penetration.
     """
 
     starts: Any
@@ -49,9 +46,9 @@ class Capsules:
         object.__setattr__(self, "margin", checks.require_positive(self.margin, "margin (m)", allow_zero=True))
 
     def compute_penetration_depths(self, positions: ArrayLike) -> Array:
-        """(n,) [m] how deep each of `positions` (n, 3) [m] is in the deepest capsule, without margin; negative outside.
+        """Largest depth (n,) [m] of `positions` (n, 3) [m] in any capsule, without margin; negative outside.
 
-        With no capsule at all everything is infinitely far outside.
+        It is -inf if there are no capsules.
         """
         points = checks.require_real_array(positions, "positions", (None, 3))
         depths = np.full(len(points), -np.inf)
@@ -61,21 +58,23 @@ class Capsules:
         return depths
 
     def find_contacts(self, points: Array) -> list[CapsuleContact]:
-        """What each capsule that reaches any of `points` (n, 3) [m] does to them."""
+        """Find the contacts of each capsule, margin included, with `points` (n, 3) [m]."""
         found = []
         for c, radius in enumerate(self.radii + self.margin):
             x, sliding = self._compute_axis_offsets(points, c)
             lengths = np.linalg.norm(x, axis=1)
-            near = np.flatnonzero((lengths < radius) & (lengths > MIN_AXIS_DISTANCE * radius))
+            # on the axis the direction outwards is undefined: such a vertex is not pushed
+            near = np.flatnonzero((lengths < radius) & (lengths > 1e-9 * radius))
             if len(near):
-                axis = sliding[near, None] * _compute_unit_direction(self.starts[c], self.ends[c])
-                found.append(
-                    CapsuleContact(near, x[near] / lengths[near, None], lengths[near], radius, axis, self.stiffness)
-                )
+                along = self.ends[c] - self.starts[c]
+                length = float(np.linalg.norm(along))
+                axis = sliding[near, None] * (along / length if length > 0.0 else np.zeros(3))
+                normals = x[near] / lengths[near, None]
+                found.append(CapsuleContact(near, normals, lengths[near], radius, axis, self.stiffness))
         return found
 
     def _compute_axis_offsets(self, points: Array, c: int) -> tuple[Array, NDArray[np.bool_]]:
-        """(n, 3) [m] from the nearest point of axis c, and whether that point is between its ends."""
+        """Offsets (n, 3) [m] from the nearest points of axis c, and a mask (n,) of those between its ends."""
         start, end = self.starts[c], self.ends[c]
         along, arms = end - start, points - start
         square = float(along @ along)
@@ -85,7 +84,7 @@ class Capsules:
 
 @dataclass(frozen=True, eq=False)
 class CapsuleContact:
-    """k vertices in one capsule: n (k, 3), their lengths l (k,) [m] from the axis, R [m], a (k, 3) or zero at ends."""
+    """Contacts of k vertices with one capsule: n (k, 3), l (k,) [m], R [m], and a (k, 3), zero at the round ends."""
 
     vertices: IndexArray
     normals: Array
@@ -96,21 +95,21 @@ class CapsuleContact:
 
     @property
     def relative_extension(self) -> Array:
-        """1 - R/l, negative."""
+        """g = 1 - R/l (k,), negative."""
         return 1.0 - self.radius / self.distances
 
     @property
     def forces(self) -> Array:
-        """(k, 3) [N] on the left-hand side: k (l - R) n."""
+        """Internal forces k (l - R) n (k, 3) [N]."""
         return self.stiffness * (self.distances - self.radius)[:, None] * self.normals
 
     def project_tangential(self, vectors: Array) -> Array:
-        """Q rows, (..., k, 3)."""
+        """Q times vectors (..., k, 3)."""
         n, a = self.normals, self.axes
         return vectors - _compute_row_dots(n, vectors)[..., None] * n - _compute_row_dots(a, vectors)[..., None] * a
 
     def compute_stiffness_blocks(self, kind: int, direction: Array) -> Array:
-        """(k, 3, 3) [N/m] of the matrix of `kind`; direction (k, 3) [m] for its change."""
+        """Blocks (k, 3, 3) [N/m] of the matrix of `kind`; direction (k, 3) [m] for its derivative."""
         n = self.normals
         normal = n[:, :, None] * n[:, None]
         if kind == kernels.CLAMPED_STIFFNESS:
@@ -124,7 +123,7 @@ class CapsuleContact:
         return self.stiffness * ((1.0 - self.relative_extension)[:, None, None] * turned + dg[:, None, None] * Q)
 
     def apply_transposed_jacobian(self, step: Array, adjoints: Array) -> Array:
-        """Tᵀ rows (m, k, 3), T the slope of k (l - R + n·step) n by the positions; step (k, 3) [m]."""
+        """Tᵀ λ (m, k, 3) for adjoints λ, T = ∂/∂x of k (l - R + n·step) n; step (k, 3) [m]."""
         n, l = self.normals, self.distances
         sizes, inward = _compute_row_dots(n, adjoints), l - self.radius + _compute_row_dots(n, step)
         turned = sizes[..., None] * self.project_tangential(step) + inward[:, None] * self.project_tangential(adjoints)
@@ -132,42 +131,39 @@ class CapsuleContact:
 
 
 class BodySpringsCapsules(BodySprings):
-    """A BodySprings among capsules, which stand still during a step."""
+    """A BodySprings among capsules that do not move during a step."""
 
     capsules: Capsules
 
     def energy(self, displacement: ArrayLike) -> float:
-        touches = self._find_contacts(self.check_vertex_vectors(displacement))
-        return super().energy(displacement) + sum(
-            0.5 * touch.stiffness * float(((touch.distances - touch.radius) ** 2).sum()) for touch in touches
-        )
+        contacts = self._find_contacts(self.check_vertex_vectors(displacement))
+        squares = [contact.stiffness * float(((contact.distances - contact.radius) ** 2).sum()) for contact in contacts]
+        return super().energy(displacement) + sum(0.5 * square for square in squares)
 
     def compute_linear_step_force(self, u: Array, predicted: Array, v: Array, step: Array) -> Array:
         out = super().compute_linear_step_force(u, predicted, v, step)
-        for touch in self._find_contacts(u):
-            n, along = touch.normals, _compute_row_dots(touch.normals, step[touch.vertices])
-            out[touch.vertices] += touch.forces + touch.stiffness * along[:, None] * n
+        for contact in self._find_contacts(u):
+            n, along = contact.normals, _compute_row_dots(contact.normals, step[contact.vertices])
+            out[contact.vertices] += contact.forces + contact.stiffness * along[:, None] * n
         return out
 
     def assemble_linear_step(
         self, u: Array, predicted: Array, v: Array, mass_factor: float, damping_factor: float, out: Array
     ) -> Array:
         forces = super().assemble_linear_step(u, predicted, v, mass_factor, damping_factor, out)
-        for touch in self._find_contacts(u):
-            forces[touch.vertices] += touch.forces
-            out[self._diagonal_blocks[touch.vertices]] += touch.compute_stiffness_blocks(
-                kernels.CLAMPED_STIFFNESS, touch.normals
-            )
+        for contact in self._find_contacts(u):
+            forces[contact.vertices] += contact.forces
+            blocks = contact.compute_stiffness_blocks(kernels.CLAMPED_STIFFNESS, contact.normals)
+            out[self._diagonal_blocks[contact.vertices]] += blocks
         return forces
 
     def compute_linear_step_vjp(
         self, u: Array, step: Array, predicted: Array, velocity: Array, adjoints: Array
     ) -> tuple[Array, Array, Array]:
         slopes, turns, drags = super().compute_linear_step_vjp(u, step, predicted, velocity, adjoints)
-        for touch in self._find_contacts(u):
-            slopes[:, touch.vertices] += touch.apply_transposed_jacobian(
-                step[touch.vertices], adjoints[:, touch.vertices]
-            )
+        for contact in self._find_contacts(u):
+            rows = contact.vertices
+            slopes[:, rows] += contact.apply_transposed_jacobian(step[rows], adjoints[:, rows])
         return slopes, turns, drags
 
     def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
@@ -175,43 +171,37 @@ class BodySpringsCapsules(BodySprings):
         return "among", hash_content(*super().get_content()), c.starts, c.ends, c.radii, c.stiffness, c.margin
 
     def _find_contacts(self, u: Array) -> list[CapsuleContact]:
-        return self.capsules.find_contacts(self._compute_positions(u))
+        return self.capsules.find_contacts(self.vertices + u)
 
     def _sum_forces(self, u: Array, v: Array, elastic_factor: float, damping_factor: float) -> Array:
         out = super()._sum_forces(u, v, elastic_factor, damping_factor)
-        for touch in self._find_contacts(u) if elastic_factor else ():
-            out[touch.vertices] += elastic_factor * touch.forces
+        for contact in self._find_contacts(u) if elastic_factor else ():
+            out[contact.vertices] += elastic_factor * contact.forces
         return out
 
     def _add_matrix(self, kind: int, u: Array, v: Array, scale: float, data: Array) -> None:
         super()._add_matrix(kind, u, v, scale, data)
         if kind not in (kernels.STIFFNESS, kernels.CLAMPED_STIFFNESS, kernels.STIFFNESS_DERIVATIVE):
             return
-        for touch in self._find_contacts(u):
-            data[self._diagonal_blocks[touch.vertices]] += scale * touch.compute_stiffness_blocks(
-                kind, v[touch.vertices]
-            )
+        for contact in self._find_contacts(u):
+            blocks = contact.compute_stiffness_blocks(kind, v[contact.vertices])
+            data[self._diagonal_blocks[contact.vertices]] += scale * blocks
 
     @cached_property
     def _diagonal_blocks(self) -> IndexArray:
-        """(n, 3, 3) where the block of each vertex with itself stands in values on `pattern`."""
+        """Indices (n, 3, 3) of the diagonal blocks in values on `pattern`."""
         entry, stride = np.arange(3), self.pattern.row_strides[:, None, None]
         return self._diagonal_block_offsets[:, None, None] + stride * entry[:, None] + entry
 
 
 def attach_capsules(body: BodySprings, capsules: Capsules) -> BodySprings:
-    """`body` with `capsules` in its way: same vertices, springs and pattern."""
+    """Return `body` in contact with `capsules`: same vertices, springs and pattern."""
     checks.require_instance(capsules, Capsules, "capsules")
     other = copy(body)
     other.__class__ = BodySpringsCapsules
     assert isinstance(other, BodySpringsCapsules)
     other.capsules = capsules
     return other
-
-
-def _compute_unit_direction(start: Array, end: Array) -> Array:
-    length = float(np.linalg.norm(end - start))
-    return (end - start) / length if length > 0.0 else np.zeros(3)
 
 
 def _compute_row_dots(n: Array, rows: Array) -> Array:

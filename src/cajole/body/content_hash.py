@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from cajole.body.block_pattern import BlockPattern
 from cajole.mesh import MeshLine, MeshTet, MeshTri
 from cajole.storage import hash_content
 
@@ -65,7 +64,8 @@ def _describe_body(body: object) -> Iterator[Any]:
                 yield from _describe(value)
     if external:
         for name, value in sorted(vars(body).items()):
-            if not isinstance(getattr(type(body), name, None), cached_property):
+            # the pattern follows from the elements, cached properties from the other attributes
+            if name != "pattern" and not isinstance(getattr(type(body), name, None), cached_property):
                 yield name
                 yield from _describe(value)
 
@@ -92,8 +92,6 @@ def _describe(value: Any) -> Iterator[Any]:
         yield value.content_hash
     elif isinstance(value, type | ModuleType):
         yield f"{getattr(value, '__module__', '')}.{value.__name__}"
-    elif isinstance(value, BlockPattern):
-        yield "pattern"  # follows from the elements
     elif hasattr(value, "compute_content_hash") and value.has_stable_content_hash:
         yield value.compute_content_hash()
     elif functions := _list_functions(value):

@@ -1,4 +1,4 @@
-"""`body_around`: a solid of cells around any triangles, so that drawn meshes can be edited as if they were bodies."""
+"""`embed_in_solid`: a solid of grid cells around a triangle mesh, so that any mesh can be edited as a body."""
 
 from __future__ import annotations
 
@@ -16,17 +16,13 @@ from cajole.errors import InputError
 from cajole.mesh import Embedding, MeshTet, MeshTri, Skin, embed, voxelise
 from cajole.mesh.base import build_kd_tree, find_degenerate_triangles
 
-# Pieces closer than this many cells are joined: across such a gap cells are already as large as what they bridge.
+# components closer than this many cells are joined: cells bridge such a gap without changing the shape noticeably
 MAX_BRIDGE_CELLS = 3.0
-# tets of one cell, see `voxelise`
-TETS_PER_CELL = 6
-# Bridges can only join pieces; once is enough unless a bridge grazes a corner of the grid.
-MAX_BRIDGE_ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedMesh:
-    """A solid around a triangle mesh. mesh: the triangles; body: the solid; embedding: of the triangles' vertices."""
+    """A triangle mesh, the solid around it, and the embedding of its vertices in the tets of the solid."""
 
     mesh: MeshTri
     body: BodySolid
@@ -34,12 +30,12 @@ class EmbeddedMesh:
 
     @property
     def fixed(self) -> IndexArray:
-        """The vertices of the triangles that are held: all corners of their tets are."""
+        """Vertices of the mesh whose tets have fixed corners only."""
         return np.flatnonzero(np.isin(self.embedding.corners, self.body.fixed).all(axis=1))
 
     @property
     def skin(self) -> Skin:
-        """The triangles as they ride on the solid."""
+        """The mesh as a skin that follows the solid."""
         return Skin(self.mesh, embedding=self.embedding)
 
     def __repr__(self) -> str:
@@ -47,11 +43,20 @@ class EmbeddedMesh:
 
 
 def require_body(value: object) -> None:
+<<<<<<< HEAD
     """Raise unless `value` is a Body; of a EmbeddedMesh say which part to take."""
     if isinstance(value, EmbeddedMesh):
         raise InputError(
             "this works on one body, and a EmbeddedMesh is a surface in a solid: pass around.body, whose vertices are "
             "those of the cells, and move the surface by around.skin.follow(around.body.vertices + displacement)"
+=======
+    """Raise InputError unless `value` is a Body; for an EmbeddedMesh the message names the part to use."""
+    if isinstance(value, EmbeddedMesh):
+        raise InputError(
+            "this works on one body, and an EmbeddedMesh is a surface in a solid: pass embedded.body, whose vertices "
+            "are those of the cells, and move the surface by "
+            "embedded.skin.follow(embedded.body.vertices + displacement)"
+>>>>>>> 3f72018 (Merge small modules of the bodies, give Rayleigh damping one home, and state docstrings in the terms of the field)
         )
     checks.require_instance(value, Body, "body")
 
@@ -64,44 +69,42 @@ def embed_in_solid(
     fixed: ArrayLike | None = None,
     damping: tuple[float, float] = (0.0, 0.0),
 ) -> EmbeddedMesh:
-    """The cells of a grid that triangles touch or enclose, as one solid that carries every vertex of `mesh`.
+    """Build a solid from the cells of a grid that the triangles touch or enclose; it carries every vertex of `mesh`.
 
     resolution: cells along the longest side; thin parts are as thick as a cell. fixed: vertices of `mesh` whose cells
-    are held; damping: as for BodySolid.
-    The triangles may be open, not manifold, or in several pieces, which are joined by cells where they are less than
-    three cells apart: eyes, feathers and buttons move with what they belong to.
-    Raises InputError for pieces farther apart, with the resolution that would join them; edit such meshes one by one.
+    are fixed; damping: as for BodySolid.
+    The triangles may be open, not manifold, or in several components. Components less than three cells apart are
+    joined by cells: eyes, feathers and buttons move with the part that they belong to.
+    Raises InputError for components farther apart, with the resolution that would join them; edit such meshes one by
+    one.
     """
     checks.require_instance(mesh, MeshTri, "mesh")
     held = check_fixed_vertices(fixed, len(mesh.vertices))
     cells, embedding = _voxelise_as_one_component(mesh, checks.require_integer(resolution, "resolution"))
-    corners = _collect_cell_vertices(cells, embedding.tets[held])
+    # `voxelise` divides each cell into six consecutive tets
+    tets = 6 * np.unique(embedding.tets[held] // 6)[:, None] + np.arange(6)
+    corners = np.unique(cells.tets[tets.ravel()])
     if len(corners) == len(cells.vertices):
         raise InputError(f"every cell is held by the {len(held)} fixed vertices; fix fewer, or raise the resolution")
     return EmbeddedMesh(mesh, BodySolid(cells, material, fixed=corners, damping=damping), embedding)
 
 
-def _collect_cell_vertices(cells: MeshTet, tets: IndexArray) -> IndexArray:
-    """The vertices of the cells that tets belong to."""
-    of_cells = TETS_PER_CELL * np.unique(tets // TETS_PER_CELL)[:, None] + np.arange(TETS_PER_CELL)
-    return np.unique(cells.tets[of_cells.ravel()])
-
-
 def _voxelise_as_one_component(mesh: MeshTri, resolution: int) -> tuple[MeshTet, Embedding]:
-    """Cells that hang together, and the mesh in them."""
+    """Connected cells, and the embedding of the mesh in them."""
     bridges = np.empty((0, 3), dtype=np.int64)
-    for _ in range(MAX_BRIDGE_ROUNDS):
+    # bridges only join components; one round is enough unless a bridge only touches a corner of the grid
+    for _ in range(4):
         cells = voxelise(MeshTri(mesh.vertices, np.vstack([mesh.triangles, bridges])), resolution=resolution)
         embedding = embed(mesh, cells)
-        pieces = cells.component_labels[embedding.corners[:, 0]]
         if len(np.unique(cells.component_labels)) == 1:
             return cells, embedding
-        bridges = np.vstack([bridges, _find_bridges(mesh, pieces, resolution)])
+        components = cells.component_labels[embedding.corners[:, 0]]
+        bridges = np.vstack([bridges, _find_bridges(mesh, components, resolution)])
     raise InputError(f"the cells around this mesh do not hang together at resolution {resolution}; try a lower one")
 
 
 def _find_bridges(mesh: MeshTri, components: IndexArray, resolution: int) -> IndexArray:
-    """Triangles (k, 3) that join the pieces (n,) of the vertices, each to the nearest that is joined already."""
+    """Triangles (k, 3) that join the components (n,) of the vertices, each to the nearest one joined already."""
     longest = float(np.ptp(mesh.bounds, axis=0).max())
     used = np.flatnonzero(mesh.used_vertex_mask)
     joined = components[used] == np.bincount(components[used]).argmax()
@@ -112,14 +115,19 @@ def _find_bridges(mesh: MeshTri, components: IndexArray, resolution: int) -> Ind
         closest = int(np.argmin(away))
         gap, p, q = float(away[closest]), int(inside[near[closest]]), int(outside[closest])
         if gap * resolution > MAX_BRIDGE_CELLS * longest:
-            _raise_gap_too_wide(p, q, gap, longest, resolution, int((components[used] == components[q]).sum()))
+            lower, count = int(MAX_BRIDGE_CELLS * longest / gap), int((components[used] == components[q]).sum())
+            advice = f"use resolution {lower} or lower, or " if lower >= 1 else ""
+            raise InputError(
+                f"a piece of {count} vertices is {gap:.3g} m from the rest (vertex {q} from vertex {p}), more than "
+                f"{MAX_BRIDGE_CELLS:g} cells of {longest / resolution:.3g} m; {advice}edit the pieces one by one"
+            )
         bridges.append(_find_bridge(mesh, p, q))
         joined |= components[used] == components[q]
     return np.array(bridges, dtype=np.int64)
 
 
 def _find_bridge(mesh: MeshTri, p: int, q: int) -> tuple[int, int, int]:
-    """A triangle from p to q: its third corner is a neighbour of either, the one that gives it most area."""
+    """Triangle from p to q; its third corner is the neighbour of either that gives it the largest area."""
     around = np.setdiff1d(mesh.triangles[(mesh.triangles == p).any(1) | (mesh.triangles == q).any(1)], [p, q])
     choices = np.column_stack([np.full(len(around), p), np.full(len(around), q), around])
     flat, areas, _ = find_degenerate_triangles(mesh.vertices, choices)
@@ -130,12 +138,3 @@ def _find_bridge(mesh: MeshTri, p: int, q: int) -> tuple[int, int, int]:
             f"no triangle with an area joins vertices {p} and {q} of separate pieces; join them in the mesh"
         )
     return p, q, int(around[best])
-
-
-def _raise_gap_too_wide(p: int, q: int, gap: float, longest_side: float, resolution: int, vertex_count: int) -> None:
-    lower = int(MAX_BRIDGE_CELLS * longest_side / gap)
-    advice = f"use resolution {lower} or lower, or " if lower >= 1 else ""
-    raise InputError(
-        f"a piece of {vertex_count} vertices is {gap:.3g} m from the rest (vertex {q} from vertex {p}), more than "
-        f"{MAX_BRIDGE_CELLS:g} cells of {longest_side / resolution:.3g} m; {advice}edit the pieces one by one"
-    )

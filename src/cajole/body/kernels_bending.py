@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from cajole.body.kernels_vector import add_block, combine_linearly, compute_edge_vector, cross, dot
+from cajole.body.kernels_assembly import add_block, combine_linearly, compute_edge_vector, cross, dot
 from cajole.jit import njit
 
 

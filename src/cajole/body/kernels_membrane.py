@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array, IndexArray
-from cajole.body.kernels_vector import add, add_block, combine_linearly, compute_edge_vector, cross, dot
+from cajole.body.kernels_assembly import add, add_block, combine_linearly, compute_edge_vector, cross, dot
 from cajole.jit import njit
 
 CORNERS = (0, 1, 2)

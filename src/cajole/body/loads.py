@@ -1,4 +1,4 @@
-"""What air does to the triangles of a shell: wind and pressure, as forces of time, positions and velocities."""
+"""Air loads on the triangles of a shell, wind and pressure, as functions of time, positions and velocities."""
 
 from __future__ import annotations
 
@@ -14,31 +14,25 @@ from cajole.body.noise import sample_unit_noise
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshTri
 
-# [kg/m³], at 20 °C and sea level
-AIR_DENSITY = 1.2
-# [Pa], the standard atmosphere
-ATMOSPHERIC_PRESSURE = 101_325.0
-# which way gusts change where air stands: through the noise, along none of its axes
-_NOISE_DRIFT = np.array([0.48, 0.6, 0.64])
-
 
 @dataclass(frozen=True, eq=False)
 class LoadWind:
-    """Wind on the triangles of `mesh`: f = ρ/2 A |w| (across (w·n) n + along (w - (w·n) n)) on each.
+    """Wind on the triangles of `mesh`: f = ρ/2 A |w| (normal_drag (w·n) n + tangential_drag (w - (w·n) n)) on each.
 
-    w is the air's velocity there less the triangle's, so in still air it is the drag that slows what moves. The first
-    part pushes along the normal n, with the lift that inclined plates have; the second rubs along the surface.
-    velocity (3,) [m/s]: of the air; density ρ [kg/m³]; across, along: shares of the full dynamic pressure.
-    gusts [m/s]: root mean square of each component of noise in lumps of `scale` [m], which the air carries along and
-    which besides renews itself `pace` times a second; the same seed gives the same gusts.
-    Steps that take it from the last positions and velocities must stay below 2m/(ρ |w| across) [s], m the sheet's mass
+    w is the velocity of the air relative to the triangle, so still air damps the motion. The first term acts along the
+    normal n and includes the lift of inclined plates; the second is skin friction.
+    velocity (3,) [m/s] of the air; density ρ [kg/m³], by default at 20 °C and sea level; normal_drag, tangential_drag:
+    shares of the full dynamic pressure.
+    gust_speed [m/s]: root mean square of each component of a noise with features of gust_size [m]. The air carries
+    it along, and it also renews itself gust_rate [1/s] times; equal seeds give equal gusts.
+    Steps that use the last positions and velocities must be below 2m/(ρ |w| normal_drag) [s], m the mass of the sheet
     per area [kg/m²].
     """
 
     mesh: MeshTri
     velocity: ArrayLike = (0.0, 0.0, 0.0)
     _: KW_ONLY
-    density: float = AIR_DENSITY
+    density: float = 1.2
     normal_drag: float = 1.0
     tangential_drag: float = 0.0
     gust_speed: float = 0.0
@@ -63,12 +57,14 @@ class LoadWind:
         checks.require_integer(self.seed, "the wind's seed", minimum=0)
 
     def compute_air_velocity(self, time: float, points: ArrayLike) -> Array:
-        """The air's velocity (k, 3) [m/s] at points (k, 3) [m]."""
+        """Velocity of the air (k, 3) [m/s] at points (k, 3) [m]."""
         t, x = checks.require_real_number(time, "time (s)"), checks.require_real_array(points, "points", (None, 3))
         mean = np.asarray(self.velocity)
         if not self.gust_speed:
             return np.tile(mean, (len(x), 1))
-        carried = x - t * (mean + self.gust_rate * self.gust_size * _NOISE_DRIFT)
+        # gusts in still air drift through the noise along none of its axes
+        drift = np.array([0.48, 0.6, 0.64])
+        carried = x - t * (mean + self.gust_rate * self.gust_size * drift)
         return np.asarray(mean + self.gust_speed * sample_unit_noise(carried, self.gust_size, self.seed))
 
     def __call__(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
@@ -76,33 +72,24 @@ class LoadWind:
         x, v = _check_motion(self.mesh, positions, velocities)
         middles, out = np.empty((len(self._triangles), 3)), np.zeros_like(x)
         kernels.compute_centroids(x, self._triangles, middles)
-        half = 0.5 * self.density
-        kernels.add_wind_force(
-            x,
-            v,
-            self.compute_air_velocity(time, middles),
-            self._triangles,
-            half * self.normal_drag,
-            half * self.tangential_drag,
-            out,
-        )
+        factors = 0.5 * self.density * self.normal_drag, 0.5 * self.density * self.tangential_drag
+        kernels.add_wind_force(x, v, self.compute_air_velocity(time, middles), self._triangles, *factors, out)
         return checks.require_finite_result(out, "the wind's force")
 
 
 @dataclass(frozen=True, eq=False)
 class LoadPressure:
-    """Pressure [Pa] along the normals of `mesh`, above that on the other side; below zero it sucks.
+    """Pressure [Pa] along the normals of `mesh`, relative to the other side; negative values pull.
 
-    volume [m³]: of gas that is locked in, under `pressure` above `ambient` [Pa] when it fills that much, and by
-    Boyle's law under more where the surface closes around less; the mesh must be closed, its normals outward. Without
-    a volume the pressure is constant.
+    volume [m³] of enclosed gas: it has `pressure` above `ambient` [Pa] at this volume, and by Boyle's law more in a
+    smaller one; the mesh must be closed, with outward normals. Without a volume the pressure is constant.
     """
 
     mesh: MeshTri
     pressure: float
     _: KW_ONLY
     volume: float | None = None
-    ambient: float = ATMOSPHERIC_PRESSURE
+    ambient: float = 101_325.0
     _triangles: NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -120,7 +107,7 @@ class LoadPressure:
             raise InputError("the mesh is inside out, so it holds no gas; turn its triangles round")
 
     def compute_pressure(self, positions: ArrayLike) -> float:
-        """The pressure [Pa] at positions (n, 3) [m]. Raises SolveError for gas in a surface that is inside out."""
+        """Pressure [Pa] at positions (n, 3) [m]. Raises SolveError if the surface around the gas is inverted."""
         x = checks.require_real_array(positions, "positions", self.mesh.vertices.shape)
         if self.volume is None:
             return float(self.pressure)
@@ -133,7 +120,7 @@ class LoadPressure:
         return float((self.pressure + self.ambient) * self.volume / inside - self.ambient)
 
     def __call__(self, time: float, positions: ArrayLike, velocities: ArrayLike) -> Array:
-        """Forces (n, 3) [N] at positions (n, 3) [m]; time and velocities are those of every load, and unused."""
+        """Forces (n, 3) [N] at positions (n, 3) [m]; time and velocities are not used."""
         x, _ = _check_motion(self.mesh, positions, velocities)
         out = np.zeros_like(x)
         kernels.add_pressure_force(x, self._triangles, self.compute_pressure(x), out)

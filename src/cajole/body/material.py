@@ -1,4 +1,4 @@
-"""Materials: what a body is made of, apart from its shape."""
+"""Materials of solids and shells, and tables of them per element."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MaterialStVK:
     density: float = 1e3
 
     def __post_init__(self) -> None:
-        # as floats: products of large whole numbers are exact, and then do not fit into arrays
+        # as floats: products of large Python integers overflow arrays
         object.__setattr__(self, "young", checks.require_positive(self.young, "young (Young's modulus, Pa)"))
         object.__setattr__(self, "density", checks.require_positive(self.density, "density (kg/m³)"))
         if not -1.0 < checks.require_real_number(self.poisson, "poisson") < 0.5:
@@ -41,13 +41,13 @@ class MaterialStVK:
     @property
     def lame(self) -> tuple[float, float]:
         """Lamé's λ and μ [Pa]."""
-        stretch = self.young * self.poisson / ((1 + self.poisson) * (1 - 2 * self.poisson))
-        return stretch, self.young / (2 * (1 + self.poisson))
+        lam = self.young * self.poisson / ((1 + self.poisson) * (1 - 2 * self.poisson))
+        return lam, self.young / (2 * (1 + self.poisson))
 
 
 @dataclass(frozen=True)
 class MaterialShell:
-    """A thin sheet: St. Venant-Kirchhoff in plane stress, and Kirchhoff's plate in bending.
+    """Material of a thin sheet: St. Venant-Kirchhoff in plane stress, and a Kirchhoff plate in bending.
 
     young: Young's modulus [Pa]; poisson: Poisson's ratio in (-1, 0.5]; thickness [m], at most 1e6; density [kg/m³].
     """
@@ -69,13 +69,13 @@ class MaterialShell:
 
     @property
     def membrane_lame(self) -> tuple[float, float]:
-        """λ and μ of plane stress times the thickness [N/m]."""
+        """Lamé's λ and μ of plane stress times the thickness [N/m]."""
         stretch = self.young * self.poisson / (1 - self.poisson**2)
         return self.thickness * stretch, self.thickness * self.young / (2 * (1 + self.poisson))
 
     @property
     def bending_stiffness(self) -> float:
-        """The plate's stiffness D = E t³ / 12 (1 - ν²) [N m]."""
+        """Plate stiffness D = E t³ / 12 (1 - ν²) [N m]."""
         return self.young * self.thickness**3 / (12 * (1 - self.poisson**2))
 
 
@@ -93,9 +93,9 @@ def _require_finite(stiffnesses: Callable[[], tuple[float, ...]], description: s
 
 @dataclass(frozen=True, eq=False)
 class ShellProperties:
-    """What each triangle of a shell is made of, all (m,).
+    """Properties of each triangle of a shell (m,).
 
-    lam, mu: of plane stress times the thickness [N/m]; bending: D [N m]; poisson; thickness [m]; density [kg/m³].
+    lam, mu: of plane stress times the thickness [N/m]; bending_stiffness: D [N m]; thickness [m]; density [kg/m³].
     """
 
     lam: Array
@@ -107,7 +107,7 @@ class ShellProperties:
 
 
 def tabulate_shell_properties(material: MaterialShell | Sequence[MaterialShell], count: int) -> ShellProperties:
-    """The material of each of `count` triangles, from one of all or one of each."""
+    """Tabulate the material of `count` triangles: one for all, or one for each."""
 
     def row(m: MaterialShell) -> tuple[float, ...]:
         return (*m.membrane_lame, m.bending_stiffness, m.poisson, m.thickness, m.density)
@@ -122,13 +122,13 @@ def tabulate_materials(
     element: str,
     to_row: Callable[[MaterialT], tuple[float, ...]],
 ) -> Array:
-    """(count, k) `row` of every element's material, of which there is one, or one for each. Raises InputError else."""
+    """Tabulate `to_row` (count, k) of the material of each element: one for all, or one for each; else InputError."""
     if isinstance(material, material_class):
         return np.tile(to_row(material), (count, 1))
-    several = isinstance(material, Sequence)
     materials = list(material) if isinstance(material, Sequence) else [material]
     for index, item in enumerate(materials):
-        checks.require_instance(item, material_class, f"material[{index}]" if several else "material")
+        name = f"material[{index}]" if isinstance(material, Sequence) else "material"
+        checks.require_instance(item, material_class, name)
     if len(materials) != count:
         raise InputError(
             f"{len(materials)} materials for {count} {element}s; give one material, or one for each {element}"

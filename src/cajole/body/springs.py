@@ -14,22 +14,38 @@ from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import kernels_springs as kernels
 from cajole.body.base import Body
-from cajole.body.spring_topology import build_cloth_springs, find_triangles, select_display_lines
 from cajole.errors import InputError, SolveError
 from cajole.mesh import MeshLine, MeshTet, MeshTri, grid_triangles
 from cajole.mesh.base import find_degenerate_triangles
+
+# Steps (in cells) of the springs of a cloth grid, by kind: structural, shear, primary and secondary bending.
+CLOTH_SPRING_OFFSETS = (((1, 0), (0, 1)), ((1, 1), (1, -1)), ((2, 0), (0, 2)), ((2, 2), (2, -2)))
+
+
+def build_cloth_springs(nx: int, ny: int) -> tuple[IndexArray, IndexArray]:
+    """Springs (m, 2) of a grid of nx x ny cells and the kind (0..3) of each."""
+    number = np.arange((nx + 1) * (ny + 1)).reshape(nx + 1, ny + 1)
+    pairs, kinds = [], []
+    for kind, steps in enumerate(CLOTH_SPRING_OFFSETS):
+        for di, dj in steps:
+            near = number[: max(nx + 1 - di, 0), max(-dj, 0) : max(ny + 1 - max(dj, 0), 0)]
+            far = number[di:, max(dj, 0) : ny + 1 + min(dj, 0)]
+            if near.size and near.shape == far.shape:
+                pairs.append(np.stack([near.ravel(), far.ravel()], axis=1))
+                kinds.append(np.full(near.size, kind))
+    return np.concatenate(pairs), np.concatenate(kinds)
 
 
 class BodySprings(Body):
     """Point masses and springs: m q̈_i + Σ_j g_ij = f_i, g_ij = [k_s (|Δq| - r) + k_d Δv·n] n, n = Δq/|Δq|.
 
-    The paper prints the minus sign of g both in (1) and in (2); here it stands once, as internal force on the left.
+    The paper prints the minus sign of g both in (1) and in (2); here g is an internal force on the left-hand side.
 
     vertices: (n, 3) [m]; edges: (m, 2); stiffness k_s [N/m], damping k_d [N s/m] and rest_lengths r [m]: one value
-    or one per spring (rest lengths default to the lengths at rest); mass [kg]: one value or one per vertex.
-    clamp: ε of g̃ = (g + √(g² + ε²))/2, which replaces g = 1 - r/|Δq| in the matrices of implicit steps so that they
-        stay positive definite in compression; 0 is max(g, 0). It damps folds a little: keep it between runs to compare.
-    mesh: the triangles or tets to draw; the triangles that springs close when None, or lines where there are none.
+    or one per spring (default rest lengths: those of the vertices); mass [kg]: one value or one per vertex.
+    clamp: ε of g̃ = (g + √(g² + ε²))/2, which replaces g = 1 - r/|Δq| in the matrices of implicit steps. It keeps them
+        positive definite in compression; 0 means max(g, 0). It damps folds slightly: use one value to compare runs.
+    mesh: triangles or tets for drawing; default: the triangles that springs form, or lines if these miss a vertex.
     """
 
     def __init__(
@@ -51,18 +67,21 @@ class BodySprings(Body):
         self.mesh = mesh
         if mesh is not None:
             checks.require_instance(mesh, (MeshTri, MeshTet), "mesh")
-        if mesh is not None and len(mesh.vertices) != len(points):
-            raise InputError(f"the mesh to draw has {len(mesh.vertices)} vertices, but the body has {len(points)}")
+            if len(mesh.vertices) != len(points):
+                raise InputError(f"the mesh to draw has {len(mesh.vertices)} vertices, but the body has {len(points)}")
         self.edges = springs
         count = len(springs)
         self.spring_stiffness = expand_per_item(stiffness, count, "stiffness (N/m)", zero=False)
         self.spring_damping = expand_per_item(damping, count, "damping (N s/m)", zero=True)
         self.masses = expand_per_item(mass, len(points), "mass (kg)", zero=False)
         lengths = np.linalg.norm(points[springs[:, 0]] - points[springs[:, 1]], axis=1)
-        _require_nonzero_lengths(springs, lengths)
-        self.rest_lengths = (
-            lengths if rest_lengths is None else expand_per_item(rest_lengths, count, "rest_lengths (m)", zero=True)
-        )
+        if (lengths == 0).any():
+            where = int(np.argmin(lengths))
+            raise InputError(
+                f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one"
+            )
+        given = lengths if rest_lengths is None else rest_lengths
+        self.rest_lengths = expand_per_item(given, count, "rest_lengths (m)", zero=True)
         self.clamp = checks.require_positive(clamp, "clamp", allow_zero=True)
         self._edges_int32 = np.ascontiguousarray(springs, dtype=np.int32)
         self._spring_arrays = (self._edges_int32, self.spring_stiffness, self.rest_lengths)
@@ -70,7 +89,7 @@ class BodySprings(Body):
 
     @classmethod
     def from_mesh(cls, mesh: MeshTri | MeshTet | MeshLine, **options: Any) -> BodySprings:
-        """A spring on every edge of `mesh`; `options` as for BodySprings."""
+        """Put a spring on every edge of `mesh`; `options` as for BodySprings."""
         checks.require_instance(mesh, (MeshTri, MeshTet, MeshLine), "mesh")
         return cls(mesh.vertices, mesh.edges, mesh=mesh, **options)
 
@@ -84,11 +103,11 @@ class BodySprings(Body):
         stiffness: tuple[float, float, float, float] = (500.0, 200.0, 20.0, 10.0),
         **options: Any,
     ) -> BodySprings:
-        """A flat sheet of nx x ny cells, `size` [m], in the plane of x and y; vertex (i, j) has index i (ny + 1) + j.
+        """Build a flat sheet of nx x ny cells, `size` [m], in the xy-plane; vertex (i, j) has index i (ny + 1) + j.
 
         stiffness [N/m] of the structural springs (along rows and columns), the shear springs (diagonals), the primary
         bending springs (two cells along rows and columns) and the secondary ones (two cells along diagonals); zero
-        leaves a kind out.
+        omits a kind.
         """
         mesh = grid_triangles(nx, ny, size=size)
         edges, kinds = build_cloth_springs(nx, ny)
@@ -105,7 +124,7 @@ class BodySprings(Body):
 
     @cached_property
     def _diagonal_block_offsets(self) -> IndexArray:
-        """(n,) where the block of each vertex with itself begins in values on `pattern`."""
+        """Index of the first entry of each diagonal block (n,) in values on `pattern`."""
         corners = np.empty(self.vertex_count, dtype=np.int64)
         for side in range(2):
             corners[self.edges[:, side]] = self.pattern.block_offsets[:, side, side]
@@ -113,13 +132,11 @@ class BodySprings(Body):
 
     @cached_property
     def _diagonal_entries(self) -> IndexArray:
-        """(n, 3) where the diagonal stands in values on `pattern`."""
+        """Indices (n, 3) of the diagonal in values on `pattern`."""
         return self._diagonal_block_offsets[:, None] + (self.pattern.row_strides[:, None] + 1) * np.arange(3)
 
     def energy(self, displacement: ArrayLike) -> float:
-        total = kernels.compute_energy(
-            self._compute_positions(self.check_vertex_vectors(displacement)), *self._spring_arrays
-        )
+        total = kernels.compute_energy(self.vertices + self.check_vertex_vectors(displacement), *self._spring_arrays)
         return float(checks.require_finite_result(np.asarray(total), "the energy"))
 
     def force(self, displacement: ArrayLike) -> Array:
@@ -128,58 +145,48 @@ class BodySprings(Body):
         )
 
     def stiffness(self, displacement: ArrayLike | None = None, *, clamped: bool = False) -> sp.csr_array:
-        """K = df/du, exact; with `clamped`, the positive semidefinite one that implicit steps use."""
+        """K = df/du, exact; `clamped`: the positive semidefinite approximation of implicit steps."""
         u = self._zero_velocity if displacement is None else self.check_vertex_vectors(displacement)
         return self._build_matrix(kernels.CLAMPED_STIFFNESS if clamped else kernels.STIFFNESS, u, self._zero_velocity)
 
     def stiffness_derivative(self, displacement: ArrayLike, direction: ArrayLike) -> sp.csr_array:
-        return self._build_matrix(
-            kernels.STIFFNESS_DERIVATIVE,
-            self.check_vertex_vectors(displacement),
-            self.check_vertex_vectors(direction, "direction"),
-        )
+        u, v = self.check_vertex_vectors(displacement), self.check_vertex_vectors(direction, "direction")
+        return self._build_matrix(kernels.STIFFNESS_DERIVATIVE, u, v)
 
     def damping_force(self, displacement: ArrayLike, velocity: ArrayLike) -> Array:
-        out = self._sum_forces(
-            self.check_vertex_vectors(displacement), self.check_vertex_vectors(velocity, "velocity"), 0.0, 1.0
-        )
-        return checks.require_finite_result(out, "the damping force")
+        u, v = self.check_vertex_vectors(displacement), self.check_vertex_vectors(velocity, "velocity")
+        return checks.require_finite_result(self._sum_forces(u, v, 0.0, 1.0), "the damping force")
 
     def damping_matrix(self, displacement: ArrayLike) -> sp.csr_array:
         return self._build_matrix(kernels.DAMPING, self.check_vertex_vectors(displacement), self._zero_velocity)
 
     def damping_force_jacobian(self, displacement: ArrayLike, velocity: ArrayLike) -> sp.csr_array:
-        return self._build_matrix(
-            kernels.DAMPING_JACOBIAN,
-            self.check_vertex_vectors(displacement),
-            self.check_vertex_vectors(velocity, "velocity"),
-        )
+        u, v = self.check_vertex_vectors(displacement), self.check_vertex_vectors(velocity, "velocity")
+        return self._build_matrix(kernels.DAMPING_JACOBIAN, u, v)
 
     def compute_linear_step_vjp(
         self, u: Array, step: Array, predicted: Array, velocity: Array, adjoints: Array
     ) -> tuple[Array, Array, Array]:
-        """Tᵀ rows, Sᵀ rows and D rows (k, n, 3): T = ∂/∂u of f(u) + K̃(u) step, S = ∂/∂ahead of d(ahead, velocity),
-        exact, and D the damping matrix at `ahead`.
+        """Vector-Jacobian products Tᵀ λ, Sᵀ λ and D λ (k, n, 3) of a linearly implicit step, for adjoints λ (k, n, 3).
 
-        T and S are how a linearly implicit step feels where it starts; `rows` (k, n, 3) are of an adjoint.
+        T = ∂/∂u of f(u) + K̃(u) step, and S = ∂/∂(predicted) of d(predicted, velocity), both exact; D is the damping
+        matrix at `predicted`.
         """
-        slopes, turns, drags = np.zeros((3, *adjoints.shape))
-        places = (
-            self._compute_nondegenerate_positions(u),
-            self._compute_positions(predicted)
-            if self.has_symmetric_tangent
-            else self._compute_nondegenerate_positions(predicted),
-        )
+        by_displacement, by_predicted, damped = np.zeros((3, *adjoints.shape))
+        q = self._compute_nondegenerate_positions(u)
+        ahead = self.vertices + predicted
+        if not self.has_symmetric_tangent:
+            ahead = self._compute_nondegenerate_positions(predicted)
         springs = *self._spring_arrays, self.spring_damping, self.clamp
-        kernels.add_linear_step_vjp(*places, step, velocity, *springs, adjoints, slopes, turns, drags)
+        kernels.add_linear_step_vjp(q, ahead, step, velocity, *springs, adjoints, by_displacement, by_predicted, damped)
         return (
-            checks.require_finite_result(slopes, "the slope of a step"),
-            checks.require_finite_result(turns, "its drag's"),
-            drags,
+            checks.require_finite_result(by_displacement, "the derivative of a step"),
+            checks.require_finite_result(by_predicted, "the derivative of the damping of a step"),
+            damped,
         )
 
     def with_rest_lengths(self, rest_lengths: ArrayLike) -> BodySprings:
-        """The same body with other rest lengths [m]: one value, or one per spring; a muscle that contracts."""
+        """Return the same body with other rest lengths [m], one value or one per spring, as of a contracting muscle."""
         other = copy(self)
         other.rest_lengths = expand_per_item(rest_lengths, len(self.edges), "rest_lengths (m)", zero=True)
         other._spring_arrays = (self._edges_int32, self.spring_stiffness, other.rest_lengths)
@@ -189,9 +196,9 @@ class BodySprings(Body):
         return self._sum_forces(u, v, 1.0, 1.0)
 
     def compute_linear_step_force(self, u: Array, predicted: Array, v: Array, step: Array) -> Array:
-        """f(u) + K̃(u) step + d(ahead, v) (n, 3) [N], without the matrix: drag along springs as they lie elsewhere."""
+        """f(u) + K̃(u) step + d(predicted, v) (n, 3) [N], without the matrix; the damping acts at `predicted`."""
         out = np.zeros((self.vertex_count, 3))
-        at = self._compute_positions(u), self._compute_positions(predicted), v, step
+        at = self.vertices + u, self.vertices + predicted, v, step
         lost = kernels.add_linear_step_force(*at, *self._spring_arrays, self.spring_damping, self.clamp, out)
         if lost >= 0:
             raise _build_collapsed_spring_error(lost)
@@ -204,17 +211,16 @@ class BodySprings(Body):
     def assemble_linear_step(
         self, u: Array, predicted: Array, v: Array, mass_factor: float, damping_factor: float, out: Array
     ) -> Array:
-        """Fill `out` with inertia M + K̃(u) + drag D(ahead) on `pattern`: symmetric and positive definite.
+        """Fill `out` with mass_factor M + K̃(u) + damping_factor D(predicted) on `pattern`, positive definite.
 
-        Returns f(u) + d(ahead, v) (n, 3) [N]: `step_force` of no step.
+        Returns f(u) + d(predicted, v) (n, 3) [N], which is `compute_linear_step_force` for a step of zero.
         """
         out.fill(0.0)
         out[self._diagonal_entries] = mass_factor * self.masses[:, None]
         forces, places = np.zeros((self.vertex_count, 3)), (self.pattern.block_offsets, self.pattern.row_strides)
-        at = self._compute_positions(u), self._compute_positions(predicted), v
-        lost = kernels.assemble_linear_step(
-            *at, *self._spring_arrays, self.spring_damping, self.clamp, *places, damping_factor, forces, out
-        )
+        at = self.vertices + u, self.vertices + predicted, v
+        springs = *self._spring_arrays, self.spring_damping, self.clamp
+        lost = kernels.assemble_linear_step(*at, *springs, *places, damping_factor, forces, out)
         if lost >= 0:
             raise _build_collapsed_spring_error(lost)
         return forces
@@ -236,26 +242,34 @@ class BodySprings(Body):
         return f"BodySprings({joined}, {self.total_mass:.4g} kg, {len(self.fixed)} fixed)"
 
     def get_display_mesh(self) -> MeshTri | MeshTet | MeshLine:
-        """The mesh given, or the triangles that springs close; lines where these leave a vertex out, as of a rope."""
+        """The given mesh, or the triangles that springs form; lines if these miss a vertex, as for a rope."""
         if self.mesh is not None:
             return self.mesh
-        closed = find_triangles(self.edges, self.vertex_count)
+        ends, count = np.sort(self.edges, axis=1), self.vertex_count
+        graph = sp.csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+        found: list[tuple[int, int, int]] = []
+        for i, j in np.unique(ends, axis=0):
+            near, far = (graph.indices[graph.indptr[v] : graph.indptr[v + 1]] for v in (i, j))
+            found.extend((i, j, k) for k in np.intersect1d(near, far))
+        closed = np.array(found, dtype=np.int64).reshape(-1, 3)
         flat, _, _ = find_degenerate_triangles(self.vertices, closed)
         triangles = closed[~flat]
-        if len(np.unique(triangles)) == self.vertex_count:
+        if len(np.unique(triangles)) == count:
             return MeshTri(self.vertices, triangles)
-        return MeshLine(self.vertices, select_display_lines(self.vertices, self.edges, closed[flat]))
+        # of three collinear vertices, the longest spring covers the other two
+        pairs = np.sort(closed[flat][:, [[0, 1], [1, 2], [2, 0]]], axis=2)
+        lengths = np.linalg.norm(self.vertices[pairs[..., 0]] - self.vertices[pairs[..., 1]], axis=2)
+        covered = pairs[np.arange(len(pairs)), lengths.argmax(axis=1)]
+        lines = np.unique(ends, axis=0)
+        return MeshLine(self.vertices, lines[~np.isin(lines @ [count, 1], covered @ [count, 1])])
 
     def get_content(self) -> tuple[Array | IndexArray | str | float, ...]:
         springs = self.edges, self.spring_stiffness, self.rest_lengths, self.spring_damping
         return "springs", self.vertices, *springs, self.masses, self.fixed, self.clamp
 
-    def _compute_positions(self, u: Array) -> Array:
-        return self.vertices + u
-
     def _compute_nondegenerate_positions(self, u: Array) -> Array:
-        """Positions (n, 3) at which every spring has a direction."""
-        q = self._compute_positions(u)
+        """Positions (n, 3). Raises SolveError if a spring has no direction there."""
+        q = self.vertices + u
         where, least = kernels.find_shortest_spring(q, self._edges_int32)
         if least == 0.0:
             raise _build_collapsed_spring_error(where)
@@ -263,15 +277,8 @@ class BodySprings(Body):
 
     def _sum_forces(self, u: Array, v: Array, elastic_factor: float, damping_factor: float) -> Array:
         out = np.zeros((self.vertex_count, 3))
-        kernels.add_force(
-            self._compute_positions(u),
-            v,
-            *self._spring_arrays,
-            self.spring_damping,
-            elastic_factor,
-            damping_factor,
-            out,
-        )
+        springs = *self._spring_arrays, self.spring_damping
+        kernels.add_force(self.vertices + u, v, *springs, elastic_factor, damping_factor, out)
         return out
 
     def _build_matrix(self, kind: int, u: Array, v: Array) -> sp.csr_array:
@@ -298,20 +305,12 @@ def _check_edges(edges: ArrayLike, count: int) -> IndexArray:
     return springs
 
 
-def _require_nonzero_lengths(springs: IndexArray, lengths: Array) -> None:
-    if (lengths == 0).any():
-        where = int(np.argmin(lengths))
-        raise InputError(
-            f"edges[{where}] joins {springs[where].tolist()}, two vertices at one place; weld or remove one"
-        )
-
-
 def _build_collapsed_spring_error(spring: int) -> SolveError:
     return SolveError(f"spring {spring} has length zero, so its direction is undefined; move its vertices apart")
 
 
 def expand_per_item(value: ArrayLike, count: int, name: str, *, zero: bool) -> Array:
-    """`value` for each of `count` items: one number for all, or one each; positive (or from zero)."""
+    """Expand one number, or one per item, to (count,). Raises InputError unless positive (or zero, with `zero`)."""
     array = checks.require_real_array(checks.wrap_scalar(value), name, (None,))
     if len(array) not in (1, count):
         raise InputError(f"{name} has {len(array)} values, but 1 or {count} are needed")

@@ -1,7 +1,7 @@
-"""Shapes that a shell may have at rest instead of its mesh's: folds, ridges, crinkles, and what lies between two.
+"""Stress-free shapes of shells that differ from their mesh: folds, ridges, crinkles and blends of two shapes.
 
-Each gives positions (n, 3) [m] for `BodyShell(mesh, ..., undeformed=)` and `body.shaped`, displaced along the normals
-at the mesh's vertices.
+The builders displace vertices along their normals and return positions (n, 3) [m] for `BodyShell(..., undeformed=)` and
+`body.with_undeformed_shape`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from cajole.mesh import MeshTri
 def build_accordion(
     mesh: MeshTri, *, amplitude: float, wavelength: float, direction: ArrayLike = (1.0, 0.0, 0.0)
 ) -> Array:
-    """Zigzag folds that follow each other along `direction`, sharp at crests and valleys, ±amplitude [m] high.
+    """Build zigzag folds of height ±amplitude [m] that follow each other along `direction`, with sharp creases.
 
-    wavelength [m]: from crest to crest. Raises InputError where it is shorter than two edges of the mesh, between
-    whose vertices such folds would be lost.
+    wavelength [m]: from crest to crest. Raises InputError if it is shorter than two edges of the mesh, which cannot
+    resolve such folds.
     """
     along = _project_onto_direction(mesh, direction) / _require_mesh_resolution(mesh, wavelength, "wavelength (m)", 2.0)
     zigzag = 4.0 * np.abs(along - np.floor(along) - 0.5) - 1.0
@@ -32,10 +32,10 @@ def build_accordion(
 def build_ridges(
     mesh: MeshTri, *, height: float, spacing: float, width: float, direction: ArrayLike = (1.0, 0.0, 0.0)
 ) -> Array:
-    """Ridges across `direction`, `spacing` [m] apart, `width` [m] at their feet and `height` [m] at their crests.
+    """Build ridges across `direction`, `spacing` [m] apart, `width` [m] wide and `height` [m] high.
 
-    Grooves when the height is negative. Raises InputError for ridges narrower than two edges of the mesh or wider
-    than their spacing.
+    A negative height makes grooves. Raises InputError for ridges narrower than two edges of the mesh or wider than
+    their spacing.
     """
     apart = checks.require_positive(spacing, "spacing (m)")
     wide = _require_mesh_resolution(mesh, width, "width (m)", 2.0)
@@ -49,9 +49,9 @@ def build_ridges(
 
 
 def build_crinkle(mesh: MeshTri, *, amplitude: float, scale: float, seed: int = 0) -> Array:
-    """Noise of root mean square `amplitude` [m] in lumps of `scale` [m]; the same seed gives the same crinkles.
+    """Build noise of root mean square `amplitude` [m] with features of `scale` [m]; equal seeds give equal shapes.
 
-    Raises InputError for lumps smaller than an edge of the mesh.
+    Raises InputError for features smaller than an edge of the mesh.
     """
     lump = _require_mesh_resolution(mesh, scale, "scale (m)", 1.0)
     noise = sample_unit_noise(mesh.vertices, lump, checks.require_integer(seed, "seed", minimum=0))[:, 0]
@@ -59,12 +59,15 @@ def build_crinkle(mesh: MeshTri, *, amplitude: float, scale: float, seed: int = 
 
 
 def blend_shapes(first: ArrayLike, second: ArrayLike, weight: float) -> Array:
-    """(1 - share) one + share two, positions (n, 3) [m] of two shapes, share in 0..1; lines, so turned parts shrink."""
+    """Blend positions (n, 3) [m] of two shapes: (1 - weight) first + weight second, weight in 0..1.
+
+    Vertices move along lines, so parts that rotate shrink in between.
+    """
     a = checks.require_real_array(first, "the first shape", (None, 3))
     b = checks.require_real_array(second, "the second shape", a.shape)
-    s = checks.require_real_number(weight, "share")
+    s = checks.require_real_number(weight, "weight")
     if not 0.0 <= s <= 1.0:
-        raise InputError(f"share is {s}, but must be from 0, the first shape, to 1, the second")
+        raise InputError(f"weight is {s}, but must be from 0, the first shape, to 1, the second")
     return (1.0 - s) * a + s * b
 
 
@@ -73,7 +76,7 @@ def _displace_along_normals(mesh: MeshTri, height: Array) -> Array:
 
 
 def _project_onto_direction(mesh: MeshTri, direction: ArrayLike) -> Array:
-    """(n,) [m] how far each vertex lies along `direction`."""
+    """Coordinate of each vertex along `direction` (n,) [m]."""
     d = checks.require_real_array(direction, "direction", (3,))
     length = float(np.linalg.norm(d))
     if not length > 0:
@@ -82,7 +85,7 @@ def _project_onto_direction(mesh: MeshTri, direction: ArrayLike) -> Array:
 
 
 def _require_mesh_resolution(mesh: MeshTri, length: float, name: str, min_edges: float) -> float:
-    """`length` [m], at least so many of the mesh's usual edges."""
+    """Check that `length` [m] is at least `min_edges` median edges of the mesh."""
     checks.require_instance(mesh, MeshTri, "mesh")
     given = checks.require_positive(length, name)
     ends = mesh.vertices[mesh.edges]

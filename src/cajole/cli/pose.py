@@ -107,7 +107,7 @@ def _write_pose(
 def _describe_pose(
     scene_body: SceneBody, body: BodySolid, displacement: NDArray[np.float64], seconds: float
 ) -> dict[str, Any]:
-    from cajole.body.inversion import find_inverted_tets
+    from cajole.body.solid import find_inverted_tets
 
     inversion = find_inverted_tets(body, displacement)
     lengths = (displacement**2).sum(axis=1) ** 0.5

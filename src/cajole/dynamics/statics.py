@@ -14,7 +14,7 @@ from cajole import checks
 from cajole.arrays import Array, IndexArray
 from cajole.body import Body, list_vertex_dofs
 from cajole.body.embedded_mesh import require_body
-from cajole.body.inversion import find_inverted_tets
+from cajole.body.solid import find_inverted_tets
 from cajole.dynamics.restricted_system import RestrictedSystem
 from cajole.dynamics.simulation import has_three_axes
 from cajole.errors import InputError, InversionWarning, LoadError, NotConverged, SolveError

@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from cajole.arrays import Array, IndexArray
 from cajole.body import BodySolid, MaterialStVK, flatten_to_columns
+from cajole.body.rayleigh import stretch_rayleigh_damping
 from cajole.checks import require_choice, require_integer, require_positive
 from cajole.direct import Shot, fit_poses, keyframe
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
@@ -166,8 +167,8 @@ STEP_DURATION = 0.72
 
 
 def _stretch_time(source: Scene) -> Scene:
-    alpha, beta = source.damping
-    return replace(source, young=source.young / TIME_STRETCH**2, damping=(alpha / TIME_STRETCH, beta * TIME_STRETCH))
+    damping = stretch_rayleigh_damping(source.damping, TIME_STRETCH)
+    return replace(source, young=source.young / TIME_STRETCH**2, damping=damping)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from cajole.animation import Animation
 from cajole.arrays import IndexArray
 from cajole.body import BodySolid, MaterialStVK
 from cajole.body.base import SUSPICIOUS_SIZE
-from cajole.body.veg import parse_material
+from cajole.body.solid import parse_material
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin, embed, read_mesh, read_veg, voxelise
 from cajole.mesh.closest_point import has_inside

@@ -11,6 +11,7 @@ from cajole import checks
 from cajole.animation import Animation, Contacts, require_animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import Body, BodySolid, EmbeddedMesh, embed_in_solid
+from cajole.body.rayleigh import get_rayleigh_damping
 from cajole.direct.editing.edit_model import EditModel
 from cajole.direct.editing.editor import Editor
 from cajole.direct.editing.report import WARP_NAMES, EditOptions
@@ -89,9 +90,7 @@ def edit(
     if region_vertices is not None:
         edit_body = _restrict_to_region(edit_body, region_vertices)
     if damping is None:
-        settings = replace(
-            settings, damping=(getattr(edit_body.body, "alpha", 0.0), getattr(edit_body.body, "beta", 0.0))
-        )
+        settings = replace(settings, damping=get_rayleigh_damping(edit_body.body))
     model = _build_edit_model(animation, edit_body, modes, warp, whole, progress)
     clustered_contacts = contacts
     if contacts is not None and cluster is not None:

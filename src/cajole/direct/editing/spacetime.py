@@ -14,7 +14,7 @@ import numpy as np
 
 from cajole import checks
 from cajole.arrays import Array
-from cajole.body.rayleigh import parse_rayleigh_damping
+from cajole.body.rayleigh import compute_modal_damping, parse_rayleigh_damping
 from cajole.direct.editing import kernels_spacetime
 from cajole.errors import InputError
 
@@ -67,7 +67,7 @@ class SpacetimeEnergy:
         self.settings = settings
         lam = np.maximum(np.asarray(eigenvalues, dtype=np.float64), 0.0)
         self.eigenvalues, self.mode_count = lam, len(lam)
-        h, (alpha, beta) = settings.h, settings.damping
+        h = settings.h
         self.first_frame, self.last_frame = find_editable_frames(settings, self.frames)
         self._responses: dict[int, Array] = {}
         # The free end is solved backwards in time, where its factors are known: H = BᵀB with B triangular.
@@ -75,9 +75,9 @@ class SpacetimeEnergy:
         if settings.energy == "smooth":
             self._factorise_smooth(lam, h, settings.smoothness)
         elif self._is_time_reversed:
-            self._factorise_free_end(*build_averaged_stencil(lam, h, alpha + beta * lam))
+            self._factorise_free_end(*build_averaged_stencil(lam, h, compute_modal_damping(settings.damping, lam)))
         else:
-            self._factorise_fixed_ends(*build_forward_stencil(lam, h, alpha + beta * lam))
+            self._factorise_fixed_ends(*build_forward_stencil(lam, h, compute_modal_damping(settings.damping, lam)))
 
     def compute_response(self, frame: int) -> Array:
         """H⁻¹ e_frame (T, r): how every mode answers a unit force at `frame`, zero where nothing may change."""
@@ -103,9 +103,9 @@ class SpacetimeEnergy:
 
     def compute_added_forces(self, z: Array) -> Array:
         """What a change z (T, r) adds to the forces on the modes, (T, r): z̈ + d ż + λz, by the same differences."""
-        h, (alpha, beta) = self.settings.h, self.settings.damping
+        h = self.settings.h
         build_stencil = build_averaged_stencil if self.settings.ends == "free" else build_forward_stencil
-        a0, a1, a2 = build_stencil(self.eigenvalues, h, alpha + beta * self.eigenvalues)
+        a0, a1, a2 = build_stencil(self.eigenvalues, h, compute_modal_damping(self.settings.damping, self.eigenvalues))
         out = np.zeros_like(z)
         out[1:-1] = (a0 * z[:-2] + a1 * z[1:-1] + a2 * z[2:]) / h**2
         return out

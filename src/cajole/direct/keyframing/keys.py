@@ -12,7 +12,7 @@ from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import Body
-from cajole.body.inversion import MAX_INVERTED_SHARE, MIRRORED_SHARE, REMEDY, find_inverted_tets
+from cajole.body.solid import InversionReport, find_inverted_tets
 from cajole.errors import InputError
 from cajole.reduction import ReducedModel
 
@@ -129,9 +129,9 @@ def require_few_inversions(body: Body, pose: Array, name: str) -> None:
     The cost of a key is a distance of vertices and knows no elements, so that a few inverted ones do no harm to it.
     """
     found = find_inverted_tets(body, pose)
-    if found is None or found.volume_share <= MAX_INVERTED_SHARE:
+    if found is None or found.volume_share <= InversionReport.MAX_FEW:
         return
-    if found.volume_share > MIRRORED_SHARE:
+    if found.volume_share > InversionReport.MIRRORED:
         raise InputError(
             f"{name} turns {found.count_text} inside out: the shape is mirrored or pressed through itself, and "
             f"no motion "
@@ -140,7 +140,7 @@ def require_few_inversions(body: Body, pose: Array, name: str) -> None:
         )
     raise InputError(
         f"{name} turns {found.count_text} inside out, {100 * found.volume_share:.2g} % of the volume, where "
-        f"{100 * MAX_INVERTED_SHARE:g} % are accepted; {found.location_text}; {REMEDY}"
+        f"{100 * InversionReport.MAX_FEW:g} % are accepted; {found.location_text}; {InversionReport.REMEDY}"
     )
 
 
@@ -149,7 +149,7 @@ def describe_inversions(body: Body, poses: Mapping[int, Array]) -> tuple[str, ..
     found = {frame: find_inverted_tets(body, pose) for frame, pose in poses.items()}
     return tuple(
         f"the key at frame {frame} has {each.count_text} inside out, which the cost does not see; "
-        f"{each.location_text}; {REMEDY}"
+        f"{each.location_text}; {InversionReport.REMEDY}"
         for frame, each in found.items()
         if each is not None
     )

@@ -12,7 +12,7 @@ import numpy as np
 from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodyShell, BodySprings, MaterialShell
-from cajole.body.spring_topology import build_cloth_springs
+from cajole.body.springs import build_cloth_springs
 from cajole.dynamics import simulate
 from cajole.mesh import MeshTri, Skin, grid_triangles
 from cajole.pictures import Prop

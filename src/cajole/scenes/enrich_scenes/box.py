@@ -10,8 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.body import EARTH_GRAVITY, BodyShell, MaterialShell
-from cajole.body.plasticity import Plasticity
+from cajole.body import EARTH_GRAVITY, BodyShell, MaterialShell, Plasticity
 from cajole.body.rayleigh import ShellDamping
 from cajole.direct.enriching import regions_subdivided
 from cajole.dynamics import Ground

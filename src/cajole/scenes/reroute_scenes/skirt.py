@@ -10,7 +10,7 @@ import numpy as np
 from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, BodySprings, Capsules
-from cajole.body.spring_topology import CLOTH_SPRING_OFFSETS
+from cajole.body.springs import CLOTH_SPRING_OFFSETS
 from cajole.direct.rerouting import Goal, build_pose_goals
 from cajole.dynamics.prescribed_motion import FrameCallback, simulate_with_prescribed_motion
 from cajole.mesh import MeshTri

@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from cajole.arrays import Array
 from cajole.body import BodySolid
+from cajole.body.rayleigh import stretch_rayleigh_damping
 from cajole.direct import Push, Reference, Wind
 from cajole.direct.steering.controller import ControllerRun
 from cajole.direct.steering.reference import project_force, simulate_reference
@@ -96,8 +97,8 @@ def build_bee_landing_scene(*, tets: int | None = None, progress: ProgressCallba
     only nearly.
     """
     made = scene("flower", tets=tets or TETS, progress=progress)
-    alpha, beta = made.damping
-    made = replace(made, young=made.young / TIME_STRETCH**2, damping=(alpha / TIME_STRETCH, beta * TIME_STRETCH))
+    damping = stretch_rayleigh_damping(made.damping, TIME_STRETCH)
+    made = replace(made, young=made.young / TIME_STRETCH**2, damping=damping)
     body = made.body()
     table = np.array(FORCE_KEYS)
     script = KeyframedForce(np.array([_build_bloom_load(body, made)]), table[:, 0], table[:, 1:])

@@ -12,7 +12,7 @@ import numpy as np
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY
-from cajole.body.inversion import find_inverted_tets
+from cajole.body.solid import find_inverted_tets
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.baselines import compute_spline_weights
 from cajole.direct.keyframing.keys import require_few_inversions

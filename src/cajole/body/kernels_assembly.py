@@ -1,8 +1,14 @@
-"""What the compiled loops over membrane and hinges of a shell share: vectors as tuples, and adding to matrices."""
+"""Vectors as tuples, and assembly of blocks into matrices, for compiled loops over triangles, tets and hinges."""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from cajole.arrays import Array
 from cajole.jit import njit
+
+Int32Array = NDArray[np.int32]
 
 
 @njit(cache=True)
@@ -34,7 +40,7 @@ def compute_edge_vector(x, i, j):
 
 @njit(cache=True)
 def add_block(data, block, size, local_vertices, e, elements, block_offsets, row_strides, scale):
-    """Add scale times `block` of `size` vertices, which stand at places `where` of element e."""
+    """Add scale times `block` of `size` vertices, which are `local_vertices` of element e."""
     for i in range(size):
         step = row_strides[elements[e, local_vertices[i]]]
         for j in range(size):
@@ -42,3 +48,18 @@ def add_block(data, block, size, local_vertices, e, elements, block_offsets, row
             for r in range(3):
                 for c in range(3):
                     data[here + r * step + c] += scale * block[3 * i + r, 3 * j + c]
+
+
+@njit(cache=True)
+def add_consistent_mass(
+    elements: Int32Array, masses: Array, block_offsets: Int32Array, row_strides: Int32Array, data: Array
+) -> None:
+    """data += w (1 + δ_ab) / k(k + 1) I₃, the consistent mass of elements (m, k) with the masses w (m,) [kg]."""
+    k = elements.shape[1]
+    for e in range(len(elements)):
+        for a in range(k):
+            for b in range(k):
+                value = masses[e] * (2.0 if a == b else 1.0) / (k * (k + 1))
+                here, step = block_offsets[e, a, b], row_strides[elements[e, a]]
+                for i in range(3):
+                    data[here + i * (step + 1)] += value
