@@ -66,7 +66,9 @@ def test_system_agreement(shell, point, tangent):
     want = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_force_jacobian(u, v)
     if tangent == "clamped":
         share = 1 + 4.3 * shell.beta
-        want = want - shell.damping_force_jacobian(u, v) + share * (shell.stiffness(u, clamped=True) - shell.stiffness(u))
+        want = (
+            want - shell.damping_force_jacobian(u, v) + share * (shell.stiffness(u, clamped=True) - shell.stiffness(u))
+        )
     assert abs(shell.pattern.build_matrix(out) - want).max() <= 1e-13 * abs(want).max()
     np.testing.assert_allclose(force, shell.total_force(u, v), rtol=0, atol=0)
     parts = shell.force(u) + shell.damping_force(u, v)

@@ -77,7 +77,9 @@ def test_rich_system_agreement(shell, point, tangent):
         whole = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u, clamped=True) + both
         assert abs(whole - want).max() <= 1e-12 * abs(want).max()
     else:
-        want = 37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_force_jacobian(u, v)
+        want = (
+            37.0 * shell.mass + 4.3 * shell.damping_matrix(u) + shell.stiffness(u) + shell.damping_force_jacobian(u, v)
+        )
     assert abs(shell.pattern.build_matrix(out) - want).max() <= 1e-12 * abs(want).max()
     np.testing.assert_array_equal(force, shell.total_force(u, v))
     parts = shell.force(u) + shell.damping_force(u, v)
@@ -89,7 +91,10 @@ def with_bending(body: BodyShell, factor: float) -> BodyShell:
 
 
 def test_rich_clamped_positive_identity(shell, random):
-    u, v = random.uniform(-0.12, 0.12, (shell.vertex_count, 3)) - 0.2 * shell.vertices, random.normal(size=(shell.vertex_count, 3))
+    u, v = (
+        random.uniform(-0.12, 0.12, (shell.vertex_count, 3)) - 0.2 * shell.vertices,
+        random.normal(size=(shell.vertex_count, 3)),
+    )
     exact = np.linalg.eigvalsh(shell.stiffness(u).toarray())
     assert exact[0] < -1e-3 * exact[-1], "the shape must be one where the exact stiffness is indefinite"
     out = np.empty(shell.pattern.nnz)

@@ -77,7 +77,7 @@ def test_body_around_carries_its_triangles_agreement() -> None:
 
 @pytest.mark.parametrize("verb", [cj.pose, cj.modes])
 def test_body_around_bad_input(verb: object) -> None:
-    with pytest.raises(cj.InputError, match=r"pass around\.body.*around\.skin\.follow"):
+    with pytest.raises(cj.InputError, match=r"pass embedded\.body.*embedded\.skin\.follow"):
         verb(around())  # type: ignore[operator]
 
 

@@ -43,20 +43,12 @@ class EmbeddedMesh:
 
 
 def require_body(value: object) -> None:
-<<<<<<< HEAD
-    """Raise unless `value` is a Body; of a EmbeddedMesh say which part to take."""
-    if isinstance(value, EmbeddedMesh):
-        raise InputError(
-            "this works on one body, and a EmbeddedMesh is a surface in a solid: pass around.body, whose vertices are "
-            "those of the cells, and move the surface by around.skin.follow(around.body.vertices + displacement)"
-=======
     """Raise InputError unless `value` is a Body; for an EmbeddedMesh the message names the part to use."""
     if isinstance(value, EmbeddedMesh):
         raise InputError(
             "this works on one body, and an EmbeddedMesh is a surface in a solid: pass embedded.body, whose vertices "
             "are those of the cells, and move the surface by "
             "embedded.skin.follow(embedded.body.vertices + displacement)"
->>>>>>> 3f72018 (Merge small modules of the bodies, give Rayleigh damping one home, and state docstrings in the terms of the field)
         )
     checks.require_instance(value, Body, "body")
 
