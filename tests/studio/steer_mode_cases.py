@@ -13,7 +13,7 @@ from bodies import beam_body
 from cajole.direct import Shot
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
-from cajole.studio.modes.steer.body_mode import SteerMode
+from cajole.studio.modes.steer.body_mode import BodySteerMode
 
 BEAM = beam_body((5, 1, 1), young=3e5, damping=(0.2, 0.005))
 TIP = int(np.argmax(BEAM.vertices @ [10.0, 1.0, 1.0]))
@@ -47,9 +47,9 @@ class Clock:
         return self.now
 
 
-def made(loop: bool = True, kept: ModeSnapshot | None = None, **more: Any) -> tuple[SteerMode, FakeDesk, Clock]:
+def made(loop: bool = True, kept: ModeSnapshot | None = None, **more: Any) -> tuple[BodySteerMode, FakeDesk, Clock]:
     desk, clock = FakeDesk(), Clock()
-    mode = SteerMode(desk, content(loop, **more), kept)
+    mode = BodySteerMode(desk, content(loop, **more), kept)
     mode.clock = mode.realtime.clock = clock
     mode.tick()
     return mode, desk, clock

@@ -18,7 +18,6 @@ from cajole.mesh import box_tets
 from cajole.studio.content_loading import find_available_modes, open_scene
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.enrich.mode import EnrichMode
-from cajole.studio.modes.enrich.run import build_enrich_options
 from cajole.studio.project_saver import replace_motion, write_motion
 from cajole.studio.view_model import build_project_message, encode_meshes, encode_region_labels
 
@@ -139,5 +138,5 @@ def test_scenes_open_with_their_own_regions_and_materials(desk: FakeDesk, name: 
         np.testing.assert_array_equal(made.fixed, shell.fixed)
     assert mode.settings.collisions == "none"
     do(mode, "cloth", collisions="fast")
-    assert build_enrich_options(mode)["colliders"] == scene.colliders
+    assert mode.build_enrich_options()["colliders"] == scene.colliders
     assert mode.guide.dt / mode.settings.substeps == pytest.approx(scene.enrich_options["dt"])

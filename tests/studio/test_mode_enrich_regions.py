@@ -67,7 +67,7 @@ def test_regions_of_what_is_held_are_left_out_and_the_rest_is_followed(mode: Enr
     assert bottom.any()
     do(mode, "enrich")
     assert mode.tracked_run is not None
-    assert f"{24 - bottom.sum()} regions" in mode.tracked_run.summary["report"]
+    assert f"{24 - bottom.sum()} regions" in mode.tracked_run.summary.report
     held = mode.shell_mesh.still_vertices
     np.testing.assert_array_equal(mode.tracked_run.positions[-1][held], mode.shell_mesh.mesh.vertices[held])
     do(mode, "paint", on="shell", region=-1, nodes=list(range(98)))

@@ -206,7 +206,8 @@ def test_a_pose_with_few_tets_inside_out_is_told_and_is_a_key(mode: KeyframeMode
     do(mode, "dials", frames=13, detail=2, dt=1 / 30)
     squeezed = np.zeros_like(BEAM.vertices)
     squeezed[TIP, 0] = -0.25 * BEAM.size
-    mode.apply_undoable("squeeze", lambda: mode.pose_session.set_pose(squeezed))
+    with mode.undo_step("squeeze"):
+        mode.pose_session.set_pose(squeezed)
     wrong = mode.body.inverted(mode.pose_session.displacement)
     assert 0 < len(wrong) < 0.05 * len(BEAM.mesh.tets)
     (notice,) = (said for said in desk.of("notice") if said["title"] == "Elements are inside out")
@@ -289,7 +290,7 @@ def test_stop_keeps_and_cancel_drops_identity(mode: KeyframeMode, desk: FakeDesk
     do(mode, "optimise")
     stopped = mode.solution
     assert stopped is not None
-    assert not stopped.summary["converged"]
+    assert not stopped.summary.converged
     assert "best so far" in desk.of("notice")[-1]["text"]
     desk.has_stop_request = False
     desk.go_on = False

@@ -22,10 +22,10 @@ from cajole.mesh import MeshTri, Skin, box_tets, embed
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.edit.mode import EditMode
-from cajole.studio.modes.keyframe.keys import PoseKey, find_common_pins
 from cajole.studio.modes.keyframe.mode import KeyframeMode
 from cajole.studio.modes.keyframe.pose_loads import select_patch
-from cajole.studio.modes.steer.body_mode import SteerMode
+from cajole.studio.modes.keyframe.solution import PoseKey, find_common_pins
+from cajole.studio.modes.steer.body_mode import BodySteerMode
 from cajole.studio.project_saver import replace_motion, write_motion
 
 MESH = box_tets(8, 2, 2, size=(2.0, 0.3, 0.3))
@@ -89,7 +89,7 @@ def test_motion_is_that_of_a_body_held_there_agreement(held: KeyframeMode) -> No
     do(mode, "optimise")
     assert held.solution is not None
     assert mode.solution is not None
-    assert "held" not in mode.solution.summary["text"]
+    assert "held" not in mode.solution.summary.text
     np.testing.assert_allclose(held.solution.added_force, mode.solution.added_force, rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(
         held.export_animation().positions, mode.export_animation().positions, atol=1e-4 * LOOSE.size
@@ -118,7 +118,7 @@ def test_pins_that_it_turns_about_hold_nothing_and_that_is_said_identity(count: 
     mode = shot(ROOT[:count])
     assert mode.solution is not None
     assert len(mode.solution.fixed_vertices) == 0
-    assert "Nothing holds the body, which can turn about its pins: pin three" in mode.solution.summary["text"]
+    assert "Nothing holds the body, which can turn about its pins: pin three" in mode.solution.summary.text
     assert mode.export_content().body is LOOSE
 
 
@@ -146,7 +146,7 @@ def test_other_modes_go_on_with_the_held_body_identity(held: KeyframeMode, tmp_p
     for each in (given, kept):
         assert isinstance(each.body, Body)
         np.testing.assert_array_equal(each.body.fixed, ROOT)
-    steered = SteerMode(FakeDesk(), given)
+    steered = BodySteerMode(FakeDesk(), given)
     np.testing.assert_array_equal(steered.body.fixed, ROOT)
     steered.close()
     edited = EditMode(FakeDesk(), given)

@@ -15,11 +15,11 @@ from cajole.direct.steering.reference import build_shot_reference
 from cajole.errors import InputError
 from cajole.studio.content import ProjectContent, SteerSetup
 from cajole.studio.modes.base import ModeSnapshot
-from cajole.studio.modes.steer.body_mode import SteerMode
+from cajole.studio.modes.steer.body_mode import BodySteerMode
 from waiting import wait_until
 
 
-def waited(mode: SteerMode) -> None:
+def waited(mode: BodySteerMode) -> None:
     """Until gains are ready."""
     wait_until(lambda: not mode.realtime.controller.is_retuning, "retuning")
 
@@ -177,14 +177,14 @@ def test_selection_and_trails_identity() -> None:
 def test_motion_of_a_file_is_followed_claim() -> None:
     motion = shot(False).animation
     desk = FakeDesk()
-    mode = SteerMode(desk, ProjectContent("film", BEAM.mesh, BEAM, motion))
+    mode = BodySteerMode(desk, ProjectContent("film", BEAM.mesh, BEAM, motion))
     assert mode.frames == motion.frames
     np.testing.assert_allclose(mode.compute_stream_vertices("given", 10), motion.positions[10], atol=1e-3)
     mode.close()
     with pytest.raises(InputError, match="does not move yet"):
-        SteerMode(desk, ProjectContent("still", BEAM.mesh, BEAM))
+        BodySteerMode(desk, ProjectContent("still", BEAM.mesh, BEAM))
     with pytest.raises(InputError, match="no body of its own to steer"):
-        SteerMode(desk, ProjectContent("film", BEAM.mesh, None, motion))
+        BodySteerMode(desk, ProjectContent("film", BEAM.mesh, None, motion))
 
 
 def test_saved_identity() -> None:

@@ -110,7 +110,7 @@ def test_hopeless_push_is_told_and_life_goes_on_bad_input() -> None:
     notices = desk.of("notice")
     assert notices[0]["title"] == "Pushed too hard"
     assert "push less" in notices[0]["text"]
-    assert mode.push_handlers.active is None
+    assert mode.active_push is None
     then = mode.realtime.controller.time
     run(mode, clock, 0.3)
     assert mode.realtime.controller.time > then
@@ -122,8 +122,8 @@ def test_push_of_a_lost_tab_ends_by_itself_claim() -> None:
     do(mode, "push.begin", gesture=1, node=TIP)
     do(mode, "push.move", gesture=1, seq=1, force=[0.0, 0.0, 0.01 * BEAM.weight])
     run(mode, clock, 21.0)
-    assert mode.push_handlers.active is None
-    assert len(mode.push_handlers.records) == 1
+    assert mode.active_push is None
+    assert len(mode.pushes) == 1
 
 
 def test_repeat_and_delete_identity() -> None:

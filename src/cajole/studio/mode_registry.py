@@ -106,6 +106,6 @@ def create_mode(name: str, host: ModeHost, content: ProjectContent, snapshot: Mo
         from cajole.studio.modes.steer.flow_mode import FlowSteerMode
 
         return FlowSteerMode(host, content, snapshot)
-    from cajole.studio.modes.steer.body_mode import SteerMode
+    from cajole.studio.modes.steer.body_mode import BodySteerMode
 
-    return SteerMode(host, content, snapshot)
+    return BodySteerMode(host, content, snapshot)

@@ -1,4 +1,4 @@
-"""A motion that is only looked at: what the studio shows where no verb can take hold."""
+"""Playback of a motion that no mode can change."""
 
 from __future__ import annotations
 
@@ -12,21 +12,17 @@ from cajole.errors import InputError
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot, StudioMode
-from cajole.studio.modes.payloads import MAX_TRAILS, build_force_meter, to_list, to_rounded_list
-
-# of a motion of which nothing else is known [frames/s]
-DEFAULT_FPS = 60.0
+from cajole.studio.modes.payloads import MAX_TRAILS, build_force_meter, build_selected_vertex, build_trail
 
 
 class PlaybackMode(StudioMode):
-    """Plays what came in; vertices can be selected to see their trails."""
+    """Plays the input motion; selected vertices show their trails."""
 
     name = "edit"
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
-        self._content, self._host = content, host
-        self._selected: list[int] = [] if snapshot is None else list(snapshot.document.get("selected", []))
-        self._current_frame = 0
+        self.host, self.content, self.current_frame = host, content, 0
+        self.selected: list[int] = [] if snapshot is None else list(snapshot.document.get("selected", []))
 
     @property
     def commands(self) -> Mapping[str, Handler]:
@@ -34,61 +30,47 @@ class PlaybackMode(StudioMode):
 
     @property
     def frames(self) -> int:
-        return 1 if self._content.animation is None else self._content.animation.frames
+        return 1 if self.content.animation is None else self.content.animation.frames
 
     @property
     def fps(self) -> float:
-        return DEFAULT_FPS if self._content.animation is None else self._content.animation.fps
+        return 60.0 if self.content.animation is None else self.content.animation.fps
 
     def build_state(self) -> dict[str, Any]:
-        there = self._compute_positions(self._current_frame)
+        content, motion = self.content, self.content.animation
+        positions = self._compute_positions(self.current_frame)
+        paths = content.mesh.vertices[None] if motion is None else motion.positions
         return {
             "lanes": [],
             "meter": build_force_meter(None),
-            "selection": [self._describe_selected_vertex(node, there) for node in self._selected],
-            "trails": [self._build_trail(node) for node in self._selected[:MAX_TRAILS]],
+            "selection": [build_selected_vertex(content, n, positions[n], positions[n]) for n in self.selected],
+            "trails": [build_trail(node, None, paths[:, node]) for node in self.selected[:MAX_TRAILS]],
             "labels": {"now": "Look", "result": "As it came"},
             "undo": None,
             "redo": None,
         }
 
     def compute_live_vertices(self, frame: int) -> Array:
-        self._current_frame = frame
-        return self._content.compute_drawn_positions(self._compute_positions(frame))
+        self.current_frame = frame
+        return self.content.compute_drawn_positions(self._compute_positions(frame))
 
     def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
-        return None if stream == "other" else self._content.compute_drawn_positions(self._compute_positions(frame))
+        return None if stream == "other" else self.content.compute_drawn_positions(self._compute_positions(frame))
 
     def create_snapshot(self) -> ModeSnapshot:
-        return ModeSnapshot({"selected": self._selected})
+        return ModeSnapshot({"selected": self.selected})
 
     def export_content(self) -> ProjectContent:
-        """What came in."""
-        return self._content
+        return self.content
 
     def _select(self, message: Message) -> None:
-        self._selected = message_values.read_vertices(message, "nodes", len(self._content.mesh.vertices), min_count=0)
-        self._host.record_change(frames_changed=False)
+        self.selected = message_values.read_vertices(message, "nodes", len(self.content.mesh.vertices), min_count=0)
+        self.host.record_change(frames_changed=False)
 
     def _compute_positions(self, frame: int) -> Array:
-        motion = self._content.animation
+        motion = self.content.animation
         if motion is None:
-            return np.asarray(self._content.mesh.vertices)
+            return np.asarray(self.content.mesh.vertices)
         if not 0 <= frame < motion.frames:
             raise InputError(f"frame {frame} is not in the motion; it has frames 0..{motion.frames - 1}")
         return motion.frame(frame)
-
-    def _describe_selected_vertex(self, node: int, positions: Array) -> dict[str, Any]:
-        where = to_list(positions[node])
-        return {
-            "node": node,
-            "name": self._content.describe_vertex(node),
-            "position": where,
-            "given": where,
-            "fixed": False,
-        }
-
-    def _build_trail(self, node: int) -> dict[str, Any]:
-        motion = self._content.animation
-        path = self._content.mesh.vertices[[node]] if motion is None else motion.positions[:, node]
-        return {"node": node, "given": None, "result": to_rounded_list(np.asarray(path, dtype=np.float64)), "rev": 0}

@@ -1,4 +1,4 @@
-"""What stands at a frame of the time line and is moved, copied, named and deleted there: keys, goals."""
+"""Markers on the time line that are moved, copied, renamed and deleted: keys and goals."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from cajole.errors import InputError
 from cajole.studio import message_values
-from cajole.studio.modes.base import Handler, Message
-from cajole.studio.modes.undo import UndoableMode
+from cajole.studio.content import ProjectContent
+from cajole.studio.modes.base import Handler, Message, ModeHost
+from cajole.studio.modes.undo import AnyUndoState, UndoableMode
 
 
 @dataclass(frozen=True, eq=False)
 class TimelineMarker(ABC):
-    """Something at a frame. Its number stays while it moves in time, and names it on the time line."""
+    """A marker at a frame. Its number never changes and makes its id on the time line."""
 
     noun: ClassVar[str]
 
@@ -29,99 +30,53 @@ class TimelineMarker(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it is called."""
+        """Name shown to the user."""
 
 
 AnyMarker = TypeVar("AnyMarker", bound=TimelineMarker)
 
 
-def get_next_number(items: Iterable[TimelineMarker]) -> int:
-    return 1 + max((item.number for item in items), default=0)
+def get_next_number(markers: Iterable[TimelineMarker]) -> int:
+    return 1 + max((marker.number for marker in markers), default=0)
 
 
-def replace_item(items: tuple[AnyMarker, ...], new: AnyMarker) -> tuple[AnyMarker, ...]:
-    """With `new` in place of the one of its number."""
-    return sort_items(new if item.number == new.number else item for item in items)
+def replace_marker(markers: tuple[AnyMarker, ...], new: AnyMarker) -> tuple[AnyMarker, ...]:
+    """The markers with `new` in place of the one of the same number, sorted."""
+    return sort_markers(new if marker.number == new.number else marker for marker in markers)
 
 
-def move_items(items: tuple[AnyMarker, ...], ids: Sequence[str], frames: Sequence[int]) -> tuple[AnyMarker, ...]:
-    """Some of them at other frames, where others may stand for as long as the hand goes on."""
-    there = _map_target_frames(items, ids, frames)
-    return sort_items(replace(item, frame=there.get(item.id, item.frame)) for item in items)
+def sort_markers(markers: Iterable[AnyMarker]) -> tuple[AnyMarker, ...]:
+    """Sort by frame."""
+    return tuple(sorted(markers, key=lambda marker: (marker.frame, marker.number)))
 
 
-def copy_items(items: tuple[AnyMarker, ...], ids: Sequence[str], frames: Sequence[int]) -> tuple[AnyMarker, ...]:
-    """With copies of some of them at other frames."""
-    there, first = _map_target_frames(items, ids, frames), get_next_number(items)
-    sources = [find_item(items, name) for name in ids]
-    return sort_items(
-        [*items, *(replace(item, number=first + k, frame=there[item.id]) for k, item in enumerate(sources))]
-    )
+def find_marker(markers: Sequence[AnyMarker], marker_id: str) -> AnyMarker:
+    """The marker with an id. Raises InputError if there is none."""
+    for marker in markers:
+        if marker.id == marker_id:
+            return marker
+    noun = markers[0].noun if markers else marker_id.partition("-")[0]
+    known = ", ".join(marker.id for marker in markers) or "none"
+    raise InputError(f"there is no {noun} {marker_id!r}; the {noun}s are {known}")
 
 
-def remove_items(items: tuple[AnyMarker, ...], ids: Sequence[str]) -> tuple[AnyMarker, ...]:
-    """Without some of them."""
-    gone = {find_item(items, name).number for name in ids}
-    return tuple(item for item in items if item.number not in gone)
+class MarkerMode(UndoableMode[AnyUndoState], Generic[AnyUndoState, AnyMarker]):
+    """A mode with one lane of markers, sorted by frame; lane: its id, noun: the word for one marker."""
 
+    lane: ClassVar[str]
+    noun: ClassVar[str]
 
-def find_item(items: Sequence[AnyMarker], name: str) -> AnyMarker:
-    """The one of that id. Raises InputError when there is none."""
-    for item in items:
-        if item.id == name:
-            return item
-    noun = items[0].noun if items else name.partition("-")[0]
-    raise InputError(f"there is no {noun} {name!r}; the {noun}s are {', '.join(item.id for item in items) or 'none'}")
-
-
-def sort_items(items: Iterable[AnyMarker]) -> tuple[AnyMarker, ...]:
-    """In order of time."""
-    return tuple(sorted(items, key=lambda item: (item.frame, item.number)))
-
-
-def _map_target_frames(items: Sequence[AnyMarker], ids: Sequence[str], frames: Sequence[int]) -> Mapping[str, int]:
-    if len(ids) != len(frames) or len(set(ids)) < len(ids):
-        raise InputError(
-            f"{len(ids)} markers shall go to {len(frames)} frames; name each marker once, with a frame for each"
-        )
-    return {find_item(items, name).id: frame for name, frame in zip(ids, frames)}
-
-
-class MarkerHandlers(ABC, Generic[AnyMarker]):
-    """What messages do to the markers of one lane of a mode; lane: its id, noun: what one of them is called."""
-
-    lane: str
-    noun: str
-
-    def __init__(self, mode: UndoableMode[Any]):
-        self._mode = mode
-        self._move_in_progress: tuple[tuple[str, ...], Any, tuple[AnyMarker, ...]] | None = None
-
-    @property
-    @abstractmethod
-    def items(self) -> tuple[AnyMarker, ...]:
-        """All of them, in order of time."""
+    def __init__(self, host: ModeHost, content: ProjectContent):
+        super().__init__(host, content)
+        self.markers: tuple[AnyMarker, ...] = ()
+        self._active_move: tuple[list[str], AnyUndoState, tuple[AnyMarker, ...]] | None = None
 
     @abstractmethod
-    def set_items(self, items: tuple[AnyMarker, ...]) -> None:
-        """The mode has these from now on; nothing is told of it."""
-
-    @abstractmethod
-    def require_distinct(self, items: tuple[AnyMarker, ...]) -> tuple[AnyMarker, ...]:
-        """`items` where they can stand beside each other. Raises InputError otherwise."""
-
-    @abstractmethod
-    def commit_items(self, items: tuple[AnyMarker, ...], label: str, *, join: bool = False) -> None:
-        """One step of undo that leads to these."""
-
-    @property
-    def affects_frames(self) -> bool:
-        """Whether frames differ where markers were moved."""
-        return False
+    def require_distinct(self, markers: tuple[AnyMarker, ...]) -> tuple[AnyMarker, ...]:
+        """Return `markers`, or raise InputError if two of them exclude each other."""
 
     @property
     def marker_commands(self) -> dict[str, Handler]:
-        """The handlers of markers."""
         return {
             "marker.move": self._move_markers,
             "marker.copy": self._copy_markers,
@@ -129,59 +84,71 @@ class MarkerHandlers(ABC, Generic[AnyMarker]):
             "marker.rename": self._rename_marker,
         }
 
-    def describe_count(self, count: int) -> str:
-        """ "a key", "3 keys"."""
-        return f"a {self.noun}" if count == 1 else f"{count} {self.noun}s"
+    def set_markers(self, markers: tuple[AnyMarker, ...], label: str, *, join: bool = False) -> None:
+        """Replace all markers as one undo step."""
+        with self.undo_step(label, join=join):
+            self.markers = markers
 
     def _move_markers(self, message: Message) -> None:
-        mode, ids = self._mode, tuple(self._read_ids(message))
-        frames, final = (
-            message_values.read_integers(message, "frames", mode.frames),
-            message_values.read_flag(message, "final"),
-        )
-        if self._move_in_progress is None or self._move_in_progress[0] != ids:
-            self._move_in_progress = (ids, mode.capture_state(), self.items)
-        _, before, items = self._move_in_progress
-        try:
-            there = move_items(items, ids, frames)
-            self.set_items(self.require_distinct(there) if final else there)
-        except InputError:
-            self.set_items(items)
-            self._move_in_progress = None
-            mode.host.record_change(frames_changed=False)
-            raise
+        """Move markers while the user drags them; two may share a frame until the message that is final."""
+        ids = self._read_ids(message)
+        frames = message_values.read_integers(message, "frames", self.frames)
+        is_final, shown = message_values.read_flag(message, "final"), self.capture_state()
+        if self._active_move is None or self._active_move[0] != ids:
+            self._active_move = (ids, shown, self.markers)
+        _, before, start = self._active_move
         label = None
-        if final:
-            self._move_in_progress = None
-            label = f"move {self.describe_count(len(ids))}" if _map_frames(there) != _map_frames(items) else None
-        if label is not None:
-            mode.history.record(label, before)
-        mode.host.record_change(label, frames_changed=self.affects_frames)
+        try:
+            targets = _map_target_frames(start, ids, frames)
+            moved = sort_markers(replace(marker, frame=targets.get(marker.id, marker.frame)) for marker in start)
+            self.markers = self.require_distinct(moved) if is_final else moved
+        except InputError:
+            self.markers, self._active_move = start, None
+            self.send_changes(shown, None)
+            raise
+        if is_final:
+            self._active_move = None
+            if {marker.number: marker.frame for marker in moved} != {marker.number: marker.frame for marker in start}:
+                label = f"move {self._describe_count(ids)}"
+                self.history.record(label, before)
+        self.send_changes(shown, label)
 
     def _copy_markers(self, message: Message) -> None:
-        ids, frames = self._read_ids(message), message_values.read_integers(message, "frames", self._mode.frames)
-        self.commit_items(
-            self.require_distinct(copy_items(self.items, ids, frames)), f"copy {self.describe_count(len(ids))}"
-        )
+        ids, frames = self._read_ids(message), message_values.read_integers(message, "frames", self.frames)
+        targets, first = _map_target_frames(self.markers, ids, frames), get_next_number(self.markers)
+        copies = [
+            replace(find_marker(self.markers, name), number=first + k, frame=targets[name])
+            for k, name in enumerate(ids)
+        ]
+        both = self.require_distinct(sort_markers([*self.markers, *copies]))
+        self.set_markers(both, f"copy {self._describe_count(ids)}")
 
     def _delete_markers(self, message: Message) -> None:
         ids = self._read_ids(message)
-        self.commit_items(remove_items(self.items, ids), f"delete {self.describe_count(len(ids))}")
+        rest = tuple(marker for marker in self.markers if marker.id not in ids)
+        self.set_markers(rest, f"delete {self._describe_count(ids)}")
 
     def _rename_marker(self, message: Message) -> None:
         ids = self._read_ids(message)
         if len(ids) != 1:
             raise InputError(f"ids names {len(ids)} {self.noun}s; rename one at a time")
-        item: Any = replace(find_item(self.items, ids[0]), name=message_values.read_text(message, "name"))  # type: ignore[call-arg]
-        self.commit_items(replace_item(self.items, item), f"rename {item.title}")
+        marker: Any = replace(find_marker(self.markers, ids[0]), name=message_values.read_text(message, "name"))  # type: ignore[call-arg]
+        self.set_markers(replace_marker(self.markers, marker), f"rename {marker.title}")
 
     def _read_ids(self, message: Message) -> list[str]:
         message_values.read_choice(message, "lane", (self.lane,))
         ids = message_values.read_texts(message, "ids")
         for name in ids:
-            find_item(self.items, name)
+            find_marker(self.markers, name)
         return ids
 
+    def _describe_count(self, ids: Sequence[str]) -> str:
+        return f"a {self.noun}" if len(ids) == 1 else f"{len(ids)} {self.noun}s"
 
-def _map_frames(items: Iterable[TimelineMarker]) -> dict[int, int]:
-    return {item.number: item.frame for item in items}
+
+def _map_target_frames(markers: Sequence[AnyMarker], ids: Sequence[str], frames: Sequence[int]) -> Mapping[str, int]:
+    if len(ids) != len(frames) or len(set(ids)) < len(ids):
+        raise InputError(
+            f"{len(ids)} markers are to move to {len(frames)} frames; name each marker once, with one frame for each"
+        )
+    return {find_marker(markers, name).id: frame for name, frame in zip(ids, frames)}

@@ -2,174 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole import checks
 from cajole.animation import Animation
-from cajole.arrays import Array
-from cajole.body import BodyShell
+from cajole.arrays import Array, IndexArray
+from cajole.body import EARTH_GRAVITY, BodyShell
+from cajole.direct.enriching import Regions, enrich
+from cajole.direct.enriching.collisions import ColliderSet
+from cajole.direct.enriching.collisions.world import CollisionWorld
 from cajole.direct.enriching.guide import extract_guide
-from cajole.errors import InputError
+from cajole.errors import Cancelled, InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.content_loading import build_shell_content
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
+from cajole.studio.modes.enrich import view_model
 from cajole.studio.modes.enrich.messages import EnrichStateMessage
-from cajole.studio.modes.enrich.region_labels import (
+from cajole.studio.modes.enrich.regions import (
+    MAX_LEVELS,
     NO_REGION,
     REGION_KINDS,
-    SIDES,
+    GuidedShellMesh,
     RegionLabelling,
     RegionSpec,
     apply_brush,
     build_labelling,
     build_painted_spec,
+    choose_initial_levels,
+    compute_max_levels,
     remove_region_labels,
     transfer_spec,
 )
-from cajole.studio.modes.enrich.run import ShellRun, build_animation, run_enrich, show_run_kind
+from cajole.studio.modes.enrich.run import FrameRecorder, ShellRun, ShellSummary, StopRequested
 from cajole.studio.modes.enrich.settings import (
     EnrichModeSettings,
     apply_material,
     build_initial_settings,
+    build_loads,
     build_shell,
     list_materials,
-    update_settings,
 )
-from cajole.studio.modes.enrich.shell_mesh import (
-    MAX_LEVELS,
-    GuidedShellMesh,
-    build_scene_mesh,
-    choose_initial_levels,
-    compute_max_levels,
-    subdivide_guide,
-)
-from cajole.studio.modes.enrich.snapshot import create_snapshot, read_levels, read_region_spec, read_run, read_settings
-from cajole.studio.modes.enrich.view_model import build_enrich_state
-from cajole.studio.modes.undo import UndoableMode, UndoHistory
-
-
-def set_shell_levels(mode: EnrichMode, message: Message) -> None:
-    """Another mesh for the shell; what was made on the old one stays in the history."""
-    levels = None
-    if message["levels"] is not None:
-        levels = message_values.read_integer(message, "levels", 0, compute_max_levels(mode.guide))
-    if levels == mode.shell_mesh.levels:
-        return
-    made = mode.build_shell_mesh(levels)
-    progress = mode.host.begin_job("Subdividing the guide")
-
-    def change_shell() -> None:
-        old, mode.shell_mesh = mode.region_labelling, made
-        zoning = transfer_spec(made, old)
-        if zoning.kind not in mode.list_region_kinds():
-            zoning = RegionSpec("hats" if made.levels else "clusters")
-        mode.region_labelling = build_labelling(made, zoning, mode.scene, progress)
-        mode.tracked_run = None
-        if mode.settings.shape == "own" and not mode.is_scene_mesh:
-            mode.settings = replace(mode.settings, shape="flat")
-
-    mode.apply_undoable("set levels", change_shell)
-    mode.host.end_job()
-
-
-def set_regions(mode: EnrichMode, message: Message) -> None:
-    """Regions found from the motion, or of another kind; a slider under the hand is one step of undo."""
-    zoning = mode.region_labelling.spec
-    kind = message_values.read_choice(message, "kind", REGION_KINDS) if "kind" in message else "clusters"
-    if kind == "paint":
-        zoning = build_painted_spec(
-            mode.shell_mesh, zoning, mode.region_labelling.guide_labels, mode.region_labelling.shell_labels
-        )
-    else:
-        most = len(mode.shell_mesh.mesh.triangles)
-        count = message_values.read_integer(message, "count", 1, most) if "count" in message else zoning.count
-        seed = message_values.read_integer(message, "seed") if "seed" in message else zoning.seed
-        zoning = RegionSpec(kind, count, seed)
-    progress = mode.host.begin_job("Finding regions")
-    made = build_labelling(mode.shell_mesh, zoning, mode.scene, progress)
-    mode.host.end_job()
-    _assign_regions(mode, "set regions", made, join=True)
-
-
-def paint_region(mode: EnrichMode, message: Message) -> Mapping[str, Any]:
-    """One stroke of the brush; the answer has the region that it painted, -1 where it erased."""
-    side = message_values.read_choice(message, "on", SIDES)
-    limit = mode.guide.n if side == "guide" else len(mode.shell_mesh.mesh.vertices)
-    nodes = message_values.read_vertices(message, "nodes", limit)
-    region = None if message["region"] is None else message_values.read_integer(message, "region", NO_REGION)
-    zoning = apply_brush(
-        mode.shell_mesh,
-        mode.region_labelling,
-        side,
-        nodes,
-        region,
-        both_sides=message_values.read_flag(message, "both", True),
-    )
-    label = "erase regions" if region == NO_REGION else "new region" if region is None else f"paint region {region}"
-    _assign_regions(mode, label, build_labelling(mode.shell_mesh, zoning, mode.scene))
-    painted = mode.region_labelling.guide_labels if side == "guide" else mode.region_labelling.shell_labels
-    return {"region": int(painted[nodes[0]])}
-
-
-def remove_region(mode: EnrichMode, message: Message) -> None:
-    """The vertices of a region belong to none."""
-    region = message_values.read_integer(message, "region")
-    _assign_regions(
-        mode,
-        f"remove region {region}",
-        build_labelling(
-            mode.shell_mesh, remove_region_labels(mode.shell_mesh, mode.region_labelling, region), mode.scene
-        ),
-    )
-
-
-def set_cloth(mode: EnrichMode, message: Message) -> None:
-    """Another material, or some of its numbers and of what acts on it."""
-    dials = mode.settings
-    if "material" in message:
-        name = message_values.read_choice(message, "material", tuple(list_materials(mode.scene)))
-        dials = apply_material(dials, name, mode.scene)
-        if dials.shape == "own" and not mode.is_scene_mesh:
-            dials = replace(dials, shape="flat")
-    dials = update_settings(dials, message)
-    if dials.shape != "flat":
-        build_shell(
-            mode.shell_mesh, dials, mode.scene
-        )  # folds that the mesh cannot have are refused now, not at the run
-    names = sorted(message.keys() - {"v", "do", "id"})
-
-    def change_cloth() -> None:
-        mode.settings = dials
-
-    mode.apply_undoable(f"set {', '.join(names) or 'nothing'}", change_cloth, join=True)
-
-
-def _assign_regions(mode: EnrichMode, label: str, labelling: RegionLabelling, *, join: bool = False) -> None:
-    def change_regions() -> None:
-        mode.region_labelling = labelling
-
-    mode.apply_undoable(label, change_regions, join=join)
-
-
-SETUP_HANDLERS: dict[str, Callable[[EnrichMode, Message], Mapping[str, Any] | None]] = {
-    "shell": set_shell_levels,
-    "regions": set_regions,
-    "paint": paint_region,
-    "region.remove": remove_region,
-    "cloth": set_cloth,
-}
+from cajole.studio.modes.payloads import build_force_lanes, build_force_meter
+from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.undo import UndoableMode
 
 
 @dataclass(frozen=True, eq=False)
 class EnrichUndoState:
-    """All that undo brings back."""
+    """All that undo restores."""
 
     shell_mesh: GuidedShellMesh
     region_labelling: RegionLabelling
@@ -178,7 +65,11 @@ class EnrichUndoState:
 
 
 class EnrichMode(UndoableMode[EnrichUndoState]):
-    """A guide, its shell, their regions, and the shell's motion."""
+    """A guide, its shell, their regions, and the shell's motion.
+
+    tracked_run: the last run, untracked_run: the shell without its guide; shown_run_kind: which of them is shown, "led"
+    or "free"; partial_run: frames of a run under way; crossing_triangles: of a start that intersects itself.
+    """
 
     name = "enrich"
     state_type = EnrichStateMessage
@@ -187,50 +78,39 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
         if content.animation is None:
             raise InputError("there is no motion to enrich; open an animation, or make one with keys first")
-        self.host, self.content, self.scene = host, content, content.enrich_scene
+        super().__init__(host, content)
+        self.scene = scene = content.enrich_scene
         self.guide = extract_guide(content.animation)
-        self.history: UndoHistory[EnrichUndoState] = UndoHistory()
-        self.current_frame = 0
-        self.running_job: str | None = None
         self.partial_run: ShellRun | None = None
-        self.crossing_triangles: tuple[int, ...] = ()
         self.tracked_run: ShellRun | None = None
         self.untracked_run: ShellRun | None = None
         self.shown_run_kind = "led"
-        own = None if self.scene is None else build_scene_mesh(self.guide, self.scene)
-        self._scene_mesh = own
-        self.scene_levels = None if own is None else own.levels
+        self.crossing_triangles: IndexArray = np.empty(0, dtype=np.int64)
         progress = host.begin_job("Preparing the shell")
-        self._initialise(own, snapshot, progress)
+        self._scene_mesh = None if scene is None else GuidedShellMesh.from_scene(self.guide, scene)
+        if snapshot is None:
+            levels = choose_initial_levels(self.guide)
+            self.shell_mesh = self._scene_mesh or GuidedShellMesh.from_guide(self.guide, levels)
+            self.settings = build_initial_settings(self.shell_mesh, scene)
+            spec = RegionSpec("scene" if scene is not None else "hats" if self.shell_mesh.levels else "clusters")
+            self.region_labelling = build_labelling(self.shell_mesh, spec, scene, progress)
+        else:
+            self._restore_snapshot(snapshot, progress)
         host.end_job()
 
-    def _initialise(
-        self, scene_mesh: GuidedShellMesh | None, snapshot: ModeSnapshot | None, progress: ProgressCallback
-    ) -> None:
-        if snapshot is None:
-            self.shell_mesh = scene_mesh or subdivide_guide(self.guide, choose_initial_levels(self.guide))
-            self.settings = build_initial_settings(self.shell_mesh, self.scene)
-            zoning = RegionSpec("scene" if scene_mesh is not None else "hats" if self.shell_mesh.levels else "clusters")
-            self.region_labelling = build_labelling(self.shell_mesh, zoning, self.scene, progress)
-            return
-        self.shell_mesh = self.build_shell_mesh(read_levels(snapshot, MAX_LEVELS))
-        self.settings = read_settings(self, snapshot, build_initial_settings(self.shell_mesh, self.scene))
-        self.region_labelling = build_labelling(
-            self.shell_mesh, read_region_spec(snapshot, self.shell_mesh), self.scene, progress
-        )
-        found = read_run(snapshot, self.shell_mesh)
-        if found is not None:
-            self.tracked_run = found[0] if found[1] else replace(found[0], inputs=self.get_run_inputs())
-
-    # --- what the project asks
+    # --- interface of the project
 
     @property
     def commands(self) -> Mapping[str, Handler]:
         return {
-            **{name: self.common_commands[name] for name in ("undo", "redo")},  # no vertex is selected here
-            "enrich": lambda message: run_enrich(self, message),
-            "compare": lambda message: show_run_kind(self, message),
-            **{name: partial(handler, self) for name, handler in SETUP_HANDLERS.items()},
+            **{name: handler for name, handler in self.common_commands.items() if name != "select"},
+            "enrich": self._run_enrich,
+            "compare": self._show_run_kind,
+            "shell": self._set_levels,
+            "regions": self._set_regions,
+            "paint": self._paint_region,
+            "region.remove": self._remove_region,
+            "cloth": self._set_cloth,
         }
 
     @property
@@ -244,138 +124,409 @@ class EnrichMode(UndoableMode[EnrichUndoState]):
     @property
     def drawn_content(self) -> ProjectContent:
         """The shell, with its guide in the first view."""
-        opened, body = self.content, build_shell(self.shell_mesh, replace(self.settings, shape="flat"), self.scene)
+        content, settings = self.content, replace(self.settings, shape="flat")
+        body = build_shell(self.shell_mesh, settings, self.scene)
         return ProjectContent(
-            opened.name, self.shell_mesh.mesh, body, props=opened.props, camera=opened.camera, guide=self.guide
+            content.name, self.shell_mesh.mesh, body, props=content.props, camera=content.camera, guide=self.guide
         )
 
     @property
-    def region_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def region_labels(self) -> tuple[IndexArray, IndexArray]:
         return self.region_labelling.shell_labels, self.region_labelling.guide_labels
-
-    def build_state(self) -> dict[str, Any]:
-        return build_enrich_state(self)
-
-    def compute_live_vertices(self, frame: int) -> Array:
-        self.current_frame = frame
-        return self._compute_guide_positions(frame)
-
-    def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
-        if stream == "given":
-            return self._compute_guide_positions(frame)
-        if stream == "other":
-            return None
-        shown = self.shown_run
-        if shown is None:
-            return self.shell_mesh.interpolate_frame(frame)
-        return np.asarray(shown.positions[frame]) if frame < shown.frames else None
 
     @property
     def shown_run(self) -> ShellRun | None:
-        """What the second view plays: the run under way, else the last one, led or free."""
+        """The run under way, else the last one, with or without its guide."""
         if self.running_job is not None:
             return self.partial_run
         return self.untracked_run if self.is_untracked_run_visible else self.tracked_run
 
+    @property
+    def is_untracked_run_visible(self) -> bool:
+        """True if the second view shows the shell without its guide; it returns to the guide when settings change."""
+        other = self.untracked_run
+        return self.shown_run_kind == "free" and other is not None and other.inputs == self._get_run_inputs()
+
+    def build_state(self) -> dict[str, Any]:
+        shown, tracked, mesh, scene = self.shown_run, self.tracked_run, self.shell_mesh, self.scene
+        is_stale = self.is_stale()
+        label = "Shell"
+        if self.running_job is not None:
+            label = "Shell · enriching"
+        elif self.is_untracked_run_visible:
+            label = "Shell · without its guide"
+        elif tracked is None:
+            label = "Shell · on its guide"
+        elif is_stale:
+            label = "Shell · of older settings"
+        free = self.untracked_run.summary if self.untracked_run is not None and self.is_untracked_run_visible else None
+        result = None
+        if tracked is not None and tracked.summary is not None:
+            summary = {name: value for name, value in asdict(tracked.summary).items() if name != "title"}
+            result = summary | {"frames": tracked.frames, "stale": is_stale}
+        variant = None if scene is None else scene.variants.get(self.settings.material)
+        crossing, levels = self.crossing_triangles, mesh.levels
+        force = None if shown is None else shown.added_force
+        errors = np.zeros(0) if shown is None else shown.tracking_errors
+        return {
+            "lanes": [view_model.build_tracking_error_lane(errors), *build_force_lanes(force)],
+            "meter": build_force_meter(force, "Fewer or larger regions lead more gently."),
+            "selection": [],
+            "trails": [],
+            "labels": {"now": "Guide", "result": label},
+            "ready": None if shown is None else shown.frames,
+            **self.build_history_state(),
+            "enrich": {
+                "guide": {"vertices": self.guide.n, "frames": self.guide.frames},
+                "shell": {
+                    "vertices": len(mesh.mesh.vertices),
+                    "triangles": len(mesh.mesh.triangles),
+                    "levels": levels,
+                    "most_levels": compute_max_levels(self.guide),
+                    "own": self._scene_mesh is not None and self._scene_mesh.levels is None,
+                    "lies": mesh.interpolation is not None,
+                    "still": len(mesh.still_vertices),
+                },
+                "regions": view_model.describe_regions(mesh, self.region_labelling, self._list_region_kinds()),
+                "dials": asdict(self.settings),
+                "materials": [{"name": name, "text": text} for name, text in list_materials(scene).items()],
+                "extras": self.is_scene_mesh and variant is not None and bool(variant.enrich_options),
+                "collidable": scene is not None and len(scene.colliders) > 0,
+                "running": self.running_job,
+                "sight": "free" if self.is_untracked_run_visible else "led",
+                "free": None if free is None else free.off,
+                "result": result,
+                "crossed": {
+                    "shell": crossing.tolist(),
+                    "guide": [] if levels is None else np.unique(crossing // 4**levels).tolist(),
+                },
+            },
+        }
+
+    def compute_live_vertices(self, frame: int) -> Array:
+        self.current_frame = frame
+        return np.asarray(self.guide.frame(min(frame, self.guide.frames - 1)), dtype=np.float64)
+
+    def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
+        shown = self.shown_run
+        if stream == "given":
+            return np.asarray(self.guide.frame(min(frame, self.guide.frames - 1)), dtype=np.float64)
+        if stream == "other":
+            return None
+        if shown is None:
+            return self.shell_mesh.interpolate_frame(frame)
+        return np.asarray(shown.positions[frame]) if frame < shown.frames else None
+
     def export_content(self) -> ProjectContent:
-        """The shell's motion, for another mode. Raises InputError when there is none yet."""
+        """The shell's motion, for another mode. Raises InputError if there is none yet."""
         return build_shell_content(self.export_animation(), self.content)
 
     def export_animation(self, progress: ProgressCallback | None = None) -> Animation:
-        """The shell's motion."""
+        """The shell's motion, under the guide's name."""
         if self.tracked_run is None:
             raise InputError("there is no shell yet; enrich the guide first")
         report_progress(progress, 1.0, "the shell's motion")
-        return build_animation(self, self.tracked_run)
+        guide, mesh, positions = self.guide, self.shell_mesh.mesh, self.tracked_run.positions
+        return Animation(mesh, positions, guide.fps, start_frame=guide.start_frame, name=guide.name)
 
     def create_snapshot(self) -> ModeSnapshot:
-        return create_snapshot(self)
-
-    # --- what the panel needs to know
-
-    @property
-    def is_scene_mesh(self) -> bool:
-        """Whether the shell is the scene's own mesh."""
-        return self._scene_mesh is not None and self.shell_mesh.mesh is self._scene_mesh.mesh
-
-    def get_run_inputs(self) -> Any:
-        """All that a run depends on."""
-        return self.shell_mesh.levels, self.region_labelling.spec.identity, self.settings
-
-    def is_stale(self) -> bool:
-        """Whether something has changed since the shell was made."""
-        return self.tracked_run is not None and self.tracked_run.inputs != self.get_run_inputs()
-
-    @property
-    def is_untracked_run_visible(self) -> bool:
-        """Whether the second view shows the shell without its guide, under the dials as they are."""
-        return (
-            self.shown_run_kind == "free"
-            and self.untracked_run is not None
-            and self.untracked_run.inputs == self.get_run_inputs()
-        )
-
-    def list_region_kinds(self) -> list[str]:
-        """Zonings that the present shell can have."""
-        can = {
-            "hats": bool(self.shell_mesh.levels),
-            "clusters": self.shell_mesh.interpolation is not None,
-            "scene": self.is_scene_mesh,
+        spec, run = self.region_labelling.spec, self.tracked_run
+        document: dict[str, Any] = {
+            "levels": self.shell_mesh.levels,
+            "dials": asdict(self.settings),
+            "zoning": {"kind": spec.kind, "count": spec.count, "seed": spec.seed},
+            "run": None,
         }
-        return [kind for kind in REGION_KINDS if can.get(kind, True)]
+        arrays: dict[str, NDArray[Any]] = {}
+        if spec.guide_labels is not None and spec.shell_labels is not None:
+            arrays |= {"paint_guide": spec.guide_labels, "paint_shell": spec.shell_labels}
+        if run is not None and run.summary is not None:
+            document["run"] = {"about": asdict(run.summary), "stale": self.is_stale()}
+            arrays |= {"positions": run.positions, "gaps": run.tracking_errors}
+            if run.added_force is not None:
+                arrays["force"] = run.added_force
+        return ModeSnapshot(document, arrays)
 
-    def has_scene_loads(self) -> bool:
-        """Whether the scene's material brings air or shapes of its own."""
-        cloth = None if self.scene is None else self.scene.variants.get(self.settings.material)
-        return self.is_scene_mesh and cloth is not None and bool(cloth.enrich_options)
+    def _restore_snapshot(self, snapshot: ModeSnapshot, progress: ProgressCallback) -> None:
+        """Raises InputError for a snapshot of other meshes."""
+        document, arrays, levels = snapshot.document, snapshot.arrays, snapshot.document.get("levels")
+        if levels is not None:
+            levels = message_values.read_integer(document, "levels", 0, MAX_LEVELS)
+        self.shell_mesh = self._build_shell_mesh(levels)
+        dials, regions, run = document.get("dials"), document.get("zoning"), document.get("run")
+        if not isinstance(dials, dict):
+            raise InputError("what was kept of the material cannot be read; open the scene anew")
+        material = message_values.read_choice(dials, "material", tuple(list_materials(self.scene)))
+        initial = build_initial_settings(self.shell_mesh, self.scene)
+        self.settings = replace(update_settings(initial, dials), material=material)
+        if not isinstance(regions, dict):
+            raise InputError("what was kept of the regions cannot be read; open the scene anew")
+        kind = message_values.read_choice(regions, "kind", REGION_KINDS)
+        numbers = message_values.read_integer(regions, "count", 1), message_values.read_integer(regions, "seed")
+        vertices, labels = len(self.shell_mesh.mesh.vertices), list[IndexArray]()
+        if "paint_guide" in arrays:
+            for side, count in (("guide", self.guide.n), ("shell", vertices)):
+                paint = np.asarray(arrays[f"paint_{side}"])
+                if paint.shape != (count,) or paint.dtype.kind not in "iu" or (paint < NO_REGION).any():
+                    raise InputError(
+                        f"the kept paint of the {side} is not a region for each of its {count} vertices; open it anew"
+                    )
+                labels.append(paint.astype(np.int64))
+        elif kind == "paint":
+            raise InputError("the paint of the regions was not kept; open the scene anew")
+        spec = RegionSpec(kind, *numbers, *labels)
+        self.region_labelling = build_labelling(self.shell_mesh, spec, self.scene, progress)
+        if run is None or "positions" not in arrays:
+            return
+        positions = checks.require_real_array(arrays["positions"], "the kept frames", (None, vertices, 3))
+        curves = [checks.require_real_array(arrays["gaps"], "the kept curve of regions", (len(positions),))]
+        if "force" in arrays:
+            curves.append(checks.require_real_array(arrays["force"], "the kept curve of force", (len(positions),)))
+        inputs = None if run["stale"] else self._get_run_inputs()
+        force = curves[1] if len(curves) > 1 else None
+        self.tracked_run = ShellRun(positions, curves[0], force, ShellSummary(**run["about"]), inputs)
 
-    def build_shell_mesh(self, levels: int | None) -> GuidedShellMesh:
-        """The shell of so many levels; None for the scene's own mesh. Raises InputError where there is none."""
-        if self._scene_mesh is not None and levels == self._scene_mesh.levels:
-            return self._scene_mesh
-        if levels is None:
-            raise InputError("what is open has no mesh of its own for the shell; subdivide the guide")
-        return subdivide_guide(self.guide, levels)
-
-    def build_shell(self) -> BodyShell:
-        """The shell as the dials ask for it. Raises InputError for folds that its mesh cannot have."""
-        return build_shell(self.shell_mesh, self.settings, self.scene)
-
-    # --- history
+    # --- undo
 
     def capture_state(self) -> EnrichUndoState:
         return EnrichUndoState(self.shell_mesh, self.region_labelling, self.settings, self.tracked_run)
 
-    def apply_undoable(self, label: str, action: Callable[[], None], *, join: bool = False) -> None:
-        """One step of undo; as it was before when it fails on the way."""
-        self._send_changes(self.run_undoable(label, action, self._restore_fields, join=join), label)
-
-    def restore_state(self, state: EnrichUndoState) -> None:
-        """Be as in that moment, and tell the tabs."""
-        before = self.capture_state()
-        self._restore_fields(state)
-        self._send_changes(before, None)
-
-    def _restore_fields(self, state: EnrichUndoState) -> None:
-        self.shell_mesh, self.region_labelling, self.settings, self.tracked_run = (
-            state.shell_mesh,
-            state.region_labelling,
-            state.settings,
-            state.run,
-        )
+    def restore_fields(self, state: EnrichUndoState) -> None:
+        self.shell_mesh, self.region_labelling = state.shell_mesh, state.region_labelling
+        self.settings, self.tracked_run = state.settings, state.run
         self.current_frame = min(self.current_frame, self.frames - 1)
 
-    def _send_changes(self, before: EnrichUndoState, label: str | None) -> None:
-        """Tabs are told as much as differs: other triangles, other colours, other frames."""
-        self.crossing_triangles = ()
+    def send_changes(self, before: EnrichUndoState, label: str | None) -> None:
+        self.crossing_triangles = self.crossing_triangles[:0]
         if self.shell_mesh is not before.shell_mesh:
             self.host.resend_geometry()
         elif self.region_labelling is not before.region_labelling:
             self.host.resend_regions()
-        self.host.record_change(
-            label, frames_changed=self.shell_mesh is not before.shell_mesh or self.tracked_run is not before.run
-        )
+        frames_changed = self.shell_mesh is not before.shell_mesh or self.tracked_run is not before.run
+        self.host.record_change(label, frames_changed=frames_changed)
 
-    def _compute_guide_positions(self, frame: int) -> Array:
-        """The guide (n̄, 3) [m] at a frame; beyond its last it stands."""
-        return np.asarray(self.guide.frame(min(frame, self.guide.frames - 1)), dtype=np.float64)
+    # --- the shell's mesh and regions
+
+    @property
+    def is_scene_mesh(self) -> bool:
+        """True if the shell is the scene's own mesh."""
+        return self._scene_mesh is not None and self.shell_mesh.mesh is self._scene_mesh.mesh
+
+    def _build_shell_mesh(self, levels: int | None) -> GuidedShellMesh:
+        """The shell of a number of levels; None for the scene's own mesh. Raises InputError if there is none."""
+        if self._scene_mesh is not None and levels == self._scene_mesh.levels:
+            return self._scene_mesh
+        if levels is None:
+            raise InputError("what is open has no mesh of its own for the shell; subdivide the guide")
+        return GuidedShellMesh.from_guide(self.guide, levels)
+
+    def _list_region_kinds(self) -> list[str]:
+        """Kinds of regions that the present shell can have."""
+        is_possible = {
+            "hats": bool(self.shell_mesh.levels),
+            "clusters": self.shell_mesh.interpolation is not None,
+            "scene": self.is_scene_mesh,
+            "paint": True,
+        }
+        return [kind for kind in REGION_KINDS if is_possible[kind]]
+
+    def _set_levels(self, message: Message) -> None:
+        """Choose another mesh for the shell; the run on the old one stays in the history."""
+        levels = None
+        if message["levels"] is not None:
+            levels = message_values.read_integer(message, "levels", 0, compute_max_levels(self.guide))
+        if levels == self.shell_mesh.levels:
+            return
+        mesh = self._build_shell_mesh(levels)
+        progress = self.host.begin_job("Subdividing the guide")
+        with self.undo_step("set levels"):
+            self.shell_mesh = mesh
+            spec = transfer_spec(mesh, self.region_labelling)
+            if spec.kind not in self._list_region_kinds():
+                spec = RegionSpec("hats" if mesh.levels else "clusters")
+            self.region_labelling = build_labelling(mesh, spec, self.scene, progress)
+            self.tracked_run = None
+            self.settings = self._without_missing_shape(self.settings)
+        self.host.end_job()
+
+    def _without_missing_shape(self, settings: EnrichModeSettings) -> EnrichModeSettings:
+        is_missing = settings.shape == "own" and not self.is_scene_mesh
+        return replace(settings, shape="flat") if is_missing else settings
+
+    def _set_regions(self, message: Message) -> None:
+        """Find regions of a kind; the values of one slider movement are one undo step."""
+        mesh, labelling, spec = self.shell_mesh, self.region_labelling, self.region_labelling.spec
+        kind = message_values.read_choice(message, "kind", REGION_KINDS) if "kind" in message else "clusters"
+        if kind == "paint":
+            spec = build_painted_spec(mesh, spec, labelling.guide_labels, labelling.shell_labels)
+        else:
+            most, count, seed = len(mesh.mesh.triangles), spec.count, spec.seed
+            count = message_values.read_integer(message, "count", 1, most) if "count" in message else count
+            seed = message_values.read_integer(message, "seed") if "seed" in message else seed
+            spec = RegionSpec(kind, count, seed)
+        progress = self.host.begin_job("Finding regions")
+        labelling = build_labelling(mesh, spec, self.scene, progress)
+        self.host.end_job()
+        with self.undo_step("set regions", join=True):
+            self.region_labelling = labelling
+
+    def _paint_region(self, message: Message) -> Mapping[str, Any]:
+        """Apply a stroke of the brush; answers the region that it painted, -1 where it erased."""
+        side = message_values.read_choice(message, "on", ("guide", "shell"))
+        limit = self.guide.n if side == "guide" else len(self.shell_mesh.mesh.vertices)
+        nodes = message_values.read_vertices(message, "nodes", limit)
+        region = None if message["region"] is None else message_values.read_integer(message, "region", NO_REGION)
+        both_sides = message_values.read_flag(message, "both", True)
+        spec = apply_brush(self.shell_mesh, self.region_labelling, side, nodes, region, both_sides=both_sides)
+        label = "erase regions" if region == NO_REGION else "new region" if region is None else f"paint region {region}"
+        labelling = build_labelling(self.shell_mesh, spec, self.scene)
+        with self.undo_step(label):
+            self.region_labelling = labelling
+        painted = labelling.guide_labels if side == "guide" else labelling.shell_labels
+        return {"region": int(painted[nodes[0]])}
+
+    def _remove_region(self, message: Message) -> None:
+        region = message_values.read_integer(message, "region")
+        spec = remove_region_labels(self.shell_mesh, self.region_labelling, region)
+        labelling = build_labelling(self.shell_mesh, spec, self.scene)
+        with self.undo_step(f"remove region {region}"):
+            self.region_labelling = labelling
+
+    # --- material
+
+    def _set_cloth(self, message: Message) -> None:
+        """Choose a material, or change some of its values and of the loads on it."""
+        settings = self.settings
+        if "material" in message:
+            material = message_values.read_choice(message, "material", tuple(list_materials(self.scene)))
+            settings = self._without_missing_shape(apply_material(settings, material, self.scene))
+        settings = update_settings(settings, message)
+        if settings.shape != "flat":  # folds that the mesh cannot have are rejected now, not in the run
+            build_shell(self.shell_mesh, settings, self.scene)
+        names = sorted(message.keys() - {"v", "do", "id"})
+        with self.undo_step(f"set {', '.join(names) or 'nothing'}", join=True):
+            self.settings = settings
+
+    def build_shell(self) -> BodyShell:
+        """The shell of the settings. Raises InputError for folds that its mesh cannot have."""
+        return build_shell(self.shell_mesh, self.settings, self.scene)
+
+    # --- runs
+
+    def _get_run_inputs(self) -> object:
+        """All inputs of a run."""
+        return self.shell_mesh.levels, self.region_labelling.spec.identity, self.settings
+
+    def is_stale(self) -> bool:
+        """True if settings or regions have changed since the last run."""
+        return self.tracked_run is not None and self.tracked_run.inputs != self._get_run_inputs()
+
+    def _run_enrich(self, message: Message) -> Mapping[str, Any]:
+        """Simulate the shell along its guide. Raises InputError for impossible regions, SolveError, Cancelled."""
+        before = self.capture_state()
+        self.tracked_run = run = self._simulate("Enriching", tracked=True)
+        self.shown_run_kind = "led"
+        self.history.record("enrich", before)
+        self.host.record_change("enrich")
+        summary = run.summary
+        assert summary is not None
+        tone = "warn" if summary.cut else "ok"
+        self.host.broadcast({"is": "notice", "tone": tone, "title": summary.title, "text": summary.text})
+        return {"frames": run.frames, "off": summary.off}
+
+    def _show_run_kind(self, message: Message) -> None:
+        """Show the shell with or without its guide; without it, it is simulated when settings have changed."""
+        wanted = message_values.read_choice(message, "with", ("led", "free"))
+        other = self.untracked_run
+        if wanted == "free" and (other is None or other.inputs != self._get_run_inputs()):
+            self.untracked_run = self._simulate("Letting the shell go", tracked=False)
+        self.shown_run_kind = wanted
+        self.host.record_change()
+
+    def _simulate(self, title: str, *, tracked: bool) -> ShellRun:
+        """Run `enrich` as a job; if it is stopped, the frames so far are the result."""
+        cloth, settings, guide = self.build_shell(), self.settings, self.region_labelling.guide_animation
+        regions, inputs = self._select_tracked_regions(cloth), self._get_run_inputs()
+        self.crossing_triangles = self.crossing_triangles[:0]
+
+        def show_partial_run(run: ShellRun) -> None:
+            self.partial_run = run
+            self.host.record_change(frames_changed=False)
+
+        with self.job(title, stoppable=True) as progress:
+            recorder = FrameRecorder(
+                cloth, regions, guide, progress, show_partial_run, frames=settings.frames, substeps=settings.substeps
+            )
+            options = self.build_enrich_options(recorder)
+            try:
+                result = enrich(guide, cloth, regions, tracked=tracked, progress=recorder.report_progress, **options)
+            except StopRequested:
+                if not self.host.has_stop_request:
+                    raise Cancelled("the run was cancelled; what was there before is kept") from None
+                if recorder.recorded_frames < 2:
+                    text = "Not one frame was made, and nothing has changed. Enrich again, and stop it later."
+                    self.warn("Stopped before there was a motion", text)
+                    raise Cancelled("the run was stopped before there was a motion") from None
+                return recorder.build_run(inputs)
+            except InputError:
+                if settings.collisions != "none":
+                    self.crossing_triangles = self._find_crossing_triangles(cloth)
+                raise
+            finally:
+                self.partial_run = None
+        return ShellRun.from_result(result, settings.frames, inputs)
+
+    def _select_tracked_regions(self, cloth: BodyShell) -> Regions:
+        """Regions with at least one free vertex. Raises InputError, with the reason, if there are none."""
+        regions = self.region_labelling.regions
+        if regions is None:
+            raise self.region_labelling.problem or InputError("there are no regions yet; cluster them, or paint them")
+        free = np.zeros(cloth.vertex_count)
+        free[cloth.free_vertices] = 1.0
+        held = [name for name, weight in zip(regions.names, regions.fine_weights @ free) if weight == 0.0]
+        if len(held) == len(regions):
+            raise InputError("every region is held where it is; switch off Hold still, or paint a region that moves")
+        return regions.without(held) if held else regions
+
+    def build_enrich_options(self, *more_loads: Any) -> dict[str, Any]:
+        """Options of `enrich` for the settings; more_loads: beside those of the air."""
+        settings, scene = self.settings, self.scene
+        # options of the scene suit the edges of its own mesh only
+        scene_options: Mapping[str, Any] = scene.enrich_options if scene is not None and self.is_scene_mesh else {}
+        variant = (
+            scene.variants.get(settings.material) if scene is not None and settings.own and self.is_scene_mesh else None
+        )
+        variant_options: Mapping[str, Any] = {} if variant is None else variant.enrich_options
+        forces = variant_options.get("forces") or ()
+        options: dict[str, Any] = {
+            "dt": self.guide.dt / settings.substeps,
+            "frames": settings.frames,
+            "gravity": settings.gravity * EARTH_GRAVITY,
+            "forces": [
+                *build_loads(self.shell_mesh, settings),
+                *((forces,) if callable(forces) else forces),
+                *more_loads,
+            ],
+        }
+        shapes = variant_options.get("undeformed")
+        if shapes is not None and settings.shape == "flat":
+            options["undeformed"] = shapes if callable(shapes) else next(iter(shapes))
+        if "start" in scene_options:
+            options["start"] = scene_options["start"]
+        if settings.collisions != "none":
+            options |= {"collisions": settings.collisions, "friction": settings.friction}
+            options |= {} if scene is None else {"colliders": scene.colliders}
+            options |= {"distance": scene_options["distance"]} if "distance" in scene_options else {}
+        return options
+
+    def _find_crossing_triangles(self, cloth: BodyShell, *, max_count: int = 400) -> IndexArray:
+        """Triangles of the shell that intersect others at the start."""
+        colliders = () if self.scene is None else self.scene.colliders
+        # at a contact distance of the body's size all intersections are found
+        world = CollisionWorld(cloth, ColliderSet(colliders, self.guide.bounds), contact_distance=cloth.size)
+        start = self.shell_mesh.interpolate_frame(0)
+        if self.is_scene_mesh and self.scene is not None and "start" in self.scene.enrich_options:
+            start = cloth.vertices + self.scene.enrich_options["start"].displacement
+        pairs = world.find_intersecting_triangles(world.stack_positions(start, 0.0))
+        triangles = [face for pair in pairs for face in pair if face < len(cloth.mesh.triangles)]
+        return np.unique(np.array(triangles, dtype=np.int64))[:max_count]

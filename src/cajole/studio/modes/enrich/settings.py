@@ -1,4 +1,4 @@
-"""What a shell is made of and what acts on it in the studio: numbers that sliders set, and what they make."""
+"""Settings of the shell: its material, its stress-free shape, and the loads on it."""
 
 from __future__ import annotations
 
@@ -13,234 +13,190 @@ from cajole.body.rayleigh import ShellDamping
 from cajole.body.undeformed_shapes import build_accordion, build_crinkle, build_ridges
 from cajole.dynamics import Ground
 from cajole.errors import InputError
-from cajole.mesh import MeshTri
-from cajole.scenes.enrich_scenes import EnrichScene, ShellVariant
-from cajole.studio import message_values
-from cajole.studio.modes.base import Message
-from cajole.studio.modes.enrich.shell_mesh import GuidedShellMesh
+from cajole.scenes.enrich_scenes import EnrichScene
+from cajole.studio.modes.enrich.regions import GuidedShellMesh
+from cajole.studio.modes.settings import setting
 
-REST_SHAPES = ("flat", "accordion", "ridges", "crinkle", "own")
-COLLISION_METHODS = ("none", "fast", "exact")
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-# of the gusts' lumps, and of folds and their depth at first, in sizes of the guide
-GUST_SCALE_FRACTION, FOLD_WIDTH_FRACTION, FOLD_DEPTH_FRACTION = 0.2, 0.125, 0.0125
-# folds must be wider than this many edges, or they would be lost between vertices
-MIN_EDGES_PER_FOLD = 2.5
 
 
 @dataclass(frozen=True)
 class EnrichModeSettings:
-    """All that sliders set. young [Pa], thickness [m], density [kg/m³]; bending: how many times as stiff as the sheet.
+    """young [Pa], thickness [m], density [kg/m³]; bending: factor on the bending stiffness of the sheet.
 
-    mass [1/s], membrane, ripple [s]: damping; curvature [1/m]: folds beyond it stay, 0 for never; hardening [m].
-    shape: free of stress, with amplitude and wavelength [m] along an axis; gravity: shares of the Earth's; wind,
-    gusts [m/s] with lumps [m], heading, rise [degrees]; pressure [Pa]; own: the scene's own air and shapes in time.
+    mass [1/s], membrane, ripple [s]: damping; curvature [1/m]: yield curvature of folds, 0 for none; hardening [m].
+    shape: free of stress, with amplitude and wavelength [m] along an axis; gravity: multiple of the Earth's; wind,
+    gusts [m/s] of size lumps [m], heading and rise [degrees]; pressure [Pa]; own: use the scene's loads and shapes.
     """
 
     material: str = "cloth"
+    young: float = setting(2e4, 1.0, 1e11)
+    poisson: float = setting(0.3, -0.9, 0.5)
+    thickness: float = setting(2e-3, 1e-6, 10.0)
+    density: float = setting(300.0, 1e-3, 1e5)
+    bending: float = setting(1.0, 0.0, 1e4)
+    mass: float = setting(0.5, 0.0, 1e3)
+    membrane: float = setting(1e-3, 0.0, 10.0)
+    ripple: float = setting(1e-3, 0.0, 10.0)
+    curvature: float = setting(0.0, 0.0, 1e6)
+    hardening: float = setting(0.0, -1e3, 1e3)
+    shape: str = setting("flat", choices=("flat", "accordion", "ridges", "crinkle", "own"))
+    amplitude: float = setting(0.01, 0.0, 1e3)
+    wavelength: float = setting(0.1, 1e-6, 1e4)
+    along: str = setting("z", choices=tuple(AXES))
+    gravity: float = setting(1.0, -100.0, 100.0)
+    wind: float = setting(0.0, 0.0, 200.0)
+    heading: float = setting(0.0, -180.0, 180.0)
+    rise: float = setting(0.0, -90.0, 90.0)
+    gusts: float = setting(0.0, 0.0, 200.0)
+    lumps: float = setting(0.2, 1e-4, 1e4)
+    pressure: float = setting(0.0, -1e6, 1e6)
+    own: bool = setting(False)
+    hold: bool = setting(False)
+    collisions: str = setting("none", choices=("none", "fast", "exact"))
+    friction: float = setting(0.3, 0.0, 10.0)
+    substeps: int = setting(8, 1, 200)
+    frames: int = setting(1, 2, 20_000)
+    seed: int = setting(0, 0, 2**31 - 1)
+
+
+@dataclass(frozen=True)
+class ShellPreset:
+    """A material for guides that come without materials; fields as in `EnrichModeSettings`."""
+
+    description: str
     young: float = 2e4
     poisson: float = 0.3
     thickness: float = 2e-3
     density: float = 300.0
-    bending: float = 1.0
     mass: float = 0.5
     membrane: float = 1e-3
-    ripple: float = 1e-3
     curvature: float = 0.0
     hardening: float = 0.0
-    shape: str = "flat"
-    amplitude: float = 0.01
-    wavelength: float = 0.1
-    along: str = "z"
-    gravity: float = 1.0
-    wind: float = 0.0
-    heading: float = 0.0
-    rise: float = 0.0
-    gusts: float = 0.0
-    lumps: float = 0.2
-    pressure: float = 0.0
-    own: bool = False
-    hold: bool = False
-    collisions: str = "none"
-    friction: float = 0.3
-    substeps: int = 8
-    frames: int = 1
-    seed: int = 0
 
 
-# what each number may be
-NUMBER_RANGES: dict[str, tuple[float, float]] = {
-    "young": (1.0, 1e11), "poisson": (-0.9, 0.5), "thickness": (1e-6, 10.0), "density": (1e-3, 1e5),
-    "bending": (0.0, 1e4), "mass": (0.0, 1e3), "membrane": (0.0, 10.0), "ripple": (0.0, 10.0),
-    "curvature": (0.0, 1e6), "hardening": (-1e3, 1e3), "amplitude": (0.0, 1e3), "wavelength": (1e-6, 1e4),
-    "gravity": (-100.0, 100.0), "wind": (0.0, 200.0), "heading": (-180.0, 180.0), "rise": (-90.0, 90.0),
-    "gusts": (0.0, 200.0), "lumps": (1e-4, 1e4), "pressure": (-1e6, 1e6), "friction": (0.0, 10.0),
-}  # fmt: skip
-INTEGER_RANGES: dict[str, tuple[int, int]] = {"substeps": (1, 200), "frames": (2, 20_000), "seed": (0, 2**31 - 1)}
-CHOICES: dict[str, tuple[str, ...]] = {"shape": REST_SHAPES, "along": tuple(AXES), "collisions": COLLISION_METHODS}
-FLAG_NAMES = ("own", "hold")
-
-# what may be chosen for what comes without materials: light things that fold
-MATERIALS: dict[str, tuple[str, dict[str, float]]] = {
-    "cloth": ("light cotton", {}),
-    "silk": ("thin and hardly damped: many small folds", {"thickness": 8e-4, "mass": 0.05, "membrane": 5e-4}),
-    "felt": ("thick and soft: wide folds", {"young": 7e4, "thickness": 5e-3, "density": 120.0, "mass": 1.0}),
-    "paper": (
-        "sharp folds stay",
-        {"young": 1e5, "thickness": 3e-3, "density": 100.0, "mass": 1.5, "membrane": 0.02, "curvature": 3.0,
-         "hardening": 0.02},
-    ),
-    "foil": (
-        "all folds stay, and harden",
-        {"young": 1e5, "thickness": 3e-3, "density": 100.0, "mass": 1.5, "membrane": 0.02, "curvature": 0.8,
-         "hardening": 0.1},
-    ),
-    "vinyl": ("stiff and much damped", {"young": 2.5e5, "thickness": 1.5e-3, "density": 180.0, "mass": 1.0,
-                                        "membrane": 0.02}),
-}  # fmt: skip
+PAPER = ShellPreset("sharp folds stay", 1e5, 0.3, 3e-3, 100.0, 1.5, 0.02, 3.0, 0.02)
+SHELL_PRESETS = {
+    "cloth": ShellPreset("light cotton"),
+    "silk": ShellPreset("thin and hardly damped: many small folds", thickness=8e-4, mass=0.05, membrane=5e-4),
+    "felt": ShellPreset("thick and soft: wide folds", young=7e4, thickness=5e-3, density=120.0, mass=1.0),
+    "paper": PAPER,
+    "foil": replace(PAPER, description="all folds stay, and harden", curvature=0.8, hardening=0.1),
+    "vinyl": ShellPreset("stiff and much damped", 2.5e5, 0.3, 1.5e-3, 180.0, 1.0, 0.02),
+}
 
 
 def list_materials(scene: EnrichScene | None) -> dict[str, str]:
-    """What may be chosen, and in words what it is."""
-    if scene is None:
-        return {name: text for name, (text, _) in MATERIALS.items()}
-    return {name: cloth.description for name, cloth in scene.variants.items()}
+    """Materials and their descriptions."""
+    variants = SHELL_PRESETS if scene is None else scene.variants
+    return {name: variant.description for name, variant in variants.items()}
 
 
 def apply_material(settings: EnrichModeSettings, name: str, scene: EnrichScene | None) -> EnrichModeSettings:
-    """The dials as a material sets them; what acts from outside stays."""
+    """The settings with those of a material; loads from outside stay."""
     if scene is None:
-        values: dict[str, Any] = {"curvature": 0.0, "hardening": 0.0, "poisson": 0.3} | MATERIALS[name][1]
-        ripple = values.get("membrane", EnrichModeSettings.membrane)
-        plain = {key: getattr(EnrichModeSettings, key) for key in ("young", "thickness", "density", "mass", "membrane")}
-        return replace(settings, **plain | values, material=name, bending=1.0, ripple=ripple)
-    return replace(settings, material=name, **_read_cloth(scene.variants[name]))
-
-
-def _read_cloth(cloth: ShellVariant) -> dict[str, Any]:
-    shell = cloth.shell
-    material, damping = shell.material, shell.damping
-    assert isinstance(material, MaterialShell)
-    plastic = shell.plasticity
-    shaped = not np.array_equal(shell.undeformed, shell.vertices)
-    return {
-        "young": material.young, "poisson": material.poisson, "thickness": material.thickness,
-        "density": material.density, "mass": damping.mass, "membrane": damping.membrane, "ripple": damping.bending,
-        "curvature": 0.0 if plastic is None else float(np.mean(np.asarray(plastic.yield_curvature, dtype=np.float64))),
-        "hardening": 0.0 if plastic is None else float(np.mean(np.asarray(plastic.hardening, dtype=np.float64))),
-        "shape": "own" if shaped else "flat", "own": bool(cloth.enrich_options), "hold": len(shell.fixed) > 0,
-    }  # fmt: skip
+        preset = SHELL_PRESETS[name]
+        values = {each.name: getattr(preset, each.name) for each in fields(preset) if each.name != "description"}
+        return replace(settings, material=name, bending=1.0, ripple=preset.membrane, **values)
+    variant = scene.variants[name]
+    shell, plastic = variant.shell, variant.shell.plasticity
+    assert isinstance(shell.material, MaterialShell)
+    has_own_shape = not np.array_equal(shell.undeformed, shell.vertices)
+    curvature = hardening = 0.0
+    if plastic is not None:
+        curvature = float(np.mean(np.asarray(plastic.yield_curvature, dtype=np.float64)))
+        hardening = float(np.mean(np.asarray(plastic.hardening, dtype=np.float64)))
+    return replace(
+        settings,
+        material=name,
+        young=shell.material.young,
+        poisson=shell.material.poisson,
+        thickness=shell.material.thickness,
+        density=shell.material.density,
+        mass=shell.damping.mass,
+        membrane=shell.damping.membrane,
+        ripple=shell.damping.bending,
+        curvature=curvature,
+        hardening=hardening,
+        shape="own" if has_own_shape else "flat",
+        own=bool(variant.enrich_options),
+        hold=len(shell.fixed) > 0,
+    )
 
 
 def build_initial_settings(shell_mesh: GuidedShellMesh, scene: EnrichScene | None) -> EnrichModeSettings:
-    """What a guide begins with: the scene's first material and settings, or cotton."""
-    size, guide = shell_mesh.mesh.size, shell_mesh.guide
-    depth, width = _choose_fold_size(shell_mesh.mesh)
-    begin = EnrichModeSettings(
+    """The scene's settings and first material, else cotton."""
+    mesh, guide = shell_mesh.mesh, shell_mesh.guide
+    size, ends = mesh.size, mesh.vertices[mesh.edges]
+    longest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max())
+    # folds narrower than two and a half edges would be lost between vertices
+    width = max(0.125 * size, 2.5 * longest)
+    settings = EnrichModeSettings(
         frames=guide.frames,
-        lumps=GUST_SCALE_FRACTION * size,
+        lumps=0.2 * size,
         hold=bool(len(shell_mesh.still_vertices)),
-        amplitude=depth,
-        wavelength=width,
+        amplitude=float(f"{0.0125 * size:.2g}"),
+        wavelength=float(f"{width * 1.05:.2g}"),
     )
     if scene is None:
-        return begin
-    own = scene.enrich_options
-    steps = max(1, int(np.ceil(guide.dt / float(own.get("dt", 1 / 240)) - 1e-9)))
-    pull = float(own.get("gravity", 0.0)) / EARTH_GRAVITY
-    # what stands in the way is part of the story, the ground under it is not
-    meets = "fast" if any(not isinstance(each, Ground) for each in scene.colliders) else "none"
-    rub = float(own.get("friction", EnrichModeSettings.friction))
-    begin = replace(begin, substeps=steps, gravity=pull, friction=rub, collisions=own.get("collisions") or meets)
-    return apply_material(begin, next(iter(scene.variants)), scene)
-
-
-def _choose_fold_size(mesh: MeshTri) -> tuple[float, float]:
-    """Depth and width of folds that the mesh can have."""
-    ends = mesh.vertices[mesh.edges]
-    longest = float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max())
-    wide = max(FOLD_WIDTH_FRACTION * mesh.size, MIN_EDGES_PER_FOLD * longest)
-    return float(f"{FOLD_DEPTH_FRACTION * mesh.size:.2g}"), float(f"{wide * 1.05:.2g}")
-
-
-def update_settings(settings: EnrichModeSettings, message: Message) -> EnrichModeSettings:
-    """The dials with the values of a message. Raises InputError for what they cannot be."""
-    changes: dict[str, Any] = {}
-    for field in fields(EnrichModeSettings):
-        name = field.name
-        if name not in message or name == "material":
-            continue
-        if name in NUMBER_RANGES:
-            changes[name] = message_values.read_number(message, name, *NUMBER_RANGES[name])
-        elif name in INTEGER_RANGES:
-            changes[name] = message_values.read_integer(message, name, *INTEGER_RANGES[name])
-        elif name in CHOICES:
-            changes[name] = message_values.read_choice(message, name, CHOICES[name])
-        else:
-            changes[name] = message_values.read_flag(message, name)
-    return replace(settings, **changes)
+        return settings
+    options = scene.enrich_options
+    # colliders belong to the scene, the ground under it does not
+    has_colliders = any(not isinstance(each, Ground) for each in scene.colliders)
+    settings = replace(
+        settings,
+        substeps=max(1, int(np.ceil(guide.dt / float(options.get("dt", 1 / 240)) - 1e-9))),
+        gravity=float(options.get("gravity", 0.0)) / EARTH_GRAVITY,
+        friction=float(options.get("friction", EnrichModeSettings.friction)),
+        collisions=options.get("collisions") or ("fast" if has_colliders else "none"),
+    )
+    return apply_material(settings, next(iter(scene.variants)), scene)
 
 
 def build_shell(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene: EnrichScene | None) -> BodyShell:
-    """The shell that the dials ask for. Raises InputError for folds that the mesh cannot have."""
-    material = MaterialShell(settings.young, settings.poisson, settings.thickness, settings.density)
-    plastic = Plasticity(settings.curvature, settings.hardening) if settings.curvature > 0 else None
+    """The shell of the settings. Raises InputError for folds that the mesh cannot have."""
     return BodyShell(
         shell_mesh.mesh,
-        material,
+        MaterialShell(settings.young, settings.poisson, settings.thickness, settings.density),
         fixed=shell_mesh.still_vertices if settings.hold else None,
-        undeformed=build_rest_shape(shell_mesh, settings, scene),
+        undeformed=_build_rest_shape(shell_mesh, settings, scene),
         damping=ShellDamping(settings.mass, settings.membrane, settings.ripple),
         bending_scale=settings.bending,
-        plasticity=plastic,
+        plasticity=Plasticity(settings.curvature, settings.hardening) if settings.curvature > 0 else None,
     )
 
 
-def build_rest_shape(
+def _build_rest_shape(
     shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene: EnrichScene | None
 ) -> Array | None:
-    """The shape free of stress (n, 3) [m], None for the mesh itself."""
-    along = AXES[settings.along]
+    """Stress-free shape (n, 3) [m], None for the mesh itself."""
+    mesh, depth, width, axis = shell_mesh.mesh, settings.amplitude, settings.wavelength, AXES[settings.along]
     if settings.shape == "accordion":
-        return build_accordion(
-            shell_mesh.mesh, amplitude=settings.amplitude, wavelength=settings.wavelength, direction=along
-        )
+        return build_accordion(mesh, amplitude=depth, wavelength=width, direction=axis)
     if settings.shape == "ridges":
-        wide = settings.wavelength
-        return build_ridges(shell_mesh.mesh, height=settings.amplitude, spacing=wide, width=wide, direction=along)
+        return build_ridges(mesh, height=depth, spacing=width, width=width, direction=axis)
     if settings.shape == "crinkle":
-        return build_crinkle(
-            shell_mesh.mesh, amplitude=settings.amplitude, scale=settings.wavelength, seed=settings.seed
-        )
-    if settings.shape == "own":
-        return _get_scene_shape(shell_mesh, settings, scene)
-    return None
-
-
-def _get_scene_shape(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings, scene: EnrichScene | None) -> Array:
+        return build_crinkle(mesh, amplitude=depth, scale=width, seed=settings.seed)
+    if settings.shape == "flat":
+        return None
     if scene is None or settings.material not in scene.variants:
         raise InputError("what is open has no shape of its own; choose flat, accordion, ridges or crinkle")
     shape = np.asarray(scene.variants[settings.material].shell.undeformed)
-    if len(shape) != len(shell_mesh.mesh.vertices):
+    if len(shape) != len(mesh.vertices):
         raise InputError("the scene's own shape is that of its own mesh; choose its levels again, or another shape")
     return shape
 
 
 def build_loads(shell_mesh: GuidedShellMesh, settings: EnrichModeSettings) -> list[Any]:
-    """The air's forces on the shell."""
+    """Wind and pressure on the shell."""
     loads: list[Any] = []
     if settings.wind or settings.gusts:
         heading, rise = np.radians([settings.heading, settings.rise])
-        way = np.array([np.cos(rise) * np.cos(heading), np.cos(rise) * np.sin(heading), np.sin(rise)])
-        loads.append(
-            LoadWind(
-                shell_mesh.mesh,
-                settings.wind * way,
-                gust_speed=settings.gusts,
-                gust_size=settings.lumps,
-                seed=settings.seed,
-            )
-        )
+        direction = np.array([np.cos(rise) * np.cos(heading), np.cos(rise) * np.sin(heading), np.sin(rise)])
+        loads.append(LoadWind(
+            shell_mesh.mesh, settings.wind * direction, gust_speed=settings.gusts, gust_size=settings.lumps,
+            seed=settings.seed,
+        ))  # fmt: skip
     if settings.pressure:
         loads.append(LoadPressure(shell_mesh.mesh, settings.pressure))
     return loads

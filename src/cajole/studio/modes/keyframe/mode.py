@@ -1,10 +1,10 @@
-"""Keyframe: pull the body into poses, put them at frames, and have the gentlest motion through them found."""
+"""Keyframe: pull the body into poses, set them as keys, and find the gentlest motion through them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,387 +13,148 @@ from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY
 from cajole.body.solid import find_inverted_tets
+from cajole.checks import require_positive
 from cajole.direct import PoseSession
 from cajole.direct.keyframing.baselines import compute_spline_weights
 from cajole.direct.keyframing.keys import require_few_inversions
-from cajole.direct.keyframing.pose_session import LoadDrag
-from cajole.direct.keyframing.pose_session import PoseSnapshot as Posed
-from cajole.errors import CajoleError, InputError
+from cajole.direct.keyframing.newton import Iterate
+from cajole.direct.keyframing.pose_session import LoadDrag, PoseSnapshot
+from cajole.errors import CajoleError, Cancelled, InputError
 from cajole.progress import ProgressCallback, report_progress
-from cajole.studio import message_values as given
+from cajole.studio import message_values
 from cajole.studio.content import ProjectContent
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
-from cajole.studio.modes.keyframe import keys as keyed
-from cajole.studio.modes.keyframe.keys import Keys, PoseKey
+from cajole.studio.modes.keyframe import snapshot as saved
+from cajole.studio.modes.keyframe import view_model
 from cajole.studio.modes.keyframe.messages import KeyframeStateMessage
-from cajole.studio.modes.keyframe.pose_loads import PullStiffnesses, compute_pull_stiffness, is_pose_load, select_patch
-from cajole.studio.modes.keyframe.snapshot import create_snapshot, load_initial_keys, restore_snapshot
+from cajole.studio.modes.keyframe.pose_loads import compute_pull_stiffness, get_load_key, is_pose_load, select_patch
 from cajole.studio.modes.keyframe.solution import (
-    GHOST_KINDS,
     KeyframeModeSettings,
     KeyframeSolution,
     KeyframeSolver,
+    Keys,
+    PoseKey,
+    SearchProgress,
     build_solution_key,
-    optimise,
-    update_settings,
+    require_distinct_frames,
 )
 from cajole.studio.modes.keyframe.thumbnails import PoseThumbnails
-from cajole.studio.modes.keyframe.view_model import build_keyframe_state
-from cajole.studio.modes.payloads import to_list
+from cajole.studio.modes.payloads import (
+    MAX_TRAILS,
+    build_force_lanes,
+    build_force_meter,
+    build_selected_vertex,
+    build_trail,
+    to_list,
+)
 from cajole.studio.modes.reduced_drawing import ReducedStateDrawing, require_body
-from cajole.studio.modes.timeline_markers import MarkerHandlers, find_item, replace_item
-from cajole.studio.modes.undo import UndoableMode, UndoHistory
-from cajole.studio.protocol import Answer
+from cajole.studio.modes.settings import update_settings
+from cajole.studio.modes.timeline_markers import (
+    MarkerMode,
+    find_marker,
+    get_next_number,
+    replace_marker,
+    sort_markers,
+)
 
-WEIGHT_RANGE = (1e-6, 1e6)
-
-
-class KeyframeKeyHandlers(MarkerHandlers[PoseKey]):
-    """What messages do to keys and dials."""
-
-    lane, noun = "keys", "key"
-
-    def __init__(self, mode: KeyframeMode):
-        super().__init__(mode)
-        self.mode = mode
-
-    @property
-    def commands(self) -> dict[str, Handler]:
-        return {
-            "key.capture": self._capture_key,
-            "key.set": self._update_key,
-            "key.load": self._load_key,
-            **self.marker_commands,
-            "dials": self._update_settings,
-            "compare": self._set_ghost,
-        }
-
-    def _capture_key(self, message: Message) -> Mapping[str, Any]:
-        frame = given.read_integer(message, "frame", 0, self.mode.frames - 1)
-        name = given.read_text(message, "name") if message.get("name") is not None else None
-        require_few_inversions(self.mode.body, self.mode.pose_session.displacement, "this pose")
-        new = keyed.capture_key(self.mode.keys, frame, self.mode.pose_session.snapshot, name)
-        self.commit_items(new, f"key at frame {frame}")
-        return {"key": next(key.id for key in self.mode.keys if key.frame == frame)}
-
-    def _update_key(self, message: Message) -> None:
-        key = find_item(self.mode.keys, given.read_text(message, "key"))
-        if "hard" in message:
-            key = replace(key, hard=given.read_flag(message, "hard"))
-        if "weight" in message:
-            key = replace(key, weight=given.read_number(message, "weight", *WEIGHT_RANGE))
-        if "name" in message:
-            key = replace(key, name=given.read_text(message, "name"))
-        self.commit_items(replace_item(self.mode.keys, key), f"change {key.title}", join="weight" in message)
-
-    def _load_key(self, message: Message) -> None:
-        key = find_item(self.mode.keys, given.read_text(message, "key"))
-        self.mode.apply_undoable(f"load {key.title}", lambda: self._apply_pose(key))
-
-    def _apply_pose(self, key: PoseKey) -> None:
-        if key.pose.loads or key.pose.pins or key.pose.gravity_force is not None or not key.pose.displacement.any():
-            self.mode.pose_session.restore(key.pose)
-        else:
-            self.mode.pose_session.set_pose(key.pose.displacement)
-
-    # --- markers
-
-    @property
-    def items(self) -> Keys:
-        return self.mode.keys
-
-    def set_items(self, items: Keys) -> None:
-        self.mode.keys = items
-
-    def require_distinct(self, items: Keys) -> Keys:
-        return keyed.require_distinct_frames(items)
-
-    @property
-    def affects_frames(self) -> bool:
-        return self.mode.ghost == "spline"
-
-    def commit_items(self, items: Keys, label: str, *, join: bool = False) -> None:
-        self.mode.apply_undoable(label, lambda: self.set_items(items), frames_changed=self.affects_frames, join=join)
-
-    # --- dials
-
-    def _update_settings(self, message: Message) -> None:
-        old = self.mode.settings
-        new = update_settings(old, message, max_modes=3 * len(self.mode.body.free_vertices))
-        last = self.mode.keys[-1] if self.mode.keys else None
-        if last is not None and last.frame >= new.frames:
-            raise InputError(
-                f"{last.title} stands at frame {last.frame}, beyond {new.frames} frames; move or delete it first"
-            )
-
-        def apply_new_settings() -> None:
-            self.mode.settings = new
-
-        names = [
-            field.name for field in fields(KeyframeModeSettings) if getattr(new, field.name) != getattr(old, field.name)
-        ]
-        if names:
-            self.mode.apply_undoable(
-                f"set {' and '.join(names)}", apply_new_settings, frames_changed="frames" in names, join=True
-            )
-
-    def _set_ghost(self, message: Message) -> None:
-        self.mode.ghost = given.read_choice(message, "with", GHOST_KINDS)
-        self.mode.host.record_change()
+GHOST_KINDS = ("rest", "spline")
 
 
-# A body that moves by less than this, in body sizes, has come to where it is pulled.
-SETTLED_DISTANCE = 2e-4
+@dataclass(frozen=True, eq=False)
+class KeyframeUndoState:
+    """All that undo restores."""
+
+    pose: PoseSnapshot
+    keys: Keys
+    settings: KeyframeModeSettings
+    solution: KeyframeSolution | None
 
 
 @dataclass(eq=False)
 class ActivePull:
-    """A pull under way, and whether its author was told already that it is too strong."""
+    """A pull in progress; is_warned: the user was told that it is too strong, is_at_rest: the body has followed it."""
 
     number: int
     node: int
-    pull: LoadDrag
+    drag: LoadDrag
     undo_state: KeyframeUndoState
     is_warned: bool = False
     seq: int = 0
     is_at_rest: bool = True
 
 
-class PoseHandlers:
-    """What messages do to the pose."""
+class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
+    """A `PoseSession`, keys, and the motion through them.
 
-    def __init__(self, mode: KeyframeMode):
-        self.mode = mode
-        self._active_pull: ActivePull | None = None
+    pull_stiffnesses: [N/m] of the hand that drew each load, so that its arrow keeps its length; preview: states
+    (frames, r) that the second view plays; thumbnails: a pose (n, 3) and its picture, by id of the pose.
+    """
 
-    @property
-    def is_pulling(self) -> bool:
-        """Whether a pull is in the hand."""
-        return self._active_pull is not None
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether the body has come to where it is pulled, or nothing pulls."""
-        return self._active_pull is None or self._active_pull.is_at_rest
-
-    @property
-    def commands(self) -> dict[str, Handler]:
-        session = self.mode.pose_session
-        return {
-            "pull.begin": self._begin_pull,
-            "pull.move": self._move_pull,
-            "pull.commit": self._commit_pull,
-            "pull.cancel": self._handle_cancel,
-            "load": self._update_load,
-            "freeze": lambda _: self.mode.apply_undoable("freeze the loads", session.freeze),
-            "pose.reset": lambda _: self.mode.apply_undoable("reset the pose", session.reset),
-            "pose.pin": self._pin,
-            "pose.unpin": self._unpin,
-            "gravity": self._set_gravity,
-        }
-
-    def cancel_pull(self) -> None:
-        """Let go of a pull, as if it had not been."""
-        if self._active_pull is not None:
-            self._active_pull.pull.cancel()
-            self._active_pull = None
-
-    # --- pulls
-
-    def _begin_pull(self, message: Message) -> Mapping[str, Any]:
-        self.cancel_pull()  # a tab that went away in the middle of it
-        node = given.read_integer(message, "node", 0, self.mode.body.vertex_count - 1)
-        number, alone = given.read_integer(message, "gesture"), not given.read_flag(message, "add")
-        before, vertices = self.mode.capture_state(), select_patch(self.mode.body, node)
-        stiffness = compute_pull_stiffness(self.mode.pose_session, self.mode.content.mesh.edges, vertices)
-        pull = self.mode.pose_session.grab(vertices, replace_loads=alone)
-        self.mode.pull_stiffnesses.record(pull.load, stiffness)
-        self._active_pull = ActivePull(number, node, pull, before)
-        self.mode.selected = [node]
-        return {
-            "position": to_list(self.mode.compute_position(node)),
-            "load": pull.load.load_id,
-            "stiffness": stiffness,
-        }
-
-    def _move_pull(self, message: Message) -> None:
-        gesture, begin = self._require_pull(message), time.perf_counter()
-        force, gesture.seq = given.read_vector(message, "force"), given.read_integer(message, "seq")
-        try:
-            gesture.pull.move(force)
-            gesture.is_at_rest = False
-        except CajoleError as error:
-            self._warn_once(gesture, error)
-        self._broadcast_moved_message(gesture, begin)
-
-    def relax_pull(self) -> None:
-        """The hand rests: the body goes on to where it is pulled."""
-        gesture, begin = self._active_pull, time.perf_counter()
-        if gesture is None:
-            return
-        try:
-            gesture.is_at_rest = gesture.pull.refine() < SETTLED_DISTANCE
-        except CajoleError:
-            gesture.is_at_rest = True
-        self._broadcast_moved_message(gesture, begin)
-
-    def _broadcast_moved_message(self, gesture: ActivePull, start_time: float) -> None:
-        self.mode.show_pose()
-        self.mode.host.broadcast(
-            {
-                "is": "moved",
-                "gesture": gesture.number,
-                "seq": gesture.seq,
-                "position": to_list(self.mode.compute_position(gesture.node)),
-                "miss": 0.0,
-                "ms": 1e3 * (time.perf_counter() - start_time),
-                "meter": None,
-            }
-        )
-
-    def _commit_pull(self, message: Message) -> Mapping[str, Any]:
-        gesture = self._require_pull(message)
-        try:
-            gesture.pull.commit()
-        except CajoleError:
-            gesture.pull.cancel()
-            raise
-        finally:
-            self._active_pull = None
-            self.mode.show_pose()
-        if self.mode.pose_session.snapshot is not gesture.undo_state.pose:
-            label = f"pull {self.mode.content.describe_vertex(gesture.node)}"
-            self.mode.history.record(label, gesture.undo_state)
-            self.mode.host.record_change(label, frames_changed=False)
-            self.mode.warn_about_inversion(gesture.undo_state.pose)
-        return {"load": gesture.pull.load.load_id}
-
-    def _handle_cancel(self, message: Message) -> None:
-        self._require_pull(message)
-        self.cancel_pull()
-        self.mode.show_pose()
-        self.mode.host.record_change(frames_changed=False)
-
-    def _require_pull(self, message: Message) -> ActivePull:
-        number = given.read_integer(message, "gesture")
-        if self._active_pull is None or self._active_pull.number != number:
-            raise InputError(f"no pull {number} is under way; press on the body to begin one")
-        return self._active_pull
-
-    def _warn_once(self, gesture: ActivePull, error: CajoleError) -> None:
-        if not gesture.is_warned:
-            gesture.is_warned = True
-            text, _, remedy = str(error).partition("; ")
-            remedy = remedy or "pull less, pin more, or freeze these loads and pull on from there"
-            text = f"{text}. The last pose that holds is kept: {remedy}."
-            self.mode.host.broadcast({"is": "notice", "tone": "warn", "title": "That is too strong", "text": text})
-
-    # --- loads, pins and gravity
-
-    def _update_load(self, message: Message) -> None:
-        number = given.read_integer(message, "load")
-        found = [load for load in self.mode.pose_session.loads if load.load_id == number]
-        name = (
-            "load"
-            if not found or is_pose_load(found[0])
-            else self.mode.content.describe_vertex(int(found[0].vertices[0]))
-        )
-        if given.read_flag(message, "remove", False):
-            self.mode.apply_undoable(f"remove pull {name}", lambda: self.mode.pose_session.remove(number))
-            return
-        if "strength" not in message and "muted" not in message:
-            raise InputError("load needs strength, muted or remove, and all are missing")
-        if "strength" in message:
-            strength = given.read_number(message, "strength", 0.0)
-            self.mode.apply_undoable(
-                f"retune pull {name}", lambda: self._set_load_strength(number, strength), join=True
-            )
-        if "muted" in message:
-            muted = given.read_flag(message, "muted")
-            self.mode.apply_undoable(
-                f"{'mute' if muted else 'unmute'} pull {name}", lambda: self.mode.pose_session.mute(number, muted)
-            )
-
-    def _set_load_strength(self, load_number: int, strength: float) -> None:
-        session = self.mode.pose_session
-        force = next((load.forces.sum(axis=0) for load in session.loads if load.load_id == load_number), np.zeros(3))
-        size = float(np.linalg.norm(force))
-        # of a load that is missing, frozen or without a direction `change` is asked to keep it, and says what is wrong
-        session.change(load_number, strength / size * force if size else force)
-
-    def _pin(self, message: Message) -> None:
-        nodes = given.read_vertices(message, "nodes", self.mode.body.vertex_count)
-        self.mode.apply_undoable(f"pin {self.mode.describe_vertices(nodes)}", lambda: self.mode.pose_session.pin(nodes))
-
-    def _unpin(self, message: Message) -> None:
-        nodes = given.read_vertices(message, "nodes", self.mode.body.vertex_count)
-        self.mode.apply_undoable(
-            f"unpin {self.mode.describe_vertices(nodes)}", lambda: self.mode.pose_session.unpin(nodes)
-        )
-
-    def _set_gravity(self, message: Message) -> None:
-        on = given.read_flag(message, "on")
-        self.mode.apply_undoable(
-            f"gravity {'on' if on else 'off'}",
-            lambda: self.mode.pose_session.set_gravity(EARTH_GRAVITY if on else None),
-        )
-
-
-# [frames/s] as long as no motion has a pace of its own
-DEFAULT_FPS = 60.0
-# [s] without a message before a picture of a key is drawn: the hand comes first
-IDLE_BEFORE_THUMBNAIL = 0.4
-
-
-@dataclass(frozen=True, eq=False)
-class KeyframeUndoState:
-    """All that undo brings back."""
-
-    pose: Posed
-    keys: Keys
-    settings: KeyframeModeSettings
-    solution: KeyframeSolution | None
-
-
-class KeyframeMode(UndoableMode[KeyframeUndoState]):
-    """A `PoseSession`, keys, and the shots through them."""
-
-    name = "keyframe"
+    name, lane, noun = "keyframe", "keys", "key"
     state_type = KeyframeStateMessage
 
     def __init__(self, host: ModeHost, content: ProjectContent, snapshot: ModeSnapshot | None = None):
-        self.host, self.content, self.body = host, content, require_body(content, "pose")
-        self.pose_session, self.pull_stiffnesses = PoseSession(self.body), PullStiffnesses()
-        self.solver = KeyframeSolver(self.body)
-        self.history: UndoHistory[KeyframeUndoState] = UndoHistory()
-        self.selected: list[int] = []
-        self.current_frame, self.ghost = 0, "rest"
-        self.keys: Keys = ()
+        super().__init__(host, content)
+        self.body = require_body(content, "pose")
+        self.pose_session, self.solver = PoseSession(self.body), KeyframeSolver(self.body)
+        self.pull_stiffnesses: dict[tuple[int, int], float] = {}
+        self.ghost = "rest"
         self.solution: KeyframeSolution | None = None
-        self.thumbnails: dict[int, tuple[Array, str | None]] = {}
-        self.running_job: str | None = None
-        self._thumbnail_renderer = PoseThumbnails(content)
         self.preview: tuple[ReducedStateDrawing, Array] | None = None
-        self._pose_handlers, self._key_handlers = PoseHandlers(self), KeyframeKeyHandlers(self)
+        self.thumbnails: dict[int, tuple[Array, str | None]] = {}
+        self._thumbnail_renderer = PoseThumbnails(content)
+        self._active_pull: ActivePull | None = None
         self._last_command_time = time.monotonic()
-        plan = content.keyframe_setup
-        self.settings = KeyframeModeSettings(detail=plan.modes, frames=plan.frames, dt=plan.dt)
-        if snapshot is None:
-            load_initial_keys(self, plan.keys)
-        else:
-            restore_snapshot(self, snapshot)
+        setup = content.keyframe_setup
+        self.settings = KeyframeModeSettings(detail=setup.modes, frames=setup.frames, dt=setup.dt)
+        if snapshot is not None:
+            self._restore_snapshot(snapshot)
+            return
+        for number, (frame, pose) in enumerate(sorted(setup.keys.items()), start=1):
+            displacement = self.body.check_vertex_vectors(pose, f"key at frame {frame}").copy()
+            displacement[self.body.fixed] = 0.0
+            self.markers = (*self.markers, PoseKey(number, frame, PoseSnapshot((), {}, displacement)))
+        self.settings = replace(self.settings, frames=max(self.settings.frames, 1 + max(setup.keys, default=0)))
 
-    # --- what the project asks
+    @property
+    def keys(self) -> Keys:
+        return self.markers
+
+    # --- interface of the project
 
     @property
     def commands(self) -> Mapping[str, Handler]:
+        session = self.pose_session
         handlers: dict[str, Handler] = {
             **self.common_commands,
-            "optimise": lambda message: optimise(self, message),
-            **self._pose_handlers.commands,
-            **self._key_handlers.commands,
+            **self.marker_commands,
+            "pull.begin": self._begin_pull,
+            "pull.move": self._move_pull,
+            "pull.commit": self._commit_pull,
+            "pull.cancel": self._cancel_pull,
+            "load": self._update_load,
+            "freeze": lambda _: self._change_pose("freeze the loads", session.freeze),
+            "pose.reset": lambda _: self._change_pose("reset the pose", session.reset),
+            "pose.pin": self._pin_vertices,
+            "pose.unpin": self._unpin_vertices,
+            "gravity": self._set_gravity,
+            "key.capture": self._capture_key,
+            "key.set": self._update_key,
+            "key.load": self._load_key,
+            "dials": self._update_settings,
+            "compare": self._set_ghost,
+            "optimise": self._optimise,
         }
         return {name: self._wrap_with_timestamp(handler) for name, handler in handlers.items()}
+
+    def _wrap_with_timestamp(self, handler: Handler) -> Handler:
+        def handle_with_timestamp(message: Message) -> Mapping[str, Any] | None:
+            try:
+                return handler(message)
+            finally:
+                self._last_command_time = time.monotonic()
+
+        return handle_with_timestamp
 
     @property
     def frames(self) -> int:
@@ -402,50 +163,113 @@ class KeyframeMode(UndoableMode[KeyframeUndoState]):
     @property
     def fps(self) -> float:
         dt = self.settings.dt or (None if self.solution is None else self.solution.dt)
-        return DEFAULT_FPS if dt is None else 1.0 / dt
+        return 60.0 if dt is None else 1.0 / dt
 
     def build_state(self) -> dict[str, Any]:
-        return build_keyframe_state(self)
+        content, session, solution, settings = self.content, self.pose_session, self.solution, self.settings
+        is_stale = self.is_stale()
+        errors = {} if solution is None or is_stale else solution.key_errors
+        loads = view_model.describe_loads(content, session, self.pull_stiffnesses)
+        meter, curve, result = build_force_meter(None), None, None
+        if solution is not None:
+            curve, summary = solution.added_force, asdict(solution.summary)
+            meter = build_force_meter(curve, view_model.describe_peak_remedy(self.keys, solution))
+            shown = ("cost", "worst", "iterations", "seconds", "text")
+            result = {name: summary[name] for name in shown} | {"stale": is_stale}
+        trails = []
+        if self.preview is not None:
+            drawing, states = self.preview
+            paths = {node: drawing.compute_vertex_path(node, states) for node in self.selected[:MAX_TRAILS]}
+            trails = [build_trail(node, None, path) for node, path in paths.items()]
+        selection = []
+        for node in self.selected:
+            position, is_fixed = self._compute_position(node), bool(np.isin(node, self.body.fixed))
+            given = self.body.vertices[node]
+            selection.append(build_selected_vertex(content, node, position, given, fixed=is_fixed))
+        label = "Preview"
+        if self.running_job is not None:
+            label = "Preview · optimising"
+        elif self.preview is None:
+            label = "Preview · no motion yet"
+        elif is_stale:
+            label = "Preview · older keys"
+        at_key = any(key.frame == self.current_frame for key in self.keys)
+        return {
+            "lanes": [
+                view_model.build_key_lane(self.keys, errors, self.current_frame, self.fps),
+                *build_force_lanes(curve),
+            ],
+            "meter": meter,
+            "selection": selection,
+            "trails": trails,
+            "labels": {"now": f"Posing · {'key at' if at_key else 'at'} frame {self.current_frame}", "result": label},
+            **self.build_history_state(),
+            "keyframe": {
+                "loads": loads,
+                "pins": view_model.describe_pins(content, session),
+                "gravity": session.has_gravity,
+                "moved": float(np.linalg.norm(session.displacement, axis=1).max(initial=0.0)),
+                "keys": view_model.describe_keys(self.keys, errors, self.thumbnails, session.displacement),
+                **asdict(settings),
+                "natural_dt": self.solver.get_natural_dt(self.keys, settings),
+                "optimising": self.running_job,
+                "result": result,
+                "ghost": self.ghost,
+            },
+        }
 
     def compute_live_vertices(self, frame: int) -> Array:
         self.current_frame = frame
         return self.content.compute_drawn_positions(self.body.vertices + self.pose_session.displacement)
 
     def compute_stream_vertices(self, stream: str, frame: int) -> Array | None:
-        if stream == "given":
-            return self.content.compute_drawn_positions(self.body.vertices + self.compute_ghost_displacement(frame))
+        if stream == "given":  # the ghost: the rest shape, or a spline through the keys
+            poses = {0: np.zeros((self.body.vertex_count, 3))}
+            if self.ghost == "spline":
+                poses |= {key.frame: key.pose.displacement for key in self.keys}
+            weights = compute_spline_weights(list(poses), self.frames)[frame]
+            displacement = np.tensordot(weights, np.stack(list(poses.values())), axes=1)
+            return self.content.compute_drawn_positions(self.body.vertices + displacement)
         if stream == "other" or self.preview is None:
             return None
         drawing, states = self.preview
         return drawing.compute_positions(states[min(frame, len(states) - 1)])
 
     def export_content(self) -> ProjectContent:
-        """The motion through the keys, and the body as pins held it, for another mode.
-
-        Raises InputError when there is none yet.
-        """
-        shot = self._require_solution().get_shot(self.body)
-        return replace(
-            self.content, body=shot.model.body, shot=shot, animation=self.export_animation(), steer_setup=None
-        )
+        """The motion and the body as pins held it, for another mode. Raises InputError if there is no motion yet."""
+        shot, motion = self._require_solution().get_shot(self.body), self.export_animation()
+        return replace(self.content, body=shot.model.body, shot=shot, animation=motion, steer_setup=None)
 
     def export_animation(self, progress: ProgressCallback | None = None) -> Animation:
-        """The motion through the keys on the body's mesh, dressed."""
-        made = self._require_solution().get_shot(self.body).animation
+        """The motion through the keys on the body's mesh, with the skin of the content."""
+        motion = self._require_solution().get_shot(self.body).animation
         report_progress(progress, 1.0, "the motion through the keys")
-        return replace(made, skin=self.content.skin) if self.content.skin is not None else made
+        return motion if self.content.skin is None else replace(motion, skin=self.content.skin)
+
+    def _require_solution(self) -> KeyframeSolution:
+        if self.solution is None:
+            raise InputError("there is no motion yet; set keys and optimise first")
+        return self.solution
 
     def get_tick_delay(self) -> float | None:
-        if not self._pose_handlers.is_at_rest:
-            return 0.0
-        if self._pose_handlers.is_pulling or self._find_key_without_thumbnail() is None:
+        pull = self._active_pull
+        if pull is not None:
+            return None if pull.is_at_rest else 0.0
+        if self._find_key_without_thumbnail() is None:
             return None
-        return max(0.0, self._last_command_time + IDLE_BEFORE_THUMBNAIL - time.monotonic())
+        # pictures are rendered when no message has come for 0.4 s, so that no drag waits for them
+        return max(0.0, self._last_command_time + 0.4 - time.monotonic())
 
     def tick(self) -> None:
-        """Let the body follow the hand; where that is calm, draw the picture of one key."""
-        if not self._pose_handlers.is_at_rest:
-            self._pose_handlers.relax_pull()
+        """Let the body follow the hand; without a pull, render the picture of one key."""
+        pull = self._active_pull
+        if pull is not None and not pull.is_at_rest:
+            begin = time.perf_counter()
+            try:
+                pull.is_at_rest = pull.drag.refine() < 2e-4  # body sizes
+            except CajoleError:
+                pull.is_at_rest = True
+            self._send_pull(pull, begin)
             return
         key = self._find_key_without_thumbnail()
         if key is not None:
@@ -453,102 +277,318 @@ class KeyframeMode(UndoableMode[KeyframeUndoState]):
             self.thumbnails[id(pose)] = (pose, self._thumbnail_renderer.render_data_url(self.body.vertices + pose))
             self.host.record_change(frames_changed=False)
 
-    def create_snapshot(self) -> ModeSnapshot:
-        return create_snapshot(self)
-
-    def close(self) -> None:
-        self._pose_handlers.cancel_pull()
-
-    # --- the motion
-
-    def update_preview(self) -> None:
-        """Have the second view play the take."""
-        if self.solution is None:
-            self.preview = None
-        else:
-            self.preview = (
-                ReducedStateDrawing(self.content, self.body.vertices, self.solution.basis),
-                self.solution.states,
-            )
-
-    def is_stale(self) -> bool:
-        """Whether keys or dials have changed since the motion was made."""
-        return self.solution is not None and self.solution.key != build_solution_key(self.keys, self.settings)
-
-    def compute_ghost_displacement(self, frame: int) -> Array:
-        """The displacement (n, 3) [m] of what the ghost shows: rest, or a spline through the keys."""
-        poses = {0: np.zeros((self.body.vertex_count, 3))}
-        if self.ghost == "spline":
-            poses |= {key.frame: key.pose.displacement for key in self.keys}
-        share = compute_spline_weights(list(poses), self.frames)[frame]
-        return np.tensordot(share, np.stack(list(poses.values())), axes=1)
-
-    def _require_solution(self) -> KeyframeSolution:
-        if self.solution is None:
-            raise InputError("there is no motion yet; set keys and optimise first")
-        return self.solution
-
-    # --- history
-
-    def capture_state(self) -> KeyframeUndoState:
-        return KeyframeUndoState(self.pose_session.snapshot, self.keys, self.settings, self.solution)
-
-    def apply_undoable(
-        self, label: str, action: Callable[[], object], *, frames_changed: bool = False, join: bool = False
-    ) -> None:
-        """One step of undo; join: it goes on what was just done under the same name, as a slider in the hand does."""
-        self.finish_interaction()
-        before = self.capture_state()
-        action()
-        self.history.record(label, before, join=join)
-        if self.pose_session.snapshot is not before.pose:
-            self.show_pose()
-            self.warn_about_inversion(before.pose)
-        self.host.record_change(label, frames_changed=frames_changed)
-
-    def warn_about_inversion(self, before: Posed) -> None:
-        """Send a notice of tets that the pose turns inside out, when it has others than the one before."""
-        found = find_inverted_tets(self.body, self.pose_session.displacement)
-        if found is None or np.array_equal(np.sort(found.tets), self.body.inverted(before.displacement)):
-            return
-        self.host.broadcast({"is": "notice", "tone": "warn", "title": "Elements are inside out", "text": f"{found}."})
-
-    def finish_interaction(self) -> None:
-        self._pose_handlers.cancel_pull()
-
-    def restore_state(self, state: KeyframeUndoState) -> None:
-        before = self.solution
-        self.pose_session.restore(state.pose)
-        self.keys, self.settings, self.solution = state.keys, state.settings, state.solution
-        if self.solution is not before:
-            self.update_preview()
-        self.current_frame = min(self.current_frame, self.frames - 1)
-        self.show_pose()
-        self.host.record_change()
-
-    def _wrap_with_timestamp(self, handler: Handler) -> Handler:
-        def handle_with_timestamp(message: Message) -> Answer | Mapping[str, Any] | None:
-            try:
-                return handler(message)
-            finally:
-                self._last_command_time = time.monotonic()
-
-        return handle_with_timestamp
-
-    # --- small things
-
-    def show_pose(self) -> None:
-        """The present pose to the first view."""
-        self.host.show_live_frame(self.compute_live_vertices(self.current_frame), frame=self.current_frame)
-
-    def compute_position(self, node: int) -> Array:
-        return np.asarray(self.body.vertices[node] + self.pose_session.displacement[node])
-
-    def describe_vertices(self, nodes: Sequence[int]) -> str:
-        name = self.content.describe_vertex(nodes[0])
-        return name if len(nodes) == 1 else f"{name} and {len(nodes) - 1} more"
-
     def _find_key_without_thumbnail(self) -> PoseKey | None:
         if not self._thumbnail_renderer.is_enabled:
             return None
         return next((key for key in self.keys if id(key.pose.displacement) not in self.thumbnails), None)
+
+    def create_snapshot(self) -> ModeSnapshot:
+        poses = [self.pose_session.snapshot, *(key.pose for key in self.keys)]
+        documents, arrays = saved.pack_poses(poses)
+        load_keys = {get_load_key(load) for pose in poses for load in pose.loads} & self.pull_stiffnesses.keys()
+        solution = None
+        if self.solution is not None:
+            solution, more = saved.pack_solution(self.solution, is_stale=self.is_stale())
+            arrays |= more
+        document = {
+            "moments": documents,
+            "keys": [saved.pack_key(key) for key in self.keys],
+            "ghost": self.ghost,
+            "selected": list(self.selected),
+            "dials": asdict(self.settings),
+            "take": solution,
+            "hands": [[*key, self.pull_stiffnesses[key]] for key in sorted(load_keys)],
+        }
+        return ModeSnapshot(document, arrays)
+
+    def _restore_snapshot(self, snapshot: ModeSnapshot) -> None:
+        document, arrays = snapshot.document, snapshot.arrays
+        try:
+            present, *poses = saved.unpack_poses(self.body, document["moments"], arrays)
+            keys = (saved.unpack_key(each, pose) for each, pose in zip(document["keys"], poses, strict=True))
+            self.markers = sort_markers(keys)
+            self.settings = update_settings(self.settings, document["dials"])
+            self.pose_session.restore(present)
+            for number, node, stiffness in document.get("hands", []):
+                self.pull_stiffnesses[int(number), int(node)] = require_positive(stiffness, "a saved hand (N/m)")
+            self.ghost = message_values.read_choice(document, "ghost", GHOST_KINDS)
+            self.selected = message_values.read_vertices(document, "selected", self.body.vertex_count, min_count=0)
+            if document["take"] is not None:
+                solution = saved.unpack_solution(self.body, document["take"], arrays, self.keys, self.settings)
+                self._set_solution(solution)
+        except (KeyError, TypeError, IndexError, ValueError) as reason:
+            raise InputError(f"what was saved of the keys cannot be read ({reason}); open the scene anew") from None
+
+    def close(self) -> None:
+        self.finish_interaction()
+
+    # --- undo
+
+    def capture_state(self) -> KeyframeUndoState:
+        return KeyframeUndoState(self.pose_session.snapshot, self.keys, self.settings, self.solution)
+
+    def restore_fields(self, state: KeyframeUndoState) -> None:
+        if self.pose_session.snapshot is not state.pose:
+            self.pose_session.restore(state.pose)
+        self.markers, self.settings = state.keys, state.settings
+        if self.solution is not state.solution:
+            self._set_solution(state.solution)
+        self.current_frame = min(self.current_frame, self.frames - 1)
+
+    def send_changes(self, before: KeyframeUndoState, label: str | None) -> None:
+        frames_changed = self.solution is not before.solution or self.frames != before.settings.frames
+        if self.pose_session.snapshot is not before.pose:
+            self._show_pose()
+            if label is not None:
+                self._warn_about_inversion(before.pose)
+        elif label is None and self.frames != before.settings.frames:  # undo may have moved the frame that is shown
+            self._show_pose()
+        has_other_ghost = self.ghost == "spline" and self.keys is not before.keys
+        self.host.record_change(label, frames_changed=frames_changed or has_other_ghost)
+
+    def finish_interaction(self) -> None:
+        """Cancel the active pull."""
+        if self._active_pull is not None:
+            self._active_pull.drag.cancel()
+            self._active_pull = None
+
+    def _warn_about_inversion(self, before: PoseSnapshot) -> None:
+        """Warn of tets that the pose inverts, if they are others than in the pose before."""
+        found = find_inverted_tets(self.body, self.pose_session.displacement)
+        if found is not None and not np.array_equal(np.sort(found.tets), self.body.inverted(before.displacement)):
+            self.warn("Elements are inside out", f"{found}.")
+
+    # --- pose
+
+    def _show_pose(self) -> None:
+        self.host.show_live_frame(self.compute_live_vertices(self.current_frame), frame=self.current_frame)
+
+    def _compute_position(self, node: int) -> Array:
+        return np.asarray(self.body.vertices[node] + self.pose_session.displacement[node])
+
+    def _change_pose(self, label: str, change: Callable[[], object], *, join: bool = False) -> None:
+        with self.undo_step(label, join=join):
+            change()
+
+    def _begin_pull(self, message: Message) -> Mapping[str, Any]:
+        self.finish_interaction()  # its tab may have been closed during a pull
+        node = message_values.read_integer(message, "node", 0, self.body.vertex_count - 1)
+        number = message_values.read_integer(message, "gesture")
+        replaces_loads = not message_values.read_flag(message, "add")
+        before, vertices = self.capture_state(), select_patch(self.body, node)
+        stiffness = compute_pull_stiffness(self.pose_session, self.content.mesh.edges, vertices)
+        drag = self.pose_session.grab(vertices, replace_loads=replaces_loads)
+        self.pull_stiffnesses[get_load_key(drag.load)] = stiffness
+        self._active_pull = ActivePull(number, node, drag, before)
+        self.selected = [node]
+        position = to_list(self._compute_position(node))
+        return {"position": position, "load": drag.load.load_id, "stiffness": stiffness}
+
+    def _move_pull(self, message: Message) -> None:
+        pull, begin = self._require_pull(message), time.perf_counter()
+        force, pull.seq = message_values.read_vector(message, "force"), message_values.read_integer(message, "seq")
+        try:
+            pull.drag.move(force)
+            pull.is_at_rest = False
+        except CajoleError as error:
+            if not pull.is_warned:
+                pull.is_warned = True
+                text, _, remedy = str(error).partition("; ")
+                remedy = remedy or "pull less, pin more, or freeze these loads and pull on from there"
+                self.warn("That is too strong", f"{text}. The last pose that holds is kept: {remedy}.")
+        self._send_pull(pull, begin)
+
+    def _send_pull(self, pull: ActivePull, start_time: float) -> None:
+        self._show_pose()
+        self.host.broadcast({
+            "is": "moved", "gesture": pull.number, "seq": pull.seq,
+            "position": to_list(self._compute_position(pull.node)), "miss": 0.0,
+            "ms": 1e3 * (time.perf_counter() - start_time), "meter": None,
+        })  # fmt: skip
+
+    def _commit_pull(self, message: Message) -> Mapping[str, Any]:
+        pull = self._require_pull(message)
+        try:
+            pull.drag.commit()
+        except CajoleError:
+            pull.drag.cancel()
+            raise
+        finally:
+            self._active_pull = None
+            self._show_pose()
+        if self.pose_session.snapshot is not pull.undo_state.pose:
+            label = f"pull {self.content.describe_vertex(pull.node)}"
+            self.history.record(label, pull.undo_state)
+            self.host.record_change(label, frames_changed=False)
+            self._warn_about_inversion(pull.undo_state.pose)
+        return {"load": pull.drag.load.load_id}
+
+    def _cancel_pull(self, message: Message) -> None:
+        self._require_pull(message)
+        self.finish_interaction()
+        self._show_pose()
+        self.host.record_change(frames_changed=False)
+
+    def _require_pull(self, message: Message) -> ActivePull:
+        number = message_values.read_integer(message, "gesture")
+        if self._active_pull is None or self._active_pull.number != number:
+            raise InputError(f"no pull {number} is under way; press on the body to begin one")
+        return self._active_pull
+
+    def _update_load(self, message: Message) -> None:
+        """Remove, mute or scale a load."""
+        number, session = message_values.read_integer(message, "load"), self.pose_session
+        load = next((load for load in session.loads if load.load_id == number), None)
+        is_pull = load is not None and not is_pose_load(load)
+        name = self.content.describe_vertex(int(load.vertices[0])) if load is not None and is_pull else "load"
+        if message_values.read_flag(message, "remove", False):
+            self._change_pose(f"remove pull {name}", lambda: session.remove(number))
+            return
+        if "strength" not in message and "muted" not in message:
+            raise InputError("load needs strength, muted or remove, and all are missing")
+        if "strength" in message:
+            strength = message_values.read_number(message, "strength", 0.0)
+            force = np.zeros(3) if load is None else load.forces.sum(axis=0)
+            size = float(np.linalg.norm(force))
+            # `change` explains what is wrong with a load that is missing, frozen or without a direction
+            force = strength / size * force if size else force
+            self._change_pose(f"retune pull {name}", lambda: session.change(number, force), join=True)
+        if "muted" in message:
+            muted = message_values.read_flag(message, "muted")
+            self._change_pose(f"{'mute' if muted else 'unmute'} pull {name}", lambda: session.mute(number, muted))
+
+    def _pin_vertices(self, message: Message) -> None:
+        nodes = message_values.read_vertices(message, "nodes", self.body.vertex_count)
+        self._change_pose(f"pin {self.describe_vertices(nodes)}", lambda: self.pose_session.pin(nodes))
+
+    def _unpin_vertices(self, message: Message) -> None:
+        nodes = message_values.read_vertices(message, "nodes", self.body.vertex_count)
+        self._change_pose(f"unpin {self.describe_vertices(nodes)}", lambda: self.pose_session.unpin(nodes))
+
+    def _set_gravity(self, message: Message) -> None:
+        on = message_values.read_flag(message, "on")
+        with self.undo_step(f"gravity {'on' if on else 'off'}"):
+            self.pose_session.set_gravity(EARTH_GRAVITY if on else None)
+
+    # --- keys
+
+    def require_distinct(self, markers: Keys) -> Keys:
+        return require_distinct_frames(markers)
+
+    def _capture_key(self, message: Message) -> Mapping[str, Any]:
+        """Make the present pose a key; a key of that frame gets the pose and keeps the rest."""
+        frame = message_values.read_integer(message, "frame", 0, self.frames - 1)
+        name = message_values.read_text(message, "name") if message.get("name") is not None else None
+        require_few_inversions(self.body, self.pose_session.displacement, "this pose")
+        pose, old = self.pose_session.snapshot, next((key for key in self.keys if key.frame == frame), None)
+        if old is None:
+            key = PoseKey(get_next_number(self.keys), frame, pose, name)
+            self.set_markers(sort_markers([*self.keys, key]), f"key at frame {frame}")
+        else:
+            key = replace(old, pose=pose, name=old.name if name is None else name)
+            self.set_markers(replace_marker(self.keys, key), f"key at frame {frame}")
+        return {"key": key.id}
+
+    def _update_key(self, message: Message) -> None:
+        key = find_marker(self.keys, message_values.read_text(message, "key"))
+        if "hard" in message:
+            key = replace(key, hard=message_values.read_flag(message, "hard"))
+        if "weight" in message:
+            key = replace(key, weight=message_values.read_number(message, "weight", 1e-6, 1e6))
+        if "name" in message:
+            key = replace(key, name=message_values.read_text(message, "name"))
+        self.set_markers(replace_marker(self.keys, key), f"change {key.title}", join="weight" in message)
+
+    def _load_key(self, message: Message) -> None:
+        """Restore the pose of a key with its loads and pins; where they are unknown, loads that hold the pose."""
+        key = find_marker(self.keys, message_values.read_text(message, "key"))
+        pose, displacement = key.pose, key.pose.displacement
+        with self.undo_step(f"load {key.title}"):
+            if pose.loads or pose.pins or pose.gravity_force is not None or not displacement.any():
+                self.pose_session.restore(pose)
+            else:
+                self.pose_session.set_pose(displacement)
+
+    # --- motion
+
+    def is_stale(self) -> bool:
+        """True if keys or settings have changed since the motion was found."""
+        return self.solution is not None and self.solution.key != build_solution_key(self.keys, self.settings)
+
+    def _set_solution(self, solution: KeyframeSolution | None) -> None:
+        """Set the motion and let the second view play it."""
+        self.solution, self.preview = solution, None
+        if solution is not None:
+            drawing = ReducedStateDrawing(self.content, self.body.vertices, solution.basis)
+            self.preview = drawing, solution.states
+
+    def _update_settings(self, message: Message) -> None:
+        if unknown := {"tracking", "final"} & message.keys():
+            raise InputError(f"{min(unknown)} is a dial of Steer; Keyframe has effort, detail, frames, dt and loop")
+        new = update_settings(self.settings, message)
+        if "detail" in message:
+            message_values.read_integer(message, "detail", 0, 3 * len(self.body.free_vertices))
+        last = self.keys[-1] if self.keys else None
+        if last is not None and last.frame >= new.frames:
+            raise InputError(
+                f"{last.title} stands at frame {last.frame}, beyond {new.frames} frames; move or delete it first"
+            )
+        names = [each.name for each in fields(new) if getattr(new, each.name) != getattr(self.settings, each.name)]
+        if names:
+            with self.undo_step(f"set {' and '.join(names)}", join=True):
+                self.settings = new
+
+    def _set_ghost(self, message: Message) -> None:
+        self.ghost = message_values.read_choice(message, "with", GHOST_KINDS)
+        self.host.record_change()
+
+    def _optimise(self, message: Message) -> Mapping[str, Any]:
+        """Find the gentlest motion through the keys. Raises InputError for impossible keys, Cancelled."""
+        if not self.keys:
+            raise InputError("there are no keys to go through; pull the body into a pose, then capture it")
+        require_distinct_frames(self.keys)
+        before, shown = self.capture_state(), self.preview
+        try:
+            with self.job("Optimising", stoppable=True, frames_changed=False) as progress:
+                solution = self._solve(progress)
+                self._set_solution(solution)
+        except BaseException as reason:
+            self.preview = shown
+            if isinstance(reason, Cancelled) and self.host.has_stop_request:
+                text = "The search had not made its first step, and nothing has changed."
+                self.warn("Stopped before there was a motion", f"{text} Optimise again, and stop it later.")
+            raise
+        self.history.record("optimise", before)
+        self.host.record_change("optimise")
+        summary = solution.summary
+        tone = "ok" if summary.converged else "warn"
+        self.host.broadcast({"is": "notice", "tone": tone, "title": "The motion is ready", "text": summary.text})
+        return {"cost": summary.cost, "worst": summary.worst}
+
+    def _solve(self, progress: ProgressCallback) -> KeyframeSolution:
+        """Run the search; each iterate is reported, and the motion is shown from time to time."""
+        report_progress(progress, 0.0, "finding how the body may move")
+        problem = self.solver.build_problem(self.keys, self.settings)
+        report_progress(progress, 0.0, "looking for the gentlest motion")
+        search = SearchProgress(any(key.hard for key in self.keys))
+        drawing = ReducedStateDrawing(self.content, self.body.vertices, problem.model.basis)
+        initial = problem.model.project(problem.start_displacement)
+
+        def on_iteration(iterate: Iterate) -> bool:
+            fraction = search.update(iterate)
+            self.host.broadcast({
+                "is": "iterate", "job": self.running_job or "", "iteration": search.steps, "cost": float(iterate.cost),
+                "gradient": float(iterate.gradient_norm), "seconds": search.seconds,
+            })  # fmt: skip
+            if search.seconds - search.last_preview >= 0.25:
+                search.last_preview = search.seconds
+                states = iterate.trajectory.coordinates
+                self.preview = drawing, np.vstack([initial, states]) if problem.boundary == "open" else states
+                self.host.record_change()
+            search.is_stopped = progress(fraction, f"step {search.steps} · {search.seconds:.1f} s") is False
+            return not search.is_stopped
+
+        solution = self.solver.solve(problem, self.keys, self.settings, on_iteration)
+        if search.is_stopped and not self.host.has_stop_request:
+            raise Cancelled("the optimisation was cancelled; what was there before is kept")
+        return solution

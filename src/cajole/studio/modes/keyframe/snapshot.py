@@ -1,89 +1,119 @@
-"""What is kept of Keyframe when the server is gone, and how it goes on from there."""
+"""Poses and solutions of Keyframe as JSON documents and arrays of a saved project."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.arrays import Array
-from cajole.direct.keyframing.pose_session import PoseSnapshot as Posed
-from cajole.errors import InputError
-from cajole.studio import message_values as given
-from cajole.studio.modes.base import ModeSnapshot
-from cajole.studio.modes.keyframe.keys import PoseKey
-from cajole.studio.modes.keyframe.pose_loads import pack_poses, unpack_poses
+from cajole.body import Body
+from cajole.direct.keyframing.pose_session import Load, PoseSnapshot
 from cajole.studio.modes.keyframe.solution import (
-    GHOST_KINDS,
     KeyframeModeSettings,
-    pack_solution,
-    unpack_solution,
-    update_settings,
+    KeyframeSolution,
+    Keys,
+    PoseKey,
+    SolutionSummary,
+    build_solution_key,
 )
-from cajole.studio.modes.timeline_markers import sort_items
+from cajole.studio.modes.payloads import to_list
 
-if TYPE_CHECKING:
-    from cajole.studio.modes.keyframe.mode import KeyframeMode
-
-
-def load_initial_keys(mode: KeyframeMode, keys: Mapping[int, Array]) -> None:
-    """Begin with the storyboard's own keys, {frame: displacement (n, 3) [m]}."""
-    for number, (frame, pose) in enumerate(sorted(keys.items()), start=1):
-        still = mode.body.check_vertex_vectors(pose, f"key at frame {frame}").copy()
-        still[mode.body.fixed] = 0.0
-        mode.keys = (*mode.keys, PoseKey(number, frame, Posed((), {}, still)))
-    mode.settings = replace(mode.settings, frames=max(mode.settings.frames, 1 + max(keys, default=0)))
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def create_snapshot(mode: KeyframeMode) -> ModeSnapshot:
-    """All that `restore` needs."""
-    known = [mode.pose_session.snapshot, *(key.pose for key in mode.keys)]
-    moments = pack_poses(known)
-    keys = [
-        {"number": key.number, "frame": key.frame, "name": key.name, "hard": key.hard, "weight": key.weight}
-        for key in mode.keys
-    ]
-    document = {
-        "moments": moments.documents,
-        "keys": keys,
-        "ghost": mode.ghost,
-        "selected": list(mode.selected),
-        "dials": {field.name: getattr(mode.settings, field.name) for field in fields(KeyframeModeSettings)},
-        "take": None,
-        "hands": mode.pull_stiffnesses.to_json(known),
+def pack_poses(poses: Sequence[PoseSnapshot]) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+    """A document of each pose, and arrays: all loads one after another, and displacements (n, 3) of each pose."""
+    documents, vertices, forces, first = [], [np.empty(0, dtype=np.int64)], [np.empty((0, 3))], 0
+    for pose in poses:
+        loads = []
+        for load in pose.loads:
+            loads.append({"id": load.load_id, "frozen": load.frozen, "muted": load.muted, "count": len(load.vertices)})
+            vertices.append(load.vertices)
+            forces.append(load.forces)
+        pins = [[int(node), *to_list(where)] for node, where in pose.pins.items()]
+        documents.append({"loads": loads, "first": first, "pins": pins, "weighs": pose.gravity_force is not None})
+        first = sum(len(each) for each in vertices)
+    return documents, {
+        "load_vertices": np.concatenate(vertices),
+        "load_forces": np.concatenate(forces),
+        "poses": np.stack([pose.displacement for pose in poses]),
     }
-    if mode.solution is None:
-        return ModeSnapshot(document, moments.arrays)
-    document["take"], arrays = pack_solution(mode.solution, mode.keys, mode.settings)
-    return ModeSnapshot(document, moments.arrays | arrays)
 
 
-def restore_snapshot(mode: KeyframeMode, snapshot: ModeSnapshot) -> None:
-    """Go on where `saved` was. Raises InputError for what does not fit the body."""
-    document = snapshot.document
-    try:
-        present, *poses = unpack_poses(mode.body, document["moments"], snapshot.arrays)
-        mode.keys = sort_items(_parse_key(key, pose) for key, pose in zip(document["keys"], poses, strict=True))
-        mode.settings = update_settings(mode.settings, document["dials"], max_modes=3 * len(mode.body.free_vertices))
-        mode.pose_session.restore(present)
-        mode.pull_stiffnesses.load_json(document.get("hands", []))
-        mode.ghost = given.read_choice(document, "ghost", GHOST_KINDS)
-        mode.selected = given.read_vertices(document, "selected", mode.body.vertex_count, min_count=0)
-        if document["take"] is not None:
-            mode.solution = unpack_solution(mode.body, document["take"], snapshot.arrays, mode.keys, mode.settings)
-    except (KeyError, TypeError, IndexError, ValueError) as reason:
-        raise InputError(f"what was saved of the keys cannot be read ({reason}); open the scene anew") from None
-    mode.update_preview()
+def unpack_poses(body: Body, documents: Sequence[Mapping[str, Any]], arrays: Arrays) -> list[PoseSnapshot]:
+    """Inverse of `pack_poses`. Raises InputError, or the errors of plain lookups, for poses of another body."""
+    vertices = checks.require_index_array(arrays["load_vertices"], "saved loads", (None,), body.vertex_count)
+    forces = checks.require_real_array(arrays["load_forces"], "saved forces", (len(vertices), 3))
+    displacements = checks.require_real_array(arrays["poses"], "saved poses", (len(documents), body.vertex_count, 3))
+    poses = []
+    for document, displacement in zip(documents, displacements):
+        at, loads, pins = int(document["first"]), [], {}
+        for each in document["loads"]:
+            stop = at + checks.require_integer(each["count"], "vertices of a saved load", maximum=len(vertices) - at)
+            flags = bool(each["frozen"]), bool(each["muted"])
+            loads.append(Load(int(each["id"]), vertices[at:stop], forces[at:stop], *flags))
+            at = stop
+        for node, *where in document["pins"]:
+            node = checks.require_integer(node, "a saved pin", minimum=0, maximum=body.vertex_count - 1)
+            pins[node] = checks.require_real_array(where, "a pin", (3,))
+        gravity = body.gravity() if document["weighs"] else None
+        poses.append(PoseSnapshot(tuple(loads), pins, displacement.copy(), gravity))
+    return poses
 
 
-def _parse_key(document: Mapping[str, object], pose: Posed) -> PoseKey:
-    number, frame, name, weight = (document[word] for word in ("number", "frame", "name", "weight"))
+def pack_key(key: PoseKey) -> dict[str, Any]:
+    """A key without its pose."""
+    return {"number": key.number, "frame": key.frame, "name": key.name, "hard": key.hard, "weight": key.weight}
+
+
+def unpack_key(document: Mapping[str, Any], pose: PoseSnapshot) -> PoseKey:
     return PoseKey(
-        checks.require_integer(number, "the number of a key"),  # type: ignore[arg-type]
-        checks.require_integer(frame, "the frame of a key", minimum=0),  # type: ignore[arg-type]
+        checks.require_integer(document["number"], "the number of a key"),
+        checks.require_integer(document["frame"], "the frame of a key", minimum=0),
         pose,
-        None if name is None else str(name),
+        None if document["name"] is None else str(document["name"]),
         bool(document["hard"]),
-        checks.require_real_number(weight, "the weight of a key"),
+        checks.require_real_number(document["weight"], "the weight of a key"),
     )
+
+
+def pack_solution(solution: KeyframeSolution, *, is_stale: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A document and arrays; is_stale: keys or settings have changed since."""
+    names = ("basis", "states", "velocities", "controls")
+    arrays: dict[str, NDArray[Any]] = {f"take_{name}": getattr(solution, name) for name in names}
+    arrays |= {"take_curve": solution.added_force, "take_held": solution.fixed_vertices}
+    if solution.start is not None:
+        arrays["take_start"] = np.stack(solution.start)
+    return {
+        "dt": solution.dt,
+        "loop": solution.loop,
+        "missed": dict(solution.key_errors),
+        "about": asdict(solution.summary),
+        "stale": is_stale,
+    }, arrays
+
+
+def unpack_solution(
+    body: Body, document: Mapping[str, Any], arrays: Arrays, keys: Keys, settings: KeyframeModeSettings
+) -> KeyframeSolution:
+    """Inverse of `pack_solution`. Raises InputError, or the errors of plain lookups, for one of another body."""
+    basis = checks.require_real_array(arrays["take_basis"], "saved basis", (3 * body.vertex_count, None))
+    r = basis.shape[1]
+    states = checks.require_real_array(arrays["take_states"], "saved states", (None, r))
+    start = checks.require_real_array(arrays["take_start"], "saved start", (2, r)) if "take_start" in arrays else None
+    # projects of earlier versions have no pins in the motion
+    fixed = arrays.get("take_held", np.empty(0, dtype=np.int64))
+    return KeyframeSolution(
+        basis, states, checks.require_real_array(arrays["take_velocities"], "saved velocities", (len(states), r)),
+        checks.require_real_array(arrays["take_controls"], "saved controls", (None, r)),
+        None if start is None else (start[0], start[1]),
+        checks.require_real_array(arrays["take_curve"], "saved forces", (len(states),)),
+        checks.require_positive(document["dt"], "saved dt (s)"), bool(document["loop"]), dict(document["missed"]),
+        SolutionSummary(**document["about"]), () if document["stale"] else build_solution_key(keys, settings),
+        tuple(key.pose for key in keys),
+        checks.require_index_array(fixed, "saved pins", (None,), body.vertex_count),
+    )  # fmt: skip

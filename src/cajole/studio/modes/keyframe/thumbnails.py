@@ -1,75 +1,55 @@
-"""Small pictures of poses, for the cards of keys."""
+"""Small pictures of poses for the cards of keys."""
 
 from __future__ import annotations
 
 import base64
 import io
 import time
-
-import numpy as np
-from numpy.typing import NDArray
+from importlib.util import find_spec
 
 from cajole.arrays import Array
 from cajole.pictures import picture
 from cajole.studio.content import ProjectContent
 
-# [pixels], twice what a card shows; [bytes] of a picture at most
-THUMBNAIL_SIZE, MAX_THUMBNAIL_BYTES = (176, 112), 10_000
-WEBP_QUALITIES = (80, 60, 40)
-# what pictures of a scene share with it
-CAMERA_KEYS = ("azimuth", "elevation", "fov")
-# the slate behind the views, in both themes: pictures are no part of the page's colours
-BACKGROUND_COLOR = (0.17, 0.19, 0.22)
-# what views draw bodies in that have no colours of their own, --clay of tokens.css, sRGB
-CLAY_COLOR = (0xC8 / 255, 0x49 / 255, 0x2A / 255)
-# A body that takes longer to draw than this [s of work], and that so often, gets no further pictures: the hand would
-# wait for them. The first one may only have been slow because nothing was compiled yet.
-MAX_DRAW_SECONDS, MAX_SLOW_DRAWS = 1.0, 2
-
 
 class PoseThumbnails:
-    """Draws poses one at a time, until one has taken too long."""
+    """Renders poses, until rendering has been too slow too often.
+
+    size: [pixels], twice that of a card; max_bytes: of a picture; background: sRGB of the views in both themes; clay:
+    sRGB of bodies without own colours, --clay of tokens.css; max_seconds, max_slow_draws: a body that takes longer to
+    render [s of work], so often, gets no further pictures, because drags would wait for them. The first one may be
+    slow because kernels are compiled.
+    """
+
+    size, max_bytes = (176, 112), 10_000
+    background, clay = (0.17, 0.19, 0.22), (0xC8 / 255, 0x49 / 255, 0x2A / 255)
+    max_seconds, max_slow_draws = 1.0, 2
 
     def __init__(self, content: ProjectContent):
         self._content = content
-        self._colors = None if content.has_own_colors else CLAY_COLOR
-        self.is_enabled = _has_pillow()
+        self.is_enabled = find_spec("PIL") is not None
         self._slow_draws = 0
 
     def render_data_url(self, positions: Array) -> str | None:
-        """The body's vertices (n, 3) [m] as a data URL of a small .webp; None where it cannot be small."""
-        begin = time.thread_time()
-        camera = {name: value for name, value in self._content.camera.items() if name in CAMERA_KEYS}
-        subject = self._content.skin if self._content.skin is not None else self._content.mesh
+        """The body's vertices (n, 3) [m] as a data URL of a .webp picture; None if it exceeds `max_bytes`."""
+        from PIL import Image
+
+        begin, content = time.thread_time(), self._content
         pixels = picture(
-            subject,
+            content.mesh if content.skin is None else content.skin,
             positions=positions,
-            size=THUMBNAIL_SIZE,
-            background=BACKGROUND_COLOR,
-            floor=BACKGROUND_COLOR,
-            colors=self._colors,
+            size=self.size,
+            background=self.background,
+            floor=self.background,
+            colors=None if content.has_own_colors else self.clay,
             renderer="draft",
-            **camera,
+            **{name: value for name, value in content.camera.items() if name in ("azimuth", "elevation", "fov")},
         )
-        self._slow_draws += time.thread_time() - begin > MAX_DRAW_SECONDS
-        self.is_enabled = self._slow_draws < MAX_SLOW_DRAWS
-        return _encode_webp(pixels)
-
-
-def _encode_webp(pixels: NDArray[np.uint8]) -> str | None:
-    from PIL import Image
-
-    for quality in WEBP_QUALITIES:
-        stream = io.BytesIO()
-        Image.fromarray(pixels).save(stream, "webp", quality=quality)
-        if stream.tell() <= MAX_THUMBNAIL_BYTES:
-            return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
-    return None
-
-
-def _has_pillow() -> bool:
-    try:
-        import PIL.Image  # noqa: F401
-    except ImportError:
-        return False
-    return True
+        self._slow_draws += time.thread_time() - begin > self.max_seconds
+        self.is_enabled = self._slow_draws < self.max_slow_draws
+        for quality in (80, 60, 40):
+            stream = io.BytesIO()
+            Image.fromarray(pixels).save(stream, "webp", quality=quality)
+            if stream.tell() <= self.max_bytes:
+                return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+        return None
