@@ -56,6 +56,7 @@ from cajole.studio.modes.timeline_markers import (
     replace_marker,
     sort_markers,
 )
+from cajole.studio.protocol import Answer
 
 GHOST_KINDS = ("rest", "spline")
 
@@ -148,7 +149,7 @@ class KeyframeMode(MarkerMode[KeyframeUndoState, PoseKey]):
         return {name: self._wrap_with_timestamp(handler) for name, handler in handlers.items()}
 
     def _wrap_with_timestamp(self, handler: Handler) -> Handler:
-        def handle_with_timestamp(message: Message) -> Mapping[str, Any] | None:
+        def handle_with_timestamp(message: Message) -> Answer | Mapping[str, Any] | None:
             try:
                 return handler(message)
             finally:

@@ -39,7 +39,8 @@ def select_patch(body: Body, node: int) -> IndexArray:
     distance[node] = -1.0
     near: IndexArray = np.argsort(distance, kind="stable")[: PULL_OPTIONS.max_patch_vertices]
     near = near[distance[near] <= PULL_OPTIONS.patch_radius * body.size]
-    return near[(near == node) | ~np.isin(near, body.fixed)]
+    found: IndexArray = near[(near == node) | ~np.isin(near, body.fixed)]
+    return found
 
 
 def is_pose_load(load: Load) -> bool:
