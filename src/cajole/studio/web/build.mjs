@@ -113,7 +113,7 @@ async function test(part) {
   const files = readdirSync(join(HERE, "test")).filter((name) => name.endsWith(".test.ts") && name.includes(part));
   const entryPoints = files.map((name) => join("test", name));
   const loader = { ".css": "empty" };
-  await esbuild.build({ ...common(), entryPoints, outdir: out, platform: "node", packages: "external", loader });
+  await esbuild.build({ ...common(), entryPoints, outdir: out, platform: "node", external: ["three"], loader });
   const made = readdirSync(out)
     .filter((name) => name.endsWith(".test.js"))
     .map((name) => join(out, name));

@@ -17,12 +17,15 @@ import { createJobProgress } from "./ui/job-progress";
 import { createToasts } from "./ui/toast";
 import { installTooltips } from "./ui/tooltip";
 import { installUpload } from "./ui/upload";
+import { registerModes } from "./core/modes";
 import { createPanel } from "./modes/panel";
+import * as modes from "./modes/registry";
 import { createPlotDrawer } from "./plots/plots";
 import { createTimeline } from "./timeline/timeline";
 import { createViewport } from "./view/viewport";
 
 function main(): void {
+  registerModes(Object.values(modes));
   const app = new StudioApp();
   const reason = getWebGLError();
   if (reason !== null) return showWebGLErrorPage(reason);

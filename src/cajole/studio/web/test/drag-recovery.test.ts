@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StudioApp, Toast } from "../src/core/app";
+import type { StudioApp } from "../src/core/app";
+import type { Toast } from "../src/core/types";
 import { createSignal } from "../src/core/signal";
 import { offerLostDrags } from "../src/core/drag-recovery";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { getRegionColor, REGION_COLORS } from "../src/core/brush";
+import { getRegionColor, REGION_COLORS } from "../src/modes/enrich/brush-settings";
 import { countPlayableFrames } from "../src/core/playback";
 import type { ProjectState } from "../src/core/types";
 import { SurfaceModel } from "../src/view/surface-model";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./setup";
 import { onHover, emitHover } from "../src/core/hover";
 import type { App } from "../src/core/types";
 import { getHoveredDiscNode, type HoverTarget } from "../src/view/hover";
@@ -25,7 +26,7 @@ test("a disc is hovered where a drag, a pin or a pull is, and not elsewhere on t
     { kind: "pull", nodes: [7] },
     { kind: "gravity", nodes: [1] },
   ];
-  const app = { state: { keyframe: { pins: [{ nodes: [2, 3] }], loads } } } as unknown as App;
+  const app = { state: { mode: "keyframe", keyframe: { pins: [{ nodes: [2, 3] }], loads } } } as unknown as App;
   assert.equal(getHoveredDiscNode(app, at(5, true, 8)), 8);
   assert.equal(getHoveredDiscNode(app, at(3, true)), 3);
   assert.equal(getHoveredDiscNode(app, at(7, true)), 7);

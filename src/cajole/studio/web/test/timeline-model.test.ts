@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import "./setup";
 import { createSignal } from "../src/core/signal";
 import type { App, Lane, Marker, ProjectState } from "../src/core/types";
-import { addMarker, copyMarkers, nudgeMarkers, deleteMarkers, selectMarkers } from "../src/timeline/marker-actions";
+import { copyMarkers, nudgeMarkers, deleteMarkers, selectMarkers } from "../src/timeline/marker-actions";
 import { getEdgeAreas, getMarkerAreas, layOutMarkers, layOutRows } from "../src/timeline/lane-layout";
 import { createLoopDrag, createWindowDrag } from "../src/timeline/drags";
 import { describeMarker } from "../src/timeline/marker-tooltip";
@@ -53,6 +54,7 @@ function studio(
     lanes,
     selection: [],
     meter: {},
+    edit: { drags: [], editable: [0, 100], window: null },
     ...more,
   } as unknown as ProjectState;
   const app = {
@@ -191,15 +193,15 @@ test("release and copy leave alone what cannot be changed", () => {
 });
 
 test("a double click adds what the mode has, or says what is missing", () => {
-  const { app, said } = studio();
-  addMarker(app as unknown as App, 33);
+  const { app, model, said } = studio();
+  model.mode?.addMarker?.(app as unknown as App, 33);
   assert.equal(said.pop()![0], "toast");
   app.state = { ...app.state, selection: [{ node: 7 }] } as unknown as ProjectState;
-  addMarker(app as unknown as App, 33);
+  model.mode?.addMarker?.(app as unknown as App, 33);
   app.state = { ...app.state, mode: "keyframe" };
-  addMarker(app as unknown as App, 34);
+  model.mode?.addMarker?.(app as unknown as App, 34);
   app.state = { ...app.state, mode: "steer" };
-  addMarker(app as unknown as App, 35);
+  model.mode?.addMarker?.(app as unknown as App, 35);
   assert.deepEqual(said, [["pin", { nodes: [7], frame: 33 }], ["key.capture", { frame: 34 }]]);
 });
 

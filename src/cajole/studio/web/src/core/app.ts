@@ -4,10 +4,10 @@ import { registerHandler, runCommand } from "./commands";
 import { Connection, type ConnectionStatus, type Message, RequestError } from "./connection";
 import { toSentence } from "./format";
 import { frameCache } from "./frame-cache";
+import { getMode } from "./modes";
 import { loadModeUi, loadUi, savePreferences } from "./preferences";
 import { createSignal } from "./signal";
 import { loadSetting } from "./storage";
-import { isDragMode } from "./targets";
 import { applyTheme, getSystemTheme, onTheme, prefersReducedMotion } from "./theme";
 import type {
   App,
@@ -21,6 +21,7 @@ import type {
   Project,
   ProjectState,
   SteerUpdate,
+  Toast,
   UiState,
 } from "./types";
 
@@ -169,21 +170,18 @@ export class StudioApp implements App {
     if (before?.frames !== state.frames || before.mode !== state.mode)
       this.updateUi({ loopRange: [0, Math.max(0, state.frames - 1)] });
     if (this.ui.playhead > state.frames - 1) this.updateUi({ playhead: 0 });
-    if (state.steer) this.updateUi({ playing: state.steer.running });
+    const { live } = getMode(state.mode);
+    if (live) this.updateUi({ playing: live.isRunning(state) });
     this.onState.emit(state);
     if (this.awaitsFirstState) this.applyOpeningDefaults(state);
   }
 
-  /** Play a newly opened motion and select the vertex that its scene suggests for a first drag. */
+  /** Play a newly opened motion, and let its mode make the first requests. */
   private applyOpeningDefaults(state: ProjectState): void {
     this.awaitsFirstState = false;
-    if (isDragMode(state) && this.ui.views === 2 && !prefersReducedMotion()) this.updateUi({ playing: true });
-    const { reroute } = state;
-    if (reroute && reroute.pilot_frames === null && !reroute.net.own && this.ui.pilot) void this.request("pilot");
-    const hint = this.project?.suggestion;
-    if (!hint || !state.edit || state.edit.drags.length > 0 || state.selection.length > 0 || !this.ui.pilot) return;
-    void this.request("frame", { frame: hint.frame }, { quiet: true });
-    void this.request("select", { nodes: [hint.node] }, { quiet: true });
+    const mode = getMode(state.mode);
+    if (mode.allowsVertexDrag && this.ui.views === 2 && !prefersReducedMotion()) this.updateUi({ playing: true });
+    if (this.ui.pilot) mode.onOpen?.(this, state);
   }
 }
 
@@ -191,11 +189,6 @@ function isShallowEqual(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((value, at) => value === other[at]);
   return one === other;
-}
-
-/** A server notice, or a toast of the page with its own actions. */
-export interface Toast extends Omit<Notice, "is"> {
-  actions?: { text: string; onClick(): void }[];
 }
 
 /** The request that failed, and the function that sends another one. */

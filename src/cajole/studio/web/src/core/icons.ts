@@ -81,17 +81,6 @@ const ICON_PATHS = {
   chevron: ["M3.8 6l4.2 4.2L12.2 6"],
   "chevron-right": ["M6 3.8L10.2 8 6 12.2"],
   feather: ["M3 13.4L9.8 6.6M4.6 11.8V8.2l4.8-5a2.9 2.9 0 0 1 4 0 2.9 2.9 0 0 1 0 4l-4.9 4.6H4.6M7 9.4h3.6"],
-  edit: [
-    "M5 9.4L3.9 8a.95.95 0 0 0-1.5 1.1l2 3.2c.8 1.2 1.9 1.9 3.7 1.9 2.7 0 4.5-1.6 4.5-4.4V5.4a.9.9 0 0 0-1.8 0V8",
-    "M10.8 7.4V3.6a.9.9 0 0 0-1.8 0v3.6M9 7V2.7a.9.9 0 0 0-1.8 0V7M7.2 7.2V3.6a.9.9 0 0 0-1.8 0v5.8",
-  ],
-  keyframe: ["M8 2.4L13.6 8 8 13.6 2.4 8z"],
-  steer: ["M9 1.8L3.6 9h3.6l-.6 5.2L12.2 7H8.4z"],
-  enrich: ["M3 2.8c1.6.9 3.4.9 5 0 1.6.9 3.4.9 5 0v10.4", "M3 2.8c.6 3.4.2 7-1 10.4h12c-1.2-3.4-1.6-7-1-10.4"],
-  reroute: [
-    "M5 3.6h5.4a2.2 2.2 0 0 1 0 4.4H5.6a2.2 2.2 0 0 0 0 4.4H11",
-    "M13.8 12.4a1.4 1.4 0 1 1-2.8 0 1.4 1.4 0 0 1 2.8 0zM5 3.6a1.4 1.4 0 1 1-2.8 0 1.4 1.4 0 0 1 2.8 0z",
-  ],
   link: [
     "M6.6 9.4l2.8-2.8M7.4 4.8l1.4-1.4a2.7 2.7 0 0 1 3.8 3.8l-1.4 1.4M8.6 11.2l-1.4 1.4a2.7 2.7 0 0 1-3.8-3.8l1.4-1.4",
   ],
@@ -109,9 +98,11 @@ const ICON_PATHS = {
 } as const;
 
 export type IconName = keyof typeof ICON_PATHS;
+/** A name, or paths written like those above. */
+export type Icon = IconName | readonly string[];
 
 /** Create an icon of `size` px in the text color; hidden from screen readers, the button has the name. */
-export function createIcon(name: IconName, size = 16): SVGSVGElement {
+export function createIcon(icon: Icon, size = 16): SVGSVGElement {
   const drawing = svg("svg", {
     viewBox: "0 0 16 16",
     width: size,
@@ -120,7 +111,7 @@ export function createIcon(name: IconName, size = 16): SVGSVGElement {
     "aria-hidden": "true",
     focusable: "false",
   });
-  for (const path of ICON_PATHS[name]) drawing.append(createStroke(path));
+  for (const path of typeof icon === "string" ? ICON_PATHS[icon] : icon) drawing.append(createStroke(path));
   return drawing;
 }
 

@@ -1,6 +1,7 @@
 /** Playback: the clock drives the playhead; late frames are dropped. */
 
 import { createSignal } from "./signal";
+import { getMode } from "./modes";
 import type { App, ProjectState } from "./types";
 
 /** Emitted with the new edit frame before the server has answered, so that cached positions show at once. */
@@ -26,13 +27,13 @@ export function advancePlayhead(
 /** Number of frames that can be played: fewer than `frames` while a job computes the result. */
 export const countPlayableFrames = (state: ProjectState): number => Math.max(1, state.ready ?? state.frames);
 
-/** Advance the playhead while ui.playing is set. In Steer it follows the server's simulation. */
+/** Advance the playhead while ui.playing is set. In a live mode it follows the server's simulation. */
 export function startPlayback(app: App): void {
   let before = 0;
   const step = (now: number): void => {
     if (!app.ui.playing) return;
     const { state, ui } = app;
-    if (state && state.mode !== "steer") {
+    if (state && !getMode(state.mode).live) {
       const elapsed = before ? Math.min(1, (now - before) / 1000) : 0;
       const playable = countPlayableFrames(state);
       const range: [number, number] = [Math.min(ui.loopRange[0], playable - 1), Math.min(ui.loopRange[1], playable - 1)];

@@ -2,20 +2,13 @@
 
 import { saveSetting, loadSetting } from "./storage";
 import { getSystemTheme } from "./theme";
-import type { ModeName, UiState } from "./types";
+import { getMode, type ModeName } from "./modes";
+import type { UiState } from "./types";
 
 type StoredUi = Pick<UiState, "ghost" | "trails" | "wireframe" | "snap" | "unit" | "panel" | "loop">;
 type StoredModeUi = Pick<UiState, "views" | "plots">;
 const STORED_KEYS: readonly (keyof StoredUi)[] = ["ghost", "trails", "wireframe", "snap", "unit", "panel", "loop"];
 const STORED_MODE_KEYS: readonly (keyof StoredModeUi)[] = ["views", "plots"];
-
-const DEFAULT_TOOLS: Record<ModeName, UiState["tool"]> = {
-  edit: "move",
-  keyframe: "pull",
-  steer: "push",
-  enrich: "select",
-  reroute: "move",
-};
 
 /** Initial UI state. */
 export function loadUi(): UiState {
@@ -46,8 +39,7 @@ export function loadUi(): UiState {
 
 /** UI state on entering a mode: its default tool, and the views and plots last used in it. */
 export function loadModeUi(mode: ModeName): Pick<UiState, "tool" | "views" | "plots"> {
-  const defaults: StoredModeUi = mode === "steer" ? { views: 1, plots: true } : { views: 2, plots: false };
-  return { tool: DEFAULT_TOOLS[mode], ...defaults, ...loadSetting<Partial<StoredModeUi>>(`choices.${mode}`, {}) };
+  return { ...getMode(mode).defaults, ...loadSetting<Partial<StoredModeUi>>(`choices.${mode}`, {}) };
 }
 
 /** Store those fields of a change that persist. */

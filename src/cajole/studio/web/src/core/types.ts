@@ -1,11 +1,11 @@
 /** Messages between server and page (docs/studio-protocol.md), and interfaces shared by the components of the page. */
 
-import type { EnrichState } from "./enrich-types";
-import type { FieldInfo, FlowState } from "./flow-types";
-import type { RerouteState } from "./reroute-types";
+import type { EnrichState } from "../modes/enrich/types";
+import type { RerouteState } from "../modes/reroute/types";
+import type { FlowState } from "../modes/steer/types";
+import type { ModeName } from "./modes";
 
 export type Vec3 = [number, number, number];
-export type ModeName = "edit" | "keyframe" | "steer" | "enrich" | "reroute";
 export type Tone = "given" | "asked" | "got" | "added" | "world" | "quiet";
 
 // --- from the server: the start page
@@ -39,6 +39,7 @@ export interface Catalogue {
 // --- from the server: a project
 
 export interface PropInfo { name: string; color: Vec3; opacity: number; frames: number } // frames: 1 for what stands still
+export interface FieldInfo { size: [number, number]; cells: [number, number] } // box of a flow [m]: x and z from the origin; columns and rows
 export interface ModeInfo { possible: boolean; why: string | null }
 export interface Project {
   is: "project";
@@ -235,6 +236,11 @@ export interface UiState {
   pilot: boolean;
 }
 
+/** A notice of the server, or a toast of the page with its own actions. */
+export interface Toast extends Omit<Notice, "is"> {
+  actions?: { text: string; onClick(): void }[];
+}
+
 /** Interface that every component gets: server state, UI state, requests and signals. */
 export interface App {
   readonly project: Project | null;
@@ -256,7 +262,7 @@ export interface App {
   stream(name: string, values: object): void;
   /** Run a command of the table (core/command-table.ts). */
   runCommand(command: string): void;
-  showToast(notice: Omit<Notice, "is">): void;
+  showToast(toast: Toast): void;
   /** Key hints of the status bar, [key, text] each; null restores those of the tool. */
   setHints(hints: [string, string][] | null): void;
 }

@@ -2,22 +2,11 @@
 
 import "../style/panel.css";
 import { setAttribute, setChildren, h } from "../core/dom";
-import type { App, ModeName, Component, ProjectState } from "../core/types";
+import { getMode, type ModeName } from "../core/modes";
+import type { App, Component, ProjectState } from "../core/types";
 import { createForceMeter } from "../ui/controls/force-meter";
-import { createEditPanel } from "./edit-panel";
-import { createEnrichPanel } from "./enrich-panel";
-import { createKeyframePanel } from "./keyframe-panel";
-import { goToFrame, type ModePanel } from "./mode-panel";
-import { createReroutePanel } from "./reroute-panel";
-import { createSteerPanel } from "./steer-panel";
+import { goToFrame, type ModePanel } from "./panel-parts";
 
-const PANELS: Partial<Record<ModeName, (app: App) => ModePanel>> = {
-  edit: createEditPanel,
-  keyframe: createKeyframePanel,
-  steer: createSteerPanel,
-  enrich: createEnrichPanel,
-  reroute: createReroutePanel,
-};
 /** Interval of meter updates [ms]; faster digits cannot be read. */
 const MIN_UPDATE_INTERVAL = 120;
 
@@ -37,9 +26,7 @@ export function createPanel(app: App): Component {
   const showMode = (mode: ModeName): void => {
     if (shown?.mode === mode) return;
     clear();
-    const make = PANELS[mode];
-    if (make === undefined) return;
-    shown = { mode, part: make(app) };
+    shown = { mode, part: getMode(mode).createPanel(app) };
     scroll.append(shown.part.element);
     if (shown.part.footer) footer.append(shown.part.footer);
     scroll.scrollTop = 0;

@@ -2,24 +2,22 @@
 
 import "../style/plots.css";
 import { h, setChildren, setText } from "../core/dom";
-import { getEditFrame } from "../core/playback";
-import type { App, Component, ModeName, Tone } from "../core/types";
-import { frameToX, getSharedScale, onSharedScale } from "../timeline/time-scale";
-import {
-  createCostPlot,
-  createForceData,
-  createForcePlot,
-  createGuideErrorData,
-  createGuideErrorPlot,
-} from "./frame-plots";
-import { createGoalReport } from "./goal-report";
-import { createLiveData, LIVE_RANGE } from "./live-data";
-import { LiveHistory, WINDOW_SECONDS } from "./live-history";
+import { getMode, type ModeName } from "../core/modes";
+import type { App, Component } from "../core/types";
+import { onSharedScale } from "../timeline/time-scale";
+import { LiveHistory } from "./live-history";
 import { CostHistory } from "./plot-data";
-import { createPlotRow, type PlotRow } from "./plot-row";
+import type { PlotRow } from "./plot-row";
+
+/** Data that the drawer collects in all modes. */
+export interface PlotSources {
+  history: LiveHistory; // of the live simulation
+  costs: CostHistory; // of the latest optimization
+  getLiveCurve(): number[] | null; // added force during a drag
+}
 
 /** Plots of a mode; those from `firstTimed` on have a time axis with cursors. */
-interface PlotSet {
+export interface PlotSet {
   header: HTMLElement | null; // above the plots, without a time axis
   rows: PlotRow[];
   firstTimed: number;
@@ -62,7 +60,7 @@ export function createPlotDrawer(app: App): Component & { dispose(): void } {
   function showMode(next: ModeName): void {
     for (const each of current?.rows ?? []) each.dispose();
     mode = next;
-    current = next === "steer" ? createLivePlots(app, history) : createShotPlots(app, costs, () => curve);
+    current = getMode(next).createPlots(app, { history, costs, getLiveCurve: () => curve });
     setChildren(rows, current.header, current.rows.map((each) => each.element));
     setText(axisLabel, current.axisLabel);
   }
@@ -118,59 +116,3 @@ export function createPlotDrawer(app: App): Component & { dispose(): void } {
     },
   };
 }
-
-/** Added force over the frames; in Keyframe also the cost, in Enrich the distance to the guide. */
-function createShotPlots(app: App, costs: CostHistory, curve: () => number[] | null): PlotSet {
-  const force = createForcePlot(app);
-  const cost = app.state?.mode === "keyframe" ? createCostPlot(costs) : null;
-  const gap = app.state?.mode === "enrich" ? createGuideErrorPlot() : null;
-  const report = app.state?.mode === "reroute" ? createGoalReport(app) : null;
-  return {
-    header: report?.element ?? null,
-    rows: [cost, gap, force].filter((each) => each !== null),
-    firstTimed: cost ? 1 : 0,
-    axisLabel: "frames",
-    update: (width) => {
-      force.show(createForceData(app, width, curve()));
-      cost?.show(costs.getData());
-      gap?.show(createGuideErrorData(app, width));
-      report?.update();
-    },
-    cursors: () => {
-      const scale = getSharedScale(app);
-      if (!scale) return [null, null];
-      const { ui } = app;
-      const single = ui.views === 1;
-      return [frameToX(scale, single && !ui.playing ? getEditFrame(app) : ui.playhead), single ? null : frameToX(scale, getEditFrame(app))];
-    },
-  };
-}
-
-/** Error and effort of the last seconds in Steer. */
-function createLivePlots(app: App, history: LiveHistory): PlotSet {
-  const error = createLivePlot("Error", "got", false);
-  const effort = createLivePlot("Effort", "added", true);
-  return {
-    header: null,
-    rows: [error, effort],
-    firstTimed: 0,
-    axisLabel: "seconds ago",
-    update: () => {
-      const recent = history.getRecent();
-      const pushes = app.state?.steer?.pushes ?? [];
-      const flow = app.state?.steer?.flow !== undefined;
-      error.show(createLiveData(recent, "error", pushes, flow));
-      effort.show({ ...createLiveData(recent, "effort", pushes, flow), empty: false }); // only one row shows the hint
-    },
-    cursors: (width) => [(width * -LIVE_RANGE[0]) / (LIVE_RANGE[1] - LIVE_RANGE[0]), null],
-  };
-}
-
-const LIVE_HINT = "Push the body to see it recover.";
-
-const createLivePlot = (name: string, tone: Tone, axis: boolean): PlotRow =>
-  createPlotRow({
-    name, tone, axis, empty: axis ? "" : LIVE_HINT,
-    getTicks: () => Array.from({ length: WINDOW_SECONDS }, (_, i) => i + 1 - WINDOW_SECONDS),
-    formatTick: (at) => (at === 0 ? "now" : `\u2212${-at}`),
-  });

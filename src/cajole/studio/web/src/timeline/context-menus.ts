@@ -3,7 +3,7 @@
 import type { UiState } from "../core/types";
 import type { MenuEntry } from "../ui/menu";
 import { copyMarkers, goToMarker, deleteMarkers, selectMarkers } from "./marker-actions";
-import { setEditWindow, fitView } from "./drags";
+import { fitView } from "./drags";
 import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
 
 /** Menu of markers; rename: opens the rename field. */
@@ -12,22 +12,10 @@ export function buildMarkerMenu(model: TimelineModel, markers: readonly MarkerRe
   const entries: MenuEntry[] = [{ text: "Go to", icon: "frame", key: "⏎", onSelect: () => goToMarker(model, first) }];
   if (!markers.some(({ marker }) => marker.movable)) return entries;
   if (markers.length === 1) entries.push({ text: "Rename", icon: "rename", key: "F2", onSelect: () => rename(first) });
-  entries.push(...buildKeyEntries(model, first));
+  entries.push(...(model.mode?.getMarkerMenu?.(model.app, first.marker.id) ?? []));
   entries.push({ text: `Copy to frame ${model.frame}`, icon: "copy", onSelect: () => copyMarkers(model, markers) });
   entries.push({ text: "Release", icon: "trash", key: "Del", onSelect: () => deleteMarkers(model, markers) });
   return entries;
-}
-
-/** Entries of keys only: load the pose, soft or exact. */
-function buildKeyEntries(model: TimelineModel, { marker }: MarkerRef): MenuEntry[] {
-  const key = model.state?.keyframe?.keys.find((each) => each.id === marker.id);
-  if (!key) return [];
-  const hard = (on: boolean) => () => void model.app.request("key.set", { key: key.id, hard: on });
-  return [
-    { text: "Load this pose", icon: "camera", onSelect: () => void model.app.request("key.load", { key: key.id }) },
-    { text: "Exact", checked: key.hard, onSelect: hard(true) },
-    { text: "Soft", checked: !key.hard, onSelect: hard(false) },
-  ];
 }
 
 const UNITS: [UiState["unit"], string][] = [["frames", "Frames"], ["seconds", "Seconds"], ["timecode", "Timecode"]];
@@ -49,10 +37,10 @@ export function buildRulerMenu(model: TimelineModel, frame: number): MenuEntry[]
     },
     { text: "Loop the whole shot", icon: "loop", onSelect: () => app.setUi({ loop: true, loopRange: [0, last] }) },
   ];
-  if (model.state?.edit) {
+  if (model.mode?.setEditWindow) {
     if (from > 0 || to < last)
-      entries.push({ text: "Edit only the loop's frames", icon: "lock", onSelect: () => void setEditWindow(model, [from, to]) });
-    if (model.state.edit.window) entries.push({ text: "Edit all frames", onSelect: () => void setEditWindow(model, null) });
+      entries.push({ text: "Edit only the loop's frames", icon: "lock", onSelect: () => void model.setEditWindow([from, to]) });
+    if (model.editWindow) entries.push({ text: "Edit all frames", onSelect: () => void model.setEditWindow(null) });
   }
   entries.push(null, { text: "Fit", icon: "fit", onSelect: () => fitView(model) });
   return [

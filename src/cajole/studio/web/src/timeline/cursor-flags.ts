@@ -7,7 +7,7 @@ import { formatFrame, frameToX } from "./time-scale";
 export const FLAG_BOX = { top: 2.5, height: 17 };
 
 /** x: of the cursor line; width: of the flag [px]. */
-export interface CursorFlag { cursor: "play" | "edit"; x: number; width: number; text: string }
+export interface CursorFlag { cursor: "playhead" | "frame"; x: number; width: number; text: string }
 
 /** Flags of the playhead and, with two views, of the edit frame above it. */
 export function getCursorFlags(model: TimelineModel): CursorFlag[] {
@@ -17,7 +17,7 @@ export function getCursorFlags(model: TimelineModel): CursorFlag[] {
     const text = app.ui.unit === "seconds" ? (frame / fps).toFixed(2) : formatFrame(Math.floor(frame), fps, app.ui.unit, 1);
     return { cursor, x: frameToX(model.scale, frame), width: 12 + 6.4 * text.length, text };
   };
-  return edit === null ? [flag("play", play)] : [flag("play", play), flag("edit", edit)];
+  return edit === null ? [flag("playhead", play)] : [flag("playhead", play), flag("frame", edit)];
 }
 
 /** Visible intervals [px] of the playhead flag; none with one cursor, or if the edit flag covers it. */

@@ -57,7 +57,7 @@ export function createLoopDrag(model: TimelineModel, part: "loop" | "loop-in" | 
 
 /** Drag of an end of the edit window; sent on release. */
 export function createWindowDrag(model: TimelineModel, end: 0 | 1): TimelineDrag {
-  const before = model.state?.edit?.window;
+  const before = model.editWindow;
   if (!before) return { move: noop, end: noop, cancel: noop };
   const setWindow = (range: [number, number] | null): void => {
     model.draggedWindow = range;
@@ -65,15 +65,9 @@ export function createWindowDrag(model: TimelineModel, end: 0 | 1): TimelineDrag
   };
   return {
     move: (x) => setWindow(stretchedRange(before, end, xToNearestFrame(model.scale, x), model.last)),
-    end: () => void setEditWindow(model, model.draggedWindow).finally(() => setWindow(null)),
+    end: () => void model.setEditWindow(model.draggedWindow).finally(() => setWindow(null)),
     cancel: () => setWindow(null),
   };
-}
-
-/** Set the range of frames that edits may change; null: all frames. */
-export async function setEditWindow(model: TimelineModel, range: [number, number] | null): Promise<void> {
-  const all = range === null || (range[0] <= 0 && range[1] >= model.last);
-  await model.app.request("tune", { window: all ? null : range }).catch(noop);
 }
 
 /** Drag that pans the view. */

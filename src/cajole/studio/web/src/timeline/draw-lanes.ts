@@ -2,7 +2,7 @@
 
 import { clamp } from "../core/math";
 import { getToken } from "../core/theme";
-import type { Marker, ModeName } from "../core/types";
+import type { Marker } from "../core/types";
 import { getItemKeys, type MarkerItem, type LaneRow } from "./lane-layout";
 import { truncateText, computeLabelWidths } from "./marker-groups";
 import { getMarkerKey, type TimelineModel } from "./timeline-model";
@@ -33,14 +33,6 @@ export function drawMarkers(ctx: Context2D, model: TimelineModel, row: LaneRow):
   if (!row.lane.markers.length && !row.lane.curve) drawEmptyHint(ctx, model, row);
 }
 
-/** Hint in the first lane of a mode while it is empty. */
-const EMPTY_HINTS: Partial<Record<ModeName, string>> = {
-  edit: "Click a point of the body, then drag it.",
-  keyframe: "Pull the body into a pose, then press K.",
-  steer: "Press and drag.",
-  reroute: "Go to a frame, click a point, and drag it to its goal.",
-};
-
 /** Draw a dotted marker at the cursor and the hint of an empty lane. */
 function drawEmptyHint(ctx: Context2D, model: TimelineModel, row: LaneRow): void {
   const x = frameToX(model.scale, model.cursors.edit ?? model.cursors.play);
@@ -53,7 +45,7 @@ function drawEmptyHint(ctx: Context2D, model: TimelineModel, row: LaneRow): void
   ctx.setLineDash([]);
   ctx.fillStyle = getToken("t3");
   ctx.font = getFont();
-  const text = EMPTY_HINTS[model.state?.mode ?? "edit"] ?? "";
+  const text = model.mode?.emptyLaneHint ?? "";
   const left = x + 14 + ctx.measureText(text).width < model.scale.width;
   ctx.textAlign = left ? "left" : "right";
   ctx.fillText(text, x + (left ? 14 : -14), y + 0.5);

@@ -93,7 +93,7 @@ function drawLoop(ctx: Context2D, model: TimelineModel): void {
 
 /** Dim frames outside the edit window, and draw grips at its ends. */
 function drawWindow(ctx: Context2D, model: TimelineModel): void {
-  const range = model.draggedWindow ?? model.state?.edit?.window;
+  const range = model.editWindow;
   if (!range) return;
   const [x0, x1] = range.map((frame) => frameToX(model.scale, frame));
   ctx.fillStyle = withAlpha(getToken("bg0"), 0.6);
@@ -109,7 +109,7 @@ interface StyledFlag extends CursorFlag { fill: string; textColor: string; line:
 
 function getStyledFlags(model: TimelineModel): StyledFlag[] {
   return getCursorFlags(model).map((flag) =>
-    flag.cursor === "play"
+    flag.cursor === "playhead"
       ? { ...flag, fill: getToken("playhead"), textColor: getToken("on-playhead"), line: getToken("playhead") }
       : { ...flag, fill: getToken("asked-fill"), textColor: getToken("on-fill"), line: getToken("asked-fill") });
 }

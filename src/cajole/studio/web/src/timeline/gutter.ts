@@ -36,7 +36,7 @@ export function createGutter(model: TimelineModel): Gutter {
   return {
     element: h("div", { class: "timeline-gutter" }, unit, list),
     update: () => {
-      setText(unit, app.ui.unit === "frames" && model.state?.mode === "steer" ? "one lap" : app.ui.unit);
+      setText(unit, app.ui.unit === "frames" && model.mode?.live ? "one lap" : app.ui.unit);
       setAttribute(unit, "aria-label", `Unit of time: ${app.ui.unit}`);
       updateLabels(model.lanes);
       list.style.setProperty("--lane", `${model.laneHeight}px`);

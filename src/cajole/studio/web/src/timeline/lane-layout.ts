@@ -67,7 +67,7 @@ export function getEdgeAreas(model: TimelineModel): HitArea<DragEdge>[] {
   // only the flag itself: beside and below it the ruler scrubs
   for (const [x0, x1] of getVisiblePlayheadParts(model))
     found.push(createHitArea(x0, x1, FLAG_BOX.top, FLAG_BOX.top + FLAG_BOX.height, 0, "playhead"));
-  const range = model.draggedWindow ?? model.state?.edit?.window;
+  const range = model.editWindow;
   if (range) {
     found.push(createHitArea(at(range[0]), at(range[0]), RULER_HEIGHT, RULER_HEIGHT + 12, EDGE_HIT_WIDTH, "window-in"));
     found.push(createHitArea(at(range[1]), at(range[1]), RULER_HEIGHT, RULER_HEIGHT + 12, EDGE_HIT_WIDTH, "window-out"));

@@ -1,8 +1,7 @@
 /** Actions on markers, shared by pointer, menus, shortcuts and the accessible list. */
 
 import { clamp } from "../core/math";
-import type { App } from "../core/types";
-import { getTargets } from "../core/targets";
+import { getTargets } from "../core/modes";
 import { getMarkerKey, type TimelineModel, type MarkerRef } from "./timeline-model";
 import { computeMoveBounds } from "./snapping";
 import { MAX_FRAME_WIDTH, scrolledTo, frameToX, zoomed } from "./time-scale";
@@ -13,11 +12,11 @@ export type SelectMode = "only" | "add" | "toggle" | "take";
 export const getSelectMode = (event: MouseEvent): SelectMode =>
   event.ctrlKey || event.metaKey ? "toggle" : event.shiftKey ? "add" : "only";
 
-export function selectMarkers(model: TimelineModel, keys: readonly string[], mode: SelectMode): void {
+export function selectMarkers(model: TimelineModel, keys: readonly string[], selectMode: SelectMode): void {
   const now = new Set(model.selectedMarkers.map(({ lane, marker }) => getMarkerKey(lane.id, marker.id)));
-  if (mode === "only") return model.setSelection(keys);
+  if (selectMode === "only") return model.setSelection(keys);
   for (const key of keys) {
-    if (mode === "add" || (mode === "toggle" && !now.has(key))) now.add(key);
+    if (selectMode === "add" || (selectMode === "toggle" && !now.has(key))) now.add(key);
     else now.delete(key);
   }
   model.setSelection(now);
@@ -91,20 +90,6 @@ export function nudgeMarkers(model: TimelineModel, by: number): void {
       frames: group.map((ref) => ref.marker.frame + shift),
       final: true,
     });
-}
-
-/** Add a marker at a frame: capture a key, or pin the selected vertices. */
-export function addMarker(app: App, frame: number): void {
-  const { state } = app;
-  if (state?.mode === "keyframe") return void app.request("key.capture", { frame });
-  if (state?.mode !== "edit") return;
-  const nodes = state.selection.map((each) => each.node);
-  if (nodes.length) return void app.request("pin", { nodes, frame });
-  app.showToast({
-    tone: "warn",
-    title: "No point is selected",
-    text: "Click a point of the body first, then double-click here to pin it.",
-  });
 }
 
 /** Zoom in until grouped markers are drawn separately. */

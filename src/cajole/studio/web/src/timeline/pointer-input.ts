@@ -1,6 +1,6 @@
 /** Pointer input of the timeline: hit testing, drags, wheel zoom, double click. */
 
-import { addMarker, selectMarkerVertices, goToMarker, zoomToMarkers, selectMarkers, getSelectMode } from "./marker-actions";
+import { selectMarkerVertices, goToMarker, zoomToMarkers, selectMarkers, getSelectMode } from "./marker-actions";
 import { getEdgeAreas, getMarkerAreas, getItemKeys, findRow, layOutRows, type DragEdge, type MarkerHit } from "./lane-layout";
 import { createEdgeDrag, fitView, createPanDrag, createScrubDrag, type TimelineDrag } from "./drags";
 import { findHit } from "./hit-areas";
@@ -133,14 +133,14 @@ function startDrag(model: TimelineModel, x: number, y: number, event: PointerEve
 function startMarkerDrag(model: TimelineModel, grip: MarkerHit, x: number, event: PointerEvent): StartedDrag {
   const picks = getMarkerRefs(grip);
   const keys = getItemKeys(grip.row, grip.item);
-  const mode = getSelectMode(event);
+  const selectMode = getSelectMode(event);
   const wasSelected = picks.every(({ lane, marker }) => model.isSelected(lane, marker));
-  if (!wasSelected && mode === "only") selectMarkers(model, keys, "only");
-  const moving = wasSelected || mode === "only" ? model.selectedMarkers : picks;
+  if (!wasSelected && selectMode === "only") selectMarkers(model, keys, "only");
+  const moving = wasSelected || selectMode === "only" ? model.selectedMarkers : picks;
   const nowhere: TimelineDrag = { move: () => undefined, end: () => undefined, cancel: () => undefined };
   const click = (): void => {
-    selectMarkers(model, keys, mode);
-    if (mode === "only") selectMarkerVertices(model, picks);
+    selectMarkers(model, keys, selectMode);
+    if (selectMode === "only") selectMarkerVertices(model, picks);
   };
   return { drag: createMarkerDrag(model, moving, x, event.altKey) ?? nowhere, onClick: click };
 }
@@ -157,7 +157,7 @@ function handleDoubleClick(model: TimelineModel, x: number, y: number): void {
     return picks.length > 1 ? zoomToMarkers(model, picks) : goToMarker(model, picks[0]);
   }
   const row = findRow(layOutRows(model), y);
-  if (row?.lane.add) addMarker(model.app, xToNearestFrame(model.scale, x));
+  if (row?.lane.add) model.mode?.addMarker?.(model.app, xToNearestFrame(model.scale, x));
 }
 
 function getCursor({ edge, marker: grip, ruler }: HitResult): string {

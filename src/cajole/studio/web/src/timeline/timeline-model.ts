@@ -1,6 +1,7 @@
 /** View model of the timeline: scale, selection, hover and drag state. */
 
 import { clamp } from "../core/math";
+import { getCurrentMode, type ModeDefinition } from "../core/modes";
 import { seek, getEditFrame } from "../core/playback";
 import type { App, Lane, Marker, ProjectState } from "../core/types";
 import { resized, scrolledTo, createFitScale, type TimeScale } from "./time-scale";
@@ -56,6 +57,9 @@ export class TimelineModel {
   get state(): ProjectState | null {
     return this.app.state;
   }
+  get mode(): ModeDefinition | null {
+    return getCurrentMode(this.app);
+  }
   get frames(): number {
     return Math.max(this.state?.frames ?? 1, 1);
   }
@@ -88,15 +92,25 @@ export class TimelineModel {
   get cursors(): Cursors {
     const { ui } = this.app;
     const play = clamp(ui.playhead, 0, this.last);
-    if (this.state?.mode === "steer") return { edit: null, play: clamp(this.liveFrame ?? this.frame, 0, this.last) };
+    if (this.mode?.live) return { edit: null, play: clamp(this.liveFrame ?? this.frame, 0, this.last) };
     if (ui.views === 1) return { edit: null, play: ui.playing ? play : this.frame };
     return { edit: this.frame, play };
   }
 
   /** Range of frames that markers may move in. */
   get range(): [number, number] {
-    // forces cannot have moved a vertex at frame 0
-    return this.state?.edit?.editable ?? [this.state?.reroute ? 1 : 0, this.last];
+    return (this.state && this.mode?.getMarkerRange?.(this.state)) ?? [0, this.last];
+  }
+
+  /** Range of frames that edits may change, also during a drag of its ends; null: all frames. */
+  get editWindow(): [number, number] | null {
+    return this.draggedWindow ?? (this.state && this.mode?.getEditWindow?.(this.state)) ?? null;
+  }
+
+  /** Set the range of frames that edits may change; null: all frames. */
+  async setEditWindow(range: [number, number] | null): Promise<void> {
+    const all = range === null || (range[0] <= 0 && range[1] >= this.last);
+    await this.mode?.setEditWindow?.(this.app, all ? null : range).catch(() => undefined);
   }
 
   get markers(): MarkerRef[] {
@@ -152,7 +166,7 @@ export class TimelineModel {
   /** Handle a new state: drop references to removed markers. */
   handleState(state: ProjectState): void {
     this.liveCurve = null;
-    if (state.mode !== "steer") this.liveFrame = this.lap = null;
+    if (!this.mode?.live) this.liveFrame = this.lap = null;
     this.scale = resized(this.scale, this.scale.width, Math.max(state.frames, 1));
     if (!this.dragged) this.pruneMarkers();
     this.redraw();

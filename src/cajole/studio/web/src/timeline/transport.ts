@@ -45,9 +45,9 @@ export function createTransport(model: TimelineModel): Transport {
       "div",
       { class: "timeline-middle" },
       createCommandButton(app, "frame.first", "First frame", "first").element,
-      createCommandButton(app, "frame.prev", "One frame back", "prev").element,
+      createCommandButton(app, "frame.prev", "Previous frame", "prev").element,
       play.element,
-      createCommandButton(app, "frame.next", "One frame on", "next").element,
+      createCommandButton(app, "frame.next", "Next frame", "next").element,
       createCommandButton(app, "frame.last", "Last frame", "last").element,
       bar,
       loop.element,
@@ -67,8 +67,8 @@ export function createTransport(model: TimelineModel): Transport {
   return {
     element,
     update: () => {
-      const live = model.state?.mode === "steer";
-      const isPlaying = live ? Boolean(model.state?.steer?.running) : app.ui.playing;
+      const live = model.mode?.live;
+      const isPlaying = live ? live.isRunning(model.state!) : app.ui.playing;
       play.setIcon(isPlaying ? "pause" : "play", isPlaying ? "Pause" : "Play");
       loop.setPressed(app.ui.loop);
       plots.setPressed(app.ui.plots);
@@ -83,7 +83,7 @@ export function createTransport(model: TimelineModel): Transport {
 function formatTime(model: TimelineModel): string {
   const { edit, play } = model.cursors;
   const now = formatSeconds(Math.floor(edit ?? play) / model.fps);
-  if (model.state?.mode === "steer") return model.lap === null ? now : `lap ${formatNumber(model.lap)} · ${now}`;
+  if (model.mode?.live) return model.lap === null ? now : `lap ${formatNumber(model.lap)} · ${now}`;
   return `${now} · ${formatNumber(model.fps, Number.isInteger(model.fps) ? 0 : 2)} fps`;
 }
 

@@ -2,7 +2,8 @@
 
 import { setAttribute, setChildren, h } from "../core/dom";
 import { createIcon } from "../core/icons";
-import { COMMANDS, getShortcut, registerHandler, getDisabledReason, type Command } from "../core/commands";
+import { getCommands, getShortcut, registerHandler, getDisabledReason } from "../core/commands";
+import type { Command } from "../core/command-table";
 import { openDialog } from "./dialog";
 import type { StudioApp } from "../core/app";
 
@@ -20,7 +21,7 @@ export function scoreMatch(title: string, words: string): number | null {
 
 /** Commands that match the words, best first. fits: filter by mode. */
 export function searchCommands(words: string, fits: (command: Command) => boolean): Command[] {
-  const scored = COMMANDS.filter((each) => !each.hidden && fits(each)).map((each) => ({
+  const scored = getCommands().filter((each) => !each.hidden && fits(each)).map((each) => ({
     each,
     value: scoreMatch(`${each.title} ${each.group}`, words),
   }));
@@ -106,7 +107,7 @@ function createOption(app: StudioApp, each: Command, selected: boolean, choose: 
       onclick: choose,
     },
     each.icon ? createIcon(each.icon) : h("span", { class: "menu-blank" }),
-    h("span", { class: "menu-text" }, each.title === "This sheet" ? "Keyboard and mouse" : each.title),
+    h("span", { class: "menu-text" }, each.title),
     h("span", { class: "menu-detail" }, why ?? each.group),
     key ? h("kbd", null, key) : null,
   );

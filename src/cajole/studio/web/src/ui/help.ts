@@ -2,34 +2,34 @@
 
 import { setChildren, h } from "../core/dom";
 import { createIcon } from "../core/icons";
-import { COMMANDS, GESTURE_HELP, COMMAND_GROUPS, registerHandler, type CommandGroup } from "../core/commands";
+import { COMMAND_GROUPS, type CommandGroup, createGestureHelp, MODE_HELP_ROW } from "../core/command-table";
+import { getCommands, registerHandler } from "../core/commands";
 import { formatKey } from "../core/keys";
+import { getModes, type ModeName } from "../core/modes";
 import { createSegmentedControl } from "./controls/choice";
 import { openDialog } from "./dialog";
 import type { StudioApp } from "../core/app";
-import type { ModeName } from "../core/types";
 
 interface HelpLine {
   title: string;
   group: CommandGroup;
   keys: string[];
 }
-type HelpFilter = ModeName | "all";
 const COLUMNS: readonly (readonly CommandGroup[])[] = [
   ["Look", "Play"],
   ["Direct", "Markers"],
   ["Modes", "Project"],
 ];
 
-/** Lines of the dialog for a mode; commands of one helpRow share a line. */
-export function getHelpLines(filter: HelpFilter, words: string): HelpLine[] {
+/** Lines of the dialog for a mode or "all"; commands of one helpRow share a line. */
+export function getHelpLines(filter: ModeName, words: string): HelpLine[] {
   const fits = (modes?: readonly ModeName[]): boolean => filter === "all" || !modes || modes.includes(filter);
   const found = new Map<string, HelpLine>();
-  for (const each of GESTURE_HELP) {
+  for (const each of createGestureHelp()) {
     if (fits(each.modes))
       found.set(`${each.group} ${each.title}`, { title: each.title, group: each.group, keys: [...each.keys] });
   }
-  for (const each of COMMANDS) {
+  for (const each of getCommands()) {
     if (!each.keys || each.hidden || !fits(each.modes)) continue;
     const title = each.helpRow ?? each.title;
     const line = found.get(`${each.group} ${title}`) ?? { title, group: each.group, keys: [] };
@@ -51,7 +51,7 @@ export function installHelp(app: StudioApp): void {
 }
 
 function openHelp(app: StudioApp, onClose: () => void): void {
-  let filter: HelpFilter = app.state?.mode ?? "all";
+  let filter: ModeName = app.state?.mode ?? "all";
   const search = h("input", {
     type: "search",
     placeholder: "Find a command",
@@ -69,18 +69,11 @@ function openHelp(app: StudioApp, onClose: () => void): void {
         : h("p", { class: "help-none" }, "No matching command."),
     );
   };
-  const modes = createSegmentedControl<HelpFilter>({
+  const modes = createSegmentedControl<ModeName>({
     name: "Mode",
     value: filter,
     onChange: (next) => ((filter = next), draw()),
-    choices: [
-      { value: "edit", text: "Edit" },
-      { value: "keyframe", text: "Keyframe" },
-      { value: "steer", text: "Steer" },
-      { value: "enrich", text: "Enrich" },
-      { value: "reroute", text: "Reroute" },
-      { value: "all", text: "All" },
-    ],
+    choices: [...getModes().map(({ name, title }) => ({ value: name, text: title })), { value: "all", text: "All" }],
   });
   const close = h(
     "button",
@@ -117,8 +110,7 @@ function createColumn(groups: readonly CommandGroup[], found: readonly HelpLine[
 }
 
 function createRow({ title, keys }: HelpLine): HTMLElement {
-  const digits = title === "Edit … Reroute";
-  const shownKeys = digits ? [keys[0]!, "–", keys.at(-1)!] : keys;
+  const shownKeys = title === MODE_HELP_ROW ? [keys[0]!, "–", keys.at(-1)!] : keys;
   return h(
     "div",
     { class: "help-row" },

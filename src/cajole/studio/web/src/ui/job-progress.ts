@@ -2,6 +2,7 @@
 
 import { setAttribute, setChildren, h, svg, setText } from "../core/dom";
 import { createIcon } from "../core/icons";
+import { getCurrentMode } from "../core/modes";
 import type { IterationUpdate, Job, Component } from "../core/types";
 import type { StudioApp } from "../core/app";
 
@@ -73,7 +74,8 @@ export function createJobProgress(app: StudioApp): Component {
     stall = setTimeout(() => {
       element.classList.add("stalled");
       setText(text, "No progress for 10 seconds.");
-      if (app.state?.keyframe) actions.prepend(createRelaxButton(app));
+      const action = getCurrentMode(app)?.getStallAction?.(app);
+      if (action) actions.prepend(h("button", { type: "button", class: "p-button", onclick: action.run }, action.text));
     }, STALL_TIMEOUT);
   };
 
@@ -118,22 +120,13 @@ function createJobButtons(app: StudioApp, job: Job): HTMLElement[] {
   const stop = h(
     "button",
     { type: "button", class: "p-button", onclick: () => void app.request("stop", { job: job.job }) },
-    app.state?.enrich ? "Stop, keep frames" : "Stop, keep best",
+    getCurrentMode(app)?.stopText ?? "Stop, keep best",
   );
   return job.stoppable ? [stop, cancel] : [cancel];
 }
 
 function createDismissButton(hide: () => void): HTMLElement {
   return h("button", { type: "button", class: "p-button", onclick: hide }, "Dismiss");
-}
-
-function createRelaxButton(app: StudioApp): HTMLElement {
-  const effort = app.state!.keyframe!.effort;
-  return h(
-    "button",
-    { type: "button", class: "p-button", onclick: () => void app.request("dials", { effort: 10 * effort }) },
-    "Relax effort ×10",
-  );
 }
 
 function formatIteration({ iteration, seconds }: IterationUpdate): string {

@@ -2,31 +2,18 @@
 
 import "../style/start.css";
 import type { StudioApp } from "../core/app";
-import { formatModeName, getShortcut } from "../core/commands";
+import { getShortcut } from "../core/commands";
 import { h, setAttribute, setChildren, setText } from "../core/dom";
 import { formatDate } from "../core/format";
 import { createIcon } from "../core/icons";
+import { getMode, getModes, type ModeDefinition, type ModeName } from "../core/modes";
 import { loadSetting, saveSetting } from "../core/storage";
 import { getSystemTheme } from "../core/theme";
-import type { Catalogue, CatalogueScene, Component, ModeName, RecentProject } from "../core/types";
+import type { Catalogue, CatalogueScene, Component, RecentProject } from "../core/types";
 import { createIconButton } from "./controls/button";
 import { openMenu } from "./menu";
 import { resetOnboarding } from "./onboarding";
 
-const MODE_TEXTS: readonly { mode: ModeName; text: string }[] = [
-  { mode: "edit", text: "Drag points of a finished animation where you want them" },
-  { mode: "keyframe", text: "Pose a body, get a motion through the poses" },
-  { mode: "steer", text: "Push a live body, watch it recover" },
-  { mode: "enrich", text: "Give a coarse motion fine folds" },
-  { mode: "reroute", text: "Move points of a simulation to new goals" },
-];
-const SCENE_HEADINGS: Partial<Record<ModeName, string>> = {
-  edit: "Scenes to edit",
-  keyframe: "Bodies to pose",
-  steer: "Bodies to steer",
-  enrich: "Guides to enrich",
-  reroute: "Simulations to reroute",
-};
 const SCENE_GROUPS = ["all", "creatures", "plants", "structures", "characters", "flows"] as const;
 type SceneFilter = (typeof SCENE_GROUPS)[number];
 
@@ -35,15 +22,17 @@ interface StartPage extends Component {
 }
 
 export function createStartPage(app: StudioApp): StartPage {
-  let selectedMode = loadSetting<ModeName>("verb", "edit");
+  const modes = getModes();
+  const [tourMode] = modes;
+  let selectedMode = modes.find(({ name }) => name === loadSetting("verb", "")) ?? tourMode;
   let group: SceneFilter = "all";
   let catalogue: Catalogue | null = null;
 
   const side = createSidebar(app);
-  const tiles = MODE_TEXTS.map((each) => createTile(each, () => choose(each.mode)));
+  const tiles = modes.map((mode) => createTile(mode, () => choose(mode)));
   const heading = h("h2", { class: "start-scenes" });
   const chips = h("div", { class: "filter", role: "group", "aria-label": "Kinds of scenes" });
-  const grid = createSceneCards(app, () => selectedMode);
+  const grid = createSceneCards(app, () => selectedMode.name);
   const tour = h(
     "button",
     { type: "button", class: "p-button tour", onclick: () => startTour() },
@@ -75,13 +64,14 @@ export function createStartPage(app: StudioApp): StartPage {
   );
   const element = h("div", { class: "start" }, side.element, main);
 
-  const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(selectedMode));
+  const scenes = (): CatalogueScene[] => (catalogue?.scenes ?? []).filter((scene) => scene.modes.includes(selectedMode.name));
+  const listTourScenes = (): CatalogueScene[] => catalogue?.scenes.filter((scene) => scene.modes.includes(tourMode.name)) ?? [];
   const draw = (): void => {
-    MODE_TEXTS.forEach(({ mode }, at) => {
+    modes.forEach((mode, at) => {
       setAttribute(tiles[at]!, "aria-checked", mode === selectedMode);
       tiles[at]!.tabIndex = mode === selectedMode ? 0 : -1;
     });
-    setText(heading, SCENE_HEADINGS[selectedMode] ?? "");
+    setText(heading, selectedMode.scenesHeading);
     const available = SCENE_GROUPS.filter((each) => each === "all" || scenes().some((scene) => scene.group === each));
     if (!available.includes(group)) group = "all";
     setChildren(
@@ -89,22 +79,21 @@ export function createStartPage(app: StudioApp): StartPage {
       available.length > 2 ? available.map((each) => createChip(each, each === group, () => ((group = each), draw()))) : null,
     );
     grid.show(catalogue && scenes().filter((scene) => group === "all" || scene.group === group));
-    tour.hidden = !catalogue?.scenes.some((scene) => scene.modes.includes("edit"));
+    tour.hidden = listTourScenes().length === 0;
   };
-  const choose = (mode: ModeName): void => {
+  const choose = (mode: ModeDefinition): void => {
     selectedMode = mode;
-    saveSetting("verb", mode);
+    saveSetting("verb", mode.name);
     draw();
   };
   const startTour = (): void => {
-    const scene =
-      catalogue?.scenes.find((each) => each.modes.includes("edit") && each.ready) ??
-      catalogue?.scenes.find((each) => each.modes.includes("edit"));
+    const found = listTourScenes();
+    const scene = found.find(({ ready }) => ready) ?? found[0];
     if (!scene) return;
     resetOnboarding();
-    void app.request("open", { scene: scene.name, mode: "edit" });
+    void app.request("open", { scene: scene.name, mode: tourMode.name });
   };
-  verbs.addEventListener("keydown", (event) => handleTileKey(event, tiles, (at) => choose(MODE_TEXTS[at]!.mode)));
+  verbs.addEventListener("keydown", (event) => handleTileKey(event, tiles, (at) => choose(modes[at]!)));
 
   const load = async (): Promise<void> => {
     const answer = await app.request("catalogue", {}, { quiet: true });
@@ -122,16 +111,16 @@ export function createStartPage(app: StudioApp): StartPage {
   return {
     element,
     get mode() {
-      return selectedMode;
+      return selectedMode.name;
     },
   };
 }
 
-function createTile({ mode, text }: (typeof MODE_TEXTS)[number], choose: () => void): HTMLElement {
+function createTile({ icon, title, text }: ModeDefinition, choose: () => void): HTMLElement {
   return h(
     "button",
     { type: "button", class: "verb", role: "radio", onclick: choose },
-    h("span", { class: "verb-name" }, createIcon(mode), formatModeName(mode)),
+    h("span", { class: "verb-name" }, createIcon(icon), title),
     h("span", { class: "verb-text" }, text),
   );
 }
@@ -296,7 +285,7 @@ function createSidebar(app: StudioApp): Sidebar {
 }
 
 function createRecentRow(app: StudioApp, project: RecentProject, remove: (row: HTMLElement) => void): HTMLElement {
-  const words = [project.recovered ? "recovered" : "", formatModeName(project.mode), project.text, formatDate(project.when)]
+  const words = [project.recovered ? "recovered" : "", getMode(project.mode).title, project.text, formatDate(project.when)]
     .filter(Boolean)
     .join(" · ");
   const open = h(

@@ -4,91 +4,20 @@ import { setChildren, h, setText } from "../core/dom";
 import { getShortcut } from "../core/commands";
 import { formatMilliseconds, formatNumber } from "../core/format";
 import type { StudioApp } from "../core/app";
-import type { ModeName, Component, ProjectState, UiState } from "../core/types";
-
-type Hints = readonly (readonly [string, string])[];
+import { getCurrentMode, getMode, type Hints, type ModeDefinition, type ModeName } from "../core/modes";
+import type { Component, Project, ProjectState, UiState } from "../core/types";
 
 const TOOL_HINTS: Partial<Record<UiState["tool"], Hints>> = {
-  move: [
-    ["Drag", "a point or its arrows"],
-    ["X", ""],
-    ["Y", ""],
-    ["Z", "lock axis"],
-    ["0–9", "type a value"],
-    ["Esc", "cancel"],
-  ],
-  marquee: [
-    ["Drag", "around points"],
-    ["⇧", "add"],
-    ["Alt", "through the body"],
-  ],
-  pin: [
-    ["Click", "pin a point"],
-    ["Esc", "clear selection"],
-  ],
+  move: [["Drag", "a point or its arrows"], ["X", ""], ["Y", ""], ["Z", "lock axis"], ["0–9", "type a value"], ["Esc", "cancel"]],
+  marquee: [["Drag", "around points"], ["⇧", "add"], ["Alt", "through the body"]],
+  pin: [["Click", "pin a point"], ["Esc", "clear selection"]],
   measure: [["Drag", "from point to point"]],
-  pull: [
-    ["Drag", "pull"],
-    ["⇧ Drag", "add to stack"],
-    ["P", "pin"],
-    ["K", "capture key"],
-    ["⏎", "optimise"],
-  ],
-  push: [
-    ["Drag", "on the body to push"],
-    ["C", "control on or off"],
-    ["R", "repeat push"],
-    ["Space", "play or pause"],
-  ],
-  brush: [
-    ["Drag", "paint a region"],
-    ["Alt click", "pick one"],
-    ["R", "new region"],
-    ["E", "erase"],
-    ["⏎", "enrich"],
-  ],
-  impulse: [
-    ["Drag", "and release to apply an impulse"],
-    ["C", "control on or off"],
-    ["R", "repeat push"],
-    ["Space", "play or pause"],
-  ],
 };
-const CAMERA_HINTS: Hints = [
-  ["Click", "select"],
-  ["Drag", "orbit"],
-  ["Right drag", "pan"],
-  ["Wheel", "zoom"],
-];
-
-const ENRICH_HINTS: Hints = [
-  ["B", "brush for regions"],
-  ["⏎", "enrich"],
-  ["Drag", "orbit"],
-  ["Wheel", "zoom"],
-];
-
-const REROUTE_HINTS: Hints = [
-  ["Drag", "a point to its goal"],
-  ["⏎", "run again"],
-  ["Space", "play or pause"],
-  ["Wheel", "zoom"],
-];
-
-const FLOW_HINTS: Hints = [
-  ["Drag", "in the box to push the flow"],
-  ["C", "control on or off"],
-  ["R", "repeat push"],
-  ["S", "smoke"],
-  ["Space", "play or pause"],
-];
+const CAMERA_HINTS: Hints = [["Click", "select"], ["Drag", "orbit"], ["Right drag", "pan"], ["Wheel", "zoom"]];
 
 /** Key hints of a tool in a mode. */
-export function getHints(tool: UiState["tool"], mode?: ModeName, flow = false): Hints {
-  if (flow && (tool === "push" || tool === "impulse")) return FLOW_HINTS;
-  if (mode === "reroute" && (tool === "move" || tool === "select")) return REROUTE_HINTS;
-  return TOOL_HINTS[tool] ?? (mode === "enrich" ? ENRICH_HINTS : CAMERA_HINTS);
-}
+export const getHints = (tool: UiState["tool"], mode: ModeDefinition | null, project: Project | null): Hints =>
+  mode?.getHints?.(tool, project) ?? TOOL_HINTS[tool] ?? CAMERA_HINTS;
 
 const CONNECTION_TEXTS = { connecting: "Connecting", connected: "Connected", lost: "Reconnecting", refused: "Refused" } as const;
 
@@ -103,7 +32,7 @@ export function createStatusBar(app: StudioApp): Component {
   const element = h("footer", { class: "status" }, hints, facts);
   let gestureHints: Hints | null = null;
 
-  const updateHints = (): void => showHints(hints, gestureHints ?? getHints(app.ui.tool, app.state?.mode, app.project?.field != null));
+  const updateHints = (): void => showHints(hints, gestureHints ?? getHints(app.ui.tool, getCurrentMode(app), app.project));
   const updateConnection = (): void => {
     link.dataset["at"] = app.ui.connection;
     setText(link.lastElementChild!, CONNECTION_TEXTS[app.ui.connection]);
@@ -129,9 +58,9 @@ export function createStatusBar(app: StudioApp): Component {
 let shownFor: ModeName | null = null;
 
 /** Clear the timing of the previous mode. */
-function resetSolveInfo(solve: HTMLElement, { mode, keyframe }: ProjectState): void {
-  if (mode !== shownFor) setText(solve, keyframe ? `${formatNumber(keyframe.detail)} modes` : "");
-  shownFor = mode;
+function resetSolveInfo(solve: HTMLElement, state: ProjectState): void {
+  if (state.mode !== shownFor) setText(solve, getMode(state.mode).formatModelSize?.(state) ?? "");
+  shownFor = state.mode;
 }
 
 function showHints(holder: HTMLElement, hints: Hints): void {

@@ -2,8 +2,8 @@
 
 import { h } from "../core/dom";
 import { createIcon } from "../core/icons";
-import type { StudioApp, Toast } from "../core/app";
-import type { Component } from "../core/types";
+import type { StudioApp } from "../core/app";
+import type { Component, Toast } from "../core/types";
 
 const MAX_TOASTS = 3;
 const LIFETIME = { ok: 5000, warn: 10_000, err: Infinity }; // ms

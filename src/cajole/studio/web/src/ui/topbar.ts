@@ -2,7 +2,8 @@
 
 import { setAttribute, h, setText } from "../core/dom";
 import { createIcon } from "../core/icons";
-import { getShortcut, getModeDisabledReason, formatModeName } from "../core/commands";
+import { getModeDisabledReason } from "../core/command-table";
+import { getShortcut } from "../core/commands";
 import { formatNumber } from "../core/format";
 import { formatSaveStatus } from "../core/save-status";
 import { promptText } from "./dialog";
@@ -11,9 +12,8 @@ import { openMenu } from "./menu";
 import { createIconButton } from "./controls/button";
 import { setDisabledReason, setTooltip } from "./controls/common";
 import type { StudioApp } from "../core/app";
-import type { ModeName, Component, ProjectState } from "../core/types";
-
-const MODES: readonly ModeName[] = ["edit", "keyframe", "steer", "enrich", "reroute"];
+import { getMode, getModes } from "../core/modes";
+import type { Component, ProjectState } from "../core/types";
 
 export function createTopBar(app: StudioApp): Component {
   const save = h(
@@ -117,11 +117,12 @@ function createProjectChip(app: StudioApp): HTMLElement {
 
 function formatFrameCount(state: ProjectState): string {
   const many = `${formatNumber(state.frames)} frames`;
-  return state.steer?.loop ? `· loop of ${many}` : `· ${many}`;
+  return getMode(state.mode).live?.isLoop(state) ? `· loop of ${many}` : `· ${many}`;
 }
 
 function createModeTabs(app: StudioApp): HTMLElement {
-  const buttons = MODES.map((mode) => {
+  const modes = getModes();
+  const buttons = modes.map(({ name, title, icon }) => {
     const element = h(
       "button",
       {
@@ -130,25 +131,25 @@ function createModeTabs(app: StudioApp): HTMLElement {
         class: "tab",
         "aria-selected": "false",
         tabIndex: -1,
-        "data-tip": formatModeName(mode),
-        "data-key": getShortcut(`mode.${mode}`),
-        onclick: () => choose(mode),
+        "data-tip": title,
+        "data-key": getShortcut(`mode.${name}`),
+        onclick: () => choose(name),
       },
-      createIcon(mode),
-      h("span", null, formatModeName(mode)),
+      createIcon(icon),
+      h("span", null, title),
     );
     return element;
   });
-  const choose = (mode: ModeName): void => {
-    if (getModeDisabledReason(app, mode) === null) app.runCommand(`mode.${mode}`);
+  const choose = (name: string): void => {
+    if (getModeDisabledReason(app, name) === null) app.runCommand(`mode.${name}`);
   };
   const show = (): void =>
-    MODES.forEach((mode, at) => {
-      const chosen = app.state?.mode === mode;
+    modes.forEach(({ name }, at) => {
+      const chosen = app.state?.mode === name;
       const element = buttons[at]!;
       setAttribute(element, "aria-selected", chosen);
       element.tabIndex = chosen ? 0 : -1;
-      setDisabledReason(element, app.project && !chosen ? getModeDisabledReason(app, mode) : null);
+      setDisabledReason(element, app.project && !chosen ? getModeDisabledReason(app, name) : null);
     });
   const list = h("div", { class: "tabs", role: "tablist", "aria-label": "Modes" }, buttons);
   list.addEventListener("keydown", (event) => {

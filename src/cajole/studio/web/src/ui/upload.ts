@@ -1,10 +1,11 @@
 /** Upload of files, chosen or dropped anywhere on the page. */
 
 import { h } from "../core/dom";
-import { registerHandler, formatModeName } from "../core/commands";
+import { registerHandler } from "../core/commands";
 import { toSentence } from "../core/format";
 import type { StudioApp } from "../core/app";
-import type { ModeInfo, ModeName } from "../core/types";
+import { getMode, type ModeName } from "../core/modes";
+import type { ModeInfo } from "../core/types";
 
 const PAYLOAD_TOO_LARGE = 413;
 
@@ -58,7 +59,7 @@ function installDropZone(open: (file: File) => void): void {
 async function uploadAndOpen(app: StudioApp, file: File, preferred: ModeName): Promise<void> {
   const upload = await uploadFile(app, file);
   if (!upload) return;
-  const possible = (Object.keys(upload.modes) as ModeName[]).filter((mode) => upload.modes[mode].possible);
+  const possible = Object.keys(upload.modes).filter((mode) => upload.modes[mode].possible);
   const mode = possible.includes(preferred) ? preferred : possible[0];
   if (!mode)
     return void app.showToast({
@@ -67,7 +68,7 @@ async function uploadAndOpen(app: StudioApp, file: File, preferred: ModeName): P
       text: formatReasons(upload, preferred),
     });
   if (mode !== preferred)
-    app.showToast({ tone: "warn", title: `Opened for ${formatModeName(mode)}`, text: formatReasons(upload, preferred) });
+    app.showToast({ tone: "warn", title: `Opened for ${getMode(mode).title}`, text: formatReasons(upload, preferred) });
   void app.request("open", { upload: upload.upload, mode });
 }
 

@@ -15,8 +15,8 @@ import {
   RedFormat,
   ShaderMaterial,
 } from "three";
-import type { FieldInfo } from "../core/flow-types";
 import { getToken } from "../core/theme";
+import type { FieldInfo } from "../core/types";
 import { getScreenColor } from "./materials";
 
 const VERTEX = `

@@ -50,6 +50,17 @@ export interface Gesture {
   addMarks(marks: Marks): void;
 }
 
+/** Tool of a mode with its own cursor in both views. */
+export interface ViewTool {
+  readonly isActive: boolean;
+  /** Gesture that a press starts; null: the press moves the camera. */
+  startGesture(event: PointerEvent, pane: number, at: Pixel): Gesture | null;
+  /** Move the cursor to a pixel of a view, null to hide it. */
+  updateCursor(location: { pane: number; at: Pixel } | null): void;
+  /** Add the cursor to the marks of its view. */
+  addMarks(marks: Marks[], gesture: Gesture | null): void;
+}
+
 let lastGestureId = Date.now() % 1_000_000_000; // differs after a reload, so that late replies match no new gesture
 
 /** Create a unique gesture id. */

@@ -1,7 +1,7 @@
 /** Hit test under the pointer: gizmo, trail dot, target disc, then vertex. */
 
 import type { App, Vec3, PositionTarget } from "../core/types";
-import { isDragMode, getTargets } from "../core/targets";
+import { getCurrentMode, getTargets } from "../core/modes";
 import { projectPoint } from "./camera";
 import type { ViewContext } from "./gesture";
 import { type GizmoPart, pickGizmo, computeGizmo, type Pixel } from "./gizmo";
@@ -19,15 +19,15 @@ export interface HoverTarget {
   touched: { vertex: number; node: number; near: boolean } | null; // near: within the pick radius
 }
 
-/** True if the gizmo may show: in Edit and Reroute with the select or move tool. */
+/** True if the gizmo may show: where vertices can be dragged, with the select or move tool. */
 export function isGizmoVisible(app: App): boolean {
-  return isDragMode(app.state) && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
+  return getCurrentMode(app)?.allowsVertexDrag === true && app.ui.pilot && (app.ui.tool === "select" || app.ui.tool === "move");
 }
 
 export function findHover(view: ViewContext, selection: Selection, dots: readonly TrailDot[], pane: number, at: Pixel): HoverTarget {
   const nothing: HoverTarget = { pane, at, grip: null, dot: null, drag: null, touched: null };
   const mesh = view.getBodyMesh();
-  if (pane !== 0 || mesh === null || !mesh.hasPositions || view.app.state?.mode === "enrich") return nothing;
+  if (pane !== 0 || mesh === null || !mesh.hasPositions || getCurrentMode(view.app)?.ignoresVertices) return nothing;
   const camera = view.getCamera(pane);
   const center = selection.center;
   const grip = center !== null && isGizmoVisible(view.app) ? pickGizmo(camera, computeGizmo(camera, center), ...at) : null;
@@ -57,12 +57,11 @@ export function getTargetPosition(view: ViewContext, drag: PositionTarget): Vec3
 }
 
 /** Vertex whose disc is hovered: of a target, a pin or a pull; null for none. */
-export function getHoveredDiscNode({ state }: App, hover: HoverTarget | null): number | null {
+export function getHoveredDiscNode(app: App, hover: HoverTarget | null): number | null {
   if (hover?.drag) return hover.drag.node;
   const node = hover?.touched?.near ? hover.touched.node : null;
-  const { pins = [], loads = [] } = state?.keyframe ?? {};
-  const pulls = loads.filter(({ kind }) => kind === "pull");
-  return node !== null && [...pins, ...pulls].some(({ nodes }) => nodes.includes(node)) ? node : null;
+  const discs = (app.state && getCurrentMode(app)?.getDiscs?.(app.state)) ?? [];
+  return node !== null && discs.some(({ nodes }) => nodes.includes(node)) ? node : null;
 }
 
 /** Position of the dot on the hovered vertex. */

@@ -1,16 +1,16 @@
 /** Overlay marks above a body, and how they are drawn on the 2D canvas. */
 
 import { getToken } from "../core/theme";
-import type { Tone, Vec3 } from "../core/types";
+import type { SteerUpdate, Tone, Vec3 } from "../core/types";
 import { type ViewCamera, pixelsPerMetre } from "./camera";
 import type { AxisName, AxisLock } from "./drag";
 import { computeGizmo, type GizmoPart, type GizmoShape, type Pixel } from "./gizmo";
 import { getTokenWithAlpha, OverlayPainter } from "./overlay-painter";
-import { type BallMark, drawGoalBall, drawGoalPath, type PathMark } from "./goal-marks";
 import { add, AXES, scale } from "./vec";
 
 const DOT_SPACING = 14; // px between dots of a trail
 const HALO_SIZE = 29; // px, diameter
+const MIN_BALL_SIZE = 9; // px, diameter
 
 export interface DiscMark {
   at: Vec3;
@@ -38,10 +38,24 @@ export interface LineMark {
   to: Vec3;
   label?: string;
 }
+/** Path of a target vertex. */
+export interface PathMark {
+  points: readonly number[]; // flat x y z
+  token: "ok" | "err"; // color token
+}
+/** Ball around a target position. */
+export interface BallMark {
+  at: Vec3;
+  radius: number; // [m]
+  isCurrent: boolean; // its frame is the one shown
+  warn: boolean; // missed
+  label?: string | null;
+}
+
 export interface Marks {
   trails: TrailMark[];
-  paths: PathMark[]; // of goal vertices, in the pilot and in the second run
-  balls: BallMark[]; // goals
+  paths: PathMark[];
+  balls: BallMark[];
   contacts: { point: Vec3; normal: Vec3 }[];
   arrows: ArrowMark[];
   halos: Vec3[]; // around hovered vertices
@@ -53,6 +67,13 @@ export interface Marks {
   box: [number, number, number, number] | null; // px
   faces: Vec3[][]; // self-intersecting triangles
   brush: { at: Vec3; radius: number; token: string } | null; // [m], and its color token
+}
+
+/** What the marks of a mode depend on besides the state. */
+export interface MarkContext {
+  hoveredTarget: string | null; // id of the target whose disc is hovered
+  isGestureActive: boolean;
+  liveUpdate: SteerUpdate | null; // latest one
 }
 
 export const createMarks = (): Marks => ({
@@ -83,7 +104,7 @@ export interface TrailDot {
 export function drawMarks(context: CanvasRenderingContext2D, camera: ViewCamera, marks: Marks, bodySize: number): TrailDot[] {
   const painter = new OverlayPainter(context, camera);
   const dots = marks.trails.flatMap((trail) => drawTrail(painter, trail));
-  for (const path of marks.paths) drawGoalPath(painter, path);
+  for (const path of marks.paths) drawPath(painter, path);
   for (const face of marks.faces) drawFace(painter, face);
   for (const contact of marks.contacts) drawContact(painter, contact, bodySize);
   for (const arrow of marks.arrows) drawArrow(painter, arrow);
@@ -96,7 +117,7 @@ export function drawMarks(context: CanvasRenderingContext2D, camera: ViewCamera,
   if (hover) painter.drawDisc(hover, 7, getToken("thumb"), getToken("view-rim"), 1.5);
   if (marks.handle) drawGizmo(painter, computeGizmo(camera, marks.handle.at), marks.handle);
   for (const disc of marks.discs) if (disc.active) drawDisc(painter, disc);
-  for (const ball of marks.balls) drawGoalBall(painter, ball);
+  for (const ball of marks.balls) drawBall(painter, ball);
   for (const { at, label, offset } of marks.arrows) drawMarkLabel(painter, add(at, offset), label, at);
   for (const { at, label } of [...marks.discs, ...marks.balls]) drawMarkLabel(painter, at, label);
   if (marks.box) drawBox(painter, marks.box);
@@ -128,6 +149,25 @@ function drawBrush(painter: OverlayPainter, { at, radius, token: tokenName }: No
   const across = Math.max(8, 2 * radius * pixelsPerMetre(painter.camera, at));
   painter.drawDisc(center, across + 3, "transparent", getToken("casing"), 3);
   painter.drawDisc(center, across, getTokenWithAlpha(tokenName, 0.18), getToken(tokenName), 1.5);
+}
+
+function drawPath(painter: OverlayPainter, { points, token: tokenName }: PathMark): void {
+  const path = painter.toPath(points);
+  if (path.length < 2) return;
+  painter.drawLine(path, getToken("casing"), 4.5);
+  painter.drawLine(path, getToken(tokenName), 2.5);
+}
+
+function drawBall(painter: OverlayPainter, { at, radius, isCurrent, warn }: BallMark): void {
+  const center = painter.toPixel(at);
+  if (center === null) return;
+  const across = Math.max(MIN_BALL_SIZE, 2 * radius * pixelsPerMetre(painter.camera, at));
+  painter.drawDisc(center, across + 2, "transparent", getToken("casing"), 3);
+  painter.drawDisc(center, across, getTokenWithAlpha("given-swatch", isCurrent ? 0.75 : 0.35), getToken("given-swatch"), 1.5);
+  if (!warn) return;
+  painter.context.setLineDash([3, 3]);
+  painter.drawDisc(center, across + 10, "transparent", getToken("warn"), 1.5);
+  painter.context.setLineDash([]);
 }
 
 function drawDisc(painter: OverlayPainter, disc: DiscMark): void {

@@ -1,7 +1,8 @@
-/** Move gesture of Edit and Reroute: drag vertices to target positions. */
+/** Move gesture: drag vertices to target positions. */
 
 import { formatDigits } from "../core/format";
 import { niceStep } from "../core/math";
+import { getCurrentMode } from "../core/modes";
 import type { DragUpdate, Vec3 } from "../core/types";
 import { getViewAxes, pixelsPerMetre, projectPoint, getPixelRay } from "./camera";
 import { type AxisName, getLockAxes, DragTracker, type AxisLock, toggleLock, snapped } from "./drag";
@@ -173,8 +174,9 @@ export class MoveGesture implements Gesture {
     marks.hover = null;
     marks.handle = { at: this.position, grip: null, held: true, lock };
     marks.discs = marks.discs.filter((disc) => !disc.active);
-    const within = this.view.app.state?.reroute?.dials.within;
-    if (within !== undefined) marks.balls.push({ at: this.position, radius: within, isCurrent: true, warn: false });
+    const { app } = this.view;
+    const ball = app.state && getCurrentMode(app)?.createTargetBall?.(app.state, this.position);
+    if (ball) marks.balls.push(ball);
     marks.discs.push({ at: this.position, size: 19, active: true });
     const behind = distance(add(this.startPosition, this.offset), this.serverPosition);
     if (this.lag > LAG_LINE_DELAY && behind > 0)

@@ -1,12 +1,11 @@
 /** Pointer input of the views: starts gestures, forwards events to them, and tracks the hover target. */
 
 import { emitHover, onHover } from "../core/hover";
+import { getCurrentMode, getModes } from "../core/modes";
 import { seek } from "../core/playback";
-import { isDragMode } from "../core/targets";
 import type { Vec3 } from "../core/types";
-import { BrushTool } from "./brush-gesture";
 import type { AxisLock } from "./drag";
-import { CameraDrag, type Gesture, type ViewContext } from "./gesture";
+import { CameraDrag, type Gesture, type ViewContext, type ViewTool } from "./gesture";
 import type { Pixel } from "./gizmo";
 import { findHover, getCursor, getHoveredDiscNode, hasHoverChanged, type HoverTarget } from "./hover";
 import type { LineMark, Marks, TrailDot } from "./marks";
@@ -30,9 +29,9 @@ export class PointerController {
   gesture: Gesture | null = null;
   hover: HoverTarget | null = null;
   measurement: LineMark | null = null;
-  readonly brush: BrushTool;
   dots: TrailDot[] = [];
   hoveredNode: number | null = null; // vertex whose disc, or whose row in the panel, is hovered
+  private readonly tools: ViewTool[]; // of the modes
   private readonly unsubscribe: () => void;
   private pointerId: number | null = null;
   private hoverScheduled = false; // to look what is under the pointer
@@ -45,7 +44,7 @@ export class PointerController {
     private readonly cameras: CameraControls,
     private readonly locate: Locate,
   ) {
-    this.brush = new BrushTool(view);
+    this.tools = getModes().flatMap((mode) => mode.createTool?.(view) ?? []);
     surface.addEventListener("pointerdown", (event) => this.handleDown(event));
     surface.addEventListener("pointermove", (event) => this.handleMove(event));
     surface.addEventListener("pointerup", (event) => this.handleUp(event));
@@ -77,7 +76,8 @@ export class PointerController {
     if (event.button !== 0) return null;
     const hover = findHover(this.view, this.selection, this.dots, pane, at);
     this.hover = hover;
-    if (this.brush.isActive) return this.brush.startGesture(event, pane, at) ?? this.createOrbit(pane, at);
+    const tool = this.tools.find(({ isActive }) => isActive);
+    if (tool) return tool.startGesture(event, pane, at) ?? this.createOrbit(pane, at);
     return (this.view.app.ui.pilot && pane === 0 ? this.startToolGesture(event, hover) : null) ?? this.createOrbit(pane, at);
   }
 
@@ -97,9 +97,10 @@ export class PointerController {
     if (hover.grip !== null)
       return this.createMove(at, this.selection.nodes, this.selection.center!, hover.grip === "view" ? null : hover.grip);
     if (tool === "measure") return new MeasureGesture(this.view, 0, at, (line) => this.setMeasurement(line));
-    if (tool === "marquee" || (touched === null && event.shiftKey && isDragMode(this.view.app.state)))
+    const mode = getCurrentMode(this.view.app);
+    if (tool === "marquee" || (touched === null && event.shiftKey && mode?.allowsVertexDrag))
       return this.createMarquee(event, at);
-    if (touched === null || this.view.app.state?.mode === "enrich") return null;
+    if (touched === null || mode?.ignoresVertices) return null;
     if (tool === "pin")
       return touched.near
         ? new CameraDrag(
@@ -119,7 +120,7 @@ export class PointerController {
     const mesh = this.view.getBodyMesh()!;
     mesh.model.preferVertex(vertex);
     const select = (): void => this.selectNode(node, event);
-    if (!isDragMode(this.view.app.state))
+    if (!getCurrentMode(this.view.app)?.allowsVertexDrag)
       return new CameraDrag(0, at, (dx, dy) => this.cameras.orbit(0, dx, dy), select);
     const { nodes, center } = this.selection;
     if (nodes.length > 1 && nodes.includes(node)) return this.createMove(at, nodes, center!, null, select);
@@ -178,14 +179,8 @@ export class PointerController {
     this.view.requestOverlay();
   }
 
-  /** Pin vertices where they are; in Keyframe and Reroute, unpin them if all are pinned. */
-  togglePins(nodes: number[]): void {
-    const { app } = this.view;
-    const pinned = app.state?.reroute?.held ?? app.state?.keyframe?.pins.flatMap((pin) => pin.nodes) ?? [];
-    const unpinned = nodes.filter((node) => !pinned.includes(node));
-    if (app.state?.mode === "edit") void app.request("pin", { nodes, frame: this.view.getFrame() });
-    else if (app.state?.mode === "keyframe" || app.state?.mode === "reroute")
-      void app.request(unpinned.length > 0 ? "pose.pin" : "pose.unpin", { nodes: unpinned.length > 0 ? unpinned : nodes });
+  private togglePins(nodes: number[]): void {
+    getCurrentMode(this.view.app)?.togglePins?.(this.view.app, nodes, this.view.getFrame());
     this.view.announce(`${nodes.length === 1 ? "vertex" : `${nodes.length} vertices`} pinned`);
   }
 
@@ -265,7 +260,7 @@ export class PointerController {
   private updateHover(): void {
     const before = this.hover;
     const location = this.lastEvent && this.locate(this.lastEvent);
-    this.brush.updateCursor(location);
+    for (const tool of this.tools) tool.updateCursor(location);
     this.hover = location && findHover(this.view, this.selection, this.dots, location.pane, location.at);
     this.surface.style.cursor = getCursor(this.view.app, this.hover);
     if (!hasHoverChanged(before, this.hover)) return;
@@ -283,6 +278,11 @@ export class PointerController {
   addMarks(marks: Marks): void {
     marks.measure = this.measurement;
     this.gesture?.addMarks(marks);
+  }
+
+  /** Add the cursors of the tools to the marks of all views. */
+  addCursors(marks: Marks[]): void {
+    for (const tool of this.tools) tool.addMarks(marks, this.gesture);
   }
 
   dispose(): void {

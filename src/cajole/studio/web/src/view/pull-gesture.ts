@@ -1,8 +1,7 @@
 /** Pull and push gestures of Keyframe and Steer: a spring between a vertex and the pointer. */
 
-import type { FieldInfo } from "../core/flow-types";
 import { formatPush, getPushStiffness } from "../core/push-settings";
-import type { SteerUpdate, Tone, Vec3 } from "../core/types";
+import type { FieldInfo, SteerUpdate, Tone, Vec3 } from "../core/types";
 import { getPixelRay, getViewAxes, type Ray } from "./camera";
 import { intersectPlane } from "./drag";
 import { CANCEL_HINT, CLICK_SLOP, createGestureId, type Gesture, type ViewContext } from "./gesture";

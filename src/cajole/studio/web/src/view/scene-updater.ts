@@ -1,14 +1,12 @@
 /** Updates the scenes of the views from the server's current frame or from cached frames. */
 
-import { Color, type Texture } from "three";
-import { brush, getRegionColor } from "../core/brush";
+import type { Texture } from "three";
 import { readGhost as ghostIn, readPositions as read, readSmoke as smokeIn } from "../core/binary";
 import { frameCache, type Stream } from "../core/frame-cache";
+import { getMode } from "../core/modes";
 import { countPlayableFrames, getEditFrame } from "../core/playback";
 import { type App, type BinaryFrame, BinaryKind, type ProjectState } from "../core/types";
-import { getToken } from "../core/theme";
-import { isDragMode } from "../core/targets";
-import { type LinearColor, updateModel, type SurfaceModel } from "./surface-model";
+import { updateModel, type SurfaceModel } from "./surface-model";
 import { PropStore } from "./props";
 import type { Pane } from "./view-renderer";
 import { type Quality, ViewScene } from "./view-scene";
@@ -30,7 +28,7 @@ export class SceneUpdater {
   isMissingFrame = false;
   private current: CurrentFrame | null = null;
   private mode: string | null = null;
-  private colorState = ""; // inputs of the last region coloring
+  private colorKey = ""; // of the last coloring
 
   constructor(
     private readonly app: App,
@@ -129,50 +127,35 @@ export class SceneUpdater {
     return Math.min(Math.floor(this.app.ui.playhead), countPlayableFrames(state) - 1);
   }
 
-  /** Edit shows clay in the first view, as a contrast to the ghost; otherwise bodies have their own colors. */
+  /** Color the bodies by region where the mode has regions, else with their own colors or as clay. */
   updateColors(state: ProjectState): void {
-    if (state.mode === "enrich") return this.updateRegionColors();
+    const mode = getMode(state.mode);
     const painted = this.app.project?.painted ?? false;
-    this.panes[0].scene?.setPainted(painted && state.mode !== "edit");
-    this.panes[1].scene?.setPainted(painted);
-    for (const pane of this.panes) pane.dirty = true;
-  }
-
-  /** Recolor regions when a result of Enrich appears or disappears. */
-  handleState(): void {
-    const { enrich } = this.app.state!;
-    const colorState = enrich ? `${enrich.result === null} ${enrich.running === null}` : "";
-    if (colorState === this.colorState) return;
-    this.colorState = colorState;
-    if (enrich) this.updateRegionColors();
-  }
-
-  /** Color guide and shell by region, or with their base colors. */
-  private updateRegionColors(): void {
-    const { state, ui } = this.app;
-    const hasResult = state?.enrich?.result !== null || state.enrich.running !== null;
-    const coloured = brush.shown && (ui.tool === "brush" || !hasResult); // a result hides the region colors
-    const mixed = new Map<number, LinearColor>();
     this.panes.forEach((pane, i) => {
-      const base = i === 0 && this.guide !== null ? "given-swatch" : "clay";
-      mixed.clear();
-      const palette = (region: number): LinearColor => {
-        const known = mixed.get(region) ?? mixRegionColor(base, coloured ? region : -1);
-        mixed.set(region, known);
-        return known;
-      };
-      pane.scene?.setRegionColors(base, palette);
+      const regions = mode.getRegionColors?.(this.app, i === 0 && this.guide !== null);
+      if (regions) pane.scene?.setRegionColors(regions.base, regions.palette);
+      else pane.scene?.setPainted(painted && !(i === 0 && mode.showsClay));
       pane.dirty = true;
     });
   }
 
+  /** Color again if the new state requires it. */
+  handleState(): void {
+    const state = this.app.state!;
+    const key = getMode(state.mode).getColorKey?.(state) ?? "";
+    if (key === this.colorKey) return;
+    this.colorKey = key;
+    this.updateColors(state);
+  }
+
   private getCurrentPositions(state: ProjectState): Float32Array | null {
     const { ui } = this.app;
-    const alone = ui.views === 1 && ui.playing && state.mode !== "steer";
+    const mode = getMode(state.mode);
+    const alone = ui.views === 1 && ui.playing && !mode.live;
     const frame = alone ? Math.floor(ui.playhead) : getEditFrame(this.app);
     const hasGuide = this.guide !== null;
     const elsewhere = this.current !== null && this.current.frame !== frame;
-    const isNeeded = alone || ((isDragMode(state) || hasGuide) && elsewhere);
+    const isNeeded = alone || ((mode.allowsVertexDrag || hasGuide) && elsewhere);
     const cached = isNeeded ? this.getFrame(hasGuide ? "given" : "result", frame) : null;
     this.shownFrame = cached ? frame : (this.current?.frame ?? state.frame);
     return cached ?? this.current?.positions ?? null;
@@ -206,13 +189,4 @@ export class SceneUpdater {
     pane.scene.setGhost(found ?? previous);
     if ((found ?? previous) !== before) pane.dirty = true;
   }
-}
-
-/** Mix of the region color over the base color, which still distinguishes guide and shell. */
-const REGION_COLOR_STRENGTH = 0.9;
-
-/** Color of a region over a base token; -1: the base alone. */
-function mixRegionColor(base: string, region: number): LinearColor {
-  const under = new Color().setStyle(getToken(base));
-  return region < 0 ? under : under.lerp(new Color().setStyle(getToken(getRegionColor(region))), REGION_COLOR_STRENGTH);
 }

@@ -1,5 +1,6 @@
 /** Selected vertices and their positions: from the state, or pending until the next state arrives. */
 
+import { getCurrentMode } from "../core/modes";
 import type { App, Vec3 } from "../core/types";
 import { centroid } from "./vec";
 
@@ -42,7 +43,7 @@ export class Selection {
   /** Selected vertices that have a position. */
   get points(): SelectedPoint[] {
     const known = new Map(this.app.state?.selection.map((each) => [each.node, each]));
-    const live = this.app.state?.mode === "steer"; // there bodies move between states
+    const live = getCurrentMode(this.app)?.live; // bodies move between states
     return this.nodes.flatMap((node) => {
       const each = known.get(node);
       const position = (live ? null : each?.position) ?? this.getPosition(node);

@@ -1,49 +1,10 @@
 /** Toolbars: the tool column at the left, the view options at the right. */
 
-import { findCommand, getShortcut, formatModeName } from "../core/commands";
-import { brush, onBrush } from "../core/brush";
+import { findCommand, getShortcut } from "../core/commands";
 import { setAttribute, h } from "../core/dom";
 import { createIcon, type IconName } from "../core/icons";
-import type { App, ModeName, Component, UiState } from "../core/types";
-
-type ToolEntry = { command: string; icon: IconName; isPressed?(app: App): boolean } | null; // null: a separator
-
-const createToolEntry = (name: UiState["tool"], icon: IconName): ToolEntry => ({
-  command: `tool.${name}`,
-  icon,
-  isPressed: (app) => app.ui.tool === name,
-});
-
-// for modes that drag vertices
-const POINT_TOOLS: ToolEntry[] = [
-  createToolEntry("select", "select"),
-  createToolEntry("move", "move"),
-  createToolEntry("marquee", "marquee"),
-  null,
-  createToolEntry("pin", "pin"),
-  createToolEntry("measure", "measure"),
-];
-
-const TOOL_COLUMNS: Record<ModeName, ToolEntry[]> = {
-  edit: POINT_TOOLS,
-  keyframe: [
-    createToolEntry("select", "select"),
-    createToolEntry("pull", "pull"),
-    createToolEntry("pin", "pin"),
-    { command: "gravity", icon: "gravity", isPressed: (app) => app.state?.keyframe?.gravity ?? false },
-    null,
-    { command: "key.capture", icon: "camera" },
-  ],
-  steer: [createToolEntry("select", "select"), createToolEntry("push", "push"), null, createToolEntry("impulse", "impulse")],
-  enrich: [
-    createToolEntry("select", "select"),
-    createToolEntry("brush", "brush"),
-    { command: "brush.erase", icon: "erase", isPressed: (app) => app.ui.tool === "brush" && brush.mode === "erase" },
-    null,
-    { command: "regions.shown", icon: "eye", isPressed: () => brush.shown },
-  ],
-  reroute: POINT_TOOLS,
-};
+import { getCurrentMode, getModes, type ModeDefinition, type ToolEntry } from "../core/modes";
+import type { App, Component } from "../core/types";
 
 function createToolButton(app: App, entry: NonNullable<ToolEntry>): HTMLButtonElement {
   const title = findCommand(entry.command)?.title ?? entry.command;
@@ -63,7 +24,7 @@ function createToolButton(app: App, entry: NonNullable<ToolEntry>): HTMLButtonEl
 }
 
 /** Fill a toolbar with buttons; returns the function that updates their pressed state. */
-function fillToolbar(app: App, entries: ToolEntry[], element: HTMLElement): () => void {
+function fillToolbar(app: App, entries: readonly ToolEntry[], element: HTMLElement): () => void {
   const buttons = entries.map((entry) => (entry === null ? null : createToolButton(app, entry)));
   element.replaceChildren(...buttons.map((button) => button ?? h("hr")));
   return () =>
@@ -79,19 +40,19 @@ export function createToolColumn(app: App): Component {
     "aria-orientation": "vertical",
     "aria-label": "Tools",
   });
-  let mode: ModeName | null = null;
+  let mode: ModeDefinition | null = null;
   let refresh = (): void => undefined;
   const update = (): void => {
-    const now = app.state?.mode ?? null;
+    const now = getCurrentMode(app);
     if (now !== null && now !== mode) {
       mode = now;
-      refresh = fillToolbar(app, TOOL_COLUMNS[now], element);
-      element.setAttribute("aria-label", `Tools of ${formatModeName(now)}`);
+      refresh = fillToolbar(app, now.tools, element);
+      element.setAttribute("aria-label", `Tools of ${now.title}`);
     }
     element.hidden = now === null;
     refresh();
   };
-  const unsubscribe = [app.onState.on(update), app.onUi.on((change) => "tool" in change && update()), onBrush(update)];
+  const unsubscribe = [app.onState.on(update), app.onUi.on((change) => "tool" in change && update()), ...getModes().flatMap((each) => each.onSettings?.(update) ?? [])];
   update();
   return { element, dispose: () => unsubscribe.forEach((end) => end()) };
 }

@@ -1,11 +1,9 @@
 /** HTML controls over the views: labels, toolbars, legend, pose buttons, axis gizmo. */
 
-import { getShortcut } from "../core/commands";
 import { h, setAttribute, setChildren, setText } from "../core/dom";
 import { formatNumber } from "../core/format";
-import { createIcon } from "../core/icons";
-import { getEditFrame } from "../core/playback";
-import type { App, Component, SteerUpdate, Tone } from "../core/types";
+import { getMode, getModes } from "../core/modes";
+import type { App, Component, SteerUpdate } from "../core/types";
 import { AxisGizmo } from "./axis-gizmo";
 import type { CameraPose } from "./camera";
 import type { CameraRig } from "./camera-rig";
@@ -36,7 +34,7 @@ function updateCurrentLabel(label: ViewLabel, app: App, update: SteerUpdate | nu
   const { state } = app;
   if (!state) return;
   const [role, detail] = splitLabel(state.labels.now);
-  if (state.mode !== "steer") return label.update("asked", role, detail ?? `frame ${formatNumber(frame)}`);
+  if (!getMode(state.mode).live) return label.update("asked", role, detail ?? `frame ${formatNumber(frame)}`);
   label.update(
     "live",
     role,
@@ -52,32 +50,12 @@ function updateResultLabel(label: ViewLabel, app: App): void {
   label.update("got", role, detail ?? (app.ui.playing ? `playing · ${frame}` : `frame ${frame}`));
 }
 
-const LEGENDS: Record<string, (app: App) => [Tone | "err", string][]> = {
-  edit: () => [
-    ["given", "Input"],
-    ["got", "Output"],
-    ["asked", "Asked"],
-  ],
-  keyframe: () => [],
-  enrich: (app) => [
-    ["given", "Guide"],
-    ["got", "Shell"],
-    ...(app.state?.enrich?.crossed.shell.length ? [["err", "Passes through itself"] as [Tone | "err", string]] : []),
-  ],
-  steer: (app) => [
-    ["given", app.state?.steer?.ghost === "uncontrolled" ? "No control" : "Reference"],
-    ["got", app.project?.field ? "Particles" : "Live body"],
-    ["world", "Your push"],
-    ["added", "Control force"],
-  ],
-};
-
 /** Legend of the colors in the current mode. */
 function createLegend(app: App): Component {
   const element = h("div", { class: "view-legend" });
   let shown = "";
   const update = (): void => {
-    const rows = app.state ? (LEGENDS[app.state.mode]?.(app) ?? []) : [];
+    const rows = app.state ? (getMode(app.state.mode).getLegend?.(app) ?? []) : [];
     const text = rows.join();
     if (text === shown) return;
     shown = text;
@@ -89,31 +67,6 @@ function createLegend(app: App): Component {
   };
   const end = app.onState.on(update);
   element.hidden = true;
-  update();
-  return { element, dispose: end };
-}
-
-/** Buttons of Keyframe that capture or reset the pose. */
-function createPoseBar(app: App): Component {
-  const words = h("span");
-  const capture = h(
-    "button",
-    { type: "button", class: "view-capture", onclick: () => app.runCommand("key.capture") },
-    createIcon("key"),
-    words,
-    h("kbd", { "aria-hidden": "true" }, getShortcut("key.capture") ?? ""),
-  );
-  const reset = h(
-    "button",
-    { type: "button", class: "view-reset", onclick: () => app.runCommand("pose.reset") },
-    "Reset pose",
-  );
-  const element = h("div", { class: "view-pose" }, capture, reset);
-  const update = (): void => {
-    element.hidden = app.state?.mode !== "keyframe";
-    setText(words, `Capture key at ${formatNumber(getEditFrame(app))}`);
-  };
-  const end = app.onState.on(update);
   update();
   return { element, dispose: end };
 }
@@ -134,7 +87,7 @@ export class ViewControls {
       createToolColumn(app),
       createViewOptions(app, linked, () => cameras.toggleLinked()),
       createLegend(app),
-      createPoseBar(app),
+      ...getModes().flatMap((mode) => mode.createViewBar?.(app) ?? []),
     ];
   }
 

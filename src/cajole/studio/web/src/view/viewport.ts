@@ -1,12 +1,11 @@
 /** The viewport: two views of the bodies, their overlay, controls and pointer input. */
 
 import "../style/view.css";
-import { onBrush } from "../core/brush";
 import { registerHandler } from "../core/commands";
 import { h } from "../core/dom";
 import { frameCache } from "../core/frame-cache";
+import { getCurrentMode, getModes } from "../core/modes";
 import { onSeek, seek } from "../core/playback";
-import { isDragMode } from "../core/targets";
 import type { App, Component, SteerUpdate, Vec3 } from "../core/types";
 import { onViewLayout, provideViewPoints, type WeightedPoint } from "../core/view-points";
 import { projectPoint, type ViewCamera } from "./camera";
@@ -18,7 +17,7 @@ import { getPaneCenter } from "./free-area";
 import type { ViewContext } from "./gesture";
 import { computeGizmo } from "./gizmo";
 import { type HoverTarget, isGizmoVisible } from "./hover";
-import { composeCurrentMarks, composeResultMarks } from "./mark-composition";
+import { composeMarks } from "./mark-composition";
 import { drawMarks } from "./marks";
 import { OverlayCanvas } from "./overlay-canvas";
 import { PaneLayout } from "./pane-layout";
@@ -134,7 +133,7 @@ class Viewport implements ViewContext {
       app.onTheme.on(() => this.handleTheme()),
       frameCache.onArrive.on(() => this.update()),
       onSeek.on(() => this.update()),
-      onBrush(() => this.updateColors()),
+      ...getModes().flatMap((mode) => mode.onSettings?.(() => this.updateColors()) ?? []),
     ];
   }
 
@@ -167,7 +166,7 @@ class Viewport implements ViewContext {
   private handleUiChange(names: string[]): void {
     if (names.includes("pilot") && !this.app.ui.pilot) this.pointer.cancelGesture();
     // a single view has one cursor: editing continues where playback stopped
-    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && isDragMode(this.app.state))
+    if (names.includes("playing") && !this.app.ui.playing && this.app.ui.views === 1 && getCurrentMode(this.app)?.allowsVertexDrag)
       seek(this.app, this.app.ui.playhead);
     if (names.includes("wireframe")) for (const pane of this.panes) pane.scene?.setWireframe(this.app.ui.wireframe);
     if (names.includes("views")) {
@@ -229,8 +228,8 @@ class Viewport implements ViewContext {
   }
 
   private drawOverlay(): void {
-    const marks = [composeCurrentMarks(this, this.selection, this.pointer, this.steerUpdate), composeResultMarks(this)];
-    this.pointer.brush.addMarks(marks, this.pointer.gesture);
+    const marks = composeMarks(this, this.selection, this.pointer, this.steerUpdate);
+    this.pointer.addCursors(marks);
     const bodySize = this.app.project?.size ?? 1;
     this.visiblePanes.forEach((pane, i) => {
       const dots = this.overlay.drawInPane(pane, (context) => drawMarks(context, this.getCamera(i), marks[i], bodySize));
@@ -324,10 +323,12 @@ class Viewport implements ViewContext {
 
 /** Tell the user that the quality was lowered; restore: returns to full quality. */
 function showSimplifiedToast(app: App, restore: () => void): void {
-  const actions = [{ text: "Undo", do: restore }];
-  const [title, text] = ["Render quality was reduced", "Frames took too long to render on this machine."];
-  const notice = { tone: "warn" as const, title, text, actions };
-  app.showToast(notice);
+  app.showToast({
+    tone: "warn",
+    title: "Render quality was reduced",
+    text: "Frames took too long to render on this machine.",
+    actions: [{ text: "Undo", onClick: restore }],
+  });
 }
 
 const POINTS_PER_BODY = 400; // sampled vertices

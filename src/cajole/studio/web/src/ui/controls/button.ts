@@ -1,14 +1,14 @@
 /** Buttons with a text, or with an icon only. */
 
 import { setAttribute, h, setText } from "../../core/dom";
-import { createIcon, type IconName } from "../../core/icons";
+import { createIcon, type Icon } from "../../core/icons";
 import type { Component } from "../../core/types";
 import { setDisabledReason, isDisabled, setTooltip } from "./common";
 
 interface ButtonOptions {
   text: string;
   onPress: () => void;
-  icon?: IconName;
+  icon?: Icon;
   kind?: "plain" | "primary" | "ghost" | "danger";
   main?: boolean; // main action of a panel: 36 px high, full width
   key?: string; // shortcut, at the right
@@ -57,7 +57,7 @@ export function createButton(options: ButtonOptions): Button {
 
 interface IconButtonOptions {
   name: string; // for screen readers and the tooltip
-  icon: IconName;
+  icon: Icon;
   onPress: () => void;
   size?: 24 | 28 | 32;
   key?: string;
@@ -65,7 +65,7 @@ interface IconButtonOptions {
 }
 export interface IconButton extends Component {
   /** Change icon and name. */
-  setIcon(icon: IconName, name: string): void;
+  setIcon(icon: Icon, name: string): void;
   setPressed(pressed: boolean): void;
   setDisabledReason(reason: string | null): void;
   setVisible(visible: boolean): void;

@@ -6,7 +6,7 @@ import { ValidationMessage, setDisabledReason, isDisabled, type LabeledRow, crea
 import { evaluate } from "./expression";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 
-interface NumberFieldOptions {
+export interface NumberFieldOptions {
   name: string;
   axis?: "x" | "y" | "z"; // letter before the number
   unit?: string; // of numbers without a unit

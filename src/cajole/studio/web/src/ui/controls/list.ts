@@ -10,7 +10,7 @@ interface ListRowOptions {
   onHover?: (over: boolean) => void;
   actions?: HTMLElement[];
 }
-interface ListRowState {
+export interface ListRowState {
   name: string;
   prefix?: string; // emphasized first word
   value?: string;

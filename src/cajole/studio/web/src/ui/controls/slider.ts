@@ -7,7 +7,7 @@ import { stepValue, type SliderScale } from "./slider-scale";
 import { SyncedValue, type ChangeResult } from "./synced-value";
 import { createEditableValue } from "./editable-value";
 
-interface SliderOptions {
+export interface SliderOptions {
   name: string;
   scale: SliderScale;
   value: number;
@@ -15,7 +15,7 @@ interface SliderOptions {
   tone?: Tone;
   unit?: string; // of typed numbers
   text: (value: number) => string;
-  inputText?: (value: number) => string;
+  inputText?: (value: number) => string; // of the input; by default four significant digits
   /** Called during a drag; omit where a change is slow. */
   onInput?: (value: number) => ChangeResult;
   /** Called on release. */
@@ -53,7 +53,7 @@ export function createSlider(options: SliderOptions): Slider {
       return scale.max;
     },
     text: options.text,
-    inputText: options.inputText ?? String,
+    inputText: options.inputText ?? ((number) => String(Number(number.toPrecision(4)))),
     onValue: (next) => change(next, true),
   });
   const element = h("div", { class: "p-slider" }, grip, face.element, face.message);

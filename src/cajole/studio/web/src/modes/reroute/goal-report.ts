@@ -1,10 +1,10 @@
 /** Report of a second run per goal: error, cause, and similarity to the pilot. */
 
-import "../style/reroute.css";
-import { h, setText } from "../core/dom";
-import { formatDigits, formatLength, formatNumber } from "../core/format";
-import type { GoalInfo, RerouteState } from "../core/reroute-types";
-import type { App } from "../core/types";
+import "./reroute.css";
+import { h, setText } from "../../core/dom";
+import { formatDigits, formatLength, formatNumber } from "../../core/format";
+import type { GoalInfo, RerouteState } from "./types";
+import type { App } from "../../core/types";
 
 const COLUMNS = ["Goal", "Frame", "Reached", "Shape", "Steps", "Turning", "Speed", "Cause"] as const;
 const TIPS: Partial<Record<(typeof COLUMNS)[number], string>> = {

@@ -1,6 +1,6 @@
 /** Server state of Reroute: goals, parameters, and second runs. */
 
-import type { PositionTarget } from "./types";
+import type { PositionTarget } from "../../core/types";
 
 export type RerouteMethod = "pattern" | "least-force" | "paper";
 interface GoalReport {

@@ -1,15 +1,20 @@
 /** Brush tool of Enrich: paint regions on the guide or on the shell. */
 
-import { brush, getRegionColor, setBrush } from "../core/brush";
-import type { Vec3 } from "../core/types";
-import { findWithinRadius } from "./adjacency";
-import { getPixelRay } from "./camera";
-import { CameraDrag, CANCEL_HINT, type Gesture, type ViewContext } from "./gesture";
-import type { Pixel } from "./gizmo";
-import type { Marks } from "./marks";
-import { pickTriangle, type TriangleHit } from "./picking";
+import { Color } from "three";
+import { getToken } from "../../core/theme";
+import type { App, Vec3 } from "../../core/types";
+import { findWithinRadius } from "../../view/adjacency";
+import { getPixelRay } from "../../view/camera";
+import { CameraDrag, CANCEL_HINT, type Gesture, type ViewContext, type ViewTool } from "../../view/gesture";
+import type { Pixel } from "../../view/gizmo";
+import type { Marks } from "../../view/marks";
+import { pickTriangle, type TriangleHit } from "../../view/picking";
+import type { LinearColor } from "../../view/surface-model";
+import { brush, getRegionColor, setBrush } from "./brush-settings";
 
 const NO_REGION = -1; // region id of vertices without a region
+/** Fraction of the region color over the base color, which still distinguishes guide and shell. */
+const REGION_COLOR_STRENGTH = 0.9;
 const DAB_SPACING = 6; // px between samples of a stroke
 
 /** Surface point under a pixel, null if there is none. */
@@ -50,8 +55,26 @@ function getCorners(view: ViewContext, pane: number, hit: TriangleHit): number[]
   return [0, 1, 2].map((i) => view.getMesh(pane)!.faces[3 * hit.triangle + i]);
 }
 
+/** Colors of guide and shell by region. A result hides them, except while the brush is active. */
+export function getRegionColors({ state, ui }: App, isGuide: boolean): { base: string; palette(region: number): LinearColor } {
+  const { result, running } = state!.enrich!;
+  const isColored = brush.shown && (ui.tool === "brush" || (result === null && running === null));
+  const base = isGuide ? "given-swatch" : "clay";
+  const mixed = new Map<number, LinearColor>();
+  const mix = (region: number): LinearColor => {
+    const under = new Color().setStyle(getToken(base));
+    return isColored ? under.lerp(new Color().setStyle(getToken(getRegionColor(region))), REGION_COLOR_STRENGTH) : under;
+  };
+  const palette = (region: number): LinearColor => {
+    const color = mixed.get(region) ?? mix(region);
+    mixed.set(region, color);
+    return color;
+  };
+  return { base, palette };
+}
+
 /** The brush between strokes: its cursor, and the gesture that a press starts. */
-export class BrushTool {
+export class BrushTool implements ViewTool {
   private cursor: { pane: number; mark: NonNullable<Marks["brush"]> } | null = null;
 
   constructor(private readonly view: ViewContext) {}
@@ -59,7 +82,7 @@ export class BrushTool {
   /** True if a press paints: the tab may edit and no job is running. */
   get isActive(): boolean {
     const { ui, state } = this.view.app;
-    return ui.tool === "brush" && ui.pilot && state?.mode === "enrich" && state.enrich?.running === null;
+    return ui.tool === "brush" && ui.pilot && state?.enrich?.running === null;
   }
 
   /** Gesture that a press starts; null beside the body. */

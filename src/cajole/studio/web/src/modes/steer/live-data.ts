@@ -1,11 +1,11 @@
 /** Plot data of a live simulation: error and effort of a body or a flow. No DOM access. */
 
-import { formatDigits } from "../core/format";
-import type { PushInfo } from "../core/types";
-import { formatForceShare } from "../ui/controls/force-levels";
-import { computeNiceMax } from "./plot-data";
-import { WINDOW_SECONDS, mergeBands, type RecentSamples } from "./live-history";
-import type { PlotData } from "./plot-row";
+import { formatDigits } from "../../core/format";
+import type { PushInfo } from "../../core/types";
+import { formatForceShare } from "../../ui/controls/force-levels";
+import { computeNiceMax } from "../../plots/plot-data";
+import { WINDOW_SECONDS, mergeBands, type RecentSamples } from "../../plots/live-history";
+import type { PlotData } from "../../plots/plot-row";
 
 /** Space right of now [s]. */
 const MARGIN_SECONDS = 0.9;

@@ -1,7 +1,7 @@
 /** Settings of the region brush: mode, radius, active region. They stay in the browser and are not part of undo. */
 
-import { saveSetting, loadSetting } from "./storage";
-import type { App } from "./types";
+import { saveSetting, loadSetting } from "../../core/storage";
+import type { App } from "../../core/types";
 
 /** add: paint the active region; new: the next stroke starts a region; erase: remove vertices from all regions. */
 export type BrushMode = "add" | "new" | "erase";

@@ -1,9 +1,9 @@
 /** Demonstration of a drag: an animated pointer moves the selected vertex, then the drag is cancelled. */
 
-import { h } from "../core/dom";
-import { createIcon } from "../core/icons";
-import type { StudioApp } from "../core/app";
-import type { Vec3 } from "../core/types";
+import { h } from "../../core/dom";
+import { createIcon } from "../../core/icons";
+import type { StudioApp } from "../../core/app";
+import type { Vec3 } from "../../core/types";
 
 const DEMO_HEIGHT = 0.12; // fraction of the body size
 const DEMO_TIME = 1400; // ms
