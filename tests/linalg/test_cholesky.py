@@ -296,7 +296,7 @@ def test_twins_on_threads_agreement() -> None:
 def test_order_bad_input(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Any], Any]) -> None:
     """What is no permutation never reaches compiled loops, which would write outside of their arrays."""
     for module in (cholesky, ordering):
-        monkeypatch.setattr(module, "dissect_graph", lambda graph, labels=None: wrong(dissect_graph(graph, labels)))
+        monkeypatch.setattr(module, "dissect_graph", lambda graph: wrong(dissect_graph(graph)))
     for backend in ("cholesky", "superlu"):
         with pytest.raises(SolveError, match="not a permutation of the 40 nodes"):
             Factor(definite(40, 0.1, 3), backend=backend)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,8 +44,7 @@ Problem = tuple[sp.csr_array, sp.csr_array, Array | None]
 @pytest.fixture
 def sliced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small problems take the sliced path, too."""
-    monkeypatch.setattr(eigen, "DENSE_SIZE", 0)
-    monkeypatch.setattr(eigen, "DENSE_SHARE", 2.0)
+    monkeypatch.setattr(eigen, "DEFAULT_OPTIONS", replace(eigen.DEFAULT_OPTIONS, dense_size=0, dense_share=2.0))
 
 
 def problem(body: Body) -> Problem:
@@ -71,7 +71,7 @@ def check_pairs(K: sp.csr_array, M: sp.csr_array, values: Array, X: Array, want:
 @pytest.mark.parametrize(("side", "count"), [(32, 5), (32, 40), (6, 30)])
 def test_slices_agreement(name: str, side: int, count: int, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One slice and several, held, hung and free."""
-    monkeypatch.setattr(eigen, "PAIRS_PER_SIDE", side)
+    monkeypatch.setattr(eigen, "DEFAULT_OPTIONS", replace(eigen.DEFAULT_OPTIONS, pairs_per_side=side))
     K, M, null = problem(BODIES[name]())
     values, X = find_lowest_eigenpairs(K, M, count, null_space=null, backend=backend)
     check_pairs(K, M, values, X, dense(K, M, null))
@@ -82,7 +82,7 @@ def test_slices_agreement(name: str, side: int, count: int, backend: str, monkey
 @pytest.mark.usefixtures("sliced")
 @pytest.mark.parametrize("name", ["held", "free"])
 def test_whole_spectrum_agreement(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eigen, "PAIRS_PER_SIDE", 16)
+    monkeypatch.setattr(eigen, "DEFAULT_OPTIONS", replace(eigen.DEFAULT_OPTIONS, pairs_per_side=16))
     K, M, null = problem(BODIES[name]())
     want = dense(K, M, null)
     values, X = find_lowest_eigenpairs(K, M, len(want), null_space=null)
@@ -92,7 +92,7 @@ def test_whole_spectrum_agreement(name: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("sliced")
 def test_count_through_a_pair_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking for one of two equal eigenvalues gives one of the two, whatever the slices."""
-    monkeypatch.setattr(eigen, "PAIRS_PER_SIDE", 4)
+    monkeypatch.setattr(eigen, "DEFAULT_OPTIONS", replace(eigen.DEFAULT_OPTIONS, pairs_per_side=4))
     K, M, null = problem(BODIES["cube"]())
     want = dense(K, M, null)
     first = int(np.flatnonzero(np.diff(want) < 1e-9 * want[:-1])[0])
@@ -104,7 +104,7 @@ def test_count_through_a_pair_agreement(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("sliced")
 def test_repeated_eigenvalues_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eigenvalues of multiplicity five, more than once, are all found."""
-    monkeypatch.setattr(eigen, "PAIRS_PER_SIDE", 12)
+    monkeypatch.setattr(eigen, "DEFAULT_OPTIONS", replace(eigen.DEFAULT_OPTIONS, pairs_per_side=12))
     random = np.random.default_rng(3)
     want = np.repeat(np.linspace(1, 40, 30), 5)
     turn, _ = np.linalg.qr(random.normal(size=(150, 150)))

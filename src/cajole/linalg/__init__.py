@@ -1,4 +1,4 @@
-"""Linear algebra: one front for sparse factorisations, and eigenvalues by shift and invert."""
+"""Linear algebra: sparse factorisations with one interface, and eigenpairs by shift and invert."""
 
 from cajole.linalg.eigen import find_lowest_eigenpairs
 from cajole.linalg.factor import BACKENDS, Factor, is_pardiso_available

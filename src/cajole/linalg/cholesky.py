@@ -1,9 +1,8 @@
-"""Factors L S Lᵀ by dense panels: of matrices that change from step to step, on one thread, the fastest there are."""
+"""Multifrontal factorisation L S Lᵀ in dense panels: the fastest for many matrices of one pattern on one thread."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -26,21 +25,21 @@ from cajole.linalg.ordering import (
     generate_orderings,
 )
 
-# What a panel takes, ns: of a product in it, of one in its update, of a value that is handed to its parent, and of any
-# panel. Rough measures of one machine; five sets of them, the third from 0.4 to 1.4, gave times within four per cent.
+# Time of a panel [ns]: per product in it, per product in its update, per value added to its parent, and fixed. Rough
+# measures of one machine; five sets, the third rate from 0.4 to 1.4, gave factorisation times within four per cent.
 PANEL_COST_RATES = np.array([0.06, 0.055, 0.8, 2000.0])
 
 
 @dataclass(frozen=True, eq=False)
 class SymbolicFactorization:
-    """Panels of the factor of a pattern; s of them, each below those that depend on it.
+    """Symbolic factorisation of a pattern: ordering, s dense panels (supernodes) in postorder, assembly tree.
 
-    order (n,): the rows in the order of elimination, in which all else is numbered. first (s + 1,): the first column of
-    each panel. rows_from (s + 1,), rows: those below its columns; local: where these are in the panel of the parent,
-    whose columns come first, and runs: how many from each on follow each other there, too. panels (s + 1,), updates
-    (s,): where the values of each begin; room: of all updates that wait at a time. children_from (s + 1,), children:
-    whose updates a panel takes. entries: (starts, taken, put) of the matrix, where starts (s + 1,) tells panels apart.
-    negative (s,): how many pivots of each panel are, its last ones.
+    order (n,): the rows in elimination order; all other numbers count in it. column_starts (s + 1,): first column of
+    each panel. row_starts (s + 1,), rows: the rows below its columns. relative_indices: their positions in the panel of
+    the parent, whose columns come first; run_lengths: how many from each on are consecutive there. panel_starts
+    (s + 1,), update_starts (s,): offsets of the values of panels and updates; workspace_size: room for all updates that
+    exist at a time. child_starts (s + 1,), children: panels whose updates a panel takes. entry_map: (starts, sources,
+    targets) of the matrix values. negative_pivots (s,): number of negative pivots of each panel, its last ones.
     """
 
     order: IndexArray
@@ -57,80 +56,82 @@ class SymbolicFactorization:
     entry_map: tuple[IndexArray, IndexArray, IndexArray]
     negative_pivots: IndexArray
 
-    @property
-    def max_update_rows(self) -> int:
-        """The most rows below a panel's columns."""
-        return int(np.diff(self.row_starts).max(initial=0))
-
 
 def analyse_pattern(
     pattern: sp.csr_array, constraint_count: int = 0, *, optimise_ordering: bool = False
 ) -> SymbolicFactorization:
-    """The plan for matrices with the pattern, of which the upper triangle will be read.
+    """Symbolic factorisation for matrices with the pattern, of which the upper triangle will be read.
 
-    border: how many of the last rows are constraints of the others, whose pivots will be negative. thorough: of many
-    orders of elimination the cheapest is taken.
+    constraint_count: number of last rows that are constraints of the others; their pivots are negative.
+    optimise_ordering: take the cheapest of many elimination orders.
     """
-    block = (
-        find_saddle_point_block_size(pattern.shape[0], constraint_count)
-        if constraint_count
-        else find_block_size(pattern)
-    )
+    size = pattern.shape[0]
+    block = find_saddle_point_block_size(size, constraint_count) if constraint_count else find_block_size(pattern)
+    constraints = constraint_count // block
     graph = build_adjacency_graph(pattern, block)
-    tried = (
-        generate_orderings(graph, constraint_count // block)
+    candidates = (
+        generate_orderings(graph, constraints)
         if optimise_ordering
-        else [delay_constraint_nodes(graph, dissect_graph(graph), constraint_count // block)]
+        else [delay_constraint_nodes(graph, dissect_graph(graph), constraints)]
     )
-    order, first, below = _choose_fastest_order(graph, block, tried)
-    order, below, negative = _order_constraints_last(order, first, below, constraint_count // block)
+    adjacency = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    order, first, below = min(
+        (_find_panels(adjacency, block, each) for each in candidates),
+        key=lambda panels: sum(
+            kernels_symbolic.estimate_panel_time(n, len(under), block, PANEL_COST_RATES)
+            for n, under in zip(np.diff(panels[1]), panels[2])
+        ),
+    )
+    # the constraints of each panel become its last columns
+    panel = np.repeat(np.arange(len(below)), np.diff(first))
+    is_constraint = order >= len(order) - constraints
+    negative = np.bincount(panel, weights=is_constraint, minlength=len(below)).astype(np.int64)
+    order, below = _permute(np.lexsort((is_constraint, panel)), order, below)
     order, below = _reorder_within_panels(order, first, below, negative)
-    parent = _find_parents(first, below)
+    # the parent is the panel that has the first row below, -1 at a root
+    top = np.array([each[0] if len(each) else -1 for each in below], dtype=np.int64)
+    parent = np.where(top < 0, -1, np.searchsorted(first, top, side="right") - 1)
     order, first, rows = expand_to_dofs(order, block), block * first, [expand_to_dofs(each, block) for each in below]
     widths, heights = np.diff(first), np.array([len(each) for each in rows])
-    rows_from, panels = _compute_offsets(heights), _compute_offsets(widths * (widths + heights))
+    row_starts, panels = _compute_offsets(heights), _compute_offsets(widths * (widths + heights))
     flat = np.concatenate(rows)
     children = np.argsort(parent, kind="stable")[int((parent < 0).sum()) :]
-    children_from = _compute_offsets(np.bincount(parent[parent >= 0], minlength=len(parent)))
-    updates, room = _allocate_updates(heights**2, children_from, children)
+    child_starts = _compute_offsets(np.bincount(parent[parent >= 0], minlength=len(parent)))
+    updates, room = _allocate_updates(heights**2, child_starts, children)
     places = kernels_symbolic.invert_permutation(order)
     index = pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64)
-    entries = kernels_symbolic.build_entry_map(*index, places, first, rows_from, flat, panels)
-    local = _compute_relative_indices(first, rows, parent)
-    runs = _compute_run_lengths(local, rows_from)
+    entries = kernels_symbolic.build_entry_map(*index, places, first, row_starts, flat, panels)
+    local = np.concatenate(
+        [
+            np.where(under < first[up + 1], under - first[up], widths[up] + np.searchsorted(rows[up], under))
+            for under, up in zip(rows, parent)
+        ]
+    ).astype(np.int32)
+    # runs end where `local` does not count up by one, and at the end of each panel
+    ends = np.union1d(np.flatnonzero(np.diff(local) != 1) + 1, row_starts[1:])
+    here = np.arange(len(local))
+    runs = (ends[np.searchsorted(ends, here, side="right")] - here).astype(np.int32)
     return SymbolicFactorization(
         order,
         first,
-        rows_from,
+        row_starts,
         flat,
         local,
         runs,
         panels,
         updates,
         room,
-        children_from,
+        child_starts,
         children,
         entries,
         block * negative,
     )
 
 
-def _choose_fastest_order(
-    graph: sp.csr_array, block_size: int, candidates: Iterable[IndexArray]
-) -> tuple[IndexArray, IndexArray, list[IndexArray]]:
-    """Order of the graph's nodes, the first column of each panel, and rows below it: the fastest of some orders.
-
-    block: how many coordinates a node has.
-    """
-    index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    found = (_find_panels(index, block_size, order) for order in candidates)
-    return min(found, key=lambda each: _estimate_factorisation_time(block_size, *each[1:]))
-
-
 def _find_panels(
     adjacency: tuple[IndexArray, IndexArray], block_size: int, order: IndexArray
 ) -> tuple[IndexArray, IndexArray, list[IndexArray]]:
-    """An order in postorder, the first column of each panel, and rows below it."""
+    """`order` as a postorder, the first column of each panel, and the rows below each panel."""
     parent = kernels_symbolic.build_elimination_tree(*adjacency, order)
     starts, _ = kernels_symbolic.compute_column_structures(*adjacency, order, parent)
     order = order[kernels_symbolic.compute_postorder(parent, np.diff(starts))]
@@ -140,34 +141,19 @@ def _find_panels(
     return order, first, [rows[starts[end - 1] : starts[end]] for end in first[1:]]
 
 
-def _estimate_factorisation_time(block_size: int, column_starts: IndexArray, panel_rows: list[IndexArray]) -> float:
-    """What a factorisation takes, by `RATES`."""
-    return float(
-        sum(
-            kernels_symbolic.estimate_panel_time(n, len(under), block_size, PANEL_COST_RATES)
-            for n, under in zip(np.diff(column_starts), panel_rows)
-        )
-    )
-
-
-def _order_constraints_last(
-    order: IndexArray, column_starts: IndexArray, panel_rows: list[IndexArray], constraint_count: int
-) -> tuple[IndexArray, list[IndexArray], IndexArray]:
-    """The last `border` nodes come last in each panel: the order, rows below each, and how many of them it has (s,)."""
-    panel = np.repeat(np.arange(len(panel_rows)), np.diff(column_starts))
-    last = order >= len(order) - constraint_count
-    turn = np.lexsort((last, panel))
-    places = kernels_symbolic.invert_permutation(turn)
-    negative = np.bincount(panel, weights=last, minlength=len(panel_rows)).astype(np.int64)
-    return order[turn], [np.sort(places[under]) for under in panel_rows], negative
+def _permute(
+    permutation: IndexArray, order: IndexArray, panel_rows: list[IndexArray]
+) -> tuple[IndexArray, list[IndexArray]]:
+    places = kernels_symbolic.invert_permutation(permutation)
+    return order[permutation], [np.sort(places[below]) for below in panel_rows]
 
 
 def _reorder_within_panels(
     order: IndexArray, column_starts: IndexArray, panel_rows: list[IndexArray], negative_pivots: IndexArray
 ) -> tuple[IndexArray, list[IndexArray]]:
-    """Within each panel those come together whom the same panels reach, so that these hand on long runs of rows.
+    """Order the columns of each panel so that the rows of other panels form long runs in it.
 
-    Classes of columns are split by each panel's rows, the longest first (partition refinement).
+    Partition refinement: classes of columns are split by the rows of each panel, the longest panels first.
     """
     classes = [[np.arange(end - n), np.arange(end - n, end)] for end, n in zip(np.diff(column_starts), negative_pivots)]
     inside = np.zeros(int(np.diff(column_starts).max()), dtype=bool)
@@ -179,12 +165,11 @@ def _reorder_within_panels(
             classes[up] = _refine_partition(classes[up], inside)
             inside[reached] = False
     turn = np.concatenate([start + np.concatenate(each) for start, each in zip(column_starts, classes)])
-    places = kernels_symbolic.invert_permutation(turn)
-    return order[turn], [np.sort(places[under]) for under in panel_rows]
+    return _permute(turn, order, panel_rows)
 
 
 def _refine_partition(classes: list[IndexArray], member_mask: NDArray[np.bool_]) -> list[IndexArray]:
-    """Classes in order, none of them partly `inside`; the parts that are stand next to each other where they can."""
+    """`classes` split into members and others, with the members next to each other where possible."""
     out: list[IndexArray] = []
     begun = False
     for each in classes:
@@ -195,36 +180,12 @@ def _refine_partition(classes: list[IndexArray], member_mask: NDArray[np.bool_])
     return out
 
 
-def _find_parents(column_starts: IndexArray, panel_rows: list[IndexArray]) -> IndexArray:
-    """(s,) the panel that has the first row below each, -1 where there is none."""
-    rows = np.array([each[0] if len(each) else -1 for each in panel_rows], dtype=np.int64)
-    return np.where(rows < 0, -1, np.searchsorted(column_starts, rows, side="right") - 1)
-
-
-def _compute_relative_indices(
-    column_starts: IndexArray, panel_rows: list[IndexArray], parents: IndexArray
-) -> NDArray[np.int32]:
-    found = []
-    for below, up in zip(panel_rows, parents):
-        begin, end = column_starts[up], column_starts[up + 1]
-        found.append(np.where(below < end, below - begin, end - begin + np.searchsorted(panel_rows[up], below)))
-    return np.concatenate(found).astype(np.int32)
-
-
-def _compute_run_lengths(relative_indices: NDArray[np.int32], row_starts: IndexArray) -> NDArray[np.int32]:
-    """How many of `local` from each on count up by one, within one panel."""
-    breaks = np.flatnonzero(np.diff(relative_indices) != 1) + 1
-    ends = np.union1d(breaks, row_starts[1:])
-    here = np.arange(len(relative_indices))
-    return (ends[np.searchsorted(ends, here, side="right")] - here).astype(np.int32)
-
-
 def _compute_offsets(sizes: NDArray[np.int64]) -> IndexArray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _allocate_updates(sizes: IndexArray, child_starts: IndexArray, children: IndexArray) -> tuple[IndexArray, int]:
-    """Where each update begins in the room that those already taken leave free, and how much room that is."""
+    """Offset of each update, first fit among the updates that still exist, and the size of the workspace."""
     places, room = np.zeros(len(sizes), dtype=np.int64), 1
     live: list[tuple[int, int, int]] = []
     for s, size in enumerate(sizes.tolist()):
@@ -242,8 +203,8 @@ def _allocate_updates(sizes: IndexArray, child_starts: IndexArray, children: Ind
 class Cholesky:
     """One pattern of positive definite matrices with its factors; takes the whole matrix in CSR order.
 
-    border: how many of the last rows are constraints of the others, so that as many pivots are negative. That they are
-    is what a factorisation proves (Sylvester's law of inertia). thorough: see `planned`.
+    constraint_count: number of last rows that are constraints of the others, with as many negative pivots. The
+    factorisation proves that (Sylvester's law of inertia). optimise_ordering: see `analyse_pattern`.
     """
 
     perturbed_pivots = 0
@@ -255,18 +216,18 @@ class Cholesky:
         pattern = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(size, size))
         self._symbolic = analyse_pattern(pattern, constraint_count, optimise_ordering=optimise_ordering)
         self.negative_eigenvalues = constraint_count
-        # Scratch that twins share, as it can be larger than the factors: they factorise one at a time.
+        # Copies share this scratch array, which can be larger than the factors; they factorise one at a time.
         self._update_workspace, self._workspace_lock = np.empty(self._symbolic.workspace_size), threading.Lock()
         self._factors = np.empty(self._symbolic.panel_starts[-1])
 
     def copy_symbolic(self) -> Cholesky:
-        """The same pattern with factors of its own."""
+        """A copy with the same symbolic factorisation and factors of its own."""
         other = copy(self)
         other._factors = np.empty_like(self._factors)
         return other
 
     def factorise(self, data: NDArray[np.float64]) -> None:
-        """Numeric factorisation of the values `data` on the known pattern."""
+        """Factor the matrix with the values `data` in CSR order. Raises NotPositiveDefinite."""
         p = self._symbolic
         with self._workspace_lock:
             done = kernels.factorise(
@@ -284,7 +245,7 @@ class Cholesky:
                 self._factors,
                 self._update_workspace,
                 np.empty(kernels.BLOCK_COLUMNS**2),
-                _allocate_int_arguments(),
+                np.empty(6, dtype=np.int32),
             )
         if not done:
             raise NotPositiveDefinite(
@@ -293,11 +254,11 @@ class Cholesky:
             )
 
     def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """x with A x = right, (n,) or (n, k)."""
+        """x with A x = rhs, (n,) or (n, k). Threads may solve at once."""
         p = self._symbolic
         n, count = len(rhs), rhs.size // len(rhs)
         X = np.ascontiguousarray(rhs[p.order].T).ravel()
-        held = np.empty(max(1, count * p.max_update_rows))
+        workspace = np.empty(max(1, count * int(np.diff(p.row_starts).max(initial=0))))
         kernels.solve(
             X,
             n,
@@ -308,14 +269,9 @@ class Cholesky:
             p.panel_starts,
             p.negative_pivots,
             self._factors,
-            held,
-            _allocate_int_arguments(),
+            workspace,
+            np.empty(6, dtype=np.int32),
         )
         x = np.empty(rhs.shape)
         x[p.order] = X.reshape(count, n).T.reshape(rhs.shape)
         return x
-
-
-def _allocate_int_arguments() -> NDArray[np.int32]:
-    """Room for the arguments of BLAS, of each call its own: threads may solve at once."""
-    return np.empty(6, dtype=np.int32)

@@ -22,17 +22,45 @@ from cajole.linalg.factor import Factor
 from cajole.linalg.threads import limit_blas_threads
 from cajole.progress import ProgressCallback, report_progress
 
-# Measured from 8 to 24 on 27k dofs: small blocks need the fewest vectors, and 8 solves already share the factors.
-BLOCK_SIZE = 8
-# Largest subspace of one run; what has converged by then is kept and the run is repeated without it.
-MAX_SUBSPACE_SIZE = 560
-# A Ritz pair has converged when the residual of the inverted operator is this small relative to its Ritz value: its
-# eigenvalue then is exact to rounding (the error is quadratic), and its vector gains another digit when it is lifted.
-RITZ_TOLERANCE = 1e-8
-# Vectors per wanted pair before which convergence is not looked for: it never came sooner.
-MIN_VECTORS_PER_PAIR = 3.0
-# Directions of a block whose squared length is this share of the longest are spent: there is only rounding in them.
-DEFLATION_TOLERANCE = 1e-14
+
+@dataclass(frozen=True)
+class EigenOptions:
+    """Parameters of the block Lanczos runs and of the slicing of the spectrum."""
+
+    # columns of a block: measured from 8 to 24 on 27k dofs; small blocks need the fewest vectors, and 8 right-hand
+    # sides already share the reading of the factors
+    block_size: int = 8
+    # largest subspace of one run; what has converged by then is locked, and the run is repeated without it
+    max_subspace_size: int = 560
+    # A Ritz pair has converged if the residual of the inverted operator is this small relative to its Ritz value: its
+    # eigenvalue is then exact to rounding (the error is quadratic), and its vector gains a digit in the last step.
+    ritz_tolerance: float = 1e-8
+    # vectors per wanted pair before convergence is tested: it never comes sooner
+    min_vectors_per_pair: float = 3.0
+    # directions of a block whose squared length is this share of the longest contain only rounding
+    deflation_tolerance: float = 1e-14
+    # The dense solver is faster below this size, and up to `dense_max_size` where more than `dense_share` of the
+    # spectrum is wanted (docs/decisions/eigenvalues.md).
+    dense_size: int = 400
+    dense_share: float = 0.2
+    dense_max_size: int = 3000
+    # eigenpairs searched on each side of a shift: fewer give more factorisations, more give longer Lanczos runs
+    pairs_per_side: int = 32
+    # Above this number of modes the basis does not fit the cache, and larger blocks and slices share its reading.
+    large_count: int = 100
+    large_block_size: int = 16
+    large_pairs_per_side: int = 64
+    # relative distance below which eigenvalues count as repeated
+    repeated_tolerance: float = 1e-6
+    # eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular
+    zero_tolerance: float = 1e-13
+    # first shift of a singular K, as a share of the largest ratio of diagonals: above rounding, below elastic modes
+    singular_shift: float = 1e-9
+    # distance of the next shift from the last eigenvalue found, in units of the distance covered above this shift
+    shift_extrapolation: float = 0.8
+
+
+DEFAULT_OPTIONS = EigenOptions()
 
 
 class BlockLanczos:
@@ -44,22 +72,24 @@ class BlockLanczos:
         mass: sp.csr_array,
         locked: Array,
         rng: np.random.Generator,
-        *,
-        block_size: int = BLOCK_SIZE,
+        block_size: int,
+        options: EigenOptions,
     ):
-        self._block_size = block_size
+        self._block_size, self._options = block_size, options
         self._solve, self._mass, self._locked = solve, mass, locked
         self._rng = rng
         size = mass.shape[0]
-        most = min(MAX_SUBSPACE_SIZE, size - locked.shape[1])
-        self._max_subspace_size = most
+        most = self._max_subspace_size = min(options.max_subspace_size, size - locked.shape[1])
         self._Q = np.empty((size, most + block_size), order="F")
         self._T = np.zeros((most + block_size, most + block_size))
 
     def find_eigenpairs(self, shift: float, count_below: int, count_above: int) -> tuple[Array, Array]:
-        """Converged pairs nearest to `shift`: all `below` wanted under it and `above` over it, or as many as came."""
-        block, blockM = self._build_start_block()
-        used = 0
+        """Converged pairs nearest to `shift`: `count_below` and at least `count_above`, or all that converged."""
+        used, options = 0, self._options
+        # one application of the operator turns noise towards the wanted vectors
+        block = self._rng.standard_normal((self._mass.shape[0], min(self._block_size, self._max_subspace_size)))
+        block, _, _ = self._project_out(self._solve(self._mass @ block), 0, 0)
+        block, blockM, _ = self._orthonormalise(block, 0)
         while True:
             width = block.shape[1]
             self._Q[:, used : used + width] = block
@@ -69,27 +99,24 @@ class BlockLanczos:
             self._T[used : used + width, : used + width] = H.T
             used += width
             full = used + R.shape[0] > self._max_subspace_size or R.shape[0] == 0
-            if full or used >= MIN_VECTORS_PER_PAIR * (count_below + count_above):
+            if full or used >= options.min_vectors_per_pair * (count_below + count_above):
                 theta, S = scipy.linalg.eigh(self._T[:used, :used])
-                good = np.linalg.norm(R @ S[used - width : used], axis=0) <= RITZ_TOLERANCE * abs(theta)
+                good = np.linalg.norm(R @ S[used - width : used], axis=0) <= options.ritz_tolerance * abs(theta)
                 picked = _select_wanted_pairs(theta, good, count_below, count_above)
                 if full or picked is not None:
                     break
             block, blockM = next_block, next_M
         chosen = picked if picked is not None else _select_converged_pairs(theta, good)
-        return self._compute_eigenvectors(shift, theta[chosen], S[:, chosen], next_block @ R, used, width)
-
-    def _build_start_block(self) -> tuple[Array, Array]:
-        block = self._rng.standard_normal((self._mass.shape[0], min(self._block_size, self._max_subspace_size)))
-        # One application of the operator turns noise towards the wanted vectors.
-        block, _, _ = self._project_out(self._solve(self._mass @ block), 0, 0)
-        block, blockM, _ = self._orthonormalise(block, 0)
-        return block, blockM
+        theta, S = theta[chosen], S[:, chosen]
+        # x = op(Q s)/θ needs no further solve and, unlike Q s, carries no high-frequency residue (Ericsson, Ruhe 1980).
+        X = self._Q[:, :used] @ S + (next_block @ R @ S[used - width : used]) / theta
+        X /= np.sqrt(np.einsum("ij,ij->j", X, self._mass @ X))
+        return shift + 1.0 / theta, X
 
     def _expand_basis(self, image: Array, basis_size: int, width: int) -> tuple[Array, Array, Array, Array]:
         """Orthogonalise op(block): coefficients H in the basis, the next block, its mass image and factor R."""
         size = basis_size + width
-        # Without rounding op(block) touches the last two blocks only; what rounding adds, the second pass removes.
+        # Without rounding op(block) touches the last two blocks only; the second pass removes what rounding adds.
         recent = max(basis_size - self._block_size, 0)
         H = np.zeros((size, width))
         image, H[recent:], _ = self._project_out(image, recent, size)
@@ -99,9 +126,9 @@ class BlockLanczos:
         return H, block, blockM, R
 
     def _project_out(self, block: Array, first: int, last: int) -> tuple[Array, Array, Array]:
-        """Remove from `block` its parts along the locked vectors and the basis in [first, last).
+        """Project the locked vectors and the basis in [first, last) out of `block`.
 
-        Also returns the coefficients in the basis and the mass products of what is left with itself.
+        Also returns the coefficients in the basis and the mass Gram matrix of the result.
         """
         Q, X = self._Q[:, first:last], self._locked
         blockM = self._mass @ block
@@ -114,24 +141,16 @@ class BlockLanczos:
         return block - Q @ H, H, gram - H.T @ H
 
     def _orthonormalise(self, block: Array, basis_size: int) -> tuple[Array, Array, Array]:
-        """block = B R with B mass-orthonormal and orthogonal to the whole basis again (twice is enough)."""
+        """block = B R with B mass-orthonormal and reorthogonalised to the whole basis (twice is enough)."""
         block, _, gram = self._project_out(block, 0, basis_size)
         lengths, turn = np.linalg.eigh(gram)
-        keep = lengths > max(lengths[-1], 0.0) * DEFLATION_TOLERANCE
+        keep = lengths > max(lengths[-1], 0.0) * self._options.deflation_tolerance
         scale = np.sqrt(lengths[keep])
         block, R = block @ (turn[:, keep] / scale), scale[:, None] * turn[:, keep].T
         blockM = self._mass @ block
         upper = scipy.linalg.cholesky(block.T @ blockM)
         inverse = scipy.linalg.solve_triangular(upper, np.eye(len(upper)))
         return block @ inverse, blockM @ inverse, upper @ R
-
-    def _compute_eigenvectors(
-        self, shift: float, theta: Array, S: Array, residual_block: Array, basis_size: int, width: int
-    ) -> tuple[Array, Array]:
-        # x = op(Q s)/θ needs no further solve and, unlike Q s, carries no high-frequency residue (Ericsson, Ruhe 1980).
-        X = self._Q[:, :basis_size] @ S + (residual_block @ S[basis_size - width : basis_size]) / theta
-        X /= np.sqrt(np.einsum("ij,ij->j", X, self._mass @ X))
-        return shift + 1.0 / theta, X
 
 
 def _split_by_sign(ritz_values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -141,43 +160,24 @@ def _split_by_sign(ritz_values: Array) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def _count_leading_true(flags: NDArray[np.bool_]) -> int:
-    """How many leading entries are true."""
     return int(np.argmin(flags)) if not flags.all() else len(flags)
 
 
 def _select_converged_pairs(ritz_values: Array, is_converged: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Converged pairs without a gap, outwards from the shift."""
-    under, over = _split_by_sign(ritz_values)
-    return np.concatenate(
-        [under[: _count_leading_true(is_converged[under])], over[: _count_leading_true(is_converged[over])]]
-    )
+    sides = _split_by_sign(ritz_values)
+    return np.concatenate([side[: _count_leading_true(is_converged[side])] for side in sides])
 
 
 def _select_wanted_pairs(
     ritz_values: Array, is_converged: NDArray[np.bool_], count_below: int, count_above: int
 ) -> NDArray[np.int64] | None:
-    """The converged pairs if they cover `below` and `above`, else None."""
+    """The converged pairs if there are `count_below` and `count_above` of them, else None."""
     under, over = _split_by_sign(ritz_values)
     low, high = _count_leading_true(is_converged[under]), _count_leading_true(is_converged[over])
     if low < count_below or high < count_above:
         return None
     return np.concatenate([under[:count_below], over[:high]])
-
-
-# Dense is faster below this size, or when a large share of the spectrum is wanted (docs/decisions/eigenvalues.md).
-DENSE_SIZE, DENSE_SHARE, DENSE_MAX_SIZE = 400, 0.2, 3000
-# Eigenpairs looked for on each side of a shift: fewer means more factorisations, more means longer Lanczos runs.
-PAIRS_PER_SIDE = 32
-# Eigenvalues closer than this (relative) are taken for repeated.
-REPEATED_TOLERANCE = 1e-6
-# Eigenvalues below this share of the largest ratio of diagonals are zero to rounding: K is singular.
-ZERO_TOLERANCE = 1e-13
-# With many modes the basis no longer fits the cache, and reading it is shared by larger blocks and slices.
-LARGE_COUNT, LARGE_BLOCK_SIZE, LARGE_PAIRS_PER_SIDE = 100, 16, 64
-# The first shift of a singular K, relative to the largest ratio of diagonals: far above rounding, below elastic modes.
-SINGULAR_SHIFT = 1e-9
-# How far the next shift lies beyond the last eigenvalue found, in units of the distance covered above this shift.
-SHIFT_EXTRAPOLATION = 0.8
 
 
 def find_lowest_eigenpairs(
@@ -188,38 +188,36 @@ def find_lowest_eigenpairs(
     null_space: Array | None = None,
     backend: str | None = None,
     progress: ProgressCallback | None = None,
+    options: EigenOptions | None = None,
 ) -> tuple[Array, Array]:
     """The `count` smallest λ with mass-orthonormal x: K x = λ M x, K symmetric, M positive definite.
 
-    null: (n, k) mass-orthonormal vectors known to satisfy K x = 0; they are left out of the answer.
-    Returns values (count,) ascending and vectors (n, count). Raises NotConverged when the inertia count is not met.
+    null_space: (n, k) mass-orthonormal vectors with K x = 0; they are left out of the result.
+    Returns values (count,), ascending, and vectors (n, count). Raises NotConverged if the inertia count is not met.
     """
+    options = options or DEFAULT_OPTIONS
     K, M = sp.csr_array(stiffness), sp.csr_array(mass)
     known = 0 if null_space is None else null_space.shape[1]
     count = checks.require_integer(count, "the number of modes", maximum=K.shape[0] - known)
     report_progress(progress, 0.0, "modes")
-    if K.shape[0] <= DENSE_SIZE or (count > DENSE_SHARE * K.shape[0] and K.shape[0] <= DENSE_MAX_SIZE):
-        return _solve_dense(K, M, count, known)
+    size = K.shape[0]
+    if size <= options.dense_size or (count > options.dense_share * size and size <= options.dense_max_size):
+        values, vectors = scipy.linalg.eigh(K.toarray(), M.toarray(), subset_by_index=[known, known + count - 1])
+        return values, vectors
     with limit_blas_threads():
-        return _SpectrumSlicer(K, M, null_space, backend, progress).find_lowest(count)
-
-
-def _solve_dense(K: sp.csr_array, M: sp.csr_array, count: int, null_dimension: int) -> tuple[Array, Array]:
-    values, vectors = scipy.linalg.eigh(
-        K.toarray(), M.toarray(), subset_by_index=[null_dimension, null_dimension + count - 1]
-    )
-    return values, vectors
+        return _SpectrumSlicer(K, M, null_space, backend, progress, options).find_lowest(count)
 
 
 @dataclass
 class _SpectrumSlicer:
-    """The walk of shifts up the spectrum; `values` and `vectors` hold what is found, ascending, without `null`."""
+    """Shifts that move up the spectrum; `values` and `vectors` are those found, ascending, without the null space."""
 
     K: sp.csr_array
     M: sp.csr_array
     null_space: Array | None
     backend: str | None
     progress: ProgressCallback | None
+    options: EigenOptions
 
     def __post_init__(self) -> None:
         self._pattern, self._stiffness_values, self._mass_values = _align_patterns(self.K, self.M)
@@ -231,10 +229,11 @@ class _SpectrumSlicer:
         self._clear()
 
     def find_lowest(self, count: int) -> tuple[Array, Array]:
-        limit = self.K.shape[0] - self._null_dimension
-        many = count > LARGE_COUNT
-        self._block_size, side = (LARGE_BLOCK_SIZE, LARGE_PAIRS_PER_SIDE) if many else (BLOCK_SIZE, PAIRS_PER_SIDE)
-        # one more than asked shows where the gap after the last one lies
+        limit, options = self.K.shape[0] - self._null_dimension, self.options
+        many = count > options.large_count
+        self._block_size = options.large_block_size if many else options.block_size
+        side = options.large_pairs_per_side if many else options.pairs_per_side
+        # one more than wanted shows the gap after the last one
         shift = self._find_first_slice(min(side, limit, count + 1))
         while True:
             shift = self._choose_next_shift(shift, count)
@@ -246,16 +245,25 @@ class _SpectrumSlicer:
             report_progress(self.progress, min(below / count, 1.0), "modes")
             if below >= count:
                 break
-        return self._orthonormalise_and_verify(count)
+        # slices are orthogonal only to their residuals
+        values, X = self.values[:count], self.vectors[:, :count]
+        gram = X.T @ (self.M @ X)
+        if abs(gram - np.eye(count)).max() > 1e-6:
+            raise NotConverged("modes of neighbouring slices are not orthogonal; ask for fewer modes")
+        X = scipy.linalg.solve_triangular(scipy.linalg.cholesky(gram), X.T, trans="T").T
+        return values, np.ascontiguousarray(X)
 
     def _find_first_slice(self, count_above: int) -> float:
-        """Collect around zero, or, where K is singular, around a shift a little below it."""
-        for shift in (0.0, -SINGULAR_SHIFT * self._max_diagonal_ratio)[1 if self._null_dimension else 0 :]:
+        """Collect pairs around zero or, if K is singular, around a slightly negative shift; return the shift."""
+        scale = self._max_diagonal_ratio
+        for shift in (0.0, -self.options.singular_shift * scale)[1 if self._null_dimension else 0 :]:
             try:
-                self._factor = self._factorise(shift)
+                matrix = self._pattern.copy()
+                matrix.data = self._stiffness_values - shift * self._mass_values
+                self._factor = Factor(matrix, kind="symmetric", backend=self.backend)
                 if self._count_eigenvalues_below(shift) == 0 and not self._factor.perturbed_pivots:
                     self._collect_eigenpairs(shift, 0, count_above)
-                    if shift < 0 or abs(self.values[0]) > ZERO_TOLERANCE * self._max_diagonal_ratio:
+                    if shift < 0 or abs(self.values[0]) > self.options.zero_tolerance * scale:
                         return shift
             except SolveError:
                 if shift < 0:
@@ -270,34 +278,26 @@ class _SpectrumSlicer:
         self.values, self.vectors = np.empty(0), np.empty((self.K.shape[0], 0))
 
     def _choose_next_shift(self, shift: float, count: int) -> float:
-        gap = self._find_gap_after(count)
-        if gap is not None:
-            return gap
+        """A shift beyond the last wanted eigenvalue if known, else beyond the last one found; inf at the end."""
+        options = self.options
+        if len(self.values) > count:
+            # Between the last wanted eigenvalue and the next one that is truly larger: symmetric bodies have repeated
+            # eigenvalues, and a shift on one of them would be singular.
+            low, high = self.values[count - 1 : -1], self.values[count:]
+            floor = options.zero_tolerance / options.repeated_tolerance * self._max_diagonal_ratio
+            wide = high - low > options.repeated_tolerance * np.maximum(abs(high), floor)
+            if wide.any():
+                first = int(np.argmax(wide))
+                return 0.5 * float(low[first] + high[first])
         if len(self.values) + self._null_dimension >= self.K.shape[0]:
             return float("inf")
         top = float(self.values[-1])
         above = int((self.values > shift).sum())
         share = min(1.0, 1.2 * (count + 1 - len(self.values)) / max(above, 1))
-        return top + max(SHIFT_EXTRAPOLATION * share * (top - shift), 1e-6 * abs(top))
-
-    def _find_gap_after(self, count: int) -> float | None:
-        """A shift between the last wanted eigenvalue and the next one that is truly larger, if that is known.
-
-        Symmetric bodies have repeated eigenvalues; a shift on one of them would be singular.
-        """
-        if len(self.values) <= count:
-            return None
-        low, high = self.values[count - 1 : -1], self.values[count:]
-        wide = high - low > REPEATED_TOLERANCE * np.maximum(
-            abs(high), ZERO_TOLERANCE / REPEATED_TOLERANCE * self._max_diagonal_ratio
-        )
-        if not wide.any():
-            return None
-        first = int(np.argmax(wide))
-        return 0.5 * float(low[first] + high[first])
+        return top + max(options.shift_extrapolation * share * (top - shift), 1e-6 * abs(top))
 
     def _collect_eigenpairs(self, shift: float, count_below: int, count_above: int) -> None:
-        """Find all missing eigenvalues below `shift` (there are `below` in all) and the next `above` beyond it."""
+        """Find all missing eigenvalues below `shift`, of `count_below` in total, and the next `count_above`."""
         missing = count_below - int((self.values < shift).sum())
         if missing < 0:
             raise NotConverged(
@@ -305,13 +305,15 @@ class _SpectrumSlicer:
             )
         fresh = count_above - int((self.values > shift).sum())
         while missing > 0 or fresh > 0:
-            run = BlockLanczos(
-                self._factor.solve, self.M, self._select_locked_vectors(shift), self._rng, block_size=self._block_size
-            )
+            locked = self._select_locked_vectors(shift)
+            run = BlockLanczos(self._factor.solve, self.M, locked, self._rng, self._block_size, self.options)
             values, vectors = run.find_eigenpairs(shift, max(missing, 0), max(fresh, 0))
             if len(values) == 0:
                 break
-            self._merge_eigenpairs(values, vectors)
+            merged = np.concatenate([self.values, values])
+            order = np.argsort(merged, kind="stable")
+            self.values = merged[order]
+            self.vectors = np.asfortranarray(np.hstack([self.vectors, vectors])[:, order])
             missing -= int((values < shift).sum())
             fresh -= int((values > shift).sum())
         if missing > 0:
@@ -319,27 +321,15 @@ class _SpectrumSlicer:
 
     def _select_locked_vectors(self, shift: float) -> Array:
         """Vectors already found that a run at `shift` could find again: those of the neighbouring slices."""
-        distances = abs(self.values - shift)
+        distances, most = abs(self.values - shift), 2 * self.options.pairs_per_side
         order = np.argsort(distances)
-        if len(order) > 2 * PAIRS_PER_SIDE:
+        if len(order) > most:
             # all of a repeated eigenvalue, or none
-            reach = (1.0 + REPEATED_TOLERANCE) * distances[
-                order[2 * PAIRS_PER_SIDE]
-            ] + ZERO_TOLERANCE * self._max_diagonal_ratio
+            reach = (1.0 + self.options.repeated_tolerance) * distances[order[most]]
+            reach += self.options.zero_tolerance * self._max_diagonal_ratio
             order = order[: np.searchsorted(distances[order], reach)]
         near = self.vectors[:, np.sort(order)]
         return near if self.null_space is None else np.hstack([self.null_space, near])
-
-    def _merge_eigenpairs(self, values: Array, vectors: Array) -> None:
-        merged = np.concatenate([self.values, values])
-        order = np.argsort(merged, kind="stable")
-        self.values = merged[order]
-        self.vectors = np.asfortranarray(np.hstack([self.vectors, vectors])[:, order])
-
-    def _factorise(self, shift: float) -> Factor:
-        matrix = self._pattern.copy()
-        matrix.data = self._stiffness_values - shift * self._mass_values
-        return Factor(matrix, kind="symmetric", backend=self.backend)
 
     def _count_eigenvalues_below(self, shift: float) -> int:
         negative = self._factor.negative_eigenvalues
@@ -349,19 +339,9 @@ class _SpectrumSlicer:
             )
         return negative - (self._null_dimension if shift > 0 else 0)
 
-    def _orthonormalise_and_verify(self, count: int) -> tuple[Array, Array]:
-        """Re-orthonormalise (slices are orthogonal only to their residuals) and verify the answer."""
-        values, X = self.values[:count], self.vectors[:, :count]
-        gram = X.T @ (self.M @ X)
-        if abs(gram - np.eye(count)).max() > 1e-6:
-            raise NotConverged("modes of neighbouring slices are not orthogonal; ask for fewer modes")
-        upper = scipy.linalg.cholesky(gram)
-        X = scipy.linalg.solve_triangular(upper, X.T, trans="T").T
-        return values, np.ascontiguousarray(X)
-
 
 def _align_patterns(K: sp.csr_array, M: sp.csr_array) -> tuple[sp.csr_array, Array, Array]:
-    """A pattern that holds both matrices, and the values of each in its order."""
+    """The union of both patterns, and the values of each matrix in its order."""
     K.sum_duplicates()
     mass = _expand_to_pattern(M, K)
     if mass is not None:  # the usual case: mass couples no vertices that stiffness does not
@@ -375,7 +355,7 @@ def _align_patterns(K: sp.csr_array, M: sp.csr_array) -> tuple[sp.csr_array, Arr
 
 
 def _expand_to_pattern(matrix: sp.csr_array, pattern: sp.csr_array) -> Array | None:
-    """The values of `matrix` in the order of `pattern.data`, zero where it has none; None if it does not fit in."""
+    """The values of `matrix` in the order of `pattern.data`, zero where it has no entry; None if it has others."""
     size = pattern.shape[0]
     keys = np.repeat(np.arange(size), np.diff(pattern.indptr)) * size + pattern.indices
     coo = matrix.tocoo()

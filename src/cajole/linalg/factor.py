@@ -1,4 +1,4 @@
-"""One front for sparse factorisations: analyse the pattern once, factorise and solve as often as needed."""
+"""Common interface of the sparse factorisations: analyse a pattern once, then factorise and solve often."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from cajole import checks
-from cajole.errors import InputError, SolveError
+from cajole.errors import InputError, MissingExtra, SolveError
 from cajole.linalg import pardiso
 from cajole.linalg.cholesky import Cholesky
 from cajole.linalg.ordering import order_saddle_point
 from cajole.linalg.superlu import SuperLU
 from cajole.locking import synchronized
 
-MATRIX_KINDS = ("spd", "symmetric", "kkt", "general")
 BACKENDS = ("pardiso", "superlu")
-# those that must know which pivots are negative
-SIGNED_PIVOT_BACKENDS = (*BACKENDS, "cholesky")
-# |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding.
+# |A| |x| / |b| beyond which x is noise: the condition number has reached the reciprocal of rounding
 MAX_SOLUTION_GROWTH = 1e14
 
 
 def is_pardiso_available() -> bool:
-    """Whether the fast backend is installed."""
-    return pardiso.is_available()
+    """True if the MKL runtime of the fast backend can be loaded."""
+    try:
+        pardiso.load_mkl()
+    except MissingExtra:
+        return False
+    return True
 
 
 class Factor:
     """A factorised sparse matrix.
 
-    matrix: square, its pattern is kept and every later matrix must have it.
+    matrix: square; every later matrix must have its pattern.
     kind: "spd" (raises NotPositiveDefinite otherwise), "symmetric" (indefinite, e.g. K - σM), "kkt" (symmetric with a
         zero block: matched and scaled), "general". Of the symmetric kinds only one triangle is read.
-    backend: "pardiso", "superlu", or None for the fastest of these that is installed; of "spd", and of "kkt" with a
-        border, also "cholesky", the fastest on one thread where matrices of one pattern follow each other.
-    border: of "spd" and "kkt", how many of the last rows are constraints, [[A, Cᵀ], [C, 0]] with A positive definite.
-        The order of elimination then keeps all pivots on the diagonal, without matching or refinement; where that lost
-        some, `perturbed` is not zero, or, with "cholesky", NotPositiveDefinite is raised.
-    thorough: of "cholesky", take a second to look for a cheaper order of elimination, which hundreds of steps repay.
-    Several threads may use it: `refactor` and `solve` take turns, and a solve uses the last factors.
+    backend: "pardiso", "superlu", or None for the fastest of these that is installed. "cholesky" accepts "spd", and
+        "kkt" with `constraint_count`; it is the fastest on one thread for many matrices of one pattern.
+    constraint_count: for "spd" and "kkt", the number of last rows that are constraints, [[A, Cᵀ], [C, 0]] with A
+        positive definite. The elimination order then keeps all pivots on the diagonal, without matching or refinement.
+        If that fails, `perturbed_pivots` is not zero, or, with "cholesky", NotPositiveDefinite is raised.
+    optimise_ordering: with "cholesky", spend a second on a cheaper elimination order; pays off after hundreds of steps.
+    Several threads may use it: `refactor` and `solve` take turns, and a solve uses the latest factors.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Factor:
 
     @classmethod
     def from_pattern(cls, matrix: sp.sparray | sp.spmatrix, *, kind: str = "spd", backend: str | None = None) -> Factor:
-        """Only the pattern, to be given values by `refactor`."""
+        """Analyse only the pattern; `refactor` supplies the values."""
         factor = cls.__new__(cls)
         factor._analyse(matrix, kind, backend, None)
         return factor
@@ -74,11 +75,11 @@ class Factor:
     ) -> NDArray[np.float64]:
         """Set up the backend for the pattern of `matrix`; return its values in canonical order."""
         self.lock = threading.RLock()
-        self.kind = checks.require_choice(kind, "kind", MATRIX_KINDS)
-        known = SIGNED_PIVOT_BACKENDS if kind == "spd" or (kind == "kkt" and constraint_count is not None) else BACKENDS
-        self.backend = checks.require_choice(
-            backend or ("pardiso" if is_pardiso_available() else "superlu"), "backend", known
-        )
+        self.kind = checks.require_choice(kind, "kind", ("spd", "symmetric", "kkt", "general"))
+        # "cholesky" must know which pivots are negative
+        signs_known = kind == "spd" or (kind == "kkt" and constraint_count is not None)
+        choice = backend or ("pardiso" if is_pardiso_available() else "superlu")
+        self.backend = checks.require_choice(choice, "backend", (*BACKENDS, "cholesky") if signs_known else BACKENDS)
         csr = sp.csr_array(matrix)
         if csr.dtype.kind not in "fiu":
             raise InputError(f"a matrix to factorise must hold real numbers, not {csr.dtype}")
@@ -92,24 +93,19 @@ class Factor:
         pattern = _number_entries_with_diagonal(csr)
         if self.backend == "pardiso" and kind != "general":
             pattern = sp.triu(pattern, format="csr")
-        # Where each entry of the backend's pattern stands in the caller's data; missing diagonals read a zero past it.
+        # position of each entry of the pattern in the caller's data; missing diagonals read a zero past its end
         self._gather_indices = np.where(pattern.data > 0, pattern.data - 1, self._entry_count)
         self._has_full_diagonal = bool((self._gather_indices < self._entry_count).all())
-        # the others keep what they are given, which therefore must be a copy
-        self._is_identity_gather = self.backend == "cholesky" and np.array_equal(
-            self._gather_indices, np.arange(self._entry_count)
-        )
+        # the other backends keep their input, which must therefore be a copy
+        identity = np.arange(self._entry_count)
+        self._is_identity_gather = self.backend == "cholesky" and np.array_equal(self._gather_indices, identity)
         self._values = np.empty(0 if self._is_identity_gather else len(self._gather_indices))
         self._pattern = pattern
         self._is_factorised = False
         values = np.ascontiguousarray(csr.data, dtype=np.float64)
-        order = (
-            None
-            if constraint_count is None or self.backend != "pardiso"
-            else order_saddle_point(pattern, constraint_count)
-        )
         self._solver: pardiso.Pardiso | SuperLU | Cholesky
         if self.backend == "pardiso":
+            order = None if constraint_count is None else order_saddle_point(pattern, constraint_count)
             self._solver = pardiso.Pardiso(pattern.indptr, pattern.indices, kind, self._gather_values(values), order)
         elif self.backend == "superlu":
             self._solver = SuperLU(pattern.indptr, pattern.indices, kind)
@@ -119,7 +115,7 @@ class Factor:
         return values
 
     def copy_symbolic(self) -> Factor:
-        """The same pattern, to be given values of its own by `refactor`; what is known of the pattern is shared."""
+        """A copy that shares the symbolic factorisation; `refactor` supplies its values."""
         other = copy(self)
         other.lock = threading.RLock()
         other._values, other._is_factorised = np.empty_like(self._values), False
@@ -140,9 +136,9 @@ class Factor:
 
     @synchronized
     def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """x with A x = right: (n,) or (n, k).
+        """x with A x = rhs, (n,) or (n, k).
 
-        Raises SolveError when the solution is not finite (a singular matrix).
+        Raises SolveError if the matrix is singular, InputError if rhs has another size or is not finite.
         """
         rhs = np.asarray(rhs, dtype=np.float64)
         if rhs.ndim not in (1, 2) or rhs.shape[0] != self.size:
@@ -165,7 +161,7 @@ class Factor:
         return x
 
     def _is_solution(self, x: NDArray[np.float64], rhs: NDArray[np.float64]) -> bool:
-        """Whether |A x - right| is small: asked when pivots had to be replaced."""
+        """True if |A x - rhs| is small; checked if pivots were replaced."""
         A = sp.csr_array((self._values, self._pattern.indices, self._pattern.indptr), shape=self._pattern.shape)
         image = A @ x
         if self.backend == "pardiso" and self.kind != "general":
@@ -184,7 +180,7 @@ class Factor:
 
     def _gather_values(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         self._max_abs_value = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
-        # both are NaN where any entry is; one pass each is less than to ask every entry
+        # both are NaN if any entry is; two passes are cheaper than a test of every entry
         if not np.isfinite(self._max_abs_value):
             bad = int(data.size - np.isfinite(data).sum())
             raise SolveError(
@@ -192,17 +188,13 @@ class Factor:
             )
         if self._is_identity_gather:
             return np.ascontiguousarray(data, dtype=np.float64)
-        # places are known to be there: to have them checked again, NumPy would fill a copy of `out`
-        return np.take(
-            data if self._has_full_diagonal else np.append(data, 0.0),
-            self._gather_indices,
-            out=self._values,
-            mode="clip",
-        )
+        source = data if self._has_full_diagonal else np.append(data, 0.0)
+        # the indices are valid; with a check of them NumPy would fill a copy of `out`
+        return np.take(source, self._gather_indices, out=self._values, mode="clip")
 
 
 def _number_entries_with_diagonal(csr: sp.csr_array) -> Any:
-    """The pattern, each entry numbered from 1 in the order of `csr.data`, and 0 for diagonal entries it lacks."""
+    """The pattern with its entries numbered from 1 in the order of `csr.data`; missing diagonal entries are 0."""
     numbered = sp.csr_array((np.arange(1, csr.nnz + 1), csr.indices, csr.indptr), shape=csr.shape)
     missing = np.flatnonzero(numbered.diagonal() == 0)
     if len(missing) == 0:

@@ -1,8 +1,9 @@
-"""BLAS and LAPACK for compiled loops: those that SciPy brings along, on blocks of flat arrays, column by column.
+"""BLAS and LAPACK routines of SciPy for compiled loops, on dense blocks inside flat arrays, column by column.
 
-Numba knows them by name, so that compiled code can be kept on disk. A block is (array, at, stride): its first value is
-array[at], its columns are `stride` values apart; a panel's are its `height`. `sizes` (6,) int32 is where arguments are
-put. It and the arrays must come from the interpreter: compiled code may free its own once it has their addresses.
+Numba links them by name, so that compiled code can be cached on disk. A block is given by (array, offset, stride): its
+first value is array[offset] and its columns are `stride` values apart. The stride of a panel is its `height`.
+`int_arguments` (6,) int32 is scratch for the integer arguments of a call. Allocate it, and all arrays, in the
+interpreter: compiled code may free its own arrays once it has their addresses.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from cajole.jit import njit
 
 
 def _load_routine(module: str, name: str, arguments: int) -> Any:
-    """A Fortran routine: all its arguments are addresses."""
+    """A Fortran routine. All its arguments are addresses."""
     symbol = f"cajole_{name}"
     binding.add_symbol(symbol, get_cython_function_address(f"scipy.linalg.cython_{module}", name))
     return types.ExternalFunction(symbol, types.void(*[types.intp] * arguments))
@@ -33,219 +34,107 @@ _dgemm = _load_routine("blas", "dgemm", 13)
 _dgemv = _load_routine("blas", "dgemv", 11)
 
 
-# letters and numbers that the routines are told, each at an address of its own
+# option characters and scalars of the routines; arguments are indices into these arrays
 _OPTION_CHARACTERS = np.frombuffer(b"LNRTU", dtype=np.uint8)
 _SCALARS = np.array([1.0, -1.0, 0.0])
 _LOWER_OR_LEFT, _NO_TRANSPOSE, _RIGHT, _TRANSPOSE, _UPPER = range(5)
 ONE, MINUS_ONE, ZERO = range(3)
 
 
+# the next four functions return addresses
+
+
 @njit(cache=True)
-def _get_option_address(index):
+def _char(index):
     return _OPTION_CHARACTERS.ctypes.data + index
 
 
 @njit(cache=True)
-def _get_scalar_address(index):
+def _scalar(index):
     return _SCALARS.ctypes.data + 8 * index
 
 
 @njit(cache=True)
-def _get_value_address(array, offset):
+def _double(array, offset):
     return array.ctypes.data + 8 * offset
 
 
 @njit(cache=True)
-def _get_argument_address(int_arguments, index):
+def _int(int_arguments, index, value):
+    int_arguments[index] = value
     return int_arguments.ctypes.data + 4 * index
 
 
 @njit(cache=True)
 def factorise_block(panel, offset, width, stride, int_arguments):
-    """L of a square, in place: 0, or the number of the first pivot that is not positive."""
-    int_arguments[0], int_arguments[1], int_arguments[3] = width, stride, 0
-    _dpotrf(
-        _get_option_address(_LOWER_OR_LEFT),
-        _get_argument_address(int_arguments, 0),
-        _get_value_address(panel, offset),
-        _get_argument_address(int_arguments, 1),
-        _get_argument_address(int_arguments, 3),
-    )
+    """Cholesky factor L of a square block, in place. Returns 0, or the number of the first non-positive pivot."""
+    n, ld, info = _int(int_arguments, 0, width), _int(int_arguments, 1, stride), _int(int_arguments, 3, 0)
+    _dpotrf(_char(_LOWER_OR_LEFT), n, _double(panel, offset), ld, info)
     return int_arguments[3]
 
 
 @njit(cache=True)
 def multiply_by_triangle(panel, offset, width, rows, stride, triangle, int_arguments):
-    """The `rows` below the square of a block times the upper triangle (width, width), in place."""
-    int_arguments[0], int_arguments[1], int_arguments[2] = rows, width, stride
-    _dtrmm(
-        _get_option_address(_RIGHT),
-        _get_option_address(_UPPER),
-        _get_option_address(_NO_TRANSPOSE),
-        _get_option_address(_NO_TRANSPOSE),
-        _get_argument_address(int_arguments, 0),
-        _get_argument_address(int_arguments, 1),
-        _get_scalar_address(ONE),
-        _get_value_address(triangle, 0),
-        _get_argument_address(int_arguments, 1),
-        _get_value_address(panel, offset + width),
-        _get_argument_address(int_arguments, 2),
-    )
+    """Multiply the `rows` below the square of a block by an upper triangle (width, width) from the right, in place."""
+    right, upper, normal = _char(_RIGHT), _char(_UPPER), _char(_NO_TRANSPOSE)
+    m, n, ld = _int(int_arguments, 0, rows), _int(int_arguments, 1, width), _int(int_arguments, 2, stride)
+    B = _double(panel, offset + width)
+    _dtrmm(right, upper, normal, normal, m, n, _scalar(ONE), _double(triangle, 0), n, B, ld)
 
 
 @njit(cache=True)
 def update_symmetric_product(panel, offset, width, rows, stride, alpha, beta, out, out_offset, int_arguments):
-    """out = share B Bᵀ + kept out, its lower triangle; B is a block of `rows` and `width` columns."""
-    int_arguments[0], int_arguments[1], int_arguments[2] = rows, width, stride
-    _dsyrk(
-        _get_option_address(_LOWER_OR_LEFT),
-        _get_option_address(_NO_TRANSPOSE),
-        _get_argument_address(int_arguments, 0),
-        _get_argument_address(int_arguments, 1),
-        _get_scalar_address(alpha),
-        _get_value_address(panel, offset),
-        _get_argument_address(int_arguments, 2),
-        _get_scalar_address(beta),
-        _get_value_address(out, out_offset),
-        _get_argument_address(int_arguments, 0),
-    )
+    """out = alpha B Bᵀ + beta out, lower triangle only. B is a block (rows, width)."""
+    lower, normal, B, C = _char(_LOWER_OR_LEFT), _char(_NO_TRANSPOSE), _double(panel, offset), _double(out, out_offset)
+    n, k, ld = _int(int_arguments, 0, rows), _int(int_arguments, 1, width), _int(int_arguments, 2, stride)
+    _dsyrk(lower, normal, n, k, _scalar(alpha), B, ld, _scalar(beta), C, n)
 
 
 @njit(cache=True)
 def subtract_product(panel, offset, width, rows, columns, stride, out_offset, int_arguments):
-    """In one panel, out -= B Tᵀ; B is a block of `rows` and `width` columns, T its first rows, as many as `columns`."""
-    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3] = rows, columns, width, stride
-    B, apart = _get_value_address(panel, offset), _get_argument_address(int_arguments, 3)
-    _dgemm(
-        _get_option_address(_NO_TRANSPOSE),
-        _get_option_address(_TRANSPOSE),
-        _get_argument_address(int_arguments, 0),
-        _get_argument_address(int_arguments, 1),
-        _get_argument_address(int_arguments, 2),
-        _get_scalar_address(MINUS_ONE),
-        B,
-        apart,
-        B,
-        apart,
-        _get_scalar_address(ONE),
-        _get_value_address(panel, out_offset),
-        apart,
-    )
+    """out -= B Tᵀ within one panel. B is a block (rows, width), T its first `columns` rows."""
+    normal, transposed = _char(_NO_TRANSPOSE), _char(_TRANSPOSE)
+    m, n = _int(int_arguments, 0, rows), _int(int_arguments, 1, columns)
+    k, ld = _int(int_arguments, 2, width), _int(int_arguments, 3, stride)
+    B, C = _double(panel, offset), _double(panel, out_offset)
+    _dgemm(normal, transposed, m, n, k, _scalar(MINUS_ONE), B, ld, B, ld, _scalar(ONE), C, ld)
 
 
 @njit(cache=True)
 def solve_triangle(panel, offset, width, height, transposed, x, x_offset, stride, rhs_count, int_arguments):
-    """L⁻¹ x, or L⁻ᵀ x when `turned`, in place, of `count` columns; L is the square at the top of a panel."""
-    way = _get_option_address(_TRANSPOSE if transposed else _NO_TRANSPOSE)
-    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3] = width, rhs_count, height, stride
+    """x = L⁻¹ x, or L⁻ᵀ x if `transposed`, in place, for `rhs_count` columns. L is the square at the top of a panel."""
+    lower, normal = _char(_LOWER_OR_LEFT), _char(_NO_TRANSPOSE)
+    operation = _char(_TRANSPOSE if transposed else _NO_TRANSPOSE)
+    m, n = _int(int_arguments, 0, width), _int(int_arguments, 1, rhs_count)
+    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
+    L, X = _double(panel, offset), _double(x, x_offset)
     if rhs_count == 1:
-        _dtrsv(
-            _get_option_address(_LOWER_OR_LEFT),
-            way,
-            _get_option_address(_NO_TRANSPOSE),
-            _get_argument_address(int_arguments, 0),
-            _get_value_address(panel, offset),
-            _get_argument_address(int_arguments, 2),
-            _get_value_address(x, x_offset),
-            _get_argument_address(int_arguments, 1),
-        )
-        return
-    _dtrsm(
-        _get_option_address(_LOWER_OR_LEFT),
-        _get_option_address(_LOWER_OR_LEFT),
-        way,
-        _get_option_address(_NO_TRANSPOSE),
-        _get_argument_address(int_arguments, 0),
-        _get_argument_address(int_arguments, 1),
-        _get_scalar_address(ONE),
-        _get_value_address(panel, offset),
-        _get_argument_address(int_arguments, 2),
-        _get_value_address(x, x_offset),
-        _get_argument_address(int_arguments, 3),
-    )
+        _dtrsv(lower, operation, normal, m, L, ld, X, n)
+    else:
+        _dtrsm(lower, lower, operation, normal, m, n, _scalar(ONE), L, ld, X, ld_x)
 
 
 @njit(cache=True)
 def multiply_below(panel, offset, width, height, x, x_offset, stride, rhs_count, out, int_arguments):
-    """out = B x, `count` columns; B is what is below the square of a panel."""
-    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3], int_arguments[4] = (
-        height - width,
-        width,
-        height,
-        stride,
-        rhs_count,
-    )
-    B, columns = _get_value_address(panel, offset + width), _get_argument_address(int_arguments, 4)
+    """out = B x for `rhs_count` columns. B is the part of a panel below its square."""
+    normal, one, zero = _char(_NO_TRANSPOSE), _scalar(ONE), _scalar(ZERO)
+    m, k, n = _int(int_arguments, 0, height - width), _int(int_arguments, 1, width), _int(int_arguments, 4, rhs_count)
+    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
+    B, X, C = _double(panel, offset + width), _double(x, x_offset), _double(out, 0)
     if rhs_count == 1:
-        _dgemv(
-            _get_option_address(_NO_TRANSPOSE),
-            _get_argument_address(int_arguments, 0),
-            _get_argument_address(int_arguments, 1),
-            _get_scalar_address(ONE),
-            B,
-            _get_argument_address(int_arguments, 2),
-            _get_value_address(x, x_offset),
-            columns,
-            _get_scalar_address(ZERO),
-            _get_value_address(out, 0),
-            columns,
-        )
-        return
-    _dgemm(
-        _get_option_address(_NO_TRANSPOSE),
-        _get_option_address(_NO_TRANSPOSE),
-        _get_argument_address(int_arguments, 0),
-        columns,
-        _get_argument_address(int_arguments, 1),
-        _get_scalar_address(ONE),
-        B,
-        _get_argument_address(int_arguments, 2),
-        _get_value_address(x, x_offset),
-        _get_argument_address(int_arguments, 3),
-        _get_scalar_address(ZERO),
-        _get_value_address(out, 0),
-        _get_argument_address(int_arguments, 0),
-    )
+        _dgemv(normal, m, k, one, B, ld, X, n, zero, C, n)
+    else:
+        _dgemm(normal, normal, m, n, k, one, B, ld, X, ld_x, zero, C, m)
 
 
 @njit(cache=True)
 def subtract_transposed_below(panel, offset, width, height, y, x, x_offset, stride, rhs_count, int_arguments):
-    """x -= Bᵀ y, `count` columns; B is what is below the square of a panel."""
-    int_arguments[0], int_arguments[1], int_arguments[2], int_arguments[3], int_arguments[4] = (
-        height - width,
-        width,
-        height,
-        stride,
-        rhs_count,
-    )
-    B, columns = _get_value_address(panel, offset + width), _get_argument_address(int_arguments, 4)
+    """x -= Bᵀ y for `rhs_count` columns. B is the part of a panel below its square."""
+    normal, transposed, one, minus_one = _char(_NO_TRANSPOSE), _char(_TRANSPOSE), _scalar(ONE), _scalar(MINUS_ONE)
+    k, m, n = _int(int_arguments, 0, height - width), _int(int_arguments, 1, width), _int(int_arguments, 4, rhs_count)
+    ld, ld_x = _int(int_arguments, 2, height), _int(int_arguments, 3, stride)
+    B, Y, X = _double(panel, offset + width), _double(y, 0), _double(x, x_offset)
     if rhs_count == 1:
-        _dgemv(
-            _get_option_address(_TRANSPOSE),
-            _get_argument_address(int_arguments, 0),
-            _get_argument_address(int_arguments, 1),
-            _get_scalar_address(MINUS_ONE),
-            B,
-            _get_argument_address(int_arguments, 2),
-            _get_value_address(y, 0),
-            columns,
-            _get_scalar_address(ONE),
-            _get_value_address(x, x_offset),
-            columns,
-        )
-        return
-    _dgemm(
-        _get_option_address(_TRANSPOSE),
-        _get_option_address(_NO_TRANSPOSE),
-        _get_argument_address(int_arguments, 1),
-        columns,
-        _get_argument_address(int_arguments, 0),
-        _get_scalar_address(MINUS_ONE),
-        B,
-        _get_argument_address(int_arguments, 2),
-        _get_value_address(y, 0),
-        _get_argument_address(int_arguments, 0),
-        _get_scalar_address(ONE),
-        _get_value_address(x, x_offset),
-        _get_argument_address(int_arguments, 3),
-    )
+        _dgemv(transposed, k, m, minus_one, B, ld, Y, n, one, X, n)
+    else:
+        _dgemm(transposed, normal, m, n, k, minus_one, B, ld, Y, k, one, X, ld_x)

@@ -1,9 +1,8 @@
-"""Compiled loops of a multifrontal factorisation L S Lᵀ (Duff and Reid 1983): dense panels, one after the other.
+"""Compiled multifrontal factorisation L S Lᵀ (Duff and Reid 1983) in dense panels.
 
-S is diagonal, -1 in the last columns of some panels; all of it is 1 in Cholesky's.
-
-A panel has the columns of a supernode and all rows in which they are not zero. What it does to later rows, its update,
-is a square of those rows that is added to the panel, or to the update, of its parent.
+S is diagonal: -1 in the last columns of some panels, else 1; it is the identity in a Cholesky factorisation.
+A panel holds the columns of a supernode and all rows in which they are not zero. Its update is the Schur complement of
+the rows below; it is added to the panel and the update of its parent (extend-add).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from cajole.linalg.kernels_blas import (
     update_symmetric_product,
 )
 
-# columns of a panel that are factorised before the others hear of it
+# columns of a panel that are factorised before the remaining columns are updated
 BLOCK_COLUMNS = 24
 
 
@@ -48,14 +47,14 @@ def factorise(
     triangle,
     int_arguments,
 ):
-    """Fill the panels L with the factor of the matrix whose values are `data`; false where pivots have other signs.
+    """Fill the panels L with the factor of the matrix with values `data`; False if a pivot has the wrong sign.
 
-    starts, taken, put: the entries of each panel, data[taken] go to L[put]; the rest are those of a `Plan`.
+    data[entry_sources] go to L[entry_targets]; the other arguments are fields of `SymbolicFactorization`.
     """
     for s in range(len(column_starts) - 1):
         width, below = column_starts[s + 1] - column_starts[s], row_starts[s + 1] - row_starts[s]
         at, to, height = panel_starts[s], update_starts[s], width + below
-        # of squares only the lower triangle is ever read
+        # only the lower triangle of a square is read
         for j in range(width):
             L[at + j * height + j : at + (j + 1) * height] = 0.0
         for e in range(entry_starts[s], entry_starts[s + 1]):
@@ -79,35 +78,22 @@ def factorise(
 
 @njit(cache=True)
 def _form_schur_complement(L, offset, width, height, negative_count, out, out_offset, int_arguments):
-    """Write what a panel does to the rows below it, -B S Bᵀ."""
-    positive, below = width - negative_count, height - width
+    """Write the update -B S Bᵀ of a panel to `out`."""
+    positive, below, start = width - negative_count, height - width, offset + width
     if positive > 0:
-        update_symmetric_product(
-            L, offset + width, positive, below, height, MINUS_ONE, ZERO, out, out_offset, int_arguments
-        )
+        update_symmetric_product(L, start, positive, below, height, MINUS_ONE, ZERO, out, out_offset, int_arguments)
     if negative_count > 0:
-        kept = ONE if positive > 0 else ZERO
-        update_symmetric_product(
-            L,
-            offset + width + positive * height,
-            negative_count,
-            below,
-            height,
-            ONE,
-            kept,
-            out,
-            out_offset,
-            int_arguments,
-        )
+        beta, start = ONE if positive > 0 else ZERO, start + positive * height
+        update_symmetric_product(L, start, negative_count, below, height, ONE, beta, out, out_offset, int_arguments)
 
 
 @njit(cache=True)
 def _factorise_panel(L, offset, width, height, negative_count, triangle, int_arguments):
-    """The columns of a panel, in place, whose last pivots are `negative`; false where they are not."""
+    """Factor a panel in place, its last `negative_count` pivots being negative; False if a pivot has the wrong sign."""
     positive = width - negative_count
     if not _factorise_columns(L, offset, positive, width, height, height, triangle, int_arguments):
         return False
-    # what is left of the others, with its sign turned
+    # the Schur complement of the negative pivots, with its sign changed
     corner = offset + positive * height + positive
     for j in range(negative_count):
         for i in range(corner + j * height + j, corner + j * height + height - positive):
@@ -119,9 +105,10 @@ def _factorise_panel(L, offset, width, height, negative_count, triangle, int_arg
 
 @njit(cache=True)
 def _factorise_columns(L, offset, columns, width, rows, stride, triangle, int_arguments):
-    """The first `columns` of a block of `rows`, in place, and what is left of the `width` of it; false as above.
+    """Factor the leading `columns` of a block (rows, width) in place and form its Schur complement.
 
-    Strip by strip: what is below a strip's square is multiplied by its inverse, twice as fast as it is solved with.
+    In strips: the rows below a strip are multiplied by the inverse of its square, twice as fast as a triangular solve.
+    Returns False if a pivot is not positive.
     """
     for begin in range(0, columns, BLOCK_COLUMNS):
         strip = min(BLOCK_COLUMNS, columns - begin)
@@ -139,7 +126,7 @@ def _factorise_columns(L, offset, columns, width, rows, stride, triangle, int_ar
 
 @njit(cache=True)
 def _invert_triangle(L, offset, width, stride, triangle):
-    """Write L⁻ᵀ of the square at the top of a block, column by column, into `triangle`."""
+    """Write L⁻ᵀ of the square at the top of a block, column by column, to `triangle`."""
     for i in range(width):
         to = i * width
         for c in range(i):
@@ -156,38 +143,25 @@ def _invert_triangle(L, offset, width, stride, triangle):
 
 @njit(cache=True)
 def _assemble_columns(update_workspace, child_offset, relative_indices, run_lengths, width, height, L, offset):
-    """Add those columns of a child's update that are among its parent's; its rows are at `places` of the parent.
+    """Add the columns of a child's update that are columns of its parent.
 
-    runs: how many rows from each on follow each other there, too.
+    relative_indices: the rows of the update in the parent's panel; run_lengths: how many rows from each on are
+    consecutive there.
     """
-    j = 0
-    while j < len(relative_indices) and relative_indices[j] < width:
-        _extend_add(
-            L,
-            offset + relative_indices[j] * height,
-            update_workspace,
-            child_offset + j * len(relative_indices),
-            j,
-            relative_indices,
-            run_lengths,
-        )
+    count, j = len(relative_indices), 0
+    while j < count and relative_indices[j] < width:
+        to, column = offset + relative_indices[j] * height, child_offset + j * count
+        _extend_add(L, to, update_workspace, column, j, relative_indices, run_lengths)
         j += 1
 
 
 @njit(cache=True)
 def _assemble_update(update_workspace, child_offset, relative_indices, run_lengths, width, height, parent_offset):
-    """Add what is left of a child's update to that of its parent."""
-    for j in range(np.searchsorted(relative_indices, width), len(relative_indices)):
-        start = parent_offset + (relative_indices[j] - width) * (height - width) - width
-        _extend_add(
-            update_workspace,
-            start,
-            update_workspace,
-            child_offset + j * len(relative_indices),
-            j,
-            relative_indices,
-            run_lengths,
-        )
+    """Add the remaining columns of a child's update to the update of its parent."""
+    count = len(relative_indices)
+    for j in range(np.searchsorted(relative_indices, width), count):
+        to = parent_offset + (relative_indices[j] - width) * (height - width) - width
+        _extend_add(update_workspace, to, update_workspace, child_offset + j * count, j, relative_indices, run_lengths)
 
 
 @njit(cache=True)
@@ -202,17 +176,15 @@ def _extend_add(out, out_offset, update_workspace, column_offset, first_row, rel
 
 @njit(cache=True)
 def solve(X, n, rhs_count, column_starts, row_starts, rows, panel_starts, negative_pivots, L, workspace, int_arguments):
-    """Solve in place: X, n `count` values, columns of right-hand sides in the order of elimination; `held` is room."""
+    """Solve in place for the `rhs_count` columns of X, each n values in elimination order; `workspace` is scratch."""
     last = len(column_starts) - 1
     for s in range(last):
-        width, below = column_starts[s + 1] - column_starts[s], row_starts[s + 1] - row_starts[s]
-        solve_triangle(
-            L, panel_starts[s], width, width + below, False, X, column_starts[s], n, rhs_count, int_arguments
-        )
+        at, first, width = panel_starts[s], column_starts[s], column_starts[s + 1] - column_starts[s]
+        below = row_starts[s + 1] - row_starts[s]
+        height = width + below
+        solve_triangle(L, at, width, height, False, X, first, n, rhs_count, int_arguments)
         if below > 0:
-            multiply_below(
-                L, panel_starts[s], width, width + below, X, column_starts[s], n, rhs_count, workspace, int_arguments
-            )
+            multiply_below(L, at, width, height, X, first, n, rhs_count, workspace, int_arguments)
             for c in range(rhs_count):
                 for i in range(below):
                     X[c * n + rows[row_starts[s] + i]] -= workspace[c * below + i]
@@ -220,12 +192,12 @@ def solve(X, n, rhs_count, column_starts, row_starts, rows, panel_starts, negati
             for i in range(c * n + column_starts[s + 1] - negative_pivots[s], c * n + column_starts[s + 1]):
                 X[i] = -X[i]
     for s in range(last - 1, -1, -1):
-        width, below = column_starts[s + 1] - column_starts[s], row_starts[s + 1] - row_starts[s]
+        at, first, width = panel_starts[s], column_starts[s], column_starts[s + 1] - column_starts[s]
+        below = row_starts[s + 1] - row_starts[s]
+        height = width + below
         if below > 0:
             for c in range(rhs_count):
                 for i in range(below):
                     workspace[c * below + i] = X[c * n + rows[row_starts[s] + i]]
-            subtract_transposed_below(
-                L, panel_starts[s], width, width + below, workspace, X, column_starts[s], n, rhs_count, int_arguments
-            )
-        solve_triangle(L, panel_starts[s], width, width + below, True, X, column_starts[s], n, rhs_count, int_arguments)
+            subtract_transposed_below(L, at, width, height, workspace, X, first, n, rhs_count, int_arguments)
+        solve_triangle(L, at, width, height, True, X, first, n, rhs_count, int_arguments)

@@ -1,7 +1,7 @@
-"""Compiled loops over the graph of a symmetric matrix: which columns of its Cholesky factor depend on which.
+"""Compiled symbolic analysis for Cholesky: elimination tree, column structures, postorder, supernodes.
 
-A graph is (indptr, indices), both ways and without loops; `order` names its nodes in the order of elimination. Trees
-and structures are numbered in that order: parent[j] is the first row of column j below its diagonal, -1 at a root.
+A graph is (indptr, indices), symmetric and without loops; `order` lists its nodes in elimination order. Trees and
+structures are numbered in that order: parent[j] is the first row of column j below its diagonal, -1 at a root.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from cajole.jit import njit
 
 @njit(cache=True)
 def build_elimination_tree(indptr, indices, order):
-    """parent (n,), with paths cut short on the way (Liu 1990)."""
+    """The elimination tree: parent (n,), with path compression (Liu 1990)."""
     n = len(order)
     places = invert_permutation(order)
     parent, ancestor = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
@@ -31,7 +31,7 @@ def build_elimination_tree(indptr, indices, order):
 
 @njit(cache=True)
 def invert_permutation(order):
-    """Where each node stands in `order`."""
+    """The inverse permutation (n,): the position of each node in `order`."""
     places = np.empty(len(order), np.int64)
     for place in range(len(order)):
         places[order[place]] = place
@@ -40,7 +40,7 @@ def invert_permutation(order):
 
 @njit(cache=True)
 def link_children(parents, visit_order):
-    """Lists of children, (first, next) with -1 at their ends; of one parent those visited last come first."""
+    """Linked lists of children (first, next) with -1 at their ends, in reverse `visit_order`."""
     first, following = np.full(len(parents), -1, np.int64), np.full(len(parents), -1, np.int64)
     for j in visit_order:
         if parents[j] != -1:
@@ -51,7 +51,7 @@ def link_children(parents, visit_order):
 
 @njit(cache=True)
 def compute_column_structures(indptr, indices, order, parents):
-    """starts (n + 1,) and rows: those of each column below its diagonal, sorted."""
+    """starts (n + 1,) and rows: the sorted rows of each column below its diagonal."""
     n = len(order)
     places = invert_permutation(order)
     first, following = link_children(parents, np.arange(n))
@@ -84,7 +84,7 @@ def _append_row(row, column, marks, rows, end):
 
 @njit(cache=True)
 def compute_postorder(parents, column_heights):
-    """The columns (n,), children before their parents, the one with the largest of `sizes` right before it."""
+    """The columns (n,), children before their parents; the child of greatest height comes right before its parent."""
     n = len(parents)
     first, following = link_children(parents, np.argsort(-column_heights))
     out, stack = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -107,17 +107,17 @@ def compute_postorder(parents, column_heights):
 
 @njit(cache=True)
 def find_supernodes(parents, column_heights, block_size, cost_rates):
-    """First columns (s + 1,) of ranges that are kept as one dense panel; columns in postorder, `sizes` rows below each.
+    """First columns (s + 1,) of the supernodes: ranges of columns, in postorder, that are stored as one dense panel.
 
-    A range takes in its last child where one panel takes less time than two, the zeros that this lets in included;
-    block, rates: those of `panel_time`.
+    A supernode absorbs its last child if one panel takes less time than two, explicit zeros included.
+    column_heights (n,): rows below the diagonal; block_size, cost_rates: see `estimate_panel_time`.
     """
     begin, end = np.empty_like(parents), np.empty_like(parents)
     top = -1
     for j in range(len(parents)):
         top += 1
         begin[top], end[top] = j, j + 1
-        # what was last is a child of this range when its last column leads into it
+        # the previous range is a child of this one if the parent of its last column is inside
         while top > 0 and begin[top] <= parents[end[top - 1] - 1] < end[top]:
             child, own, below = end[top - 1] - begin[top - 1], end[top] - begin[top], column_heights[end[top] - 1]
             apart = estimate_panel_time(
@@ -132,9 +132,10 @@ def find_supernodes(parents, column_heights, block_size, cost_rates):
 
 @njit(cache=True)
 def estimate_panel_time(column_count, row_count, block_size, cost_rates):
-    """What a panel of `columns` with rows `below` takes, each of them `block` coordinates, by `rates` (4,).
+    """Estimated time of a panel with `row_count` rows below `column_count` columns, in blocks of `block_size`.
 
-    rates: of a product in a panel, of one in its update, of a value handed to its parent, and of a panel itself.
+    cost_rates (4,): time of a product in the panel, of a product in its update, of a value that is added to the
+    parent, and of any panel.
     """
     w, b = float(block_size * column_count), float(block_size * row_count)
     return (
@@ -147,10 +148,10 @@ def estimate_panel_time(column_count, row_count, block_size, cost_rates):
 
 @njit(cache=True)
 def build_entry_map(indptr, indices, inverse_order, column_starts, row_starts, rows, panel_starts):
-    """Where the upper triangle of a matrix goes, panel by panel: starts (s + 1,), taken and put (m,).
+    """Scatter map of the upper triangle of a matrix into the panels: starts (s + 1,), sources and targets (m,).
 
-    `taken` counts values of the matrix, `put` those of the panels; `places` is the inverse of the order, the rest are
-    those of a `Plan`.
+    Sources index the values of the matrix, targets those of the panels. The other arguments are fields of
+    `SymbolicFactorization`.
     """
     n, count = len(indptr) - 1, len(column_starts) - 1
     owner = np.empty(n, np.int64)

@@ -1,4 +1,4 @@
-"""Orders of elimination with little fill: METIS cuts the vertices of a mesh into parts, and least fill orders these.
+"""Fill-reducing elimination orders: METIS nested dissection, whose parts are ordered again by minimum fill.
 
 METIS is optional (extra `metis`): pymetis has no wheels for Windows and ARM Linux. Without it the minimum degree order
 of SuperLU takes its place; docs/decisions/ordering.md has the measurements.
@@ -7,6 +7,7 @@ of SuperLU takes its place; docs/decisions/ordering.md has the measurements.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,62 +16,68 @@ from scipy.sparse.linalg import spilu
 from cajole.arrays import Array, IndexArray
 from cajole.errors import SolveError
 from cajole.linalg import kernels_minimum_fill, kernels_symbolic
-from cajole.linalg.kernels_minimum_fill import DELAY_TOLERANCE
 
-# The share of what a constraint holds that is eliminated before it, a node that k of them hold counting as 1/k, and how
-# much of that at least. At once its pivot would be zero; after all of it there is a fifth more to do. With a node each
-# no constraints compete for the same one (Hall's theorem); a quarter leaves residuals of rounding on all scenes.
-ELIMINATED_SHARE, MIN_ELIMINATED = 0.25, 1.0
-# How large the parts may be that are ordered anew by least fill: which is best depends on the shape, so all are tried.
-LEAF_SIZES = (200, 800, 2400)
-# From how many numberings METIS begins at most, and of how many nodes altogether: that takes a second.
-MAX_RELABELINGS, MAX_RELABELED_NODES = 12, 24000
+
+@dataclass(frozen=True)
+class OrderingOptions:
+    """Parameters of the elimination orders."""
+
+    # Share of the coordinates of a constraint that is eliminated before it, and the least sum of their weights; a
+    # coordinate of k constraints has the weight 1/k. With a node each no constraints compete for the same one (Hall's
+    # theorem). With no node before it its pivot would be zero; after all of them there is a fifth more work. A quarter
+    # leaves residuals at rounding level on all scenes.
+    eliminated_share: float = 0.25
+    min_eliminated: float = 1.0
+    # largest subtrees that are ordered again by minimum fill; the best size depends on the shape, so all are tried
+    leaf_sizes: tuple[int, ...] = (200, 800, 2400)
+    # METIS starts from at most so many numberings, of so many nodes in total: that takes a second
+    max_numberings: int = 12
+    max_numbered_nodes: int = 24000
+
+
+DEFAULT_OPTIONS = OrderingOptions()
 
 
 def order_by_nested_dissection(pattern: sp.csr_array) -> IndexArray:
-    """Order of `dissected` for a square pattern; vertices with three dofs each are ordered as one."""
+    """Order of `dissect_graph` for a square pattern; vertices with three dofs each are ordered as one node."""
     block = find_block_size(pattern)
     graph = build_adjacency_graph(pattern, block)
     return expand_to_dofs(require_permutation(dissect_graph(graph), graph.shape[0]), block)
 
 
 def order_saddle_point(pattern: sp.csr_array, constraint_count: int) -> IndexArray:
-    """METIS order of [[A, Cᵀ], [C, 0]] with `border` rows of C, each behind a share of the coordinates that it holds.
+    """METIS order of [[A, Cᵀ], [C, 0]] with `constraint_count` rows of C, each after a share of its coordinates.
 
-    Where A is positive definite and C has full rank, the diagonal then holds all pivots. Coordinates that come in
-    threes are ordered as one.
+    If A is positive definite and C has full rank, all pivots then stay on the diagonal.
     """
     block = find_saddle_point_block_size(pattern.shape[0], constraint_count)
     graph = build_adjacency_graph(pattern, block)
     return expand_to_dofs(delay_constraint_nodes(graph, dissect_graph(graph), constraint_count // block), block)
 
 
-def generate_orderings(graph: sp.csr_array, constraint_count: int) -> Iterator[IndexArray]:
-    """Orders of the nodes of a graph, the last `border` of them each behind a share of its neighbours.
+def generate_orderings(
+    graph: sp.csr_array, constraint_count: int, options: OrderingOptions = DEFAULT_OPTIONS
+) -> Iterator[IndexArray]:
+    """Candidate orders of the nodes of a graph, of which the last `constraint_count` are constraints.
 
-    METIS's, and those in which the parts that it has cut are ordered anew by least fill. METIS orders parts of a
-    hundred nodes by least degree, without a look at what surrounds them, and cuts on where a long part is better
-    eliminated from its ends.
+    For several numberings of the nodes: the order of METIS, and the same with its parts ordered again by minimum fill.
+    The numbering METIS starts from changes the fill by up to a tenth. METIS orders parts of a hundred nodes by degree,
+    without their surroundings, and cuts long parts that are better eliminated from their ends.
     """
-    for labels, blur in generate_relabelings(graph.shape[0]):
-        order = dissect_graph(graph, labels)
-        yield delay_constraint_nodes(graph, order, constraint_count)
-        for leaf in LEAF_SIZES:
-            yield delay_constraint_nodes(
-                graph, _reorder_by_minimum_fill(graph, order, leaf, constraint_count, blur), constraint_count
-            )
-
-
-def generate_relabelings(count: int) -> Iterator[tuple[IndexArray, Array]]:
-    """Numberings (n,) of some nodes, and by how much the fill of each is overrated (n,).
-
-    Where METIS begins decides by up to a tenth how much it leaves to do. Of nodes with nearly the same fill the least
-    is often not the best, so that after the first time chance decides among them.
-    """
-    random = np.random.default_rng(0)
-    yield np.arange(count), np.ones(count)
-    for _ in range(min(max(MAX_RELABELED_NODES // count, 1), MAX_RELABELINGS) - 1):
-        yield random.permutation(count), 1.0 + random.random(count)
+    count, random = graph.shape[0], np.random.default_rng(0)
+    index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    weights = _compute_delay_weights(graph, constraint_count, options)
+    for attempt in range(min(max(options.max_numbered_nodes // count, 1), options.max_numberings)):
+        numbers = random.permutation(count) if attempt else np.arange(count)
+        relabelled = sp.csr_array(graph[numbers][:, numbers]) if attempt else graph
+        order = require_permutation(numbers[dissect_graph(relabelled)], count)
+        yield delay_constraint_nodes(graph, order, constraint_count, options)
+        parent = kernels_symbolic.build_elimination_tree(*index, order)
+        order = order[kernels_symbolic.compute_postorder(parent, np.ones(count, dtype=np.int64))]
+        parent = kernels_symbolic.build_elimination_tree(*index, order)
+        for leaf in options.leaf_sizes:
+            refined = kernels_minimum_fill.order_by_minimum_fill(*index, order, parent, leaf, *weights)
+            yield delay_constraint_nodes(graph, refined, constraint_count, options)
 
 
 def require_permutation(order: IndexArray, count: int) -> IndexArray:
@@ -86,38 +93,24 @@ def require_permutation(order: IndexArray, count: int) -> IndexArray:
     return order
 
 
-def _reorder_by_minimum_fill(
-    graph: sp.csr_array, order: IndexArray, max_leaf_size: int, constraint_count: int, fill_scale: Array
-) -> IndexArray:
-    order = require_permutation(order, graph.shape[0])
-    index = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
-    parent = kernels_symbolic.build_elimination_tree(*index, order)
-    order = order[kernels_symbolic.compute_postorder(parent, np.ones(len(order), dtype=np.int64))]
-    parent = kernels_symbolic.build_elimination_tree(*index, order)
-    return np.asarray(
-        kernels_minimum_fill.order_by_minimum_fill(
-            *index, order, parent, max_leaf_size, *_compute_delay_weights(graph, constraint_count), fill_scale
-        )
-    )
-
-
-def _compute_delay_weights(graph: sp.csr_array, constraint_count: int) -> tuple[Array, Array]:
-    """What each node counts (n,), and how much of that a node waits for (n,): none but the last `border` do."""
+def _compute_delay_weights(graph: sp.csr_array, constraint_count: int, options: OrderingOptions) -> tuple[Array, Array]:
+    """The weight of each node (n,), and the weight that must be eliminated before it (n,): 0 but for constraints."""
     first = graph.shape[0] - constraint_count
     held = sp.csr_array(graph[first:, :first] != 0).astype(np.float64)
-    share = np.zeros(graph.shape[0])
-    share[:first] = 1.0 / np.maximum(np.bincount(held.indices, minlength=first), 1)
-    wait = np.zeros(graph.shape[0])
-    total = held @ share[:first]
-    wait[first:] = np.minimum(np.maximum(ELIMINATED_SHARE * total, MIN_ELIMINATED), total)
-    return share, wait
+    weights, delays = np.zeros((2, graph.shape[0]))
+    weights[:first] = 1.0 / np.maximum(np.bincount(held.indices, minlength=first), 1)
+    total = held @ weights[:first]
+    delays[first:] = np.minimum(np.maximum(options.eliminated_share * total, options.min_eliminated), total)
+    return weights, delays
 
 
-def delay_constraint_nodes(graph: sp.csr_array, order: IndexArray, constraint_count: int) -> IndexArray:
-    """`order` of the nodes of a graph with the last `border` of them each behind a share of its neighbours."""
+def delay_constraint_nodes(
+    graph: sp.csr_array, order: IndexArray, constraint_count: int, options: OrderingOptions = DEFAULT_OPTIONS
+) -> IndexArray:
+    """`order` with each of the last `constraint_count` nodes moved behind a share of its neighbours."""
     order = require_permutation(order, graph.shape[0])
     first = graph.shape[0] - constraint_count
-    share, wait = _compute_delay_weights(graph, constraint_count)
+    weights, delays = _compute_delay_weights(graph, constraint_count, options)
     places = np.empty(len(order))
     places[order] = np.arange(len(order))
     for row in range(first, len(order)):
@@ -125,18 +118,19 @@ def delay_constraint_nodes(graph: sp.csr_array, order: IndexArray, constraint_co
         held = held[held < first]
         before = held[np.argsort(places[held])]
         if len(before):
-            enough = np.searchsorted(np.cumsum(share[before]), wait[row] - DELAY_TOLERANCE)
+            eliminated = np.cumsum(weights[before])
+            enough = np.searchsorted(eliminated, delays[row] - kernels_minimum_fill.DELAY_TOLERANCE)
             places[row] = max(places[row], places[before[min(enough, len(before) - 1)]] + 0.5)
     return np.argsort(places, kind="stable").astype(np.int64)
 
 
 def find_saddle_point_block_size(size: int, constraint_count: int) -> int:
-    """How many coordinates of [[A, Cᵀ], [C, 0]] come together: 3 where that is possible, else 1."""
+    """The dofs per node of [[A, Cᵀ], [C, 0]]: 3 if both counts are divisible by 3, else 1."""
     return 1 if size % 3 or constraint_count % 3 else 3
 
 
 def build_adjacency_graph(pattern: sp.csr_array, block_size: int) -> sp.csr_array:
-    """Which blocks of a square pattern, or of one triangle of it, touch each other."""
+    """Adjacency of the blocks of a square pattern, or of one triangle of it, without loops."""
     rows, columns = pattern.tocoo().coords
     count = pattern.shape[0] // block_size
     graph = sp.coo_array(
@@ -148,13 +142,8 @@ def build_adjacency_graph(pattern: sp.csr_array, block_size: int) -> sp.csr_arra
     return graph
 
 
-def dissect_graph(graph: sp.csr_array, labels: IndexArray | None = None) -> IndexArray:
-    """METIS order of the nodes of a graph; labels: which of them METIS is to take for its first, second and so on.
-
-    Without pymetis the minimum degree order.
-    """
-    if labels is not None:
-        return np.asarray(labels[dissect_graph(sp.csr_array(graph[labels][:, labels]))])
+def dissect_graph(graph: sp.csr_array) -> IndexArray:
+    """METIS nested dissection order of the nodes of a graph; without pymetis the minimum degree order."""
     try:
         import pymetis
     except ImportError:
@@ -165,7 +154,7 @@ def dissect_graph(graph: sp.csr_array, labels: IndexArray | None = None) -> Inde
 
 def order_by_minimum_degree(graph: sp.csr_array) -> IndexArray:
     """Multiple minimum degree order (Liu 1985) of the nodes of a graph, as SuperLU computes it."""
-    # SciPy gives the order only together with factors. The incomplete factorisation that drops everything is the
+    # SciPy returns the order only together with factors. The incomplete factorisation that drops every entry is the
     # cheapest of them, and a dominant diagonal keeps its pivots away from zero.
     degrees = np.diff(graph.indptr)
     pattern = sp.csr_array((np.ones(graph.nnz), graph.indices, graph.indptr), shape=graph.shape)
@@ -181,19 +170,14 @@ def order_by_minimum_degree(graph: sp.csr_array) -> IndexArray:
 
 
 def expand_to_dofs(nodes: IndexArray, block_size: int) -> IndexArray:
-    """Coordinates of nodes that have `block` of them each."""
+    """The dofs of nodes that have `block_size` of them each."""
     return (block_size * nodes[:, None] + np.arange(block_size)).ravel()
 
 
 def find_block_size(pattern: sp.csr_array) -> int:
-    """3 where vertices have three coordinates each that always come together, else 1."""
-    return 3 if _has_blocks_of_three(pattern) else 1
-
-
-def _has_blocks_of_three(pattern: sp.csr_array) -> bool:
-    size = pattern.shape[0]
-    if size % 3:
-        return False
+    """The dofs per node: 3 if all rows and columns come in blocks of three, else 1."""
+    if pattern.shape[0] % 3:
+        return 1
     lengths = np.diff(pattern.indptr).reshape(-1, 3)
     firsts = pattern.indices[pattern.indptr[:-1]]
-    return bool((lengths % 3 == 0).all() and (lengths == lengths[:, :1]).all() and (firsts % 3 == 0).all())
+    return 3 if ((lengths % 3 == 0) & (lengths == lengths[:, :1])).all() and (firsts % 3 == 0).all() else 1

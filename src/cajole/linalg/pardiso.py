@@ -2,7 +2,7 @@
 
 Results are reproducible: the same matrix and right-hand side give the same bytes in every run with the same number of
 threads. By default the threads of a solve add their parts in the order in which they end; conditional numerical
-reproducibility (CNR) fixes that order. It is set for each set of factors, so that the rest of MKL is left alone.
+reproducibility (CNR) fixes that order. It is set per set of factors, so that other uses of MKL are not affected.
 """
 
 from __future__ import annotations
@@ -20,17 +20,8 @@ from numpy.typing import NDArray
 from cajole.errors import MissingExtra, NotPositiveDefinite, SolveError
 from cajole.linalg.threads import choose_factor_threads
 
-MATRIX_TYPES = {"spd": 2, "symmetric": -2, "kkt": -2, "general": 11}
 ANALYSE, FACTORISE, SOLVE, RELEASE = 11, 22, 33, -1
-ERROR_REASONS = {
-    -1: "the matrix is inconsistent",
-    -2: "not enough memory",
-    -3: "the reordering failed",
-    -4: "a pivot is zero",
-    -7: "the diagonal is singular",
-    -8: "the factors need 64-bit indices",
-}
-# Analyses take turns: they draw from one random number generator, whose state decides about the ordering.
+# Analyses take turns: they share one random number generator, whose state changes the ordering.
 _ANALYSIS_LOCK = threading.Lock()
 
 
@@ -50,19 +41,10 @@ def load_mkl() -> ctypes.CDLL:
     raise MissingExtra("mkl", "fast", "the PARDISO backend")
 
 
-def is_available() -> bool:
-    """Whether the MKL runtime can be loaded."""
-    try:
-        load_mkl()
-    except MissingExtra:
-        return False
-    return True
-
-
 class Pardiso:
-    """One matrix pattern with its factors; `kind` as in `Factor`; symmetric kinds take the upper triangle.
+    """One matrix pattern with its factors; `kind` as in `Factor`. Symmetric kinds take the upper triangle.
 
-    order: in which to eliminate; pivots of a symmetric matrix then stay on the diagonal.
+    order: elimination order, with which the pivots of a symmetric matrix stay on the diagonal; None: that of PARDISO.
     """
 
     def __init__(
@@ -73,19 +55,21 @@ class Pardiso:
         data: NDArray[np.float64],
         order: NDArray[Any] | None = None,
     ):
-        self.kind = kind
-        self.size = len(indptr) - 1
+        self.kind, self.size = kind, len(indptr) - 1
+        self._matrix_type = {"spd": 2, "symmetric": -2, "kkt": -2, "general": 11}[kind]
         self._indptr = np.ascontiguousarray(indptr, dtype=np.int32)
         self._indices = np.ascontiguousarray(indices, dtype=np.int32)
         self._handle = np.zeros(64, dtype=np.int64)
         self._order = None if order is None else np.ascontiguousarray(order, dtype=np.int32)
-        # Fixed for the life of the factors: MKL crashes when the count changes between phases.
+        # constant for the life of the factors: MKL crashes if the count changes between phases
         self._threads = choose_factor_threads()
         self._parameters = _build_parameters(kind, self._threads, has_order=order is not None)
-        # MKL solves with one set of factors for one caller at a time, or mixes up what they ask
+        # MKL mixes up concurrent solves with one set of factors
         self._solver_lock = threading.Lock()
         self._data = data
-        weakref.finalize(self, _release, self._handle, self._parameters, self.size, MATRIX_TYPES[kind], self._threads)
+        weakref.finalize(
+            self, _call_pardiso, self._handle, self._parameters, self.size, self._matrix_type, self._threads, RELEASE
+        )
         with _ANALYSIS_LOCK:
             self._run_phase(ANALYSE)
 
@@ -99,7 +83,7 @@ class Pardiso:
         self._run_phase(FACTORISE)
 
     def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """x with A x = right, (n,) or (n, k)."""
+        """x with A x = rhs, (n,) or (n, k)."""
         b = np.array(rhs, dtype=np.float64, order="F")
         x = np.empty_like(b, order="F")
         self._run_phase(SOLVE, b, x)
@@ -107,13 +91,13 @@ class Pardiso:
 
     @property
     def perturbed_pivots(self) -> int:
-        """How many pivots PARDISO had to replace: not zero means the factors are approximate."""
+        """Number of replaced pivots; the factors are exact if it is zero."""
         return int(self._parameters[13])
 
     @property
     def negative_eigenvalues(self) -> int | None:
-        """Negative eigenvalues (Sylvester's inertia), known for symmetric indefinite kinds."""
-        return int(self._parameters[22]) if MATRIX_TYPES[self.kind] == -2 else 0 if self.kind == "spd" else None
+        """Number of negative eigenvalues (Sylvester's law of inertia); None for general matrices."""
+        return int(self._parameters[22]) if self._matrix_type == -2 else 0 if self.kind == "spd" else None
 
     def _run_phase(
         self, phase: int, b: NDArray[np.float64] | None = None, x: NDArray[np.float64] | None = None
@@ -121,13 +105,28 @@ class Pardiso:
         count = 1 if b is None or b.ndim == 1 else b.shape[1]
         with self._solver_lock:
             error = _call_pardiso(
-                self._handle, self._parameters, self.size, MATRIX_TYPES[self.kind], self._threads, phase,
-                arrays=(self._data, self._indptr, self._indices, self._order), vectors=(b, x), rhs_count=count,
-            )  # fmt: skip
+                self._handle,
+                self._parameters,
+                self.size,
+                self._matrix_type,
+                self._threads,
+                phase,
+                arrays=(self._data, self._indptr, self._indices, self._order),
+                vectors=(b, x),
+                rhs_count=count,
+            )
         if error == -4 and self.kind == "spd":
             raise NotPositiveDefinite("the matrix is not positive definite")
         if error:
-            reason = ERROR_REASONS.get(error, f"error {error}")
+            reasons = {
+                -1: "the matrix is inconsistent",
+                -2: "not enough memory",
+                -3: "the reordering failed",
+                -4: "a pivot is zero",
+                -7: "the diagonal is singular",
+                -8: "the factors need 64-bit indices",
+            }
+            reason = reasons.get(error, f"error {error}")
             raise SolveError(
                 f"PARDISO cannot factorise this matrix: {reason}; try backend='superlu', or a coarser mesh"
             )
@@ -136,9 +135,9 @@ class Pardiso:
 def _build_parameters(kind: str, threads: int, *, has_order: bool) -> NDArray[np.int32]:
     matched = kind == "general" or (kind == "kkt" and not has_order)
     options = np.zeros(64, dtype=np.int32)
-    options[0] = 1  # no defaults
+    options[0] = 1  # no default values
     options[1] = 2  # nested dissection
-    options[4] = int(has_order)  # the caller's order
+    options[4] = int(has_order)  # the order of the caller
     options[7] = 2 if matched else 0  # steps of iterative refinement
     options[9] = 13 if kind == "general" else 8  # size of a replaced pivot, 10^-k
     options[10] = options[12] = int(matched)  # scaling and weighted matching
@@ -146,12 +145,6 @@ def _build_parameters(kind: str, threads: int, *, has_order: bool) -> NDArray[np
     options[33] = threads if threads > 1 else 0  # CNR; one thread needs none, and is a little faster without
     options[34] = 1  # indices from zero
     return options
-
-
-def _release(
-    handle: NDArray[np.int64], parameters: NDArray[np.int32], size: int, matrix_type: int, threads: int
-) -> None:
-    _call_pardiso(handle, parameters, size, matrix_type, threads, RELEASE)
 
 
 def _call_pardiso(
@@ -168,30 +161,18 @@ def _call_pardiso(
 ) -> int:
     mkl = load_mkl()
     error = ctypes.c_int(0)
+
+    def pointer(array: NDArray[Any] | None) -> ctypes.c_void_p | None:
+        return None if array is None else ctypes.c_void_p(array.ctypes.data)
+
+    def integer(value: int) -> Any:
+        return ctypes.byref(ctypes.c_int(value))
+
     before = mkl.MKL_Set_Num_Threads_Local(ctypes.c_int(threads))
     try:
-        mkl.pardiso(
-            _get_pointer(handle),
-            _make_int_reference(1),
-            _make_int_reference(1),
-            _make_int_reference(matrix_type),
-            _make_int_reference(phase),
-            _make_int_reference(size),
-            *(_get_pointer(array) for array in arrays),
-            _make_int_reference(rhs_count),
-            _get_pointer(parameters),
-            _make_int_reference(0),
-            *(_get_pointer(vector) for vector in vectors),
-            ctypes.byref(error),
-        )
+        head = pointer(handle), integer(1), integer(1), integer(matrix_type), integer(phase), integer(size)
+        options = integer(rhs_count), pointer(parameters), integer(0)
+        mkl.pardiso(*head, *map(pointer, arrays), *options, *map(pointer, vectors), ctypes.byref(error))
     finally:
         mkl.MKL_Set_Num_Threads_Local(ctypes.c_int(before))
     return error.value
-
-
-def _make_int_reference(value: int) -> Any:
-    return ctypes.byref(ctypes.c_int(value))
-
-
-def _get_pointer(array: NDArray[Any] | None) -> ctypes.c_void_p | None:
-    return None if array is None else ctypes.c_void_p(array.ctypes.data)

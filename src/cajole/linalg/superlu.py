@@ -1,4 +1,4 @@
-"""SuperLU with a METIS or minimum degree order computed once: the backend that works everywhere."""
+"""SuperLU with a METIS or minimum degree order that is computed once: the backend for every platform."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scipy.sparse.linalg import splu
 from cajole.errors import NotPositiveDefinite, SolveError
 from cajole.linalg.ordering import order_by_nested_dissection
 
-# Row exchanges start when the diagonal is this much smaller than the column's largest entry. None for symmetric kinds:
-# the diagonal stays the pivot, which keeps the given order, half the work, and makes the signs of U the inertia.
+# Rows are exchanged if the diagonal entry is smaller than this share of the largest of its column. Never for symmetric
+# kinds: pivots on the diagonal keep the order, halve the work, and make the signs of U the inertia.
 PIVOT_THRESHOLDS = {"spd": 0.0, "symmetric": 0.0, "kkt": 1e-3, "general": 1e-1}
 
 
@@ -37,7 +37,7 @@ class SuperLU:
         self.perturbed_pivots = 0
 
     def copy_symbolic(self) -> SuperLU:
-        """The same pattern with factors of its own."""
+        """A copy with the same order and factors of its own."""
         other = copy(self)
         other._matrix = self._matrix.copy()
         return other
@@ -57,18 +57,15 @@ class SuperLU:
             if self.kind == "spd":
                 raise NotPositiveDefinite("the matrix is not positive definite (it is singular)") from reason
             raise SolveError(f"SuperLU cannot factorise this matrix: {reason}") from reason
-        self.negative_eigenvalues = self._count_negative() if symmetric else None
+        self.negative_eigenvalues = None
+        # With equal row and column orders A = L D Lᵀ, and the signs of diag(U) = D are the inertia (Sylvester).
+        if symmetric and np.array_equal(self._factors.perm_r, self._factors.perm_c):
+            self.negative_eigenvalues = int((self._factors.U.diagonal() < 0).sum())
         if self.kind == "spd" and self.negative_eigenvalues != 0:
             raise NotPositiveDefinite("the matrix is not positive definite")
 
     def solve(self, rhs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """x with A x = right, (n,) or (n, k)."""
+        """x with A x = rhs, (n,) or (n, k)."""
         x = np.empty(rhs.shape)
         x[self._order] = self._factors.solve(np.ascontiguousarray(rhs[self._order], dtype=np.float64))
         return x
-
-    def _count_negative(self) -> int | None:
-        # With the same row and column order A = L D Lᵀ, so the signs of diag(U) = D are the inertia (Sylvester).
-        if not np.array_equal(self._factors.perm_r, self._factors.perm_c):
-            return None
-        return int((self._factors.U.diagonal() < 0).sum())

@@ -1,7 +1,7 @@
-"""How many threads the numerical libraries use, decided here and nowhere else.
+"""Thread counts of the numerical libraries.
 
 Small dense work is fastest on one BLAS thread, and two threads on a busy machine can be ten times slower, so Cajole
-limits OpenBLAS around its own loops and leaves the user's environment alone.
+limits OpenBLAS around its own loops and does not change the environment of the user.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ from collections.abc import Iterator
 
 from threadpoolctl import ThreadpoolController
 
-# More threads than this gave nothing on factorisations of the sizes Cajole meets.
-MAX_FACTOR_THREADS = 4
-
 
 class _SharedBlasLimit:
-    """OpenBLAS on one thread while anybody wants it so: the number is the process's, and blocks of several threads may
-    overlap, of which the one that began first need not end last."""
+    """One OpenBLAS thread for the process while any thread is inside `limit_blas_threads`; blocks may overlap."""
 
     def __init__(self) -> None:
         self._lock, self._user_count, self._restore_stack = threading.Lock(), 0, contextlib.ExitStack()
@@ -52,17 +48,20 @@ def limit_blas_threads() -> Iterator[None]:
 
 
 def choose_factor_threads() -> int:
-    """Threads for a sparse factorisation: $CAJOLE_THREADS, else the cores this process may use, four at most."""
+    """Threads for a sparse factorisation: $CAJOLE_THREADS, else the cores this process may use, at most 4.
+
+    More than 4 threads gained nothing on factorisations of the sizes in use.
+    """
     chosen = os.environ.get("CAJOLE_THREADS", "")
     if chosen.isdigit() and int(chosen) > 0:
         return int(chosen)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return min(cores, MAX_FACTOR_THREADS)
+    return min(cores, 4)
 
 
 @functools.cache
 def _find_openblas() -> ThreadpoolController:
-    # MKL is left out: changing its thread count between the phases of PARDISO crashes the process.
+    # without MKL: a change of its thread count between the phases of PARDISO crashes the process
     import scipy.linalg  # noqa: F401  its OpenBLAS must be loaded to be found
 
     return ThreadpoolController().select(internal_api="openblas")

@@ -1,4 +1,4 @@
-"""Formats that meshio reads: .vtk .vtu .mesh, as points and cells by name.
+"""Points and cells of the formats that meshio reads: .vtk .vtu .mesh.
 
 Runs in a child process (`cajole.parsers.child_process`): meshio trusts the sizes that a file announces.
 """
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from cajole.errors import FileError
 
-# names of cells in a result begin with it
+# prefix of the names of cells in a result
 CELLS_PREFIX = "cells_"
 
 
 def parse_cells(path: Path, file_format: str, *, report: Callable[[float], None]) -> dict[str, NDArray[Any]]:
-    """points (n, 3) and, for each kind of cell that the file has, `cells_<kind>` (m, corners).
+    """points (n, 3) and, for each kind of cell in the file, `cells_<kind>` (m, corners).
 
-    file_format: meshio's name of the format. Raises FileError for whatever meshio does about a bad file.
+    file_format: meshio's name of the format. Raises FileError for every error of meshio.
     """
     import meshio
 
@@ -43,7 +43,7 @@ def parse_cells(path: Path, file_format: str, *, report: Callable[[float], None]
 
 @contextlib.contextmanager
 def capture_meshio_errors(what: str) -> Iterator[None]:
-    """Turn whatever meshio does about a bad file, printing and leaving Python included, into a FileError."""
+    """Turn every reaction of meshio to a bad file, also printing and SystemExit, into a FileError."""
     said = io.StringIO()
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -52,6 +52,6 @@ def capture_meshio_errors(what: str) -> Iterator[None]:
     except MemoryError:
         raise
     except (Exception, SystemExit) as reason:
-        # damaged files surface as any exception at all in its parsers, down to IndexError and UnicodeDecodeError
+        # damaged files raise any exception in its parsers, such as IndexError and UnicodeDecodeError
         why = " ".join(said.getvalue().split()) or f"{type(reason).__name__} {reason}".strip()
         raise FileError(f"{what}: {why[:200]}; is it damaged, or its suffix wrong?") from None

@@ -1,1 +1,1 @@
-"""One file format a file; each reads to plain arrays or meshes and says where a file is wrong."""
+"""Mesh file formats, one module each; readers report the position of an error in the file."""

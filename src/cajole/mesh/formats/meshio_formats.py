@@ -1,4 +1,4 @@
-"""Formats left to meshio: .vtk .vtu .mesh, and writing .msh."""
+"""Formats that meshio reads, .vtk .vtu .mesh, and writes, these and .msh."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cajole.mesh.tet import MeshTet
 from cajole.parsers.child_process import run_in_child
 from cajole.parsers.meshio_cells import CELLS_PREFIX, capture_meshio_errors, parse_cells
 
-# meshio's names; of those it knows for a suffix, the one people mean
+# meshio's format names; it knows several for some suffixes
 MESHIO_FORMATS = {".msh": "gmsh", ".vtk": "vtk", ".vtu": "vtu", ".mesh": "medit"}
 
 
 def read_with_meshio(path: Path) -> MeshTet | MeshTri:
-    """Read tets, or triangles where there are none; other cells are noted. Raises FileError for anything else."""
+    """Read tets or triangles, see `build_mesh_from_cells`, in a child process."""
     read_file_bytes(path)
     found = run_in_child(parse_cells, path, MESHIO_FORMATS[path.suffix.lower()])
     cells = {name.removeprefix(CELLS_PREFIX): rows for name, rows in found.items() if name.startswith(CELLS_PREFIX)}
@@ -27,7 +27,7 @@ def read_with_meshio(path: Path) -> MeshTet | MeshTri:
 
 
 def build_mesh_from_cells(path: Path, points: Array, cells: Mapping[str, IndexArray]) -> MeshTet | MeshTri:
-    """The tets among cells by name, else the triangles; others are noted. Raises FileError where there is neither."""
+    """The tets, or the triangles if there are no tets; other cells are listed in `notes`. Raises FileError."""
     for kind in ("tetra", "triangle"):
         if kind in cells:
             mesh = MeshTet(points, cells[kind]) if kind == "tetra" else drop_degenerate_triangles(points, cells[kind])

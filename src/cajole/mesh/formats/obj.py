@@ -1,8 +1,7 @@
-"""Wavefront .obj: vertices and faces, or lines where there are no faces; everything else is passed over."""
+"""Wavefront .obj: vertices and faces, or lines if there are no faces; all other statements are skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,15 +15,14 @@ from cajole.mesh.repair import drop_degenerate_triangles
 
 
 def read_obj(path: Path) -> MeshTri | MeshLine:
-    """Read vertices and faces; polygons become fans. Without faces, polylines are read.
+    """Read vertices and faces; polygons become triangle fans. Without faces, polylines are read.
 
-    Raises FileError with the line where the file is wrong.
+    Raises FileError with the line of the error.
     """
-    lines = _join_continued_lines(read_text_lines(path))
     rows: list[TextLine] = []
     triangles: list[tuple[int, int, int]] = []
     segments: list[tuple[int, int]] = []
-    for line in lines:
+    for line in _join_continued_lines(read_text_lines(path)):
         kind, _, _ = line.text.partition(" ")
         if kind == "v":
             rows.append(line)
@@ -40,10 +38,12 @@ def read_obj(path: Path) -> MeshTri | MeshLine:
             f"{path} holds {len(rows)} vertices and {len(triangles)} faces: it needs lines with 'v' and 'f'"
         )
     vertices = parse_float_rows(rows, 1, 3, "v x y z")
-    _require_known_vertices(path, triangles or segments, len(rows))
-    if not triangles:
-        return MeshLine(vertices, np.array(segments, dtype=np.int64))
-    return drop_degenerate_triangles(vertices, np.array(triangles, dtype=np.int64))
+    elements = np.array(triangles or segments, dtype=np.int64)
+    if elements.max() >= len(rows):
+        raise FileError(
+            f"{path}: a face or line names vertex {elements.max() + 1}, but the file holds {len(rows)}: is it cut off?"
+        )
+    return drop_degenerate_triangles(vertices, elements) if triangles else MeshLine(vertices, elements)
 
 
 def write_obj(mesh: MeshTri | MeshLine, path: Path) -> None:
@@ -55,12 +55,12 @@ def write_obj(mesh: MeshTri | MeshLine, path: Path) -> None:
 
 
 def _join_continued_lines(lines: list[TextLine]) -> list[TextLine]:
-    """Lines that end in a backslash joined with the next; tabs made spaces."""
+    """`lines` with those that end in a backslash joined to the next, and tabs replaced by spaces."""
     joined: list[TextLine] = []
     start: TextLine | None = None
     for line in lines:
         text = line.text.replace("\t", " ")
-        whole = TextLine(line.file, line.number, text) if start is None else start._replace(text=f"{start.text} {text}")
+        whole = line._replace(text=text) if start is None else start._replace(text=f"{start.text} {text}")
         start = whole._replace(text=whole.text[:-1]) if text.endswith("\\") else None
         if start is None:
             joined.append(whole)
@@ -70,7 +70,7 @@ def _join_continued_lines(lines: list[TextLine]) -> list[TextLine]:
 
 
 def _parse_vertex_index(word: str, count: int, line: TextLine) -> int:
-    """The index of `v`, `v/vt`, `v//vn` or `v/vt/vn`, from 0; negative numbers count back from the last vertex."""
+    """The index, from 0, of `v`, `v/vt`, `v//vn` or `v/vt/vn`; negative numbers count back from the last vertex."""
     try:
         number = int(word.partition("/")[0])
     except ValueError:
@@ -81,9 +81,3 @@ def _parse_vertex_index(word: str, count: int, line: TextLine) -> int:
             f"there is no vertex {number}: numbers start at 1, or at -1 for the last of {count} so far"
         )
     return index
-
-
-def _require_known_vertices(path: Path, elements: Sequence[tuple[int, ...]], count: int) -> None:
-    top = max(map(max, elements))
-    if top >= count:
-        raise FileError(f"{path}: a face or line names vertex {top + 1}, but the file holds {count}: is it cut off?")

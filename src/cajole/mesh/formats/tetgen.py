@@ -1,4 +1,4 @@
-"""TetGen's pair of files: name.node with the vertices, name.ele with the tets."""
+"""TetGen: a pair of files, name.node with the vertices and name.ele with the tets."""
 
 from __future__ import annotations
 

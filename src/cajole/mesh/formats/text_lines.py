@@ -1,4 +1,4 @@
-"""Reading files line by line, with errors that name the file and the line."""
+"""Lines and number tables of text files, with errors that name the file and the line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cajole.storage import build_read_error, open_regular_file
 
 
 class TextLine(NamedTuple):
-    """A line of text and where it stands; included: in a file that another one includes."""
+    """A line of text and its position. from_include: it comes from a file that another file includes."""
 
     file: Path
     number: int
@@ -23,24 +23,24 @@ class TextLine(NamedTuple):
     from_include: bool = False
 
     def build_error(self, message: str) -> FileError:
-        """The error that this line deserves."""
+        """A FileError that names the file and this line."""
         return FileError(f"{self.file}, line {self.number}: {message}")
 
     def quote(self, part: str | None = None) -> str:
-        """The start of the line, or of a part of it, for a message.
+        """The start of the line, or of `part`, for a message.
 
-        Not of an included file: its name comes from a mesh, which could be used to read other files through messages.
+        Lines of included files are not quoted: a mesh names these files, and messages would disclose any file.
         """
         return "something else" if self.from_include else repr((self.text if part is None else part)[:60])
 
     @property
     def words(self) -> list[str]:
-        """What stands between spaces and commas."""
+        """The words between spaces and commas."""
         return self.text.replace(",", " ").split()
 
 
 def read_file_bytes(path: str | os.PathLike[str], *, allow_empty: bool = False) -> bytes:
-    """What a regular file holds. Raises FileError when it is missing, unreadable or (unless `empty`) empty."""
+    """The content of a regular file. Raises FileError if it is missing, unreadable or, unless allowed, empty."""
     with open_regular_file(path) as stream:
         try:
             data = stream.read()
@@ -61,16 +61,8 @@ def read_text_lines(path: Path, *, allow_empty: bool = False) -> list[TextLine]:
     return [line for line in lines if line.text]
 
 
-def parse_integer(line: TextLine, column: int, what: str) -> int:
-    """The whole number in one column of a line."""
-    try:
-        return int(line.words[column])
-    except (IndexError, ValueError):
-        raise line.build_error(f"expected {what}, found {line.quote()}") from None
-
-
 def parse_float_rows(lines: Sequence[TextLine], first_column: int, count: int, what: str) -> NDArray[np.float64]:
-    """(rows, count) numbers from columns first..first+count of each line."""
+    """(rows, count) numbers from the columns first_column..first_column+count of each line."""
     rows = [line.words[first_column : first_column + count] for line in lines]
     try:
         if any(len(row) != count for row in rows):
@@ -81,23 +73,26 @@ def parse_float_rows(lines: Sequence[TextLine], first_column: int, count: int, w
 
 
 def parse_integer_rows(lines: Sequence[TextLine], first_column: int, count: int, what: str) -> NDArray[np.int64]:
-    """(rows, count) whole numbers from columns first..first+count of each line."""
+    """(rows, count) whole numbers from the columns first_column..first_column+count of each line."""
     rows = [line.words[first_column : first_column + count] for line in lines]
     try:
         if any(len(row) != count for row in rows):
             raise ValueError
-        # through int, because numpy would take a string such as 1.0 apart differently in each version
+        # through int: NumPy versions parse a string such as 1.0 differently
         return np.array([[int(word) for word in row] for row in rows], dtype=np.int64).reshape(-1, count)
     except (ValueError, OverflowError):
-        raise _build_row_error(lines, rows, count, _parse_int64, what) from None
+        raise _build_row_error(lines, rows, count, lambda word: np.int64(int(word)), what) from None
 
 
 def parse_counted_block(body: Sequence[TextLine], what: str, last_line: TextLine) -> tuple[int, list[TextLine]]:
-    """The rows of a block that begins with their number. Raises FileError when there are fewer or more."""
+    """The number and the rows of a block that begins with the number of its rows. Raises FileError if it is wrong."""
     if not body:
         raise last_line.build_error(f"expected the number of {what} after this line, but the block is empty")
     head = body[0]
-    count = parse_integer(head, 0, f"the number of {what}")
+    try:
+        count = int(head.words[0])
+    except (IndexError, ValueError):
+        raise head.build_error(f"expected the number of {what}, found {head.quote()}") from None
     have = len(body) - 1
     if have != count:
         kind = "the file seems cut off" if have < count else "there are too many"
@@ -108,7 +103,7 @@ def parse_counted_block(body: Sequence[TextLine], what: str, last_line: TextLine
 
 
 def find_index_base(rows: NDArray[np.int64], lines: Sequence[TextLine], what: str) -> int:
-    """Whether rows number themselves from 0 or from 1; anything but consecutive numbers is an error."""
+    """The first number, 0 or 1, of rows that must be numbered consecutively."""
     start = int(rows[0, 0])
     if start not in (0, 1):
         raise lines[0].build_error(f"the first of the {what} is number {start}, but numbering starts at 0 or 1")
@@ -122,7 +117,7 @@ def find_index_base(rows: NDArray[np.int64], lines: Sequence[TextLine], what: st
 def convert_to_zero_base(
     indices: NDArray[np.int64], lines: Sequence[TextLine], index_base: int, count: int
 ) -> NDArray[np.int64]:
-    """Vertex numbers of elements, counted from `start` in the file, as indices from 0."""
+    """Vertex numbers that count from `index_base` as indices from 0. Raises FileError for others."""
     wrong = (indices < index_base) | (indices >= index_base + count)
     if wrong.any():
         row, column = (int(i) for i in np.argwhere(wrong)[0])
@@ -133,13 +128,10 @@ def convert_to_zero_base(
     return indices - index_base
 
 
-def _parse_int64(word: str) -> np.int64:
-    return np.int64(int(word))
-
-
 def _build_row_error(
     lines: Sequence[TextLine], rows: list[list[str]], count: int, kind: Callable[[str], object], what: str
 ) -> FileError:
+    """The error of the first line that is not `count` words of this kind."""
     for line, row in zip(lines, rows):
         try:
             good = len(row) == count and all(kind(word) is not None for word in row)
