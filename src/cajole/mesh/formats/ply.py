@@ -135,10 +135,11 @@ class _PlyContent:
             part = self.units[self.offset : self.offset + count * size]
             try:
                 # text is decoded in double precision
-                rows = np.frombuffer(part if self.byte_order else np.array(part, dtype=np.float64).data, dtype)
+                buffer = part if isinstance(part, bytes) else np.array(part, dtype=np.float64)
+                rows = np.frombuffer(buffer, dtype)
             except ValueError:
                 if count == 1:
-                    found = b" ".join(self.units[self.offset : self.offset + size])[:40].decode("ascii", "replace")
+                    found = b" ".join(part)[:40].decode("ascii", "replace") if isinstance(part, list) else ""
                     raise FileError(
                         f"{self.path}: expected {size} numbers in element {element.name!r}, found {found!r}"
                     ) from None
