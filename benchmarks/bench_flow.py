@@ -13,11 +13,11 @@ import numpy as np
 from protocol import Table, cpu_seconds
 
 from cajole.direct import steer
-from cajole.direct.steering import kernels_flow as steering_kernels
-from cajole.direct.steering.cost import build_flow_cost
-from cajole.direct.steering.flow_controller import FlowControllerRun
-from cajole.direct.steering.flow_pd import tune_flow_pd
-from cajole.direct.steering.lqr import compute_flow_gains
+from cajole.direct.steering import kernels as steering_kernels
+from cajole.direct.steering.controller import FlowControllerRun
+from cajole.direct.steering.cost import build_cost
+from cajole.direct.steering.lqr import compute_gains
+from cajole.direct.steering.pd import tune_flow_pd
 from cajole.reduction import FlowShot
 from cajole.scenes.flow_scenes import LeavesScene, SwirlScene, build_leaves_scene, build_swirl_scene
 
@@ -29,9 +29,9 @@ FINALS = (0.0, 1.0, 10.0)
 
 
 def gains(table: Table, name: str, shot: FlowShot, paper: float) -> None:
-    weights = build_flow_cost(shot, steer(shot).cost_weights)
+    weights = build_cost(shot, steer(shot).cost_weights)
     for formulation in ("discrete", "continuous"):
-        taken = cpu_seconds(partial(compute_flow_gains, shot, weights, formulation), repeats=2)
+        taken = cpu_seconds(partial(compute_gains, shot, weights, formulation), repeats=2)
         table.add(f"{name}: gains, T = {shot.step_count}, {formulation}", taken, peer=PAPER, peer_time=paper)
 
 

@@ -27,13 +27,13 @@ _MODULES_BY_NAME = {
     "EnrichResult": "cajole.direct",
     "FileError": "cajole.errors",
     "Flow": "cajole.flow",
-    "FlowController": "cajole.direct.steering.flow_controller",
+    "FlowController": "cajole.direct.steering.controller",
     "FlowMotion": "cajole.flow",
     "FlowShot": "cajole.reduction",
     "Goal": "cajole.direct",
     "Ground": "cajole.dynamics",
     "Gust": "cajole.flow",
-    "GustNoise": "cajole.direct.steering.flow_noise",
+    "GustNoise": "cajole.direct.steering.disturbances",
     "InputError": "cajole.errors",
     "InversionWarning": "cajole.errors",
     "Key": "cajole.direct",
@@ -72,7 +72,7 @@ _MODULES_BY_NAME = {
     "keyframe_sequence": "cajole.direct",
     "load_controller": "cajole.direct",
     "load_edit": "cajole.direct",
-    "load_flow_controller": "cajole.direct.steering.flow_serialization",
+    "load_flow_controller": "cajole.direct.steering.controller",
     "load_model": "cajole.reduction",
     "modes": "cajole.dynamics",
     "picture": "cajole.pictures",
@@ -156,10 +156,10 @@ if TYPE_CHECKING:
     from cajole.direct import reroute as reroute
     from cajole.direct import save_edit as save_edit
     from cajole.direct import steer as steer
-    from cajole.direct.steering.flow_controller import FlowController as FlowController
-    from cajole.direct.steering.flow_noise import GustNoise as GustNoise
+    from cajole.direct.steering.controller import FlowController as FlowController
+    from cajole.direct.steering.controller import load_flow_controller as load_flow_controller
+    from cajole.direct.steering.disturbances import GustNoise as GustNoise
     from cajole.direct.steering.flow_sampling import sample_flow as sample_flow
-    from cajole.direct.steering.flow_serialization import load_flow_controller as load_flow_controller
     from cajole.direct.steering.sampling import SampledBasis as SampledBasis
     from cajole.direct.steering.sampling import sample_basis as sample_basis
     from cajole.dynamics import Ground as Ground

@@ -54,8 +54,8 @@ def _describe_special_file(file: Path) -> FileDescription | None:
         return _describe_fixed_vertices(file)
     if suffix != ".npz" or not file.is_file():
         return None
-    from cajole.direct.steering.flow_serialization import FLOW_CONTROLLER_FORMAT as FLOW_FORMAT
     from cajole.direct.steering.serialization import CONTROLLER_FORMAT
+    from cajole.direct.steering.serialization import FLOW_CONTROLLER_FORMAT as FLOW_FORMAT
     from cajole.errors import FileError
     from cajole.storage import read_arrays
 
@@ -75,10 +75,10 @@ def _build_document(file: Path, kind: str, **values: Any) -> dict[str, Any]:
 
 
 def _describe_controller(file: Path) -> FileDescription:
-    from cajole.direct.steering.serialization import load_controller_without_derivatives
+    from cajole.direct.steering.controller import load_controller
     from cajole.storage import read_arrays
 
-    controller = load_controller_without_derivatives(file)
+    controller = load_controller(file, derivatives=False)
     reference, dials = controller.reference, controller.cost_weights
     skin = bool(read_arrays(file, lambda name: name == "skin_triangles"))
     d = _build_document(
@@ -105,7 +105,7 @@ def _describe_controller(file: Path) -> FileDescription:
 
 
 def _describe_flow_controller(file: Path) -> FileDescription:
-    from cajole.direct.steering.flow_serialization import load_flow_controller
+    from cajole.direct.steering.controller import load_flow_controller
 
     controller = load_flow_controller(file)
     shot, flow, dials = controller.reference, controller.model.flow, controller.cost_weights

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from cajole.body import BodySolid
     from cajole.cli.controller_files import LoadedController
     from cajole.direct import Controller, ControllerRun
-    from cajole.direct.steering.disturbances import Disturbance
     from cajole.progress import ProgressCallback
+    from cajole.reduction import Disturbance
     from cajole.scenes import SceneBody
 
 # Of the rest shape, held when no motion is given.
@@ -219,7 +219,7 @@ def _load_motion(
     from cajole import checks
     from cajole.animation import Animation, read_animation
     from cajole.cli.number_parsers import parse_seconds
-    from cajole.direct.steering.motion_basis import snap_fixed_vertices
+    from cajole.direct.steering.reference import snap_fixed_vertices
 
     if motion is None:
         count = checks.require_integer(DEFAULT_FRAMES if frames is None else frames, "--frames", minimum=3)
@@ -266,7 +266,7 @@ def _choose_added_modes(
 ) -> int | NDArray[np.float64] | None:
     """What stands beside the motion's own directions: so many modes, or directions that disturbed runs need."""
     from cajole import checks
-    from cajole.direct.steering.motion_basis import DEFAULT_MODES
+    from cajole.direct.steering.reference import DEFAULT_MODES
 
     if modes is not None:
         checks.require_integer(modes, "--modes")

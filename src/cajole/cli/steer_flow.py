@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cajole.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from cajole.direct.steering.flow_controller import FlowController, FlowControllerRun, FlowSteerReport
+    from cajole.direct.steering.controller import FlowController, FlowControllerRun
+    from cajole.direct.steering.report import SteerReport
     from cajole.flow import FlowForce
     from cajole.progress import ProgressCallback
     from cajole.scenes.flow_scenes.flow_scene import FlowScene
@@ -25,7 +26,7 @@ DEFAULT_PUSH_RADIUS = 20.0
 
 def is_flow_source(source: str) -> bool:
     """Whether a source names a flowing scene, or is a file with the controller of a flow."""
-    from cajole.direct.steering.flow_serialization import is_flow_controller_file
+    from cajole.direct.steering.serialization import is_flow_controller_file
     from cajole.scenes.flow_scenes import FLOW_SCENE_DESCRIPTIONS
 
     return source in FLOW_SCENE_DESCRIPTIONS or (
@@ -89,7 +90,7 @@ def _load_flow_controller(
     source: str, cost_weights: dict[str, float], progress: ProgressCallback
 ) -> tuple[FlowScene, FlowController]:
     """A scene with its controller; what a file holds keeps the dials that are as they are when left out."""
-    from cajole.direct.steering.flow_serialization import load_flow_controller
+    from cajole.direct.steering.controller import load_flow_controller
     from cajole.scenes import flow_scenes
     from cajole.scenes.flow_scenes.flow_scene import FlowScene
 
@@ -134,7 +135,7 @@ def _parse_flow_push(text: str, controller: FlowController) -> FlowForce:
     return Gust((x, y), parse_pair(match["force"], f"push {text!r}"), radius, start, length)
 
 
-def _describe_run(report: FlowSteerReport) -> dict[str, Any]:
+def _describe_run(report: SteerReport) -> dict[str, Any]:
     return {
         "error_rms_cells": report.rms_error_cells,
         "error_largest_cells": report.max_error_cells,
@@ -164,7 +165,7 @@ def format_flow_rows(document: dict[str, Any]) -> dict[str, str]:
     return shown | format_note_rows(d["notes"]) | {"written": format_written_files(d["outputs"])}
 
 
-def _build_lost_notes(report: FlowSteerReport) -> list[str]:
+def _build_lost_notes(report: SteerReport) -> list[str]:
     if not report.lost_particle_frames:
         return []
     which = ", ".join(

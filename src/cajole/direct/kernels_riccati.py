@@ -1,7 +1,8 @@
-"""The Riccati sweep over implicit steps, compiled: one backward pass gives gains, moves and the value function.
+"""The Riccati recursion, compiled: `eliminate_control` is its one elimination step, for every system and cost.
 
-Variables of step n are the deviations dP, dV of the predictor state and da of the acceleration. The control follows,
-dw = Gq dP + Gv dV + Ga da, and the dynamics are a double integrator: dP' = dP + hp dV + c1 da, dV' = dV + c2 da.
+The sweep over implicit Newmark steps uses as variables of step n the deviations dP, dV of the predictor state and, as
+control, da of the acceleration. The force follows, dw = Gq dP + Gv dV + Ga da, and the dynamics are a double
+integrator: dP' = dP + hp dV + c1 da, dV' = dV + c2 da.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def solve_cholesky(L, B):
 
 @njit(cache=True)
 def _build_effort_terms(J, w, effort, damping, H, g):
-    """H = rho (1 + mu) JᵀJ and g = rho Jᵀw: the effort of the control dw = J (dP, dV, da)."""
+    """H = effort (1 + damping) JᵀJ and g = effort Jᵀw: the effort of the force dw = J (dP, dV, da)."""
     np.dot(J.T, J, H)
     np.dot(J.T, w, g)
     for i in range(len(g)):
@@ -81,9 +82,9 @@ def build_control_jacobian(Gq, Gv, bh, gh, J):
 
 @njit(cache=True)
 def add_hessian_terms(H, integrator, bh, gh, Sqq, Sqv, Svv, P):
-    """Add to H the second derivatives S of the costs of (q, v), and the value P of the next state.
+    """Add to H (3r, 3r) the second derivatives S of the cost of (q, v), and the value P (2r, 2r) of the next state.
 
-    The first act through q = P + bh a, v = V + gh a, the last through the double integrator (row = hp, c1, c2).
+    The former act through q = P + bh a, v = V + gh a, the latter through the double integrator (hp, c1, c2).
     """
     r = len(Sqq)
     hp, c1, c2 = integrator
@@ -105,7 +106,7 @@ def add_hessian_terms(H, integrator, bh, gh, Sqq, Sqv, Svv, P):
 
 @njit(cache=True)
 def _add_gradient_terms(g, integrator, bh, Eq, p):
-    """The gradients that belong to `add_second`."""
+    """Add to g (3r,) the gradients that belong to `add_hessian_terms`."""
     r = len(Eq)
     hp, c1, c2 = integrator
     for i in range(r):
@@ -115,40 +116,43 @@ def _add_gradient_terms(g, integrator, bh, Eq, p):
 
 
 @njit(cache=True)
-def eliminate_acceleration(H, g, L, rhs, gains, feedforward, inverse_hessian, P, p):
-    """Minimise over da: da = moves + gains dx; P, p become the value of the state before. False if Q_aa is indefinite.
+def eliminate_control(H, g, L, rhs, gains, feedforward, inverse_hessian, P, p):
+    """Minimise ½ yᵀHy + gᵀy, y = (x, u), over the control u: u = feedforward + gains x; false if H_uu is indefinite.
 
-    Returns also q_aᵀ moves, the change of cost to first order.
+    H (m + r, m + r), g (m + r,); fills gains (r, m), feedforward (r,), inverse_hessian = H_uu⁻¹ (r, r), and the value
+    ½ xᵀPx + pᵀx, P (m, m). L (r, r) and rhs (r, m + 1 + r) are scratch. With inverse_hessian (0, 0) and rhs (r, m + 1)
+    the inverse is left out.
+    Returns also g_uᵀ feedforward, the change of cost to first order.
     """
-    r = len(L)
+    r, m = gains.shape
     for i in range(r):
         for j in range(r):
-            L[i, j] = 0.5 * (H[2 * r + i, 2 * r + j] + H[2 * r + j, 2 * r + i])
+            L[i, j] = 0.5 * (H[m + i, m + j] + H[m + j, m + i])
     if not factorise_cholesky(L.copy(), L):
         return False, 0.0
     slope = 0.0
     for i in range(r):
-        for j in range(2 * r):
-            rhs[i, j] = -H[j, 2 * r + i]
-        rhs[i, 2 * r] = -g[2 * r + i]
-        for j in range(r):
-            rhs[i, 2 * r + 1 + j] = 1.0 if i == j else 0.0
+        for j in range(m):
+            rhs[i, j] = -H[j, m + i]
+        rhs[i, m] = -g[m + i]
+        for j in range(len(inverse_hessian)):
+            rhs[i, m + 1 + j] = 1.0 if i == j else 0.0
     solve_cholesky(L, rhs)
     for i in range(r):
-        for j in range(2 * r):
+        for j in range(m):
             gains[i, j] = rhs[i, j]
-        feedforward[i] = rhs[i, 2 * r]
-        slope += g[2 * r + i] * feedforward[i]
-        for j in range(r):
-            inverse_hessian[i, j] = rhs[i, 2 * r + 1 + j]
-    for i in range(2 * r):
+        feedforward[i] = rhs[i, m]
+        slope += g[m + i] * feedforward[i]
+        for j in range(len(inverse_hessian)):
+            inverse_hessian[i, j] = rhs[i, m + 1 + j]
+    for i in range(m):
         p[i] = g[i]
         for k in range(r):
-            p[i] += H[i, 2 * r + k] * feedforward[k]
-        for j in range(i, 2 * r):
+            p[i] += H[i, m + k] * feedforward[k]
+        for j in range(i, m):
             total = H[i, j] + H[j, i]
             for k in range(r):
-                total += H[i, 2 * r + k] * gains[k, j] + H[j, 2 * r + k] * gains[k, i]
+                total += H[i, m + k] * gains[k, j] + H[j, m + k] * gains[k, i]
             P[i, j] = 0.5 * total
             P[j, i] = P[i, j]
     return True, slope
@@ -180,10 +184,11 @@ def sweep_backward(
 ):
     """Backward pass on ½ Σ effort_n |w_n|² + key costs.
 
-    key (T,) is the row of Hk (K, r, r) that weighs step n, or -1; Eq (T, r) the gradient of the key costs; theta the
-    share of second-order terms (1 Newton, 0 Gauss-Newton), with λ = -s; mu a Levenberg term on dw; (PT, pT) the value
-    after the last step. Fills gains (T, r, 2r), moves (T, r), inverse = Q_aa⁻¹ (T, r, r), P0, p0.
-    Returns (ok, slope): slope = Σ q_aᵀ k, the change of cost to first order for a full step; ok is false when some Q_aa
+    key_index (T,): the row of key_hessians (K, r, r) that weighs step n, or -1; key_gradients (T, r): gradient of the
+    key costs; second_order_share: 1 for Newton, 0 for Gauss-Newton; adjoint (T, r): λ; damping: Levenberg term on dw;
+    final_value_hessian, final_value_gradient: the value after the last step. Fills gains (T, r, 2r), feedforward
+    (T, r), inverse_hessians (T, r, r), value_hessian (2r, 2r) and value_gradient (2r,) of the start.
+    Returns (ok, slope): slope is the change of cost to first order for a full step; ok is false when some Hessian of da
     is not positive definite.
     """
     # loops instead of array expressions: each of those is a function to compile, and there would be forty
@@ -213,7 +218,7 @@ def sweep_backward(
                 Sqv[i, j] = -second_order_share * Mqv[i, j]
         add_hessian_terms(H, row, bh, gh, Sqq, Sqv, none, value_hessian)
         _add_gradient_terms(g, row, bh, key_gradients[n] if key_index[n] >= 0 else still, value_gradient)
-        ok, change = eliminate_acceleration(
+        ok, change = eliminate_control(
             H, g, L, right, gains[n], feedforward[n], inverse_hessians[n], value_hessian, value_gradient
         )
         if not ok:
@@ -226,10 +231,11 @@ def sweep_backward(
 def compute_multiplier_sensitivities(
     coefficients, gains, feedforward, inverse_hessians, rows, row_step, final_columns, kc, S11, S10, G
 ):
-    """Sensitivities to multipliers of M linear constraints, from the gains of `sweep` alone.
+    """Sensitivities to the multipliers of M linear constraints, from the gains of `sweep_backward` alone.
 
-    rows (M, r): S_j acting on q at step row_step[j] (or -1); start (2r, M): their action on the state after the last
-    step. Fills kc (T, r, M) (moves per unit multiplier), S11 (M, M) = -J H⁻¹ Jᵀ, S10 (M,) and G (M, 2r).
+    rows (M, r): constraint j acts on q at step row_step[j] (or -1); final_columns (2r, M): their action on the state
+    after the last step. Fills kc (T, r, M), the feedforward per unit multiplier, S11 (M, M) = -J H⁻¹ Jᵀ, S10 (M,) and
+    G (M, 2r).
     """
     T, r = feedforward.shape
     M = rows.shape[0]

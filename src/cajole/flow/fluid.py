@@ -122,7 +122,7 @@ class FlowMotion:
     @property
     def energies(self) -> Array:
         """½ ∫|u|² [J] of every frame."""
-        return 0.5 * self.flow.cell_size**2 * np.einsum("fn,fn->f", self.states, self.states)
+        return np.asarray(0.5 * self.flow.cell_size**2 * np.einsum("fn,fn->f", self.states, self.states))
 
     def advect(self, points: ArrayLike) -> Array:
         """The paths (frames, k, 2) [m] of particles that start at points (k, 2) [m].

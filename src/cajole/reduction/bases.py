@@ -144,7 +144,7 @@ class _TangentSolver:
     def solve(self, rhs: Array) -> Array:
         b = rhs - self.null_space @ (self.null_space.T @ rhs)
         x = self._system.solve(b.reshape(-1, 3)).ravel()
-        return x - self._rigid_basis @ (self._mass_rigid_basis.T @ x)
+        return np.asarray(x - self._rigid_basis @ (self._mass_rigid_basis.T @ x))
 
 
 def _find_null_space(body: Body, u: Array, rigid_modes: Array) -> Array:
@@ -155,7 +155,7 @@ def _find_null_space(body: Body, u: Array, rigid_modes: Array) -> Array:
     Q, _ = np.linalg.qr(rigid_modes)
     values, turn = np.linalg.eigh(Q.T @ (K @ Q))
     still = abs(values) <= 1e-9 * K.diagonal().max()
-    return Q @ turn[:, still]
+    return np.asarray(Q @ turn[:, still])
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def _select_new_directions(body: Body, basis: Array, extras: ArrayLike, size: in
 def normalise_columns(body: Body, columns: Array, min_norm: float) -> Array:
     """Columns longer than `least`, scaled to mass-length one, so that soft and stiff ones count alike."""
     lengths = np.array([compute_mass_norm(body, column) for column in columns.T])
-    return columns[:, lengths > min_norm] / lengths[lengths > min_norm]
+    return np.asarray(columns[:, lengths > min_norm] / lengths[lengths > min_norm])
 
 
 def _compute_projection_error(body: Body, U: Array, q: Array, min_norm: float) -> float:

@@ -18,9 +18,8 @@ from cajole.flow import Flow
 from cajole.progress import ProgressCallback
 from cajole.reduction import kernels_solid as kernels
 from cajole.reduction.bases import compute_mode_shapes, orthonormalise, require_zero_at_fixed_dofs
-from cajole.reduction.flow_basis import FlowSnapshots
 from cajole.reduction.polynomial import StVKPolynomial, build_polynomial
-from cajole.reduction.reduced_flow import ReducedFlow, reduce_flow
+from cajole.reduction.reduced_flow import FlowSnapshots, ReducedFlow, reduce_flow
 from cajole.reduction.reduced_model import ReducedModel
 from cajole.reduction.reduced_springs import ReducedSprings, reduce_springs, restore_springs
 from cajole.storage import read_arrays
@@ -66,7 +65,7 @@ class ReducedSolid(ReducedModel):
         return out
 
     @cached_property
-    def kernel_data(self) -> tuple:
+    def kernel_data(self) -> tuple[Any, ...]:
         none, no_ends = np.empty((0, 0)), np.empty((0, 2), dtype=np.int64)
         return (
             self.polynomial.K0,
@@ -117,7 +116,7 @@ def _gather_quartic(C2: Array, rows: IndexArray, columns: IndexArray, upper: tup
     if C2.shape[0] == size > 1:
         return C2[rows, columns] / np.where(upper[0] == upper[1], 1.0, 2.0)[columns]
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
-    return C2[0, low * size - low * (low - 1) // 2 + high - low]
+    return np.asarray(C2[0, low * size - low * (low - 1) // 2 + high - low])
 
 
 class _ReduceOptions(TypedDict, total=False):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -142,7 +143,7 @@ def _compute_edge_basis(model: ReducedSprings, springs: IndexArray) -> Array:
     """B (m, 3, r): how the basis moves one end of each spring against the other."""
     U = model.basis.reshape(model.body.vertex_count, 3, -1)
     i, j = model.body.edges[springs].T
-    return U[i] - U[j]
+    return np.asarray(U[i] - U[j])
 
 
 def compute_spring_forces(model: ReducedSprings, state: Array, springs: IndexArray) -> Array:
@@ -153,7 +154,7 @@ def compute_spring_forces(model: ReducedSprings, state: Array, springs: IndexArr
     x = p[i] - p[j]
     length = np.linalg.norm(x, axis=1)
     pull = body.spring_stiffness[springs] * (length - body.rest_lengths[springs])
-    return (pull / np.where(length > 0, length, 1.0))[:, None] * x
+    return np.asarray((pull / np.where(length > 0, length, 1.0))[:, None] * x)
 
 
 def fit_nonnegative_weights(
@@ -288,7 +289,7 @@ class ReducedSprings(ReducedModel):
         self.weights = np.ones(len(chosen)) if weights is None else weights
 
     @cached_property
-    def kernel_data(self) -> tuple:
+    def kernel_data(self) -> tuple[Any, ...]:
         none, body, chosen = np.empty((0, 0)), self.body, self.springs
         X, U, edges = _compact_points(body.vertices, self.basis, body.edges[chosen])
         k, c = self.weights * body.spring_stiffness[chosen], self.weights * body.spring_damping[chosen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from cajole.arrays import Array
 from cajole.errors import NotConverged
 from cajole.reduction import kernels_trajectory as kernels
 
+# A model as the compiled steps take it, see `kernels_trajectory`.
+KernelData = tuple[Any, ...]
 # Relative residual of a step; adjoints are exact to this number.
 TOLERANCE = 1e-11
 MAX_ITERATIONS = 30
@@ -30,8 +33,13 @@ class Trajectory:
     velocity_jacobians: Array
 
     @property
+    def stacked_states(self) -> Array:
+        """(T+1, 2r) predictor states (P, V), one per row."""
+        return np.hstack([self.predicted_coordinates, self.predicted_velocities])
+
+    @property
     def kernel_arrays(self) -> tuple[Array, ...]:
-        """As the compiled steps take them."""
+        """The arrays in the order of the compiled steps."""
         return (
             self.controls,
             self.predicted_coordinates,
@@ -50,14 +58,13 @@ def build_newmark_coefficients(step_sizes: Array) -> Array:
     return np.stack([h**2 / 4, h / 2, after, h**2 / 4 + h * after / 2 + after**2 / 4, (h + after) / 2], axis=1)
 
 
-def allocate_trajectory(steps: int, size: int) -> list[Array]:
-    """Arrays for P, V, A, Q, Vq, Gq, Gv."""
-    flat = [(steps + 1, size)] * 2 + [(steps, size)] * 3 + [(steps, size, size)] * 2
-    return [np.empty(shape) for shape in flat]
-
-
 def rollout(
-    system: tuple, coefficients: Array, start: tuple[Array, Array], controls: Array, *, guess: Array | None = None
+    system: KernelData,
+    coefficients: Array,
+    start: tuple[Array, Array],
+    controls: Array,
+    *,
+    guess: Array | None = None,
 ) -> Trajectory:
     """Simulate under W from the predictor state `start`. Raises NotConverged naming the step."""
     path, failed = _run_rollout(system, coefficients, start, controls, guess=guess)
@@ -67,7 +74,7 @@ def rollout(
 
 
 def rollout_closed_loop(
-    system: tuple,
+    system: KernelData,
     coefficients: Array,
     start: tuple[Array, Array],
     reference: Trajectory,
@@ -95,7 +102,7 @@ def rollout_closed_loop(
 
 
 def rollout_pd(
-    system: tuple, coefficients: Array, start: tuple[Array, Array], target: Array, frequency: float
+    system: KernelData, coefficients: Array, start: tuple[Array, Array], target: Array, frequency: float
 ) -> Trajectory | None:
     """Simulate with a critically damped pull, kp = frequency², towards target (T, r); None when a step fails.
 
@@ -109,16 +116,18 @@ def rollout_pd(
 
 
 def _run_rollout(
-    system: tuple,
+    system: KernelData,
     coefficients: Array,
     start: tuple[Array, Array],
     controls: Array,
     *,
     guess: Array | None = None,
-    feedback: tuple | None = None,
+    feedback: KernelData | None = None,
 ) -> tuple[Trajectory, int]:
     """The one rollout behind all; W is written to where there is a law. Also the step that failed, or -1."""
-    path = Trajectory(controls, *allocate_trajectory(*controls.shape))
+    T, r = controls.shape
+    shapes = [(T + 1, r)] * 2 + [(T, r)] * 3 + [(T, r, r)] * 2  # P, V, A, Q, Vq, Gq, Gv
+    path = Trajectory(controls, *(np.empty(shape) for shape in shapes))
     path.predicted_coordinates[0], path.predicted_velocities[0] = start
     none, cube = np.empty((0, controls.shape[1])), np.empty((0, 0, 0))
     free = (none, none, cube, cube, cube, none, 0.0)
@@ -155,7 +164,7 @@ def solve_adjoint(
     return s, first
 
 
-def compute_predictor(system: tuple, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
+def compute_predictor(system: KernelData, state: Array, velocity: Array, h: float) -> tuple[Array, Array]:
     """The predictor state of the first step from (q₀, v₀), whose acceleration is the uncontrolled one."""
     r = len(state)
     F, Gq, Gv = np.empty(r), np.empty((r, r)), np.empty((r, r))

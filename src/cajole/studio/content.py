@@ -15,7 +15,7 @@ from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import Body, EmbeddedMesh
 from cajole.direct import Reference, Shot
-from cajole.direct.steering.flow_noise import GustNoise
+from cajole.direct.steering.disturbances import GustNoise
 from cajole.errors import InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
 from cajole.mesh.skin import DEFAULT_COLOR

@@ -16,7 +16,6 @@ from cajole.body import BodySolid, MaterialStVK
 from cajole.direct.steering.cost import CostWeights, build_cost
 from cajole.direct.steering.disturbances import (
     PERLIN_RMS,
-    compute_reduced_forces,
     sample_farthest_points,
     sample_perlin,
 )
@@ -57,16 +56,16 @@ def test_shortest_push_lasts_one_step_identity() -> None:
 
 def test_disturbances_add_up_identity() -> None:
     parts = [STRIKE, cj.Wind(3.0, seed=4), cj.Push(TIP - 1, (5.0, 0.0, 3.0), time=0.2)]
-    alone = [compute_reduced_forces(model(), part, DT, 40) for part in parts]
-    np.testing.assert_allclose(compute_reduced_forces(model(), parts, DT, 40), sum(alone), rtol=1e-13, atol=1e-13)
+    alone = [model().project_disturbances(part, DT, 0, 40) for part in parts]
+    np.testing.assert_allclose(model().project_disturbances(parts, DT, 0, 40), sum(alone), rtol=1e-13, atol=1e-13)
     assert all(part.any() for part in alone)
-    assert not compute_reduced_forces(model(), [], DT, 40).any()
+    assert not model().project_disturbances([], DT, 0, 40).any()
 
 
 def test_constant_force_agreement() -> None:
     load = sway(0.0)
     want = np.tile(load.ravel() @ model().basis, (5, 1))
-    np.testing.assert_allclose(compute_reduced_forces(model(), load, DT, 5), want, rtol=1e-13)
+    np.testing.assert_allclose(model().project_disturbances(load, DT, 0, 5), want, rtol=1e-13)
 
 
 def test_wind_is_reproducible_by_its_seed_identity() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cajole.direct.steering.flow_pd import tune_flow_pd
+from cajole.direct.steering.pd import tune_flow_pd
 from cajole.scenes.flow_scenes import (
     FLOW_SCENE_DESCRIPTIONS,
     LeavesScene,

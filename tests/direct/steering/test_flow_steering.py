@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.direct.steering.cost import build_flow_cost
-from cajole.direct.steering.flow_controller import FlowController
-from cajole.direct.steering.flow_pd import build_flow_pd_controller, tune_flow_pd
-from cajole.direct.steering.flow_serialization import load_flow_controller
-from cajole.direct.steering.lqr import build_continuous_flow_system
+from cajole.direct.steering.controller import FlowController, load_flow_controller
+from cajole.direct.steering.cost import build_cost
+from cajole.direct.steering.lqr import build_continuous_system
+from cajole.direct.steering.pd import build_pd_controller, tune_flow_pd
 from cajole.flow import Gust
 from cajole.reduction import FlowShot
 from cajole.storage import read_arrays
@@ -39,17 +38,17 @@ def kick(strength: float = 3.0) -> Gust:
 def test_gains_agreement_with_one_dense_least_squares():
     """The best controls of the whole linearised motion from one deviation, found at once, are those of the gains."""
     flow = controller()
-    costs = build_flow_cost(shot(), flow.cost_weights)
+    costs = build_cost(shot(), flow.cost_weights)
     T, r, m = shot().step_count, 16, 20
-    made = zip(shot().states, shot().particles, shot().feed_forward)
-    steps = [small_model().linearize(z, points, w, 0.2) for z, points, w in made]
+    made = zip(shot().stacked_states, shot().feed_forward)
+    steps = [small_model().linearize(x, w, 0.2) for x, w in made]
     dx = np.linspace(-0.3, 0.4, m)
     free, by = dx.copy(), np.zeros((m, T * r))
-    rows, right = [np.sqrt(costs.R) * np.eye(T * r)], [np.zeros(T * r)]
+    rows, right = [np.sqrt(costs.R[0, 0, 0]) * np.eye(T * r)], [np.zeros(T * r)]
     for n, step in enumerate(steps):
         free, by = step.by_state @ free, step.by_state @ by
         by[:, n * r : (n + 1) * r] += step.by_control
-        weight = np.sqrt(costs.Q[n])
+        weight = np.sqrt(np.diag(costs.Q[costs.q_index[n]]))
         rows.append(weight[:, None] * by)
         right.append(-weight * free)
     W = np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0].reshape(T, r)
@@ -82,7 +81,7 @@ def test_rates_of_the_paper_derivative():
 
     x = np.concatenate([points.ravel(), z])
     found = np.array([velocity(x + e * d) - velocity(x - e * d) for d in np.eye(20)]).T / (2 * e)
-    assert np.abs(found - build_continuous_flow_system(shot(), n)[:20, :20]).max() < 1e-7
+    assert np.abs(found - build_continuous_system(shot(), n)[:20, :20]).max() < 1e-7
 
 
 def test_undisturbed_it_stays_identity():
@@ -153,8 +152,8 @@ def test_hand_that_holds_is_a_kick_of_as_many_steps_agreement():
     """Let go, nothing acts any more; a twin is held by the same hand."""
     place, push = kick().position, kick().acceleration
     with controller().start() as held, controller().start() as kicked:
-        held.set_sustained_force(place, push, 2.0)
-        kicked.push(place, push, 2.0, duration=4 * controller().reference.dt)
+        held.set_sustained_force(place, push, radius=2.0)
+        kicked.push(place, push, radius=2.0, duration=4 * controller().reference.dt)
         held.step(2)
         twin = held.copy(controlled=True)
         for live in (held, twin):
@@ -165,7 +164,7 @@ def test_hand_that_holds_is_a_kick_of_as_many_steps_agreement():
         assert np.allclose(held.particles, kicked.particles, atol=1e-12)
         assert np.array_equal(twin.particles, held.particles)
         with pytest.raises(cj.InputError, match="outside the box"):
-            held.set_sustained_force((-1.0, 2.0), push, 2.0)
+            held.set_sustained_force((-1.0, 2.0), push, radius=2.0)
 
 
 def test_smoke_that_a_gust_would_tear_out_of_the_box_begins_anew_bad_input():
@@ -173,7 +172,7 @@ def test_smoke_that_a_gust_would_tear_out_of_the_box_begins_anew_bad_input():
     with controller().start() as live:
         live.set_smoke(np.ones((28, 20)))
         live.step(3)
-        live.set_sustained_force(kick().position, (1e6, 1e6), 2.0)
+        live.set_sustained_force(kick().position, (1e6, 1e6), radius=2.0)
         with pytest.raises(cj.NotConverged, match=r"too long|overflows"):
             live.step(20)
         assert live.frame == 0
@@ -190,7 +189,7 @@ def test_live_agreement_with_a_run():
         live.set_smoke(np.ones((28, 20)))
         for n in range(shot().step_count):
             if n == 8:
-                live.push(kick().position, kick().acceleration, 2.0, duration=0.4)
+                live.push(kick().position, kick().acceleration, radius=2.0, duration=0.4)
             live.step()
             assert np.allclose(live.particles, whole.particles[n + 1], atol=1e-12)
         assert np.allclose(live.state, whole.states[-1], atol=1e-12)
@@ -217,7 +216,7 @@ def test_files_identity(tmp_path):
     assert np.array_equal(loaded.run(kick()).particles, other.run(kick()).particles)
     assert np.array_equal(loaded.retuned(effort=1e-4).gains, other.retuned(effort=1e-4).gains)
     with pytest.raises(cj.InputError, match="for comparison"):
-        build_flow_pd_controller(shot(), 0.1, 0.1, 0.1).save(path)
+        build_pd_controller(shot(), 0.1, 0.1, 0.1).save(path)
 
 
 def test_files_bad_input(tmp_path):
@@ -262,10 +261,10 @@ def test_samples_are_seeded_and_the_same_in_processes_identity():
 def test_pd_is_the_papers_identity():
     """Eq. (14): on the velocities, on the particles, and on the speed of the particles' error."""
     model, n = small_model(), 6
-    pd = build_flow_pd_controller(shot(), 0.3, 2.0, 0.7)
+    pd = build_pd_controller(shot(), 2.0, 0.7, kz=0.3)
     dx = np.linspace(-0.1, 0.2, 20)
     expected = -0.3 * dx[4:]
-    speeds = build_continuous_flow_system(shot(), n)[:4, :20] @ dx
+    speeds = build_continuous_system(shot(), n)[:4, :20] @ dx
     for k in range(2):
         psi, _ = model.interpolate_modes_and_gradient(shot().particles[n, k], shot().states[n])
         expected -= psi.T @ (2.0 * dx[2 * k : 2 * k + 2] + 0.7 * speeds[2 * k : 2 * k + 2])
@@ -298,7 +297,7 @@ def test_steering_flows_bad_input():
     with pytest.raises(cj.InputError, match="two positive shares"):
         cj.sample_flow(small_motions()[0], strength=(0.3, 0.1))
     with pytest.raises(cj.InputError, match="the position of a gust"):
-        controller().start().push((99.0, 0.0), (1.0, 0.0), 2.0)
+        controller().start().push((99.0, 0.0), (1.0, 0.0), radius=2.0)
     with pytest.raises(cj.InputError, match="GustNoise"):
         controller().start().set_disturbances(kick())
     with pytest.raises(cj.NotConverged, match="overflows"):
@@ -315,11 +314,11 @@ def test_steering_flows_bad_input():
         controller().run(controlled="no")
     with pytest.raises(cj.InputError, match="controlled must be True or False"):
         controller().start(controlled=np.zeros(2))
-    with pytest.raises(cj.InputError, match=r"frames must say which count more, \{frame: factor\}, not 3"):
+    with pytest.raises(cj.InputError, match=r"frames \(\{frame: factor\}\) must be a Mapping, not int"):
         cj.steer(shot(), frames=3)
     with pytest.raises(cj.InputError, match="the motion stands still"):
         cj.steer(small_model().shot(small_model().flow.simulate(4, 0.5)))
-    with pytest.raises(cj.InputError, match="reduced must be True or False"):
+    with pytest.raises(cj.InputError, match="resimulate must be True or False"):
         small_model().shot(small_motions()[0], resimulate="yes")
     with pytest.raises(cj.InputError, match="snapshots is empty"):
         cj.reduce(small_model().flow, [], size=3)

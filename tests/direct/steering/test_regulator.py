@@ -273,8 +273,9 @@ def test_value_and_cost_of_a_nonlinear_run_agreement(random: np.random.Generator
         walker = ControlledStepper(replayed, controller.feedback_gains)
         walker.state[:2] += size * direction
         out = walker.rollout(np.zeros((12, R)))
-        e = (out[:, :2] - replayed.trajectory[1, 1:]).reshape(12, -1)
-        each = [(e[n], out[n, 2], *step_costs(weights, n, R)) for n in range(12)]
+        frames = np.stack([out.states, out.velocities], axis=1)
+        e = (frames - replayed.trajectory[1, 1:]).reshape(12, -1)
+        each = [(e[n], out.feedback[n], *step_costs(weights, n, R)) for n in range(12)]
         cost = 0.5 * sum(x @ Q @ x + w @ E @ w for x, w, Q, E in each)
         x0 = size * direction.ravel()
         gaps.append(abs(cost / (0.5 * x0 @ controller.feedback_gains.cost_to_go @ x0) - 1.0))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.animation.glb import choose_glb_options
 from cajole.arrays import Array
-from cajole.direct.steering.flow_controller import FlowControllerRun
+from cajole.direct.steering.controller import FlowControllerRun
 from cajole.pictures import picture
 from cajole.pictures.image_files import resize_image, write_loop, write_still
 from cajole.progress import ProgressCallback

@@ -13,7 +13,7 @@ from cajole.arrays import Array
 from cajole.cli.gallery.card import CardMedia, CardMediaBody, CardMediaFlow, DemoCard
 from cajole.direct.enriching import EnrichResult
 from cajole.direct.rerouting import RerouteResult
-from cajole.direct.steering.flow_controller import FlowControllerRun
+from cajole.direct.steering.controller import FlowControllerRun
 from cajole.mesh import Skin
 from cajole.pictures.renderable import INPUT_COLOR, OUTPUT_COLOR
 from cajole.progress import ProgressCallback

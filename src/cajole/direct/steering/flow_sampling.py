@@ -125,7 +125,7 @@ class _GustSampler:
 
     def _draw_position(self, frame: int) -> Array:
         if self._paths is not None:
-            return self._paths[frame, self._generator.integers(self._paths.shape[1])]
+            return np.asarray(self._paths[frame, self._generator.integers(self._paths.shape[1])])
         u, v = self._motion.flow.split_faces(self._motion.states[frame])
         fast = (0.25 * ((u[1:] + u[:-1]) ** 2 + (v[:, 1:] + v[:, :-1]) ** 2)).ravel()
         share = fast / fast.sum() if fast.any() else None

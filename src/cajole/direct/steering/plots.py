@@ -1,32 +1,24 @@
-"""Curves of runs over time: how far body or particles are off, and how much force is added."""
+"""Curves of runs over time: the error of body or particles, and the added force."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from cajole import checks
 from cajole.direct.steering.controller import ControllerRun
-from cajole.direct.steering.flow_controller import FlowControllerRun
 from cajole.errors import FileError, InputError
+from cajole.reduction import FlowShot
 from cajole.storage import replace_atomically
 
 MATPLOTLIB = checks.OptionalPackage(("matplotlib",), "matplotlib", "viz", "a plot of runs")
-PLOT_SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
-# Two panels at these inches and dots per inch stay readable at half their width.
-FIGURE_SIZE, DPI = (8.0, 5.0), 150
-CURVE_COLORS = ("#c2452d", "#2b6cb0", "#3a7d44", "#8a5a9e", "#b7791f", "#4a5568")
-
-ERROR_LABELS = {ControllerRun: "error, % of the size", FlowControllerRun: "farthest particle, cells"}
-FORCE_LABELS = {ControllerRun: "added force, weights", FlowControllerRun: "added force, % of momentum a step"}
 
 
 def plot_runs(
-    runs: Mapping[str, ControllerRun | FlowControllerRun], path: str | os.PathLike[str], *, title: str | None = None
+    runs: Mapping[str, ControllerRun[Any, Any]], path: str | os.PathLike[str], *, title: str | None = None
 ) -> None:
     """Write error [% of the size] and feedback [weights] over time [s] of named runs; the suffix chooses the format.
 
@@ -36,21 +28,28 @@ def plot_runs(
     target = check_plot_path(path)
     if not runs:
         raise InputError("there are no runs to plot")
-    kind = FlowControllerRun if isinstance(next(iter(runs.values())), FlowControllerRun) else ControllerRun
     for name, run in runs.items():
-        checks.require_instance(run, kind, f"run {name!r}")
+        checks.require_instance(run, ControllerRun, f"run {name!r}")
+    kinds = {type(run.controller.reference) for run in runs.values()}
+    if len(kinds) > 1:
+        raise InputError("runs of bodies and of flows have other units; plot them in two files")
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=FIGURE_SIZE, dpi=DPI, layout="constrained")
+    # two panels at these inches and dots per inch stay readable at half their width
+    figure = Figure(figsize=(8.0, 5.0), dpi=150, layout="constrained")
     error, force = figure.subplots(2, 1, sharex=True)
-    for color, (name, run) in zip(_cycle_colours(len(runs)), runs.items()):
-        times = run.controller.reference.dt * np.arange(len(run.states))
-        off, added = _extract_curves(run)
+    colors = cycle(("#c2452d", "#2b6cb0", "#3a7d44", "#8a5a9e", "#b7791f", "#4a5568"))
+    for color, (name, run) in zip(colors, runs.items()):
+        reference = run.controller.reference
+        times = [reference.dt * n for n in range(len(run.states))]
+        off, added = 100 * run.error, run.gentleness
+        if isinstance(reference, FlowShot):
+            off, added = run.distances_in_cells.max(axis=1, initial=0.0), 100 * run.gentleness
         error.plot(times, off, color=color, label=name, lw=1.6)
         if run.controlled:
             force.plot(times, added, color=color, label=name, lw=1.6)
-    error.set(ylabel=ERROR_LABELS[kind], ylim=(0, None))
-    force.set(ylabel=FORCE_LABELS[kind], xlabel="time, s", ylim=(0, None))
+    error.set(ylabel=reference.error_label, ylim=(0, None))
+    force.set(ylabel=reference.force_label, xlabel="time, s", ylim=(0, None))
     for axes in (error, force):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
@@ -62,19 +61,8 @@ def plot_runs(
 
 def check_plot_path(path: str | os.PathLike[str]) -> Path:
     """`path` if a plot can be written there; FileError for its suffix, MissingExtra without matplotlib."""
-    target = Path(path)
-    if target.suffix.lower() not in PLOT_SUFFIXES:
-        raise FileError(f"{target}: a plot is written as one of {' '.join(PLOT_SUFFIXES)}")
+    target, suffixes = Path(path), (".png", ".jpg", ".svg", ".pdf")
+    if target.suffix.lower() not in suffixes:
+        raise FileError(f"{target}: a plot is written as one of {' '.join(suffixes)}")
     MATPLOTLIB.require()
     return target
-
-
-def _extract_curves(run: ControllerRun | FlowControllerRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Error and added force (frames,) in the units of ERRORS and FORCES."""
-    if isinstance(run, FlowControllerRun):
-        return run.distances_in_cells.max(axis=1, initial=0.0), 100 * run.gentleness
-    return 100 * run.error, run.gentleness
-
-
-def _cycle_colours(count: int) -> list[str]:
-    return [CURVE_COLORS[k % len(CURVE_COLORS)] for k in range(count)]

@@ -1,49 +1,48 @@
-"""A reference: what the controller follows, and the feed-forward that makes it (§5.3)."""
+"""`Reference`: the motion of a body that a controller tracks, and the feed-forward that produces it (§5.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
 from cajole import checks
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.body import Body, BodySolid
+from cajole.body import Body, BodySolid, flatten_to_columns
 from cajole.body.body_weights import compute_modal_body_weights
 from cajole.direct.keyframing.shot import Shot
 from cajole.direct.steering import kernels
-from cajole.direct.steering.motion_basis import build_motion_basis, snap_fixed_vertices
 from cajole.dynamics import Modes
+from cajole.dynamics.modal_analysis import count_modes
 from cajole.errors import InputError, NotConverged
 from cajole.memory import require_memory
-from cajole.reduction import ReducedModel, reduce
+from cajole.reduction import ForceLike, NominalTrajectory, ReducedModel, compute_mass_pca, extend_basis, reduce
 from cajole.reduction import kernels_trajectory as motion_kernels
+from cajole.reduction.bases import compute_mode_shapes
 from cajole.reduction.trajectory import MAX_ITERATIONS, TOLERANCE, build_newmark_coefficients, rollout
 
-# Body weights of feed-forward beyond which a motion, a body and a basis hardly belong together; and those which no
-# basis explains: differences of rough frames alone ask for up to twenty of the right body.
+# Body weights of feed-forward above which motion, body and basis hardly fit; and weights that no basis explains:
+# differences of rough frames alone need up to twenty weights of the right body.
 LARGE_FEED_FORWARD, MAX_FEED_FORWARD = 10.0, 50.0
-# The least eigenvalue of a steady step's matrix, which is one or more at rest: above zero with something to spare.
-MIN_STEP_EIGENVALUE = 0.5
-EMPTY_GAINS = np.empty((0, 0, 0))
-ForceLike = Callable[[float], ArrayLike] | ArrayLike | None
+# Modes beside the motion's own directions, unless given.
+DEFAULT_MODES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """A motion in reduced coordinates, T steps of dt, with everything the regulator needs.
+class Reference(NominalTrajectory):
+    """A motion of a body in reduced coordinates, T steps of dt [s].
 
-    course (2, T+1, 2, r): before each step its predictor state (P, V), and the frame (q, v) it starts from;
+    trajectory (2, T+1, 2, r): the predictor state (P, V) before each step, and the frame (q, v) from which it starts;
     accelerations, feed_forward (T, r) of each step; Gq, Gv (T, r, r): the exact derivatives of each step.
-    loop: after the last step comes the first; motion_error: how far the given motion lies outside the basis, per frame,
-    in body sizes (None when it was reduced to begin with). substeps: steps to a frame of the given motion.
-    body_weights: what the body itself, in no basis, needs where the feed-forward is greatest, in its weights; known
-    where that is suspiciously great.
+    loop: True if the first step follows the last; projection_error: distance of the given motion from the basis per
+    frame, in body sizes (None if it was reduced already); substeps: steps per frame of the given motion.
+    max_full_space_feed_forward: body weights that the unreduced body needs where the feed-forward is largest; computed
+    only if the feed-forward is suspiciously large.
     """
 
     model: ReducedModel
@@ -57,11 +56,28 @@ class Reference:
     projection_error: Array | None = None
     substeps: int = 1
     max_full_space_feed_forward: float | None = None
+    linear_range: ClassVar[float] = 0.2
+    error_label: ClassVar[str] = "error, % of the size"
+    force_label: ClassVar[str] = "added force, weights"
 
     @property
-    def step_count(self) -> int:
-        """How many steps T the motion has."""
-        return len(self.feed_forward)
+    def is_periodic(self) -> bool:
+        return self.loop
+
+    @property
+    def stacked_states(self) -> Array:
+        """(T+1, 2r) predictor states (P, V) before each step."""
+        return np.asarray(self.trajectory[0].reshape(self.step_count + 1, -1))
+
+    def compute_gentleness(self, feedback: Array) -> Array:
+        return compute_modal_body_weights(feedback, self.model.body.total_mass)
+
+    @property
+    def effort_unit(self) -> float:
+        return self.model.unit_effort
+
+    def compute_error(self, states: Array, particles: Array, frames: NDArray[np.int64]) -> Array:
+        return np.asarray(np.linalg.norm(states - self.states[frames], axis=1) / self.model.unit_length)
 
     @property
     def states(self) -> Array:
@@ -75,12 +91,12 @@ class Reference:
 
     @property
     def newmark_coefficients(self) -> Array:
-        """The coefficients of every step, as `newmark_plan` makes them."""
+        """(T, 5) coefficients of every step, see `build_newmark_coefficients`."""
         return build_newmark_coefficients(np.full(self.step_count + 1, self.dt))
 
     @cached_property
     def open_loop_error(self) -> Array:
-        """(T+1,) how far the feed-forward alone, without any control, leads from the reference, in body sizes."""
+        """(T+1,) distance from the reference under the feed-forward alone, without control, in body sizes."""
         path = rollout(
             self.model.kernel_data,
             self.newmark_coefficients,
@@ -92,22 +108,22 @@ class Reference:
 
     @property
     def loop_gap(self) -> float:
-        """The distance from the last frame to the first, in body sizes: what a loop asks the control to bridge."""
+        """The distance from the last frame to the first, in body sizes; in a loop the control must bridge it."""
         return float(np.linalg.norm(self.states[-1] - self.states[0])) / self.model.unit_length
 
     @cached_property
     def feed_forward_body_weights(self) -> Array:
         """(T,) the size of the feed-forward, in body weights."""
-        return compute_modal_body_weights(self.feed_forward + self.model.constant_force, self.model.body.total_mass)
+        return self.compute_gentleness(self.feed_forward + self.model.constant_force)
 
     @cached_property
     def has_unique_solutions(self) -> bool:
-        """Whether every step has one answer nearby, see `steady_steps`."""
+        """True if every step has a unique solution nearby, see `has_unique_step_solutions`."""
         return has_unique_step_solutions(self.Gq, self.Gv, self.dt)
 
     @property
     def has_body_mismatch(self) -> bool:
-        """Whether the motion asks for more of the body itself, whatever the basis, than any of its own would."""
+        """True if the unreduced body needs more force for this motion than for any motion of its own."""
         needed = self.max_full_space_feed_forward
         return needed is not None and (
             needed > MAX_FEED_FORWARD or needed > 0.5 * float(self.feed_forward_body_weights.max())
@@ -115,7 +131,6 @@ class Reference:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is suspicious about it, and what to do."""
         if self.max_full_space_feed_forward is None:
             return ()
         most, needed = self.feed_forward_body_weights.max(), self.max_full_space_feed_forward
@@ -141,24 +156,23 @@ class Reference:
             rows.append(f"  outside the basis: {100 * self.projection_error.max():.3g} % of the size at most")
         rms = np.sqrt((self.feed_forward_body_weights**2).mean())
         rows.append(f"  feed-forward: {rms:.3g} weights (rms), {self.feed_forward_body_weights.max():.3g} at most")
-        rows.append(f"  mismatch: it alone {self._describe_open_loop_error()}")
+        try:
+            drift = f"drifts by {100 * self.open_loop_error.max():.3g} % of the size"
+        except NotConverged:
+            drift = "leads to where the model cannot be simulated"
+        rows.append(f"  mismatch: it alone {drift}")
         if self.loop:
             rows.append(f"  seam: {100 * self.loop_gap:.3g} % of the size")
         return "\n".join(rows + [f"  note: {note}" for note in self.notes])
 
-    def _describe_open_loop_error(self) -> str:
-        try:
-            return f"drifts by {100 * self.open_loop_error.max():.3g} % of the size"
-        except NotConverged:
-            return "leads to where the model cannot be simulated"
-
 
 def has_unique_step_solutions(Gq: Array, Gv: Array, h: float) -> bool:
-    """Whether steps of h [s] have one answer nearby: I + h/2 Gv + h²/4 Gq is well above zero wherever they lead.
+    """True if I + h/2 Gv + h²/4 Gq of all steps is well above zero: then steps of h [s] have a unique solution nearby.
 
-    A body that is folded or pressed together loses its stiffness; then long steps have several answers, or none.
+    A folded or compressed body loses its stiffness; then long steps have several solutions, or none.
     """
-    J = (1.0 - MIN_STEP_EIGENVALUE) * np.eye(Gq.shape[1]) + h / 2 * Gv + h**2 / 4 * Gq
+    # the matrix is I or more at rest; half of it keeps a margin
+    J = 0.5 * np.eye(Gq.shape[1]) + h / 2 * Gv + h**2 / 4 * Gq
     try:
         np.linalg.cholesky(0.5 * (J + J.transpose(0, 2, 1)))
     except np.linalg.LinAlgError:
@@ -192,11 +206,11 @@ def simulate_reference(
     projection_error: Array | None = None,
     initial_guess: Array | None = None,
 ) -> Reference:
-    """The reference of a reduced simulation under W (T, r) from the predictor state `start`.
+    """The reference of a reduced simulation under feed_forward (T, r) from the predictor state `start`.
 
-    first: the frame before its first step, of a loop the last one; near (T, r): states it passes, where they are known.
-    The steps are made by the very function that runs the controller: undisturbed, a run then repeats them to the last
-    bit, and the feedback is zero and not rounding. Raises NotConverged naming the step.
+    first_frame: (q, v) before the first step, of a loop the last frame; initial_guess: (T, r) states near the solution.
+    The steps use the kernel that runs the controller: an undisturbed run then repeats them to the last bit, and its
+    feedback is exactly zero. Raises NotConverged naming the step.
     """
     T, r = feed_forward.shape
     course, out, now = np.empty((2, T + 1, 2, r)), np.empty((1, 3, r)), np.zeros((5, r))
@@ -211,7 +225,7 @@ def simulate_reference(
             course,
             A,
             feed_forward,
-            EMPTY_GAINS,
+            kernels.NO_GAINS,
             kernels.PREDICTOR_STATE,
             now,
             n,
@@ -230,30 +244,6 @@ def simulate_reference(
     return Reference(model, h, course, A, feed_forward, Gq, Gv, loop, projection_error)
 
 
-def project_force(model: ReducedModel, force: ForceLike, frames: int, h: float) -> Array:
-    """Uᵀf (frames, r) of a force as `simulate` takes it, at frames 0, 1, ..."""
-    body: Body = model.body
-    if callable(force):
-        times = h * np.arange(frames)
-        return np.array(
-            [model.project_force(body.check_vertex_vectors(force(float(t)), f"force({t:.6g})")) for t in times]
-        )
-    try:
-        array = np.asarray(force, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "a force must be a function of time, numbers (n, 3) or (frames, n, 3) [N], or only Push and Wind objects"
-        ) from None
-    if array.ndim == 3:
-        return model.project_force(checks.require_real_array(array, "force", (frames, body.vertex_count, 3)))
-    return np.tile(model.project_force(body.check_vertex_vectors(array, "force")), (frames, 1))
-
-
-FEED_FORWARD_KINDS = ("inverse", "given", "zero")
-# Steps to a frame that are tried by themselves; a beam folded upon itself at 24 frames/s needed 8.
-MAX_AUTOMATIC_SUBSTEPS = 16
-
-
 def build_reference(
     model: ReducedModel | Body,
     motion: Animation,
@@ -268,25 +258,32 @@ def build_reference(
 ) -> Reference:
     """A full motion as a reference for the controller of `model`.
 
-    model: a reduced model, or a body: it is then reduced to the motion's own main directions and modes beside them, for
-        what pushes may do. components: how many of the former, those that hold 0.999999 of it but at most 16 when None;
-        modes: how many of the latter (20, or all of a small body), or shapes (3n, k) in place of them.
-    motion: on the body's mesh, one step between frames; from `simulate`, a file, anywhere.
-    force: the external force [N] that made it, as `simulate` takes it: f(t), (n, 3) or (frames, n, 3). Gravity is
-        found with all else: it need not be named.
-    feed_forward: "inverse" finds the forces that make the projected motion, w = q̈ + d(q, q̇) + f(q); "given" projects
-        `force`, w = Uᵀf, which need not match; "zero" leaves all to the control.
-    resimulate: follow what the reduced model does under the given force, instead of the projected motion.
-    loop: whether the first frame comes after the last.
-    substeps: steps to a frame, along a spline through the frames; None takes one, and more only where a step would
-        have no single answer, because the body is folded or pressed together.
-    Raises InputError for a motion of another mesh, or a force that is missing or not wanted.
+    model: a reduced model, or a body, which is then reduced to the motion's principal components and linear modes that
+        cover pushes. components: number of the former, None takes those with 0.999999 of the energy, at most 16;
+        modes: number of the latter (20, or all of a small body), or shapes (3n, k) instead.
+    motion: on the body's mesh, from `simulate`, a file or elsewhere.
+    force: the external force [N] that produced it, as `simulate` takes it: f(t), (n, 3) or (frames, n, 3). Inverse
+        dynamics recovers gravity with everything else.
+    feed_forward: "inverse" computes the forces that produce the projected motion, w = q̈ + d(q, q̇) + f(q); "given"
+        projects `force`, w = Uᵀf, which need not match; "zero" leaves everything to the control.
+    resimulate: track the motion of the reduced model under the given force, instead of the projected motion.
+    loop: True if the first frame follows the last.
+    substeps: steps per frame, along a spline through the frames; None takes 1, and more only where the body is folded
+        or compressed so far that a step has no unique solution.
+    Raises InputError for a motion of another mesh, and for a force that is missing or not needed.
     """
     checks.require_instance(motion, Animation, "motion")
-    checks.require_choice(feed_forward, "feed_forward", FEED_FORWARD_KINDS)
+    checks.require_choice(feed_forward, "feed_forward", ("inverse", "given", "zero"))
     checks.require_bool(resimulate, "resimulate")
     given = feed_forward == "given" or resimulate
-    _check_inputs(motion, force, given, substeps)
+    if len(motion.positions) < 3:
+        raise InputError("a reference needs a motion of at least 3 frames")
+    if force is None and given:
+        raise InputError("give `force` with feed_forward='given' or resimulate=True")
+    if force is not None and not given:
+        raise InputError("`force` is only used with feed_forward='given' or resimulate=True")
+    if substeps is not None and checks.require_integer(substeps, "substeps") > 1 and given:
+        raise InputError("a given force acts frame by frame; leave substeps out, or use feed_forward='inverse'")
     if isinstance(model, Body):
         _require_same_vertex_count(model, motion)
         motion = snap_fixed_vertices(model, motion)
@@ -296,39 +293,6 @@ def build_reference(
     checks.require_instance(model, ReducedModel, "model (a ReducedModel, or a body)")
     _require_same_vertex_count(model.body, motion)
     h = 1.0 / motion.fps
-    q, v, outside = _project_motion(model, motion, h)
-    if resimulate:
-        return _resimulate(model, q, v, h, force, loop, outside)
-    made = _solve_with_substeps(model, q, v, h, loop, outside, 1 if given else substeps)
-    if feed_forward == "inverse":
-        return replace(made, max_full_space_feed_forward=_compute_full_space_feed_forward(made, motion))
-    W = (
-        _project_given_force(model, force, len(q), h)
-        if given
-        else np.zeros_like(made.feed_forward) - model.constant_force
-    )
-    return replace(made, feed_forward=W)
-
-
-def _check_inputs(motion: Animation, force: ForceLike, is_force_given: bool, substeps: int | None) -> None:
-    if len(motion.positions) < 3:
-        raise InputError("a reference needs a motion of at least 3 frames")
-    if (force is None) == is_force_given:
-        raise InputError(
-            "give `force` with feed_forward='given' or resimulate=True" if force is None
-            else "`force` is only used with feed_forward='given' or resimulate=True"
-        )  # fmt: skip
-    if substeps is not None and checks.require_integer(substeps, "substeps") > 1 and is_force_given:
-        raise InputError("a given force acts frame by frame; leave substeps out, or use feed_forward='inverse'")
-
-
-def _require_same_vertex_count(body: Body, motion: Animation) -> None:
-    if motion.positions.shape[1] != body.vertex_count:
-        raise InputError(f"the motion has {motion.positions.shape[1]} vertices, but the body has {body.vertex_count}")
-
-
-def _project_motion(model: ReducedModel, motion: Animation, h: float) -> tuple[Array, Array, Array]:
-    """q, q̇ (frames, r) of a motion, and how far it lies outside the basis (frames,)."""
     u = np.asarray(motion.positions) - model.body.vertices
     q = model.project(u)
     if motion.velocities is not None:
@@ -337,39 +301,79 @@ def _project_motion(model: ReducedModel, motion: Animation, h: float) -> tuple[A
         v = np.gradient(q, h, axis=0, edge_order=2)
     rest = (u - model.lift(q)).reshape(len(u), -1)
     lengths = np.sqrt(np.maximum(np.einsum("fi,fi->f", rest, (model.body.mass @ rest.T).T), 0.0))
-    return q, v, lengths / model.unit_length
-
-
-def _resimulate(
-    model: ReducedModel, q: Array, v: Array, h: float, force: ForceLike, loop: bool, projection_error: Array
-) -> Reference:
-    f = project_force(model, force, len(q), h)
-    P, V = model.compute_predictor(q[0], v[0], h)
-    # as in `simulate`, the force acts on the first acceleration too
-    start = P + 0.25 * h**2 * f[0], V + 0.5 * h * f[0]
-    return simulate_reference(
-        model, start, f[1:] - model.constant_force, h, (q[0], v[0]), loop=loop, projection_error=projection_error
-    )
-
-
-def _solve_with_substeps(
-    model: ReducedModel, q: Array, v: Array, h: float, loop: bool, projection_error: Array, substeps: int | None
-) -> Reference:
-    """The reference in `substeps` steps to a frame; as few as are steady when None."""
-    made = _solve_inverse_dynamics(model, q, v, h, loop, projection_error, substeps or 1)
-    while substeps is None and made.substeps < MAX_AUTOMATIC_SUBSTEPS:
-        # half-way, too: a beam that folds between two frames is steady at both
-        finer = _solve_inverse_dynamics(model, q, v, h, loop, projection_error, 2 * made.substeps)
-        if has_unique_step_solutions(finer.Gq, finer.Gv, made.dt):
+    outside = lengths / model.unit_length
+    if resimulate:
+        f = model.project_force_over_time(force, len(q), h)
+        P, V = model.compute_predictor(q[0], v[0], h)
+        # as in `simulate`, the force acts on the first acceleration too
+        start = P + 0.25 * h**2 * f[0], V + 0.5 * h * f[0]
+        return simulate_reference(
+            model, start, f[1:] - model.constant_force, h, (q[0], v[0]), loop=loop, projection_error=outside
+        )
+    reference = _solve_inverse_dynamics(model, q, v, h, loop, outside, 1 if given else substeps or 1)
+    # a beam folded upon itself at 24 frames/s needed 8 substeps
+    while not given and substeps is None and reference.substeps < 16:
+        # half-way states count too: a beam that folds between two frames is stiff at both
+        finer = _solve_inverse_dynamics(model, q, v, h, loop, outside, 2 * reference.substeps)
+        if has_unique_step_solutions(finer.Gq, finer.Gv, reference.dt):
             break
-        made = finer
-    return made
+        reference = finer
+    if feed_forward == "inverse":
+        return replace(reference, max_full_space_feed_forward=_compute_full_space_feed_forward(reference, motion))
+    W = np.zeros_like(reference.feed_forward)
+    if given:
+        W = model.project_force_over_time(force, len(q), h)[1:]
+    return replace(reference, feed_forward=W - model.constant_force)
+
+
+def build_motion_basis(
+    body: Body, motion: Animation, *, modes: int | Modes | ArrayLike | None = None, components: int | None = None
+) -> Array:
+    """A basis (3n, r) of the principal components of a motion and of modes; see `build_reference`."""
+    if modes is None:
+        shapes = compute_mode_shapes(body, min(DEFAULT_MODES, count_modes(body)))
+    elif isinstance(modes, Modes):
+        shapes = modes.shapes
+    elif isinstance(modes, int | np.integer):
+        shapes = compute_mode_shapes(body, checks.require_integer(int(modes), "modes"))
+    else:
+        shapes = checks.require_real_array(modes, "modes", (3 * body.vertex_count, None))
+    displacements = flatten_to_columns(np.asarray(motion.positions) - body.vertices)
+    if not displacements.any():
+        return shapes
+    if components is None:
+        own = compute_mass_pca(body, displacements, energy_share=0.999999)[:, :16]
+    else:
+        own = compute_mass_pca(body, displacements, size=checks.require_integer(components, "components"))
+    return extend_basis(body, own, shapes, size=shapes.shape[1])
+
+
+def snap_fixed_vertices(body: Body, motion: Animation) -> Animation:
+    """The motion with fixed vertices exactly at rest. Raises InputError if it moves them beyond single precision."""
+    positions = np.array(motion.positions, dtype=np.float64)
+    off = np.linalg.norm(positions[:, body.fixed] - body.vertices[body.fixed], axis=2).max(axis=0, initial=0.0)
+    if off.max(initial=0.0) > 1e-5 * body.size:  # rounding of files in single precision
+        vertex = body.fixed[int(off.argmax())]
+        raise InputError(
+            f"the motion moves vertex {vertex} by {off.max():.3g} m, but it is held; hold what the motion holds"
+            " (fixed=, --fixed)"
+        )
+    positions[:, body.fixed] = body.vertices[body.fixed]
+    velocities = None if motion.velocities is None else np.array(motion.velocities, dtype=np.float64)
+    if velocities is not None:
+        velocities[:, body.fixed] = 0.0
+    return replace(motion, positions=positions, velocities=velocities)
+
+
+def _require_same_vertex_count(body: Body, motion: Animation) -> None:
+    if motion.positions.shape[1] != body.vertex_count:
+        raise InputError(f"the motion has {motion.positions.shape[1]} vertices, but the body has {body.vertex_count}")
 
 
 def _solve_inverse_dynamics(
-    model: ReducedModel, q: Array, v: Array, h: float, loop: bool, projection_error: Array, substeps: int = 1
+    model: ReducedModel, q: Array, v: Array, h: float, loop: bool, projection_error: Array, substeps: int
 ) -> Reference:
-    """The reference through given frames; accelerations by differences, forces by inverse dynamics."""
+    """The reference through frames q, v (frames, r): accelerations by differences, forces by inverse dynamics."""
     steps = (len(q) - 1) * substeps
     # two derivatives (r, r) of every step, and some twenty rows (r,)
     needed = 8 * steps * (2 * model.size**2 + 20 * model.size)
@@ -395,35 +399,37 @@ def _solve_inverse_dynamics(
     return Reference(model, h, course, a[1:].copy(), a[1:] + F, Gq, Gv, loop, projection_error, substeps)
 
 
-def _project_given_force(model: ReducedModel, force: ForceLike, frames: int, h: float) -> Array:
-    """w = Uᵀf (T, r) of the force into each frame after the first, without an offset's own force."""
-    return project_force(model, force, frames, h)[1:] - model.constant_force
+def _compute_full_space_feed_forward(reference: Reference, motion: Animation) -> float | None:
+    """The largest feed-forward with the forces of the unreduced body in place of the model's, in body weights.
 
-
-def _compute_full_space_feed_forward(made: Reference, motion: Animation) -> float | None:
-    """The feed-forward at its greatest with the forces of the body in place of the model's, in body weights.
-
-    None where it is not suspiciously great: most motions need no second look.
+    None where the feed-forward is not suspiciously large.
     """
-    if made.feed_forward_body_weights.max() <= LARGE_FEED_FORWARD:
+    if reference.feed_forward_body_weights.max() <= LARGE_FEED_FORWARD:
         return None
-    model, k = made.model, made.substeps
-    frame = max(1, round((int(made.feed_forward_body_weights.argmax()) + 1) / k))
+    model, k = reference.model, reference.substeps
+    frame = max(1, round((int(reference.feed_forward_body_weights.argmax()) + 1) / k))
     u = np.asarray(motion.positions[frame], dtype=np.float64) - model.body.vertices
     own = model.project_force(model.body.force(u))
-    w = made.feed_forward[k * frame - 1] + model.constant_force + own - model.force(made.states[k * frame])
-    return float(compute_modal_body_weights(w, model.body.total_mass))
+    w = reference.feed_forward[k * frame - 1] + model.constant_force + own - model.force(reference.states[k * frame])
+    return float(reference.compute_gentleness(w))
 
 
-def diagnose_divergence(reference: Reference) -> str:
-    """The likeliest cause that the reference shows, and the remedy."""
+def diagnose_divergence(reference: NominalTrajectory) -> str:
+    """The likeliest cause of a divergence without disturbance, and the remedy."""
+    if not isinstance(reference, Reference):
+        return "the motion does not fit the model; use more modes or a smaller dt"
     if reference.has_body_mismatch:
         return reference.notes[0]
     if not reference.has_unique_solutions:
+        inverted, model = "", reference.model
+        if isinstance(model.body, BodySolid):
+            counts = [len(model.body.inverted(u)) for u in model.lift(reference.states[:: reference.substeps])]
+            worst = int(np.argmax(counts))
+            inverted = f" ({counts[worst]} tets are inside out at frame {worst})" if counts[worst] else ""
         return (
-            f"the motion folds or squeezes the body so far{_describe_inverted_elements(reference)} that a step of"
-            f" {reference.dt:.3g} s has no single answer; leave substeps out or raise it, give more frames a second, or"
-            " make the motion with a stiffer or more damped body"
+            f"the motion folds or squeezes the body so far{inverted} that a step of {reference.dt:.3g} s has no single"
+            " answer; leave substeps out or raise it, give more frames a second, or make the motion with a stiffer or"
+            " more damped body"
         )
     if reference.notes:
         return reference.notes[0]
@@ -431,13 +437,3 @@ def diagnose_divergence(reference: Reference) -> str:
         "the motion does not fit this body (was it made with another young, density or damping?), or its frames are too"
         " far apart for how fast it moves: give more of them, or raise substeps"
     )
-
-
-def _describe_inverted_elements(reference: Reference) -> str:
-    """How many tets the motion turns inside out, in brackets; nothing when none, or when there are no tets."""
-    model, k = reference.model, reference.substeps
-    if not isinstance(model.body, BodySolid):
-        return ""
-    counts = [len(model.body.inverted(u)) for u in model.lift(reference.states[::k])]
-    worst = int(np.argmax(counts))
-    return f" ({counts[worst]} tets are inside out at frame {worst})" if counts[worst] else ""

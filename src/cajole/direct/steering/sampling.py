@@ -17,13 +17,13 @@ from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
 from cajole.body import EARTH_GRAVITY, Body, flatten_to_columns
 from cajole.cluster import Cluster, stream
-from cajole.direct.steering.reference import ForceLike
 from cajole.dynamics import InitialState, modes, simulate
 from cajole.dynamics.integrators import INTEGRATORS
 from cajole.dynamics.simulation import has_three_axes
 from cajole.errors import InputError, NotConverged
 from cajole.memory import require_memory
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
+from cajole.reduction import ForceLike
 from cajole.reduction.bases import compute_mass_norm
 from cajole.reduction.snapshot_pca import PrincipalComponents, compute_principal_components
 
@@ -163,7 +163,7 @@ class NominalMotion:
         """Velocity from positions, to second order."""
         first = min(max(frame - 1, 0), self.animation.frames - 3)
         near = np.asarray(self.animation.positions[first : first + 3], dtype=np.float64)
-        return np.gradient(near, 1.0 / self.animation.fps, axis=0, edge_order=2)[frame - first]
+        return np.asarray(np.gradient(near, 1.0 / self.animation.fps, axis=0, edge_order=2)[frame - first])
 
     def iterate_displacements(self) -> Iterator[Array]:
         """All displacements (3n, k) in order, a few frames at a time."""

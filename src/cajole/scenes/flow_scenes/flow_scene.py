@@ -9,14 +9,13 @@ from typing import Any
 
 from cajole.arrays import Array
 from cajole.direct import steer
-from cajole.direct.steering.flow_controller import FlowController
-from cajole.direct.steering.flow_noise import GustNoise
+from cajole.direct.steering.controller import FlowController
+from cajole.direct.steering.disturbances import GustNoise
 from cajole.direct.steering.flow_sampling import sample_flow
 from cajole.flow import Flow, FlowForce, FlowMotion
 from cajole.progress import ProgressCallback, build_subprogress
 from cajole.reduction import FlowShot
-from cajole.reduction.flow_serialization import pack_shot, unpack_shot
-from cajole.reduction.reduced_flow import reduce_flow
+from cajole.reduction.reduced_flow import pack_shot, reduce_flow, unpack_shot
 from cajole.storage import hash_content, load_or_compute
 
 CACHE_KIND = "flows"

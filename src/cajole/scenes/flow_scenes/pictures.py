@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cajole.arrays import Array
-from cajole.direct.steering.flow_controller import FlowControllerRun
+from cajole.direct.steering.controller import FlowControllerRun
 from cajole.pictures.image_files import STILL_SUFFIXES, write_loop, write_still
 from cajole.scenes.flow_scenes.flow_scene import FlowScene
 from cajole.scenes.flow_scenes.leaves import LeavesScene

@@ -14,7 +14,7 @@ from cajole.body import BodySolid
 from cajole.body.rayleigh import stretch_rayleigh_damping
 from cajole.direct import Push, Reference, Wind
 from cajole.direct.steering.controller import ControllerRun
-from cajole.direct.steering.reference import project_force, simulate_reference
+from cajole.direct.steering.reference import simulate_reference
 from cajole.progress import ProgressCallback
 from cajole.reduction import ReducedModel, reduce
 from cajole.scenes.builtin import Scene, scene
@@ -121,7 +121,9 @@ def _build_bloom_load(body: BodySolid, flower: Scene) -> Array:
 
 
 def _simulate_reference(model: ReducedModel, force: KeyframedForce) -> Reference:
-    W = project_force(model, force, STEP_COUNT + 1, DT)[1:] + WIND.compute_reduced_force(model, DT, 1, STEP_COUNT)
+    W = model.project_force_over_time(force, STEP_COUNT + 1, DT)[1:] + WIND.compute_reduced_force(
+        model, DT, 1, STEP_COUNT
+    )
     still = np.zeros(model.size)
     return simulate_reference(model, model.compute_predictor(still, still, DT), W, DT, (still, still), loop=True)
 

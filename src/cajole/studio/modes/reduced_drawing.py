@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cajole.arrays import Array
 from cajole.body import Body
-from cajole.direct.steering.realtime_controller import interpolate_basis
 from cajole.errors import InputError
+from cajole.reduction.reduced_model import interpolate_basis
 from cajole.studio.content import ProjectContent
 
 

@@ -13,7 +13,7 @@ from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.body import EARTH_GRAVITY, Body
 from cajole.direct import Reference, Wind, build_reference, steer
-from cajole.direct.steering.realtime_controller import RealtimeController
+from cajole.direct.steering.controller import RealtimeController
 from cajole.direct.steering.reference import build_shot_reference
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cajole.animation import Animation
 from cajole.arrays import Array
 from cajole.direct import steer
-from cajole.direct.steering.flow_realtime_controller import FlowRealtimeController
+from cajole.direct.steering.controller import FlowRealtimeController
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.scenes.flow_scenes.swirl import KICK_DURATION, KICK_RADIUS
@@ -200,12 +200,13 @@ class FlowSteerMode(SteerMode[FlowModeSettings, FlowRealtimeController, Point]):
 
     def apply_push(self, location: Point, force: Force, duration: float) -> None:
         for live in self.list_controllers():
-            live.push(location, force[PLANE_AXES], KICK_RADIUS, duration * STEPS_PER_SECOND * self.setup.shot.dt)
+            seconds = duration * STEPS_PER_SECOND * self.setup.shot.dt
+            live.push(location, force[PLANE_AXES], seconds, radius=KICK_RADIUS)
 
     def sustain_push(self, location: Point, force: Force | None) -> None:
         gust = (0.0, 0.0) if force is None else force[PLANE_AXES]
         for live in self.list_controllers():
-            live.set_sustained_force(None if force is None else location, gust, KICK_RADIUS)
+            live.set_sustained_force(None if force is None else location, gust, radius=KICK_RADIUS)
 
     def _apply_preset_gust(self, message: Message) -> Mapping[str, Any]:
         """Apply one of the scene's gusts at the present position of its particle."""
