@@ -204,8 +204,9 @@ def cost(run: cj.direct.steering.ControllerRun, dials: CostWeights) -> float:
 def test_each_controller_is_the_best_by_its_own_dials_claim(other: dict[str, Any]) -> None:
     """After a tap that is over in one step, each of two controllers costs less than the other by its own measure."""
     tap = cj.Push(TIP, (0.0, 1.0, 3.0), time=0.8, duration=DT)
-    all_dials = [CostWeights(effort=1.0), CostWeights(**({"effort": 1.0} | other))]
-    runs = [cj.steer(reference(), **vars(dials)).run(force=tap) for dials in all_dials]
+    options: list[dict[str, Any]] = [{"effort": 1.0}, {"effort": 1.0} | other]
+    all_dials = [CostWeights(**each) for each in options]
+    runs = [cj.steer(reference(), **each).run(force=tap) for each in options]
     for own, dials in enumerate(all_dials):
         assert cost(runs[own], dials) < 0.999 * cost(runs[1 - own], dials)
 
