@@ -17,10 +17,10 @@ import pytest
 import cajole as cj
 from cajole.animation import Animation, describe_file, read_animation
 from cajole.animation.files import FORMATS
-from cajole.cli.edit_parser import EditOperationParser
-from cajole.cli.enrich_io import read_labels
+from cajole.cli.edit import EditOperationParser
+from cajole.cli.enrich import read_labels
 from cajole.cli.recipes import read_recipe
-from cajole.cli.reroute_io import read_grey_image as read_image
+from cajole.cli.reroute import read_grey_image as read_image
 from cajole.direct.editing import serialization
 from cajole.memory import get_memory_limit, require_memory
 from cajole.mesh import box_tets, read_bou

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import cajole as cj
-from cajole.cli.gallery.registry import (CARD_BUILDERS)
+from cajole.cli.gallery.cards import (CARD_BUILDERS)
 from cajole.pictures.image_files import (write_still)
 
 HERE = Path(__file__).parent

@@ -105,7 +105,7 @@ def test_plot_identity(cajole, beam, tmp_path):
 def test_table_for_people_identity(cajole, beam):
     run = cajole(*words(beam, *PUSH, "--frames", 11))
     assert run.code == 0
-    for word in ("without control", "with control", "added force", "weights", "nothing (say where with --output)"):
+    for word in ("without control", "with control", "added force", "weights", "nothing (select a file with --output)"):
         assert word in run.out
 
 

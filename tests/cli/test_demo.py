@@ -10,7 +10,7 @@ import pytest
 from cajole.animation import read_animation
 from cajole.animation.glb import choose_glb_options
 from cajole.cli import demo
-from cajole.cli.gallery import card, guided_cards, registry, solid_cards, worker_pool
+from cajole.cli.gallery import card, cards, worker_pool
 from cajole.cli.gallery.page import render_page
 from cajole.errors import SolveError
 from cajole.scenes import flow_scenes, scene_names
@@ -38,8 +38,8 @@ def test_every_item_is_a_scene_or_a_shot_identity():
         *list_reroute_scene_names(),
         *flow_scenes.FLOW_SCENE_DESCRIPTIONS,
     }
-    assert set(registry.CARD_BUILDERS) - {"flower-eight"} <= {*scene_names(), *led}
-    assert set(demo.BUILD_ORDER) == set(registry.CARD_BUILDERS)
+    assert set(cards.CARD_BUILDERS) - {"flower-eight"} <= {*scene_names(), *led}
+    assert set(demo.BUILD_ORDER) == set(cards.CARD_BUILDERS)
 
 
 def test_page_is_self_contained_identity(tmp_path):
@@ -60,7 +60,7 @@ def test_two_curves_have_one_scale_identity(tmp_path):
 
 
 def test_force_fades_in_and_out_identity():
-    force = solid_cards._build_force_pulse(0.4, np.ones((2, 3)))
+    force = cards._build_force_pulse(0.4, np.ones((2, 3)))
     assert force(0.0).max() == 0.0
     assert force(0.2) == pytest.approx(1.0)
     assert force(0.4).max() == pytest.approx(0.0, abs=1e-12)
@@ -71,22 +71,22 @@ def test_force_fades_in_and_out_identity():
 def fish():
     """The fish of the demo, coarse and short."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solid_cards, "FRAMES", 9)
-        made = solid_cards.scene
-        patch.setattr(solid_cards, "scene", lambda name, progress=None: made(name, tets=900))
-        yield registry.CARD_BUILDERS["fish"](None)
+        patch.setattr(cards, "FRAMES", 9)
+        made = cards.scene
+        patch.setattr(cards, "scene", lambda name, progress=None: made(name, tets=900))
+        yield cards.CARD_BUILDERS["fish"](None)
 
 
 def test_item_swings_at_the_frequency_asked_identity(fish):
     from cajole.dynamics import modes
 
-    stage = solid_cards._TunedScene.create("fish", 1.0, None)
+    stage = cards._TunedScene.create("fish", 1.0, None)
     assert stage.frequencies == pytest.approx(modes(stage.body, 3).frequencies, rel=1e-6)
     assert fish.numbers["frequencies_Hz"][0] == pytest.approx(1.0)
 
 
 def test_kick_leaves_the_fish_in_the_picture_identity(fish):
-    body, moved = solid_cards._TunedScene.create("fish", 1.0, None).body, fish.media.animation
+    body, moved = cards._TunedScene.create("fish", 1.0, None).body, fish.media.animation
     centre = (body.vertex_masses[:, None] * moved.positions).sum(axis=1) / body.total_mass
     assert np.ptp(centre, axis=0).max() < 1e-6 * body.size
     assert moved.largest_displacement > 0.02 * body.size
@@ -101,8 +101,8 @@ def small(monkeypatch):
 
 
 def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch, small):
-    monkeypatch.setitem(registry.CARD_BUILDERS, "fish", lambda progress: fish)
-    told = registry.write_card_files("fish", tmp_path, lambda fraction, text: None)
+    monkeypatch.setitem(cards.CARD_BUILDERS, "fish", lambda progress: fish)
+    told = cards.write_card_files("fish", tmp_path, lambda fraction, text: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fish.glb", "fish.jpg", "fish.webp"]
     assert told["file_bytes"] == (tmp_path / "fish.glb").stat().st_size < 15_000_000
     assert told["numbers"]["largest_displacement_m"] == pytest.approx(fish.media.animation.largest_displacement)
@@ -111,9 +111,9 @@ def test_files_and_numbers_agreement(fish, tmp_path, monkeypatch, small):
 
 def test_box_follows_its_guide_claim(tmp_path, monkeypatch, small):
     """A shell beside its guide: as wide as two, the means met to rounding, and folds that the guide has not."""
-    monkeypatch.setattr(guided_cards, "BOX_FRAMES", 9)
-    monkeypatch.setattr(guided_cards, "BOX_STILL_FRAME", 8)
-    told = registry.write_card_files("box", tmp_path, lambda fraction, text: None)
+    monkeypatch.setattr(cards, "BOX_FRAMES", 9)
+    monkeypatch.setattr(cards, "BOX_STILL_FRAME", 8)
+    told = cards.write_card_files("box", tmp_path, lambda fraction, text: None)
     assert told["numbers"]["off_guide_sizes"] < 1e-12
     (depth,) = told["curves"]
     assert depth[0] < 1e-12
@@ -124,7 +124,7 @@ def test_box_follows_its_guide_claim(tmp_path, monkeypatch, small):
 
 
 def test_cloth_reaches_its_goals_claim(small):
-    card = guided_cards.build_cloth_card(None)
+    card = cards.build_cloth_card(None)
     assert card.numbers["reached"] == card.numbers["goals"] == 2
     (away,) = card.curves
     assert away[0] == 0.0
@@ -132,8 +132,8 @@ def test_cloth_reaches_its_goals_claim(small):
 
 
 def test_smoke_keeps_to_its_paths_claim(tmp_path, monkeypatch, small):
-    monkeypatch.setattr(guided_cards, "SWIRL_OPTIONS", {"cells": 32, "size": 16, "runs": 4})
-    told = registry.write_card_files("swirl", tmp_path, lambda fraction, text: None)
+    monkeypatch.setattr(cards, "SWIRL_OPTIONS", {"cells": 32, "size": 16, "runs": 4})
+    told = cards.write_card_files("swirl", tmp_path, lambda fraction, text: None)
     free, led = told["curves"]
     assert max(led) < 0.5 * max(free)
     with np.load(tmp_path / "swirl.npz", allow_pickle=False) as take:

@@ -96,7 +96,7 @@ def test_several_vertices_and_plain_report_claim(cajole, words, body):
     assert run.code == 0
     assert run.out.count("reached") == 2
     assert "not reached" not in run.out
-    assert "nothing (say where with --output)" in run.out
+    assert "nothing (select a file with --output)" in run.out
     middle = cajole(*words("--drag", "@x>40%:6:+0,0.01,0", "--json")).json["holds"]
     assert body.vertices[middle[0]["vertex"], 0] == pytest.approx(2 / 3, abs=0.2)
     assert len(middle) == 1

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cajole as cj
-from cajole.cli import edit_io
-from cajole.cli.key_parser import KeySpecification, load_keys, parse_key
+from cajole.cli import edit as edit_command
+from cajole.cli.keyframe import KeySpecification, load_keys, parse_key
 from cajole.scenes import load_scene_body
 from cajole.scenes.edit_scenes import EditScene, VertexDrag
 
@@ -18,7 +18,7 @@ def scene(motion, body, monkeypatch):
     tip = int(np.argmax(body.vertices[:, 0]))
     moves = [VertexDrag([tip], frame, motion.positions[[frame], tip] + (0, 0.02, 0)) for frame in (4, 8)]
     made = EditScene("twist", "Swing", "", motion, body, 6, tuple(moves), edit_options={"ends": "free"})
-    monkeypatch.setattr(edit_io, "load_edit_scene", lambda name, **_: made)
+    monkeypatch.setattr(edit_command, "load_edit_scene", lambda name, **_: made)
     return made
 
 

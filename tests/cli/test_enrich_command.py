@@ -47,7 +47,7 @@ def test_plain_report_claim(cajole, rough):
     run = cajole("enrich", rough, "--subdivide", 2, *FAST, "--frames", 2)
     assert run.code == 0
     assert "8 regions" in run.out
-    for word in ("|g| at most", "weights (rms)", "no vertices held", "nothing (say where with --output)"):
+    for word in ("|g| at most", "weights (rms)", "no vertices held", "nothing (select a file with --output)"):
         assert word in run.out.replace("\n", " ")
     assert "stay bent" not in run.out
 
@@ -95,7 +95,7 @@ def test_every_option_agreement(cajole, rough, guide, tmp_path):
     ],
 )
 def test_undeformed_agreement(text, make):
-    from cajole.cli.enrich_io import parse_rest_shape
+    from cajole.cli.enrich import parse_rest_shape
 
     fine = subdivide(cj.MeshTri(CORNERS, SIDES), levels=3)[0]
     assert np.array_equal(parse_rest_shape(text)(fine), make(fine))
@@ -180,7 +180,7 @@ def test_failed_step_leaves_no_file_bad_input(cajole, guide, tmp_path):
 
 def test_held_regions_are_told_in_options_bad_input(guide):
     """What the library says of a region that cannot move names the option that holds it."""
-    from cajole.cli.error_translation import translate_errors
+    from cajole.cli.parsers import translate_errors
 
     fine, regions = cj.regions_subdivided(guide.mesh, 1)
     with pytest.raises(cj.InputError, match=r"lies on fixed.*or choose a smaller --fixed$"), translate_errors():

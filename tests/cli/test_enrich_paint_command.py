@@ -35,7 +35,7 @@ def test_painted_agreement(cajole, tmp_path, suffix):
 
 
 def test_words_paint_like_numbers_agreement(tmp_path):
-    from cajole.cli.enrich_io import read_labels
+    from cajole.cli.enrich import read_labels
 
     (tmp_path / "a.txt").write_text("left sleeve\n-1  # none\n7\n")
     assert read_labels(tmp_path / "a.txt", "--paint-guide") == ["left sleeve", -1, 7]

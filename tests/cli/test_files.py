@@ -98,7 +98,7 @@ def test_cache_comes_with_its_mesh_agreement(cajole, wave, tmp_path, monkeypatch
 
 def test_place_is_looked_at_first_bad_input(cajole, beam, tmp_path, monkeypatch):
     """What cannot be written is refused before anything is computed."""
-    monkeypatch.setattr("cajole.cli.options.BodyOptions.load_scene_body", None)
+    monkeypatch.setattr("cajole.cli.bodies.load_scene_body", None)
     (tmp_path / "plain").write_text("a file")
     (tmp_path / "shot_0003.obj").write_text("v 0 0 0\n")
     for target, message in (

@@ -14,7 +14,7 @@ from test_demo import entry
 
 import cajole as cj
 from cajole.cli.app import app
-from cajole.cli.json_documents import convert_to_json_value
+from cajole.cli.output import convert_to_json_value
 from cajole.mesh import grid_triangles, write_mesh
 from waiting import PATIENCE
 

@@ -28,7 +28,7 @@ def test_push_agreement(cajole, beam, body, tmp_path):
     newtons = cajole(*words, "--push", f"x>99%: 0,{0.5 * body.total_mass * 9.81!r},0 for 0.03").json
     tip = np.flatnonzero(body.vertices[:, 0] > 0.99)
     share = body.vertex_masses[tip] / body.vertex_masses[tip].sum()
-    force = np.zeros((body.count, 3))
+    force = np.zeros((body.vertex_count, 3))
     force[tip, 1] = share * 0.5 * body.total_mass * 9.81
     expected = cj.simulate(body, 4, 0.02, force=lambda t: force * (t < 0.03))
     assert weights["largest_displacement_m"] == pytest.approx(expected.largest_displacement)

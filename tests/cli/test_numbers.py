@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cajole.cli.number_parsers import parse_number, parse_seconds, parse_vector
+from cajole.cli.parsers import parse_number, parse_seconds, parse_vector
 from cajole.errors import InputError
 
 

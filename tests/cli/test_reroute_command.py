@@ -62,7 +62,7 @@ def test_what_a_scene_asks_for_identity(cajole, monkeypatch):
     motion = pilot()
     goal = cj.Goal(CORNER, 24, motion.positions[24, CORNER] + (0, 0.02, 0.05), 12)
     scene = RerouteScene("cloth", "Cloth", "", net(), motion, (goal,), reroute_options={"within": 3e-4, "limit": 2.0})
-    monkeypatch.setattr("cajole.cli.reroute_io.load_reroute_scene", lambda name, progress=None: scene)
+    monkeypatch.setattr("cajole.cli.reroute.load_reroute_scene", lambda name, progress=None: scene)
     own = cajole("reroute", "cloth", "--json").json
     assert (own["within_m"], own["limit_N"]) == (3e-4, 2.0)
     assert cajole("reroute", "cloth", "--within", 0.02, "--json").json["within_m"] == 0.02

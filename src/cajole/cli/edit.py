@@ -1,294 +1,429 @@
-"""`cajole edit`: vertices of a finished animation are dragged, and the whole motion follows."""
+"""`cajole edit`: drag vertices of a finished animation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+import numpy as np
+from numpy.typing import NDArray
 
-from cajole.cli import options
-from cajole.cli.output import JsonOption, build_summary_table, print_result, show_progress
+from cajole import checks
+from cajole.animation import Animation, Contacts, find_contacts, read_animation
+from cajole.arrays import Array, IndexArray
+from cajole.body import BodyShell, BodySolid, MaterialShell, MaterialStVK, embed_in_solid
+from cajole.cli.bodies import load_scene_body
+from cajole.cli.command_options import EditOptions
+from cajole.cli.files import require_writable, write_results
+from cajole.cli.output import format_written_files, print_summary, show_progress
+from cajole.cli.parsers import (
+    parse_number,
+    parse_pair,
+    parse_seconds,
+    parse_vector,
+    select_animation_vertices,
+    select_vertex_union,
+)
+from cajole.direct import Editor, load_edit, save_edit
+from cajole.direct import edit as create_editor
+from cajole.direct.editing.constraints import OffsetConstraint
 from cajole.errors import FileError, InputError
+from cajole.mesh import MeshTet, read_mesh
+from cajole.mesh.files import READERS
+from cajole.mesh.line import require_surface
+from cajole.progress import ProgressCallback, build_subprogress
+from cajole.scenes.edit_scenes import list_edit_scene_names, load_edit_scene
+from cajole.storage import build_read_error, open_regular_file, require_writable_path
 
-if TYPE_CHECKING:
-    from cajole.animation import Animation
-    from cajole.cli.edit_io import EditBodySetup
-    from cajole.cli.edit_parser import EditOperation
-    from cajole.direct import Editor
-    from cajole.progress import ProgressCallback
-
-ENERGY_PANEL = "The energy of the change"
+EditOperation = Callable[[Editor], Any]
 
 
-def edit(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENE|FILE",
-            help="A finished animation, in any format; or a scene to edit (twist, stairs, bird, bridge, bridge-pulled, "
-            "curtain), which has drags of its own.",
-        ),
-    ],
-    drag: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHERE:FRAME:X,Y,Z",
-            help='Put a vertex somewhere in a frame, metres: "7:20:0,0.1,0.4"; "7:20:+0,0,0.1" from where it is; '
-            '"7:20:z=0.4" in z alone. WHERE: as for --fixed, or one vertex: "@head", in the middle of it, "@x,y,z", '
-            "nearest to a point at rest. May be repeated.",
-        ),
-    ] = None,
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WHERE:FRAME", help="Keep vertices where they are in a frame. May be repeated."),
-    ] = None,
-    tie: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="V:W:FRAME[:X,Y,Z]",
-            help="Keep a vertex at an offset from another, the one they have unless given. May be repeated.",
-        ),
-    ] = None,
-    script: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help='Drags in order, one on a line: "drag 7:20:0,0,1 8:20:0,0,1" (together); also pin, tie, release; # is '
-            "a comment. --pin and --tie come before it, --drag after it.",
-        ),
-    ] = None,
-    edit_file: Annotated[
-        Path | None, typer.Option("--edit", metavar="FILE", help="Go on with an edit that was saved (.json).")
-    ] = None,
-    save_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-edit", metavar="FILE", help="Keep the edit, to go on another time (.json).", readable=False
-        ),
-    ] = None,
-    contacts: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ground|self|FILE",
-            help="Keep what touches in touch: with the plane z = 0, with itself, or with a mesh. May be repeated.",
-        ),
-    ] = None,
-    modes: Annotated[
-        int | None, typer.Option(help="Vibrations that the change is made of: 500, or all there are.")
-    ] = None,
-    ends: Annotated[
-        str | None,
-        typer.Option(help='"fixed" keeps the last two frames, "free" lets them go.', rich_help_panel=ENERGY_PANEL),
-    ] = None,
-    energy: Annotated[
-        str | None,
-        typer.Option(
-            help='"forces": the change swings as the body does; "smooth": it fades.', rich_help_panel=ENERGY_PANEL
-        ),
-    ] = None,
-    smoothness: Annotated[
-        float | None,
-        typer.Option(help="Of the smooth energy: more reaches farther in time.", rich_help_panel=ENERGY_PANEL),
-    ] = None,
-    h: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS", help="Its timestep: smaller, and changes last longer.", rich_help_panel=ENERGY_PANEL
-        ),
-    ] = None,
-    damping: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ALPHA,BETA", help="Of the change, not of the motion: 1/s, s.", rich_help_panel=ENERGY_PANEL
-        ),
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(metavar="FIRST:LAST", help="Frames outside stay as they are.", rich_help_panel=ENERGY_PANEL),
-    ] = None,
-    region: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WHERE", help="Vertices outside stay as they are.", rich_help_panel=ENERGY_PANEL),
-    ] = None,
-    warp: Annotated[
-        str | None,
-        typer.Option(help='"composition", "additive" as in the paper, "none".', rich_help_panel=ENERGY_PANEL),
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Let a body that is not held move as a whole.", rich_help_panel=ENERGY_PANEL)
-    ] = False,
-    body: Annotated[
-        str | None,
-        typer.Option(
-            metavar="solid|shell|around|SCENE|FILE",
-            help="What moves: the animation's tets, its triangles as a shell, cells around them; or the scene or mesh "
-            "file that was simulated. What suits the motion when left out.",
-            rich_help_panel=options.BODY_PANEL,
-        ),
-    ] = None,
-    fixed: options.FixedOption = None,
-    tets: options.TetsOption = None,
-    cells: options.CellsOption = 24,
-    young: options.YoungOption = None,
-    poisson: options.PoissonOption = None,
-    density: options.DensityOption = None,
-    thickness: options.ThicknessOption = None,
-    mesh: options.MeshOption = None,
-    fps: options.FpsOption = None,
-    prim: options.PrimOption = None,
-    output: options.OutputOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Drag vertices of a finished animation; all frames follow with the least forces.
-
-    [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
-
-    [green]cajole edit wag.npz --body dinosaur --drag "@head:40:+0,0,0.3" -o nod.glb --save-edit nod.json[/]
-
-    [green]cajole edit twist -o twisted.html[/]
-
-    [green]cajole edit walk.usdc --drag "@0.1,0,1.6:24:z=1.5" --contacts ground -o walk2.usdc[/]
-    """
-    from cajole.cli.edit_io import (
-        build_edit_body,
-        check_scene_options,
-        describe_edit,
-        format_edit_rows,
-        prepare_edit_scene,
-        select_vertex_union,
-    )
-
-    outputs = output or []
-    _require_output_files(outputs, save_file)
-    asked = options.BodyOptions(body or "", fixed, tets, cells, young, poisson, density)
-    scene = check_scene_options(source, asked, {"thickness": thickness, "mesh": mesh, "fps": fps, "prim": prim})
-    if not (drag or pin or tie or script or edit_file or scene):
+def edit(options: EditOptions) -> None:
+    """Edit a finished animation or a scene and write the result."""
+    outputs = options.output or []
+    require_writable(outputs)
+    if options.save_file is not None:
+        if options.save_file.suffix.lower() != ".json":
+            raise FileError(f"--save-edit {options.save_file}: an edit is a .json file")
+        require_writable_path(options.save_file)
+    is_scene = _is_edit_scene(options)
+    requested = (options.drag, options.pin, options.tie, options.script, options.edit_file)
+    if not (any(requested) or is_scene):
         raise InputError(
             "nothing is edited: say what to --drag, as in 7:20:+0,0,0.1, or to --pin or --tie, or --script"
         )
-    given = {"ends": ends, "energy": energy, "smoothness": smoothness}
-    with show_progress(Path(source).name) as progress:
-        stage = prepare_edit_scene(source, progress) if scene else None
-        animation = (
-            _read_source_animation(Path(source), mesh, fps, prim, progress) if stage is None else stage.animation
-        )
-        played = build_edit_body(animation, asked, thickness, progress) if stage is None else stage.edit_body
-        moves = _parse_operations(animation, played, pin or [], tie or [], script, drag or [])
-        moves = moves if moves or stage is None or edit_file else stage.operations
-        settings = _drop_none(given | _parse_energy_options(h, damping, window))
-        part = select_vertex_union(animation, region or [], played.parts)
-        made = _drop_none({"modes": modes, "warp": warp, "region": part, "whole": whole or None})
-        own = {} if stage is None or edit_file is not None else stage.settings
-        editor = _create_editor(animation, played, contacts or [], edit_file, own, settings, made, progress)
-        for k, move in enumerate(moves):
-            progress(k / len(moves), "dragging")
-            move(editor)
-        _write_results(editor, played, outputs, save_file, progress)
-    document = describe_edit(source, editor) | {"outputs": [str(p) for p in (*outputs, save_file) if p is not None]}
-    print_result(
-        document, build_summary_table(f"Edited {Path(source).name}", format_edit_rows(document)), as_json=as_json
+    name = Path(options.source).name
+    with show_progress(name) as progress:
+        setup = _load_scene(options.source, progress) if is_scene else _load_animation(options, progress)
+        operations = _parse_operations(options, setup)
+        if not operations and options.edit_file is None:
+            operations = setup.operations
+        editor = _create_editor(options, setup, progress)
+        for k, apply in enumerate(operations):
+            progress(k / len(operations), "dragging")
+            apply(editor)
+        if outputs:
+            animation = editor.animation(progress=build_subprogress(progress, 0.0, 0.5))
+            write_results(animation, outputs, camera=setup.camera, progress=build_subprogress(progress, 0.5, 1.0))
+        if options.save_file is not None:
+            save_edit(editor, options.save_file)
+    written = [str(path) for path in (*outputs, options.save_file) if path is not None]
+    document = describe_edit(options.source, editor) | {"outputs": written}
+    print_summary(f"Edited {name}", document, format_edit_rows(document))
+
+
+@dataclass(frozen=True, eq=False)
+class EditSetup:
+    """An animation, its body and its camera; of a scene also its settings of `edit` and its drags.
+
+    body: None lets `edit` build one that holds the vertices `fixed`. parts: vertices by name.
+    """
+
+    animation: Animation
+    body: Any
+    fixed: IndexArray | None = None
+    parts: Mapping[str, IndexArray] = field(default_factory=dict)
+    camera: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    operations: list[EditOperation] = field(default_factory=list)
+
+
+def _is_edit_scene(options: EditOptions) -> bool:
+    """True if the source names a scene. Raises InputError for unknown names and for options that scenes refuse."""
+    source, names = options.source, list_edit_scene_names()
+    if source not in names:
+        if not Path(source).suffix and not Path(source).exists():
+            raise InputError(f"{source!r} is no scene to edit ({', '.join(names)}) and no file; files have a suffix")
+        return False
+    own = ("body", "fixed", "tets", "cells", "young", "poisson", "density", "thickness", "mesh", "fps", "prim")
+    refused = [name for name in own if name in options.given]
+    if refused:
+        raise InputError(f"--{refused[0]} is the scene's own; leave it out, or give a file")
+    return True
+
+
+def _load_scene(source: str, progress: ProgressCallback) -> EditSetup:
+    scene = load_edit_scene(source, progress=build_subprogress(progress, 0.0, 0.2))
+    settings = {"modes": scene.modes, **scene.edit_options}
+    operations: list[EditOperation] = [drag.apply for drag in scene.drags]
+    return EditSetup(scene.animation, scene.body, camera=scene.camera, settings=settings, operations=operations)
+
+
+def _load_animation(options: EditOptions, progress: ProgressCallback) -> EditSetup:
+    """The animation of a file, and the body that --body names: solid, shell or around its mesh, a scene or a mesh file.
+
+    Without a name, material or cells, `edit` builds one that suits the motion. Raises InputError for a body that does
+    not fit the mesh, and for options that do not fit the body.
+    """
+    prim = {} if options.prim is None else {"prim": options.prim}
+    animation = read_animation(Path(options.source), mesh=options.mesh, fps=options.fps, progress=progress, **prim)
+    kind = options.body or ""
+    own_mesh = kind in ("", "solid", "shell", "around")
+    if options.tets is not None and own_mesh:
+        raise InputError("--tets is for scenes, which are generated; the animation has the mesh it has")
+    fixed = select_vertex_union(options.fixed, animation.mesh, {}) if options.fixed and own_mesh else None
+    names = ("young", "poisson", "density", "thickness")
+    material = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if not kind:
+        if not material and "cells" not in options.given:
+            return EditSetup(animation, None, fixed)
+        kind = "solid" if isinstance(animation.mesh, MeshTet) else "around"
+    if options.thickness is not None and kind != "shell":
+        raise InputError("--thickness is for shells; say --body shell")
+    if not own_mesh:
+        subject = load_scene_body(options, kind, progress)
+        return EditSetup(animation, subject.body(), parts=subject.parts, camera=subject.camera)
+    mesh = require_surface(animation.mesh, "edit")
+    if isinstance(mesh, MeshTet) != (kind == "solid"):
+        better = '"solid"' if isinstance(mesh, MeshTet) else '"shell" or "around"'
+        raise InputError(f"--body {kind} does not fit an animation of a {type(mesh).__name__}; choose {better}")
+    body: Any
+    if isinstance(mesh, MeshTet):
+        body = BodySolid(mesh, MaterialStVK(**material), fixed=fixed)
+    elif kind == "shell":
+        body = BodyShell(mesh, MaterialShell(**material), fixed=fixed)
+    else:
+        body = embed_in_solid(mesh, MaterialStVK(**material), resolution=options.cells, fixed=fixed)
+    return EditSetup(animation, body)
+
+
+def _create_editor(options: EditOptions, setup: EditSetup, progress: ProgressCallback) -> Editor:
+    """A new editor, or that of a saved edit; given options replace settings of the scene or the edit."""
+    settings = _drop_none(
+        {
+            "ends": options.ends,
+            "energy": options.energy,
+            "smoothness": options.smoothness,
+            "h": None if options.h is None else parse_seconds(options.h, "--h"),
+            "damping": None if options.damping is None else parse_pair(options.damping, "--damping"),
+            "window": None if options.window is None else _parse_frame_range(options.window),
+        }
     )
-
-
-def _require_output_files(outputs: list[Path], save_file: Path | None) -> None:
-    from cajole.cli.output_files import require_writable
-    from cajole.storage import require_writable_path
-
-    require_writable(outputs)
-    if save_file is None:
-        return
-    if save_file.suffix.lower() != ".json":
-        raise FileError(f"--save-edit {save_file}: an edit is a .json file")
-    require_writable_path(save_file)
-
-
-def _read_source_animation(
-    source: Path, mesh: Path | None, fps: float | None, prim: str | None, progress: ProgressCallback
-) -> Animation:
-    from cajole.animation import read_animation
-
-    return read_animation(source, mesh=mesh, fps=fps, progress=progress, **_drop_none({"prim": prim}))
+    region = select_vertex_union(options.region, setup.animation.mesh, setup.parts) if options.region else None
+    basis = _drop_none({"modes": options.modes, "warp": options.warp, "region": region, "whole": options.whole or None})
+    given: dict[str, Any] = {
+        "contacts": _find_contacts(setup.animation, options.contacts or [], progress),
+        "fixed": setup.fixed,
+    }
+    if options.edit_file is None:
+        keywords = {**setup.settings, **_drop_none(given), **settings, **basis}
+        return create_editor(setup.animation, setup.body, progress=progress, **keywords)
+    if basis:
+        raise InputError(
+            f"--{next(iter(basis))} is in {options.edit_file} already; leave it out, or begin a new edit without --edit"
+        )
+    editor = load_edit(options.edit_file, setup.animation, setup.body, **given, progress=progress)
+    if settings:
+        editor.tune(**settings)
+    return editor
 
 
 def _drop_none(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _parse_operations(
-    animation: Animation,
-    edit_body: EditBodySetup,
-    pins: list[str],
-    ties: list[str],
-    script: Path | None,
-    drags: list[str],
-) -> list[EditOperation]:
-    from cajole.cli.edit_parser import EditOperationParser
+def _parse_frame_range(text: str) -> tuple[int, int]:
+    words = text.split(":")
+    if len(words) != 2 or not all(word.strip().isdecimal() for word in words):
+        raise InputError(f"--window {text!r} must be two frames, as in 20:80")
+    return int(words[0]), int(words[1])
 
-    reader = EditOperationParser(animation, edit_body.parts)
-    first = [("pin", text) for text in pins] + [("tie", text) for text in ties]
+
+def _find_contacts(animation: Animation, texts: list[str], progress: ProgressCallback) -> Contacts | None:
+    """All contacts with "ground", "self" and mesh files; None if there are none."""
+    found = []
+    for text in texts:
+        other: Any = text
+        if text not in ("ground", "self"):
+            if Path(text).suffix.lower() not in READERS:
+                raise InputError(f'--contacts {text!r} must be "ground", "self" or a mesh file ({" ".join(READERS)})')
+            other = require_surface(read_mesh(text), f"--contacts {text}")
+        found.append(find_contacts(animation, other, progress=progress))
+    columns = {
+        name: np.concatenate([getattr(each, name) for each in found])
+        for name in ("frame", "vertex", "normal", "kind", "other")
+        if found
+    }
+    return Contacts(**columns) if found and len(columns["frame"]) else None
+
+
+def _parse_operations(options: EditOptions, setup: EditSetup) -> list[EditOperation]:
+    parser = EditOperationParser(setup.animation, setup.parts)
+    first = [("pin", text) for text in options.pin or []] + [("tie", text) for text in options.tie or []]
     return [
-        *(reader.parse_operation(verb, [text]) for verb, text in first),
-        *(reader.read_script(script) if script is not None else []),
-        *(reader.parse_operation("drag", [text]) for text in drags),
+        *(parser.parse_operation(verb, [text]) for verb, text in first),
+        *(parser.read_script(options.script) if options.script is not None else []),
+        *(parser.parse_operation("drag", [text]) for text in options.drag or []),
     ]
 
 
-def _parse_energy_options(h: str | None, damping: str | None, window: str | None) -> dict[str, Any]:
-    from cajole.cli.edit_io import parse_frame_range
-    from cajole.cli.number_parsers import parse_pair, parse_seconds
+@dataclass(frozen=True, eq=False)
+class EditOperationParser:
+    """Parses drags, pins, ties and releases of the vertices of an animation; parts: vertices by name."""
 
+    animation: Animation
+    parts: Mapping[str, IndexArray]
+
+    def parse_operation(self, verb: str, texts: list[str]) -> EditOperation:
+        """Parse one operation; the vertices of several drag texts move together. InputError states the syntax."""
+        syntax = {
+            "drag": "WHERE:FRAME:X,Y,Z, as in 7:20:0,0.1,0.4, 7:20:+0,0,0.1 (from where it is) or 7:20:z=0.4 (in z "
+            "alone)",
+            "pin": "WHERE:FRAME, as in 7:20, or 7:20:z to pin it in z alone",
+            "tie": "VERTEX:OTHER:FRAME, as in 7:3:20, or 7:3:20:0,0,0.1 with the offset from the other",
+            "release": "VERTEX:FRAME, or VERTEX:OTHER:FRAME of a tie",
+        }
+        checks.require_choice(verb, "the first word", tuple(syntax))
+        if not texts:
+            raise InputError(f"{verb} needs {syntax[verb]}")
+        if len(texts) > 1 and verb != "drag":
+            raise InputError(f"{verb} takes one text, {syntax[verb]}, not {len(texts)}")
+        fewest, most = {"drag": (3, 3), "pin": (2, 3), "tie": (3, 4), "release": (2, 3)}[verb]
+        fields = [text.split(":") for text in texts]
+        for text, parts in zip(texts, fields):
+            if not fewest <= len(parts) <= most or not all(part.strip() for part in parts):
+                raise InputError(f"{verb} {text!r} is not understood; write {syntax[verb]}")
+        if verb == "drag":
+            return self._parse_drag(texts, fields)
+        parse = {"pin": self._parse_pin, "tie": self._parse_tie, "release": self._parse_release}[verb]
+        return parse(texts[0], fields[0])
+
+    def read_script(self, path: Path) -> list[EditOperation]:
+        """Read a text file with one operation per line: a verb and its texts; # starts a comment.
+
+        Raises FileError with the line that is not understood.
+        """
+        limit = 10_000_000
+        try:
+            with open_regular_file(path) as stream:
+                raw = stream.read(limit + 1)
+            if len(raw) > limit:
+                raise FileError(f"{path} is longer than {limit} bytes, so it is no script")
+            lines = raw.decode("utf-8").splitlines()
+        except OSError as reason:
+            raise build_read_error(path, reason) from None
+        except UnicodeDecodeError as reason:
+            raise FileError(f"cannot read a script from {path}: {reason}") from None
+        operations = list[EditOperation]()
+        for k, line in enumerate(lines, start=1):
+            try:
+                words = shlex.split(line, comments=True)
+                if words:
+                    operations.append(self.parse_operation(words[0], words[1:]))
+            except ValueError as reason:  # unclosed quotes; InputError is a ValueError too
+                raise FileError(f"{path}, line {k}: {reason}") from None
+        return operations
+
+    def select_vertices(self, selection: str) -> IndexArray:
+        """Vertices (k,), k >= 1, of a selection, see `select_animation_vertices`."""
+        return select_animation_vertices(selection, self.animation, self.parts)
+
+    def _select_one(self, selection: str) -> int:
+        found = self.select_vertices(selection)
+        if len(found) != 1:
+            raise InputError(f"{selection!r} means {len(found)} vertices, but one is needed")
+        return int(found[0])
+
+    def _parse_frame(self, text: str) -> int:
+        if not text.strip().isdecimal():
+            raise InputError(f"{text!r} is not a frame; they count from 0")
+        return checks.require_integer(int(text), "the frame", minimum=0, maximum=self.animation.frames - 1)
+
+    def _parse_drag(self, texts: list[str], fields: list[list[str]]) -> EditOperation:
+        targets = [self._parse_drag_target(text, *parts) for text, parts in zip(texts, fields)]
+        frame, axes = targets[0].frame, targets[0].axes
+        for text, target in zip(texts, targets):
+            if (target.frame, target.axes) != (frame, axes):
+                raise InputError(f"{text}: what is dragged together must be of one frame, and along the same axes")
+        vertices = np.concatenate([target.vertices for target in targets])
+
+        def apply_drag(editor: Editor) -> Any:
+            now = editor.positions(frame)
+            positions = np.concatenate([target.compute_positions(now) for target in targets])
+            return editor.drag(vertices.tolist(), frame, positions, directions=axes)
+
+        return apply_drag
+
+    def _parse_drag_target(self, text: str, where: str, frame: str, place: str) -> DragTarget:
+        vertices = self.select_vertices(where)
+        axes, values, is_relative = _parse_position(place.strip(), text)
+        if axes is None and len(vertices) > 1 and not is_relative.all():
+            raise InputError(
+                f"{text}: {len(vertices)} vertices cannot all be in one place; drag them by an offset, as in +0,0,0.1"
+            )
+        return DragTarget(vertices, self._parse_frame(frame), axes, values, is_relative)
+
+    def _parse_pin(self, text: str, fields: list[str]) -> EditOperation:
+        where, at, *rest = fields
+        vertices, frame = self.select_vertices(where).tolist(), self._parse_frame(at)
+        axes = rest[0].strip() if rest else None
+        if axes is not None and (not axes or set(axes) - set("xyz")):
+            raise InputError(f"{text}: {axes!r} must be some of the letters x, y and z")
+        return lambda editor: editor.pin(vertices, frame, directions=axes)
+
+    def _parse_tie(self, text: str, fields: list[str]) -> EditOperation:
+        where, other, at, *rest = fields
+        vertex, partner, frame = self._select_one(where), self._select_one(other), self._parse_frame(at)
+        offset = parse_vector(rest[0], f"the offset of {text}") if rest else None
+        return lambda editor: editor.tie(vertex, partner, frame, offset)
+
+    def _parse_release(self, text: str, fields: list[str]) -> EditOperation:
+        where, *other, at = fields
+        vertex, frame = self._select_one(where), self._parse_frame(at)
+        partner = self._select_one(other[0]) if other else None
+        return lambda editor: editor.release(vertex, frame, partner)
+
+
+@dataclass(frozen=True, eq=False)
+class DragTarget:
+    """Target of vertices (k,) in a frame: values (3,) [m] along the axes, all if None; is_relative (3,): offsets."""
+
+    vertices: IndexArray
+    frame: int
+    axes: str | None
+    values: Array
+    is_relative: NDArray[np.bool_]
+
+    def compute_positions(self, current_positions: Array) -> Array:
+        """Target positions (k, 3) [m], given the current positions (n, 3) of all vertices."""
+        current = current_positions[self.vertices]
+        target = np.where(self.is_relative, current + self.values, self.values)
+        return np.where([self.axes is None or axis in self.axes for axis in "xyz"], target, current)
+
+
+def _parse_position(text: str, operation_text: str) -> tuple[str | None, Array, NDArray[np.bool_]]:
+    """Constrained axes (None for all), values (3,), and which of them are offsets."""
+    name = f"the place in {operation_text}"
+    if "=" not in text:
+        return None, parse_vector(text.removeprefix("+"), name), np.full(3, text.startswith("+"))
+    axes, values, is_relative = "", np.zeros(3), np.zeros(3, dtype=np.bool_)
+    for term in text.split(","):
+        axis, equals, value = (part.strip() for part in term.partition("="))
+        if axis not in ("x", "y", "z") or not equals or axis in axes:
+            raise InputError(f"{operation_text}: {term!r} must be a coordinate, as in z=0.4 or z=+0.1, each axis once")
+        axes += axis
+        is_relative["xyz".index(axis)] = value.startswith("+")
+        values["xyz".index(axis)] = parse_number(value.removeprefix("+"), name)
+    return axes, values, is_relative
+
+
+def describe_edit(source: str, editor: Editor) -> dict[str, Any]:
+    """The edit and its errors as numbers."""
+    report = editor.report
+    constraints = [held.constraint for held in editor.state.constraints.values()]
+    holds = [
+        {
+            "vertex": hold.vertex,
+            "frame": hold.frame,
+            "other": hold.other if isinstance(hold, OffsetConstraint) else None,
+            "error_sizes": report.targets[hold.key].in_body_sizes,
+            "error_share": report.targets[hold.key].relative,
+            "landed": report.targets[hold.key].is_reached,
+        }
+        for hold in constraints
+    ]
     return {
-        "h": None if h is None else parse_seconds(h, "--h"),
-        "damping": None if damping is None else parse_pair(damping, "--damping"),
-        "window": None if window is None else parse_frame_range(window, "--window"),
+        "source": source,
+        "vertices": editor.input.n,
+        "frames": editor.input.frames,
+        "first_frame": editor.editable_frames[0],
+        "last_frame": editor.editable_frames[1],
+        "modes": report.modes,
+        "contacts": report.contacts,
+        "largest_change_sizes": report.max_displacement,
+        "largest_drag_sizes": report.requested_displacement,
+        "landed": report.reached,
+        "holds": holds,
+        "notes": list(report.notes),
     }
 
 
-def _create_editor(
-    animation: Animation,
-    edit_body: EditBodySetup,
-    contacts: list[str],
-    edit_file: Path | None,
-    scene_settings: Mapping[str, Any],
-    settings: dict[str, Any],
-    build_options: dict[str, Any],
-    progress: ProgressCallback,
-) -> Editor:
-    """An editor as asked, else with a scene's own settings; or the one of a file with the settings that are given."""
-    from cajole.cli.edit_io import collect_contacts
-    from cajole.direct import edit as editing
-    from cajole.direct import load_edit
-
-    given: dict[str, Any] = {"contacts": collect_contacts(animation, contacts, progress), "fixed": edit_body.fixed}
-    if edit_file is None:
-        return editing(
-            animation,
-            edit_body.body,
-            progress=progress,
-            **{**scene_settings, **_drop_none(given), **settings, **build_options},
+def format_edit_rows(document: dict[str, Any]) -> dict[str, str]:
+    """Table rows of `describe_edit`; the first twelve constraints, those that were not reached first."""
+    d = document
+    rows = {
+        "motion": f"{d['vertices']} vertices, {d['frames']} frames, of which {d['first_frame']}..{d['last_frame']} may "
+        "change",
+        "change": f"in {d['modes']} modes, {d['largest_change_sizes']:.3%} of the size at most; the farthest drag asks "
+        f"for {d['largest_drag_sizes']:.3%}",
+    }
+    if d["contacts"]:
+        rows["contacts"] = f"{d['contacts']} kept"
+    shown = sorted(d["holds"], key=lambda hold: hold["landed"])[:12]
+    for hold in shown:
+        other = "" if hold["other"] is None else f" from {hold['other']}"
+        error = f"off by {hold['error_share']:.2%} of the drag ({hold['error_sizes']:.2g} sizes)"
+        rows[f"{hold['vertex']}{other} at {hold['frame']}"] = (
+            f"reached, {error}"
+            if hold["landed"]
+            else f"not reached, {error}: drag less far, or fewer at once, or use more modes"
         )
-    if build_options:
-        raise InputError(
-            f"--{next(iter(build_options))} is in {edit_file} already; leave it out, or begin a new edit without --edit"
-        )
-    editor = load_edit(edit_file, animation, edit_body.body, **given, progress=progress)
-    if settings:
-        editor.tune(**settings)
-    return editor
-
-
-def _write_results(
-    editor: Editor, edit_body: EditBodySetup, outputs: list[Path], save_file: Path | None, progress: ProgressCallback
-) -> None:
-    from cajole.cli.output_files import write_result
-    from cajole.direct import save_edit
-    from cajole.progress import build_subprogress
-
-    if outputs:
-        animation = editor.animation(progress=build_subprogress(progress, 0.0, 0.5))
-        for path in outputs:
-            write_result(animation, path, camera=edit_body.camera, progress=build_subprogress(progress, 0.5, 1.0))
-    if save_file is not None:
-        save_edit(editor, save_file)
+    if len(d["holds"]) > len(shown):
+        rows["and"] = f"{len(d['holds']) - len(shown)} more"
+    if d["notes"]:
+        rows["note"] = "; ".join(d["notes"])
+    rows["written"] = format_written_files(d["outputs"])
+    return rows

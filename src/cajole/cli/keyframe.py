@@ -1,131 +1,122 @@
-"""`cajole keyframe`: a few poses become a physical motion through them."""
+"""`cajole keyframe`: find a physical motion through a few poses."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import typer
-
-from cajole.cli import options
-from cajole.cli.body_summary import describe_body, format_body_rows, format_note_rows
-from cajole.cli.output import JsonOption, build_summary_table, format_written_files, print_result, show_progress
-
-if TYPE_CHECKING:
-    from cajole.body import BodySolid
-    from cajole.cli.key_parser import KeySpecification
-    from cajole.direct import Shot
-    from cajole.progress import ProgressCallback
-    from cajole.scenes import SceneBody
-
-# of the gradient, at which the optimisation ends
-GRADIENT_TOLERANCE = 1e-8
+from cajole.body import BodySolid
+from cajole.checks import require_positive
+from cajole.cli import bodies
+from cajole.cli.command_options import KeyframeOptions
+from cajole.cli.files import require_writable, write_results
+from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
+from cajole.cli.parsers import parse_number, parse_seconds
+from cajole.direct import Key, Shot
+from cajole.direct import keyframe as solve_keyframes
+from cajole.errors import InputError
+from cajole.progress import ProgressCallback
+from cajole.scenes import SceneBody
 
 
-@options.with_body_options()
-def keyframe(
-    body_options: options.BodyOptions,
-    key: Annotated[
-        list[str],
-        typer.Option(
-            metavar='"FRAME=FILE ..."',
-            help="A pose at a frame: an animation (its last frame, or FILE#3 for frame 3), an .npz with an array "
-            '"displacement" (n, 3) in metres, or a mesh file with the vertices of the body or of its skin, to which '
-            "the body is then fitted. Frame 0 is where the motion begins. Behind it may stand: on WHERE (only these "
-            "vertices count), weight 5 (against other keys), hard (met exactly). May be repeated.",
-        ),
-    ],
-    frames: Annotated[
-        int | None, typer.Option(help="How many, the start included; up to the last key when left out.")
-    ] = None,
-    dt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SECONDS",
-            help='Between frames, "1/60"; what suits the keys when left out, which is seldom a round frame rate.',
-        ),
-    ] = None,
-    effort: Annotated[
-        float,
-        typer.Option(
-            help="What added force costs against missing a key: 0.1 loose (keys are hints), 1e-2 soft, 1e-4 normal "
-            "(met to a fraction of a percent).",
-        ),
-    ] = 1e-4,
-    modes: Annotated[
-        int | None,
-        typer.Option(help="Linear modes beside the keys, 10 or all of a small body; more of them, livelier motion."),
-    ] = None,
-    loop: Annotated[
-        bool, typer.Option("--loop", help="The motion comes back to where it began; say after how many --frames.")
-    ] = False,
-    output: options.OutputOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Find the motion through poses that needs the least added force.
-
-    Ctrl-C ends the search and keeps the best motion so far; a second one leaves without it.
-
-    [green]cajole pose dinosaur --pin "head: 0,0.5,0" -o left.npz[/]
-
-    [green]cajole keyframe dinosaur --key 60=left.npz --frames 121 -o look.glb -o look.webp[/]
-
-    [green]cajole keyframe dinosaur --key "60=left.npz on head hard" --frames 121 -o look.html[/]
-    """
-    from cajole.cli.key_parser import parse_key
-    from cajole.cli.output_files import require_writable, write_result
-
-    outputs = output or []
+def keyframe(options: KeyframeOptions) -> None:
+    """Optimise the motion through keys and write it."""
+    outputs = options.output or []
     require_writable(outputs)
-    wanted = [parse_key(text) for text in key]
-    with show_progress(body_options.source) as progress, catch_interrupt() as stopped:
-        subject = body_options.load_scene_body(progress)
+    specifications = [parse_key(text) for text in options.key]
+    with show_progress(options.source) as progress, catch_interrupt() as is_stopped:
+        subject = bodies.load_scene_body(options, options.source, progress)
         body = subject.body()
-        shot = _solve_shot(subject, body, wanted, frames, dt, progress, stopped, effort=effort, modes=modes, loop=loop)
-        for path in outputs:
-            write_result(subject.attach_skin(shot.animation), path, camera=subject.camera, progress=progress)
+        tolerance = 1e-8  # of the gradient, relative to the largest one
+        shot = solve_keyframes(
+            body,
+            load_keys(specifications, subject, body),
+            options.frames,
+            None if options.dt is None else parse_seconds(options.dt, "--dt"),
+            effort=options.effort,
+            modes=options.modes,
+            loop=options.loop,
+            tolerance=tolerance,
+            watch=_build_watcher(tolerance, progress, is_stopped),
+        )
+        write_results(subject.attach_skin(shot.animation), outputs, camera=subject.camera, progress=progress)
     document = _describe_shot(subject, body, shot) | {"outputs": [str(path) for path in outputs]}
-    print_result(document, build_summary_table(f"Keyframed {subject.name}", _format_rows(document)), as_json=as_json)
+    print_summary(f"Keyframed {subject.name}", document, _format_rows(document))
 
 
-def _solve_shot(
-    scene_body: SceneBody,
-    body: BodySolid,
-    specifications: list[KeySpecification],
-    frames: int | None,
-    dt: str | None,
-    progress: ProgressCallback,
-    is_stopped: Callable[[], bool],
-    **options: Any,
-) -> Shot:
-    from cajole.cli.key_parser import load_keys
-    from cajole.cli.number_parsers import parse_seconds
-    from cajole.direct import keyframe as keyframed
+@dataclass(frozen=True)
+class KeySpecification:
+    """A key in terms of files: at `frame`, frame `source_frame` of `file`; selection: the vertices that count."""
 
-    step = None if dt is None else parse_seconds(dt, "--dt")
+    frame: int
+    file: Path
+    source_frame: int | None
+    selection: str | None
+    weight: float
+    hard: bool
+
+
+def parse_key(text: str) -> KeySpecification:
+    """Parse "FRAME=FILE[#FRAME] [on WHERE] [weight NUMBER] [hard]"; InputError states the syntax."""
+    found = re.fullmatch(
+        r"\s*(?P<frame>\d+)=(?P<file>.+?)(?:#(?P<place>\d+))?"
+        r"(?:\s+on\s+(?P<where>.+?))?(?:\s+weight\s+(?P<weight>\S+))?(?P<hard>\s+hard)?\s*",
+        text,
+    )
+    if found is None:
+        syntax = "a frame and a file, as in 60=pose.npz or 60=walk.glb#12; behind it: on WHERE, weight NUMBER, hard"
+        raise InputError(f"--key {text!r} must be {syntax}")
+    source_frame = None if found["place"] is None else int(found["place"])
+    name = f"the weight of --key {text!r}"
+    weight = 1.0 if found["weight"] is None else require_positive(parse_number(found["weight"], name), name)
+    return KeySpecification(
+        int(found["frame"]), Path(found["file"]), source_frame, found["where"], weight, bool(found["hard"])
+    )
+
+
+def load_keys(specifications: list[KeySpecification], scene_body: SceneBody, body: BodySolid) -> dict[int, Key]:
+    """Keys by frame. Raises InputError for a frame with two keys, FileError for bad files."""
+    keys: dict[int, Key] = {}
+    for key in specifications:
+        if key.frame in keys:
+            raise InputError(f"--key {key.frame}={key.file}: frame {key.frame} has a key already")
+        pose = bodies.load_pose(key.file, key.source_frame, scene_body, body)
+        vertices = None if key.selection is None else scene_body.select(key.selection)
+        if vertices is not None and len(vertices) == 0:
+            raise InputError(f"the key at frame {key.frame}: {key.selection!r} selects no vertex")
+        keys[key.frame] = Key(pose, vertices, key.weight, key.hard)
+    return keys
+
+
+def _build_watcher(
+    tolerance: float, progress: ProgressCallback, is_stopped: Callable[[], bool]
+) -> Callable[[Any], bool]:
+    """Report progress as the share of the gradient's orders of magnitude; stop when `is_stopped`."""
     largest = 0.0
 
     def watch(iterate: Any) -> bool:
         nonlocal largest
-        largest = max(largest, iterate.gradient)
-        share = math.log(max(iterate.gradient, 1e-300) / largest) / math.log(GRADIENT_TOLERANCE) if largest else 1.0
+        largest = max(largest, iterate.gradient_norm)
+        share = math.log(max(iterate.gradient_norm, 1e-300) / largest) / math.log(tolerance) if largest else 1.0
         progress(min(share, 1.0), f"iteration {iterate.iteration}, cost {iterate.cost:.4g}")
         return not is_stopped()
 
-    keys = load_keys(specifications, scene_body, body)
-    return keyframed(body, keys, frames, step, **options, tolerance=GRADIENT_TOLERANCE, watch=watch)
+    return watch
 
 
 @contextlib.contextmanager
 def catch_interrupt() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; the first is only noted, a second one interrupts as usual."""
+    """A function that is true after Ctrl-C; the first Ctrl-C does nothing else, a second one interrupts as usual."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield pressed.is_set  # signals reach the main thread only
+        yield pressed.is_set  # only the main thread receives signals
         return
     before = signal.getsignal(signal.SIGINT)
 
@@ -142,7 +133,7 @@ def catch_interrupt() -> Iterator[Callable[[], bool]]:
 
 def _describe_shot(scene_body: SceneBody, body: BodySolid, shot: Shot) -> dict[str, Any]:
     report = shot.report
-    return describe_body(scene_body, body) | {
+    return bodies.describe_body(scene_body, body) | {
         "basis": shot.model.size,
         "frames": len(shot.states),
         "dt_s": shot.dt,
@@ -162,7 +153,7 @@ def _format_rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     end = "converged" if d["converged"] else f"not converged: {d['message']}"
     return {
-        **format_body_rows(d),
+        **bodies.format_body_rows(d),
         "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart ({1 / d['dt_s']:.4g} frames/s)",
         **{f"key at {k['frame']}": f"off by {k['error_sizes']:.3%} of the size" for k in d["keys"]},
         "added force": f"{d['force_rms_weights']:.3g} weights (rms), {d['force_largest_weights']:.3g} at most",

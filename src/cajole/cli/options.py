@@ -1,163 +1,212 @@
-"""Arguments and options that several commands share."""
+"""Options of commands: fields of dataclasses, from which typer commands, recipe keys and API tables are built."""
 
 from __future__ import annotations
 
-import functools
+import dataclasses
+import importlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
-if TYPE_CHECKING:
-    from cajole.progress import ProgressCallback
-    from cajole.scenes import SceneBody
-
-BODY_PANEL, MATERIAL_PANEL, READING_PANEL = "The body", "Its material", "Reading the animation"
-
-SourceArgument = Annotated[
-    str, typer.Argument(metavar="SCENE|FILE", help="A built-in scene, or a mesh file (a surface is filled with tets).")
-]
-FixedOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="WHERE",
-        help='Vertices to hold instead of the scene\'s own: a part ("feet"), numbers ("0,4,7"), a region ("x<10%" of '
-        'the length, "z>0.2 & x<1" in metres), a .bou file, or "none". May be repeated.',
-        rich_help_panel=BODY_PANEL,
-    ),
-]
-TetsOption = Annotated[
-    int | None, typer.Option(help="About how many tets a scene shall have.", rich_help_panel=BODY_PANEL)
-]
-CellsOption = Annotated[
-    int,
-    typer.Option(help="Cells along the longest side when a surface is filled with tets.", rich_help_panel=BODY_PANEL),
-]
-ScaleOption = Annotated[
-    float,
-    typer.Option(
-        metavar="METRES", help="Metres in the unit of a file: 0.001 for millimetres.", rich_help_panel=BODY_PANEL
-    ),
-]
-UpOption = Annotated[
-    str, typer.Option(help="The axis that points up in a file: z, or y, turned to z.", rich_help_panel=BODY_PANEL)
-]
-GravityOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="G|X,Y,Z", help='Acceleration: "9.81" is down (-z), or a vector, m/s².', rich_help_panel=BODY_PANEL
-    ),
-]
-DtOption = Annotated[
-    str | None, typer.Option(metavar="SECONDS", help='Time between frames, "0.02" or "1/60", which is usual.')
-]
-YoungOption = Annotated[float | None, typer.Option(help="Young's modulus in Pa.", rich_help_panel=MATERIAL_PANEL)]
-PoissonOption = Annotated[
-    float | None, typer.Option(help="Poisson's ratio, below 0.5.", rich_help_panel=MATERIAL_PANEL)
-]
-DensityOption = Annotated[float | None, typer.Option(help="Density in kg/m³.", rich_help_panel=MATERIAL_PANEL)]
-ThicknessOption = Annotated[float | None, typer.Option(help="Of a shell, in metres.", rich_help_panel=MATERIAL_PANEL)]
-DampingOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ALPHA,BETA",
-        help="Damping: alpha of mass in 1/s, beta of stiffness in s.",
-        rich_help_panel=MATERIAL_PANEL,
-    ),
-]
-MeshOption = Annotated[
-    Path | None, typer.Option(help="The mesh that a .pc2 or .mdd belongs to.", rich_help_panel=READING_PANEL)
-]
-FpsOption = Annotated[
-    float | None, typer.Option(help="Frames per second, instead of what it says.", rich_help_panel=READING_PANEL)
-]
-PrimOption = Annotated[
-    str | None, typer.Option(help="Which mesh of a USD or GLB file with several.", rich_help_panel=READING_PANEL)
-]
-OutputOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="What to write, by suffix: an animation (.npz .glb .usdc .pc2 .mdd .obj), a page that plays it (.html), a "
-        "loop (.webp .gif .mp4) or a still (.png .jpg). May be repeated.",
-        readable=False,  # written, never read: that is how recipes know
-    ),
-]
+from cajole.cli.output import JSON_FLAG, get_current_invocation
 
 
-# the options of a body, in the order in which help shows them, and what they are when left out
-BODY_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "fixed": (FixedOption, None),
-    "tets": (TetsOption, None),
-    "cells": (CellsOption, 24),
-    "young": (YoungOption, None),
-    "poisson": (PoissonOption, None),
-    "density": (DensityOption, None),
-    "damping": (DampingOption, None),
-    "scale": (ScaleOption, 1.0),
-    "up": (UpOption, "z"),
-}
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CommandOptions:
+    """Base class of the options of a command; the docstring of a subclass is the help text of its command.
 
-
-@dataclass(frozen=True)
-class BodyOptions:
-    """The body that a command line asks for: its source, and the options of ABOUT_BODY."""
-
-    source: str
-    fixed: list[str] | None
-    tets: int | None
-    cells: int
-    young: float | None
-    poisson: float | None
-    density: float | None
-    damping: str | None = None
-    scale: float = 1.0
-    up: str = "z"
-
-    @property
-    def given_names(self) -> list[str]:
-        """The options of the body that say something."""
-        return [name for name, (_, usual) in BODY_OPTIONS.items() if getattr(self, name) not in (usual, None)]
-
-    def load_scene_body(self, progress: ProgressCallback) -> SceneBody:
-        """The scene or file, held and made as asked."""
-        from cajole.cli.number_parsers import parse_pair
-        from cajole.scenes import load_scene_body
-
-        damping = None if self.damping is None else parse_pair(self.damping, "--damping")
-        found = load_scene_body(
-            self.source, tets=self.tets, cells=self.cells, scale=self.scale, up=self.up, progress=progress
-        )
-        return (
-            found.with_fixed_vertices(self.fixed or [])
-            .with_material(self.young, self.poisson, self.density)
-            .with_damping(damping)
-        )
-
-
-def with_body_options(*, include_damping: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command whose first parameter is an Asked, as one that takes the source and the options of a body instead.
-
-    damped: whether damping is among them.
+    given: names of the options and arguments that the command line contains. A command with `protects_inputs` refuses
+    to write a file that it reads.
     """
-    about = {name: option for name, option in BODY_OPTIONS.items() if include_damping or name != "damping"}
 
-    def expand(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def run(source: str, **given: Any) -> None:
-            command(BodyOptions(source, **{name: given.pop(name) for name in about}), **given)
+    protects_inputs: ClassVar[bool] = True
+    given: frozenset[str] = frozenset()
 
-        signature = inspect.signature(command, eval_str=True)
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        own = [parameter.replace(kind=keyword) for parameter in list(signature.parameters.values())[1:]]
-        shared = [inspect.Parameter(name, keyword, annotation=a, default=d) for name, (a, d) in about.items()]
-        # --json stands last in every command
-        parameters = [inspect.Parameter("source", keyword, annotation=SourceArgument), *own[:-1], *shared, own[-1]]
-        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return run
 
-    return expand
+def option(
+    text: str,
+    *names: str,
+    default: Any = None,
+    metavar: str | None = None,
+    choices: tuple[str, ...] = (),
+    complete: Callable[[str], list[str]] | None = None,
+    panel: str | None = None,
+    readable: bool = True,
+) -> Any:
+    """Dataclass field that is an option of a command.
+
+    names: as typer takes them, the name of the field by default. choices: the values that the command accepts; they are
+    the metavar and the completions. complete: completions of a text. readable: False for files that are written.
+    """
+    info = typer.Option(
+        *names,
+        help=re.sub(r"(\[[a-z#/@])", r"\\\1", text),  # units such as [s] are not markup
+        metavar=metavar or "|".join(choices) or None,
+        autocompletion=_complete_from(lambda: choices) if choices else complete,
+        rich_help_panel=panel,
+        readable=readable,
+    )
+    return dataclasses.field(default=default, metadata={"parameter": info})
+
+
+def argument(
+    text: str, *, metavar: str, default: Any = dataclasses.MISSING, complete: Any = None, readable: bool = True
+) -> Any:
+    """Dataclass field that is a positional argument of a command, required without a default."""
+    info = typer.Argument(help=text, metavar=metavar, autocompletion=complete, readable=readable)
+    return dataclasses.field(default=default, metadata={"parameter": info})
+
+
+def get_parameters(options_class: type[CommandOptions]) -> dict[str, tuple[Any, Any]]:
+    """Type and typer parameter of each option and argument, by the name of its field.
+
+    The default metavar of integers is COUNT, that of paths FILE.
+    """
+    hints = get_type_hints(options_class)
+    parameters = {}
+    for field in dataclasses.fields(options_class):
+        if "parameter" in field.metadata:
+            kind, info = hints[field.name], field.metadata["parameter"]
+            info.metavar = info.metavar or {int: "COUNT", Path: "FILE"}.get(get_value_type(kind)[0])
+            parameters[field.name] = kind, info
+    return parameters
+
+
+def build_command(name: str, options_class: type[CommandOptions]) -> Callable[..., None]:
+    """Function with a parameter per option, as typer expects it.
+
+    It calls `cajole.cli.NAME.NAME(options)`. The module is imported by the call, so that help and completion need none
+    of the numerical packages.
+    """
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    defaults = {
+        field.name: inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+        for field in dataclasses.fields(options_class)
+    }
+    parameters = [
+        inspect.Parameter(name, keyword, default=defaults[name], annotation=Annotated[kind, info])
+        for name, (kind, info) in get_parameters(options_class).items()
+    ]
+    as_json = typer.Option(JSON_FLAG, help="Print one JSON document to stdout, and nothing else.")
+
+    def run(context: typer.Context, *, as_json: bool, **values: Any) -> None:
+        sources = {name: context.get_parameter_source(name) for name in values}
+        given = frozenset(name for name, source in sources.items() if source is not None and source.name != "DEFAULT")
+        options = options_class(given=given, **values)
+        get_current_invocation().as_json = as_json
+        command = getattr(importlib.import_module(f"cajole.cli.{name}"), name)
+        if not options.protects_inputs:
+            command(options)
+            return
+        from cajole.storage import protect_inputs, register_input
+
+        with protect_inputs():
+            for key, (_, info) in get_parameters(options_class).items():
+                for file in find_named_files(values[key]) if info.readable else ():
+                    register_input(file)
+            command(options)
+
+    run.__name__, run.__doc__ = name, options_class.__doc__
+    context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    json = inspect.Parameter("as_json", keyword, default=False, annotation=Annotated[bool, as_json])
+    run.__signature__ = inspect.Signature([context, *parameters, json])  # type: ignore[attr-defined]
+    return run
+
+
+class HelpWithoutTypesMixin:
+    """Command or group whose help shows no Python type behind flags and arguments."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                parameter.display_type_rich = lambda ctx: None  # its metavar stands in the column of names
+            elif getattr(parameter, "is_flag", False) and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
+
+
+class CajoleCommand(HelpWithoutTypesMixin, TyperCommand):
+    """A command of the application."""
+
+
+def find_named_files(value: Any) -> Iterator[Path]:
+    """Every file that the value of a parameter may name: a path, a text with names of files, or a list of these."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from find_named_files(each)
+    elif isinstance(value, str | Path) and str(value):
+        # separators of file names in texts such as "60=left.npz#3 on head" and "ground:0.1"
+        for text in {str(value), *re.split(r"[=#\s:;]+", str(value))} - {""}:
+            yield from find_input_files(Path(text))
+
+
+def find_input_files(path: Path) -> Iterator[Path]:
+    """A path and the files that are read with it: the other file of a pair, the mesh of a point cache, a sequence."""
+    yield path
+    suffix = path.suffix.lower()
+    if suffix in (".pc2", ".mdd"):
+        for other in (".veg", ".obj", ".ply", ".stl", ".msh", ".vtk", ".vtu", ".mesh"):
+            yield path.with_suffix(other)
+    elif suffix in (".node", ".ele"):
+        yield path.with_suffix(".ele" if suffix == ".node" else ".node")
+    elif suffix == ".obj" or (not suffix and path.is_dir()):
+        from cajole.animation.obj_sequence import find_obj_sequence
+        from cajole.errors import FileError
+
+        try:
+            yield from find_obj_sequence(path).find_files().values()
+        except (FileError, OSError):  # no sequence; the reader of the file reports it
+            return
+
+
+def _complete_from(get_names: Callable[[], tuple[str, ...]]) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in get_names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def list_scene_names(*kinds: str) -> tuple[str, ...]:
+    """Names of built-in scenes; kinds: body, edit, enrich, reroute, flow, all of them by default."""
+    from cajole.scenes import flow_scenes, scene_names
+    from cajole.scenes.edit_scenes import list_edit_scene_names
+    from cajole.scenes.enrich_scenes import list_enrich_scene_names
+    from cajole.scenes.reroute_scenes import list_reroute_scene_names
+
+    names: dict[str, Callable[[], tuple[str, ...]]] = {
+        "body": scene_names,
+        "flow": lambda: tuple(flow_scenes.FLOW_SCENE_DESCRIPTIONS),
+        "edit": list_edit_scene_names,
+        "enrich": list_enrich_scene_names,
+        "reroute": list_reroute_scene_names,
+    }
+    return tuple(dict.fromkeys(name for kind in kinds or names for name in names[kind]()))
+
+
+def complete_files_and_scenes(*kinds: str) -> Callable[[str], list[str]]:
+    """Completions of SCENE|FILE: scenes of some kinds, see `list_scene_names`, and files of the folder."""
+    complete_scenes = _complete_from(lambda: list_scene_names(*kinds))
+
+    def complete(incomplete: str) -> list[str]:
+        folder, _, start = incomplete.rpartition("/")
+        place = Path(incomplete[: len(folder) + 1] or ".")
+        found = sorted(place.iterdir()) if place.is_dir() else []
+        files = [path for path in found if path.name.startswith(start) and (start or not path.name.startswith("."))]
+        prefix = incomplete[: len(incomplete) - len(start)]
+        return [*complete_scenes(incomplete), *(f"{prefix}{path.name}{'/' * path.is_dir()}" for path in files)]
+
+    return complete
+
+
+def get_value_type(annotation: Any) -> tuple[type, bool]:
+    """Type of one value of an option, and whether the option may be repeated."""
+    is_union = get_origin(annotation) in (Union, UnionType)
+    kind = next(each for each in get_args(annotation) if each is not NoneType) if is_union else annotation
+    return (get_args(kind)[0], True) if get_origin(kind) is list else (kind, False)

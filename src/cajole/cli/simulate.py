@@ -1,132 +1,91 @@
-"""`cajole simulate`: a body moves under forces."""
+"""`cajole simulate`: simulate a body under forces."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Any
 
-import typer
+from cajole.animation import Animation
+from cajole.arrays import Array
+from cajole.body import BodySolid
+from cajole.checks import require_positive
+from cajole.cli import bodies
+from cajole.cli.command_options import SimulateOptions
+from cajole.cli.files import require_writable, write_results
+from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
+from cajole.cli.parsers import parse_gravity, parse_seconds
+from cajole.dynamics import Ground, Obstacle, ObstacleMesh
+from cajole.dynamics import simulate as simulate_body
+from cajole.errors import InputError
+from cajole.mesh import read_mesh
+from cajole.mesh.files import READERS
+from cajole.mesh.line import require_surface
+from cajole.scenes import SceneBody
 
-from cajole.cli import options
-from cajole.cli.body_summary import describe_body, format_body_rows, format_note_rows
-from cajole.cli.output import JsonOption, build_summary_table, format_written_files, print_result, show_progress
 
-if TYPE_CHECKING:
-    from cajole.animation import Animation
-    from cajole.body import BodySolid
-    from cajole.scenes import SceneBody
-
-
-@options.with_body_options()
-def simulate(
-    body_options: options.BodyOptions,
-    frames: Annotated[
-        int | None, typer.Option(help="How many, the start included: 120 unless --duration says it.")
-    ] = None,
-    dt: options.DtOption = None,
-    fps: Annotated[float | None, typer.Option(help="Frames per second, instead of --dt.")] = None,
-    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Instead of --frames.")] = None,
-    push: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar='"WHERE: FX,FY,FZ ..."',
-            help='A force on part of the body: "head: 0,300,0 for 0.2" is 300 N along y for 0.2 s, "x>90%: 0,0,-0.5 '
-            "weights from 1\" half the body's weight downward from 1 s on. WHERE as for --fixed. May be repeated.",
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(metavar="FILE[#FRAME]", help="A pose to let go from, in any file that --key of keyframe takes."),
-    ] = None,
-    obstacle: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ground|FILE", help="What it bumps into: the plane z = 0, or a closed mesh. May be repeated."
-        ),
-    ] = None,
-    output: options.OutputOption = None,
-    integrator: Annotated[
-        str, typer.Option(help="newmark (keeps energy), bdf2 (one solve a step) or euler (damped).")
-    ] = "newmark",
-    substeps: Annotated[int, typer.Option(help="Steps per frame.")] = 1,
-    gravity: options.GravityOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Simulate a scene or a mesh file, and write the motion.
-
-    [green]cajole simulate dinosaur --push "head: 0,0.03,0 weights for 0.3" -o wag.glb[/]
-
-    [green]cajole simulate beam.veg --fixed "x<1%" --gravity 9.81 -o sag.usdc -o sag.webp[/]
-
-    [green]cajole simulate jelly.obj --fixed none --gravity 9.81 --obstacle ground --obstacle step.obj -o fall.html[/]
-
-    [green]cajole simulate bunny.obj --fixed "z<5%" --young 5e4 --push "z>90%: 40,0,0 for 0.3" -o bunny.npz[/]
-    """
-    from cajole.cli.obstacles import load_obstacles, load_start_pose, require_obstacles
-    from cajole.cli.output_files import require_writable, write_result
-
-    outputs = output or []
+def simulate(options: SimulateOptions) -> None:
+    """Simulate a scene or mesh file and write the motion."""
+    outputs = options.output or []
     require_writable(outputs)
-    step = _parse_frame_time(dt, fps)
-    count = _compute_frame_count(frames, duration, step)
-    require_obstacles(obstacle or [])
-    with show_progress(body_options.source) as progress:
-        subject = body_options.load_scene_body(progress)
+    frames, dt = _compute_timing(options)
+    for text in options.obstacle or []:
+        if text != "ground" and Path(text).suffix.lower() not in READERS:
+            raise InputError(f'--obstacle {text!r} must be "ground" or a mesh file ({" ".join(READERS)})')
+    with show_progress(options.source) as progress:
+        subject = bodies.load_scene_body(options, options.source, progress)
         body, started = subject.body(), time.perf_counter()
-        around = {"start": load_start_pose(start, subject, body), "obstacles": load_obstacles(obstacle or []) or None}
-        how = {"integrator": integrator, "substeps": substeps, "progress": progress}
-        moved = _simulate_body(subject, body, count, step, push or [], gravity, **around, **how)
+        start = None if options.start is None else _load_start_pose(options.start, subject, body)
+        obstacles = [_load_obstacle(text) for text in options.obstacle or []]
+        pushes = [bodies.parse_push(text, subject, body) for text in options.push or []]
+        motion = simulate_body(
+            body,
+            frames,
+            dt,
+            force=bodies.build_force_function(pushes, body.vertex_count),
+            gravity=parse_gravity(options.gravity),
+            start=start,
+            obstacles=obstacles or None,
+            integrator=options.integrator,
+            substeps=options.substeps,
+            progress=progress,
+        )
+        animation = subject.attach_skin(motion)
         seconds = time.perf_counter() - started
-        for path in outputs:
-            write_result(moved, path, camera=subject.camera, progress=progress)
-    document = _describe_motion(subject, body, moved, seconds) | {"outputs": [str(path) for path in outputs]}
-    print_result(document, build_summary_table(f"Simulated {subject.name}", _format_rows(document)), as_json=as_json)
+        write_results(animation, outputs, camera=subject.camera, progress=progress)
+    document = _describe_motion(subject, body, animation, seconds) | {"outputs": [str(path) for path in outputs]}
+    print_summary(f"Simulated {subject.name}", document, _format_rows(document))
 
 
-def _simulate_body(
-    scene_body: SceneBody,
-    body: BodySolid,
-    frames: int,
-    dt: float,
-    pushes: list[str],
-    gravity: str | None,
-    **options: Any,
-) -> Animation:
-    from cajole.cli import force_parsers as parsed
-    from cajole.dynamics import simulate as simulated
-
-    forces = parsed.build_force_function(
-        [parsed.parse_push(text, scene_body, body) for text in pushes], body.vertex_count
-    )
-    pull = parsed.parse_gravity(gravity)
-    return scene_body.attach_skin(simulated(body, frames, dt, force=forces, gravity=pull, **options))
-
-
-def _parse_frame_time(dt: str | None, fps: float | None) -> float:
-    """Seconds between frames."""
-    from cajole.checks import require_positive
-    from cajole.cli.number_parsers import parse_seconds
-    from cajole.errors import InputError
-
-    if dt is not None and fps is not None:
+def _compute_timing(options: SimulateOptions) -> tuple[int, float]:
+    """Number of frames, the start included, and the time between them [s]."""
+    if options.dt is not None and options.fps is not None:
         raise InputError("--dt and --fps say the same thing; give one of them")
-    return 1 / require_positive(fps, "--fps") if fps is not None else parse_seconds(dt or "1/60", "--dt")
-
-
-def _compute_frame_count(frames: int | None, duration: float | None, dt: float) -> int:
-    """How many frames, the start included."""
-    from cajole.checks import require_positive
-    from cajole.errors import InputError
-
-    if duration is None:
-        return 120 if frames is None else frames
-    if frames is not None:
+    if options.fps is not None:
+        dt = 1 / require_positive(options.fps, "--fps")
+    else:
+        dt = parse_seconds(options.dt or "1/60", "--dt")
+    if options.duration is None:
+        return 120 if options.frames is None else options.frames, dt
+    if options.frames is not None:
         raise InputError("--frames and --duration say the same thing; give one of them")
-    return 1 + round(require_positive(duration, "--duration (s)") / require_positive(dt, "--dt (s)"))
+    return 1 + round(require_positive(options.duration, "--duration (s)") / require_positive(dt, "--dt (s)")), dt
+
+
+def _load_start_pose(text: str, scene_body: SceneBody, body: BodySolid) -> Array:
+    """The displacement (n, 3) [m] of "FILE" or "FILE#FRAME"."""
+    file, mark, frame = text.rpartition("#")
+    if mark and frame.isdecimal():
+        return bodies.load_pose(Path(file), int(frame), scene_body, body)
+    return bodies.load_pose(Path(text), None, scene_body, body)
+
+
+def _load_obstacle(text: str) -> Obstacle:
+    return Ground() if text == "ground" else ObstacleMesh(require_surface(read_mesh(text), f"the obstacle {text}"))
 
 
 def _describe_motion(scene_body: SceneBody, body: BodySolid, animation: Animation, seconds: float) -> dict[str, Any]:
-    return describe_body(scene_body, body) | {
+    return bodies.describe_body(scene_body, body) | {
         "frames": animation.frames,
         "fps": animation.fps,
         "duration_s": animation.duration,
@@ -141,7 +100,7 @@ def _describe_motion(scene_body: SceneBody, body: BodySolid, animation: Animatio
 def _format_rows(document: dict[str, Any]) -> dict[str, str]:
     d = document
     return {
-        **format_body_rows(d),
+        **bodies.format_body_rows(d),
         "motion": f"{d['frames']} frames at {d['fps']:.4g} frames/s, {d['duration_s']:.3g} s",
         "moves up to": f"{d['largest_displacement_m']:.3g} m, {d['largest_displacement_sizes']:.1%} of its size",
         "energy": f"at most {d['largest_energy_J']:.3g} J of strain",

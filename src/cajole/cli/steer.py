@@ -1,350 +1,415 @@
-"""`cajole steer`: a motion is disturbed, and a controller leads back to it with gentle forces."""
+"""`cajole steer`: disturb a motion, and return to it with gentle forces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Any, cast
 
-import typer
+import numpy as np
+from numpy.typing import ArrayLike
 
-from cajole.cli import options
-from cajole.cli.output import JsonOption, build_summary_table, print_result, show_progress
-from cajole.cli.steer_documents import describe_runs, describe_steer, format_steer_rows
-from cajole.cli.steer_flow import (
-    format_flow_rows,
-    is_flow_source,
-    require_flow_output_files,
-    require_no_body_options,
-    run_flow_steer,
-)
-from cajole.errors import InputError
+from cajole import checks
+from cajole.animation import Animation, read_animation
+from cajole.arrays import Array, IndexArray
+from cajole.body import Body, BodySolid
+from cajole.body.base import EARTH_GRAVITY
+from cajole.cli import bodies
+from cajole.cli.command_options import SteerOptions
+from cajole.cli.files import require_distinct, require_writable, write_results
+from cajole.cli.output import format_note_rows, format_written_files, print_summary, show_progress
+from cajole.cli.parsers import parse_number, parse_pair, parse_seconds
+from cajole.cluster import require_cluster
+from cajole.direct import Controller, ControllerRun, Wind, build_reference, load_controller
+from cajole.direct import steer as create_controller
+from cajole.direct.steering.controller import FlowController, load_flow_controller
+from cajole.direct.steering.plots import check_plot_path, plot_runs
+from cajole.direct.steering.reference import DEFAULT_MODES, diagnose_divergence, snap_fixed_vertices
+from cajole.direct.steering.report import SteerReport
+from cajole.direct.steering.sampling import sample_basis
+from cajole.direct.steering.serialization import is_flow_controller_file
+from cajole.errors import FileError, InputError, NotConverged
+from cajole.flow import FlowForce, Gust
+from cajole.pictures.image_files import LOOP_SUFFIXES, STILL_SUFFIXES, require_image_writer
+from cajole.progress import ProgressCallback
+from cajole.reduction import Disturbance
+from cajole.scenes import SceneBody, flow_scenes, select_vertices
+from cajole.scenes.flow_scenes.flow_scene import FlowScene
+from cajole.scenes.flow_scenes.pictures import write_flow_run
+from cajole.storage import require_writable_path
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-    from cajole.animation import Animation
-    from cajole.body import BodySolid
-    from cajole.cli.controller_files import LoadedController
-    from cajole.direct import Controller, ControllerRun
-    from cajole.progress import ProgressCallback
-    from cajole.reduction import Disturbance
-    from cajole.scenes import SceneBody
-
-# Of the rest shape, held when no motion is given.
-DEFAULT_FRAMES, DEFAULT_DT = 121, "1/60"
-# Of a body, when nothing is said.
-DEFAULT_EFFORT = 1e-2
-
-
-@options.with_body_options()
-def steer(
-    body_options: options.BodyOptions,
-    motion: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The motion to keep to: an animation of the body's vertices, as simulate and keyframe write to .npz. "
-            "The rest shape when left out.",
-        ),
-    ] = None,
-    tracking: Annotated[float, typer.Option(help="What being off costs all the time.")] = 1.0,
-    final: Annotated[
-        float | None,
-        typer.Option(help="What being off at the last frame costs. When left out, 0, of a flow what suits it."),
-    ] = None,
-    effort: Annotated[
-        float | None,
-        typer.Option(
-            help="What added force costs: 1e-4 stiff, 1e-2 normal, 1 gentle and slow to come back. When left out, "
-            "1e-2, of a flow what suits it."
-        ),
-    ] = None,
-    push: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar='"WHERE: FX,FY,FZ ..."',
-            help='A push that the motion knows nothing of: "head: 0,0.1,0 weights for 0.2 from 1". May be repeated.',
-        ),
-    ] = None,
-    wind: Annotated[float | None, typer.Option(help="Gusts of this strength, m/s² (root mean square).")] = None,
-    seed: Annotated[int, typer.Option(help="Of wind and samples: another number, another take.")] = 0,
-    loops: Annotated[int, typer.Option(help="Go through the motion this often, the first frame after the last.")] = 1,
-    uncontrolled: Annotated[bool, typer.Option("--uncontrolled", help="Write the take without control.")] = False,
-    modes: Annotated[
-        int | None, typer.Option(help="Linear modes beside what the motion needs; 20, or all of a small body.")
-    ] = None,
-    components: Annotated[
-        int | None, typer.Option(help="Directions of the motion itself; those it needs, 16 at most, when left out.")
-    ] = None,
-    substeps: Annotated[
-        int | None, typer.Option(help="Steps to a frame of the motion; when left out one, or as many as it needs.")
-    ] = None,
-    samples: Annotated[
-        int,
-        typer.Option(help="Disturbed runs to take --modes directions from, instead of linear modes; 50, say."),
-    ] = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help='Who simulates them: "processes", "processes:4", "dask", or a scheduler "tcp://host:port".'),
-    ] = None,
-    frames: Annotated[int | None, typer.Option(help=f"Without --motion: how many; {DEFAULT_FRAMES}.")] = None,
-    dt: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help=f'Without --motion: time between frames; "{DEFAULT_DT}".')
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option(help="Where to keep the controller, an .npz that needs no body.", readable=False)
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="A plot of error and added force over time, with and without control (.png).", readable=False
-        ),
-    ] = None,
-    output: options.OutputOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Disturb a motion, and lead back to it with the least added force.
-
-    Give the body as it was when the motion was made: the same --fixed, --young, --density and --damping. There is no
-    --gravity: the forces that made the motion, gravity among them, are found with it.
-
-    [green]cajole steer dinosaur --push "head: 0,0.1,0 weights for 0.2 from 0.5" --plot back.png -o back.glb[/]
-
-    [green]cajole simulate dinosaur --push "head: 0,0.1,0 weights for 0.3" -o wag.npz[/]
-
-    [green]cajole steer dinosaur --motion wag.npz --wind 2 --seed 7 --effort 1e-3 -o windy.webp[/]
-
-    What --save kept runs again from its file, against other pushes, with other dials where they are given:
-
-    [green]cajole steer controller.npz --push "x>90%: 0,0,0.1 weights for 0.1" -o again.glb[/]
-
-    Flows are scenes of their own, swirl and leaves, whose particles keep to their paths in gusts and noise:
-
-    [green]cajole steer leaves --seed 3 -o letter.webp[/]
-    """
-    from cajole.cli.controller_files import is_controller_file
-    from cajole.cli.output_files import require_distinct
-    from cajole.cluster import require_cluster
-
-    outputs = output or []
-    require_distinct([*outputs, save, plot])
-    made: dict[str, object] = {
-        "motion": motion, "samples": samples, "cluster": cluster, "frames": frames, "dt": dt,
-        "modes": modes is not None, "components": components is not None, "substeps": substeps is not None,
-    }  # fmt: skip
-    if is_flow_source(body_options.source):
-        require_no_body_options(made | {"loops": loops != 1} | dict.fromkeys(body_options.given_names, True))
-        require_flow_output_files(outputs)
-        _require_output_files([], save, plot)
-        chosen = {"final": final, "effort": effort}
-        own = {"tracking": tracking} | {name: value for name, value in chosen.items() if value is not None}
-        with show_progress(body_options.source) as progress:
-            told = run_flow_steer(
-                body_options.source, own, push or [], wind, seed, uncontrolled, outputs, progress, save, plot
-            )
-        print_result(
-            told, build_summary_table(f"Steered {body_options.source}", format_flow_rows(told)), as_json=as_json
-        )
+def steer(options: SteerOptions) -> None:
+    """Steer a body, the controller of a file, or a flow."""
+    outputs = options.output or []
+    require_distinct([*outputs, options.save, options.plot])
+    if options.plot is not None:
+        require_writable_path(check_plot_path(options.plot))
+    if options.save is not None:
+        if options.save.suffix.lower() != ".npz":
+            raise FileError(f"--save {options.save}: a controller is an .npz file")
+        require_writable_path(options.save)
+    is_file = Path(options.source).suffix.lower() == ".npz"
+    is_flow = options.source in flow_scenes.FLOW_SCENE_DESCRIPTIONS
+    if is_flow or (is_file and is_flow_controller_file(options.source)):
+        _steer_flow(options, outputs)
         return
-    _require_output_files(outputs, save, plot)
-    require_cluster(cluster)
-    dials = (tracking, final, effort)
-    with show_progress(body_options.source) as progress:
-        if is_controller_file(body_options.source):
-            file = _load_controller(body_options, made | {"save": save}, dials)
-            subject, body, controller = cast("SceneBody", file), cast("BodySolid", file), file.controller
-        else:
-            subject = body_options.load_scene_body(progress)
-            body = subject.body()
-            course = _load_motion(subject, body, motion, frames, dt, progress)
-            beside = _choose_added_modes(body, course, modes, (samples, seed, cluster), progress)
-            controller = _build_controller(body, course, (beside, components), substeps, loops, dials, progress)
-        runs = _run_controller(
-            controller, _parse_disturbances(subject, body, push or [], wind, seed), loops, uncontrolled, progress
-        )
-        taken = runs["without control" if uncontrolled else "with control"]
-        _write_results(subject, controller, runs, taken, outputs, save, plot, progress)
-    if is_controller_file(body_options.source):
-        document = file.describe() | describe_runs(controller, runs, loops)
-    else:
-        document = describe_steer(subject, body, controller, runs, loops)
-    document["outputs"] = [str(path) for path in (*outputs, save, plot) if path is not None]
-    print_result(document, build_summary_table(f"Steered {subject.name}", format_steer_rows(document)), as_json=as_json)
-
-
-def _load_controller(
-    body_options: options.BodyOptions,
-    build_options: Mapping[str, object],
-    cost_weights: tuple[float, float | None, float | None],
-) -> LoadedController:
-    """A controller from its file; dials as they are when left out are the file's own."""
-    from cajole.cli.controller_files import load_controller_file
-
-    tracking, final, effort = cost_weights
-    other = {"tracking": tracking if tracking != 1.0 else None, "final": final, "effort": effort}
-    return load_controller_file(
-        body_options, build_options, {name: value for name, value in other.items() if value is not None}
-    )
-
-
-def _require_output_files(outputs: list[Path], save: Path | None, plot: Path | None) -> None:
-    """Raise FileError or MissingExtra for what cannot be written: before the work, not after it."""
-    from cajole.cli.output_files import require_writable
-    from cajole.direct.steering.plots import check_plot_path
-    from cajole.errors import FileError
-    from cajole.storage import require_writable_path
-
     require_writable(outputs)
-    if plot is not None:
-        require_writable_path(check_plot_path(plot))
-    if save is not None:
-        if save.suffix.lower() != ".npz":
-            raise FileError(f"--save {save}: a controller is an .npz file")
-        require_writable_path(save)
+    require_cluster(options.cluster)
+    with show_progress(options.source) as progress:
+        if is_file:
+            loaded = _load_controller(options)
+            subject, body, controller = cast(SceneBody, loaded), cast(BodySolid, loaded), loaded.controller
+        else:
+            subject = bodies.load_scene_body(options, options.source, progress)
+            body = subject.body()
+            controller = _build_controller(options, subject, body, progress)
+        runs = _run_controller(options, controller, _parse_disturbances(options, subject, body), progress)
+        animation = runs["without control" if options.uncontrolled else "with control"].animation
+        write_results(subject.attach_skin(animation), outputs, camera=subject.camera, progress=progress)
+        if options.plot is not None:
+            plot_runs(runs, options.plot, title=subject.name)
+        if options.save is not None:
+            controller.save(options.save, skin=subject.skin)
+    about = loaded.describe() if is_file else bodies.describe_body(subject, body)
+    document = about | _describe_runs(controller, runs, options.loops, () if is_file else subject.notes)
+    document["outputs"] = [str(path) for path in (*outputs, options.save, options.plot) if path is not None]
+    print_summary(f"Steered {subject.name}", document, _format_rows(document))
 
 
-def _load_motion(
-    scene_body: SceneBody,
-    body: BodySolid,
-    motion: Path | None,
-    frames: int | None,
-    dt: str | None,
-    progress: ProgressCallback,
-) -> Animation:
-    """The motion in the file, or the body at rest."""
-    import numpy as np
+@dataclass(frozen=True, eq=False)
+class LoadedController:
+    """A controller from a file, with the parts of SceneBody and Body that pushes and reports need."""
 
-    from cajole import checks
-    from cajole.animation import Animation, read_animation
-    from cajole.cli.number_parsers import parse_seconds
-    from cajole.direct.steering.reference import snap_fixed_vertices
+    name: str
+    controller: Controller
+    notes: tuple[str, ...] = ()
+    skin: None = None
 
-    if motion is None:
-        count = checks.require_integer(DEFAULT_FRAMES if frames is None else frames, "--frames", minimum=3)
-        step = checks.require_positive(parse_seconds(DEFAULT_DT if dt is None else dt, "--dt"), "--dt")
-        return Animation(scene_body.mesh, np.tile(body.vertices, (count, 1, 1)), fps=1.0 / step)
-    if frames is not None or dt is not None:
-        raise InputError(f"--frames and --dt are for the rest shape; {motion} has its own")
-    found = read_animation(motion, progress=progress)
-    if found.positions.shape[1] != body.vertex_count:
-        raise InputError(
-            f"{motion} has {found.positions.shape[1]} vertices, but {scene_body.name} has {body.vertex_count}: "
-            f"give the same "
-            "body and --tets as for the motion, and keep motions as .npz, which holds more than the surface"
-        )
-    return snap_fixed_vertices(body, found)
+    @property
+    def camera(self) -> dict[str, Any]:
+        """Empty: files store no camera."""
+        return {}
+
+    @property
+    def vertex_count(self) -> int:
+        """Number of vertices."""
+        return self.controller.model.body.vertex_count
+
+    @cached_property
+    def vertex_masses(self) -> Array:
+        """(n,) [kg]"""
+        return self.controller.model.body.vertex_masses
+
+    @property
+    def weight(self) -> float:
+        """[N] on Earth."""
+        return EARTH_GRAVITY * self.controller.model.body.total_mass
+
+    def select(self, expression: str) -> IndexArray:
+        """The selected vertices; files store no parts."""
+        return select_vertices(expression, self.controller.model.body.get_display_mesh(), {})
+
+    def distribute_force(self, vertices: ArrayLike, force: ArrayLike) -> Array:
+        """As `Body.distribute_force`."""
+        return Body.distribute_force(cast(Body, self), vertices, force)
+
+    def attach_skin(self, animation: Animation) -> Animation:
+        """The animation with the name of the file."""
+        return replace(animation, name=self.name)
+
+    def describe(self) -> dict[str, Any]:
+        """The body as numbers."""
+        body = self.controller.model.body
+        return {"subject": self.name, "vertices": body.vertex_count, "mass_kg": body.total_mass}
+
+
+def _load_controller(options: SteerOptions) -> LoadedController:
+    """The controller of a file, with the weights that are given. Raises InputError for options that build one."""
+    building = ("fixed", "tets", "cells", "young", "poisson", "density", "damping", "scale", "up")
+    refused = [name for name in (*building, *_MOTION_OPTIONS, "save") if name in options.given]
+    if refused:
+        raise InputError(f"--{refused[0]}: the controller in {options.source} is made already; leave it out")
+    controller = load_controller(options.source)
+    weights = {name: getattr(options, name) for name in ("tracking", "final", "effort") if name in options.given}
+    return LoadedController(Path(options.source).stem, controller.retuned(**weights) if weights else controller)
+
+
+# options of the motion and of the reduced basis, which neither flows nor controller files take
+_MOTION_OPTIONS = ("motion", "samples", "cluster", "frames", "dt", "modes", "components", "substeps")
 
 
 def _build_controller(
-    body: BodySolid,
-    motion: Animation,
-    basis: tuple[int | NDArray[np.float64] | None, int | None],
-    substeps: int | None,
-    loops: int,
-    cost_weights: tuple[float, float | None, float | None],
-    progress: ProgressCallback,
+    options: SteerOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
 ) -> Controller:
-    from cajole.direct import build_reference
-    from cajole.direct import steer as steered
-
-    progress(0.0, "reducing the body")
-    modes, components = basis
-    made = build_reference(body, motion, modes=modes, components=components, loop=loops > 1, substeps=substeps)
-    progress(0.0, "finding the gains")
-    tracking, final, effort = cost_weights
-    return steered(made, tracking=tracking, final=final or 0.0, effort=DEFAULT_EFFORT if effort is None else effort)
-
-
-def _choose_added_modes(
-    body: BodySolid,
-    motion: Animation,
-    modes: int | None,
-    sampling: tuple[int, int, str | None],
-    progress: ProgressCallback,
-) -> int | NDArray[np.float64] | None:
-    """What stands beside the motion's own directions: so many modes, or directions that disturbed runs need."""
-    from cajole import checks
-    from cajole.direct.steering.reference import DEFAULT_MODES
-
-    if modes is not None:
-        checks.require_integer(modes, "--modes")
-    samples, seed, cluster = sampling
-    if checks.require_integer(samples, "--samples", minimum=0):
-        return _compute_sampled_basis(
-            body, motion, DEFAULT_MODES if modes is None else modes, samples, seed, cluster, progress
-        )
-    if cluster is not None:
+    motion = _load_motion(options, scene_body, body, progress)
+    modes: int | Array | None = None if options.modes is None else checks.require_integer(options.modes, "--modes")
+    if checks.require_integer(options.samples, "--samples", minimum=0):
+        modes = sample_basis(
+            body,
+            motion,
+            runs=options.samples,
+            size=DEFAULT_MODES if options.modes is None else options.modes,
+            seed=options.seed,
+            cluster=options.cluster,
+            progress=progress,
+        ).basis
+    elif options.cluster is not None:
         raise InputError("--cluster says who simulates samples; say how many with --samples")
-    return modes
+    progress(0.0, "reducing the body")
+    reference = build_reference(
+        body, motion, modes=modes, components=options.components, loop=options.loops > 1, substeps=options.substeps
+    )
+    progress(0.0, "computing the gains")
+    effort = 1e-2 if options.effort is None else options.effort
+    return create_controller(reference, tracking=options.tracking, final=options.final or 0.0, effort=effort)
 
 
-def _compute_sampled_basis(
-    body: BodySolid,
-    motion: Animation,
-    modes: int,
-    samples: int,
-    seed: int,
-    cluster: str | None,
-    progress: ProgressCallback,
-) -> NDArray[np.float64]:
-    from cajole.direct.steering.sampling import sample_basis
-
-    found = sample_basis(body, motion, runs=samples, size=modes, seed=seed, cluster=cluster, progress=progress)
-    return found.basis
-
-
-def _parse_disturbances(
-    scene_body: SceneBody, body: BodySolid, pushes: list[str], wind: float | None, seed: int
-) -> list[Disturbance]:
-    from cajole import checks
-    from cajole.cli.force_parsers import parse_push
-    from cajole.direct import Wind
-
-    made: list[Disturbance] = [parse_push(text, scene_body, body) for text in pushes]
-    if wind is not None:
-        made.append(
-            Wind(
-                checks.require_positive(wind, "--wind", allow_zero=True),
-                seed=checks.require_integer(seed, "--seed", minimum=0),
-            )
+def _load_motion(
+    options: SteerOptions, scene_body: SceneBody, body: BodySolid, progress: ProgressCallback
+) -> Animation:
+    """The motion of the file, or the body at rest."""
+    if options.motion is None:
+        frames = checks.require_integer(121 if options.frames is None else options.frames, "--frames", minimum=3)
+        dt = checks.require_positive(parse_seconds(options.dt or "1/60", "--dt"), "--dt")
+        return Animation(scene_body.mesh, np.tile(body.vertices, (frames, 1, 1)), fps=1.0 / dt)
+    if options.frames is not None or options.dt is not None:
+        raise InputError(f"--frames and --dt are for the rest shape; {options.motion} has its own")
+    motion = read_animation(options.motion, progress=progress)
+    if motion.positions.shape[1] != body.vertex_count:
+        raise InputError(
+            f"{options.motion} has {motion.positions.shape[1]} vertices, but {scene_body.name} has {body.vertex_count}"
+            ": give the same body and --tets as for the motion, and keep motions as .npz, which holds more than the "
+            "surface"
         )
-    return made
+    return snap_fixed_vertices(body, motion)
+
+
+def _parse_disturbances(options: SteerOptions, scene_body: SceneBody, body: BodySolid) -> list[Disturbance]:
+    disturbances: list[Disturbance] = [bodies.parse_push(text, scene_body, body) for text in options.push or []]
+    if options.wind is not None:
+        strength = checks.require_positive(options.wind, "--wind", allow_zero=True)
+        disturbances.append(Wind(strength, seed=checks.require_integer(options.seed, "--seed", minimum=0)))
+    return disturbances
 
 
 def _run_controller(
-    controller: Controller, disturbances: list[Disturbance], loops: int, uncontrolled: bool, progress: ProgressCallback
+    options: SteerOptions, controller: Controller, disturbances: list[Disturbance], progress: ProgressCallback
 ) -> dict[str, ControllerRun]:
-    """With and without control; the one that is not written may be missing when the body breaks in it."""
-    from cajole.errors import NotConverged
-
+    """Runs with and without control; the one that is not written may be missing if its simulation fails."""
     runs: dict[str, ControllerRun] = {}
     for name, controlled in (("without control", False), ("with control", True)):
         try:
-            runs[name] = controller.run(force=disturbances, controlled=controlled, loops=loops, progress=progress)
+            runs[name] = controller.run(
+                force=disturbances, controlled=controlled, loops=options.loops, progress=progress
+            )
         except NotConverged:
-            if controlled is not uncontrolled:
+            if controlled is not options.uncontrolled:
                 raise
     return runs
 
 
-def _write_results(
-    scene_body: SceneBody,
-    controller: Controller,
-    runs: dict[str, ControllerRun],
-    output_run: ControllerRun,
-    outputs: list[Path],
-    save: Path | None,
-    plot: Path | None,
-    progress: ProgressCallback,
-) -> None:
-    from cajole.cli.output_files import write_result as saved
-    from cajole.direct.steering.plots import plot_runs
+def _describe_runs(
+    controller: Controller, runs: Mapping[str, ControllerRun], loops: int, notes: tuple[str, ...]
+) -> dict[str, Any]:
+    """Controller and runs as numbers; notes: remarks on the body."""
+    reference, weights = controller.reference, controller.cost_weights
+    controlled, uncontrolled = runs.get("with control"), runs.get("without control")
+    outside = reference.projection_error
+    own_notes = [] if controlled is None else list(controlled.report.notes)
+    if (
+        controlled is not None
+        and uncontrolled is not None
+        and 0 < uncontrolled.report.mean_error <= controlled.report.mean_error
+    ):
+        reason = "" if own_notes else f": {diagnose_divergence(reference)}"
+        own_notes.append(f"control does no better than none{reason}")
+    own_notes += [note for note in reference.notes if not any(note in other for other in own_notes)]
+    return {
+        "basis": controller.model.size,
+        "frames": reference.step_count // reference.substeps + 1,
+        "dt_s": reference.dt * reference.substeps,
+        "substeps": reference.substeps,
+        "loops": loops,
+        "tracking": weights.tracking,
+        "final": weights.final,
+        "effort": weights.effort,
+        "outside_basis_sizes": 0.0 if outside is None else float(outside.max()),
+        "seam_sizes": reference.loop_gap if loops > 1 else None,
+        "gain_seconds": controller.gain_seconds,
+        "controlled": _describe_run(controlled),
+        "uncontrolled": _describe_run(uncontrolled),
+        "notes": [*notes, *own_notes],
+    }
 
+
+def _describe_run(run: ControllerRun | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    report = run.report
+    return {
+        "error_rms_sizes": report.mean_error,
+        "error_largest_sizes": report.worst_error,
+        "error_final_sizes": report.final_error,
+        "force_rms_weights": report.mean_gentleness,
+        "force_largest_weights": float(report.gentleness.max()),
+        "effort": report.effort,
+        "cut_steps": report.subdivided_step_count,
+        "step_seconds": report.step_seconds,
+        "notes": list(report.notes),
+    }
+
+
+def _format_rows(document: dict[str, Any]) -> dict[str, str]:
+    d = document
+    finer = f", {d['substeps']} steps to each" if d["substeps"] > 1 else ""
+    rows = {
+        **(
+            bodies.format_body_rows(d)
+            if "tets" in d
+            else {"body": f"{d['vertices']} vertices in {d['basis']} coordinates"}
+        ),
+        "motion": f"{d['frames']} frames, {d['dt_s']:.4g} s apart{finer}; the basis misses it by "
+        f"{_format_percent(d['outside_basis_sizes'])}",
+        "without control": _format_error(d["uncontrolled"]),
+        "with control": _format_error(d["controlled"]),
+    }
+    if d["controlled"]:
+        c = d["controlled"]
+        rows["added force"] = f"{c['force_rms_weights']:.3g} weights (rms), {c['force_largest_weights']:.3g} at most"
+        rows["took"] = f"gains {d['gain_seconds']:.2f} s, a step {1e6 * c['step_seconds']:.0f} µs"
+        if c["cut_steps"]:
+            reason = "" if c["notes"] else ": pushed beyond small deviations"
+            rows["cut"] = f"{c['cut_steps']} steps were cut into parts to converge{reason}"
+    rows |= format_note_rows(d["notes"])
+    if d["seam_sizes"] is not None:
+        rows["seam"] = f"{_format_percent(d['seam_sizes'])} from the last frame to the first"
+    return rows | {"written": format_written_files(d["outputs"])}
+
+
+def _format_error(run_document: dict[str, Any] | None) -> str:
+    if run_document is None:
+        return "simulation fails before the end: beyond the range of its model"
+    mean, most, end = (run_document[f"error_{name}_sizes"] for name in ("rms", "largest", "final"))
+    return f"off by {_format_percent(mean)} (rms), {100 * most:.3g} % at worst, {100 * end:.3g} % at the end"
+
+
+def _format_percent(share: float) -> str:
+    return f"{100 * share:.3g} % of the size"
+
+
+def _steer_flow(options: SteerOptions, outputs: Sequence[Path]) -> None:
+    """Disturb the particles of a flow scene, or of the flow controller in a file, and return them to their paths."""
+    body_options = ("fixed", "tets", "cells", "young", "poisson", "density", "damping", "scale", "up")
+    refused = [name for name in (*_MOTION_OPTIONS, "loops", *body_options) if name in options.given]
+    if refused:
+        names = ", ".join(f"--{name}" for name in refused)
+        raise InputError(f"{names}: for bodies, not for flows; leave {'it' if len(refused) == 1 else 'them'} out")
     for path in outputs:
-        saved(scene_body.attach_skin(output_run.animation), path, camera=scene_body.camera, progress=progress)
-    if plot is not None:
-        plot_runs(runs, plot, title=scene_body.name)
-    if save is not None:
-        controller.save(save, skin=scene_body.skin)
+        if path.suffix.lower() not in (".npz", *STILL_SUFFIXES, *LOOP_SUFFIXES):
+            known = " ".join((".npz", *LOOP_SUFFIXES, *STILL_SUFFIXES))
+            raise FileError(f"{path}: a flow is not written as {path.suffix}; choose one of {known}")
+        if path.suffix.lower() != ".npz":
+            require_image_writer(path)
+        require_writable_path(path)
+    with show_progress(options.source) as progress:
+        scene, controller = _load_flow_controller(options, progress)
+        forces = [_parse_flow_push(text, controller) for text in options.push or []]
+        forces += _build_flow_noise(options, scene)
+        controlled, uncontrolled = controller.run(forces), controller.run(forces, controlled=False)
+        for path in outputs:
+            write_flow_run(scene, uncontrolled if options.uncontrolled else controlled, path)
+        if options.plot is not None:
+            runs = {"without control": uncontrolled, "with control": controlled}
+            plot_runs(runs, options.plot, title=Path(options.source).stem)
+        if options.save is not None:
+            controller.save(options.save)
+    lost = [f"particle {p} from frame {frame} on" for p, frame in controlled.report.lost_particle_frames.items()]
+    document = {
+        "scene": options.source,
+        "modes": controller.model.size,
+        "frames": controller.reference.step_count + 1,
+        "particles": controller.reference.particles.shape[1],
+        "effort": controller.cost_weights.effort,
+        "gain_seconds": controller.gain_seconds,
+        "controlled": _describe_flow_run(controlled.report),
+        "uncontrolled": _describe_flow_run(uncontrolled.report),
+        "outputs": [str(path) for path in (*outputs, options.save, options.plot) if path is not None],
+        "notes": [f"lost in spite of control: {', '.join(lost)}; push less, or lower --effort"] if lost else [],
+    }
+    print_summary(f"Steered {options.source}", document, _format_flow_rows(document))
+
+
+def _load_flow_controller(options: SteerOptions, progress: ProgressCallback) -> tuple[FlowScene, FlowController]:
+    """A scene with its controller; the controller of a file keeps the weights that are not given."""
+    weights = {name: getattr(options, name) for name in ("tracking", "final", "effort") if name in options.given}
+    if options.source in flow_scenes.FLOW_SCENE_DESCRIPTIONS:
+        scene: FlowScene = getattr(flow_scenes, f"build_{options.source}_scene")(progress=progress)
+        return scene, scene.create_controller(**{"tracking": options.tracking, **weights})
+    controller = load_flow_controller(options.source)
+    scene = FlowScene(controller.model.flow, controller.reference)
+    return scene, controller.retuned(**weights) if weights else controller
+
+
+def _build_flow_noise(options: SteerOptions, scene: FlowScene) -> list[FlowForce]:
+    """Noise of strength --wind; the scene's own disturbance if there are neither wind nor pushes."""
+    checks.require_integer(options.seed, "--seed", minimum=0)
+    if options.wind is not None:
+        strength = checks.require_positive(options.wind, "--wind", allow_zero=True)
+        return [scene.build_noise(options.seed, strength=strength)]
+    return [] if options.push else scene.build_disturbance(options.seed)
+
+
+def _parse_flow_push(text: str, controller: FlowController) -> FlowForce:
+    """Parse a gust on a particle, at its reference position when the gust starts; the default radius is 20 m."""
+    match = re.fullmatch(
+        r"(?P<which>\d+):\s*(?P<force>[^:]+?)(?:\s+for\s+(?P<length>\S+))?(?:\s+from\s+(?P<start>\S+))?"
+        r"(?:\s+within\s+(?P<radius>\S+))?",
+        text.strip(),
+    )
+    if match is None:
+        syntax = 'PARTICLE: AX,AY [for SECONDS] [from SECONDS] [within METRES], as in "0: 0.3,0 for 2 from 12"'
+        raise InputError(f"push {text!r} is not understood; of a flow write {syntax}")
+    reference = controller.reference
+    start = parse_seconds(match["start"], "from") if match["start"] else 0.0
+    length = parse_seconds(match["length"], "for") if match["length"] else 0.0
+    last, last_step = reference.particles.shape[1] - 1, reference.step_count - 1
+    particle = checks.require_integer(int(match["which"]), "the particle", minimum=0, maximum=last)
+    frame = checks.require_integer(round(start / reference.dt), "the frame of the push", minimum=0, maximum=last_step)
+    x, y = reference.particles[frame, particle].tolist()
+    radius = parse_number(match["radius"], "within") if match["radius"] else 20.0
+    return Gust((x, y), parse_pair(match["force"], f"push {text!r}"), radius, start, length)
+
+
+def _describe_flow_run(report: SteerReport) -> dict[str, Any]:
+    return {
+        "error_rms_cells": report.rms_error_cells,
+        "error_largest_cells": report.max_error_cells,
+        "error_final_cells": report.final_error_cells,
+        "force_rms_share": report.mean_gentleness,
+        "force_largest_share": float(report.gentleness.max()),
+        "lost": {str(particle): frame for particle, frame in report.lost_particle_frames.items()},
+        "step_seconds": report.step_seconds,
+    }
+
+
+def _format_flow_rows(document: dict[str, Any]) -> dict[str, str]:
+    d, controlled = document, document["controlled"]
+    errors = {
+        name: f"off by {run['error_rms_cells']:.3g} cells (rms), {run['error_largest_cells']:.3g} at worst, "
+        f"{run['error_final_cells']:.3g} at the end"
+        for name, run in (("without control", d["uncontrolled"]), ("with control", controlled))
+    }
+    return {
+        "flow": f"{d['frames']} frames in {d['modes']} modes, {d['particles']} particle"
+        f"{'' if d['particles'] == 1 else 's'}",
+        **errors,
+        "added force": f"{100 * controlled['force_rms_share']:.3g} % of the flow's momentum a step (rms), "
+        f"{100 * controlled['force_largest_share']:.3g} % at most",
+        "took": f"gains {d['gain_seconds']:.2f} s, a step {1e6 * controlled['step_seconds']:.0f} µs",
+        **format_note_rows(d["notes"]),
+        "written": format_written_files(d["outputs"]),
+    }

@@ -10,7 +10,7 @@ import pytest
 from bodies import beam_body
 from cajole.animation import Animation
 from cajole.body import BodySolid
-from cajole.cli.edit_io import describe_edit
+from cajole.cli.edit import describe_edit
 from cajole.direct.editing import Editor, edit
 
 FRAMES = 24

@@ -1,11 +1,11 @@
-"""What a card of the demo is: a film, and what is told of it."""
+"""A card of the demo, and the pictures and files of bodies and flows on cards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,45 +20,21 @@ from cajole.progress import ProgressCallback
 from cajole.scenes.flow_scenes.flow_scene import FlowScene
 from cajole.scenes.flow_scenes.pictures import PAPER_COLOR, render_flow_frames, write_flow_run
 
-# [pixels], one shape for all so that cards line up; light paths per pixel: denoised, eight show no noise at this size
+# [pixels], the same for all cards so that they align; paths per pixel: with denoising, eight show no noise at this size
 STILL_SIZE, LOOP_SIZE, SAMPLES_PER_PIXEL = (576, 384), (480, 320), 8
-# a loop draws so many frames of a motion at most
+# frames of a loop
 MAX_LOOP_FRAMES = 36
-# a page opens a model of this size [bytes] without a pause
+# [bytes] a size that browsers open without a pause
 MAX_GLB_BYTES = 13_000_000
-# of flows: frames of the loop a second, and the share of the box's height that is shown
+# of flows: frames per second of the loop, and the visible share of the height of the box
 FLOW_LOOP_FPS, VISIBLE_HEIGHT_FRACTION = 15.0, 0.72
-
-
-class CardMedia(Protocol):
-    """frames, fps: of the motion; background: sRGB around it; suffix: of the file that others can open."""
-
-    @property
-    def frames(self) -> int: ...
-
-    @property
-    def fps(self) -> float: ...
-
-    @property
-    def background(self) -> tuple[float, ...]: ...
-
-    @property
-    def suffix(self) -> str: ...
-
-    def write(self, path: Path) -> None:
-        """The file that others can open."""
-
-    def write_still(self, path: Path) -> None:
-        """One picture, .jpg."""
-
-    def write_loop(self, path: Path, progress: ProgressCallback | None) -> None:
-        """The motion, .webp."""
 
 
 @dataclass(frozen=True, eq=False)
 class CardMediaBody:
-    """animation: in its colours; view: keywords for `picture`; frame: of the still, where the scene has a best one;
-    before: what it was made of, shown to its left.
+    """Pictures and file of a body in motion.
+
+    view: keywords of `picture`; still_frame: chosen by `picture` if None; input_animation: shown to its left.
     """
 
     animation: Animation
@@ -100,7 +76,7 @@ class CardMediaBody:
 
 @dataclass(frozen=True, eq=False)
 class CardMediaFlow:
-    """A take that is left alone, and beside it the same with control."""
+    """Pictures and file of a flow: the run without control, and beside it the run with control."""
 
     scene: FlowScene
     uncontrolled: FlowControllerRun
@@ -129,17 +105,17 @@ class CardMediaFlow:
         write_loop(path, self.render_frames(-(-self.frames // MAX_LOOP_FRAMES), LOOP_SIZE), FLOW_LOOP_FPS)
 
     def render_frames(self, stride: int, size: tuple[int, int]) -> NDArray[np.uint8]:
-        """(k, height, width, 3) of each `every`-th frame: of both takes what is around the paths, side by side."""
+        """(k, height, width, 3) every `stride`-th frame of both runs side by side, cropped around the paths."""
         rows, columns = self._find_crop()
-        takes = [
+        runs = [
             render_flow_frames(self.scene, run, every=stride)[:, rows, columns]
             for run in (self.uncontrolled, self.controlled)
         ]
-        both = np.concatenate(takes, axis=2)
+        both = np.concatenate(runs, axis=2)
         return np.array([resize_image(one, size) for one in both])
 
     def _find_crop(self) -> tuple[slice, slice]:
-        """Rows and columns of a picture around the paths: two of it are as wide, for their height, as a card."""
+        """Rows and columns of a frame around the paths; two crops side by side have the aspect ratio of a card."""
         paths = self.controlled.controller.reference.particles / self.scene.flow.size
         x, y = (0.5 * (paths.min(axis=(0, 1)) + paths.max(axis=(0, 1)))).tolist()
         side = render_flow_frames(self.scene, self.controlled, every=self.frames)[0].shape[0]
@@ -151,23 +127,20 @@ class CardMediaFlow:
 
 @dataclass(frozen=True, eq=False)
 class DemoCard:
-    """One card of the demo: what happens, its film, and the numbers of it.
+    """One card of the demo: texts, pictures and numbers.
 
-    command: one that makes or opens the same; numbers: for programs, and facts, the same for people, by what they are
-    called. curves: (frames,) each, the last is what came out; told: what they show. seconds: of computing, not of
-    pictures.
+    command: one that makes or opens the same; numbers: values for programs; facts: texts for people, by their names.
+    curves: (frames,) each, the last one is the result; caption: the quantity of the curves. seconds: of computing,
+    without rendering.
     """
 
     title: str
     description: str
     verb: str
     command: str
-    media: CardMedia
+    media: CardMediaBody | CardMediaFlow
     numbers: Mapping[str, Any]
     facts: Mapping[str, str]
     curves: tuple[Array, ...]
     caption: str
     seconds: float
-
-
-CardBuilder = Callable[[ProgressCallback | None], DemoCard]

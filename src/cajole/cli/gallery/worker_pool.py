@@ -1,4 +1,4 @@
-"""Items made side by side in processes of their own; what they do is told, and a dead one is noticed."""
+"""Parallel processes that build the cards of the demo. Each limits its threads before it imports numerical packages."""
 
 from __future__ import annotations
 
@@ -12,50 +12,43 @@ from pathlib import Path
 from typing import Any
 
 from cajole.errors import CajoleError, SolveError
-from cajole.progress import ProgressCallback
-
-# how long [s] to wait for a word before looking whether all workers live
-POLL_INTERVAL = 0.2
-CardProgress = Callable[[str, float, str], None]
 
 
 def build_cards(
-    names: Sequence[str], folder: Path, workers: int, report_progress: CardProgress
+    names: Sequence[str], folder: Path, workers: int, report_progress: Callable[[str, float, str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Entries by name. `told(name, fraction, text)` is called as work goes on. Raises SolveError when an item fails."""
+    """Descriptions of the cards by name; their files are written into `folder`.
+
+    report_progress: called as (name, fraction, text). Raises SolveError when a card fails or a worker dies.
+    """
     context = multiprocessing.get_context("spawn")
-    words, work = context.Queue(), context.Queue()
+    messages, tasks = context.Queue(), context.Queue()
     for name in [*names, *[None] * workers]:
-        work.put(name)
-    # daemons end with the parent, whatever ends it
-    processes = [context.Process(target=_run_worker, args=(work, words, folder), daemon=True) for _ in range(workers)]
+        tasks.put(name)
+    # daemons end with this process, however it ends
+    processes = [
+        context.Process(target=_run_worker, args=(tasks, messages, folder), daemon=True) for _ in range(workers)
+    ]
     try:
         for process in processes:
             process.start()
-        return _collect_results(words, len(names), processes, report_progress)
+        entries: dict[str, dict[str, Any]] = {}
+        while len(entries) < len(names):
+            try:
+                name, fraction, content = messages.get(timeout=0.2)  # [s], then look for dead workers
+            except queue.Empty:
+                _require_alive(processes)
+                continue
+            if fraction is None:
+                raise SolveError(f"{name}: {content}")
+            if isinstance(content, dict):
+                entries[name] = content
+            report_progress(name, fraction, "done" if isinstance(content, dict) else content)
+        return entries
     finally:
         for process in processes:
             process.terminate()
             process.join()
-
-
-def _collect_results(
-    messages: Any, count: int, processes: Sequence[Any], report_progress: CardProgress
-) -> dict[str, dict[str, Any]]:
-    entries: dict[str, dict[str, Any]] = {}
-    while len(entries) < count:
-        try:
-            name, fraction, content = messages.get(timeout=POLL_INTERVAL)
-        except queue.Empty:
-            _require_alive(processes)
-            continue
-        if fraction is None:
-            raise SolveError(f"{name}: {content}")
-        if isinstance(content, dict):
-            entries[name] = content
-            content = "done"
-        report_progress(name, fraction, content)
-    return entries
 
 
 def _require_alive(processes: Sequence[Any]) -> None:
@@ -67,20 +60,19 @@ def _require_alive(processes: Sequence[Any]) -> None:
 
 
 def _run_worker(tasks: Any, messages: Any, folder: Path) -> None:
-    # an interrupt goes to the parent, which ends the workers and removes what they left
+    # Ctrl-C goes to the parent, which ends the workers and removes their files
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # the processes are the parallelism: threads on top of them only get in each other's way
+    # one thread per process: the processes use all cores already
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "CAJOLE_THREADS": "1"}
     for name in iter(tasks.get, None):
         try:
-            from cajole.cli.gallery.registry import write_card_files
+            from cajole.cli.gallery.cards import write_card_files
 
-            messages.put((name, 1.0, write_card_files(name, folder, _build_progress(messages, name))))
+            def report_progress(fraction: float, text: str, name: str = name) -> None:
+                messages.put((name, fraction, text))
+
+            messages.put((name, 1.0, write_card_files(name, folder, report_progress)))
         except CajoleError as error:
             messages.put((name, None, str(error)))
         except Exception:
             messages.put((name, None, traceback.format_exc()))
-
-
-def _build_progress(messages: Any, name: str) -> ProgressCallback:
-    return lambda fraction, text: messages.put((name, fraction, text))
