@@ -85,7 +85,7 @@ def differentiate(body: Any) -> None:
 
 
 def simulate_solids() -> None:
-    from cajole.dynamics.obstacle_contact import build_contacts
+    from cajole.dynamics.obstacles import build_contacts
 
     differentiate(solid_one())
     differentiate(solid_many())

@@ -59,7 +59,9 @@ def test_a_bar_keeps_the_cloth_up_claim() -> None:
 
 def test_driven_bad_input() -> None:
     body = cloth()
-    with pytest.raises(cj.InputError, match=r"held starts 0\.25 m away from where fixed vertex 0 is; begin where"):
+    with pytest.raises(
+        cj.InputError, match=r"fixed_positions start 0\.25 m away from where fixed vertex 0 is; begin where"
+    ):
         simulate_with_prescribed_motion(body, FRAMES, fixed_positions=carried(body, 0.6) + (0.0, 0.25, 0.0))
     bar = Capsules([(0.0, 0.0, -1.0)], [(1.0, 0.0, -1.0)], 0.1)
     with pytest.raises(cj.InputError, match="capsules are given for 3 frames, but there are 30; give one a frame"):

@@ -9,9 +9,9 @@ import pytest
 
 import cajole as cj
 from bodies import Array
-from cajole.dynamics import Ground, Obstacle, ObstacleMesh, implicit_stepper
-from cajole.dynamics.implicit_stepper import ImplicitStepper
-from cajole.dynamics.obstacle_contact import DEFAULT_CONTACT_SHARE, DEFAULT_PENETRATION, ObstacleContact, build_contacts
+from cajole.dynamics import Ground, Obstacle, ObstacleMesh
+from cajole.dynamics.implicit_stepper import ImplicitStepOptions, ImplicitStepper
+from cajole.dynamics.obstacles import DEFAULT_CONTACT_SHARE, DEFAULT_PENETRATION, ObstacleContact, build_contacts
 from cajole.mesh import MeshTri, box_tets, grid_triangles
 from derivatives import check_derivative
 
@@ -228,7 +228,7 @@ def test_impacts_that_a_step_cannot_solve_are_taken_in_smaller_ones(monkeypatch:
     # Euler's small steps lose some of the bounce
     np.testing.assert_allclose(crept.positions, plain.positions, atol=0.06)
     assert crept.positions[-1, :, 2].min() > -0.06, "it fell through"
-    monkeypatch.setattr(implicit_stepper, "IMPACT_SUBSTEPS", (2,))
+    monkeypatch.setattr(ImplicitStepper, "options", ImplicitStepOptions(impact_substeps=(2,)))
     with pytest.raises(cj.NotConverged, match=r"frame .* too hard"):
         cj.simulate(body, 7, 1 / 60, **options)
 

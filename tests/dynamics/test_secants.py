@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cajole.dynamics.statics import MAX_SLOW_STEPS, LBFGSHistory
+from cajole.dynamics.statics import LBFGSHistory
 
 
 def _matrices(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -60,6 +60,8 @@ def test_slow_steps_end_identity() -> None:
     secants = LBFGSHistory()
     assert all(secants.record_residual(0.5**k) for k in range(100))
     secants.reset_progress()
-    assert [secants.record_residual(0.99**k) for k in range(1 + MAX_SLOW_STEPS)] == [True] * MAX_SLOW_STEPS + [False]
+    assert [secants.record_residual(0.99**k) for k in range(1 + LBFGSHistory.MAX_SLOW_STEPS)] == [
+        True
+    ] * LBFGSHistory.MAX_SLOW_STEPS + [False]
     secants.clear()
     assert secants.record_residual(1.0)

@@ -249,9 +249,9 @@ def test_absurd_force_bad_input(integrator: str) -> None:
 
 
 def test_not_converged_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import implicit_stepper
+    from cajole.dynamics.implicit_stepper import ImplicitStepOptions, ImplicitStepper
 
-    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 2)
+    monkeypatch.setattr(ImplicitStepper, "options", ImplicitStepOptions(max_iterations=2))
     body = beam_body((3, 1, 1), young=1e4)
     force = np.zeros((5, body.vertex_count, 3))
     force[3:, -1] = (0, 0, 2e3)

@@ -49,10 +49,11 @@ def test_inside_out_tets_are_noted() -> None:
 
 
 def test_size_hint_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import implicit_stepper, statics
+    from cajole.dynamics.implicit_stepper import ImplicitStepOptions, ImplicitStepper
+    from cajole.dynamics.statics import StaticSolver, StaticsOptions
 
-    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 0)
-    monkeypatch.setattr(statics, "MAX_ITERATIONS", 0)
+    monkeypatch.setattr(ImplicitStepper, "options", ImplicitStepOptions(max_iterations=0))
+    monkeypatch.setattr(StaticSolver, "options", StaticsOptions(max_iterations=0))
     huge, small = soft_block(size=1000.0), soft_block()
     with pytest.raises(cj.NotConverged, match=r"frame 1 .*is the mesh in millimetres\? its size is 2449 m"):
         cj.simulate(huge, 3, gravity=9.81)
@@ -155,9 +156,9 @@ def test_crumpled_shell_needs_no_more_mass_than_it_has(monkeypatch: pytest.Monke
 
 
 def test_impact_that_nothing_solves_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cajole.dynamics import implicit_stepper
+    from cajole.dynamics.implicit_stepper import ImplicitStepOptions, ImplicitStepper
 
-    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 0)
+    monkeypatch.setattr(ImplicitStepper, "options", ImplicitStepOptions(max_iterations=0))
     body = cj.BodyShell(tilted(tube(4, 3), 0.3, 0.1))
     heard: list[str] = []
     message = r"frame 1 .*most at vertex \d+, at \(.*tried as 4, 16 and 64 smaller steps: use a thicker"

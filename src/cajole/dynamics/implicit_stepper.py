@@ -1,9 +1,10 @@
-"""One implicit step after another: Newton, with what to do where a plain step does not solve it."""
+"""Implicit time steps, solved by Newton's method with globalisation for buckling and impacts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,42 +13,68 @@ from cajole.arrays import Array
 from cajole.body import Body, BodyShell
 from cajole.dynamics.integrators import IntegrationScheme, StepHistory, build_scheme
 from cajole.dynamics.linear_bdf2 import LinearBDF2Stepper
-from cajole.dynamics.obstacle_contact import ContactArrays, build_contacts, require_no_penetration
-from cajole.dynamics.obstacles import Obstacle
+from cajole.dynamics.obstacles import ContactArrays, Obstacle, build_contacts, require_no_penetration
 from cajole.dynamics.restricted_system import RestrictedSystem
 from cajole.errors import NotConverged
+from cajole.linalg.line_search import ARMIJO_CONSTANT, backtrack
 from cajole.mesh import MeshTri
 
-# Relative residual at which a step counts as solved. Adjoints built on the steps are exact only to this number.
-TOLERANCE = 1e-10
-# What rounding may leave of it on stiff meshes when no further step helps.
-STALLED_TOLERANCE = 1e-7
-# A correction of the displacement below this share of it is rounding: all that forces are on a body that only drifts.
-ROUNDING_STEP_SHARE = 1e-12
-# Relative residual below which a plain Newton step is trusted even where the tangent is indefinite.
-EXACT_TANGENT_RESIDUAL = 1e-3
-MAX_ITERATIONS = 40
-# An impact on an obstacle that a step cannot solve is tried in this many smaller ones.
-IMPACT_SUBSTEPS = (4, 16, 64)
-MAX_BACKTRACKS = 12
-# Where the residual allows only steps shorter than this, full ones are tried: a stiff body that turns is first
-# stretched by them, and straightened by the next.
-SHORT_STEP_SHARE = 0.3
-# Full steps tried in a row, and the share of the residual that they must come below.
-WATCHDOG_STEPS, WATCHDOG_REDUCTION = 6, 0.5
+
+@dataclass(frozen=True)
+class ImplicitStepOptions:
+    """Tolerances and limits of Newton's method for one implicit step; residuals are relative to the forces."""
+
+    # converged; adjoints of steps are exact to this number only
+    tolerance: float = 1e-10
+    # accepted if no further iteration helps: rounding of stiff meshes
+    stalled_tolerance: float = 1e-7
+    # smaller corrections, as a share of the displacement, are rounding: all forces on a freely drifting body are
+    rounding_step_share: float = 1e-12
+    # below this residual the exact tangent is used even if it is indefinite
+    exact_tangent_residual: float = 1e-3
+    max_iterations: int = 40
+    max_backtracks: int = 12
+    # an impact on an obstacle that cannot be solved is repeated with these numbers of smaller steps
+    impact_substeps: tuple[int, ...] = (4, 16, 64)
+    # If the line search allows only shorter steps than this share, full steps are tried (watchdog): they first stretch
+    # a stiff body that rotates, and the next one straightens it. They must reach the share of the residual.
+    short_step_share: float = 0.3
+    watchdog_steps: int = 6
+    watchdog_reduction: float = 0.5
+    remedy: str = "use a smaller dt or more substeps, softer forces, or some damping"
 
 
 @dataclass(frozen=True)
 class InitialState:
-    """Where a simulation starts: displacement and velocity (n, 3); acceleration from equilibrium unless given."""
+    """Start of a simulation: displacement [m], velocity [m/s] and acceleration (n, 3), by default from equilibrium."""
 
     displacement: ArrayLike | None = None
     velocity: ArrayLike | None = None
     acceleration: ArrayLike | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class _StepProblem:
+    """One step of length h from `history` under the external force `load` (n, 3) [N]."""
+
+    history: StepHistory
+    scheme: IntegrationScheme
+    load: Array
+    h: float
+
+
+class _Trial(NamedTuple):
+    """A step (n, 3), its residual (n, 3) and the size of the forces in it."""
+
+    step: Array
+    residual: Array
+    scale: float
+
+
 class ImplicitStepper:
-    """One implicit step after another, with one pattern and one analysis for all of them."""
+    """Integrate a body by implicit steps of length h that share one sparsity pattern and its symbolic factorisation."""
+
+    options = ImplicitStepOptions()
 
     def __init__(
         self, body: Body, h: float, integrator: str, *, backend: str | None = None,
@@ -55,20 +82,17 @@ class ImplicitStepper:
     ):  # fmt: skip
         self.body, self.h, self.integrator = body, h, integrator
         self.contacts = build_contacts(body, obstacles, surface)
-        # linearised, an obstacle would not push before the step in which it is met, and then pull as well
+        # a linearised obstacle would act one step late, and then pull as well
         is_linear = integrator == "bdf2" and not self.contacts
         self._linear_stepper = LinearBDF2Stepper.from_body(body, h, backend) if is_linear else None
-        self._system = (
-            self._linear_stepper.system
-            if self._linear_stepper
-            else RestrictedSystem(body, body.free_dofs, backend=backend)
-        )
+        own = None if self._linear_stepper else RestrictedSystem(body, body.free_dofs, backend=backend)
+        self._system = own or self._linear_stepper.system  # type: ignore[union-attr]
         self.iterations = 0
-        # hears of what takes long within a step
+        # called with a text during long steps
         self.on_progress: Callable[[str], None] = lambda text: None
 
     def start(self, state: InitialState, load: Array) -> StepHistory:
-        """The past of the first step; an acceleration that is not given solves M a + d + f = f_ext."""
+        """Build the history before the first step; a missing acceleration is computed from M a + d + f = f_ext."""
         body = self.body
         zero = np.zeros((body.vertex_count, 3))
         u = zero if state.displacement is None else body.check_vertex_vectors(state.displacement, "start displacement")
@@ -83,11 +107,11 @@ class ImplicitStepper:
             self._system.values[:] = body.mass_values
             self._system.factorise()
             a = self._system.solve(load - self._compute_internal_force(u, v))
-        # the step before the start, to second order, which is what bdf2 needs to keep its order
+        # a second-order estimate of the previous step keeps the order of bdf2
         return StepHistory(u, v, a, u - self.h * v + 0.5 * self.h**2 * a, v - self.h * a)
 
     def step(self, history: StepHistory, load: Array) -> StepHistory:
-        """The state one step later under the external force `load` (n, 3) at its end."""
+        """Advance by one step under the external force `load` (n, 3) [N] at its end."""
         if self._linear_stepper is not None:
             self.iterations += 1
             return self._linear_stepper.step(history, load)
@@ -95,199 +119,165 @@ class ImplicitStepper:
             return self._solve_step(history, load, self.integrator, self.h)
         except NotConverged as reason:
             if not self.contacts:
-                raise NotConverged(f"{reason}; {_REMEDY}") from None
-            return self._solve_impact_substeps(history, load)
-
-    def _solve_step(self, history: StepHistory, load: Array, integrator: str, h: float) -> StepHistory:
-        plan = build_scheme(integrator, h, history)
-        for touch in self.contacts:
-            touch.begin_step(history.displacement)
-        return _advance_history(history, plan, self._solve_newton(history, plan, load, h))
-
-    def _solve_impact_substeps(self, history: StepHistory, load: Array) -> StepHistory:
-        """The same step as smaller ones of implicit Euler: how far an impact crushes a body is no more than a guess."""
-        for pieces in IMPACT_SUBSTEPS:
+                raise NotConverged(f"{reason}; {self.options.remedy}") from None
+        # implicit Euler in smaller steps: the deformation in an impact is not resolved in any case
+        for count in self.options.impact_substeps:
             now = history
             try:
-                for piece in range(pieces):
-                    self.on_progress(f"an impact, part {piece + 1} of {pieces}")
-                    now = self._solve_step(now, load, "euler", self.h / pieces)
+                for part in range(count):
+                    self.on_progress(f"an impact, part {part + 1} of {count}")
+                    now = self._solve_step(now, load, "euler", self.h / count)
             except NotConverged as reason:
-                if pieces == IMPACT_SUBSTEPS[-1]:
+                if count == self.options.impact_substeps[-1]:
                     raise NotConverged(f"{reason}; {self._describe_impact_remedy()}") from None
             else:
                 break
         return StepHistory(now.displacement, now.velocity, now.acceleration, history.displacement, history.velocity)
 
+    def _solve_step(self, history: StepHistory, load: Array, integrator: str, h: float) -> StepHistory:
+        problem = _StepProblem(history, build_scheme(integrator, h, history), load, h)
+        for contact in self.contacts:
+            contact.begin_step(history.displacement)
+        return problem.scheme.advance(history, self._solve_newton(problem))
+
     def _describe_impact_remedy(self) -> str:
-        softest = min(touch.stiffness for touch in self.contacts)
-        parts = (
-            ", ".join(map(str, IMPACT_SUBSTEPS[:-1])) + f" and {IMPACT_SUBSTEPS[-1]}"
-            if len(IMPACT_SUBSTEPS) > 1
-            else str(IMPACT_SUBSTEPS[0])
-        )
+        softest, counts = min(contact.stiffness for contact in self.contacts), self.options.impact_substeps
+        parts = " and ".join(filter(None, (", ".join(map(str, counts[:-1])), str(counts[-1]))))
         shell = " a thicker or stiffer sheet (a closed one that shall keep its shape is a solid: body_around), "
         return (
             f"this is an impact on an obstacle, also tried as {parts} smaller steps: use"
             f"{shell if isinstance(self.body, BodyShell) else ' '}more damping (beta of 1e-3 s), a softer obstacle "
-            f"(stiffness={0.1 * softest:.2g}), or {_REMEDY.removeprefix('use ')}"
+            f"(stiffness={0.1 * softest:.2g}), or {self.options.remedy.removeprefix('use ')}"
         )
 
     def find_contacts(self, history: StepHistory) -> list[ContactArrays]:
-        """What each obstacle pushes."""
-        return [touch.find_contacts(history.displacement, history.velocity) for touch in self.contacts]
+        """Contacts with each obstacle."""
+        return [contact.find_contacts(history.displacement, history.velocity) for contact in self.contacts]
 
-    def _solve_newton(self, history: StepHistory, scheme: IntegrationScheme, load: Array, h: float) -> Array:
-        step, (residual, scale) = self._predict_step(history, scheme, load, h)
-        rests, patience = 0, 1
-        for _ in range(MAX_ITERATIONS):
-            error = self._system.compute_norm(residual)
-            if error <= TOLERANCE * scale:
+    def _solve_newton(self, problem: _StepProblem) -> Array:
+        options, norm = self.options, self._system.compute_norm
+        history, h = problem.history, problem.h
+        # no motion or free motion, whichever has the smaller residual
+        guesses = [np.zeros_like(history.displacement), h * history.velocity + 0.5 * h**2 * history.acceleration]
+        trial = min((self._evaluate(problem, guess) for guess in guesses), key=lambda each: norm(each.residual))
+        # iterations without watchdog steps; the wait doubles each time that they do not help
+        wait, next_wait = 0, 1
+        for _ in range(options.max_iterations):
+            step, residual, scale = trial
+            error = norm(residual)
+            if error <= options.tolerance * scale:
                 return step
-            altered = self._factorise_tangent(
-                history.displacement + step,
-                scheme.compute_velocity(step),
-                scheme,
-                exact=error <= EXACT_TANGENT_RESIDUAL * scale,
-            )
+            exact = error <= options.exact_tangent_residual * scale
+            is_modified = self._factorise_tangent(problem, step, exact=exact)
             direction = self._system.solve(-residual)
-            # a matrix with mass added makes any correction small
-            if not altered and self._system.compute_norm(direction) <= ROUNDING_STEP_SHARE * self._system.compute_norm(
-                history.displacement + step
-            ):
+            # an added mass makes any correction small
+            rounding = options.rounding_step_share * norm(history.displacement + step)
+            if not is_modified and norm(direction) <= rounding:
                 return step + direction
-            found = self._search_line(history, scheme, load, step, direction, residual)
-            rests = max(rests - 1, 0)
-            if not altered and not rests and self._is_short_step(step, direction, found):
-                leapt = self._try_watchdog_steps(history, scheme, load, step, direction, WATCHDOG_REDUCTION * error)
-                # what did not help is tried ever more rarely
-                rests, patience = (0, 1) if leapt else (patience + 1, 2 * patience)
-                found = leapt or found
+            found = self._search_line(problem, trial, direction)
+            wait = max(wait - 1, 0)
+            is_short = found is None or norm(found.step - step) < options.short_step_share * norm(direction)
+            if not is_modified and not wait and is_short:
+                better = self._try_watchdog_steps(problem, step, direction, options.watchdog_reduction * error)
+                wait, next_wait = (0, 1) if better else (next_wait + 1, 2 * next_wait)
+                found = better or found
             if found is None:
-                if error <= STALLED_TOLERANCE * scale:
+                if error <= options.stalled_tolerance * scale:
                     return step
                 raise NotConverged(
                     f"the step found no descent (relative residual {error / scale:.1e}; "
                     f"{self._describe_worst_vertex(history, residual)})"
                 )
-            step, residual, scale = found
+            trial = found
         raise NotConverged(
-            f"the step did not converge in {MAX_ITERATIONS} Newton iterations (relative residual "
-            f"{self._system.compute_norm(residual) / scale:.1e}; {self._describe_worst_vertex(history, residual)})"
+            f"the step did not converge in {options.max_iterations} Newton iterations (relative residual "
+            f"{norm(trial.residual) / trial.scale:.1e}; {self._describe_worst_vertex(history, trial.residual)})"
         )
 
-    def _is_short_step(self, step: Array, direction: Array, found: tuple[Array, Array, float] | None) -> bool:
-        return found is None or self._system.compute_norm(
-            found[0] - step
-        ) < SHORT_STEP_SHARE * self._system.compute_norm(direction)
-
     def _try_watchdog_steps(
-        self,
-        history: StepHistory,
-        scheme: IntegrationScheme,
-        load: Array,
-        step: Array,
-        direction: Array,
-        target_residual: float,
-    ) -> tuple[Array, Array, float] | None:
-        """Full Newton steps, whatever the residual does on the way, until it is below `enough`; None if it stays above.
+        self, problem: _StepProblem, step: Array, direction: Array, target_residual: float
+    ) -> _Trial | None:
+        """Take full Newton steps until the residual is below the target; None if it stays above.
 
-        The watchdog of Chamberlain et al. 1982.
+        The watchdog technique of Chamberlain et al. 1982: the residual may rise in between.
         """
-        for leap in range(WATCHDOG_STEPS):
+        for number in range(self.options.watchdog_steps):
             step = step + direction
             try:
-                residual, scale = self._compute_residual(history, scheme, step, load)
-            except NotConverged:  # they overflow
+                trial = self._evaluate(problem, step)
+            except NotConverged:  # overflow
                 return None
-            if self._system.compute_norm(residual) < target_residual:
-                return step, residual, scale
-            if leap < WATCHDOG_STEPS - 1:
-                self._factorise_tangent(history.displacement + step, scheme.compute_velocity(step), scheme)
-                direction = self._system.solve(-residual)
+            if self._system.compute_norm(trial.residual) < target_residual:
+                return trial
+            if number < self.options.watchdog_steps - 1:
+                self._factorise_tangent(problem, step)
+                direction = self._system.solve(-trial.residual)
         return None
 
     def _describe_worst_vertex(self, history: StepHistory, residual: Array) -> str:
-        """Where the force that is left is largest."""
         left = np.zeros(residual.size)
         left[self._system.dofs] = residual.ravel()[self._system.dofs]
         vertex = int(np.linalg.norm(left.reshape(-1, 3), axis=1).argmax())
         place = ", ".join(f"{value:.3g}" for value in self.body.vertices[vertex] + history.displacement[vertex])
         return f"most at vertex {vertex}, at ({place}) m"
 
-    def _search_line(
-        self,
-        history: StepHistory,
-        scheme: IntegrationScheme,
-        load: Array,
-        step: Array,
-        direction: Array,
-        residual: Array,
-    ) -> tuple[Array, Array, float] | None:
-        """The longest of the halved steps that lowers the residual.
+    def _search_line(self, problem: _StepProblem, start: _Trial, direction: Array) -> _Trial | None:
+        """Find the longest of the halved steps that reduces the residual.
 
-        Where something buckles the residual must first rise; then the longest step that runs downhill in the
-        incremental potential, whose slope along the direction is residual·direction, is taken instead.
+        When the body buckles, the residual must rise first. Then the longest step is used along which the incremental
+        potential, whose slope is residual·direction, still decreases; None if there is none.
         """
-        error, slope = self._system.compute_norm(residual), abs(float((residual * direction).sum()))
-        downhill = None
-        for halving in range(MAX_BACKTRACKS):
-            length = 0.5**halving
-            trial = step + length * direction
-            now, scale = self._compute_residual(history, scheme, trial, load)
-            if self._system.compute_norm(now) < (1.0 - 1e-4 * length) * error:
-                return trial, now, scale
-            if downhill is None and float((now * direction).sum()) <= 0.5 * slope:
-                downhill = trial, now, scale
-        return downhill
+        error, slope = self._system.compute_norm(start.residual), abs(float((start.residual * direction).sum()))
+        downhill: list[_Trial] = []
 
-    def _predict_step(
-        self, history: StepHistory, scheme: IntegrationScheme, load: Array, h: float
-    ) -> tuple[Array, tuple[Array, float]]:
-        """Standing still, or moving on: whichever leaves the smaller residual."""
-        guesses = [np.zeros_like(history.displacement), h * history.velocity + 0.5 * h**2 * history.acceleration]
-        tried = [(guess, self._compute_residual(history, scheme, guess, load)) for guess in guesses]
-        return min(tried, key=lambda pair: self._system.compute_norm(pair[1][0]))
+        def accept(trial: _Trial, length: float) -> bool:
+            if float((trial.residual * direction).sum()) <= 0.5 * slope:
+                downhill.append(trial)
+            return self._system.compute_norm(trial.residual) < (1.0 - ARMIJO_CONSTANT * length) * error
 
-    def _compute_residual(
-        self, history: StepHistory, scheme: IntegrationScheme, step: Array, load: Array
-    ) -> tuple[Array, float]:
-        """M a + d + f - f_ext (n, 3), and the size of its terms."""
-        internal = self._compute_internal_force(history.displacement + step, scheme.compute_velocity(step))
+        found = backtrack(
+            lambda length: self._evaluate(problem, start.step + length * direction),
+            accept,
+            max_trials=self.options.max_backtracks,
+        )
+        if found is not None and found.accepted:
+            return found.trial
+        return downhill[0] if downhill else None
+
+    def _evaluate(self, problem: _StepProblem, step: Array) -> _Trial:
+        """Residual M a + d + f - f_ext (n, 3) of a step, and the size of its terms."""
+        scheme, norm = problem.scheme, self._system.compute_norm
+        internal = self._compute_internal_force(problem.history.displacement + step, scheme.compute_velocity(step))
         inertial = (self.body.mass @ scheme.compute_acceleration(step).ravel()).reshape(-1, 3)
-        norm = self._system.compute_norm
-        scale = norm(internal) + norm(inertial) + norm(load)
+        scale = norm(internal) + norm(inertial) + norm(problem.load)
         if not np.isfinite(scale):
             raise NotConverged("the forces overflow")
-        return inertial + internal - load, max(scale, np.finfo(float).tiny)
+        return _Trial(step, inertial + internal - problem.load, max(scale, np.finfo(float).tiny))
 
     def _compute_internal_force(self, u: Array, v: Array) -> Array:
-        """f(u) + d(u, v) and what obstacles resist with (n, 3)."""
+        """f(u) + d(u, v) and the resistance of obstacles (n, 3) [N]."""
         internal = self.body.total_force(u, v)
-        for touch in self.contacts:
-            touch.add_force(u, v, internal)
+        for contact in self.contacts:
+            contact.add_force(u, v, internal)
         return internal
 
-    def _factorise_tangent(self, u: Array, v: Array, scheme: IntegrationScheme, *, exact: bool = False) -> bool:
-        """Factorise the matrix of the step, and return whether it is another, positive definite one in its place."""
+    def _factorise_tangent(self, problem: _StepProblem, step: Array, *, exact: bool = False) -> bool:
+        """Factorise the matrix of the step; True if another, positive definite matrix replaces it."""
         self.iterations += 1
-        body, system = self.body, self._system
+        body, system, scheme = self.body, self._system, problem.scheme
+        u, v = problem.history.displacement + step, scheme.compute_velocity(step)
         self._assemble(u, v, scheme, "exact" if exact else "symmetric", exact)
-        if not exact:
-            return self._factorise_positive_definite(u, v, scheme)
-        if not body.has_symmetric_tangent:
-            system.factorise_as("general")
-        elif not system.factorise():
-            # a shifted matrix would crawl towards a solution at which the tangent is indefinite (something buckles)
-            system.factorise_as("symmetric")
-        return False
-
-    def _factorise_positive_definite(self, u: Array, v: Array, scheme: IntegrationScheme) -> bool:
-        body, system = self.body, self._system
+        if exact:
+            if not body.has_symmetric_tangent:
+                system.factorise_as("general")
+            elif not system.factorise():
+                # with a shift, convergence would be slow to a solution where the tangent is indefinite (buckling)
+                system.factorise_as("symmetric")
+            return False
         if isinstance(body, BodyShell):
             if system.factorise():
                 return False
-            # where a sheet folds, mass would have to outweigh what stretches it, and no step would be left
+            # in folds, an added mass that outweighs the membrane would leave no step
             self._assemble(u, v, scheme, "clamped", False)
             system.factorise_with_shift(body.mass_values, scheme.mass_factor)
             return True
@@ -296,18 +286,5 @@ class ImplicitStepper:
     def _assemble(self, u: Array, v: Array, scheme: IntegrationScheme, tangent: str, exact: bool) -> None:
         values = self._system.values
         self.body.assemble_system(u, v, scheme.mass_factor, scheme.damping_factor, values, tangent=tangent)
-        for touch in self.contacts:
-            touch.add_stiffness(u, v, scheme.damping_factor, values, exact=exact)
-
-
-def _advance_history(history: StepHistory, scheme: IntegrationScheme, step: Array) -> StepHistory:
-    return StepHistory(
-        history.displacement + step,
-        scheme.compute_velocity(step),
-        scheme.compute_acceleration(step),
-        history.displacement,
-        history.velocity,
-    )
-
-
-_REMEDY = "use a smaller dt or more substeps, softer forces, or some damping"
+        for contact in self.contacts:
+            contact.add_stiffness(u, v, scheme.damping_factor, values, exact=exact)

@@ -1,9 +1,10 @@
-"""Compiled penalty contact: how near points of a body are to an obstacle, the forces on them and their derivatives.
+"""Compiled penalty contact: gaps between points of a body and an obstacle, contact forces and their derivatives.
 
-Arrays of k points that can touch: rest (k, 3) [m], and carriers corners, weights (k, c): a point moves by the weighted
-sum of the displacements of its corners. gap (k,) [m] from the obstacle, infinite where it is known to be far; normal
-(k, 3) its gradient; bend (k,) [1/m] and axis (k, 3): the gap's second derivative is bend (I - n nᵀ - axis axisᵀ), zero
-above a face; load (k,) [N] and along (k, 3): the normal force and normal that friction and damping go by.
+A body has k contact points: rest (k, 3) [m], and carriers corners, weights (k, c): a point moves by the weighted sum of
+the displacements of its corners. gap (k,) [m] from the obstacle, infinite if known to be far; normal (k, 3), its
+gradient; curvature (k,) [1/m] and axis (k, 3): the second derivative of the gap is curvature (I - n nᵀ - axis axisᵀ),
+zero above a face. lagged force (k,) [N] and normal (k, 3): those of the start of the step, for friction and damping.
+Arguments that belong together are tuples: Interpolation, Penalty and Lagged below.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ from cajole.arrays import Array, IndexArray
 from cajole.jit import njit
 from cajole.mesh.kernels_closest_point import compute_side_sign, find_nearest_triangle
 
-# nearer than this to an edge, in units of the edge, rounding decides the direction away from it
+# rest, corners, weights of the points
+Interpolation = tuple[Array, IndexArray, Array]
+# stiffness [Pa/m] and margin [m]
+Penalty = tuple[float, float]
+# normal forces and normals at the start of the step, damping [s/m], friction, slip speed [m/s]
+Lagged = tuple[Array, Array, float, float, float]
+# nearer to an edge, in units of its length, rounding decides the direction away from it
 EDGE_TOLERANCE = 1e-9
 
 
 @njit(cache=True)
 def _interpolate(k: int, field: Array, corners: IndexArray, weights: Array) -> tuple[float, float, float]:
-    """The value at point k of a field (n, 3) on the vertices."""
+    """Interpolate a field (n, 3) on the vertices at point k."""
     x, y, z = 0.0, 0.0, 0.0
     for c in range(corners.shape[1]):
         i, w = corners[k, c], weights[k, c]
@@ -31,16 +38,10 @@ def _interpolate(k: int, field: Array, corners: IndexArray, weights: Array) -> t
 
 @njit(cache=True)
 def measure_plane(
-    u: Array,
-    rest: Array,
-    corners: IndexArray,
-    weights: Array,
-    origin: Array,
-    plane_normal: Array,
-    gap: Array,
-    normal: Array,
+    u: Array, points: Interpolation, origin: Array, plane_normal: Array, gap: Array, normal: Array
 ) -> None:
-    """Fill gap and normal of the points above the plane, when vertices have moved by u (n, 3)."""
+    """Fill gap and normal of the points above the plane, for displacements u (n, 3)."""
+    rest, corners, weights = points
     for k in range(len(rest)):
         x, y, z = _interpolate(k, u, corners, weights)
         x, y, z = rest[k, 0] + x - origin[0], rest[k, 1] + y - origin[1], rest[k, 2] + z - origin[2]
@@ -51,27 +52,21 @@ def measure_plane(
 @njit(cache=True)
 def measure_mesh(
     u: Array,
-    rest: Array,
-    corners: IndexArray,
-    weights: Array,
-    triangles: Array,
-    boxes: Array,
-    tree_links: IndexArray,
+    points: Interpolation,
+    bvh: tuple[Array, Array, IndexArray],
     normals: Array,
     margin: float,
-    last_positions: Array,
-    clearance: Array,
-    last_triangles: IndexArray,
-    gap: Array,
-    normal: Array,
-    axis: Array,
-    curvature: Array,
+    memory: tuple[Array, Array, IndexArray],
+    out: tuple[Array, Array, Array, Array],
 ) -> None:
-    """Fill gap, normal, axis and bend of the points outside (inside: negative) a closed mesh.
+    """Fill out = gap, normal, axis, curvature of the points outside a closed mesh (gap < 0 inside).
 
-    seen (k, 3), clear (k,), hint (k,): where a point was last measured, how far from there it surely is farther than
-    `margin` from the mesh, and which triangle was nearest.
+    bvh: triangles, boxes and links of its tree; normals: pseudonormals. memory: positions (k, 3) of the last
+    measurement, clearance (k,), the distance from there within which the gap stays above `margin`, and nearest
+    triangles (k,).
     """
+    (rest, corners, weights), (triangles, boxes, tree_links) = points, bvh
+    (last_positions, clearance, last_triangles), (gap, normal, axis, curvature) = memory, out
     for k in range(len(rest)):
         x, y, z = _interpolate(k, u, corners, weights)
         x, y, z = rest[k, 0] + x, rest[k, 1] + y, rest[k, 2] + z
@@ -101,8 +96,9 @@ def measure_mesh(
 
 
 @njit(cache=True)
-def compute_energy(gap: Array, areas: Array, stiffness: float, margin: float) -> float:
+def compute_energy(gap: Array, areas: Array, penalty: Penalty) -> float:
     """Σ stiffness area depth² / 2 [J]."""
+    stiffness, margin = penalty
     total = 0.0
     for k in range(len(gap)):
         total += 0.5 * stiffness * areas[k] * max(margin - gap[k], 0.0) ** 2
@@ -111,9 +107,10 @@ def compute_energy(gap: Array, areas: Array, stiffness: float, margin: float) ->
 
 @njit(cache=True)
 def store_lagged_contact(
-    gap: Array, normal: Array, areas: Array, stiffness: float, margin: float, lagged_force: Array, lagged_normal: Array
+    gap: Array, normal: Array, areas: Array, penalty: Penalty, lagged_force: Array, lagged_normal: Array
 ) -> None:
-    """Fill load and along with the present normal forces and normals."""
+    """Store the present normal forces and normals."""
+    stiffness, margin = penalty
     for k in range(len(gap)):
         lagged_force[k] = stiffness * areas[k] * max(margin - gap[k], 0.0)
         lagged_normal[k] = normal[k]
@@ -122,21 +119,18 @@ def store_lagged_contact(
 @njit(cache=True)
 def add_force(
     v: Array,
-    corners: IndexArray,
-    weights: Array,
-    areas: Array,
-    gap: Array,
-    normal: Array,
-    stiffness: float,
-    margin: float,
-    lagged_force: Array,
-    lagged_normal: Array,
-    damping: float,
-    friction: float,
-    slip_speed: float,
+    carriers: tuple[IndexArray, Array, Array],
+    contact: tuple[Array, Array],
+    penalty: Penalty,
+    lagged: Lagged,
     out: Array,
 ) -> None:
-    """Subtract the obstacle's push from the internal forces `out` (n, 3): normal, damping of approach, and friction."""
+    """Subtract the contact forces from the internal forces `out` (n, 3): normal force, damping of approach, friction.
+
+    carriers: corners, weights, areas of the points; contact: gap and normal.
+    """
+    (corners, weights, areas), (gap, normal), (stiffness, margin) = carriers, contact, penalty
+    lagged_force, lagged_normal, damping, friction, slip_speed = lagged
     for k in range(len(gap)):
         depth = margin - gap[k]
         if depth <= 0.0 and lagged_force[k] <= 0.0:
@@ -161,31 +155,22 @@ def add_force(
 @njit(cache=True)
 def add_stiffness(
     v: Array,
-    corners: IndexArray,
-    weights: Array,
-    areas: Array,
-    gap: Array,
-    normal: Array,
-    axis: Array,
-    curvature: Array,
-    stiffness: float,
-    margin: float,
-    lagged_force: Array,
-    lagged_normal: Array,
-    damping: float,
-    friction: float,
-    slip_speed: float,
+    carriers: tuple[IndexArray, Array, Array],
+    contact: tuple[Array, Array, Array, Array],
+    penalty: Penalty,
+    lagged: Lagged,
     damping_factor: float,
     exact: bool,
-    block_offsets: IndexArray,
-    row_strides: NDArray[np.int32],
+    assembly: tuple[IndexArray, NDArray[np.int32]],
     out: Array,
 ) -> None:
-    """Add what `add_force` changes by with u and, times `drag`, with v: symmetric 3x3 blocks between a point's corners.
+    """Add the derivative of `add_force` by u + damping_factor times that by v, symmetric blocks between the corners.
 
-    slots (k, c, c): where these begin in `out`. Not `exact`, the part by which a rounded edge lets a point slip off is
-    left out: it is not positive.
+    contact: gap, normal, axis, curvature; assembly: offsets (k, c, c) of the blocks in `out`, and row strides. Unless
+    `exact`, the indefinite part, by which a point slips off a rounded edge, is left out.
     """
+    (corners, weights, areas), (gap, normal, axis, curvature), (stiffness, margin) = carriers, contact, penalty
+    (lagged_force, lagged_normal, damping, friction, slip_speed), (block_offsets, row_strides) = lagged, assembly
     w, block = np.empty(3), np.empty((3, 3))
     for k in range(len(gap)):
         depth = margin - gap[k]

@@ -1,4 +1,4 @@
-"""`modes`: how a body vibrates about its rest shape."""
+"""`modes`: natural vibration modes of a body about its rest shape."""
 
 from __future__ import annotations
 
@@ -16,20 +16,16 @@ from cajole.linalg import BACKENDS, find_lowest_eigenpairs
 from cajole.progress import ProgressCallback
 from cajole.storage import hash_content, load_from_cache, store_in_cache
 
-# Changing what is computed must change this, or old answers would be read from the cache.
+# increase this if the result of the computation changes, so that the cache is not used for old results
 CACHE_VERSION = 1
-# modes unless their number is given; a body that has fewer gives all of them
-DEFAULT_COUNT = 30
-# Eigenvalues below this share of the largest ratio of stiffness to mass at a vertex are zero up to rounding.
-ZERO_EIGENVALUE_SHARE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Vibrations K φ = ω² M φ about rest.
+    """Vibration modes K φ = ω² M φ about rest.
 
     shapes: (3n, count) mass-orthonormal, zero at fixed vertices; eigenvalues: (count,) ω² [rad²/s²], ascending;
-    rigid: how many of them, the first ones, are rigid motions.
+    rigid_count: number of rigid motions, which come first.
     """
 
     shapes: Array
@@ -42,12 +38,11 @@ class Modes:
 
     @property
     def count(self) -> int:
-        """How many modes there are."""
         return len(self.eigenvalues)
 
     @property
     def frequencies(self) -> Array:
-        """(count,) [Hz]"""
+        """Natural frequencies (count,) [Hz]."""
         return np.sqrt(np.maximum(self.eigenvalues, 0.0)) / (2.0 * np.pi)
 
     def shape(self, index: int) -> Array:
@@ -65,11 +60,11 @@ def modes(
     backend: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Modes:
-    """The `count` lowest modes of `body` at rest.
+    """Compute the `count` lowest modes of `body` at rest.
 
-    count: None for 30, or for all that a small body has.
-    rigid: whether the rigid motions of a body that is not held come first and are counted; else only elastic modes.
-    cache: keep the answer on disk, found again by the content of the body.
+    count: default 30, or all modes of a small body.
+    rigid: True to include the rigid motions of a free body first, and count them; otherwise elastic modes only.
+    cache: store the result on disk under the content hash of the body.
     Raises InputError when the body has fewer than `count` modes, NotConverged when the eigensolver misses some.
     """
     require_body(body)
@@ -81,9 +76,7 @@ def modes(
     zero = loose.shape[1]
     leading = zero if rigid else 0
     most = len(body.free_dofs) - zero + leading
-    count = checks.require_integer(
-        min(DEFAULT_COUNT, most) if count is None else count, "count (of modes)", maximum=most
-    )
+    count = checks.require_integer(min(30, most) if count is None else count, "count (of modes)", maximum=most)
     elastic = max(count - leading, 0)
     values, shapes = _solve_elastic_modes(body, elastic, loose, cache, backend, progress)
     if leading:
@@ -93,14 +86,14 @@ def modes(
 
 
 def count_modes(body: Body, *, rigid: bool = False) -> int:
-    """Number of modes of `body`; rigid: whether rigid motions are counted, as in `modes`."""
+    """Number of modes of `body`; rigid: count rigid motions, as in `modes`."""
     return len(body.free_dofs) - (0 if rigid else body.compute_rigid_body_modes().shape[1])
 
 
 def compute_first_angular_frequency(body: Body) -> float:
-    """ω₁ [rad/s] of the lowest mode that has stiffness; mechanisms, as of ropes and of flat nets, have none.
+    """ω₁ [rad/s] of the lowest mode with stiffness; mechanisms, as of ropes and flat nets, have none.
 
-    Raises InputError for a body that has mechanisms only.
+    Raises InputError for a body with mechanisms only.
     """
     count, most = 1, count_modes(body)
     while count <= most:
@@ -112,9 +105,10 @@ def compute_first_angular_frequency(body: Body) -> float:
 
 
 def find_lowest_angular_frequency(body: Body, eigenvalues: Array) -> float | None:
-    """ω [rad/s] of the lowest of `eigenvalues` [1/s²], ascending, that is not zero up to rounding; None without one."""
+    """ω [rad/s] of the lowest of the ascending `eigenvalues` [1/s²] that is nonzero; None if there is none."""
+    # relative to the largest ratio of stiffness to mass, smaller eigenvalues are rounding
     largest = float((body.stiffness().diagonal() / body.mass.diagonal()).max())
-    stiff = eigenvalues[eigenvalues > ZERO_EIGENVALUE_SHARE * largest]
+    stiff = eigenvalues[eigenvalues > 1e-14 * largest]
     return float(np.sqrt(stiff[0])) if len(stiff) else None
 
 

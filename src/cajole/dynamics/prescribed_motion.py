@@ -1,4 +1,4 @@
-"""Simulations in which more than forces changes with time: what is held moves, springs contract, limbs pass by."""
+"""Simulations of springs with prescribed motion of fixed vertices, rest lengths and capsules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cajole.errors import InputError, SolveError
 from cajole.linalg import limit_blas_threads
 from cajole.progress import ProgressCallback, report_progress
 
-# told of each frame as it is made, with its positions (n, 3) [m]
+# called with each computed frame and its positions (n, 3) [m]
 FrameCallback = Callable[[int, Array], None]
 
 
@@ -35,11 +35,12 @@ def simulate_with_prescribed_motion(
 ) -> Animation:
     """Linear BDF2 steps, eq. (3)-(5) of Jeon and Choi 2007, one a frame, from rest.
 
-    held: (frames, k, 3) [m] where the fixed vertices are, in their order; they stand still when None.
-    rest_lengths: (frames, m) [m] of the springs, and capsules: one Capsules a frame; entry k holds in the step into
-        frame k. The first of `held` must be where the body stands.
-    watch: called with every frame and its positions (n, 3) [m], for those who look on.
-    Raises NotConverged, naming the frame, when forces overflow.
+    fixed_positions: (frames, k, 3) [m] of the fixed vertices, in their order, starting at their rest positions; by
+        default they do not move.
+    rest_lengths: (frames, m) [m] of the springs, and capsules: one Capsules a frame; entry k applies to the step into
+        frame k.
+    on_frame: called with every frame and its positions (n, 3) [m].
+    Raises NotConverged, naming the frame, if forces overflow.
     """
     frames, h = checks.require_integer(frames, "frames"), checks.require_positive(dt, "dt (s)")
     bodies = build_bodies_per_frame(body, frames, rest_lengths, capsules)
@@ -49,8 +50,9 @@ def simulate_with_prescribed_motion(
     past = ImplicitStepper(body, h, "bdf2").start(InitialState(), load)
     positions, velocities = np.empty((2, frames, body.vertex_count, 3))
     positions[0], velocities[0] = body.vertices, 0.0
+    notify: FrameCallback = on_frame or (lambda frame, positions: None)
     with limit_blas_threads():
-        _notify(on_frame, 0, positions)
+        notify(0, positions[0])
         for frame in range(1, frames):
             steps.body = body if bodies is None else bodies[frame]
             try:
@@ -58,20 +60,15 @@ def simulate_with_prescribed_motion(
             except SolveError as reason:
                 raise type(reason)(f"frame {frame} (t = {frame * h:.4g} s): {reason}{body.unit_hint}") from None
             positions[frame], velocities[frame] = body.vertices + past.displacement, past.velocity
-            _notify(on_frame, frame, positions)
+            notify(frame, positions[frame])
             report_progress(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
     return Animation(body.get_display_mesh(), positions, fps=1.0 / h, velocities=velocities)
-
-
-def _notify(on_frame: FrameCallback | None, frame: int, positions: Array) -> None:
-    if on_frame is not None:
-        on_frame(frame, positions[frame])
 
 
 def build_bodies_per_frame(
     body: BodySprings, frames: int, rest_lengths: ArrayLike | None, capsules: Sequence[Capsules] | None
 ) -> list[BodySprings] | None:
-    """`body` as it is in the step into each frame; None where it is always the same."""
+    """Build the body of the step into each frame; None if it does not change."""
     if rest_lengths is None and capsules is None:
         return None
     bodies = [body] * frames
@@ -89,15 +86,16 @@ def build_bodies_per_frame(
 
 
 def _compute_fixed_steps(body: BodySprings, fixed_positions: ArrayLike | None, frames: int) -> Array | None:
-    """(frames, n, 3) [m] the step of what is held into each frame."""
+    """Step of the fixed vertices into each frame (frames, n, 3) [m]."""
     if fixed_positions is None:
         return None
-    places = checks.require_real_array(fixed_positions, "held (m)", (frames, len(body.fixed), 3))
+    places = checks.require_real_array(fixed_positions, "fixed_positions (m)", (frames, len(body.fixed), 3))
     off = np.linalg.norm(places[0] - body.vertices[body.fixed], axis=1)
     if off.max(initial=0.0) > 1e-9 * body.size:
         vertex = body.fixed[int(off.argmax())]
         raise InputError(
-            f"held starts {off.max():.4g} m away from where fixed vertex {vertex} is; begin where the body stands"
+            f"fixed_positions start {off.max():.4g} m away from where fixed vertex {vertex} is; "
+            "begin where the body stands"
         )
     ways = np.zeros((frames, body.vertex_count, 3))
     ways[1:, body.fixed] = np.diff(places, axis=0)

@@ -1,4 +1,4 @@
-"""Matrices of a body on the coordinates that may move: the one place where fixed coordinates are left out."""
+"""Matrices of a body restricted to its free coordinates; all solvers remove fixed coordinates here."""
 
 from __future__ import annotations
 
@@ -29,9 +29,14 @@ class RestrictedSystem:
         self._border_values = np.empty(0)
         if self._border_size:
             assert border is not None
-            part, self._gather_indices, self._border_values = _build_bordered_pattern(
-                part, self._gather_indices, border[dofs], body.pattern.nnz
-            )
+            # number the entries of (body values, B) from one, to find them in the sorted pattern
+            numbered, B = part.copy(), border[dofs]
+            numbered.data = self._gather_indices + 1.0
+            places = sp.csr_array(body.pattern.nnz + 1.0 + np.arange(B.size).reshape(B.shape))
+            part = sp.csr_array(sp.block_array([[numbered, places], [sp.csr_array(places.T), None]]))
+            part.sort_indices()
+            self._gather_indices, self._border_values = part.data.astype(np.int64) - 1, B.ravel()
+            part.data = np.zeros(part.nnz)
         self._matrix = part
         self._kind = "kkt" if self._border_size else "spd"
         self._backend = backend
@@ -39,13 +44,13 @@ class RestrictedSystem:
         self._factor: Factor | None = None
 
     def build_matrix(self) -> sp.csr_array:
-        """The restricted matrix with the present `values` (its data is a copy)."""
+        """Build the restricted matrix with the present `values` (copied)."""
         out = self._matrix.copy()
         out.data = self._gather_values()
         return out
 
     def factorise(self) -> bool:
-        """Factorise the present `values`; false when the matrix is not positive definite (orthogonal to the border)."""
+        """Factorise the present `values`; False if the matrix is not positive definite (orthogonal to the border)."""
         try:
             self._factor = self._refactor(self._kind)
         except NotPositiveDefinite:
@@ -53,15 +58,15 @@ class RestrictedSystem:
         return self._factor.negative_eigenvalues in (None, self._border_size)
 
     def factorise_as(self, kind: str) -> None:
-        """Factorise the present `values` as "symmetric", whatever their signs, or "general"."""
+        """Factorise the present `values` as "symmetric", possibly indefinite, or "general"."""
         self._factor = self._refactor(kind)
 
     def factorise_with_shift(self, mass: Array, first_shift: float, *, start_shift: float = 0.0) -> float:
-        """Factorise; while the matrix is not positive definite, add ever more `mass` times `scale` to `values`.
+        """Factorise; while the matrix is not positive definite, add a growing multiple of `mass` to `values`.
 
-        The added mass shortens a Newton step and keeps it a descent direction; a converged solution is the same.
-        first: the share of mass to begin with, of use where the last matrix needed some. Returns what was added.
-        Raises NotConverged when nothing helps.
+        Added mass shortens a Newton step and makes it a descent direction; converged solutions do not change.
+        first_shift: first multiple; start_shift: multiple that is added before the first factorisation, for example
+        because the last matrix needed it. Returns the added multiple. Raises NotConverged if no multiple helps.
         """
         shift = start_shift
         if start_shift != 0.0:
@@ -82,7 +87,7 @@ class RestrictedSystem:
         return factor
 
     def solve(self, rhs: Array) -> Array:
-        """x (n, 3) with A x = right (n, 3) on the moving coordinates, zero on the others."""
+        """Solve A x = rhs (n, 3) on the free coordinates; x (n, 3) is zero on the others."""
         assert self._factor is not None
         b = np.concatenate([rhs.ravel()[self.dofs], np.zeros(self._border_size)])
         x = np.zeros(self._shape)
@@ -90,7 +95,7 @@ class RestrictedSystem:
         return x
 
     def solve_many(self, rhs: Array) -> Array:
-        """As `solve`, for many right-hand sides (k, n, 3) at once."""
+        """Solve for many right-hand sides (k, n, 3) at once."""
         assert self._factor is not None
         assert not self._border_size
         x = np.zeros(rhs.shape)
@@ -100,14 +105,14 @@ class RestrictedSystem:
         return x
 
     def copy_symbolic(self) -> RestrictedSystem:
-        """The same coordinates, with values and factors of its own; what is known of their pattern is shared."""
+        """Copy with its own values and factors, and a shared symbolic factorisation."""
         other = copy(self)
         other.values = np.empty_like(self.values)
         other._factors, other._factor = {kind: factor.copy_symbolic() for kind, factor in self._factors.items()}, None
         return other
 
     def compute_norm(self, vector: Array) -> float:
-        """Euclidean length of the moving coordinates of `vector` (n, 3)."""
+        """Euclidean norm of the free coordinates of `vector` (n, 3)."""
         with np.errstate(over="ignore"):  # an infinite norm is noticed by the caller
             return float(np.linalg.norm(vector.ravel()[self.dofs]))
 
@@ -115,17 +120,3 @@ class RestrictedSystem:
         return (np.concatenate([self.values, self._border_values]) if self._border_size else self.values).take(
             self._gather_indices
         )
-
-
-def _build_bordered_pattern(
-    part: sp.csr_array, gather_indices: IndexArray, border: Array, entries: int
-) -> tuple[sp.csr_array, IndexArray, Array]:
-    """Pattern of [[A, B], [Bᵀ, 0]], where its values stand in (body values, B), and the values of B."""
-    numbered = part.copy()
-    numbered.data = gather_indices + 1.0
-    places = entries + 1.0 + np.arange(border.size).reshape(border.shape)
-    whole = sp.csr_array(sp.block_array([[numbered, sp.csr_array(places)], [sp.csr_array(places.T), None]]))
-    whole.sort_indices()
-    where = whole.data.astype(np.int64) - 1
-    whole.data = np.zeros(whole.nnz)
-    return whole, where, border.ravel()

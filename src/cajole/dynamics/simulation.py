@@ -1,4 +1,4 @@
-"""`simulate`: a body moves under forces; implicit steps, each solved to convergence."""
+"""`simulate`: motion of a body under forces by implicit steps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from cajole.body import Body, EmbeddedMesh
 from cajole.dynamics.implicit_stepper import ImplicitStepper as ImplicitStepper
 from cajole.dynamics.implicit_stepper import InitialState as InitialState
 from cajole.dynamics.integrators import INTEGRATORS
-from cajole.dynamics.obstacle_contact import collect_contacts
-from cajole.dynamics.obstacles import Obstacle
+from cajole.dynamics.obstacles import Obstacle, collect_contacts
 from cajole.errors import SolveError
 from cajole.memory import require_memory
 from cajole.mesh import MeshTri
@@ -40,21 +39,21 @@ def simulate(
 ) -> Animation:
     """Integrate M ü + d(u, u̇) + f(u) = f_ext; frame 0 is the start.
 
-    body: of what `body_around` gives the cells move, all values are theirs, and the triangles ride on them as the skin
-        of the animation (`animation.skinned()`).
-    frames: how many, the start included; dt [s] between frames, divided into `substeps` (at most 1,000,000).
+    body: for the result of `embed_in_solid`, all values refer to the cells, and the triangles become the skin of the
+        animation (`animation.skinned()`).
+    frames: number of frames, including the start; dt [s] between frames, divided into `substeps` (at most 1,000,000).
     force: f(t [s]) -> (n, 3) [N], or (n, 3) constant, or (frames, n, 3), where row k acts on the way into frame k.
-    gravity: acceleration (3,) [m/s²], e.g. (0, 0, -9.81), or a number, 9.81, which is down (-z).
-    start: a State, or the displacement (n, 3); at rest when None.
-    obstacles: `Ground` or `ObstacleMesh`, one or several, that push the body's surface back; the animation gets the
-        contacts with them.
-    surface: a finer surface, carried by a body of tets, that touches them instead of the body's own; then the contacts
-        are left to `find_contacts`.
+    gravity: acceleration (3,) [m/s²], e.g. (0, 0, -9.81), or a number, 9.81, which acts down (-z).
+    start: an InitialState, or the displacement (n, 3); at rest when None.
+    obstacles: `Ground` or `ObstacleMesh`, one or several, in contact with the surface of the body; the animation stores
+        the contacts.
+    surface: a finer surface, carried by a body of tets, that is in contact instead of the body's own; then contacts are
+        not stored; use `find_contacts`.
     integrator: "newmark" (average acceleration) and "euler" are solved to convergence; "bdf2" is linearly implicit,
         one solve a step, eq. (3)-(5) of Jeon and Choi 2007, except with obstacles, where it is solved like the others.
-    progress: called with the fraction done; returning False raises Cancelled.
-    Raises NotConverged, naming the frame, when a step cannot be solved; with obstacles it is first tried as smaller
-    steps of implicit Euler. Tets that end up inside out are told in the animation's `notes`.
+    progress: called with the completed share; if it returns False, Cancelled is raised.
+    Raises NotConverged, naming the frame, if a step cannot be solved; with obstacles it is first tried as smaller steps
+    of implicit Euler. The `notes` of the animation report inverted tets.
     """
     if isinstance(body, EmbeddedMesh):
         skin, body = body.skin, body.body
@@ -68,15 +67,19 @@ def simulate(
     require_memory(
         48 * frames * body.vertex_count, f"a motion of {frames} frames", "use fewer frames, or fewer elements"
     )
-    mesh = body.get_display_mesh()
     load = _build_load(body, force, gravity, frames, dt)
+    if not isinstance(start, InitialState):
+        start = InitialState(displacement=start)
     stepper = ImplicitStepper(body, h, integrator, obstacles=obstacles, surface=surface)
-    past = stepper.start(_parse_start(start), load(0.0, 0))
+    past = stepper.start(start, load(0.0, 0))
     positions, velocities = np.empty((2, frames, body.vertex_count, 3))
     positions[0], velocities[0] = body.vertices + past.displacement, past.velocity
-    touched = [stepper.find_contacts(past)]
+    found = [stepper.find_contacts(past)]
     for frame in range(1, frames):
-        stepper.on_progress = _build_step_progress(progress, frame, frames)
+        share = (frame - 1) / (frames - 1)
+        stepper.on_progress = lambda text, share=share, frame=frame: report_progress(  # type: ignore[misc]
+            progress, share, f"frame {frame}: {text}"
+        )
         for sub in range(1, substeps + 1):
             time = ((frame - 1) * substeps + sub) * h
             try:
@@ -84,48 +87,33 @@ def simulate(
             except SolveError as reason:
                 raise type(reason)(f"frame {frame} (t = {time:.4g} s): {reason}{body.unit_hint}") from None
         positions[frame], velocities[frame] = body.vertices + past.displacement, past.velocity
-        touched.append(stepper.find_contacts(past))
+        found.append(stepper.find_contacts(past))
         report_progress(progress, frame / (frames - 1), f"frame {frame} of {frames - 1}")
     own = stepper.contacts and surface is None
-    contacts = collect_contacts(touched, stepper.contacts[0].points) if own else None
-    notes = _describe_inversions(body, positions)
+    contacts = collect_contacts(found, stepper.contacts[0].points) if own else None
+    notes: tuple[str, ...] = ()
+    inverted = [len(body.inverted(frame - body.vertices)) for frame in positions]
+    if any(inverted):
+        first, most = int(np.flatnonzero(inverted)[0]), max(inverted)
+        remedy = "use a stiffer material, a finer mesh or smaller forces"
+        notes = (f"{most} tets are inside out from frame {first}: {remedy}",)
     return Animation(
-        mesh, positions, fps=1.0 / dt, velocities=velocities, contacts=contacts, skin=skin, notes=notes
-    )  # fmt: skip
-
-
-def _build_step_progress(progress: ProgressCallback | None, frame: int, frames: int) -> Callable[[str], None]:
-    """What a step calls while it works on the way into `frame`."""
-    return lambda text: report_progress(progress, (frame - 1) / (frames - 1), f"frame {frame}: {text}")
-
-
-def _describe_inversions(body: Body, positions: Array) -> tuple[str, ...]:
-    """What to say of tets that are inside out in `positions` (frames, n, 3): how many, from which frame, what helps."""
-    counts = [len(body.inverted(frame - body.vertices)) for frame in positions]
-    if not any(counts):
-        return ()
-    first, most = int(np.flatnonzero(counts)[0]), max(counts)
-    return (f"{most} tets are inside out from frame {first}: use a stiffer material, a finer mesh or smaller forces",)
+        body.get_display_mesh(), positions, 1.0 / dt, velocities=velocities, contacts=contacts, skin=skin, notes=notes
+    )
 
 
 def has_three_axes(value: ArrayLike | None) -> bool:
-    """Whether `value` is an array of three axes; ragged lists are not, and fail their check later."""
+    """True if `value` is an array with three axes; False for ragged lists, which fail a later check."""
     try:
         return np.ndim(value) == 3  # type: ignore[arg-type]
     except ValueError:
         return False
 
 
-def _parse_start(start: InitialState | ArrayLike | None) -> InitialState:
-    if start is None:
-        return InitialState()
-    return start if isinstance(start, InitialState) else InitialState(displacement=start)
-
-
 def _build_load(
     body: Body, force: ForceInput, gravity: ArrayLike | None, frames: int, dt: float
 ) -> Callable[[float, int], Array]:
-    """External force (n, 3) at (time, frame), checked as it is used."""
+    """Build the function of the external force (n, 3) [N] at (time, frame); it checks forces when they are used."""
     weight = np.zeros((body.vertex_count, 3)) if gravity is None else body.gravity(gravity)
     if force is None:
         return lambda time, frame: weight

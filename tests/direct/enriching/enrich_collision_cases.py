@@ -13,8 +13,7 @@ from cajole import Animation, BodyShell, MeshTri
 from cajole.body import EARTH_GRAVITY
 from cajole.direct.enriching import regions_subdivided
 from cajole.direct.enriching.collisions import CollisionReport, CollisionStepper
-from cajole.direct.enriching.collisions.colliders import ColliderSet
-from cajole.direct.enriching.collisions.world import CollisionWorld
+from cajole.direct.enriching.collisions.world import ColliderSet, CollisionWorld
 from cajole.direct.enriching.tracking import ShellState, TrackingIntegrator
 from cajole.mesh import grid_triangles
 

@@ -7,7 +7,7 @@ from enrich_cases import flat
 
 from cajole import Animation
 from cajole.direct.enriching import regions_subdivided
-from cajole.direct.enriching.collisions.colliders import ColliderSet
+from cajole.direct.enriching.collisions.world import ColliderSet
 from cajole.direct.enriching.guide import CatmullRomTrajectory
 
 

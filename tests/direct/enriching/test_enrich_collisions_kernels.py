@@ -9,7 +9,6 @@ from enrich_collision_cases import ball, sheet, two_sheets, world_of
 from scipy import sparse as sp
 
 from cajole import BodyShell
-from cajole.direct.enriching.collisions import impulse_solver
 from cajole.direct.enriching.collisions import kernels_distance as kernels
 from cajole.direct.enriching.collisions.impulse_solver import (
     ImpulseSolver,
@@ -18,6 +17,7 @@ from cajole.direct.enriching.collisions.impulse_solver import (
     merge_impact_zones,
     move_impact_zones,
 )
+from cajole.direct.enriching.collisions.world import BroadPhase
 
 ipctk = pytest.importorskip("ipctk")
 
@@ -83,7 +83,7 @@ def test_no_pair_that_comes_near_is_missed_agreement():
     y = x + 0.3 * random.normal(size=x.shape)
     pad = 0.05
     for found, (first, second), edges in zip(
-        world.build_broad_phase(x, y, pad).find_all_pairs(),
+        BroadPhase(world.surface, x, y, pad).find_all_pairs(),
         ((world.vertices, world.triangles), (world.edges, world.edges)),
         (False, True),
     ):
@@ -182,10 +182,10 @@ def test_a_zone_with_a_collider_goes_where_that_goes():
     assert np.array_equal(out[3:], y[3:])
 
 
-@pytest.mark.parametrize(("small", "off"), [(0.0, 1e-9), (impulse_solver.PROJECTION_DROP_TOLERANCE, 0.05)])
+@pytest.mark.parametrize(("small", "off"), [(0.0, 1e-9), (RegionMeanProjection.DROP_TOLERANCE, 0.05)])
 def test_averages_are_met_by_the_least_move_agreement(small, off, monkeypatch):
     """The same by one dense least squares in the metric of masses and stiffness; fixed vertices stay."""
-    monkeypatch.setattr(impulse_solver, "PROJECTION_DROP_TOLERANCE", small)
+    monkeypatch.setattr(RegionMeanProjection, "DROP_TOLERANCE", small)
     random = np.random.default_rng(10)
     body = BodyShell(sheet(3), CLOTH, fixed=[0, 1])
     rows = sp.csr_array(random.uniform(size=(3, body.vertex_count)))

@@ -7,7 +7,8 @@ import pytest
 from enrich_collision_cases import ball, sheet, two_sheets, world_of
 
 from cajole.direct.enriching.collisions import kernels_contacts, kernels_distance
-from cajole.direct.enriching.collisions.contacts import FULL_SEARCH_SHARE, SEARCH_MARGIN, ContactCandidates
+from cajole.direct.enriching.collisions.impulse_solver import ContactCandidates
+from cajole.direct.enriching.collisions.world import BroadPhase
 
 pytest.importorskip("ipctk")
 
@@ -30,13 +31,13 @@ def _case(seed, move=0.1, apart=0.15):
 def test_the_pairs_of_some_vertices_are_those_of_all_that_hold_them_agreement(count):
     world, x, y = _case(0)
     some = np.random.default_rng(1).choice(len(x), count, replace=False)
-    search = world.build_broad_phase(x, x + 0.1 * (y - x), 0.02)
+    search = BroadPhase(world.surface, x, x + 0.1 * (y - x), 0.02)
     # as they go when the search is made, and elsewhere in two turns
     rest = np.setdiff1d(np.arange(len(x)), some)
     search.find_pairs_of(y, rest)
     found = search.find_pairs_of(y, some)
     for all_of_them, few, edges in zip(
-        world.build_broad_phase(x, y, 0.02).find_all_pairs(), found, (False, True), strict=True
+        BroadPhase(world.surface, x, y, 0.02).find_all_pairs(), found, (False, True), strict=True
     ):
         holding = all_of_them[np.isin(all_of_them, some).any(axis=1)]
         assert len(few) == len(holding) > 0
@@ -65,7 +66,9 @@ def test_only_pairs_are_dropped_that_stay_apart_invariant(seed):
     """Those left out are followed in small steps."""
     world, x, y = _case(seed, 0.03)
     near = 0.03
-    for stencils, edges in zip(world.build_broad_phase(x, y, 0.5 * near).find_all_pairs(), (False, True), strict=True):
+    for stencils, edges in zip(
+        BroadPhase(world.surface, x, y, 0.5 * near).find_all_pairs(), (False, True), strict=True
+    ):
         kept, start = kernels_contacts.filter_approaching(x, y, stencils, edges, near)
         assert start == pytest.approx(kernels_distance.compute_stencil_distances(x, kept, edges), abs=1e-15)
         dropped = np.array(sorted(set(map(tuple, stencils)) - set(map(tuple, kept))))
@@ -84,12 +87,12 @@ def test_mended_searches_find_what_new_ones_do_agreement(share):
     world, x, y = _case(3, 0.005, apart=0.05)
     random = np.random.default_rng(4)
     contacts = ContactCandidates(world, x, y)
-    count = max(1, int(share * FULL_SEARCH_SHARE * len(x)))
+    count = max(1, int(share * ContactCandidates.FULL_SEARCH_SHARE * len(x)))
     seen = 0
     for _ in range(4):
         moved = random.choice(world.shell_vertex_count, count, replace=False)
         y = y.copy()
-        y[moved] += 5.0 * SEARCH_MARGIN * world.contact_distance * random.normal(size=(count, 3))
+        y[moved] += 5.0 * ContactCandidates.SEARCH_MARGIN * world.contact_distance * random.normal(size=(count, 3))
         contacts.update(y)
         mended, new = (each.find_contacts(y) for each in (contacts, ContactCandidates(world, x, y)))
         rows = [{tuple(sorted(map(int, row))) for row in each.stencils} for each in (mended, new)]

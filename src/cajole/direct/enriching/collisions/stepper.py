@@ -1,4 +1,4 @@
-"""What `enrich` asks of collisions: a start that is free of them, steps that stay so, and an account at the end."""
+"""Interface of `enrich` to collisions: check of the start, steps without intersections, and a report."""
 
 from __future__ import annotations
 
@@ -11,32 +11,26 @@ import numpy as np
 from cajole import checks
 from cajole.arrays import Array
 from cajole.direct.enriching.collisions.barrier_solver import BarrierSolver
-from cajole.direct.enriching.collisions.colliders import ColliderSet
-from cajole.direct.enriching.collisions.contacts import ContactCandidates
-from cajole.direct.enriching.collisions.impulse_solver import ImpulseSolver
-from cajole.direct.enriching.collisions.world import CollisionWorld
+from cajole.direct.enriching.collisions.impulse_solver import ContactCandidates, ImpulseSolver
+from cajole.direct.enriching.collisions.world import ColliderSet, CollisionWorld
 from cajole.direct.enriching.tracking import ShellState, TrackingIntegrator
 from cajole.errors import InputError
 
 COLLISION_METHODS = ("fast", "exact")
-DEFAULT_FRICTION = 0.3
-# the share of the width below which a start is so near that the barrier of "exact" throws it apart
-MIN_START_GAP = 0.5
 
 
 class CollisionResponse(Protocol):
-    """What happens to a step before it counts, such as collisions."""
+    """A user-defined correction of each step, for example for collisions."""
 
     def __call__(self, before: Array, after: Array, h: float) -> Array:
-        """Positions (n, 3) [m] instead of `after`, which a step of h [s] reached from `before`."""
+        """Return positions (n, 3) [m] that replace `after`, which a step of h [s] reached from `before`."""
         ...
 
 
 @dataclass(frozen=True)
 class CollisionReport:
-    """kind: "fast" or "exact"; distance [m]: how near surfaces come before they push; contacts: the most pairs that
-    pushed at once; truncations: steps that had to be cut short; intersections: frames in which surfaces pass through
-    each other, which is 0.
+    """Report of collisions; kind: "fast" or "exact"; distance [m]: contact distance; contacts: largest number at once;
+    truncations: number of truncated steps; intersections: number of frames with intersections, which is 0.
     """
 
     kind: str
@@ -51,7 +45,7 @@ class CollisionReport:
 
 
 class CollisionStepper:
-    """Steps of a tracker in which nothing meets: kind "fast" corrects each by impulses, "exact" solves for contacts."""
+    """Steps of an integrator without collisions: "fast" corrects each by impulses, "exact" minimises with a barrier."""
 
     def __init__(
         self,
@@ -75,25 +69,25 @@ class CollisionStepper:
         self._intersecting_frames = 0
 
     def check_start(self, positions: Array) -> tuple[str, ...]:
-        """What to tell of the shell's start (n, 3).
+        """Check the start (n, 3) of the shell, and return notes.
 
-        Raises InputError where it passes through itself or through a collider.
+        Raises InputError if it intersects itself or a collider.
         """
         world = self._world
         world.colliders.recentre_grounds(positions)
         x = world.stack_positions(positions, 0.0)
         world.require_no_intersections(x)
         near = np.inf if self._barrier_solver is None else ContactCandidates(world, x, x).min_start_distance
-        if near >= MIN_START_GAP * world.contact_distance:
+        # a barrier would eject a shell that starts nearer
+        if near >= 0.5 * world.contact_distance:
             return ()
         return (
             f"the shell starts {near:.2g} m from what it may touch, but contacts push within "
-            f"{world.contact_distance:.2g} m: it "
-            "is thrown apart; start farther away, or give a smaller distance=",
+            f"{world.contact_distance:.2g} m: it is thrown apart; start farther away, or give a smaller distance=",
         )
 
     def step(self, state: ShellState, target: Array, external_force: Array, time: float) -> ShellState:
-        """The moment h later, at the time `at` [s]: averages near `target` (m, 3), under `load` (n, 3) [N]."""
+        """Advance to `time` [s]: averages near `target` (m, 3), under `external_force` (n, 3) [N]."""
         self._world.colliders.recentre_grounds(state.positions)
         if self._barrier_solver is not None:
             return self._barrier_solver.step(state, target, external_force, time)
@@ -102,16 +96,15 @@ class CollisionStepper:
         before = world.stack_positions(state.positions, time - h)
         reached, apart = self._impulse_solver(before, world.stack_positions(after.positions, time), target)
         x = reached[: world.shell_vertex_count]
-        # what only went apart shall not fly on
+        # separation adds no velocity
         moved = x - apart[: world.shell_vertex_count] - state.positions
         return ShellState(x, moved / h, after.constraint_force, after.iterations)
 
     def record_intersections(self, positions: Array, time: float) -> None:
-        """Count the frame at a time [s] if surfaces pass through each other in it."""
+        """Count the frame at `time` [s] if it has intersections."""
         self._intersecting_frames += self._world.has_intersections(self._world.stack_positions(positions, time))
 
     def build_report(self) -> CollisionReport:
-        """What happened so far."""
         tally = self._impulse_solver.statistics
         return CollisionReport(
             self._kind, self._world.contact_distance, tally.max_contacts, tally.truncations, self._intersecting_frames
@@ -122,11 +115,11 @@ def build_collision_handler(
     collisions: Any, integrator: TrackingIntegrator, bounds: Array, *, colliders: Any, friction: float | None,
     distance: float | None, on_progress: Callable[[], None],
 ) -> CollisionStepper | CollisionResponse | None:  # fmt: skip
-    """What moves a tracker whose guide stays in the box `bounds` (2, 3) [m]: collisions, their settings checked.
+    """Check the collision settings, and build the handler of an integrator whose guide moves in `bounds` (2, 3) [m].
 
-    tick: called now and then in steps that take long; it may raise to end them.
+    on_progress: called during long steps; it may raise to cancel them.
     """
-    rub = DEFAULT_FRICTION if friction is None else checks.require_positive(friction, "friction", allow_zero=True)
+    rub = 0.3 if friction is None else checks.require_positive(friction, "friction", allow_zero=True)
     width = None if distance is None else checks.require_positive(distance, "distance (m)")
     if collisions is not None and not callable(collisions):
         checks.require_choice(collisions, "collisions", COLLISION_METHODS)
