@@ -183,6 +183,7 @@ class Body(ABC):
 
     @property
     def vertex_count(self) -> int:
+        """Number of vertices n."""
         return len(self.vertices)
 
     @cached_property

@@ -38,6 +38,7 @@ class Modes:
 
     @property
     def count(self) -> int:
+        """Number of modes."""
         return len(self.eigenvalues)
 
     @property
