@@ -26,7 +26,7 @@ from cajole.direct import Shot
 from cajole.direct.keyframing.newton import Iterate
 from cajole.mesh import box_tets
 from cajole.reduction import build_keyframe_basis
-from cajole.reduction.polynomial import build_polynomial
+from cajole.reduction.reduced_solid import build_polynomial
 from cajole.scenes.keyframe_scenes import (
     KeyframeScene,
     build_dinosaur_step_scene,

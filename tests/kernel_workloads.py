@@ -217,7 +217,7 @@ def model() -> Any:
 
 
 def keyframe() -> None:
-    from cajole.reduction.reduced_solid_offset import reduce_with_offset
+    from cajole.reduction.reduced_solid import reduce_with_offset
 
     body = model().body
     tip = np.flatnonzero(np.isclose(body.vertices[:, 0], body.vertices[:, 0].max()))

@@ -46,6 +46,7 @@ _MODULES_BY_NAME = {
     "MeshTet": "cajole.mesh",
     "MeshTri": "cajole.mesh",
     "MissingExtra": "cajole.errors",
+    "ModelMismatch": "cajole.errors",
     "Modes": "cajole.dynamics",
     "NotConverged": "cajole.errors",
     "NotPositiveDefinite": "cajole.errors",
@@ -178,6 +179,7 @@ if TYPE_CHECKING:
     from cajole.errors import LoadError as LoadError
     from cajole.errors import MeshError as MeshError
     from cajole.errors import MissingExtra as MissingExtra
+    from cajole.errors import ModelMismatch as ModelMismatch
     from cajole.errors import NotConverged as NotConverged
     from cajole.errors import NotPositiveDefinite as NotPositiveDefinite
     from cajole.errors import SolveError as SolveError

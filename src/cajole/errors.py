@@ -9,7 +9,8 @@ CajoleError                     catch this to catch all of them
 ├── Cancelled                   a progress callback asked to stop
 └── SolveError (RuntimeError)   valid input, but the numbers did not work out: why, what to relax
     ├── NotConverged            an iteration ran out of steps
-    └── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
+    ├── NotPositiveDefinite     a factorisation met a matrix with a non-positive pivot
+    └── ModelMismatch           a reduced model whose forces are not those of its body
 
 Warnings, for results that are valid but probably not what was meant:
 
@@ -66,6 +67,10 @@ class NotConverged(SolveError):
 
 class NotPositiveDefinite(SolveError):
     """A factorisation met a matrix with a non-positive pivot."""
+
+
+class ModelMismatch(SolveError):
+    """A reduced model whose forces are not those of its body."""
 
 
 class CajoleWarning(UserWarning):

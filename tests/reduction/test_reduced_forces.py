@@ -17,9 +17,13 @@ from cajole.body import BodySolid, MaterialStVK
 from cajole.errors import InputError
 from cajole.mesh import read_veg
 from cajole.reduction import ReducedSolid, kernels_polynomial, kernels_solid, reduce
-from cajole.reduction.polynomial import PACKED_SIZE, StVKPolynomial, build_polynomial
-from cajole.reduction.reduced_solid import build_derivative_tables
-from cajole.reduction.reduced_solid_offset import reduce_with_offset
+from cajole.reduction.reduced_solid import (
+    PACKED_SIZE,
+    StVKPolynomial,
+    build_derivative_tables,
+    build_polynomial,
+    reduce_with_offset,
+)
 from cajole.reduction.trajectory import build_newmark_coefficients, rollout
 from derivatives import check_derivative
 

@@ -364,12 +364,3 @@ def _parse_cubature(cubature: bool | float) -> tuple[int, float]:
     if error >= 1:
         raise InputError(f"cubature is {error}: give how many springs as a whole number, or a force error below one")
     return DEFAULT_CUBATURE_SPRINGS, error
-
-
-def restore_springs(body: BodySprings, basis: Array, springs: Array, weights: Array) -> ReducedSprings:
-    """A model from what `arrays` gave. Raises ValueError for numbers that cannot be."""
-    chosen = springs.astype(np.int64)
-    fits = chosen.shape == weights.shape and ((chosen >= 0) & (chosen < len(body.edges))).all() and (weights > 0).all()
-    if not fits or basis.shape[:1] != (3 * body.vertex_count,):
-        raise ValueError("springs, weights or basis do not fit the body")
-    return ReducedSprings(body, basis, springs=chosen, weights=weights)

@@ -120,8 +120,7 @@ def second_order(task: KeyframeProblem, q: Array, v: Array, lam: Array) -> tuple
 
 
 def _model_of(task: KeyframeProblem) -> cj.reduction.ReducedSolid:
-    from cajole.reduction.polynomial import StVKPolynomial
-    from cajole.reduction.reduced_solid import ReducedSolid
+    from cajole.reduction.reduced_solid import ReducedSolid, StVKPolynomial
 
     r = len(task.bias)
     model = ReducedSolid(beam(), np.zeros((3 * beam().vertex_count, r)), StVKPolynomial(*task.system[:3]))

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import cajole as cj
 from cajole.body import BodySolid
 from cajole.direct.keyframing.sequence import Segment, ShotSequence, keyframe_sequence
-from cajole.reduction.polynomial import PACKED_SIZE
-from cajole.reduction.reduced_solid_offset import ReducedSolidOffset, move_fixed_vertices, reduce_with_offset
+from cajole.reduction.reduced_solid import PACKED_SIZE, ReducedSolidOffset, move_fixed_vertices, reduce_with_offset
 from derivatives import check_derivative
 
 Array = NDArray[np.float64]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cajole as cj
 from bodies import springs_many
 from cajole.direct.steering.serialization import CONTROLLER_VERSION, StandaloneModel
-from cajole.reduction.reduced_solid_offset import reduce_with_offset
+from cajole.reduction.reduced_solid import reduce_with_offset
 from cajole.storage import read_arrays
 
 

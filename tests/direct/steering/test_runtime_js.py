@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import cajole as cj
 from cajole.body import BodySolid, MaterialStVK
 from cajole.mesh import box_tets
-from cajole.reduction.reduced_solid_offset import reduce_with_offset
+from cajole.reduction.reduced_solid import reduce_with_offset
 from cajole.storage import read_arrays
 from waiting import PATIENCE
 

@@ -30,7 +30,7 @@ from cajole.errors import InputError
 from cajole.mesh import MeshTet
 from cajole.reduction import compute_key_tangents, extend_basis, orthonormalise
 from cajole.reduction.bases import REST_POSE_SHARE, compute_mass_norm, normalise_columns
-from cajole.reduction.reduced_solid_offset import move_fixed_vertices, reduce_with_offset
+from cajole.reduction.reduced_solid import move_fixed_vertices, reduce_with_offset
 
 # A key may hold its fixed vertices this far (in body sizes) from where they come to stand: soft keys before it miss by
 # less, and beyond it the key was meant for another place.
