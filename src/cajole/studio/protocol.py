@@ -27,6 +27,7 @@ from cajole.studio.locks import FolderLocked
 
 PROTOCOL_VERSION = 1
 MAGIC = 0x314C4A43
+HEADER_FIELDS = ("magic", "kind", "seq", "frame", "count", "flags", "rev", "extra")
 HEADER = struct.Struct("<8I")
 # limits of what the page sends: small JSON only
 MAX_TEXT_LENGTH, MAX_NESTING = 1_000_000, 8
