@@ -164,7 +164,7 @@ def test_meshes_of_lines_in_files(tmp_path: Path) -> None:
 
 
 def test_the_studio_refuses_lines_by_name_bad_input() -> None:
-    from cajole.studio.content_loading import build_animation_content
+    from cajole.studio.content import build_animation_content
 
     with pytest.raises(cj.InputError, match=r"the studio needs triangles or tets, but the mesh has lines only"):
         build_animation_content(swing())

@@ -13,7 +13,8 @@ import pytest
 
 from cajole.animation import Animation
 from cajole.mesh import MeshTet, box_tets, write_mesh
-from cajole.studio.catalogue import SCENE_CARDS, get_picture_folder
+from cajole.studio.catalogue import get_picture_folder
+from cajole.studio.mode_registry import list_scene_cards
 from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -70,7 +71,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CAJOLE_CACHE", str(folder))
         get_picture_folder().mkdir(parents=True)
-        for card in SCENE_CARDS:
+        for card in list_scene_cards():
             Image.new("RGB", (48, 32), (120, 90, 80)).save(get_picture_folder() / f"{card.key}.webp")
     return folder
 

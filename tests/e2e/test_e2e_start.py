@@ -10,7 +10,7 @@ from studio_page import StudioPage
 from studio_process import StudioProcess
 
 from cajole.animation import Animation
-from cajole.studio.catalogue import SCENE_CARDS
+from cajole.studio.mode_registry import list_scene_cards
 
 COMMANDS = Path(__file__).parents[2] / "src" / "cajole" / "studio" / "web" / "src" / "core" / "command-table.ts"
 # All keys that the studio is promised to have, as the sheet writes them.
@@ -46,9 +46,10 @@ def test_scenes_of_each_verb(starting: StudioPage) -> None:
     for mode in ("keyframe", "steer", "enrich", "reroute", "edit"):
         page.page.get_by_role("radio", name=mode.capitalize()).first.click()
         page.wait(
-            "(count) => document.querySelectorAll('.card').length === count", sum(c.mode == mode for c in SCENE_CARDS)
+            "(count) => document.querySelectorAll('.card').length === count",
+            sum(c.mode == mode for c in list_scene_cards()),
         )
-        assert cards(page) == [card.name for card in SCENE_CARDS if card.mode == mode]
+        assert cards(page) == [card.name for card in list_scene_cards() if card.mode == mode]
     page.wait("() => document.querySelectorAll('.card .picture.there').length > 0")
     page.shot("cards")
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from cajole.cli.app import app
 from cajole.direct.editing.reach import REACHED_TOLERANCE
 from cajole.scenes.edit_scenes import load_edit_scene
-from cajole.studio.content_loading import open_scene
+from cajole.studio.mode_registry import open_scene
 from cajole.studio.modes.edit.mode import EditMode
 
 

@@ -15,7 +15,7 @@ from mode_cases import do, plain, plain_message
 import cajole as cj
 from cajole.errors import InputError
 from cajole.mesh import box_tets
-from cajole.studio.content_loading import find_available_modes, open_scene
+from cajole.studio.mode_registry import find_available_modes, open_scene
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.enrich.mode import EnrichMode
 from cajole.studio.project_saver import replace_motion, write_motion

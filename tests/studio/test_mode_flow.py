@@ -14,8 +14,8 @@ from steer_mode_cases import run
 
 from cajole.animation import read_animation
 from cajole.errors import InputError
-from cajole.studio.content_loading import find_available_modes
 from cajole.studio.export import export_content
+from cajole.studio.mode_registry import find_available_modes
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.steer.flow_mode import FlowSteerMode
 from cajole.studio.modes.steer.scenes import STEPS_PER_SECOND, embed_in_3d

@@ -20,8 +20,7 @@ from cajole.errors import Cancelled, InputError
 from cajole.mesh import grid_triangles
 from cajole.scenes.reroute_scenes import ReroutePlan
 from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import ensure_body, find_available_modes, open_scene
-from cajole.studio.mode_registry import create_mode
+from cajole.studio.mode_registry import create_mode, find_available_modes, get_modes, open_scene
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.modes.reroute.mode import RerouteMode
 from cajole.studio.project_saver import replace_motion, write_motion
@@ -276,7 +275,7 @@ def test_the_result_goes_on_to_other_modes(mode: RerouteMode, tmp_path: Path) ->
     assert not find_available_modes(handed)["keyframe"].possible
     again = replace_motion(mode.content, write_motion(tmp_path, handed))
     np.testing.assert_allclose(again.animation.positions, handed.animation.positions, atol=1e-6)
-    assert create_mode("edit", FakeDesk(), ensure_body(again, "edit")).frames == FRAMES
+    assert create_mode("edit", FakeDesk(), get_modes()["edit"].prepare_content(again)).frames == FRAMES
     # back again: the second run is the pilot now, of the same net
     back = RerouteMode(FakeDesk(), handed)
     assert back.net is NET

@@ -17,7 +17,7 @@ from studio_cases import answer_of as done
 
 from cajole.errors import FileError, InputError
 from cajole.progress import report_progress
-from cajole.studio.content_loading import build_animation_content
+from cajole.studio.content import build_animation_content
 from cajole.studio.messages import StateMessage
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.modes.payloads import build_force_meter

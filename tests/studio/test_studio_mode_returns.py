@@ -13,7 +13,7 @@ from mode_cases import plain
 from studio_cases import answer_of, small_motion
 
 from cajole.errors import InputError
-from cajole.studio.content_loading import build_animation_content
+from cajole.studio.content import build_animation_content
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.project import Project
 from cajole.studio.project_saver import ProjectStartup

@@ -21,20 +21,20 @@ from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, box_tets, grid_triangles, write_mesh
 from cajole.scenes import scene_names
 from cajole.scenes.edit_scenes import list_edit_scene_names
+from cajole.scenes.enrich_scenes import list_enrich_scene_names
+from cajole.scenes.reroute_scenes import list_reroute_scene_names
 from cajole.studio.access import AccessPolicy
-from cajole.studio.catalogue import DRAWING_SCRIPT, SCENE_CARDS, SceneCatalogue, get_picture_folder, has_cached_scene
-from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import (
-    build_animation_content,
-    detect_file_kind,
-    ensure_body,
+from cajole.studio.catalogue import DRAWING_SCRIPT, SceneCatalogue, get_picture_folder, has_cached_scene
+from cajole.studio.content import ProjectContent, build_animation_content, detect_file_kind, open_file
+from cajole.studio.messages import SuggestedDrag
+from cajole.studio.mode_registry import (
+    choose_mode,
+    create_mode,
     find_available_modes,
-    list_scenes,
-    open_file,
+    get_modes,
+    list_scene_cards,
     open_scene,
 )
-from cajole.studio.messages import SuggestedDrag
-from cajole.studio.mode_registry import choose_mode, create_mode
 from cajole.studio.modes.steer.scenes import STEER_SCENES
 from cajole.studio.project_manager import ProjectManager
 from cajole.studio.project_store import ProjectStore
@@ -58,8 +58,8 @@ def test_a_motion_of_tets_is_good_for_every_verb_identity():
     content = build_animation_content(small_motion())
     assert possible(content) == ["edit", "keyframe", "steer", "enrich", "reroute"]
     assert content.body is None
-    assert ensure_body(content, "edit") is content
-    body = ensure_body(content, "steer").body
+    assert get_modes()["edit"].prepare_content(content) is content
+    body = get_modes()["steer"].prepare_content(content).body
     assert isinstance(body, BodySolid)
     # what never moves holds it
     np.testing.assert_array_equal(body.fixed, np.flatnonzero(content.mesh.vertices[:, 0] == 0.0))
@@ -144,18 +144,24 @@ def test_scenes_of_other_verbs_bad_input(name, mode):
 
 
 def test_every_card_can_be_opened_and_every_scene_to_edit_or_steer_has_one_agreement():
-    choices = list_scenes()
-    for card in SCENE_CARDS:
+    choices = {
+        "edit": list_edit_scene_names(),
+        "keyframe": scene_names(),
+        "steer": tuple(STEER_SCENES),
+        "enrich": list_enrich_scene_names(),
+        "reroute": list_reroute_scene_names(),
+    }
+    for card in list_scene_cards():
         assert card.name in choices[card.mode], card
-    named = {mode: {card.name for card in SCENE_CARDS if card.mode == mode} for mode in choices}
+    named = {mode: {card.name for card in list_scene_cards() if card.mode == mode} for mode in choices}
     assert named["edit"] == set(list_edit_scene_names())
     assert named["steer"] == set(STEER_SCENES)
     assert named["keyframe"] <= set(scene_names())
-    assert len({card.key for card in SCENE_CARDS}) == len(SCENE_CARDS)
+    assert len({card.key for card in list_scene_cards()}) == len(list_scene_cards())
 
 
 def test_the_frames_on_the_cards_are_those_of_the_scenes_agreement():
-    for card in (card for card in SCENE_CARDS if card.mode == "edit"):
+    for card in (card for card in list_scene_cards() if card.mode == "edit"):
         module = importlib.import_module(f"cajole.scenes.edit_scenes.{card.name.split('-')[0]}")
         assert f"{module.FRAMES} frames" in card.facts
 
@@ -274,8 +280,8 @@ def test_a_sheet_is_put_into_cells_to_be_posed_but_falls_as_it_is_agreement(tmp_
     sheet = grid_triangles(6, 6)
     write_mesh(sheet, tmp_path / "sheet.obj")
     content = open_file(tmp_path / "sheet.obj")
-    assert isinstance(ensure_body(content, "keyframe").mesh, MeshTet)
-    fallen = ensure_body(content, "reroute")
+    assert isinstance(get_modes()["keyframe"].prepare_content(content).mesh, MeshTet)
+    fallen = get_modes()["reroute"].prepare_content(content)
     np.testing.assert_array_equal(fallen.mesh.triangles, sheet.triangles)
     assert create_mode("reroute", None, fallen).net.vertex_count == 49
 

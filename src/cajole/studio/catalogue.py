@@ -8,102 +8,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import cajole
 from cajole.errors import FileError, InputError
 from cajole.storage import find_cache_folder, replace_atomically
-from cajole.studio.content_loading import ANIMATION_SUFFIXES, MESH_SUFFIXES
+from cajole.studio.content import ANIMATION_SUFFIXES, MESH_SUFFIXES
 from cajole.studio.messages import Catalogue, CatalogueScene, FileFormats, RecentProject
+from cajole.studio.mode_registry import list_scene_cards
+from cajole.studio.modes.definition import SceneCard
 from cajole.studio.project_store import ProjectRecord, ProjectStore
 
 # Raised when pictures are drawn in another way, so that older ones are drawn again.
 PICTURE_VERSION = 2
 
-
-@dataclass(frozen=True)
-class SceneCard:
-    """A scene for one verb, as the start page shows it. quick: nothing of it takes long to make."""
-
-    mode: str
-    name: str
-    title: str
-    description: str
-    group: str
-    facts: tuple[str, ...]
-    is_quick: bool = False
-
-    @property
-    def key(self) -> str:
-        return f"{self.mode}-{self.name}"
-
-
-SCENE_CARDS = (
-    SceneCard(
-        "edit",
-        "stairs",
-        "Elephant on the stairs",
-        "Lift the trunk, and the contacts hold",
-        "creatures",
-        ("600 frames", "contacts"),
-    ),
-    SceneCard("edit", "bird", "Seagull", "Bend a wing, twist the tail", "creatures", ("255 frames", "shell")),
-    SceneCard(
-        "edit",
-        "bridge",
-        "Bridge in a storm",
-        "Keep it out of the sea, and off the gulls",
-        "structures",
-        ("240 frames", "solid"),
-    ),
-    SceneCard("edit", "curtain", "Curtain in the wind", "Make it swing higher", "structures", ("240 frames", "cloth")),
-    SceneCard("edit", "twist", "Twisted beam", "Turn its end by two full turns", "structures", ("360 frames",), True),
-    SceneCard(
-        "edit",
-        "bridge-pulled",
-        "Bridge, one mast pulled",
-        "Pull a mast, and the rest swings",
-        "structures",
-        ("240 frames",),
-    ),
-    SceneCard("keyframe", "flower", "Potted flower", "Its blooms draw an eight", "plants", ("8 keys", "301 frames")),
-    SceneCard("keyframe", "fish", "Clownfish", "One stroke, nothing holds it", "creatures", ("5 keys", "211 frames")),
-    SceneCard("keyframe", "dinosaur", "Long-neck", "One step on soft feet", "creatures", ("2 keys", "121 frames")),
-    SceneCard("keyframe", "elephant", "Elephant", "It greets, and bows", "creatures", ("8 keys", "241 frames")),
-    SceneCard("keyframe", "bridge", "Suspension bridge", "Pose its deck and towers", "structures", ("no keys yet",)),
-    SceneCard("keyframe", "tee", "T with two balls", "They hang on chains, and swing", "structures", ("no keys yet",)),
-    SceneCard("keyframe", "beam", "Beam", "Held in a wall at one end", "structures", ("no keys yet",), True),
-    SceneCard("steer", "strike", "T that strikes", "Both ends must hit their ball in time", "structures", ("5 s",)),
-    SceneCard(
-        "steer", "bee", "Flower and bee", "The bloom must be there when the bee lands", "plants", ("13 s", "a loop")
-    ),
-    SceneCard("steer", "fish", "Clownfish", "Swims on and on, whatever pushes it", "creatures", ("a loop",)),
-    SceneCard("steer", "dinosaur", "Long-neck", "Takes its step in spite of you", "creatures", ("0.7 s",)),
-    SceneCard("steer", "rooted", "Long-neck looks round", "Its head must end in its place", "creatures", ("3 s",)),
-    SceneCard(
-        "steer", "swirl", "Smoke after a blow", "Three particles must keep to their paths", "flows", ("64 modes",)
-    ),
-    SceneCard("steer", "leaves", "Leaves on the wind", "The red one must write an S", "flows", ("64 modes", "a wind")),
-    SceneCard(
-        "enrich", "box", "Box", "Eight points turn its lid; the walls crease", "structures", ("8 regions",), True
-    ),
-    SceneCard("enrich", "bag", "Backflip", "A bag of vinyl, silk or cellophane", "characters", ("88 regions",), True),
-    SceneCard(
-        "enrich", "flag", "Flag on a branch", "Four painted quarters are caught", "structures", ("4 regions",), True
-    ),
-    SceneCard("enrich", "walker", "Walker", "Into a headwind, onto a live wire", "characters", ("280 regions", "wind")),
-    SceneCard(
-        "reroute", "cloth", "Falling cloth", "Lead a corner elsewhere", "structures", ("400 nodes", "120 frames"), True
-    ),
-    SceneCard(
-        "reroute", "skirt", "Skirt on walking hips", "Its hem curls up", "characters", ("1,980 nodes", "legs"), True
-    ),
-    SceneCard("reroute", "heart", "Beating heart", "Guided by a patient's images", "creatures", ("3,372 nodes",), True),
-    SceneCard(
-        "reroute", "heart_dragged", "Heart, dragged", "Its wall is pulled out", "creatures", ("3,372 nodes",), True
-    ),
-)
 
 DRAWING_SCRIPT = """
 import os, sys
@@ -129,7 +47,7 @@ class SceneCatalogue:
             self.draw_missing_pictures()
         recent = self._store.list_recent()
         return Catalogue(
-            tuple(self._describe_scene(card) for card in SCENE_CARDS),
+            tuple(self._describe_scene(card) for card in list_scene_cards()),
             tuple(describe_recent_project(record, self._store.has_stale_lock(record.id)) for record in recent),
             FileFormats(
                 read=_strip_dots([*ANIMATION_SUFFIXES, *MESH_SUFFIXES, ".cajole"]),
@@ -140,10 +58,10 @@ class SceneCatalogue:
 
     def get_title(self, name: str, mode: str) -> str:
         """What a scene is called. Raises InputError for one that the verb does not have."""
-        for card in SCENE_CARDS:
+        for card in list_scene_cards():
             if (card.name, card.mode) == (name, mode):
                 return card.title
-        known = ", ".join(card.name for card in SCENE_CARDS if card.mode == mode)
+        known = ", ".join(card.name for card in list_scene_cards() if card.mode == mode)
         raise InputError(f"there is no scene {name!r} for {mode}; choose one of {known or 'those of another verb'}")
 
     def record_opening(self, name: str, mode: str) -> None:
@@ -153,7 +71,7 @@ class SceneCatalogue:
             # a cache that cannot be written is no reason to fail
             with contextlib.suppress(FileError), replace_atomically(_get_opened_marker_path(key)) as path:
                 path.write_text("opened\n", encoding="utf-8")
-            if not any(card.is_quick for card in SCENE_CARDS if card.key == key):
+            if not any(card.is_quick for card in list_scene_cards() if card.key == key):
                 # shown until the other one is drawn: a page may be about to ask for it
                 with contextlib.suppress(OSError):
                     _get_picture_path(key).replace(_get_placeholder_path(key))
@@ -161,13 +79,13 @@ class SceneCatalogue:
 
     def find_picture(self, key: str) -> Path | None:
         """The picture of a scene, None while there is none."""
-        if key not in {card.key for card in SCENE_CARDS}:
+        if key not in {card.key for card in list_scene_cards()}:
             return None
         return next((path for path in (_get_picture_path(key), _get_placeholder_path(key)) if path.is_file()), None)
 
     def draw_missing_pictures(self) -> None:
         """Have pictures that are missing drawn by another process, behind everything else; none without Pillow."""
-        keys = [card.key for card in SCENE_CARDS if card.key not in self._attempted_keys]
+        keys = [card.key for card in list_scene_cards() if card.key not in self._attempted_keys]
         missing = [key for key in keys if not _get_picture_path(key).is_file()]
         at_work = self._drawing_process is not None and self._drawing_process.poll() is None
         if not missing or at_work or importlib.util.find_spec("PIL") is None:

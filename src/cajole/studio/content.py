@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cajole.animation import Animation
+from cajole.animation import Animation, read_animation
+from cajole.animation.files import FORMATS
 from cajole.arrays import Array, IndexArray
-from cajole.body import Body, EmbeddedMesh
+from cajole.body import Body, BodyShell, BodySolid, EmbeddedMesh
 from cajole.direct import Reference, Shot
+from cajole.direct.editing.setup import find_static_vertices
 from cajole.direct.steering.disturbances import GustNoise
-from cajole.errors import InputError
+from cajole.errors import FileError, InputError
 from cajole.mesh import MeshTet, MeshTri, Skin
+from cajole.mesh.files import READERS
+from cajole.mesh.line import require_surface
 from cajole.mesh.skin import DEFAULT_COLOR
+from cajole.parsers.child_process import reporting_to
 from cajole.pictures import Prop
 from cajole.progress import ProgressCallback
 from cajole.reduction import FlowShot
+from cajole.scenes import Scene, SceneBody, load_scene_body
 from cajole.scenes.edit_scenes import VertexDrag
 from cajole.scenes.enrich_scenes import EnrichScene
 from cajole.scenes.reroute_scenes import ReroutePlan
+from cajole.scenes.scene_body import DEFAULT_DAMPING
+
+MESH_SUFFIXES, ANIMATION_SUFFIXES = tuple(READERS), tuple(FORMATS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +159,92 @@ class ProjectContent:
         """What a person would call a vertex: the smallest part that it is in, else its number."""
         found = [(len(members), name) for name, members in self.parts.items() if node in members]
         return min(found)[1] if found else f"vertex {node}"
+
+
+def get_motion(content: ProjectContent) -> Animation:
+    """The motion of a content with the skin that is drawn. Raises InputError where there is none."""
+    found = content.animation
+    if found is None and content.shot is not None:
+        found = content.shot.animation
+    if found is None:
+        raise InputError("there is no motion yet; make one first")
+    return found if found.skin is not None or content.skin is None else replace(found, skin=content.skin)
+
+
+# --- opening files
+
+
+def open_file(path: Path, progress: ProgressCallback | None = None) -> ProjectContent:
+    """An animation or a mesh, whichever the file is. An .obj that stands alone is a mesh, a numbered one a motion.
+
+    Raises FileError for what cannot be read, InputError for a suffix that is neither.
+    """
+    kind = detect_file_kind(path)
+    with reporting_to(progress):
+        if kind == "animation":
+            return build_animation_content(read_animation(path, progress=progress))
+        return build_body_content(load_scene_body(str(path), progress=progress))
+
+
+def detect_file_kind(path: Path) -> str:
+    """ "mesh" or "animation". Raises FileError for a suffix that is neither."""
+    suffix = path.suffix.lower()
+    if suffix in ANIMATION_SUFFIXES and (suffix not in MESH_SUFFIXES or _is_file_sequence(path)):
+        return "animation"
+    if suffix in MESH_SUFFIXES:
+        return "mesh"
+    known = " ".join(dict.fromkeys([*ANIMATION_SUFFIXES, *MESH_SUFFIXES, ".cajole"]))
+    raise FileError(
+        f"{path.name}: {suffix or 'a name without suffix'} is nothing that can be opened; known are {known}"
+    )
+
+
+def build_animation_content(animation: Animation) -> ProjectContent:
+    """A motion from a file. It has no body yet: `edit` makes one that swings as the motion does."""
+    mesh = require_surface(animation.mesh, "the studio")
+    return ProjectContent(animation.name, mesh, None, animation, animation.skin, find_skin_parts(animation))
+
+
+def build_shell_content(motion: Animation, source: ProjectContent) -> ProjectContent:
+    """A shell that was made of the guide in `like`, as a body of its own: what never moves is held."""
+    assert isinstance(motion.mesh, MeshTri)
+    body = BodyShell(motion.mesh, fixed=find_static_vertices(motion), damping=DEFAULT_DAMPING)
+    return ProjectContent(source.name, motion.mesh, body, motion, props=source.props, camera=source.camera)
+
+
+def add_solid_body(content: ProjectContent) -> ProjectContent:
+    """The content with a solid where it has tets and no body; vertices that never move are fixed."""
+    if content.body is not None or not isinstance(content.mesh, MeshTet):
+        return content
+    fixed = None if content.animation is None else find_static_vertices(content.animation)
+    return replace(content, body=BodySolid(content.mesh, fixed=fixed, damping=DEFAULT_DAMPING))
+
+
+def build_body_content(subject: SceneBody) -> ProjectContent:
+    """A body that does not move yet."""
+    return ProjectContent(
+        subject.name, subject.mesh, subject.body(), None, subject.skin, subject.parts, camera=subject.camera
+    )
+
+
+def build_scene_content(scene: Scene, body: Body) -> ProjectContent:
+    """A built-in scene with its body."""
+    return ProjectContent(scene.title, scene.mesh, body, None, scene.skin, scene.parts, camera=scene.camera)
+
+
+def find_skin_parts(animation: Animation) -> dict[str, IndexArray]:
+    """Vertices of the mesh by the names that the skin's parts have; none where the skin has one part only."""
+    skin = animation.skin
+    if skin is None or len(skin.parts) < 2:
+        return {}
+    inside = skin.embedding
+    members = {name: skin.find_part_vertices(name) for name in skin.parts}
+    carried = members if inside is None else {name: np.unique(inside.corners[own]) for name, own in members.items()}
+    return {name: own for name, own in carried.items() if len(own)}
+
+
+def _is_file_sequence(path: Path) -> bool:
+    if not path.stem[-1:].isdigit():
+        return False
+    prefix = path.stem.rstrip("0123456789")
+    return sum(1 for other in path.parent.glob(f"{prefix}*.obj")) > 1

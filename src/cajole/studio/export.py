@@ -1,58 +1,27 @@
-"""What leaves the studio: the motion that was made, the edit, or the whole project, as a file."""
+"""Export of files: the resulting motion, the project, or a file of a mode."""
 
 from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from cajole.animation import Animation
 from cajole.animation.files import FORMATS
 from cajole.animation.glb import MAX_PREVIEW_BYTES, choose_glb_options
-from cajole.direct import save_edit
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback, build_subprogress, report_progress
 from cajole.storage import replace_atomically
-from cajole.studio.content import ProjectContent
-from cajole.studio.messages import Export, ExportKind, FileMessage
+from cajole.studio.messages import Export, FileMessage
+from cajole.studio.mode_registry import get_modes, list_mode_exports
 from cajole.studio.modes.base import StudioMode
 from cajole.studio.project_archive import pack_project
 from cajole.studio.project_store import ProjectStore, generate_id
 
-# what can be written, and in which formats
-EXPORT_FORMATS: dict[ExportKind, tuple[str, ...]] = {
-    "result": tuple(suffix.removeprefix(".") for suffix in FORMATS),
-    "edit": ("json",),
-    "project": ("cajole",),
-}
 
-
-def get_motion(content: ProjectContent) -> Animation:
-    """The motion of what a mode made, as it is drawn. Raises InputError where it made none."""
-    found = content.animation
-    if found is None and content.shot is not None:
-        found = content.shot.animation
-    if found is None:
-        raise InputError("there is no motion yet; make one first")
-    return found if found.skin is not None or content.skin is None else replace(found, skin=content.skin)
-
-
-def export_animation(mode: StudioMode, progress: ProgressCallback | None) -> Animation:
-    """The motion that a mode shows as its result. Raises InputError where it has none."""
-    if hasattr(mode, "export_animation"):
-        made: Animation = mode.export_animation(progress)
-        return made
-    return get_motion(export_content(mode))
-
-
-def export_content(mode: StudioMode) -> ProjectContent:
-    """What a mode gives to the next. Raises InputError where it has nothing to give."""
-    result: Any = getattr(mode, "export_content", None)
-    found = result() if callable(result) else None
-    if not isinstance(found, ProjectContent):
-        raise InputError(f"{mode.name.capitalize()} has nothing to hand over yet; make a motion first")
-    return found
+def get_export_formats() -> dict[str, tuple[str, ...]]:
+    """File formats (suffixes without dot) of each kind of export: the result, the project, and those of the modes."""
+    result = tuple(suffix.removeprefix(".") for suffix in FORMATS)
+    return {"result": result, **list_mode_exports(), "project": ("cajole",)}
 
 
 def write_export(
@@ -65,14 +34,14 @@ def write_export(
     path = folder / f"{make_file_name(name)}.{suffix}"
     if kind == "project":
         pack_project(store, project, path)
-    elif kind == "edit":
-        editor: Any = getattr(mode, "editor", None)
-        if editor is None:
-            raise InputError(f"{mode.name.capitalize()} has no edit to write; switch to Edit first")
-        save_edit(editor, path)
+    elif kind != "result":
+        owner = next(each for each in get_modes().values() if kind in each.exports)
+        if mode.name != owner.name:
+            raise InputError(f"{mode.name.capitalize()} has no {kind} to write; switch to {owner.title} first")
+        mode.write_export(kind, path)
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        animation = replace(export_animation(mode, build_subprogress(progress, 0.0, 0.5)), name=name)
+        animation = replace(mode.export_animation(build_subprogress(progress, 0.0, 0.5)), name=name)
         options = choose_glb_options(animation, MAX_PREVIEW_BYTES) if suffix == "glb" else {}
         animation.write(path, progress=build_subprogress(progress, 0.5, 1.0), **options)
     report_progress(progress, 1.0, "written")

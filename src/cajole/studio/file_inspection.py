@@ -14,11 +14,10 @@ from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
 from cajole.parsers.child_process import reporting_to
 from cajole.progress import ProgressCallback
 from cajole.storage import READ_ERRORS, confine_reads
-from cajole.studio.content_loading import build_animation_content, detect_file_kind, find_available_modes
+from cajole.studio.content import build_animation_content, detect_file_kind
 from cajole.studio.messages import ModeAvailability
+from cajole.studio.mode_registry import find_available_modes, find_modes_for_mesh
 from cajole.studio.project_store import DOCUMENT_NAME, MAX_DOCUMENT_BYTES
-
-NO_MOTION_TEXT = "Nothing moves yet: make a motion with Keyframe, or open an animation"
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,7 @@ def _inspect(path: Path) -> FileSummary:
             "animation", _describe_animation(found), find_available_modes(build_animation_content(found))
         )
     mesh = read_mesh(path)
-    return FileSummary("mesh", _describe_mesh(mesh), _get_mesh_availability())
-
-
-def _get_mesh_availability() -> dict[str, ModeAvailability]:
-    still = ModeAvailability(False, NO_MOTION_TEXT)
-    return {
-        "edit": still,
-        "keyframe": ModeAvailability(True),
-        "steer": still,
-        "enrich": still,
-        "reroute": ModeAvailability(True),
-    }
+    return FileSummary("mesh", _describe_mesh(mesh), find_modes_for_mesh())
 
 
 def _describe_animation(animation: Animation) -> str:

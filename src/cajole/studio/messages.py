@@ -28,7 +28,6 @@ from cajole.studio.protocol import (
 )
 
 MAX_REQUESTED_FRAMES = 32
-ExportKind = Literal["result", "edit", "project"]
 
 # --- the start page
 
@@ -192,7 +191,7 @@ class Export(Command, frozen=True, kw_only=True, tag="export"):
     """Write a file, as a job. `file` follows, to this page alone. Pages that only watch may export, too."""
 
     format: Name
-    what: ExportKind
+    what: Name  # "result", "project", or a kind of the mode
 
 
 class Select(Command, frozen=True, kw_only=True, tag="select"):
@@ -474,7 +473,7 @@ class ProjectMessage(ServerMessage, frozen=True, kw_only=True, tag="project"):
     camera: CameraInfo
     parts: dict[str, tuple[int, ...]]  # a few vertices of each named region
     modes: dict[str, ModeAvailability]
-    formats: dict[ExportKind, tuple[str, ...]]
+    formats: dict[str, tuple[str, ...]]  # suffixes by kind of export
     suggestion: SuggestedDrag | None
     guide: int | None  # vertices of the first view's own mesh, where it has one
     field: FieldInfo | None  # the box of a flow

@@ -19,12 +19,18 @@ from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import ProgressCallback
 from cajole.studio.clients import ClientGroup
 from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import ensure_body
 from cajole.studio.dispatcher import CommandDispatcher, run_handler
-from cajole.studio.export import EXPORT_FORMATS, export_content, write_export
+from cajole.studio.export import get_export_formats, write_export
 from cajole.studio.jobs import JobTracker
 from cajole.studio.messages import Export, NoticeMessage, RenameProject, SetFrame, StateMessage, SwitchMode
-from cajole.studio.mode_registry import choose_mode, create_mode, require_available, require_mode_name, to_typed
+from cajole.studio.mode_registry import (
+    choose_mode,
+    create_mode,
+    get_modes,
+    require_available,
+    require_mode_name,
+    to_typed,
+)
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.outbox import Outbox
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup, summarise_state
@@ -265,7 +271,7 @@ class Project:
         wanted = require_mode_name(command.mode, "mode of mode")
         self._record_mode(mode)
         if command.hand:
-            content = export_content(mode)
+            content = mode.export_content()
             require_available(content, wanted)
             motion = self._saver.write_motion(content)
             self._enter_mode(wanted, content, None)
@@ -276,7 +282,9 @@ class Project:
         self.record_change("go on" if command.hand else None)
 
     def _export(self, command: Export, mode: StudioMode) -> None:
-        require_choice(command.format, "format of export", EXPORT_FORMATS[command.what])
+        formats = get_export_formats()
+        require_choice(command.what, "what of export", tuple(formats))
+        require_choice(command.format, "format of export", formats[command.what])
         if command.what == "project":
             self._saver.is_saved = False
             if (reason := self._save(force=True)) is not None:
@@ -290,7 +298,7 @@ class Project:
 
     def _enter_mode(self, name: str, content: ProjectContent, snapshot: ModeSnapshot | None) -> None:
         """Go to a mode; the present one stays where this fails."""
-        content = ensure_body(content, name)
+        content = get_modes()[name].prepare_content(content)
         mode = self._create_mode(name, content, snapshot)
         self._mode, self._current_content = mode, content
         self._frame, self._revision = min(self._frame, mode.frames - 1), self._revision + 1

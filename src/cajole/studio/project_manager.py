@@ -16,10 +16,9 @@ from cajole.errors import FileError, InputError
 from cajole.progress import ProgressCallback
 from cajole.storage import replace_atomically
 from cajole.studio.catalogue import SceneCatalogue
-from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import detect_file_kind, open_file, open_scene
+from cajole.studio.content import ProjectContent, detect_file_kind, open_file
 from cajole.studio.messages import Catalogue, Open
-from cajole.studio.mode_registry import require_mode_name
+from cajole.studio.mode_registry import get_modes, open_scene, require_mode_name
 from cajole.studio.project import Project
 from cajole.studio.project_archive import unpack_project
 from cajole.studio.project_saver import ProjectStartup
@@ -105,7 +104,7 @@ class ProjectManager:
         suffix = ".npz" if detect_file_kind(path) == "animation" else path.suffix.lower()
         if not path.exists():
             raise FileError(f"{path} is not there; check the path")
-        record = ProjectRecord(generate_id(), path.stem, mode or "edit", {"file": f"source{suffix}"})
+        record = ProjectRecord(generate_id(), path.stem, mode or next(iter(get_modes())), {"file": f"source{suffix}"})
         lock = self.store.create_lock(record.id)
 
         def load_content(progress: ProgressCallback) -> ProjectContent:

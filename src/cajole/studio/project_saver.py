@@ -15,9 +15,7 @@ from cajole.direct.editing.setup import find_static_vertices
 from cajole.errors import InputError
 from cajole.progress import ProgressCallback
 from cajole.storage import hash_content
-from cajole.studio.content import EditSetup, ProjectContent
-from cajole.studio.content_loading import build_shell_content
-from cajole.studio.export import get_motion
+from cajole.studio.content import EditSetup, ProjectContent, build_shell_content, get_motion
 from cajole.studio.locks import FolderLock
 from cajole.studio.messages import StateMessage
 from cajole.studio.modes.base import ModeSnapshot

@@ -29,6 +29,7 @@ from cajole.errors import FileError, InputError
 from cajole.storage import hash_content, read_arrays, replace_atomically, write_arrays
 from cajole.studio import message_values
 from cajole.studio.locks import FolderLock, has_stale_lock, remove_abandoned_temporaries, require_no_owner
+from cajole.studio.mode_registry import get_modes
 from cajole.studio.modes.base import ModeSnapshot
 
 FORMAT_NAME, FORMAT_VERSION = "cajole studio project", 1
@@ -310,7 +311,7 @@ def _flatten_for_hash(arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any] |
 
 
 def _require_mode(name: object) -> str:
-    if name not in ("edit", "keyframe", "steer", "enrich", "reroute"):
+    if name not in get_modes():
         raise FileError(f"a project speaks of the mode {name!r}, which there is not; open another")
     return str(name)
 

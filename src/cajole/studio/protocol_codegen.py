@@ -59,9 +59,14 @@ def build_typescript() -> str:
     streams = ", ".join(f"{name}: BinaryKind.{_to_pascal_case(kind.name)}" for name, kind in STREAM_KINDS.items())
     headers = ", ".join(f'"{name}"' for name in HEADER_FIELDS)
     commands = [command for module in modules for command in list_classes(module, Command)]
-    server_types = [Answer, ErrorMessage, *(each for module in modules for each in list_classes(module, ServerMessage))]
+    server_types: list[type[ServerMessage]] = [
+        Answer,
+        ErrorMessage,
+        *(each for module in modules for each in list_classes(module, ServerMessage)),
+    ]
     events = [each for each in server_types if not issubclass(each, Answer | messages.StateMessage)]
-    structs = [each for module in modules for each in list_classes(module, Struct) if not issubclass(each, Command)]
+    structs: list[type[Struct]] = [Answer, ErrorMessage]
+    structs += [each for module in modules for each in list_classes(module, Struct) if not issubclass(each, Command)]
     mode_fields = [field for each in server_types if _is_mode_state(each) for field in list_own_fields(each)]
     return "\n".join(
         [
@@ -82,7 +87,7 @@ def build_typescript() -> str:
             "// --- messages from the server and their parts",
             "",
             "export type Vec3 = [number, number, number];",
-            *(_build_interface(each) for each in (Answer, ErrorMessage, *structs) if not _is_mode_state(each)),
+            *(_build_interface(each) for each in structs if not _is_mode_state(each)),
             "",
             "/** Parts of the state that the modes add under their names. */",
             "export interface ModeStates {",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cajole.errors import InputError
 from cajole.studio.access import WILDCARD_HOSTS, AccessPolicy, is_loopback
 from cajole.studio.app import STATIC_FOLDER, create_app
+from cajole.studio.mode_registry import list_scene_cards
 from cajole.studio.project_manager import ProjectManager
 from cajole.studio.project_store import ProjectStore
 from cajole.studio.protocol import MAX_TEXT_LENGTH
@@ -66,9 +67,8 @@ def serve(
 
 
 def _open_subject(manager: ProjectManager, subject: str, mode: str | None) -> None:
-    from cajole.studio.catalogue import SCENE_CARDS
-
-    modes = [card.mode for card in SCENE_CARDS if card.name == subject]
+    cards = list_scene_cards()
+    modes = [card.mode for card in cards if card.name == subject]
     path = Path(subject)
     if modes and (mode is None or mode in modes):
         manager.open_scene(subject, mode or modes[0])
@@ -77,7 +77,7 @@ def _open_subject(manager: ProjectManager, subject: str, mode: str | None) -> No
     elif path.suffix or path.exists():
         manager.open_path(path, mode)
     else:
-        known = ", ".join(dict.fromkeys(card.name for card in SCENE_CARDS))
+        known = ", ".join(dict.fromkeys(card.name for card in cards))
         raise InputError(f"{subject!r} is neither a scene ({known}) nor a file")
 
 

@@ -13,11 +13,10 @@ from cajole.arrays import Array
 from cajole.body import EmbeddedMesh
 from cajole.pictures import Prop
 from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import find_available_modes
-from cajole.studio.export import EXPORT_FORMATS
+from cajole.studio.export import get_export_formats
 from cajole.studio.messages import CameraInfo, FieldInfo, ProjectMessage, PropInfo, SuggestedDrag
+from cajole.studio.mode_registry import find_available_modes
 from cajole.studio.modes.base import StudioMode
-from cajole.studio.modes.steer.scenes import embed_in_3d
 from cajole.studio.protocol import STREAM_KINDS, BinaryKind, StreamName, Vec3, pack_binary, to_float32
 
 # newer than any revision
@@ -56,7 +55,7 @@ def build_project_message(
         camera=CameraInfo(**angles),
         parts={part: _sample_nodes(members) for part, members in content.parts.items()},
         modes=find_available_modes(opened),
-        formats=EXPORT_FORMATS,
+        formats=get_export_formats(),
         suggestion=suggest_drag(content),
         guide=None if content.guide is None else content.guide.n,
         field=describe_flow_domain(content),
@@ -102,7 +101,8 @@ def encode_region_labels(mode: StudioMode) -> list[bytes]:
 def compute_bounds(content: ProjectContent) -> tuple[Array, Array]:
     """Least and greatest coordinates (3,) [m] of what is drawn, over all frames."""
     if content.flow_setup is not None:
-        return np.zeros(3), embed_in_3d(np.array(content.flow_setup.shot.model.flow.size))
+        width, height = content.flow_setup.shot.model.flow.size
+        return np.zeros(3), np.array([width, 0.0, height])
     rest = content.surface.vertices
     low, high = rest.min(axis=0), rest.max(axis=0)
     if content.guide is not None:

@@ -8,18 +8,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cajole.animation import Animation
 from cajole.arrays import Array, IndexArray
+from cajole.errors import InputError
 from cajole.progress import ProgressCallback
+from cajole.studio.content import ProjectContent, get_motion
 from cajole.studio.messages import StateMessage
 from cajole.studio.protocol import Answer, ServerMessage
-
-if TYPE_CHECKING:
-    from cajole.studio.content import ProjectContent
 
 Message = Mapping[str, Any]
 Handler = Callable[[Any], Answer | Mapping[str, Any] | None]
@@ -134,6 +135,18 @@ class StudioMode(ABC):
     @abstractmethod
     def create_snapshot(self) -> ModeSnapshot:
         """All that `restore` needs."""
+
+    def export_content(self) -> ProjectContent:
+        """The result as the content of another mode. Raises InputError where there is none."""
+        raise InputError(f"{self.name.capitalize()} has nothing to hand over yet; make a motion first")
+
+    def export_animation(self, progress: ProgressCallback | None = None) -> Animation:
+        """The resulting motion. Raises InputError where there is none."""
+        return get_motion(self.export_content())
+
+    def write_export(self, kind: str, path: Path) -> None:
+        """Write a file of a kind that the registration of the mode lists in `exports`."""
+        raise InputError(f"{self.name.capitalize()} has no {kind} to write; export the result")
 
     def get_tick_delay(self) -> float | None:
         """Seconds until `tick` wants to be called, None when never."""

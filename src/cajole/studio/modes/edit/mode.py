@@ -12,7 +12,7 @@ import numpy as np
 
 from cajole.animation import Animation
 from cajole.arrays import Array
-from cajole.direct import Editor, edit
+from cajole.direct import Editor, edit, save_edit
 from cajole.direct.editing import serialization
 from cajole.direct.editing.constraint_system import EditState
 from cajole.direct.editing.constraints import OffsetConstraint, PointKey, VertexConstraint
@@ -178,6 +178,9 @@ class EditMode(UndoableMode[EditUndoState]):
     def export_animation(self, progress: ProgressCallback | None = None) -> Animation:
         """The edited motion."""
         return self.editor.animation(progress=progress)
+
+    def write_export(self, kind: str, path: Path) -> None:
+        save_edit(self.editor, path)
 
     def create_snapshot(self) -> ModeSnapshot:
         return ModeSnapshot(

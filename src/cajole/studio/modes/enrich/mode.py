@@ -20,8 +20,7 @@ from cajole.direct.enriching.guide import extract_guide
 from cajole.errors import Cancelled, InputError
 from cajole.progress import ProgressCallback, report_progress
 from cajole.studio import message_values
-from cajole.studio.content import ProjectContent
-from cajole.studio.content_loading import build_shell_content
+from cajole.studio.content import ProjectContent, build_shell_content
 from cajole.studio.modes.base import Handler, Message, ModeHost, ModeSnapshot
 from cajole.studio.modes.enrich import view_model
 from cajole.studio.modes.enrich.messages import EnrichStateMessage

@@ -220,7 +220,7 @@ export interface ProjectMessage {
   camera: CameraInfo;
   parts: Record<string, number[]>; // a few vertices of each named region
   modes: Record<string, ModeAvailability>;
-  formats: Record<"edit" | "project" | "result", string[]>;
+  formats: Record<string, string[]>; // suffixes by kind of export
   suggestion: SuggestedDrag | null;
   guide: number | null; // vertices of the first view's own mesh, where it has one
   field: FieldInfo | null; // the box of a flow
@@ -790,7 +790,10 @@ export interface Commands {
   /** Rename the project. */
   "rename": { name: string; };
   /** Write a file, as a job. `file` follows, to this page alone. Pages that only watch may export, too. */
-  "export": { format: string; what: "edit" | "project" | "result"; };
+  "export": {
+    format: string;
+    what: string; // "result", "project", or a kind of the mode
+  };
   /** Select vertices. */
   "select": { nodes: number[]; };
   /** Undo the last step. */
