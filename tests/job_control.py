@@ -27,8 +27,8 @@ from typing import Any
 from weakref import WeakSet
 
 from cajole.progress import ProgressCallback
+from cajole.studio.clients import Outbox
 from cajole.studio.jobs import JobTracker
-from cajole.studio.outbox import Outbox
 from waiting import PATIENCE, POLL, wait_until
 
 # set by `pytest --fast-solver`, and inherited by the processes that tests start

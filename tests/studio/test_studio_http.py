@@ -16,7 +16,7 @@ from studio_cases import Running, running, small_motion, sway_file
 from cajole.mesh import box_tets, write_mesh
 from cajole.studio.catalogue import get_picture_folder
 from cajole.studio.locks import LOCK_FILE
-from cajole.studio.project_store import DOCUMENT_NAME
+from cajole.studio.project_store import DOCUMENT_NAME, ProjectSource
 from waiting import PATIENCE
 
 LIMIT = 200_000
@@ -244,7 +244,7 @@ def test_an_uploaded_motion_opens_and_is_kept_agreement(inside, studio, tmp_path
         tab.state()
     shelf = studio.hub.store
     (kept,) = shelf.list_recent()
-    assert (kept.name, kept.mode, kept.source) == ("sway", "edit", {"file": "source.npz"})
+    assert (kept.name, kept.mode, kept.source) == ("sway", "edit", ProjectSource(file="source.npz"))
     stored = np.load(shelf.get_folder(kept.id) / "source.npz")["positions"]
     np.testing.assert_array_equal(stored, small_motion().positions)
     assert json.loads((shelf.get_folder(kept.id) / DOCUMENT_NAME).read_text())["id"] == project

@@ -17,14 +17,14 @@ from studio_cases import answer_of as done
 
 from cajole.errors import FileError, InputError
 from cajole.progress import report_progress
+from cajole.studio.clients import Outbox
 from cajole.studio.content import build_animation_content
 from cajole.studio.messages import StateMessage
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
 from cajole.studio.modes.payloads import build_force_meter
-from cajole.studio.outbox import Outbox
 from cajole.studio.project import Project
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup
-from cajole.studio.project_store import ProjectRecord, ProjectStore, generate_id
+from cajole.studio.project_store import ProjectRecord, ProjectSource, ProjectStore, generate_id
 from job_control import JobControl, install
 from waiting import PATIENCE, wait_until
 
@@ -171,7 +171,11 @@ def start(
     name: str = "Sway", *, record: ProjectRecord | None = None, shelf: ProjectStore, kept: bool = False
 ) -> Project:
     content = build_animation_content(small_motion())
-    new = ProjectRecord(generate_id(), name, "edit", {"scene": "twist", "mode": "edit"}) if record is None else record
+    new = (
+        ProjectRecord(generate_id(), name, "edit", ProjectSource(scene="twist", mode="edit"))
+        if record is None
+        else record
+    )
     project = Project(ProjectStartup(new, lambda progress: content, is_stored=kept), shelf)
     project.start()
     return project

@@ -28,7 +28,7 @@ from cajole.studio.locks import (
     read_process_start,
 )
 from cajole.studio.project_manager import ProjectManager
-from cajole.studio.project_store import DOCUMENT_NAME, ProjectRecord, ProjectStore, generate_id
+from cajole.studio.project_store import DOCUMENT_NAME, ProjectRecord, ProjectSource, ProjectStore, generate_id
 from waiting import PATIENCE
 
 NODE = 20
@@ -41,7 +41,7 @@ def shelf(tmp_path: Path) -> ProjectStore:
 
 @pytest.fixture
 def project(shelf: ProjectStore) -> str:
-    kept = ProjectRecord(generate_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"})
+    kept = ProjectRecord(generate_id(), "Sway", "edit", ProjectSource(scene="twist", mode="edit"))
     shelf.save(kept)
     return kept.id
 
@@ -297,7 +297,7 @@ def leave(folder: Path, name: str) -> Path:
 def test_left_overs_go_at_the_next_start_and_those_of_running_studios_stay_identity(
     shelf: ProjectStore, project: str, other: subprocess.Popen[bytes]
 ) -> None:
-    at_work = ProjectRecord(generate_id(), "At work", "edit", {"scene": "twist", "mode": "edit"})
+    at_work = ProjectRecord(generate_id(), "At work", "edit", ProjectSource(scene="twist", mode="edit"))
     shelf.save(at_work)
     write_owner(shelf, owner_of(other.pid, at_work.id), at_work.id)
     gone = [

@@ -17,7 +17,7 @@ from cajole.studio.content import build_animation_content
 from cajole.studio.modes.base import ModeSnapshot
 from cajole.studio.project import Project
 from cajole.studio.project_saver import ProjectStartup
-from cajole.studio.project_store import ProjectRecord, ProjectStore, generate_id
+from cajole.studio.project_store import ProjectRecord, ProjectSource, ProjectStore, generate_id
 
 MODES = ("edit", "keyframe", "steer", "enrich", "reroute")
 NODE = 20
@@ -44,7 +44,7 @@ UNKEPT = ("rev", "undo", "redo", "unsaved", "unsaved_reason", "frame", "meter")
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     content = build_animation_content(small_motion())
-    record = ProjectRecord(generate_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"})
+    record = ProjectRecord(generate_id(), "Sway", "edit", ProjectSource(scene="twist", mode="edit"))
     made = Project(ProjectStartup(record, lambda progress: content), ProjectStore(tmp_path))
     made.start()
     yield made
@@ -156,7 +156,7 @@ def test_what_cannot_be_restored_is_refused_with_a_reason_bad_input(
 ) -> None:
     content = build_animation_content(small_motion())
     saved = {mode: ModeSnapshot(document)}
-    record = ProjectRecord(generate_id(), "Sway", mode, {"scene": "twist", "mode": "edit"}, saved)
+    record = ProjectRecord(generate_id(), "Sway", mode, ProjectSource(scene="twist", mode="edit"), saved)
     project = Project(ProjectStartup(record, lambda progress: content), ProjectStore(tmp_path))
     project.start()
     said = answer_of(project, do="frame", frame=0)

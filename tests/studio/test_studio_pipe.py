@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from msgspec import convert
 from msgspec.structs import replace
 
-from cajole.studio.clients import ClientGroup
-from cajole.studio.messages import ForceMeter, NoticeMessage, SeatMessage, StateMessage, ViewLabels
-from cajole.studio.modes.payloads import build_force_meter
-from cajole.studio.outbox import (
+from cajole.studio.clients import (
     MAX_IN_FLIGHT_BYTES,
     MAX_QUEUED_BYTES,
     MAX_QUEUED_FRAMES,
     MAX_UNACKNOWLEDGED_FRAMES,
+    ClientGroup,
     Outbox,
 )
+from cajole.studio.messages import ForceMeter, NoticeMessage, SeatMessage, StateMessage, ViewLabels
+from cajole.studio.modes.payloads import build_force_meter
 from cajole.studio.protocol import Answer
 
 

@@ -15,8 +15,17 @@ import pytest
 from cajole.errors import FileError, InputError
 from cajole.studio.locks import LOCK_FILE
 from cajole.studio.modes.base import ModeSnapshot
-from cajole.studio.project_archive import MAX_UNPACKED_BYTES, pack_project, unpack_project
-from cajole.studio.project_store import DOCUMENT_NAME, ProjectRecord, ProjectStore, generate_id, get_default_folder
+from cajole.studio.project_store import (
+    DOCUMENT_NAME,
+    MAX_UNPACKED_BYTES,
+    ProjectRecord,
+    ProjectSource,
+    ProjectStore,
+    generate_id,
+    get_default_folder,
+    pack_project,
+    unpack_project,
+)
 
 
 @pytest.fixture
@@ -27,13 +36,19 @@ def shelf(tmp_path) -> ProjectStore:
 def record(**changes) -> ProjectRecord:
     saved = ModeSnapshot({"drags": [1, 2], "name": "ä"}, {"states": np.arange(6.0).reshape(2, 3)})
     plain = ProjectRecord(
-        generate_id(), "Sway", "edit", {"scene": "twist", "mode": "edit"}, {"edit": saved}, frame=3, changed_at=5.0
+        generate_id(),
+        "Sway",
+        "edit",
+        ProjectSource(scene="twist", mode="edit"),
+        {"edit": saved},
+        frame=3,
+        changed_at=5.0,
     )
     return replace(plain, **changes)
 
 
 def test_what_is_kept_comes_back_identity(shelf):
-    kept = record(text="2 drags")
+    kept = record(summary="2 drags")
     shelf.save(kept)
     found = shelf.load(kept.id)
     for name in ("id", "name", "mode", "source", "frame", "summary", "changed_at", "motion_files"):
@@ -70,7 +85,7 @@ def test_a_save_that_fails_leaves_what_was_kept_bad_input(shelf, monkeypatch):
 
 
 def test_the_last_changed_comes_first_and_damage_is_left_out_identity(shelf):
-    old, new = record(when=1.0), record(when=2.0)
+    old, new = record(changed_at=1.0), record(changed_at=2.0)
     shelf.save(old)
     shelf.save(new)
     (shelf.folder / "projects" / "broken1").mkdir()
@@ -98,23 +113,23 @@ def test_only_ids_lead_to_folders_bad_input(shelf, name):
         ({"arrays": "nothere.npz"}, "nothere.npz does not exist"),
         ({"arrays": ".."}, "cannot be one of its own"),
         ({"modes": 3}, "damaged"),
-        ({"frame": -5}, "frame is -5"),
+        ({"frame": -5}, "frame of the document is -5"),
         ({"frame": 2.5}, "damaged"),
         ({"frame": True}, "damaged"),
         ({"frame": 10**30}, "damaged"),
         ({"when": 10**400}, "damaged"),
         ({"when": "today"}, "damaged"),
-        ({"name": 3}, "name must be text"),
-        ({"name": "x" * 20_000}, "name must be text"),
-        ({"text": None}, "text must be text"),
-        ({"source": {}}, "it lacks 'scene'"),
-        ({"source": []}, "source must be an object"),
-        ({"source": {"scene": 3, "mode": "edit"}}, "scene must be text"),
+        ({"name": 3}, "name of the document is .* must be text"),
+        ({"name": "x" * 20_000}, "name of the document is .* must be text"),
+        ({"text": None}, "text of the document is None"),
+        ({"source": {}}, "lacks file, or scene and mode"),
+        ({"source": []}, "source of the document is"),
+        ({"source": {"scene": 3, "mode": "edit"}}, "scene of source of the document is 3"),
         ({"source": {"scene": "twist", "mode": "dance"}}, "dance"),
         ({"modes": {"edit": 3}}, "damaged"),
-        ({"modes": {"edit": {"document": [], "given": None}}}, "document must be an object"),
-        ({"modes": {"edit": {"document": {}}}}, "it lacks 'given'"),
-        ({"mode": []}, "damaged|there is not"),
+        ({"modes": {"edit": {"document": [], "given": None}}}, "document of 'edit' of modes of the document is"),
+        ({"modes": {"edit": {"document": {}}}}, "needs given, which is missing"),
+        ({"mode": []}, "mode of the document is"),
     ],
 )
 def test_damaged_documents_say_where_bad_input(shelf, change, said):
@@ -151,7 +166,7 @@ def test_a_copied_folder_is_a_project_of_its_own_identity(shelf):
 
 
 def test_a_copy_has_all_files_and_the_name_says_so_identity(shelf):
-    kept = record(source={"file": "source.npz"}, given={"edit": "given-0.npz"})
+    kept = record(source=ProjectSource(file="source.npz"), motion_files={"edit": "given-0.npz"})
     shelf.save(kept)
     for name in ("source.npz", "given-0.npz"):
         (shelf.get_folder(kept.id) / name).write_bytes(name.encode())
@@ -235,7 +250,7 @@ def test_files_that_are_no_project_leave_nothing_bad_input(shelf, tmp_path, memb
 
 
 def test_a_bomb_is_not_unpacked_bad_input(shelf, tmp_path, monkeypatch):
-    monkeypatch.setattr("cajole.studio.project_archive.MAX_UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr("cajole.studio.project_store.MAX_UNPACKED_BYTES", 100_000)
     honest = zipped(tmp_path / "honest.cajole", {DOCUMENT_NAME: b"{}", "arrays.npz": bytes(1_000_000)})
     with pytest.raises(FileError, match="more than a project has"):
         unpack_project(shelf, honest)

@@ -14,9 +14,8 @@ import msgspec
 from cajole.errors import CajoleError, MissingExtra
 from cajole.storage import replace_atomically
 from cajole.studio.access import SECURITY_HEADERS, AccessPolicy
-from cajole.studio.file_inspection import inspect_file
 from cajole.studio.messages import UploadAnswer
-from cajole.studio.project_manager import ProjectManager, Upload
+from cajole.studio.project_manager import ProjectManager, Upload, inspect_file
 from cajole.studio.protocol import ErrorMessage, build_error, encode_message
 
 if TYPE_CHECKING:

@@ -121,7 +121,7 @@ class SceneCatalogue:
 
 def describe_recent_project(record: ProjectRecord, is_recovered: bool) -> RecentProject:
     """A project of the start page; its picture is that of the scene it was made from."""
-    scene, mode = record.source.get("scene"), record.source.get("mode")
+    scene, mode = record.source.scene, record.source.mode
     return RecentProject(
         id=record.id,
         name=record.name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import cajole
 from cajole.errors import CajoleError, InputError
 from cajole.studio.access import AccessPolicy
+from cajole.studio.clients import Outbox
 from cajole.studio.messages import (
     MAX_REQUESTED_FRAMES,
     Acknowledge,
@@ -30,7 +31,6 @@ from cajole.studio.messages import (
     WelcomeMessage,
 )
 from cajole.studio.mode_registry import get_command_decoder
-from cajole.studio.outbox import Outbox
 from cajole.studio.project import Project
 from cajole.studio.project_manager import ProjectManager
 from cajole.studio.protocol import (

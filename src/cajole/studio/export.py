@@ -14,8 +14,7 @@ from cajole.storage import replace_atomically
 from cajole.studio.messages import Export, FileMessage
 from cajole.studio.mode_registry import get_modes, list_mode_exports
 from cajole.studio.modes.base import StudioMode
-from cajole.studio.project_archive import pack_project
-from cajole.studio.project_store import ProjectStore, generate_id
+from cajole.studio.project_store import ProjectStore, generate_id, pack_project
 
 
 def get_export_formats() -> dict[str, tuple[str, ...]]:

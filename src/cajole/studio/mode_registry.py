@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,7 +20,7 @@ from cajole.studio.messages import ModeAvailability
 from cajole.studio.modes import edit, enrich, keyframe, reroute, steer
 from cajole.studio.modes.base import ModeHost, ModeSnapshot, StudioMode
 from cajole.studio.modes.definition import ModeDefinition, SceneCard
-from cajole.studio.protocol import Answer, Command, CommandDecoder, ErrorMessage, ServerMessage, get_tag
+from cajole.studio.protocol import Answer, AnyStruct, Command, CommandDecoder, ErrorMessage, ServerMessage, get_tag
 
 BUILT_IN_MODES = (
     edit.MODE,
@@ -30,7 +30,6 @@ BUILT_IN_MODES = (
     reroute.MODE,
 )
 ENTRY_POINT_GROUP = "cajole.studio_modes"
-AnyStruct = TypeVar("AnyStruct", bound=msgspec.Struct)
 
 
 @cache

@@ -17,7 +17,7 @@ from cajole.arrays import Array
 from cajole.checks import require_choice, require_integer
 from cajole.errors import CajoleError, FileError, InputError
 from cajole.progress import ProgressCallback
-from cajole.studio.clients import ClientGroup
+from cajole.studio.clients import ClientGroup, Outbox
 from cajole.studio.content import ProjectContent
 from cajole.studio.dispatcher import CommandDispatcher, run_handler
 from cajole.studio.export import get_export_formats, write_export
@@ -32,7 +32,6 @@ from cajole.studio.mode_registry import (
     to_typed,
 )
 from cajole.studio.modes.base import ModeSnapshot, StudioMode
-from cajole.studio.outbox import Outbox
 from cajole.studio.project_saver import ProjectSaver, ProjectStartup, summarise_state
 from cajole.studio.project_store import ProjectStore
 from cajole.studio.protocol import (

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import threading
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from msgspec import UNSET
 
+from cajole.animation import Animation, read_animation
 from cajole.errors import FileError, InputError
+from cajole.mesh import MeshLine, MeshTet, MeshTri, read_mesh
+from cajole.parsers.child_process import reporting_to
 from cajole.progress import ProgressCallback
-from cajole.storage import replace_atomically
+from cajole.storage import READ_ERRORS, confine_reads, replace_atomically
 from cajole.studio.catalogue import SceneCatalogue
-from cajole.studio.content import ProjectContent, detect_file_kind, open_file
-from cajole.studio.messages import Catalogue, Open
-from cajole.studio.mode_registry import get_modes, open_scene, require_mode_name
+from cajole.studio.content import ProjectContent, build_animation_content, detect_file_kind, open_file
+from cajole.studio.messages import Catalogue, ModeAvailability, Open
+from cajole.studio.mode_registry import (
+    find_available_modes,
+    find_modes_for_mesh,
+    get_modes,
+    open_scene,
+    require_mode_name,
+)
 from cajole.studio.project import Project
-from cajole.studio.project_archive import unpack_project
 from cajole.studio.project_saver import ProjectStartup
-from cajole.studio.project_store import ID_PATTERN, ProjectRecord, ProjectStore, generate_id
+from cajole.studio.project_store import (
+    DOCUMENT_NAME,
+    ID_PATTERN,
+    MAX_DOCUMENT_BYTES,
+    ProjectRecord,
+    ProjectSource,
+    ProjectStore,
+    generate_id,
+    unpack_project,
+)
 
 LOG = logging.getLogger("cajole.studio")
 # A project that no tab looks at stays open for so long [s]: a tab that is reloaded, or was asleep, finds it as it was.
@@ -91,7 +111,7 @@ class ProjectManager:
     def open_scene(self, name: str, mode: str) -> Project:
         """A built-in scene for a verb."""
         title = self.catalogue.get_title(name, mode)
-        record = ProjectRecord(generate_id(), title, mode, {"scene": name, "mode": mode})
+        record = ProjectRecord(generate_id(), title, mode, ProjectSource(scene=name, mode=mode))
         start = ProjectStartup(
             record, self._make_loader(record), on_opened=lambda: self.catalogue.record_opening(name, mode)
         )
@@ -104,7 +124,9 @@ class ProjectManager:
         suffix = ".npz" if detect_file_kind(path) == "animation" else path.suffix.lower()
         if not path.exists():
             raise FileError(f"{path} is not there; check the path")
-        record = ProjectRecord(generate_id(), path.stem, mode or next(iter(get_modes())), {"file": f"source{suffix}"})
+        record = ProjectRecord(
+            generate_id(), path.stem, mode or next(iter(get_modes())), ProjectSource(file=f"source{suffix}")
+        )
         lock = self.store.create_lock(record.id)
 
         def load_content(progress: ProgressCallback) -> ProjectContent:
@@ -225,9 +247,9 @@ class ProjectManager:
         source, place = record.source, self.store.get_folder(record.id)
 
         def load_content(progress: ProgressCallback) -> ProjectContent:
-            if "scene" in source:
-                return open_scene(str(source["scene"]), str(source["mode"]), progress)
-            return replace(open_file(place / str(source["file"]), progress), name=record.name)
+            if source.file is None:
+                return open_scene(str(source.scene), str(source.mode), progress)
+            return replace(open_file(place / source.file, progress), name=record.name)
 
         return load_content
 
@@ -269,3 +291,63 @@ def copy_source(folder: Path, path: Path, content: ProjectContent) -> None:
     for file in parts:
         with replace_atomically(folder / f"source{file.suffix.lower()}") as target:
             shutil.copyfile(file, target)
+
+
+# --- uploads
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """kind: "mesh", "animation" or "project"; text: what it is; modes: which can be entered, and why not."""
+
+    kind: Literal["mesh", "animation", "project"]
+    description: str
+    modes: dict[str, ModeAvailability]
+
+
+def inspect_file(path: Path, progress: ProgressCallback | None = None) -> FileSummary:
+    """Read a file as far as it takes to say what it is. Raises FileError for what cannot be opened, Cancelled.
+
+    It was sent by a client, so it may not name files outside of its own folder.
+    """
+    with confine_reads(), reporting_to(progress):
+        return _inspect(path)
+
+
+def _inspect(path: Path) -> FileSummary:
+    if path.suffix.lower() == ".cajole":
+        return _inspect_project(path)
+    if detect_file_kind(path) == "animation":
+        found = read_animation(path)
+        return FileSummary(
+            "animation", _describe_animation(found), find_available_modes(build_animation_content(found))
+        )
+    mesh = read_mesh(path)
+    return FileSummary("mesh", _describe_mesh(mesh), find_modes_for_mesh())
+
+
+def _describe_animation(animation: Animation) -> str:
+    return f"a motion of {animation.frames} frames, {_describe_mesh(animation.mesh)}"
+
+
+def _describe_mesh(mesh: MeshTet | MeshTri | MeshLine) -> str:
+    if isinstance(mesh, MeshLine):
+        return f"a mesh of {len(mesh.lines)} lines"
+    if isinstance(mesh, MeshTet):
+        return f"a solid mesh, {len(mesh.tets)} tets"
+    return f"a surface mesh, {len(mesh.triangles)} triangles"
+
+
+def _inspect_project(path: Path) -> FileSummary:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(DOCUMENT_NAME).file_size > MAX_DOCUMENT_BYTES:
+                raise FileError(f"{path.name} is too large for a project; open another file")
+            with archive.open(DOCUMENT_NAME) as stream:
+                document = json.loads(stream.read(MAX_DOCUMENT_BYTES))
+        name, mode = str(document["name"]), str(document["mode"])
+    except (*READ_ERRORS, TypeError, RecursionError) as reason:
+        if isinstance(reason, FileError):
+            raise
+        raise FileError(f"{path.name} is no project of the studio ({reason}); open another file") from None
+    return FileSummary("project", f"the project {name}, in {mode.capitalize()}", {mode: ModeAvailability(True)})

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from enum import IntEnum
-from typing import Annotated, Any, ClassVar, Literal, NoReturn, Union
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, get_args
 
 import msgspec
 import numpy as np
@@ -50,6 +50,7 @@ Nodes = Annotated[tuple[Whole, ...], Meta(max_length=100_000)]
 SomeNodes = Annotated[tuple[Whole, ...], Meta(min_length=1, max_length=100_000)]
 # coordinates [m] and colours (red, green, blue) that the server sends
 Vec3 = tuple[float, float, float]
+AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
 # --- base classes of messages
@@ -105,7 +106,7 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
         """Messages of one key replace one another while they wait; None for commands that are all executed."""
         return None
 
-    def get_changes(self) -> dict[str, Any]:
+    def get_changes(self) -> Mapping[str, Any]:
         """The fields that were sent, by attribute name, without `v` and `id`."""
         given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in ("v", "id")}
         return {name: value for name, value in given.items() if value is not UNSET}
@@ -166,24 +167,8 @@ class CommandDecoder:
         if not isinstance(name, str) or name not in self.types:
             hint = _suggest(str(name), self.types)
             raise CommandError(f"do is {_abbreviate(name)}, which is no command{hint}", request_id)
-        info = types.type_info(self.types[name])
-        assert isinstance(info, types.StructType)
-        known = {field.encode_name: field for field in info.fields}
-        given = message.keys() - {"do"}
-        for word in sorted(given - known.keys()):
-            hint = _suggest(word, known.keys() - {"v", "id"})
-            raise CommandError(f"{name} takes no {_abbreviate(word)}{hint}", request_id)
-        for word, field in known.items():
-            if field.required and word not in given:
-                raise CommandError(f"{name} needs {word}, which is missing", request_id)
-        for each in msgspec.structs.fields(self.types[name]):
-            word = each.encode_name
-            if word in given and not _fits(message[word], each.type):
-                raise CommandError(
-                    f"{word} of {name} is {_abbreviate(message[word])}, but must be {describe_type(known[word].type)}",
-                    request_id,
-                )
-        raise CommandError(f"{name} cannot be read: {reason}; reload the page", request_id)
+        wrong = find_mismatch({word: value for word, value in message.items() if word != "do"}, self.types[name], name)
+        raise CommandError(wrong or f"{name} cannot be read: {reason}; reload the page", request_id)
 
 
 class CommandError(InputError):
@@ -269,10 +254,10 @@ def _describe_range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" between {low:.10g} and {high:.10g}"
 
 
-def _parse_object(text: str | bytes) -> dict[str, Any]:
+def _parse_object(text: str | bytes) -> Mapping[str, Any]:
     """The JSON object of finite numbers in a text, of any fields."""
     try:
-        message = json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
+        message = json.loads(text, parse_constant=reject_constant, parse_float=_parse_finite)
     except RecursionError:
         raise CommandError(f"a message is nested too deeply; {MAX_NESTING} levels are the most") from None
     except ValueError as reason:
@@ -283,7 +268,8 @@ def _parse_object(text: str | bytes) -> dict[str, Any]:
     return message
 
 
-def _reject_constant(word: str) -> float:
+def reject_constant(word: str) -> float:
+    """For `json.loads`: NaN and infinities are no JSON."""
     raise ValueError(f"{word} is no number")
 
 
@@ -303,10 +289,41 @@ def _require_depth(value: object, levels: int) -> None:
         _require_depth(part, levels - 1)
 
 
+def convert_checked(value: object, expected: type[AnyStruct], where: str) -> AnyStruct:
+    """A JSON value as an instance of a class. Raises InputError about the first part that has another type."""
+    try:
+        return msgspec.convert(value, expected)
+    except (msgspec.ValidationError, ValueError, OverflowError) as reason:
+        raise InputError(find_mismatch(value, expected, where) or f"{where} cannot be read: {reason}") from None
+
+
+def find_mismatch(value: object, expected: Any, where: str) -> str | None:
+    """The first part of a JSON value that has not the expected type, and what is wrong with it; None if all fits."""
+    if _fits(value, expected):
+        return None
+    info = types.type_info(expected)
+    if isinstance(value, dict) and isinstance(info, types.StructType):
+        known = {field.encode_name: field for field in info.fields}
+        if info.forbid_unknown_fields:
+            for word in sorted(value.keys() - known.keys()):
+                return f"{where} takes no {_abbreviate(word)}{_suggest(word, known.keys() - {'v', 'id'})}"
+        missing = next((word for word, field in known.items() if field.required and word not in value), None)
+        if missing is not None:
+            return f"{where} needs {missing}, which is missing"
+        declared = [(field.encode_name, field.type) for field in msgspec.structs.fields(info.cls)]
+        parts = [find_mismatch(value[word], kind, f"{word} of {where}") for word, kind in declared if word in value]
+        return next((part for part in parts if part is not None), None)
+    if isinstance(value, dict) and isinstance(info, types.DictType):
+        kind = get_args(expected)[1]
+        parts = [find_mismatch(part, kind, f"{_abbreviate(key)} of {where}") for key, part in value.items()]
+        return next((part for part in parts if part is not None), None)
+    return f"{where} is {_abbreviate(value)}, but must be {describe_type(info)}"
+
+
 def _fits(value: object, expected: Any) -> bool:
     try:
         msgspec.convert(value, expected)
-    except (msgspec.ValidationError, ValueError):
+    except (msgspec.ValidationError, ValueError, OverflowError):
         return False
     return True
 

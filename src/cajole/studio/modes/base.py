@@ -26,11 +26,15 @@ Message = Mapping[str, Any]
 Handler = Callable[[Any], Answer | Mapping[str, Any] | None]
 
 
+# what json reads and writes: snapshots of modes, which each mode validates when it is restored
+JsonObject = dict[str, Any]
+
+
 @dataclass(frozen=True)
 class ModeSnapshot:
-    """What is left of a mode when the server is gone: plain JSON, and arrays by name."""
+    """State of a mode for the disk: a JSON document, and arrays by name."""
 
-    document: dict[str, Any] = field(default_factory=dict)
+    document: JsonObject = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
