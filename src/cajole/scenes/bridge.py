@@ -16,8 +16,6 @@ STEEL, CABLE = (0.74, 0.20, 0.12), (0.78, 0.24, 0.15)
 ROAD, CONCRETE = (0.30, 0.31, 0.33), (0.66, 0.64, 0.60)
 EDGE_LINE_COLOR, CENTRE_LINE_COLOR = (0.93, 0.93, 0.90), (0.95, 0.82, 0.35)
 HALF_LENGTH, TOWER_X, GIRDER_Y = 5.2, 2.55, 0.46
-# hangers stand this far apart, so that their cages do not touch at thirty thousand tets
-HANGER_SPACING = 0.51
 # cables and hangers are simulated with the rest but drawn on the finer grid of decorations
 THIN_PART_USAGES = ("cage", "decor")
 
@@ -64,6 +62,8 @@ def _compute_side_cable_height(x: Array) -> Array:
 
 
 def _build_shape() -> ImplicitShape:
+    # hangers stand this far apart, so that their cages do not touch at thirty thousand tets
+    hanger_spacing = 0.51
     s = ImplicitShapeBuilder(color=STEEL)
     s.add_box("deck", (0, 0, 1.0), (HALF_LENGTH, 0.44, 0.085), rounding=0.03, color=ROAD)
     s.add_box("girders", (0, GIRDER_Y, 1.01), (HALF_LENGTH, 0.065, 0.115), rounding=0.03, blend=0.02, mirror="y")
@@ -82,9 +82,9 @@ def _build_shape() -> ImplicitShape:
         points = np.column_stack([x, np.full_like(x, GIRDER_Y), height(x)])
         for place in THIN_PART_USAGES:
             s.add_chain("cables", points, np.full(len(x), 0.046), color=CABLE, mirror="xy", usage=place)
-    for i in range(1, round(4.9 / HANGER_SPACING)):
-        at = i * HANGER_SPACING
-        if abs(at - TOWER_X) > 0.3 * HANGER_SPACING and at < 4.75:
+    for i in range(1, round(4.9 / hanger_spacing)):
+        at = i * hanger_spacing
+        if abs(at - TOWER_X) > 0.3 * hanger_spacing and at < 4.75:
             top = float(
                 _compute_main_cable_height(np.array(at)) if at < TOWER_X else _compute_side_cable_height(np.array(at))
             )

@@ -40,8 +40,6 @@ SCENE_DEFINITIONS: dict[str, Callable[[], SceneDefinition]] = {
 
 
 CACHE_KIND = "scenes"
-# files of this folder that no scene is made by
-FILES_WITHOUT_GEOMETRY = ("__init__.py", "selection.py", "keyframe_scenes.py", "scene_body.py")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +158,10 @@ def _assemble_scene(definition: SceneDefinition, arrays: Mapping[str, NDArray[An
 @cache
 def _hash_sources() -> str:
     """A digest of the sources that make scenes: whatever changes in them makes new ones."""
+    # files of this folder that no scene is made by
+    files_without_geometry = ("__init__.py", "selection.py", "keyframe_scenes.py", "scene_body.py")
     try:
-        files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.name not in FILES_WITHOUT_GEOMETRY)
+        files = sorted(path for path in Path(__file__).parent.glob("*.py") if path.name not in files_without_geometry)
         sources = [path.read_text(encoding="utf-8") for path in files]
     except OSError:
         sources = []

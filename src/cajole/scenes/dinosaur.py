@@ -16,13 +16,6 @@ from cajole.scenes.shape_builder import ImplicitShapeBuilder
 GREEN, SPOT, CREAM = (0.36, 0.62, 0.33), (0.20, 0.43, 0.24), (0.86, 0.84, 0.58)
 ORANGE, NAIL, DARK = (0.93, 0.52, 0.16), (0.95, 0.90, 0.74), (0.10, 0.16, 0.10)
 
-# back plates: place along the spine and height [m]
-PLATE_HEIGHTS = {
-    1.14: 0.10, 1.00: 0.12, 0.80: 0.15, 0.52: 0.18, 0.26: 0.21, -0.02: 0.235, -0.30: 0.24,
-    -0.58: 0.23, -0.86: 0.20, -1.12: 0.17, -1.38: 0.14, -1.62: 0.115, -1.86: 0.09,
-}  # fmt: skip
-PLATE_OUTLINE = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
-
 
 def define_scene() -> SceneDefinition:
     """A sauropod of about five thousand tets."""
@@ -68,9 +61,14 @@ def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> Inde
 
 
 def _build_shape() -> ImplicitShape:
+    # back plates: place along the spine and height [m]
+    plate_heights = {
+        1.14: 0.10, 1.00: 0.12, 0.80: 0.15, 0.52: 0.18, 0.26: 0.21, -0.02: 0.235, -0.30: 0.24,
+        -0.58: 0.23, -0.86: 0.20, -1.12: 0.17, -1.38: 0.14, -1.62: 0.115, -1.86: 0.09,
+    }  # fmt: skip
     s = _add_body(ImplicitShapeBuilder(color=GREEN))
     bare = s.build()
-    for x, height in PLATE_HEIGHTS.items():
+    for x, height in plate_heights.items():
         _add_back_plate(s, bare, x, height)
     for x, y in ((0.58 + 0.205, 0.37), (-0.43 + 0.21, 0.38)):
         for side in (-0.10, 0.0, 0.10):
@@ -99,6 +97,7 @@ def _add_body(builder: ImplicitShapeBuilder) -> ImplicitShapeBuilder:
 
 def _add_back_plate(builder: ImplicitShapeBuilder, body_shape: ImplicitShape, x: float, height: float) -> None:
     """A hexagonal plate standing on the back above x, along the normal of the skin there."""
+    plate_outline = np.array([(-0.12, 0.62), (0.42, 0.60), (1.0, 0.10), (1.0, -0.10), (0.42, -0.60), (-0.12, -0.62)])
     # straight down from above the animal to its back: Newton from the last sample outside
     z = np.linspace(2.4 if x > 1.05 else 2.0, 0.3, 400)
     y = 0.02 + 0.18 * max(-x - 1.15, 0.0)  # the tail bends aside
@@ -108,7 +107,7 @@ def _add_back_plate(builder: ImplicitShapeBuilder, body_shape: ImplicitShape, x:
     normal = body_shape.normals(foot)
     along = np.array([-normal[0, 2], 0.0, normal[0, 0]])
     builder.add_sheet(
-        "plates", height * PLATE_OUTLINE, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
+        "plates", height * plate_outline, origin=foot[0], along=normal[0], normal=np.cross(along, normal[0]),
         thickness=(0.022, 0.022), corner_cuts=1, blend=0.02, color=ORANGE, usage="decor",
     )  # fmt: skip
 

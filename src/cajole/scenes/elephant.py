@@ -22,14 +22,7 @@ GREY, DARK, PINK = (0.52, 0.54, 0.58), (0.26, 0.27, 0.31), (0.80, 0.62, 0.60)
 IVORY, NAIL = (0.95, 0.91, 0.80), (0.88, 0.85, 0.78)
 
 TRUNK_POINTS = [(1.36, 0, 1.45), (1.66, 0, 1.16), (1.78, 0, 0.72), (1.82, 0, 0.36), (2.02, 0, 0.20)]
-# the tusks spread, so that between them and the trunk there is room for air in the cage
-TUSK_POINTS = [(1.20, 0.22, 1.24), (1.40, 0.40, 1.06), (1.62, 0.52, 0.98), (1.84, 0.56, 1.06)]
 TAIL_POINTS = [(-1.12, 0, 1.35), (-1.34, 0, 1.18), (-1.42, 0, 0.86), (-1.44, 0, 0.62)]
-# outline of the left ear from its root: along it, and upwards
-EAR_OUTLINE = [
-    (-0.10, -0.20), (-0.10, 0.26), (0.10, 0.40), (0.38, 0.43), (0.58, 0.30), (0.66, 0.04), (0.58, -0.24), (0.38, -0.44),
-    (0.12, -0.36),
-]  # fmt: skip
 # high and turned aside: between ears and shoulders, too, there is room for air
 EAR_ROOT, EAR_DIRECTION = (0.98, 0.34, 1.66), (-0.24, 0.97, 0.0)
 # where the legs stand along x: front and hind
@@ -68,6 +61,13 @@ def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> Inde
 
 
 def _build_shape() -> ImplicitShape:
+    # outline of the left ear from its root: along it, and upwards
+    ear_outline = [
+        (-0.10, -0.20), (-0.10, 0.26), (0.10, 0.40), (0.38, 0.43), (0.58, 0.30), (0.66, 0.04), (0.58, -0.24), (0.38, -0.44),
+        (0.12, -0.36),
+    ]  # fmt: skip
+    # the tusks spread, so that between them and the trunk there is room for air in the cage
+    tusk_points = [(1.20, 0.22, 1.24), (1.40, 0.40, 1.06), (1.62, 0.52, 0.98), (1.84, 0.56, 1.06)]
     s = ImplicitShapeBuilder(color=GREY)
     s.add_chain("torso", [(-0.62, 0, 1.18), (0, 0, 1.22), (0.48, 0, 1.20)], [0.58, 0.66, 0.54], segments=8)
     s.add_ellipsoid("head", (1.05, 0, 1.52), (0.44, 0.40, 0.46), blend=0.18)
@@ -77,9 +77,9 @@ def _build_shape() -> ImplicitShape:
         s.add_chain(part, leg, [0.31, 0.235, 0.245], segments=6, blend=0.14, mirror="y")
     # normal x along points up, as the outline's second axis does
     normal = np.cross(EAR_DIRECTION, (0.0, 0.0, 1.0))
-    s.add_sheet("ears", EAR_OUTLINE, origin=EAR_ROOT, along=EAR_DIRECTION, normal=normal, thickness=(0.055, 0.035),
+    s.add_sheet("ears", ear_outline, origin=EAR_ROOT, along=EAR_DIRECTION, normal=normal, thickness=(0.055, 0.035),
             bend=(-0.15, 0.0, 0.0), blend=0.08, mirror="y")  # fmt: skip
-    s.add_chain("tusks", TUSK_POINTS, [0.075, 0.070, 0.055, 0.028], segments=10, blend=0.02, color=IVORY, mirror="y")
+    s.add_chain("tusks", tusk_points, [0.075, 0.070, 0.055, 0.028], segments=10, blend=0.02, color=IVORY, mirror="y")
     s.add_chain("tail", TAIL_POINTS, [0.085, 0.05, 0.04, 0.04], segments=8, blend=0.10)
     s.add_ellipsoid("tail", (-1.445, 0, 0.55), (0.06, 0.06, 0.13), blend=0.04, color=DARK)
     _add_nails(s)
@@ -96,6 +96,8 @@ def _add_nails(builder: ImplicitShapeBuilder) -> None:
 
 
 def _paint(context: PaintContext) -> Array:
+    # distance of the rings painted round the trunk [m]
+    wrinkle_spacing = 0.11
     p, n, colors = context.points, context.normals, context.colors
     skin = context.is_on_part("torso", "head", "trunk", "front legs", "hind legs", "ears")
     colors = colors * (1 - np.where(skin, 0.14 * np.clip(-n[:, 2], 0, 1), 0))[:, None]
@@ -103,14 +105,8 @@ def _paint(context: PaintContext) -> Array:
     inner = np.where(context.is_on_part("ears"), 0.55 * smoothstep(0.2, 0.8, n[:, 0]) * _compute_ear_weights(p), 0)
     colors = mix_colors(colors, PINK, inner)
     along = _compute_trunk_arc_length(p)
-    wrinkles = smoothstep(0.75, 0.97, np.cos(2 * np.pi * along / WRINKLE_SPACING)) * smoothstep(0.10, 0.16, along)
+    wrinkles = smoothstep(0.75, 0.97, np.cos(2 * np.pi * along / wrinkle_spacing)) * smoothstep(0.10, 0.16, along)
     return mix_colors(colors, DARK, np.where(context.is_on_part("trunk"), 0.35 * wrinkles, 0))
-
-
-# distance of the rings painted round the trunk [m]
-WRINKLE_SPACING = 0.11
-# places at which the trunk's middle line is known: 5 mm apart, finer than the skin
-TRUNK_SAMPLES = 400
 
 
 def _compute_ear_weights(points: Array) -> Array:
@@ -122,9 +118,11 @@ def _compute_ear_weights(points: Array) -> Array:
 @cache
 def _sample_trunk_curve() -> tuple[Array, Array, Array]:
     """Lengths (k,) [m] along the trunk, its middle line (k, 3) there, and the way it runs (k, 3)."""
+    # places at which the trunk's middle line is known: 5 mm apart, finer than the skin
+    trunk_samples = 400
     points = np.array(TRUNK_POINTS, dtype=float)
     chords = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-    line = CubicSpline(chords, points)(np.linspace(0, chords[-1], TRUNK_SAMPLES))
+    line = CubicSpline(chords, points)(np.linspace(0, chords[-1], trunk_samples))
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
     ways = np.gradient(line, axis=0)
     return np.concatenate([[0], np.cumsum(steps)]), line, ways / np.linalg.norm(ways, axis=1)[:, None]
@@ -163,6 +161,8 @@ def pose_elephant_skin(skin: Skin, pose: ElephantPose) -> Array:
 
     A bone turns what hangs on it by an angle that grows smoothly from none at its root, so nothing tears or collapses.
     """
+    # what the head carries as a whole, wherever it hangs
+    head_parts = ("trunk", "ears", "tusks")
     x, rest = skin.mesh.vertices.copy(), skin.mesh.vertices
     for part, bend in (("trunk", _curl_trunk), ("ears", _flap_ears), ("front legs", _swing_leg), ("tail", _wag_tail)):
         own = skin.find_part_vertices(part)
@@ -170,15 +170,13 @@ def pose_elephant_skin(skin: Skin, pose: ElephantPose) -> Array:
     nails = skin.find_part_vertices("nails")
     x[nails] = _swing_leg(rest[nails], pose)
     carried = np.concatenate(
-        [skin.find_part_vertices(part) for part in skin.parts if part in HEAD_PARTS or part.endswith(("eye", "pupil"))]
+        [skin.find_part_vertices(part) for part in skin.parts if part in head_parts or part.endswith(("eye", "pupil"))]
     )
     share = smoothstep(*NECK_RANGE, rest @ NECK_DIRECTION)
     share[carried] = 1.0
     return _rotate_about(x, (0.70, 0.0, 1.35), share[:, None] * [0.0, pose.nod, pose.turn])
 
 
-# what the head carries as a whole, wherever it hangs
-HEAD_PARTS = ("trunk", "ears", "tusks")
 # the head's share of a turn grows over this stretch [m] of a line from the shoulders up to the forehead
 NECK_RANGE, NECK_DIRECTION = (1.20, 1.60), np.array([0.8, 0.0, 0.6])
 

@@ -110,19 +110,17 @@ def _spread_bloom_load(body: BodySolid, flower: Scene, bloom: str, force: Array)
 
 def build_fish_swim_scene(*, tets: int | None = None, progress: ProgressCallback | None = None) -> KeyframeScene:
     """A wave runs down a fish that nothing holds: 211 frames, 5 keys a quarter of a stroke apart."""
+    # how hard the fish is bent into an arch and into an S [weights]
+    fish_bend_loads = (0.6, 0.42)
     made = scene("fish", tets=tets, progress=progress)
     body = made.body()
     s = made.mesh.vertices[:, 0] / body.size
     arch, ess = _build_balanced_load(body, s**2), _build_balanced_load(body, s**3 + 0.15 * s**2)
     phase = np.pi / 2 * np.arange(5)
-    loads = np.array([FISH_BEND_LOADS[0] * np.cos(p) * arch + FISH_BEND_LOADS[1] * np.sin(p) * ess for p in phase])
+    loads = np.array([fish_bend_loads[0] * np.cos(p) * arch + fish_bend_loads[1] * np.sin(p) * ess for p in phase])
     return KeyframeScene(
         made, body, _space_keys_evenly(_solve_loaded_poses(body, loads, progress), 210), frames=211, modes=12
     )
-
-
-# how hard the fish is bent into an arch and into an S [weights]
-FISH_BEND_LOADS = (0.6, 0.42)
 
 
 def _build_balanced_load(body: BodySolid, profile: Array) -> Array:
@@ -142,6 +140,8 @@ def build_dinosaur_step_scene(
 
     foot: "front left", "front right", "hind left" or "hind right"; stride, lift [m].
     """
+    # A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
+    step_duration = 0.72
     made = scene("dinosaur", tets=tets, progress=progress)
     swing = find_soles(made)[require_choice(foot, "foot", tuple(FOOT_SIDES))]
     stepping = replace(_stretch_time(made), fixed=np.setdiff1d(made.fixed, swing))
@@ -156,14 +156,12 @@ def build_dinosaur_step_scene(
         _space_keys_evenly(_solve_pinned_poses(body, pins, progress), 120),
         frames=121,
         modes=18,
-        dt=STEP_DURATION / 120,
+        dt=step_duration / 120,
     )
 
 
 # The stepping animal is this much slower than the scene: softer, so that a step needs less than its weight.
 TIME_STRETCH = 4
-# A step [s]: half a swing of the leg. The natural timestep follows the whole animal, under which the leg swings back.
-STEP_DURATION = 0.72
 
 
 def _stretch_time(source: Scene) -> Scene:
@@ -182,8 +180,10 @@ class KeyframeSequenceScene:
 
     def solve(self, **options: Any) -> ShotSequence:
         """`keyframe_sequence` of these steps; options override effort, modes and dt, or add to them."""
+        # Tighter than usual: a foot that lands off its place stands there for the next steps.
+        walk_effort = 1e-5
         made = self.scene
-        own = {"damping": made.damping, "effort": WALK_EFFORT, "modes": self.modes, "dt": self.dt}
+        own = {"damping": made.damping, "effort": walk_effort, "modes": self.modes, "dt": self.dt}
         material = MaterialStVK(made.young, made.poisson, made.density)
         return keyframe_sequence(made.mesh, material, self.steps, **{**own, **options})
 
@@ -196,13 +196,15 @@ def build_dinosaur_walk_scene(
 
     frames: of each step, the hand-over included; stride, lift [m]: of a foot; the first two go half a stride.
     """
+    # How hard the whole animal is pushed ahead while a foot is up [m/s²]: lifting a front leg tips it back.
+    forward_acceleration = {"front": 0.6, "hind": 0.2}
     last = require_integer(frames, "frames", minimum=5) - 1
     made = _stretch_time(scene("dinosaur", tets=tets, progress=progress))
     feet, order = find_soles(made), [GAIT_ORDER[i % len(GAIT_ORDER)] for i in range(require_integer(steps, "steps"))]
     pins = _build_walk_pins(
         made, feet, order, require_positive(stride, "stride (m)"), require_positive(lift, "lift (m)")
     )
-    pushes = np.array([(FORWARD_ACCELERATION[foot.split()[0]] * up, 0.0, 0.0) for foot in order for up in (1, 0)])
+    pushes = np.array([(forward_acceleration[foot.split()[0]] * up, 0.0, 0.0) for foot in order for up in (1, 0)])
     poses = _solve_pinned_poses(replace(made, fixed=made.fixed[:0]).body(), pins, progress, pushes)
     segments = tuple(
         Segment({round(FOOT_UP_PHASE * last): up, last: down}, last + 1, np.setdiff1d(made.fixed, feet[foot]))
@@ -213,14 +215,10 @@ def build_dinosaur_walk_scene(
 
 # the order in which a walking quadruped lifts its feet
 GAIT_ORDER = ("front left", "hind right", "front right", "hind left")
-# How hard the whole animal is pushed ahead while a foot is up [m/s²]: lifting a front leg tips it back.
-FORWARD_ACCELERATION = {"front": 0.6, "hind": 0.2}
 # A step of a walk [s], and how far up a foot's toes point [degrees].
 WALK_STEP_DURATION, TOE_PITCH = 0.8, 12.0
 # When in its step a foot is up: before half of it, since a foot set free swings back first, and then sinks less.
 FOOT_UP_PHASE = 0.4
-# Tighter than usual: a foot that lands off its place stands there for the next steps.
-WALK_EFFORT = 1e-5
 
 
 def _build_walk_pins(
@@ -245,11 +243,13 @@ def build_elephant_greeting_scene(
     *, tets: int | None = None, progress: ProgressCallback | None = None
 ) -> KeyframeScene:
     """An elephant that nothing holds greets and comes to rest: 241 frames, 8 keys fitted to a skin with bones."""
+    # All of a greeting [s]. The natural pace follows the turning in the tangents, and is four times as long.
+    greeting_duration = 4.8
     made = _stretch_time(scene("elephant", tets=tets, progress=progress))
     body = made.body()
     poses = _fit_skin_poses(body, made, GREETING_POSES, progress)
     keys = _space_keys_evenly(np.array([*poses, np.zeros_like(poses[0])]), 240)
-    return KeyframeScene(made, body, keys, frames=241, modes=5, dt=GREETING_DURATION / 240, tangents=4)
+    return KeyframeScene(made, body, keys, frames=241, modes=5, dt=greeting_duration / 240, tangents=4)
 
 
 # reach out, lift the trunk, offer it to the left with a foot and lower both, look for more on the right, thank, bow
@@ -262,8 +262,6 @@ GREETING_POSES = (
     ElephantPose(curl=60, swing=-25, nod=-4, turn=-6, flap=5, wag=15),
     ElephantPose(curl=30, swing=10, nod=-8, flap=28, wag=-10),
 )
-# All of a greeting [s]. The natural pace follows the turning in the tangents, and is four times as long.
-GREETING_DURATION = 4.8
 
 
 def _fit_skin_poses(

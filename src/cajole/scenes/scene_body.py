@@ -26,8 +26,6 @@ from cajole.scenes.selection import select_vertices
 
 # of a file that names no damping: swings fade in some seconds, ripples sooner
 DEFAULT_DAMPING = (0.2, 0.002)
-# cells that hold this many times the volume of what they were made around are worth a word
-MAX_VOLUME_RATIO = 1.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +138,13 @@ def _load_mesh_file(path: Path, cells: int, scale: float, up: str) -> SceneBody:
 
 def _check_volume(surface: MeshTri, cage: MeshTet, cells: int) -> tuple[str, ...]:
     """What to say where cells are much thicker than what they stand for."""
+    # cells that hold this many times the volume of what they were made around are worth a word
+    max_volume_ratio = 1.3
     cell = float(np.ptp(surface.bounds, axis=0).max()) / cells
     if not has_inside(surface):
         return (f"the surface is open, so its walls are one cell ({cell:.2g} m) thick; close its holes to fill it",)
     ratio = cage.volume / surface.volume
-    if ratio < MAX_VOLUME_RATIO:
+    if ratio < max_volume_ratio:
         return ()
     return (
         f"the cells have {ratio:.2g} times the volume, and mass, of the surface: thin parts are one cell ({cell:.2g} "

@@ -16,8 +16,6 @@ from cajole.storage import hash_content
 
 # the rows of both surfaces, of the drawn one, of the simulated cage, or of decorations drawn on a finer grid
 SKIN_AND_CAGE, SKIN, CAGE, DECORATION = 0, 1, 2, 3
-# joints thinner than this share of the lattice size would be lost between two nodes
-MIN_BLEND = 0.2
 # differences over this share of the size: far above rounding, far below any feature
 DIFFERENCE_STEP = 1e-5
 
@@ -186,6 +184,8 @@ def _get_row_height(code: IndexArray, parameters: Array) -> float:
 
 def _thicken_row(code: IndexArray, parameters: Array, min_radius: float) -> None:
     """Raise the radii of one row to `least`, in place, and its blend so that joints fuse."""
+    # joints thinner than this share of the lattice size would be lost between two nodes
+    min_blend = 0.2
     first, last = {k.ROUND_CONE: (6, 8), k.ELLIPSOID: (3, 6), k.BOX: (3, 6), k.SHEET: (12, 14)}.get(
         code[k.KIND], (0, 0)
     )
@@ -194,4 +194,4 @@ def _thicken_row(code: IndexArray, parameters: Array, min_radius: float) -> None
     if parameters[k.BOUNDING_SPHERE + 3] < k.NO_SURFACE_DISTANCE:
         parameters[k.BOUNDING_SPHERE + 3] += float((grown - radii).max(initial=0.0))
     radii[:] = grown
-    parameters[k.BLEND] = max(parameters[k.BLEND], MIN_BLEND * min_radius)
+    parameters[k.BLEND] = max(parameters[k.BLEND], min_blend * min_radius)

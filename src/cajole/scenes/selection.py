@@ -18,7 +18,6 @@ from cajole.mesh.base import Mesh
 _NUMBER_PATTERN = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _COMPARISON_PATTERN = re.compile(rf"\s*([xyz])\s*(<=|>=|<|>)\s*({_NUMBER_PATTERN})\s*(%?)\s*")
 _INDEX_LIST_PATTERN = re.compile(r"\s*\d{1,18}(\s*,\s*\d{1,18})*\s*")
-_COMPARISON_FUNCTIONS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 def select_vertices(expression: str, mesh: Mesh, parts: Mapping[str, IndexArray]) -> IndexArray:
@@ -41,6 +40,7 @@ def select_vertices(expression: str, mesh: Mesh, parts: Mapping[str, IndexArray]
 
 
 def _select_region(expression: str, mesh: Mesh, parts: Mapping[str, IndexArray]) -> IndexArray:
+    comparison_functions = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
     inside = np.ones(len(mesh.vertices), dtype=bool)
     for term in expression.split("&"):
         match = _COMPARISON_PATTERN.fullmatch(term)
@@ -49,7 +49,7 @@ def _select_region(expression: str, mesh: Mesh, parts: Mapping[str, IndexArray])
         axis, sign, number, percent = "xyz".index(match[1]), match[2], float(match[3]), match[4]
         low, high = mesh.bounds[:, axis]
         limit = low + (high - low) * number / 100 if percent else number
-        inside &= _COMPARISON_FUNCTIONS[sign](mesh.vertices[:, axis], limit)
+        inside &= comparison_functions[sign](mesh.vertices[:, axis], limit)
     if not inside.any():
         low, high = mesh.bounds
         raise InputError(

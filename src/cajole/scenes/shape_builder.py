@@ -14,8 +14,6 @@ from cajole.errors import InputError
 from cajole.scenes import kernels_sdf as k
 from cajole.scenes.sdf import CAGE, DECORATION, SKIN, SKIN_AND_CAGE, ImplicitShape
 
-MIRRORS = {"": 0, "x": k.MIRROR_X, "y": k.MIRROR_Y, "xy": k.MIRROR_X | k.MIRROR_Y}
-USAGES = {"both": SKIN_AND_CAGE, "skin": SKIN, "cage": CAGE, "decor": DECORATION}
 GREY = (0.7, 0.7, 0.7)
 
 
@@ -208,12 +206,14 @@ class ImplicitShapeBuilder:
         data_length: int = 0,
         bounding_sphere: Sequence[float] = (0.0, 0.0, 0.0, k.NO_SURFACE_DISTANCE),
     ) -> None:
+        usages = {"both": SKIN_AND_CAGE, "skin": SKIN, "cage": CAGE, "decor": DECORATION}
+        mirrors = {"": 0, "x": k.MIRROR_X, "y": k.MIRROR_Y, "xy": k.MIRROR_X | k.MIRROR_Y}
         if part not in self._parts:
             self._parts.append(part)
-        require_choice(mirror, f"{part}: mirror", tuple(MIRRORS))
-        require_choice(usage, f"{part}: usage", tuple(USAGES))
+        require_choice(mirror, f"{part}: mirror", tuple(mirrors))
+        require_choice(usage, f"{part}: usage", tuple(usages))
         label = self._parts.index(part)
-        self._codes.append([kind, k.UNION, MIRRORS[mirror], self._group, data_start, data_length, label, USAGES[usage]])
+        self._codes.append([kind, k.UNION, mirrors[mirror], self._group, data_start, data_length, label, usages[usage]])
         row = np.zeros(24)
         row[k.BLEND] = require_positive(blend, f"{part}: blend", allow_zero=True)
         row[k.BOUNDING_SPHERE : k.FIRST_PARAMETER] = bounding_sphere

@@ -16,14 +16,6 @@ from cajole.scenes.surface_nets import extract_surface, refine_by_color
 # least barycentric weight of a skin vertex in its tet: beyond this the part has no cage of its own around it
 MIN_BARYCENTRIC_WEIGHT = -0.6
 SKIN_GLOSS, EYE_GLOSS = 0.25, 1.0
-# rows of latitude of an eye: round at any size at which an eye is looked at
-EYE_RINGS = 14
-# decorations are drawn on a grid this much finer: their edges are what makes them readable
-DECORATION_REFINEMENT = 2.4
-# edges of the paint are followed down to this share of the spacing
-MIN_EDGE_FRACTION = 0.33
-# twice the area over the longest edge squared below which a triangle shows nothing
-DEGENERATE_ASPECT = 1e-8
 
 
 def build_skin(definition: SceneDefinition, mesh: MeshTet, *, fine: bool = False) -> Skin:
@@ -51,10 +43,12 @@ def build_skin(definition: SceneDefinition, mesh: MeshTet, *, fine: bool = False
 
 def build_painted_surface(definition: SceneDefinition, spacing: float) -> tuple[Array, IndexArray, Array, IndexArray]:
     """Points, triangles, colours and labels of the visible surface and its decorations."""
+    # decorations are drawn on a grid this much finer: their edges are what makes them readable
+    decoration_refinement = 2.4
     shape, decor = definition.shape.select_skin(), definition.shape.select_decorations()
     pieces = [_build_colored_surface(definition, shape, spacing)]
     if decor is not None:
-        fine = spacing / DECORATION_REFINEMENT
+        fine = spacing / decoration_refinement
         points, triangles, colors, labels = _build_colored_surface(definition, decor, fine)
         seen = (shape.distance(points) > -fine)[triangles].any(axis=1)
         used, triangles = np.unique(triangles[seen], return_inverse=True)
@@ -68,6 +62,8 @@ def _build_colored_surface(
     definition: SceneDefinition, shape: ImplicitShape, spacing: float
 ) -> tuple[Array, IndexArray, Array, IndexArray]:
     """One surface, coloured, and refined along the edges of the paint."""
+    # edges of the paint are followed down to this share of the spacing
+    min_edge_fraction = 0.33
 
     def color(points: Array) -> Array:
         colors, labels = shape.compute_colors_and_labels(points, blend_width=definition.blend_width)
@@ -80,19 +76,21 @@ def _build_colored_surface(
 
     points, triangles = extract_surface(shape, spacing)
     points, triangles, colors = refine_by_color(
-        points, triangles, color, project, min_edge_length=MIN_EDGE_FRACTION * spacing
+        points, triangles, color, project, min_edge_length=min_edge_fraction * spacing
     )
     return points, triangles, colors, shape.compute_colors_and_labels(points, blend_width=definition.blend_width)[1]
 
 
 def _mask_nondegenerate_triangles(points: Array, triangles: IndexArray) -> NDArray[np.bool_]:
     """Mask of the triangles that are no mere line: at a crease three vertices can come to lie on one."""
+    # twice the area over the longest edge squared below which a triangle shows nothing
+    degenerate_aspect = 1e-8
     a, b, c = (points[triangles[:, i]] for i in range(3))
     twice = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     longest = np.max(
         [np.linalg.norm(b - a, axis=1), np.linalg.norm(c - b, axis=1), np.linalg.norm(a - c, axis=1)], axis=0
     )
-    return twice > DEGENERATE_ASPECT * longest**2
+    return twice > degenerate_aspect * longest**2
 
 
 def require_skin_inside_cage(definition: SceneDefinition, labels: IndexArray, embedding: Embedding) -> None:
@@ -118,7 +116,9 @@ def embed_in_tets(points: Array, tets: IndexArray, mesh: MeshTet) -> Embedding:
 
 def build_eyeball(eye: EyeDefinition) -> tuple[Array, IndexArray]:
     """Vertices and outward triangles of a sphere of latitude rings with one vertex at each pole."""
-    rings, around = EYE_RINGS, 2 * EYE_RINGS
+    # rows of latitude of an eye: round at any size at which an eye is looked at
+    eye_rings = 14
+    rings, around = eye_rings, 2 * eye_rings
     theta = np.pi * np.arange(1, rings) / rings
     phi = 2 * np.pi * np.arange(around) / around
     ring = np.stack(

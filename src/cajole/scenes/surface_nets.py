@@ -13,18 +13,7 @@ from cajole.errors import InputError, SolveError
 from cajole.scenes import kernels_surface_nets
 from cajole.scenes.sdf import ImplicitShape
 
-# about 8 bytes of sample and 4 of index a cell: a quarter of this many would still be slow to look at
-MAX_GRID_CELLS = 60_000_000
-# three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
-PROJECTION_STEPS = 3
 SMOOTHING_PASSES = 2
-# cells along the longest side of the grid that finds out which part of the bounds is empty
-COARSE_GRID_CELLS = 32
-# an edge is split at the edge of the paint, but no nearer to its ends than this share
-MIN_SPLIT_FRACTION = 0.3
-# ends that differ by this much lie on two sides of such an edge; four halvings place it to 1/40 of the edge
-MIN_EDGE_CONTRAST = 0.1
-BISECTION_STEPS = 4
 
 
 def extract_surface(shape: ImplicitShape, spacing: float) -> tuple[Array, IndexArray]:
@@ -33,12 +22,14 @@ def extract_surface(shape: ImplicitShape, spacing: float) -> tuple[Array, IndexA
     The dual of the sign changes on a grid (one vertex a cell), projected onto the surface. Parts thinner than
     `spacing` may break up. Raises SolveError for a shape without surface, InputError for a spacing far too fine.
     """
+    # about 8 bytes of sample and 4 of index a cell: a quarter of this many would still be slow to look at
+    max_grid_cells = 60_000_000
     h = require_positive(spacing, "spacing")
     bounds = _trim_bounds(shape)
     counts = np.ceil((bounds[1] - bounds[0]) / h).astype(int) + 5
-    if counts.prod() > MAX_GRID_CELLS:
+    if counts.prod() > max_grid_cells:
         raise InputError(
-            f"spacing is {h:g} m, so fine that {counts.prod():,} cells are needed (most {MAX_GRID_CELLS:,})"
+            f"spacing is {h:g} m, so fine that {counts.prod():,} cells are needed (most {max_grid_cells:,})"
         )
     origin = bounds[0] - 2 * h
     values = np.empty(tuple(counts), dtype=np.float32)
@@ -58,7 +49,9 @@ def extract_surface(shape: ImplicitShape, spacing: float) -> tuple[Array, IndexA
 
 def _trim_bounds(shape: ImplicitShape) -> Array:
     """The part (2, 3) of the bounds that a coarse look cannot prove to be empty."""
-    cell = float((shape.bounds[1] - shape.bounds[0]).max()) / COARSE_GRID_CELLS
+    # cells along the longest side of the grid that finds out which part of the bounds is empty
+    coarse_grid_cells = 32
+    cell = float((shape.bounds[1] - shape.bounds[0]).max()) / coarse_grid_cells
     axes = [np.arange(low, high + cell, cell) for low, high in shape.bounds.T]
     nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     # a full diagonal where half would do for exact distances
@@ -70,7 +63,9 @@ def _trim_bounds(shape: ImplicitShape) -> Array:
 
 def smooth_on_surface(shape: ImplicitShape, points: Array, quads: IndexArray, max_step: float) -> Array:
     """Points on the surface, spread evenly: each is drawn to the mean of its neighbours and projected back."""
-    points = shape.project(points, max_step=max_step, steps=PROJECTION_STEPS)
+    # three Newton steps reach rounding from half a cell away; one more tangential pass evens the triangles out
+    projection_steps = 3
+    points = shape.project(points, max_step=max_step, steps=projection_steps)
     i = quads.ravel()
     j = np.roll(quads, 1, axis=1).ravel()
     link = coo_matrix((np.ones(len(i)), (i, j)), shape=(len(points),) * 2).tocsr()
@@ -125,13 +120,18 @@ def refine_by_color(
 
 def _find_color_crossings(ends: Array, colors: Array, evaluate_colors: Callable[[Array], Array]) -> Array:
     """Where along edges (k, 2, 3) the colour passes the middle between its ends, near the middle of the edge."""
+    bisection_steps = 4
+    # ends that differ by this much lie on two sides of such an edge; four halvings place it to 1/40 of the edge
+    min_edge_contrast = 0.1
+    # an edge is split at the edge of the paint, but no nearer to its ends than this share
+    min_split_fraction = 0.3
     at = np.full(len(ends), 0.5)
-    crossing = np.flatnonzero(np.abs(colors[:, 1] - colors[:, 0]).max(axis=1) > MIN_EDGE_CONTRAST)
+    crossing = np.flatnonzero(np.abs(colors[:, 1] - colors[:, 0]).max(axis=1) > min_edge_contrast)
     start, along = ends[crossing, 0], ends[crossing, 1] - ends[crossing, 0]
     way = colors[crossing, 1] - colors[crossing, 0]
     half = 0.5 * np.einsum("ij,ij->i", way, colors[crossing].sum(axis=1))
-    low, high = np.full(len(way), MIN_SPLIT_FRACTION), np.full(len(way), 1 - MIN_SPLIT_FRACTION)
-    for _ in range(BISECTION_STEPS):
+    low, high = np.full(len(way), min_split_fraction), np.full(len(way), 1 - min_split_fraction)
+    for _ in range(bisection_steps):
         middle = 0.5 * (low + high)
         past = np.einsum("ij,ij->i", way, evaluate_colors(start + middle[:, None] * along)) > half
         low, high = np.where(past, low, middle), np.where(past, middle, high)

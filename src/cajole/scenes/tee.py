@@ -20,10 +20,8 @@ BODY_COLOR, TIP_COLOR, BALL_COLOR, BAND_COLOR = (
     (0.97, 0.93, 0.85),
 )
 CHAIN_COLOR, BASE_COLOR = (0.62, 0.63, 0.66), (0.45, 0.46, 0.48)
-CHAIN_X = 1.42  # where the chains hang [m]
 BALL_Z, BALL_RADIUS = 0.86, 0.30
 CHAIN_TOP, CHAIN_BOTTOM = 2.50, BALL_Z + BALL_RADIUS
-CHAIN_LINKS = 9
 CAMERA: dict[str, Any] = {
     "azimuth": -68.0,
     "elevation": 10.0,
@@ -58,14 +56,16 @@ def _find_fixed_vertices(mesh: MeshTet, parts: Mapping[str, IndexArray]) -> Inde
 
 
 def _build_shape() -> ImplicitShape:
+    chain_links = 9
+    chain_x = 1.42  # where the chains hang [m]
     s = ImplicitShapeBuilder(color=BODY_COLOR)
     s.add_box("column", (0, 0, 1.35), (0.20, 0.16, 1.35), rounding=0.06)
     s.add_box("arms", (0, 0, 2.72), (1.70, 0.22, 0.20), rounding=0.08, blend=0.06)
     s.add_box("foot", (0, 0, 0.07), (0.52, 0.45, 0.09), rounding=0.05, blend=0.04, color=BASE_COLOR)
-    rope = [(CHAIN_X, 0, CHAIN_TOP), (CHAIN_X, 0, CHAIN_BOTTOM - 0.05)]
+    rope = [(chain_x, 0, CHAIN_TOP), (chain_x, 0, CHAIN_BOTTOM - 0.05)]
     s.add_chain("chains", rope, [0.05, 0.05], mirror="x", usage="cage")
-    s.add_ellipsoid("balls", (CHAIN_X, 0, BALL_Z), [BALL_RADIUS] * 3, mirror="x", color=BALL_COLOR)
-    centers = np.linspace(CHAIN_TOP, CHAIN_BOTTOM + 0.01, CHAIN_LINKS)
+    s.add_ellipsoid("balls", (chain_x, 0, BALL_Z), [BALL_RADIUS] * 3, mirror="x", color=BALL_COLOR)
+    centers = np.linspace(CHAIN_TOP, CHAIN_BOTTOM + 0.01, chain_links)
     half = 0.5 * (centers[0] - centers[1]) + 0.022
     turn = np.linspace(0, 2 * np.pi, 17)
     for i, z in enumerate(centers):
@@ -73,7 +73,7 @@ def _build_shape() -> ImplicitShape:
         across, up = 0.055 * np.cos(turn), half * np.sin(turn)
         flat = np.zeros_like(across)
         x, y = (across, flat) if i % 2 else (flat, across)
-        wire = np.column_stack([CHAIN_X + x, y, z + up])
+        wire = np.column_stack([chain_x + x, y, z + up])
         s.add_chain("chains", wire, np.full(len(wire), 0.018), mirror="x", color=CHAIN_COLOR, usage="decor")
     s.cut_below(0.0)
     return s.build()

@@ -22,9 +22,6 @@ from cajole.scenes.sdf import DIFFERENCE_STEP, ImplicitShape, LatticeGrading, sa
 
 # the face opposite each vertex, turned outward for a positive tet
 TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
-# parts of a pinched star up to this many tets are crumbs: deleted rather than given a vertex of their own
-MAX_FRAGMENT_TETS = 2
-MAX_REPAIR_ROUNDS = 40
 
 
 def extract_largest_component(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArray]:
@@ -59,8 +56,9 @@ def repair_manifold(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArra
     A vertex whose star falls apart is split per part; a vertex whose link is pinched loses its smallest tet.
     Raises SolveError when pinches survive: then the shape is too fine for the cells.
     """
+    max_repair_rounds = 40
     splits = deletions = 0
-    for _ in range(MAX_REPAIR_ROUNDS):
+    for _ in range(max_repair_rounds):
         starts, members = kernels_tets.build_vertex_stars(tets, len(vertices))
         kind = kernels_tets.classify_vertex_links(tets, starts, members)
         bad = np.flatnonzero(kind)
@@ -69,12 +67,14 @@ def repair_manifold(vertices: Array, tets: IndexArray) -> tuple[Array, IndexArra
         vertices, tets, split, deleted = _repair_round(vertices, tets, kind, starts, members)
         splits, deletions = splits + split, deletions + deleted
         vertices, tets = extract_largest_component(vertices, tets)
-    raise SolveError(f"{len(bad)} pinched vertices survive {MAX_REPAIR_ROUNDS} rounds of repair; ask for more tets")
+    raise SolveError(f"{len(bad)} pinched vertices survive {max_repair_rounds} rounds of repair; ask for more tets")
 
 
 def _repair_round(
     vertices: Array, tets: IndexArray, link_kinds: IndexArray, starts: IndexArray, members: IndexArray
 ) -> tuple[Array, IndexArray, int, int]:
+    # parts of a pinched star up to this many tets are crumbs: deleted rather than given a vertex of their own
+    max_fragment_tets = 2
     size = compute_signed_volumes(vertices, tets)
     tets, touched = tets.copy(), np.zeros(len(tets), dtype=bool)
     added: list[Array] = []
@@ -92,7 +92,7 @@ def _repair_round(
         biggest = np.bincount(labels).argmax()
         for part in set(labels.tolist()) - {int(biggest)}:
             piece = star[labels == part]
-            if len(piece) <= MAX_FRAGMENT_TETS:
+            if len(piece) <= max_fragment_tets:
                 doomed.update(piece.tolist())
                 continue
             tets[piece] = np.where(tets[piece] == v, len(vertices) + len(added), tets[piece])
@@ -127,16 +127,6 @@ def _compute_permutation_parity(faces: IndexArray) -> IndexArray:
     return ((a < b).astype(int) + (b < c) + (c < a)) == 2
 
 
-DESCENT_SWEEPS = 12
-# exponents of the inverse mean ratio: the first rounds the whole, the second minds the worst
-MEAN_RATIO_EXPONENTS = (4.0, 12.0)
-# the hunt aims this far inside the wanted angles [degrees], so that rounding cannot leave them
-ANGLE_SAFETY_MARGIN = 2.0
-MAX_RELAXATION_PASSES = 12
-# share of the spacing that a surface vertex may leave the surface, raised only while bad angles remain
-SURFACE_TOLERANCES = (0.0, 0.05, 0.12)
-
-
 def improve_mesh(
     shape: ImplicitShape, vertices: Array, tets: IndexArray, spacing: Array, angle_limits: tuple[float, float]
 ) -> Array:
@@ -144,17 +134,25 @@ def improve_mesh(
 
     spacing: (n,) [m] local cell size, the yardstick of steps; angles: dihedral limits in degrees to be kept.
     """
+    # share of the spacing that a surface vertex may leave the surface, raised only while bad angles remain
+    surface_tolerances = (0.0, 0.05, 0.12)
+    max_relaxation_passes = 12
+    # the hunt aims this far inside the wanted angles [degrees], so that rounding cannot leave them
+    angle_safety_margin = 2.0
+    # exponents of the inverse mean ratio: the first rounds the whole, the second minds the worst
+    mean_ratio_exponents = (4.0, 12.0)
+    descent_sweeps = 12
     x = np.ascontiguousarray(vertices).copy()
     starts, members = kernels_tets.build_vertex_stars(tets, len(x))
     surface = mark_surface_vertices(tets, len(x))
     table = (*shape.kernel_arguments, DIFFERENCE_STEP * shape.size)
-    for power in MEAN_RATIO_EXPONENTS:
+    for power in mean_ratio_exponents:
         kernels_mesh_improvement.minimise_star_energies(
-            x, tets, starts, members, surface, spacing, *table, DESCENT_SWEEPS, power
+            x, tets, starts, members, surface, spacing, *table, descent_sweeps, power
         )
-    low, high = np.cos(np.deg2rad([angle_limits[0] + ANGLE_SAFETY_MARGIN, angle_limits[1] - ANGLE_SAFETY_MARGIN]))
-    for slack in SURFACE_TOLERANCES:
-        for hunt in range(MAX_RELAXATION_PASSES):
+    low, high = np.cos(np.deg2rad([angle_limits[0] + angle_safety_margin, angle_limits[1] - angle_safety_margin]))
+    for slack in surface_tolerances:
+        for hunt in range(max_relaxation_passes):
             picked = np.unique(tets[compute_angle_margins(x, tets, low, high) < 0])
             if len(picked) == 0:
                 return x
@@ -189,22 +187,8 @@ def compute_mean_ratios(vertices: Array, tets: IndexArray) -> Array:
 
 # snapping distances, tried in this order: the first gives the better shapes, the second has the larger safety
 SNAP_FRACTIONS = ((0.35, 0.45), (0.25, 0.41))
-# other places of the lattice relative to the shape, tried when a fold, a pinch or a bad angle survives
-CELL_SIZE_FACTORS = (1.0, 0.98, 1.02, 0.965)
-# origins in cells: the symmetric one first; flat faces that all meet a layer of nodes make the count jump, others not
-LATTICE_SHIFTS = ((0.0, 0.0, 0.0), (0.13, 0.29, 0.41))
 # radius and half thickness of every part, over the cell size: thinner ones fall between the nodes
 MIN_RADIUS_CELLS = 0.85
-# least mean ratio that ends the search at once; short of it a few more places are tried and the best is taken
-GOOD_MEAN_RATIO = 0.6
-MIN_ATTEMPTS = 3
-# dihedral angles [degrees] that every tet must keep
-DIHEDRAL_LIMITS = (25.0, 145.0)
-COUNT_TOLERANCE = 0.1
-# cells in the box per wanted tet from which the shape counts as empty, or as dust in its bounds
-MAX_CELLS_PER_TET = 300
-# the search for the cell size ends when the count is this near (as a logarithm)
-LOG_COUNT_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
@@ -258,6 +242,11 @@ def tetrahedralise_with_report(
     progress: ProgressCallback | None = None,
 ) -> TetrahedralisationResult:
     """As `tetrahedralise`, with the account of how it came about."""
+    min_attempts = 3
+    # least mean ratio that ends the search at once; short of it a few more places are tried and the best is taken
+    good_mean_ratio = 0.6
+    # other places of the lattice relative to the shape, tried when a fold, a pinch or a bad angle survives
+    cell_size_factors = (1.0, 0.98, 1.02, 0.965)
     shape = _as_implicit_shape(sdf, bounds)
     require_integer(target, "target", minimum=50, maximum=2_000_000)
     require_positive(min_radius_cells, "min_radius_cells", allow_zero=True)
@@ -266,7 +255,7 @@ def tetrahedralise_with_report(
     places = [
         replace(sized, cell_size=sized.cell_size * nudge, snap_fractions=alphas)
         for alphas in SNAP_FRACTIONS
-        for nudge in CELL_SIZE_FACTORS
+        for nudge in cell_size_factors
     ]
     found: list[TetrahedralisationResult] = []
     reasons: list[str] = []
@@ -276,7 +265,7 @@ def tetrahedralise_with_report(
             found.append(_try_placement(shape, place, min_radius_cells, grading, target, tries))
         except SolveError as reason:
             reasons.append(str(reason))
-        if found and (found[-1].min_mean_ratio >= GOOD_MEAN_RATIO or tries >= MIN_ATTEMPTS):
+        if found and (found[-1].min_mean_ratio >= good_mean_ratio or tries >= min_attempts):
             best = max(found, key=lambda one: one.min_mean_ratio)
             report_progress(progress, 1.0, f"{len(best.mesh.tets)} tets")
             return best
@@ -314,8 +303,14 @@ def _find_cell_size(
     shape: ImplicitShape, target: int, min_radius_cells: float, grading: LatticeGrading | None
 ) -> LatticePlacement:
     """The lattice whose mesh comes nearest to `target` tets: count ~ cell^-p with p a little below 3."""
+    # the search for the cell size ends when the count is this near (as a logarithm)
+    log_count_tolerance = 0.03
+    # cells in the box per wanted tet from which the shape counts as empty, or as dust in its bounds
+    max_cells_per_tet = 300
+    # origins in cells: the symmetric one first; flat faces that all meet a layer of nodes make the count jump, others not
+    lattice_shifts = ((0.0, 0.0, 0.0), (0.13, 0.29, 0.41))
     tried: dict[LatticePlacement, float] = {}
-    for shift in LATTICE_SHIFTS:
+    for shift in lattice_shifts:
         # 12 tets a cell, were the box half full
         cell = float((6 * np.prod(shape.bounds[1] - shape.bounds[0]) / target) ** (1 / 3))
         cell = min(cell, 0.25 * shape.size)
@@ -323,10 +318,10 @@ def _find_cell_size(
             place = LatticePlacement(cell, shift)
             found = len(_stuff_placement(shape, place, min_radius_cells, grading)[1])
             tried[place] = float(np.log(found / target)) if found else -np.inf
-            if abs(tried[place]) < LOG_COUNT_TOLERANCE:
+            if abs(tried[place]) < log_count_tolerance:
                 return place
             cell *= float(np.exp(np.clip(tried[place] / 2.7, -0.5, 0.5)))
-            if np.prod((shape.bounds[1] - shape.bounds[0]) / cell) > MAX_CELLS_PER_TET * target:
+            if np.prod((shape.bounds[1] - shape.bounds[0]) / cell) > max_cells_per_tet * target:
                 break
     nearest = min(tried, key=lambda place: abs(tried[place]))
     if not np.isfinite(tried[nearest]):
@@ -343,19 +338,22 @@ def _try_placement(
     attempts: int,
 ) -> TetrahedralisationResult:
     """One sound mesh. Raises SolveError with the reason why there is none."""
+    count_tolerance = 0.1
+    # dihedral angles [degrees] that every tet must keep
+    dihedral_limits = (25.0, 145.0)
     cell = placement.cell_size
     vertices, tets, splits, deletions = repair_manifold(*_stuff_placement(shape, placement, min_radius_cells, grading))
     _require_valid_mesh(vertices, tets)
     off = len(tets) / target - 1
-    if abs(off) > COUNT_TOLERANCE:
+    if abs(off) > count_tolerance:
         raise SolveError(f"the count misses the target by {off:+.0%}")
     spacing = np.full(len(vertices), cell) if grading is None else cell * grading.compute_cell_scale(vertices[:, 2])
     vertices = improve_mesh(
-        shape.select_cage(min_radius_cells * cell, grading), vertices, tets, spacing, DIHEDRAL_LIMITS
+        shape.select_cage(min_radius_cells * cell, grading), vertices, tets, spacing, dihedral_limits
     )
     mesh = MeshTet(vertices, tets)
     angles = mesh.dihedral_angles
-    if angles.min() < DIHEDRAL_LIMITS[0] or angles.max() > DIHEDRAL_LIMITS[1]:
+    if angles.min() < dihedral_limits[0] or angles.max() > dihedral_limits[1]:
         raise SolveError(f"dihedral angles reach {angles.min():.1f} to {angles.max():.1f} degrees")
     return TetrahedralisationResult(
         mesh, cell, splits, deletions, attempts, float(compute_mean_ratios(vertices, tets).min())

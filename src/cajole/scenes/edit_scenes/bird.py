@@ -23,26 +23,12 @@ from cajole.scenes.edit_scenes.bird_mesh import (
 from cajole.scenes.edit_scenes.edit_scene import EditScene, VertexDrag
 
 FRAMES, FPS, MODES = 255, 30.0, 500
-# cells along the wings, from tip to tip
-CAGE_RESOLUTION = 40
 # soft enough that wings and tail give way at about a hertz, stiff enough that an edit stays near
 MATERIAL, DAMPING = MaterialStVK(young=4.0e4, poisson=0.3, density=300.0), (0.4, 0.004)
-# keys [s]: how strongly it beats its wings, how many beats it has made
-BEAT_STRENGTH_KEYS = ((0.0, 1.0), (2.6, 1.0), (3.3, 0.0), (5.2, 0.0), (5.9, 1.0), (8.5, 0.85))
-BEAT_COUNT_KEYS = ((0.0, 0.0), (3.0, 3.9), (5.5, 5.2), (8.5, 9.2))
 # a beat [degrees]: the shoulder's mean and swing, the wrist's, and how far the wing twists
 SHOULDER_ANGLES, WRIST_ANGLES, TWIST_AMPLITUDE = (12.0, 32.0), (-20.0, 22.0), 16.0
 # how much later than the shoulder the wrist goes, and the body rises [radians]; and how far it rises [m]
 WRIST_PHASE_LAG, BODY_PHASE_LAG, BODY_AMPLITUDE = 1.1, 0.5, 0.07
-# keys [s] of the flight: place [m], and how far the bird leans into its turn, raises its beak and its tail [degrees]
-FLIGHT_KEYS = np.array(
-    [
-        (0.0, -1.1, -0.12, 0.0, 4.0, 6.0, -4.0), (1.8, -0.7, -0.10, 0.20, 0.0, 7.0, -2.0),
-        (3.4, -0.25, 0.04, 0.36, -10.0, 2.0, 8.0), (4.6, 0.1, 0.15, 0.28, -16.0, -6.0, 10.0),
-        (5.8, 0.45, 0.20, 0.08, -4.0, 3.0, -8.0), (7.2, 0.8, 0.14, 0.14, 12.0, 8.0, -4.0),
-        (8.5, 1.15, 0.0, 0.30, 8.0, 6.0, -2.0),
-    ]
-)  # fmt: skip
 # frames in which the tail is twisted and the wing bent, how far [degrees], and in which steps a hand would
 TAIL_FRAME, WING_FRAME, TAIL_ANGLE, WING_ANGLE, DRAG_STEP = 56, 130, 60.0, 45.0, 5.0
 CAMERA = {
@@ -58,8 +44,10 @@ CAMERA = {
 
 def build_bird_scene(progress: ProgressCallback | None = None) -> EditScene:
     """The seagull of Table 1: 664 vertices, 1324 triangles, 255 frames, 500 modes of the cells around it."""
+    # cells along the wings, from tip to tip
+    cage_resolution = 40
     mesh, path = build_seagull_mesh(), compute_flight()
-    around = embed_in_solid(mesh, MATERIAL, resolution=CAGE_RESOLUTION, damping=DAMPING)
+    around = embed_in_solid(mesh, MATERIAL, resolution=cage_resolution, damping=DAMPING)
     report_progress(progress, 1.0, "the bird flies")
     return EditScene(
         name="bird",
@@ -76,12 +64,24 @@ def build_bird_scene(progress: ProgressCallback | None = None) -> EditScene:
 
 def compute_flight() -> Array:
     """Where the bird's vertices are, (255, 664, 3) [m]."""
+    # keys [s] of the flight: place [m], and how far the bird leans into its turn, raises its beak and its tail [degrees]
+    flight_keys = np.array(
+        [
+            (0.0, -1.1, -0.12, 0.0, 4.0, 6.0, -4.0), (1.8, -0.7, -0.10, 0.20, 0.0, 7.0, -2.0),
+            (3.4, -0.25, 0.04, 0.36, -10.0, 2.0, 8.0), (4.6, 0.1, 0.15, 0.28, -16.0, -6.0, 10.0),
+            (5.8, 0.45, 0.20, 0.08, -4.0, 3.0, -8.0), (7.2, 0.8, 0.14, 0.14, 12.0, 8.0, -4.0),
+            (8.5, 1.15, 0.0, 0.30, 8.0, 6.0, -2.0),
+        ]
+    )  # fmt: skip
+    beat_count_keys = ((0.0, 0.0), (3.0, 3.9), (5.5, 5.2), (8.5, 9.2))
+    # keys [s]: how strongly it beats its wings, how many beats it has made
+    beat_strength_keys = ((0.0, 1.0), (2.6, 1.0), (3.3, 0.0), (5.2, 0.0), (5.9, 1.0), (8.5, 0.85))
     t = np.arange(FRAMES) / FPS
-    keys = PchipInterpolator(FLIGHT_KEYS[:, 0], FLIGHT_KEYS[:, 1:])
+    keys = PchipInterpolator(flight_keys[:, 0], flight_keys[:, 1:])
     place, (lean, beak, tail) = keys(t)[:, :3], keys(t)[:, 3:].T
     ahead = keys(t, 1)[:, :3]
-    strength = PchipInterpolator(*np.transpose(BEAT_STRENGTH_KEYS))(t)
-    phase = 2 * np.pi * PchipInterpolator(*np.transpose(BEAT_COUNT_KEYS))(t)
+    strength = PchipInterpolator(*np.transpose(beat_strength_keys))(t)
+    phase = 2 * np.pi * PchipInterpolator(*np.transpose(beat_count_keys))(t)
     place[:, 2] -= BODY_AMPLITUDE * strength * np.sin(phase - BODY_PHASE_LAG)
     course = np.arctan2(ahead[:, 1], ahead[:, 0])
     turns = Rotation.from_euler("ZYX", np.column_stack([course, -np.radians(beak), np.radians(lean)]))

@@ -32,30 +32,15 @@ BODY_RINGS = np.array(
     ]
 )  # fmt: skip
 RING_SIDES = 12
-# both ends, behind the first and before the last ring [m]
-BODY_ENDS = ((-0.64, 0.0, 0.03), (0.965, 0.0, 0.066))
 # of a wing: which rings its root is welded to, leading one first; stations from root to tip; length [m]
 WING_ROOT_RINGS, WING_STATIONS, WING_LENGTH = tuple(range(10, 3, -1)), 13, 1.44
 CHORD_POINTS = len(WING_ROOT_RINGS)
-# along the span: front and back edge [m]
-WING_EDGES = np.array(
-    [
-        (0.0, 0.27, -0.27),
-        (0.2, 0.33, -0.21),
-        (0.42, 0.37, -0.12),
-        (0.7, 0.22, -0.10),
-        (0.9, 0.03, -0.13),
-        (1.0, -0.13, -0.19),
-    ]
-)
 # thickness at root and tip [m]; what share of it lies below
 WING_THICKNESS, LOWER_SURFACE_FRACTION = (0.055, 0.010), 0.35
 # of the tail: rows behind the body, across, length, half width at its end, and how far its sides hang [m]
 TAIL_ROWS, TAIL_COLUMNS, TAIL_LENGTH, TAIL_HALF_WIDTH, TAIL_SAG = 8, RING_SIDES // 2 + 1, 0.40, 0.21, 0.02
 # eyes: centre [m] on the left, radius, and the ring and side of the head that they hang on
 EYE_CENTRE, EYE_RADIUS, EYE_ATTACHMENT = (0.652, 0.098, 0.168), 0.021, (15, 1)
-# of the points of an eyeball the one at -y, inside the head
-EYE_INNER_VERTEX = 3
 # feet: ring and side under the belly on the left, and the two far corners [m]
 FOOT_ATTACHMENT, TOE_POSITIONS = (3, 8), ((-0.52, 0.055, -0.100), (-0.56, 0.085, -0.070))
 
@@ -118,10 +103,12 @@ def compute_part_offsets() -> dict[str, int]:
 
 def _build_body_vertices() -> Array:
     """Rings around x, side k at k · 30 degrees from the left upwards, then the two ends."""
+    # both ends, behind the first and before the last ring [m]
+    body_ends = ((-0.64, 0.0, 0.03), (0.965, 0.0, 0.066))
     x, z, wide, high = (column[:, None] for column in BODY_RINGS.T)
     turn = 2 * np.pi * np.arange(RING_SIDES) / RING_SIDES
     rings = np.stack([x + 0 * turn, wide * np.cos(turn), z + high * np.sin(turn)], axis=2)
-    return np.vstack([rings.reshape(-1, 3), BODY_ENDS])
+    return np.vstack([rings.reshape(-1, 3), body_ends])
 
 
 def count_wing_vertices() -> int:
@@ -141,6 +128,17 @@ def get_wing_vertex(station: int, chord_index: int, below: bool = False) -> int:
 
 def _build_wing_vertices(pose: SeagullPose) -> Array:
     """The left wing without its root: stations of places above, then the inner ones below; one sheet at the tip."""
+    # along the span: front and back edge [m]
+    wing_edges = np.array(
+        [
+            (0.0, 0.27, -0.27),
+            (0.2, 0.33, -0.21),
+            (0.42, 0.37, -0.12),
+            (0.7, 0.22, -0.10),
+            (0.9, 0.03, -0.13),
+            (1.0, -0.13, -0.19),
+        ]
+    )
     s = np.linspace(0.0, 1.0, 10 * WING_STATIONS + 1)
     rise = np.radians(pose.shoulder + pose.wrist * smoothstep(0.2, 0.6, s))
     middle = 0.5 * (rise[1:] + rise[:-1])
@@ -149,7 +147,7 @@ def _build_wing_vertices(pose: SeagullPose) -> Array:
     )
     at = slice(10, None, 10)
     s, rise, out, up = s[at], rise[at], out[at], up[at]
-    front, back = (PchipInterpolator(WING_EDGES[:, 0], WING_EDGES[:, k])(s) for k in (1, 2))
+    front, back = (PchipInterpolator(wing_edges[:, 0], wing_edges[:, k])(s) for k in (1, 2))
     u = np.linspace(0.0, 1.0, CHORD_POINTS)
     x = front[:, None] + (back - front)[:, None] * u
     arch = (WING_THICKNESS[0] + (WING_THICKNESS[1] - WING_THICKNESS[0]) * s)[:, None] * 4.0 * u * (1.0 - u)
@@ -207,6 +205,8 @@ def _build_unit_sphere() -> tuple[Array, IndexArray]:
 
 
 def _build_triangles() -> IndexArray:
+    # of the points of an eyeball the one at -y, inside the head
+    eye_inner_vertex = 3
     first = compute_part_offsets()
     ball = _build_unit_sphere()[1]
     parts = [_build_body_triangles()]
@@ -216,7 +216,7 @@ def _build_triangles() -> IndexArray:
     parts.append(_build_tail_triangles(first["tail"]))
     ring, side = EYE_ATTACHMENT
     for at, k, faces in ((first["left eye"], side, ball), (first["right eye"], RING_SIDES // 2 - side, ball[:, ::-1])):
-        parts += [faces + at, np.array([[ring * RING_SIDES + k, (ring + 1) * RING_SIDES + k, at + EYE_INNER_VERTEX]])]
+        parts += [faces + at, np.array([[ring * RING_SIDES + k, (ring + 1) * RING_SIDES + k, at + eye_inner_vertex]])]
     ring, side = FOOT_ATTACHMENT
     for at, k in ((first["toes"], side), (first["toes"] + 2, 3 * RING_SIDES // 2 - side)):
         z, a, b = ((ring + d) * RING_SIDES + k for d in (-1, 0, 1))

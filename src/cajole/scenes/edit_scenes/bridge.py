@@ -32,19 +32,12 @@ MASS_DAMPING = 0.4
 INTEGRATOR, SUBSTEPS = "bdf2", 2
 # the sea's height [m]: under the deck in rest by a quarter of a metre; and how far everything shall stay clear
 SEA_HEIGHT, CLEARANCE = 0.62, 0.1
-# which mast strikes a bird (its side along x) and in which frames it sways out farthest
-MAST_STRIKES = ((-1.0, (80, 112)), (1.0, (145, 170)))
-# flights: velocity [m/s] where the first bird is struck, and the pull [m/s²] that brings it there and away again
-GULL_FLIGHTS = (((4.2, 0.5, -0.3), (0.0, -2.4, 0.9)), ((-4.0, 0.8, 0.2), (0.0, -2.6, 0.7)))
-# how far beside the middle of a bird the mast passes [m]: its wing is struck
-STRIKE_OFFSET = 0.1
 # which frame a still mast is pulled in, how far [m], and where to: across the bridge
 PULL_FRAME, PULL_OFFSET = 60, (0.0, -0.75, 0.0)
 WATER_COLOR, SEABED_COLOR, SKY_COLOR = (0.10, 0.36, 0.50), (0.16, 0.36, 0.46), (0.72, 0.81, 0.88)
 # the sheet of water: its radius [m] and how finely it is divided; the height [m] of its swell, and waves [1/m]
 SEA_RADIUS, SEA_RINGS, SEA_SECTORS = 120.0, 160, 160
 SWELL_HEIGHT, SWELL_WAVES = 0.05, ((2.3, 0.9, 0.0), (-1.1, 2.7, 1.3), (3.1, -2.2, 2.1))
-CAMERA_OVERRIDES = {"floor": SEABED_COLOR, "background": SKY_COLOR, "floor_height": -0.22, "elevation": 6.0}
 
 
 @dataclass(frozen=True)
@@ -118,15 +111,20 @@ def build_storm_scene(bridge_scene: Scene, body: BodySolid, positions: Array) ->
     All places follow from the motion: how deep the deck is in the sea, and how far a mast must go to free a bird.
     Raises InputError for a motion that has too few frames, or in which the deck stays dry.
     """
+    camera_overrides = {"floor": SEABED_COLOR, "background": SKY_COLOR, "floor_height": -0.22, "elevation": 6.0}
+    # flights: velocity [m/s] where the first bird is struck, and the pull [m/s²] that brings it there and away again
+    gull_flights = (((4.2, 0.5, -0.3), (0.0, -2.4, 0.9)), ((-4.0, 0.8, 0.2), (0.0, -2.6, 0.7)))
+    # which mast strikes a bird (its side along x) and in which frames it sways out farthest
+    mast_strikes = ((-1.0, (80, 112)), (1.0, (145, 170)))
     require_real_array(positions, "positions (m)", (None, body.vertex_count, 3))
-    if len(positions) < MAST_STRIKES[-1][1][1]:
-        raise InputError(f"positions has {len(positions)} frames, but gulls come until frame {MAST_STRIKES[-1][1][1]}")
+    if len(positions) < mast_strikes[-1][1][1]:
+        raise InputError(f"positions has {len(positions)} frames, but gulls come until frame {mast_strikes[-1][1][1]}")
     deck = np.concatenate([bridge_scene.parts["deck"], bridge_scene.parts["girders"]])
-    masts = [_find_mast_tops(bridge_scene, side) for side, _ in MAST_STRIKES]
+    masts = [_find_mast_tops(bridge_scene, side) for side, _ in mast_strikes]
     outside = np.flatnonzero(bridge_scene.mesh.surface.used_vertex_mask)
     flocks = tuple(
         _build_struck_flock(positions, tops, window, flight, number)
-        for number, (tops, (_, window), flight) in enumerate(zip(masts, MAST_STRIKES, GULL_FLIGHTS))
+        for number, (tops, (_, window), flight) in enumerate(zip(masts, mast_strikes, gull_flights))
     )
     rest = bridge_scene.mesh.vertices
     away = (_build_mast_drag(positions, rest, outside, tops, group) for tops, group in zip(masts, flocks))
@@ -140,7 +138,7 @@ def build_storm_scene(bridge_scene: Scene, body: BodySolid, positions: Array) ->
         modes=MODES,
         drags=moves,
         props=(_build_sea(), *(Prop(group.animation.name, group.animation) for group in flocks)),
-        camera={**bridge_scene.camera, **CAMERA_OVERRIDES},
+        camera={**bridge_scene.camera, **camera_overrides},
         frames_shown=tuple(move.frame for move in moves),
         deck_vertices=deck,
         surface_vertices=outside,
@@ -216,10 +214,12 @@ def _build_struck_flock(
     positions: Array, tops: IndexArray, window: tuple[int, int], flight: tuple[tuple[float, ...], ...], number: int
 ) -> GullFlock:
     """A flock whose first bird is struck by the outer leg of a mast, in the frame in which that sways out farthest."""
+    # how far beside the middle of a bird the mast passes [m]: its wing is struck
+    strike_offset = 0.1
     frame = window[0] + int(positions[slice(*window), tops[0], 1].argmin())
     velocity, pull = (np.array(part) for part in flight)
     first = compute_parabolic_path(
-        positions[frame, tops[0]] - [0.0, STRIKE_OFFSET, 0.0], frame, velocity, pull, frames=len(positions), fps=FPS
+        positions[frame, tops[0]] - [0.0, strike_offset, 0.0], frame, velocity, pull, frames=len(positions), fps=FPS
     )
     # the others stay on the far side of the first
     return build_flock(first, fps=FPS, on_left=bool(velocity[0] < 0), seed=number, name=f"gulls {number + 1}")

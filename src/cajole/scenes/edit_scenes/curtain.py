@@ -43,10 +43,7 @@ DAMPING = (0.3, 0.004)
 # frames of the drags, and how much farther about the rod they swing the middle of the hem, then the corners [degrees]
 SWING_FRAME, FLAP_FRAME = 30, 150
 SWING_ANGLE, FLAP_ANGLE, DRAG_STEP = 12.0, 28.0, 4.0
-# [m]: a corner that goes up alone draws in the edge of the cloth, which hardly stretches
-CORNER_INSET = 0.16
 CLOTH_COLOR, HEM_COLOR = (0.62, 0.17, 0.22), (0.90, 0.72, 0.38)
-ROD_COLOR = (0.80, 0.62, 0.28)
 # of the rod and of its rings [m]
 ROD_RADIUS, RING_RADIUS, RING_WIRE_RADIUS, ROD_OVERHANG = 0.016, 0.032, 0.006, 0.12
 CAMERA = {
@@ -62,6 +59,7 @@ CAMERA = {
 
 def build_curtain_scene(progress: ProgressCallback | None = None) -> EditScene:
     """Figure 8: one vertex is dragged at frame 30, two at frame 150; r = 200, T = 240."""
+    rod_color = (0.80, 0.62, 0.28)
     mesh = build_pleated_mesh()
     cloth = build_springs(mesh)
     path = load_or_compute_positions(
@@ -78,7 +76,7 @@ def build_curtain_scene(progress: ProgressCallback | None = None) -> EditScene:
         drags=_build_drags(path),
         # held along one line it may swing as a whole, which costs no bending
         edit_options={"whole": True},
-        props=(Prop("rod", _build_rod(mesh), ROD_COLOR),),
+        props=(Prop("rod", _build_rod(mesh), rod_color),),
         camera=CAMERA,
         frames_shown=(SWING_FRAME, 90, FLAP_FRAME, 210),
     )
@@ -159,13 +157,15 @@ def _simulate_wind(cloth: BodySprings, progress: ProgressCallback | None) -> Arr
 
 def _build_drags(positions: Array) -> tuple[VertexDrag, ...]:
     """In small steps, as a hand drags: the middle of the hem at one frame, then both corners together at another."""
+    # [m]: a corner that goes up alone draws in the edge of the cloth, which hardly stretches
+    corner_inset = 0.16
     hem = find_hem_landmarks()
     drags = (([hem["middle"]], SWING_FRAME, SWING_ANGLE), ([hem["left"], hem["right"]], FLAP_FRAME, FLAP_ANGLE))
     return tuple(
         VertexDrag(
             np.array(vertices),
             frame,
-            _swing_about_rod(positions[frame, vertices], angle, CORNER_INSET * (angle / FLAP_ANGLE) ** 2),
+            _swing_about_rod(positions[frame, vertices], angle, corner_inset * (angle / FLAP_ANGLE) ** 2),
         )
         for vertices, frame, whole in drags
         for angle in np.linspace(0.0, whole, round(whole / DRAG_STEP) + 1)[1:]

@@ -22,8 +22,6 @@ from cajole.storage import hash_content, load_or_compute
 CACHE_KIND = "motions"
 # Raised when motions are made in another way, so that older ones are not read back.
 CACHE_VERSION = 1
-# the share of all work that setting up an editor takes, its modes above all
-SETUP_PROGRESS_FRACTION = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +90,12 @@ class EditScene:
         self, modes: int | None = None, *, progress: ProgressCallback | None = None, **settings: Any
     ) -> Editor:
         """An editor in which all moves have been made."""
+        # the share of all work that setting up an editor takes, its modes above all
+        setup_progress_fraction = 0.8
         editor = self.create_editor(
-            modes, progress=build_subprogress(progress, 0.0, SETUP_PROGRESS_FRACTION), **settings
+            modes, progress=build_subprogress(progress, 0.0, setup_progress_fraction), **settings
         )
-        return apply_drags(editor, self.drags, progress=build_subprogress(progress, SETUP_PROGRESS_FRACTION, 1.0))
+        return apply_drags(editor, self.drags, progress=build_subprogress(progress, setup_progress_fraction, 1.0))
 
 
 EditSceneFactory = Callable[[ProgressCallback | None], EditScene]

@@ -14,12 +14,6 @@ from cajole.mesh import MeshTri, Skin
 WINGSPAN = 0.56
 COLLISION_RADIUS = 0.55 * WINGSPAN
 WHITE, GREY, DARK, BEAK_COLOR = (0.96, 0.96, 0.94), (0.62, 0.65, 0.69), (0.10, 0.10, 0.12), (0.95, 0.62, 0.10)
-# where the body is how wide, and what colour, from tail to beak; in spans
-BODY_PROFILE = (
-    (-0.26, 0.004, WHITE), (-0.22, 0.030, WHITE), (-0.10, 0.058, WHITE), (0.02, 0.072, WHITE), (0.12, 0.060, WHITE),
-    (0.18, 0.048, WHITE), (0.24, 0.042, WHITE), (0.275, 0.020, BEAK_COLOR), (0.33, 0.002, BEAK_COLOR),
-)  # fmt: skip
-BODY_SIDES = 10
 # across the wing: distance from the root, front and back edge, colour; in spans
 WING_STATIONS = (
     (0.00, 0.13, -0.10, GREY), (0.12, 0.17, -0.06, GREY), (0.23, 0.16, -0.03, GREY), (0.34, 0.08, -0.03, GREY),
@@ -29,8 +23,6 @@ WING_ROOT, ELBOW_STATION = 0.03, 2
 # beats a second; how far the arm rises and sinks about its mean, how far the hand is bent down from it [degrees], and
 # how much later it follows [radians]
 BEAT_FREQUENCY, ARM_MEAN_ANGLE, ARM_AMPLITUDE, HAND_ANGLE, HAND_PHASE_LAG = 2.2, 16.0, 30.0, 30.0, 1.0
-# places in a flock behind its first bird, in spans: along, aside, up
-FORMATION = ((0.0, 0.0, 0.0), (-1.3, 1.2, 0.25), (-2.1, 2.5, 0.6), (-3.4, 1.7, 0.9), (-4.0, 3.2, 0.3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +50,12 @@ def build_flock(path: Array, *, fps: float, on_left: bool, seed: int, name: str)
 
     left: on which side of the first the others are.
     """
+    # places in a flock behind its first bird, in spans: along, aside, up
+    formation = ((0.0, 0.0, 0.0), (-1.3, 1.2, 0.25), (-2.1, 2.5, 0.6), (-3.4, 1.7, 0.9), (-4.0, 3.2, 0.3))
     axes = _compute_body_axes(np.gradient(path, axis=0))
-    places = WINGSPAN * np.array(FORMATION) * [1.0, 1.0 if on_left else -1.0, 1.0]
+    places = WINGSPAN * np.array(formation) * [1.0, 1.0 if on_left else -1.0, 1.0]
     middles = path[:, None] + np.einsum("ki,fij->fkj", places, axes)
-    phases = np.random.default_rng(seed).uniform(0.0, 2 * np.pi, len(FORMATION))
+    phases = np.random.default_rng(seed).uniform(0.0, 2 * np.pi, len(formation))
     times = 2 * np.pi * BEAT_FREQUENCY * np.arange(len(path)) / fps
     shape, triangles, colors = _build_gull(np.zeros(1))
     each = [
@@ -98,16 +92,22 @@ def _build_gull(phase: Array) -> tuple[Array, IndexArray, Array]:
 
 
 def _build_body() -> tuple[Array, IndexArray, Array]:
-    turn = 2 * np.pi * np.arange(BODY_SIDES) / BODY_SIDES
+    body_sides = 10
+    # where the body is how wide, and what colour, from tail to beak; in spans
+    body_profile = (
+        (-0.26, 0.004, WHITE), (-0.22, 0.030, WHITE), (-0.10, 0.058, WHITE), (0.02, 0.072, WHITE), (0.12, 0.060, WHITE),
+        (0.18, 0.048, WHITE), (0.24, 0.042, WHITE), (0.275, 0.020, BEAK_COLOR), (0.33, 0.002, BEAK_COLOR),
+    )  # fmt: skip
+    turn = 2 * np.pi * np.arange(body_sides) / body_sides
     points = [
-        np.column_stack([np.full(BODY_SIDES, x), r * np.cos(turn), 0.9 * r * np.sin(turn)]) for x, r, _ in BODY_PROFILE
+        np.column_stack([np.full(body_sides, x), r * np.cos(turn), 0.9 * r * np.sin(turn)]) for x, r, _ in body_profile
     ]
-    i, j = (a.ravel() for a in np.indices((len(BODY_PROFILE) - 1, BODY_SIDES)))
-    a, b = i * BODY_SIDES + j, i * BODY_SIDES + (j + 1) % BODY_SIDES
+    i, j = (a.ravel() for a in np.indices((len(body_profile) - 1, body_sides)))
+    a, b = i * body_sides + j, i * body_sides + (j + 1) % body_sides
     triangles = np.concatenate(
-        [np.column_stack([a, b + BODY_SIDES, b]), np.column_stack([a, a + BODY_SIDES, b + BODY_SIDES])]
+        [np.column_stack([a, b + body_sides, b]), np.column_stack([a, a + body_sides, b + body_sides])]
     )
-    return np.concatenate(points), triangles, np.repeat([color for *_, color in BODY_PROFILE], BODY_SIDES, axis=0)
+    return np.concatenate(points), triangles, np.repeat([color for *_, color in body_profile], body_sides, axis=0)
 
 
 def _build_wing(phase: Array, side: float) -> Array:

@@ -32,7 +32,6 @@ STEP_COUNT, STEP_RISE, STEP_TREAD = 20, 0.6, 0.9
 HALF_WIDTH, LANDING_LENGTH, FLOOR_LENGTH, FOUNDATION_DEPTH = 9.0, 6.0, 30.0, 1.0
 # [Pa] [1/s] [s]: firm enough that no tet is crushed; thin parts, which meet the steps first, are firmer by a factor
 YOUNG, DAMPING = 1.0e7, (0.05, 0.02)
-PART_STIFFNESS_FACTORS = {"tusks": 10.0, "tail": 4.0, "ears": 2.0, "trunk": 1.5}
 # the start: its middle [m], turned by [degrees] about x, y, z; and its velocity [m/s] and spin [rad/s]
 START_CENTRE, START_ROTATION = (-0.9, 0.0, STEP_COUNT * STEP_RISE + 1.5), (1.5, 20.0, 1.0)
 START_VELOCITY, START_SPIN = (3.0, 0.0, 0.0), (0.05, 1.2, 0.05)
@@ -127,8 +126,9 @@ def stiffen_elephant(elephant: Scene) -> Scene:
 
 
 def _build_body(elephant: Scene) -> BodySolid:
+    part_stiffness_factors = {"tusks": 10.0, "tail": 4.0, "ears": 2.0, "trunk": 1.5}
     firmer = np.ones(len(elephant.mesh.vertices))
-    for part, factor in PART_STIFFNESS_FACTORS.items():
+    for part, factor in part_stiffness_factors.items():
         firmer[elephant.parts[part]] = factor
     factors = firmer[elephant.mesh.tets].max(axis=1)
     stuffs = {

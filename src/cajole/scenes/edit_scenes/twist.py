@@ -23,8 +23,6 @@ MATERIAL, DAMPING = MaterialStVK(young=1e8, poisson=0.3, density=1000.0), (0.2, 
 # of the energy: slowed down ten times and damped, so that the twist is wound up and let go over a hundred frames
 EDIT_TIME_STEP, EDIT_DAMPING = 1 / 600, (4.0, 0.04)
 TEAL, PALE = (0.16, 0.55, 0.58), (0.90, 0.88, 0.80)
-# into how many pieces the skin divides a cube along the beam
-SKIN_SUBDIVISIONS = 10
 CAMERA = {
     "azimuth": -52.0,
     "elevation": 16.0,
@@ -102,11 +100,13 @@ def _build_striped_skin(mesh: MeshTet) -> Skin:
     Along the beam the skin is a cubic through the vertices: cells turn by up to 50 degrees each, and straight edges
     would hide the twist. Each side has points of its own, so that the beam's edges stay sharp.
     """
+    # into how many pieces the skin divides a cube along the beam
+    skin_subdivisions = 10
     _, ny, nz = (n + 1 for n in CELL_COUNTS)
     lines = {(j, k): j * nz + k for j in range(ny) for k in range(nz)}
     sides = [[lines[j, 1] for j in range(ny)], [lines[j, 0] for j in reversed(range(ny))]]
     sides += [[lines[0, 0], lines[0, 1]], [lines[ny - 1, 1], lines[ny - 1, 0]]]
-    sections, weights = _compute_catmull_rom_weights(CELL_COUNTS[0], SKIN_SUBDIVISIONS)
+    sections, weights = _compute_catmull_rom_weights(CELL_COUNTS[0], skin_subdivisions)
     corners, blend, triangles, start = [], [], [], 0
     for side in sides:
         corners += [sections * ny * nz + line for line in side]

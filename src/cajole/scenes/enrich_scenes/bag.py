@@ -25,10 +25,6 @@ from cajole.scenes.enrich_scenes.enrich_scene import EnrichScene, ShellVariant
 # halved twice it has 1297 vertices
 CELLS_DEEP, CELLS_WIDE, CELLS_TALL = 3, 5, 4
 DEPTH, WIDTH, HEIGHT = 0.27, 0.45, 0.72
-# joints of the spine: where they are above the bottom and over which length they bend, both in bag heights
-SPINE_JOINTS = {"ankle": (0.12, 0.24), "knee": (0.32, 0.28), "hip": (0.58, 0.32), "chest": (0.82, 0.30)}
-# points at which the spine's direction is summed up
-SPINE_SAMPLES = 201
 
 
 @dataclass(frozen=True)
@@ -101,13 +97,17 @@ def pose_bag(rest: Array, pose: BagPose) -> Array:
     The middle of the bottom stays at the origin. Where the spine bends more sharply than the bag is deep, the sections
     cross each other.
     """
-    s = np.linspace(0.0, 1.0, SPINE_SAMPLES)
-    angle = np.full(SPINE_SAMPLES, pose.pitch)
-    for name, (joint, over) in SPINE_JOINTS.items():
+    # points at which the spine's direction is summed up
+    spine_samples = 201
+    # joints of the spine: where they are above the bottom and over which length they bend, both in bag heights
+    spine_joints = {"ankle": (0.12, 0.24), "knee": (0.32, 0.28), "hip": (0.58, 0.32), "chest": (0.82, 0.30)}
+    s = np.linspace(0.0, 1.0, spine_samples)
+    angle = np.full(spine_samples, pose.pitch)
+    for name, (joint, over) in spine_joints.items():
         angle += getattr(pose, name) * unit_smoothstep((s - joint) / over + 0.5)
     phi = np.radians(angle)
     ahead = np.column_stack([np.sin(phi), np.cos(phi)])
-    steps = pose.stretch * HEIGHT * 0.5 * (ahead[1:] + ahead[:-1]) / (SPINE_SAMPLES - 1)
+    steps = pose.stretch * HEIGHT * 0.5 * (ahead[1:] + ahead[:-1]) / (spine_samples - 1)
     spine = np.vstack([[0.0, 0.0], np.cumsum(steps, axis=0)])
     at = rest[:, 2] / HEIGHT
     x, z, turn = (np.interp(at, s, values) for values in (spine[:, 0], spine[:, 1], phi))
@@ -121,39 +121,39 @@ FPS = 30.0
 # when it leaves the ground and when it is back on it [s], and how far back it lands [m]
 TAKEOFF_TIME, LANDING_TIME, BACKWARD_DISTANCE = 1.10, 1.80, 0.55
 DURATION = 3.6
-# [s], then pitch, ankle, knee, hip, chest [degrees], stretch, pinch
-POSE_KEYS = (
-    (0.00, 0, 0, 0, 0, 0, 1.00, 0.00),
-    (0.15, 0, 0, 0, 0, 0, 1.00, 0.00),
-    # a short rise before the crouch
-    (0.35, 0, 0, 0, -6, -10, 1.05, 0.05),
-    (0.72, 0, 40, -90, 102, 16, 0.92, 0.26),
-    (0.88, 0, 42, -94, 108, 22, 0.90, 0.28),
-    # the push: everything opens, the chest leads backwards
-    (1.02, -4, 6, -16, -18, -34, 1.10, 0.12),
-    (1.10, -14, 0, 0, -26, -38, 1.16, 0.05),
-    # tucked, upside down
-    (1.30, -112, 10, -48, 62, 34, 0.94, 0.22),
-    (1.46, -208, 14, -66, 88, 44, 0.90, 0.30),
-    (1.62, -296, 8, -34, 46, 18, 0.98, 0.15),
-    (1.80, -356, 4, -10, 24, 6, 1.06, 0.04),
-    # the landing
-    (1.86, -360, 30, -70, 84, 20, 0.90, 0.18),
-    (1.95, -360, 46, -102, 116, 36, 0.82, 0.32),
-    (2.04, -360, 44, -98, 112, 38, 0.84, 0.30),
-    # the recoil, and what is left of it
-    (2.32, -360, 4, -8, -8, -26, 1.12, 0.02),
-    (2.58, -360, 8, -20, 24, 10, 0.95, 0.10),
-    (2.84, -360, 0, 0, -4, -8, 1.02, 0.02),
-    (3.10, -360, 0, 0, 2, 3, 0.995, 0.00),
-    (3.35, -360, 0, 0, 0, 0, 1.00, 0.00),
-    (3.60, -360, 0, 0, 0, 0, 1.00, 0.00),
-)  # fmt: skip
 
 
 def interpolate_poses(times: Array) -> list[BagPose]:
     """The pose at each of the times (k,) [s]; between keys it never overshoots them."""
-    table = np.array(POSE_KEYS)
+    # [s], then pitch, ankle, knee, hip, chest [degrees], stretch, pinch
+    pose_keys = (
+        (0.00, 0, 0, 0, 0, 0, 1.00, 0.00),
+        (0.15, 0, 0, 0, 0, 0, 1.00, 0.00),
+        # a short rise before the crouch
+        (0.35, 0, 0, 0, -6, -10, 1.05, 0.05),
+        (0.72, 0, 40, -90, 102, 16, 0.92, 0.26),
+        (0.88, 0, 42, -94, 108, 22, 0.90, 0.28),
+        # the push: everything opens, the chest leads backwards
+        (1.02, -4, 6, -16, -18, -34, 1.10, 0.12),
+        (1.10, -14, 0, 0, -26, -38, 1.16, 0.05),
+        # tucked, upside down
+        (1.30, -112, 10, -48, 62, 34, 0.94, 0.22),
+        (1.46, -208, 14, -66, 88, 44, 0.90, 0.30),
+        (1.62, -296, 8, -34, 46, 18, 0.98, 0.15),
+        (1.80, -356, 4, -10, 24, 6, 1.06, 0.04),
+        # the landing
+        (1.86, -360, 30, -70, 84, 20, 0.90, 0.18),
+        (1.95, -360, 46, -102, 116, 36, 0.82, 0.32),
+        (2.04, -360, 44, -98, 112, 38, 0.84, 0.30),
+        # the recoil, and what is left of it
+        (2.32, -360, 4, -8, -8, -26, 1.12, 0.02),
+        (2.58, -360, 8, -20, 24, 10, 0.95, 0.10),
+        (2.84, -360, 0, 0, -4, -8, 1.02, 0.02),
+        (3.10, -360, 0, 0, 2, 3, 0.995, 0.00),
+        (3.35, -360, 0, 0, 0, 0, 1.00, 0.00),
+        (3.60, -360, 0, 0, 0, 0, 1.00, 0.00),
+    )  # fmt: skip
+    table = np.array(pose_keys)
     names = [field.name for field in fields(BagPose)]
     values = PchipInterpolator(table[:, 0], table[:, 1:])(np.clip(times, 0.0, DURATION))
     return [BagPose(**dict(zip(names, row.tolist()))) for row in values]

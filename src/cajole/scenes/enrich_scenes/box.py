@@ -20,40 +20,40 @@ from cajole.scenes.enrich_scenes.enrich_scene import EnrichScene, ShellVariant
 
 SIDE_LENGTH, HEIGHT = 0.6, 0.8
 FPS, DURATION = 30.0, 4.6
-# [s], then what the lid does: turn [degrees], height as a share, to the side [m], tilt to that side [degrees]
-LID_KEYS = (
-    (0.00, 0, 1.00, 0.00, 0),
-    (0.20, 0, 1.00, 0.00, 0),
-    (0.35, -8, 1.02, 0.00, 0),
-    (0.90, 112, 0.86, 0.00, 0),
-    (1.20, 112, 0.86, 0.00, 0),
-    (1.65, 0, 1.00, 0.00, 0),
-    (1.85, 0, 1.04, 0.00, 0),
-    (2.20, 0, 0.50, 0.00, 0),
-    (2.40, 0, 0.50, 0.00, 0),
-    (2.65, 0, 1.12, 0.00, 0),
-    (2.85, 0, 1.00, -0.20, -14),
-    (3.05, 0, 1.00, -0.26, -18),
-)  # fmt: skip
 # then it goes across at full speed, and at this time [s] it stands [m], upright
 STOP_TIME, LID_SPEED = 3.40, 0.80
-# of the eight corners
-BOX_TRIANGLES = (
-    (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4),
-    (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6), (1, 3, 5), (3, 7, 5),
-)  # fmt: skip
 
 
 def build_box_mesh() -> MeshTri:
     """Eight corners and twelve triangles; it stands on z = 0."""
+    # of the eight corners
+    box_triangles = (
+        (0, 2, 1), (1, 2, 3), (4, 5, 6), (5, 7, 6), (0, 1, 4), (1, 5, 4),
+        (2, 6, 3), (3, 6, 7), (0, 4, 2), (2, 4, 6), (1, 3, 5), (3, 7, 5),
+    )  # fmt: skip
     x, y, z = np.indices((2, 2, 2)).reshape(3, -1)[::-1]
-    return MeshTri(np.column_stack([x - 0.5, y - 0.5, z]) * [SIDE_LENGTH, SIDE_LENGTH, HEIGHT], BOX_TRIANGLES)
+    return MeshTri(np.column_stack([x - 0.5, y - 0.5, z]) * [SIDE_LENGTH, SIDE_LENGTH, HEIGHT], box_triangles)
 
 
 def compute_lid_motion(mesh: MeshTri) -> Array:
     """Positions (frames, 8, 3) [m]: the bottom stays, the lid moves rigidly."""
+    # [s], then what the lid does: turn [degrees], height as a share, to the side [m], tilt to that side [degrees]
+    lid_keys = (
+        (0.00, 0, 1.00, 0.00, 0),
+        (0.20, 0, 1.00, 0.00, 0),
+        (0.35, -8, 1.02, 0.00, 0),
+        (0.90, 112, 0.86, 0.00, 0),
+        (1.20, 112, 0.86, 0.00, 0),
+        (1.65, 0, 1.00, 0.00, 0),
+        (1.85, 0, 1.04, 0.00, 0),
+        (2.20, 0, 0.50, 0.00, 0),
+        (2.40, 0, 0.50, 0.00, 0),
+        (2.65, 0, 1.12, 0.00, 0),
+        (2.85, 0, 1.00, -0.20, -14),
+        (3.05, 0, 1.00, -0.26, -18),
+    )  # fmt: skip
     times = np.arange(round(DURATION * FPS) + 1) / FPS
-    keys = np.array(LID_KEYS)
+    keys = np.array(lid_keys)
     turn, high, aside, tilt = PchipInterpolator(keys[:, 0], keys[:, 1:])(np.minimum(times, keys[-1, 0])).T
     # from the last key on: across and upright at a constant pace that ends at once
     late = np.clip((times - keys[-1, 0]) / (STOP_TIME - keys[-1, 0]), 0.0, 1.0)
@@ -84,9 +84,6 @@ WEAK_DAMPING, MEDIUM_DAMPING, STRONG_DAMPING = (
 )
 # folds stay beyond this curvature [1/m], and get stiffer by this much [m]
 PAPER_PLASTICITY, FOIL_PLASTICITY = Plasticity(2.0, 0.0), Plasticity(0.4, 0.02)
-TEALS = ((0.45, 0.78, 0.76), (0.18, 0.60, 0.62), (0.08, 0.38, 0.46))
-CORALS = ((0.95, 0.62, 0.50), (0.88, 0.42, 0.32), (0.66, 0.24, 0.22))
-VIOLETS = ((0.72, 0.66, 0.90), (0.52, 0.44, 0.76), (0.34, 0.28, 0.56))
 CAMERA = {
     "azimuth": -62.0,
     "elevation": 12.0,
@@ -119,22 +116,25 @@ def build_box_scene(progress: ProgressCallback | None = None) -> EnrichScene:
 
 def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
     """Three of each axis: stiffness; plasticity; damping and density."""
+    violets = ((0.72, 0.66, 0.90), (0.52, 0.44, 0.76), (0.34, 0.28, 0.56))
+    corals = ((0.95, 0.62, 0.50), (0.88, 0.42, 0.32), (0.66, 0.24, 0.22))
+    teals = ((0.45, 0.78, 0.76), (0.18, 0.60, 0.62), (0.08, 0.38, 0.46))
     rows = (
-        ("cloth", "neither limp nor stiff", TEALS[1], DEFAULT_SHEET, LIGHT_AREAL_DENSITY, WEAK_DAMPING, None),
+        ("cloth", "neither limp nor stiff", teals[1], DEFAULT_SHEET, LIGHT_AREAL_DENSITY, WEAK_DAMPING, None),
         (
             "limp",
             "bends and stretches easily: many small wrinkles",
-            TEALS[0],
+            teals[0],
             LIMP_SHEET,
             LIGHT_AREAL_DENSITY,
             WEAK_DAMPING,
             None,
         ),
-        ("card", "hardly bends: few large buckles", TEALS[2], STIFF_SHEET, LIGHT_AREAL_DENSITY, WEAK_DAMPING, None),
+        ("card", "hardly bends: few large buckles", teals[2], STIFF_SHEET, LIGHT_AREAL_DENSITY, WEAK_DAMPING, None),
         (
             "elastic",
             "springs back when it is let go",
-            CORALS[0],
+            corals[0],
             CARTON_SHEET,
             LIGHT_AREAL_DENSITY,
             MEDIUM_DAMPING,
@@ -143,7 +143,7 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
         (
             "paper",
             "keeps the sharpest of its folds",
-            CORALS[1],
+            corals[1],
             CARTON_SHEET,
             LIGHT_AREAL_DENSITY,
             MEDIUM_DAMPING,
@@ -152,7 +152,7 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
         (
             "foil",
             "keeps all folds, and they harden",
-            CORALS[2],
+            corals[2],
             CARTON_SHEET,
             LIGHT_AREAL_DENSITY,
             MEDIUM_DAMPING,
@@ -161,17 +161,17 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
         (
             "calm",
             "much damped: stops with the lid",
-            VIOLETS[0],
+            violets[0],
             DEFAULT_SHEET,
             LIGHT_AREAL_DENSITY,
             STRONG_DAMPING,
             None,
         ),
-        ("wobbly", "undamped: trembles on", VIOLETS[1], DEFAULT_SHEET, LIGHT_AREAL_DENSITY, ShellDamping(), None),
+        ("wobbly", "undamped: trembles on", violets[1], DEFAULT_SHEET, LIGHT_AREAL_DENSITY, ShellDamping(), None),
         (
             "heavy",
             "undamped and four times as heavy: sways on, slowly",
-            VIOLETS[2],
+            violets[2],
             DEFAULT_SHEET,
             HEAVY_AREAL_DENSITY,
             ShellDamping(),

@@ -16,9 +16,6 @@ from cajole.errors import InputError
 from cajole.pictures import Prop
 from cajole.progress import ProgressCallback
 
-# settings that collisions alone take
-COLLISION_OPTIONS = ("friction", "distance")
-
 
 def _create_empty_mapping() -> Mapping[str, Any]:
     return MappingProxyType({})
@@ -89,12 +86,14 @@ class EnrichScene:
 
         With collisions= the scene's colliders take part. Raises as `enrich` does.
         """
+        # settings that collisions alone take
+        collision_options = ("friction", "distance")
         cloth = self.get_variant(variant)
         own: dict[str, Any] = {**self.enrich_options, **cloth.enrich_options, **settings}
         if own.get("collisions") is not None:
             own.setdefault("colliders", self.colliders)
         else:
-            own = {name: value for name, value in own.items() if name in settings or name not in COLLISION_OPTIONS}
+            own = {name: value for name, value in own.items() if name in settings or name not in collision_options}
         return enrich(self.guide, cloth.shell, self.regions, progress=progress, **own)
 
 

@@ -19,22 +19,22 @@ from cajole.scenes.edit_scenes.edit_scene import load_or_compute_positions
 from cajole.scenes.enrich_scenes.enrich_scene import EnrichScene, ShellVariant
 from cajole.scenes.tube import build_tube, join_meshes, resample_spline
 
-# [m] along y, a little upwards: from the trunk to the tip, and how thick it is there
-BRANCH_POINTS = ((0.0, 0.98, 1.50), (0.01, 0.45, 1.63), (-0.01, 0.0, 1.66), (0.02, -0.45, 1.74), (0.0, -0.72, 1.80))
-BRANCH_RADII = (0.100, 0.072, 0.062, 0.050, 0.022)
-TWIG_POINTS = ((0.0, -0.28, 1.70), (-0.05, -0.36, 1.86), (-0.04, -0.40, 1.98))
-TWIG_RADII = (0.036, 0.026, 0.012)
 TRUNK_POINTS = ((0.06, 1.05, -0.1), (0.02, 1.02, 0.7), (0.0, 0.98, 1.5), (0.05, 1.06, 2.3), (0.02, 1.02, 2.9))
-TRUNK_RADII = (0.20, 0.165, 0.145, 0.10, 0.05)
 
 
 @cache
 def build_tree_mesh() -> MeshTri:
     """Trunk, branch and twig, closed each, from a little below z = 0 on; few triangles, since cloth hits them."""
+    trunk_radii = (0.20, 0.165, 0.145, 0.10, 0.05)
+    twig_radii = (0.036, 0.026, 0.012)
+    twig_points = ((0.0, -0.28, 1.70), (-0.05, -0.36, 1.86), (-0.04, -0.40, 1.98))
+    branch_radii = (0.100, 0.072, 0.062, 0.050, 0.022)
+    # [m] along y, a little upwards: from the trunk to the tip, and how thick it is there
+    branch_points = ((0.0, 0.98, 1.50), (0.01, 0.45, 1.63), (-0.01, 0.0, 1.66), (0.02, -0.45, 1.74), (0.0, -0.72, 1.80))
     limbs = (
-        (TRUNK_POINTS, TRUNK_RADII, 14, 12),
-        (BRANCH_POINTS, BRANCH_RADII, 18, 12),
-        (TWIG_POINTS, TWIG_RADII, 6, 8),
+        (TRUNK_POINTS, trunk_radii, 14, 12),
+        (branch_points, branch_radii, 18, 12),
+        (twig_points, twig_radii, 6, 8),
     )
     return join_meshes(
         [build_tube(*resample_spline(points, thick, rings), sides) for points, thick, rings, sides in limbs]
@@ -47,7 +47,6 @@ CACHE_VERSION = 2
 PREVIEW_CELLS, CLOTH_CELLS = (6, 4), (64, 24)
 LENGTH, WIDTH = 1.5, 0.75
 FPS, FRAMES = 30.0, 76
-COTTON_MATERIAL = MaterialShell(young=1.2e5, poisson=0.25, thickness=1e-3, density=220.0)
 DAMPING = (0.6, 0.01)
 # where the middle of the cloth begins [m], its velocity [m/s] and how fast it turns about y [rad/s]
 START_POSITION, START_VELOCITY, START_SPIN = (-1.75, -0.03, 1.89), (4.1, 0.0, 2.7), -1.4
@@ -88,7 +87,8 @@ def _compute_billow(mesh: MeshTri) -> Array:
 
 def build_cotton_shell(mesh: MeshTri) -> BodyShell:
     """The cloth of preview and result."""
-    return BodyShell(mesh, COTTON_MATERIAL, damping=DAMPING)
+    cotton_material = MaterialShell(young=1.2e5, poisson=0.25, thickness=1e-3, density=220.0)
+    return BodyShell(mesh, cotton_material, damping=DAMPING)
 
 
 def simulate_preview(mesh: MeshTri, progress: ProgressCallback | None = None) -> Array:

@@ -27,10 +27,6 @@ from cajole.scenes.enrich_scenes.enrich_scene import EnrichScene
 PathInput = str | os.PathLike[str]
 # (width, height) [pixels] of one frame of a strip, and the white between rows
 TILE_SIZE, ROW_GAP = (240, 320), 4
-# from one region's hue to the next, of a whole turn: neighbours differ, and no hue comes twice
-HUE_STEP = 0.618034
-# of vertices without a region
-NO_REGION_COLOR = (0.75, 0.75, 0.75)
 
 
 def render_enrich_frame(
@@ -123,8 +119,12 @@ def render_regions(scene: EnrichScene, frame: int = 0, path: PathInput | None = 
 
 def compute_region_colors(scene: EnrichScene) -> Array:
     """(n̄, 3) sRGB of the guide's vertices by region."""
-    palette = [colorsys.hsv_to_rgb(k * HUE_STEP % 1.0, 0.45 + 0.2 * (k % 3), 0.92) for k in range(len(scene.regions))]
-    return np.array([*palette, NO_REGION_COLOR])[scene.regions.guide_labels]
+    # of vertices without a region
+    no_region_color = (0.75, 0.75, 0.75)
+    # from one region's hue to the next, of a whole turn: neighbours differ, and no hue comes twice
+    hue_step = 0.618034
+    palette = [colorsys.hsv_to_rgb(k * hue_step % 1.0, 0.45 + 0.2 * (k % 3), 0.92) for k in range(len(scene.regions))]
+    return np.array([*palette, no_region_color])[scene.regions.guide_labels]
 
 
 def _recolor(animation: Animation, color: tuple[float, float, float]) -> Animation:

@@ -26,16 +26,12 @@ from cajole.storage import hash_content, load_or_compute
 CACHE_KIND, CACHE_VERSION = "regions", 1
 # about 200 over the body and the rest of the feet, which are divided so many times as finely
 REGION_COUNT, FOOT_REGION_DENSITY, CLUSTER_SEED = 280, 3.0, 0
-FELT_MATERIAL = MaterialShell(young=7.0e4, poisson=0.3, thickness=1.5e-3, density=120.0)
 DAMPING = ShellDamping(0.3, 0.002, 0.002)
-# air inside, above that outside [Pa]: without it thin limbs would lie flat
-INNER_PRESSURE = 3.0
 # of the headwind [m/s] and its gusts, in lumps of so many [m]
 WIND_SPEED, GUST_SPEED, GUST_SCALE = 13.0, 9.0, 0.15
 # of the crinkles under current [m], and how often a second they come and go
 CRINKLE_AMPLITUDE, CRINKLE_SCALE, CRINKLE_FREQUENCY = 0.008, 0.055, 6.0
 FELT_COLOR, WIRE_COLOR = (0.22, 0.46, 0.78), (0.15, 0.15, 0.16)
-WIRE_RADIUS = 0.012
 CAMERA = {
     "azimuth": -52.0,
     "elevation": 7.0,
@@ -70,7 +66,10 @@ def build_walker_scene(progress: ProgressCallback | None = None) -> EnrichScene:
 
 
 def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
-    air = LoadPressure(mesh, INNER_PRESSURE)
+    # air inside, above that outside [Pa]: without it thin limbs would lie flat
+    inner_pressure = 3.0
+    felt_material = MaterialShell(young=7.0e4, poisson=0.3, thickness=1.5e-3, density=120.0)
+    air = LoadPressure(mesh, inner_pressure)
     wind, current = (
         partial(
             _compute_headwind,
@@ -78,7 +77,7 @@ def _build_shell_variants(mesh: MeshTri) -> dict[str, ShellVariant]:
         ),
         _build_crinkling_rest_shape(mesh),
     )
-    make = partial(BodyShell, mesh, FELT_MATERIAL, damping=DAMPING)
+    make = partial(BodyShell, mesh, felt_material, damping=DAMPING)
 
     def build_variant(text: str, color: tuple[float, float, float], **settings: Any) -> ShellVariant:
         return ShellVariant(text, color, make, settings)
@@ -148,7 +147,8 @@ def _find_foot_triangles(mesh: MeshTri) -> IndexArray:
 
 def _build_wire() -> MeshTri:
     """A cable on the ground, where the walk ends."""
+    wire_radius = 0.012
     at = walker_motion.compute_travel_distance(walker_motion.CYCLE_KEYS[-1][1]) + 0.20
     y = np.linspace(-1.1, 1.1, 45)
-    line = np.column_stack([at + 0.03 * np.sin(3.1 * y), y, np.full(len(y), WIRE_RADIUS)])
-    return build_tube(line, WIRE_RADIUS, 10)
+    line = np.column_stack([at + 0.03 * np.sin(3.1 * y), y, np.full(len(y), wire_radius)])
+    return build_tube(line, wire_radius, 10)

@@ -30,27 +30,6 @@ STRIDE, HEADWIND_STRIDE, FOOT_Y = 0.74, 0.50, 0.195
 STRIDE_CHANGE_CYCLE, STRIDE_CHANGE_CYCLES = 3.1, 0.6
 # share of a cycle for which a foot stands, and how high it is lifted after [m]
 STANCE_FRACTION, FOOT_LIFT = 0.62, 0.055
-# of a foot over its cycle: heel up [degrees]; its toes stay flat until they leave the ground
-HEEL_KEYS = (
-    (0.0, -20.0),
-    (0.10, 0.0),
-    (0.36, 0.0),
-    (0.62, 46.0),
-    (0.72, 42.0),
-    (0.84, 6.0),
-    (0.95, -20.0),
-    (1.0, -20.0),
-)
-TOE_KEYS = (
-    (0.0, -20.0),
-    (0.10, 0.0),
-    (0.54, 0.0),
-    (0.62, 12.0),
-    (0.72, 36.0),
-    (0.84, 6.0),
-    (0.95, -20.0),
-    (1.0, -20.0),
-)
 # [m] the middle of the body: mean height, how far it bobs, and sways towards the leg that stands
 BODY_HEIGHT, BOB_AMPLITUDE, SWAY_AMPLITUDE = 0.634, 0.022, 0.030
 # of the puppet at rest
@@ -146,13 +125,34 @@ def _compute_arm_pose(
 
 def _compute_foot_pose(cycle: float, y: float, walking: float) -> FootPose:
     """The foot whose cycle begins at whole numbers of u, when its heel touches the ground."""
+    toe_keys = (
+        (0.0, -20.0),
+        (0.10, 0.0),
+        (0.54, 0.0),
+        (0.62, 12.0),
+        (0.72, 36.0),
+        (0.84, 6.0),
+        (0.95, -20.0),
+        (1.0, -20.0),
+    )
+    # of a foot over its cycle: heel up [degrees]; its toes stay flat until they leave the ground
+    heel_keys = (
+        (0.0, -20.0),
+        (0.10, 0.0),
+        (0.36, 0.0),
+        (0.62, 46.0),
+        (0.72, 42.0),
+        (0.84, 6.0),
+        (0.95, -20.0),
+        (1.0, -20.0),
+    )
     whole, phase = np.floor(cycle), cycle % 1.0
     offset = cycle - (cycle if y > 0 else cycle - 0.5)
     stood, next_ = (compute_travel_distance(float(n) + STANCE_FRACTION / 2 - offset) for n in (whole, whole + 1.0))
     air = np.clip((phase - STANCE_FRACTION) / (1.0 - STANCE_FRACTION), 0.0, 1.0)
     x = stood + (next_ - stood) * float(unit_smoothstep(air))
     z = FOOT_BONE_HEIGHT + FOOT_LIFT * float(np.sin(np.pi * air)) ** 2
-    heel, toes = (walking * float(_interpolate_keys(keys, phase)) for keys in (HEEL_KEYS, TOE_KEYS))
+    heel, toes = (walking * float(_interpolate_keys(keys, phase)) for keys in (heel_keys, toe_keys))
     return FootPose(np.array([x, y, z]), heel_pitch=heel, toe_pitch=toes, yaw=8.0)
 
 

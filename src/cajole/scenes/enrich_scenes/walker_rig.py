@@ -204,8 +204,6 @@ def build_puppet_mesh(vertices: Array) -> MeshTri:
     return MeshTri(vertices, build_puppet_rig().triangles)
 
 
-# a leg never gets quite straight: its knee could not tell where to bend
-MAX_LEG_EXTENSION = 0.998
 # [m] the height of the bones of a foot that stands flat
 FOOT_BONE_HEIGHT = 0.062
 FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -312,8 +310,10 @@ def solve_two_bone_ik(
     hip: Array, target: Array, thigh: float, shin: float, bend_direction: Array
 ) -> tuple[Array, Array]:
     """Where knee and ankle are, (3,) each; an ankle out of reach comes as near to its goal as the leg is long."""
+    # a leg never gets quite straight: its knee could not tell where to bend
+    max_leg_extension = 0.998
     r = target - hip
-    reach = MAX_LEG_EXTENSION * (thigh + shin)
+    reach = max_leg_extension * (thigh + shin)
     length = min(float(np.linalg.norm(r)), reach)
     r /= np.linalg.norm(r)
     along = (thigh**2 - shin**2 + length**2) / (2 * length)

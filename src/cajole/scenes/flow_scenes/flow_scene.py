@@ -21,9 +21,6 @@ from cajole.storage import hash_content, load_or_compute
 CACHE_KIND = "flows"
 # Raised when motions or models are made in another way, so that older ones are not read back.
 CACHE_VERSION = 2
-# What suits these scenes: the end counts as much as all that comes before, which takes the swirl 8 % more
-# effort and the letter 40 %.
-STEER_OPTIONS: Mapping[str, Any] = MappingProxyType({"effort": 1e-4, "final": 1.0})
 # Noise of takes: acceleration [m/s²] (rms), size of a lump [m], lumps a second.
 NOISE_STRENGTH, NOISE_LENGTH, NOISE_FREQUENCY = 0.01, 64.0, 1.0 / 40.0
 # Side of the box [m], a cell of the finest grid each; time between frames [s].
@@ -40,7 +37,10 @@ class FlowScene:
     @property
     def steer_options(self) -> Mapping[str, Any]:
         """Those of `steer` that suit it."""
-        return STEER_OPTIONS
+        # What suits these scenes: the end counts as much as all that comes before, which takes the swirl 8 % more
+        # effort and the letter 40 %.
+        steer_options: Mapping[str, Any] = MappingProxyType({"effort": 1e-4, "final": 1.0})
+        return steer_options
 
     def create_controller(self, **options: Any) -> FlowController:
         """`steer` with the dials that suit this scene; others override them."""

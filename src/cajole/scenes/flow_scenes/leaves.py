@@ -17,10 +17,6 @@ ARC_RADIUS, ARC_ANGLE, ARC_START_ANGLE = 42.0, 250.0, 20.0
 # The wind that takes the leaf along in the full simulation: how wide [m], and what share of the missing speed it gives
 # in a step; more than all of it, for pressure spreads what it pushes.
 GUST_WIDTH, VELOCITY_GAIN = 28.0, 1.5
-# How much of being off the letter is made good in a step.
-POSITION_GAIN = 0.5
-# Smoke to see the wind by: bands of this height [m].
-SMOKE_BAND_HEIGHT = 32.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +34,10 @@ class LeavesScene(FlowScene):
 
     def build_smoke(self) -> Array:
         """Soft level bands of smoke (cells, cells), which show how the wind goes."""
+        # Smoke to see the wind by: bands of this height [m].
+        smoke_band_height = 32.0
         height = self.flow.cell_size * (np.arange(self.flow.rows) + 0.5)
-        return np.tile(0.5 - 0.5 * np.cos(2.0 * np.pi * height / SMOKE_BAND_HEIGHT), (self.flow.columns, 1))
+        return np.tile(0.5 - 0.5 * np.cos(2.0 * np.pi * height / smoke_band_height), (self.flow.columns, 1))
 
 
 def build_leaves_scene(
@@ -67,11 +65,13 @@ def compute_letter_path() -> Array:
 
 def simulate_letter(flow: Flow, progress: ProgressCallback | None = None) -> FlowMotion:
     """The full simulation: in every step a wind around the leaf pushes it on along the letter."""
+    # How much of being off the letter is made good in a step.
+    position_gain = 0.5
     goal = compute_letter_path()
     at, states, gusts = goal[:1].copy(), [np.zeros(flow.face_count)], []
     for step in range(STEP_COUNT):
         wanted = (
-            POSITION_GAIN * (goal[step + 1] - at[0]) / DT + (1.0 - POSITION_GAIN) * (goal[step + 1] - goal[step]) / DT
+            position_gain * (goal[step + 1] - at[0]) / DT + (1.0 - position_gain) * (goal[step + 1] - goal[step]) / DT
         )
         ax, ay = (VELOCITY_GAIN / DT * (wanted - flow.interpolate_velocity(states[-1], at)[0])).tolist()
         gusts.append(Gust((float(at[0, 0]), float(at[0, 1])), (ax, ay), GUST_WIDTH, time=step * DT))

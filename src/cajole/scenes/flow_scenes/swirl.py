@@ -13,10 +13,6 @@ from cajole.progress import ProgressCallback
 from cajole.scenes.flow_scenes.flow_scene import DT, FlowScene, build_flow_box, load_or_compute_shot
 
 STEP_COUNT = 90
-# The blow: where [m], the speed it gives at its centre before pressure spreads it [m/s], and how wide [m].
-INITIAL_GUST = Gust((100.0, 120.0), (2.4, 4.0), 36.0)
-# where the three particles start [m]
-START_POSITIONS = np.array([[128.0, 128.0], [96.0, 128.0], [112.0, 152.0]])
 # The user's kicks: (frame, particle that is hit, direction); how wide [m], for how long [s].
 KICKS = ((12, 0, (1.0, 0.0)), (34, 1, (-0.6, 0.8)), (58, 2, (0.3, -0.95)))
 KICK_RADIUS, KICK_DURATION = 20.0, 2.0
@@ -52,13 +48,17 @@ def build_swirl_scene(
     cells: int = 256, *, size: int = 64, runs: int = 50, progress: ProgressCallback | None = None
 ) -> SwirlScene:
     """The swirl on a grid of cells × cells. The first call simulates it, half a minute; then it is in the cache."""
+    # where the three particles start [m]
+    start_positions = np.array([[128.0, 128.0], [96.0, 128.0], [112.0, 152.0]])
     flow = build_flow_box(cells)
     shot = load_or_compute_shot(
-        "swirl", lambda: simulate_reference(flow), flow, START_POSITIONS, size, runs, "zero", progress
+        "swirl", lambda: simulate_reference(flow), flow, start_positions, size, runs, "zero", progress
     )
     return SwirlScene(flow, shot)
 
 
 def simulate_reference(flow: Flow) -> FlowMotion:
     """The full simulation: one blow, then nothing."""
-    return flow.simulate(STEP_COUNT + 1, DT, start=INITIAL_GUST.compute_acceleration(flow, 0, DT))
+    # The blow: where [m], the speed it gives at its centre before pressure spreads it [m/s], and how wide [m].
+    initial_gust = Gust((100.0, 120.0), (2.4, 4.0), 36.0)
+    return flow.simulate(STEP_COUNT + 1, DT, start=initial_gust.compute_acceleration(flow, 0, DT))

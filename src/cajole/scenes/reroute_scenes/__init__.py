@@ -26,14 +26,14 @@ _DESCRIPTIONS: dict[str, str] = {
     "heart": "3,372 nodes beat, guided by sectional images of a patient; needs the extra images",
     "heart_dragged": "the same heart, nine nodes of its wall dragged by hand",
 }
-# of optional packages, those that a scene cannot be made without
-_REQUIRED_PACKAGES: dict[str, OptionalPackage] = {"heart": SCIKIT_IMAGE}
 
 
 def require_scene_packages(name: str) -> None:
     """Raise MissingExtra if the scene `name` needs a package that is missing; other names need none."""
-    if name in _REQUIRED_PACKAGES:
-        _REQUIRED_PACKAGES[name].require()
+    # of optional packages, those that a scene cannot be made without
+    required_packages: dict[str, OptionalPackage] = {"heart": SCIKIT_IMAGE}
+    if name in required_packages:
+        required_packages[name].require()
 
 
 def list_reroute_scene_names() -> tuple[str, ...]:

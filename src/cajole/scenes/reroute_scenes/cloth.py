@@ -21,8 +21,6 @@ DAMPING, BENDING_CLAMP = 0.05, 0.02
 FRAMES, DT = 120, 1 / 60
 # [N] half the cloth's weight on one node
 FORCE_LIMIT = 1.0
-# (node, frame, offset from the pilot [m])
-GOAL_OFFSETS = ((380, 44, (-0.10, 0.08, 0.12)), (399, 50, (-0.06, -0.12, 0.16)))
 # random goals are so far from the pilot [m] and at these frames
 MIN_GOAL_OFFSET, MAX_GOAL_OFFSET = 0.05, 0.25
 FIRST_GOAL_FRAME, LAST_GOAL_FRAME = 30, 110
@@ -50,7 +48,9 @@ def simulate_cloth_pilot(progress: ProgressCallback | None = None, on_frame: Fra
 
 def build_cloth_goals(pilot: Animation) -> list[Goal]:
     """Two whose windows overlap."""
-    return [Goal(node, frame, pilot.positions[frame, node] + np.array(way)) for node, frame, way in GOAL_OFFSETS]
+    # (node, frame, offset from the pilot [m])
+    goal_offsets = ((380, 44, (-0.10, 0.08, 0.12)), (399, 50, (-0.06, -0.12, 0.16)))
+    return [Goal(node, frame, pilot.positions[frame, node] + np.array(way)) for node, frame, way in goal_offsets]
 
 
 def build_cloth_plan() -> ReroutePlan:

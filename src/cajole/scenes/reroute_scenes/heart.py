@@ -14,8 +14,6 @@ from cajole.scenes.reroute_scenes.heart_model import (
 )
 from cajole.scenes.reroute_scenes.reroute_scene import ReroutePlan
 
-# which of the vertices around the section are led
-CONTOUR_STRIDE = 3
 # [N]
 FORCE_LIMIT = 0.5
 CAMERA = {"azimuth": -75.0, "elevation": 8.0, "fov": 34.0, "size": (720, 720), "floor_height": -0.085}
@@ -23,8 +21,10 @@ CAMERA = {"azimuth": -75.0, "elevation": 8.0, "fov": 34.0, "size": (720, 720), "
 
 def build_heart_image_goals(pilot: Animation) -> ImageGoals:
     """What the images ask for."""
+    # which of the vertices around the section are led
+    contour_stride = 3
     return build_image_goals(
-        pilot, render_heart_images(pilot), IMAGE_FRAMES, build_heart_section(), every=CONTOUR_STRIDE
+        pilot, render_heart_images(pilot), IMAGE_FRAMES, build_heart_section(), every=contour_stride
     )
 
 

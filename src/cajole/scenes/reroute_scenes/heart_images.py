@@ -27,7 +27,6 @@ WALL_BULGE, WALL_DENT = (-0.5, 0.55, 0.0090), (2.2, 0.45, -0.0025)
 SCAN_ROTATION, SCAN_SHIFT = 6.0, (0.007, -0.005)
 # greys of what is around, of the wall and of blood, the share of the wall that is blood's, and the noise
 BACKGROUND_GREY, WALL_GREY, BLOOD_GREY, BLOOD_POOL_FRACTION, NOISE_LEVEL = 0.12, 0.78, 0.45, 0.66, 0.04
-OUTLINE_POINTS = 240
 
 
 def build_heart_section() -> ImageSection:
@@ -40,11 +39,12 @@ def build_heart_section() -> ImageSection:
 
 def compute_patient_outlines(pilot: Animation) -> list[Array]:
     """(points, 2) [m] what the section of the patient's heart is at each of TIMES, where the pilot's heart is."""
+    outline_points = 240
     section, surface = build_heart_section(), pilot.mesh.surface
     lines = []
     for frame in IMAGE_FRAMES:
         points = resample_loop(
-            cut_outline(surface, pilot.frame(frame), section, f"frame {frame}").points, OUTLINE_POINTS
+            cut_outline(surface, pilot.frame(frame), section, f"frame {frame}").points, outline_points
         )
         normals = find_closest_on_loop(points, points)[1]
         middle = points.mean(axis=0)

@@ -21,43 +21,23 @@ from cajole.scenes.tube import build_tube, resample_spline
 
 LAYERS, RINGS, COLUMNS = 3, 33, 34
 NODES_PER_LAYER = RINGS * COLUMNS + 2
-# each layer is so much smaller than the one around it
-LAYER_SHRINKAGE = 0.115
 # [m] half lengths across, and from the middle to apex and base
 HALF_WIDTH, HALF_DEPTH, HALF_LENGTH = 0.044, 0.040, 0.056
 # [degrees] how far the apex points aside and ahead
 AXIS_SIDE_TILT, AXIS_FORWARD_TILT = 32.0, 12.0
 # polar angle [rad] of the groove between ventricles and atria, counted from the apex
 GROOVE_ANGLE = 1.98
-# rings at the base that the vessels hold
-FIXED_RINGS = 3
 # [kg] of a node; [N/m] and [N s/m] of a spring; the clamp of folds
 NODE_MASS, SPRING_STIFFNESS, DAMPING, BENDING_CLAMP = 9.0e-5, 200.0, 0.6, 0.02
-# lines [m] and radii [m] of vessels, and their colours: aorta, pulmonary trunk, superior vena cava
-VESSELS = {
-    "aorta": (
-        ((0.006, 0.0, 0.03), (0.01, 0.004, 0.06), (0.002, 0.008, 0.082), (-0.02, 0.014, 0.086), (-0.034, 0.018, 0.06)),
-        (0.0125, 0.0125, 0.0120, 0.0105, 0.0095),
-        (0.72, 0.20, 0.20),
-    ),
-    "pulmonary trunk": (
-        ((-0.010, -0.014, 0.028), (-0.014, -0.016, 0.048), (-0.026, -0.006, 0.062), (-0.046, 0.008, 0.062)),
-        (0.0110, 0.0115, 0.0105, 0.0085),
-        (0.35, 0.42, 0.66),
-    ),
-    "vena cava": (
-        ((0.034, 0.006, 0.022), (0.035, 0.008, 0.044), (0.034, 0.010, 0.082)),
-        (0.0090, 0.0090, 0.0085),
-        (0.40, 0.46, 0.70),
-    ),
-}  # fmt: skip
 
 
 @cache
 def build_heart_springs() -> BodySprings:
     """Springs on the edges of its tets, held at the base."""
+    # rings at the base that the vessels hold
+    fixed_rings = 3
     rings = np.arange(LAYERS * NODES_PER_LAYER).reshape(LAYERS, NODES_PER_LAYER)[
-        :, 1 + (RINGS - FIXED_RINGS) * COLUMNS :
+        :, 1 + (RINGS - fixed_rings) * COLUMNS :
     ]
     return BodySprings.from_mesh(
         build_heart_mesh(),
@@ -72,8 +52,10 @@ def build_heart_springs() -> BodySprings:
 @cache
 def build_heart_mesh() -> MeshTet:
     """Tets between the layers, the outermost first: node 0 of a layer is its apex, its last the base."""
+    # each layer is so much smaller than the one around it
+    layer_shrinkage = 0.115
     outer, middle = _build_outer_layer(), np.array([0.0, 0.0, 0.004])
-    layers = [middle + (1.0 - LAYER_SHRINKAGE * k) * (outer - middle) for k in range(LAYERS)]
+    layers = [middle + (1.0 - layer_shrinkage * k) * (outer - middle) for k in range(LAYERS)]
     turn = Rotation.from_euler("XY", (AXIS_FORWARD_TILT, AXIS_SIDE_TILT), degrees=True).as_matrix()
     points, tets = np.vstack(layers) @ turn.T, _build_layer_tets(_build_layer_triangles())
     inverted = compute_signed_volumes(points, tets) < 0
@@ -94,8 +76,26 @@ def get_layer_index(nodes: IndexArray) -> IndexArray:
 
 def build_vessels() -> tuple[Prop, ...]:
     """What the heart hangs on."""
+    # lines [m] and radii [m] of vessels, and their colours: aorta, pulmonary trunk, superior vena cava
+    vessels = {
+        "aorta": (
+            ((0.006, 0.0, 0.03), (0.01, 0.004, 0.06), (0.002, 0.008, 0.082), (-0.02, 0.014, 0.086), (-0.034, 0.018, 0.06)),
+            (0.0125, 0.0125, 0.0120, 0.0105, 0.0095),
+            (0.72, 0.20, 0.20),
+        ),
+        "pulmonary trunk": (
+            ((-0.010, -0.014, 0.028), (-0.014, -0.016, 0.048), (-0.026, -0.006, 0.062), (-0.046, 0.008, 0.062)),
+            (0.0110, 0.0115, 0.0105, 0.0085),
+            (0.35, 0.42, 0.66),
+        ),
+        "vena cava": (
+            ((0.034, 0.006, 0.022), (0.035, 0.008, 0.044), (0.034, 0.010, 0.082)),
+            (0.0090, 0.0090, 0.0085),
+            (0.40, 0.46, 0.70),
+        ),
+    }  # fmt: skip
     made = []
-    for name, (points, radii, color) in VESSELS.items():
+    for name, (points, radii, color) in vessels.items():
         line, thick = resample_spline(points, radii, 24)
         made.append(Prop(name, build_tube(line, thick, 20), color))
     return tuple(made)
@@ -161,22 +161,22 @@ FRAMES, DT = 58, 1 / 60
 BEAT_PERIOD, SYSTOLE_DURATION, ATRIA_START, VENTRICLE_START, WAVE_DURATION = 0.85, 0.42, 0.02, 0.16, 0.06
 # the share by which springs along the wall shorten, in ventricles and atria, and by which those through it lengthen
 VENTRICLE_SHORTENING, ATRIUM_SHORTENING, WALL_THICKENING = 0.13, 0.08, 0.12
-# [rad] up to where the apex contracts less
-APEX_ANGLE = 0.6
 
 
 @cache
 def compute_rest_lengths() -> Array:
     """(frames, m) [m] the rest lengths of the springs."""
+    # [rad] up to where the apex contracts less
+    apex_angle = 0.6
     net = build_heart_springs()
     ends = net.edges
     height: Array = compute_polar_angles()[ends].mean(axis=1)
     through = get_layer_index(ends[:, 0]) != get_layer_index(ends[:, 1])
     # the apex is a stiff tip: where all columns meet, full contraction would fold the wall into itself
     most = np.where(height > GROOVE_ANGLE, ATRIUM_SHORTENING, VENTRICLE_SHORTENING) * unit_smoothstep(
-        height / APEX_ANGLE
+        height / apex_angle
     )
-    share = np.where(through, WALL_THICKENING * unit_smoothstep(height / APEX_ANGLE), -most)
+    share = np.where(through, WALL_THICKENING * unit_smoothstep(height / apex_angle), -most)
     begins: Array = np.where(
         height > GROOVE_ANGLE, ATRIA_START, VENTRICLE_START + WAVE_DURATION * height / GROOVE_ANGLE
     )

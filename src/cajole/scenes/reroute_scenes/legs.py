@@ -23,8 +23,6 @@ HIP_HEIGHT, BOB_AMPLITUDE, SWAY_AMPLITUDE = 0.865, 0.012, 0.018
 YAW_AMPLITUDE, TILT_AMPLITUDE = 7.0, 4.0
 # [m] from the middle to a hip joint, bones of a leg, an ankle's height, and from there to the ball of the foot
 HIP_HALF_WIDTH, THIGH_LENGTH, SHIN_LENGTH, ANKLE_HEIGHT, INSTEP_LENGTH = 0.085, 0.42, 0.41, 0.075, 0.145
-# [degrees] by which a heel is up when its foot leaves the ground
-HEEL_LIFT_ANGLE = 38.0
 # [m] hips, thighs, shins, feet
 CAPSULE_RADII = (0.088, 0.072, 0.050, 0.036)
 TUBE_SIDES, CAP_RINGS = 18, 9
@@ -94,6 +92,8 @@ def build_legs_animation(poses: list[LegPose], fps: float) -> Animation:
 
 def _compute_leg_joints(hips: Array, rotation: Array, cycle: float, side: float) -> Array:
     """(4, 3) [m] hip, knee, ankle, ball of the left (way 1) or right (-1) leg after u cycles."""
+    # [degrees] by which a heel is up when its foot leaves the ground
+    heel_lift_angle = 38.0
     offset = 0.0 if side > 0 else 0.5
     whole, phase = np.floor(cycle + offset), (cycle + offset) % 1.0
     air = np.clip((phase - STANCE_FRACTION) / (1.0 - STANCE_FRACTION), 0.0, 1.0)
@@ -101,7 +101,7 @@ def _compute_leg_joints(hips: Array, rotation: Array, cycle: float, side: float)
     ball = np.array([stood + STRIDE * float(unit_smoothstep(air)), side * HIP_HALF_WIDTH, ANKLE_HEIGHT])
     ball += INSTEP_LENGTH * FORWARD + FOOT_LIFT * float(np.sin(np.pi * air)) ** 2 * UP
     # the heel comes up while the ball still stands, and is down again before the next step
-    roll = np.radians(HEEL_LIFT_ANGLE) * float(
+    roll = np.radians(heel_lift_angle) * float(
         unit_smoothstep((phase - 0.36) / (STANCE_FRACTION - 0.36)) * unit_smoothstep((0.95 - phase) / 0.25)
     )
     back = INSTEP_LENGTH * (np.cos(roll) * FORWARD - np.sin(roll) * UP)

@@ -38,13 +38,8 @@ SNAPSHOT_STRIDE, DISTURBED_RUNS = 8, 10
 FORCE_KEYS = ((0.0, 0.0), (2.8, -1.0), (4.2, -0.9), (7.2, 1.0), (8.6, 0.9), (11.2, 0.0), (12.81, 0.0))
 # what strength one is, in body weights, of the first and of the second bloom
 BLOOM_LOADS = (0.8, 0.2)
-WIND = Wind(strength=0.8, pace=0.5, seed=4)
 # when the bee sits on the bloom [s], and how far off its middle the spot may be to hold it [m]
 LANDING_SPAN, BEE_RADIUS = (7.4, 8.0), 0.015
-# where the stem is pushed [m]: lower down it hardly moves
-MIN_PUSH_HEIGHT = 1.4
-# where the bee comes from and goes to [m]
-FLIGHT_ENDS = ((2.6, -1.6, 2.9), (-1.6, -1.8, 3.1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +59,10 @@ class BeeLandingScene(SteerScene):
 
         strength: in body weights.
         """
+        # where the stem is pushed [m]: lower down it hardly moves
+        min_push_height = 1.4
         parts = np.concatenate([self.scene.parts[name] for name in ("bloom disc", "bloom calyx", "stem")])
-        where = parts[self.body.vertices[parts, 2] > MIN_PUSH_HEIGHT]
+        where = parts[self.body.vertices[parts, 2] > min_push_height]
         return RandomPushSampler(
             self.body, where, (LANDING_SPAN[0] - 3.2, LANDING_SPAN[0] - 1.2), strength, 0.3
         ).sample(seed)
@@ -121,9 +118,8 @@ def _build_bloom_load(body: BodySolid, flower: Scene) -> Array:
 
 
 def _simulate_reference(model: ReducedModel, force: KeyframedForce) -> Reference:
-    W = model.project_force_over_time(force, STEP_COUNT + 1, DT)[1:] + WIND.compute_reduced_force(
-        model, DT, 1, STEP_COUNT
-    )
+    wind = Wind(strength=0.8, pace=0.5, seed=4)
+    W = model.project_force_over_time(force, STEP_COUNT + 1, DT)[1:] + wind.compute_reduced_force(model, DT, 1, STEP_COUNT)
     still = np.zeros(model.size)
     return simulate_reference(model, model.compute_predictor(still, still, DT), W, DT, (still, still), loop=True)
 
@@ -138,9 +134,11 @@ def _find_landing_vertex(flower: Scene) -> int:
 
 def _compute_bee_path(landing_path: Array) -> Array:
     """In from the right, on the spot of the reference while seated, and out to the left (frames, 3) [m]."""
+    # where the bee comes from and goes to [m]
+    flight_ends = ((2.6, -1.6, 2.9), (-1.6, -1.8, 3.1))
     seated = np.arange(LANDING_SPAN[0], LANDING_SPAN[1] + 0.5 * DT, 0.1)
     places = landing_path[np.round(seated / DT).astype(int)]
     away = np.array([0.3, -0.5, 0.25])
     times = np.concatenate([[0.0, LANDING_SPAN[0] - 1.2], seated, [LANDING_SPAN[1] + 1.2, STEP_COUNT * DT]])
-    knots = np.vstack([FLIGHT_ENDS[0], places[0] + away, places, places[-1] + away * [-1, 1, 1], FLIGHT_ENDS[1]])
+    knots = np.vstack([flight_ends[0], places[0] + away, places, places[-1] + away * [-1, 1, 1], flight_ends[1]])
     return np.asarray(CubicSpline(times, knots)(DT * np.arange(STEP_COUNT + 1)))

@@ -19,15 +19,9 @@ from cajole.scenes.steer_scenes.bee import BEE_RADIUS, BeeLandingScene
 from cajole.scenes.steer_scenes.strike import BALL_RADIUS, STRING_LENGTH, StrikeScene
 from cajole.scenes.tee import BALL_COLOR
 
-# how far apart the takes stand [m]: arms pass without touching
-RUN_SPACING = 4.6
-# from the front, so that all of them are of one size in the picture
-FRONT_VIEW = {"azimuth": -90.0, "elevation": 22.0}
 # points on a ball, and how it shines
 BALL_POINTS, BALL_GLOSS = 200, 0.4
 BEE_COLOR, STRING_COLOR = (0.95, 0.68, 0.12), (0.35, 0.33, 0.30)
-# of a string [m]
-STRING_RADIUS = 0.015
 # The bee is drawn larger than the radius within which it holds on.
 BEE_DRAW_SCALE = 4.0
 
@@ -49,9 +43,13 @@ def combine_strike_runs(
 
     every: frames of a run per frame of the animation.
     """
+    # from the front, so that all of them are of one size in the picture
+    front_view = {"azimuth": -90.0, "elevation": 22.0}
+    # how far apart the takes stand [m]: arms pass without touching
+    run_spacing = 4.6
     players = []
     for number, run in enumerate(runs):
-        aside = np.array([RUN_SPACING * number, 0.0, 0.0])
+        aside = np.array([run_spacing * number, 0.0, 0.0])
         players.append(
             _build_body_part(
                 scene.scene,
@@ -64,7 +62,7 @@ def combine_strike_runs(
             for path in scene.compute_ball_paths(run)[::every].transpose(1, 0, 2)
         ]
     staged, moved = _join_parts(scene.scene, players, 1.0 / (every * scene.reference.dt))
-    return replace(staged, camera={**staged.camera, **FRONT_VIEW}), moved
+    return replace(staged, camera={**staged.camera, **front_view}), moved
 
 
 def combine_with_bee(scene: BeeLandingScene, run: ControllerRun, *, every: int = 1) -> tuple[Scene, Animation]:
@@ -124,10 +122,12 @@ def build_sphere(radius: float) -> tuple[Array, IndexArray]:
 
 def _build_string(length: float) -> tuple[Array, IndexArray]:
     """A thin prism from the middle of a ball upwards: (6, 3) and its triangles; nothing when it has no length."""
+    # of a string [m]
+    string_radius = 0.015
     if not length:
         return np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
     turn = 2 * np.pi * np.arange(3) / 3
-    ring = STRING_RADIUS * np.column_stack([np.cos(turn), np.sin(turn), 0 * turn])
+    ring = string_radius * np.column_stack([np.cos(turn), np.sin(turn), 0 * turn])
     sides = [(i, (i + 1) % 3, 3 + (i + 1) % 3) for i in range(3)] + [(i, 3 + (i + 1) % 3, 3 + i) for i in range(3)]
     return np.vstack([ring, ring + [0, 0, length]]), np.array(sides)
 

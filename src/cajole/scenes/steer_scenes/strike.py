@@ -36,8 +36,6 @@ COUPLE_LOAD, NOD_LOAD = 0.055, 0.03
 STRIKE_SEARCH_START, STRIKE_TOLERANCE = 4.2, 0.15
 # balls [m]: radius, how deep the undisturbed ends would go in, length of the string
 BALL_RADIUS, STRIKE_DEPTH, STRING_LENGTH = 0.16, 0.05, 1.4
-# share of the speed of impact that a ball bounces off with
-RESTITUTION = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,8 @@ class PendulumBall:
 
         A rigid pendulum; struck, it takes over the speed along the line of impact and bounces off.
         """
+        # share of the speed of impact that a ball bounces off with
+        restitution = 0.6
         hook = self.centre + [0.0, 0.0, STRING_LENGTH]
         x, v, path = self.centre.copy(), np.zeros(3), np.empty((len(positions), 3))
         for frame, (ends, speeds) in enumerate(zip(positions, velocities)):
@@ -62,7 +62,7 @@ class PendulumBall:
             at = int(away.argmin())
             if away[at] < BALL_RADIUS:
                 line = (x - ends[at]) / away[at]
-                v = v + (1 + RESTITUTION) * max(float((speeds[at] - v) @ line), 0.0) * line
+                v = v + (1 + restitution) * max(float((speeds[at] - v) @ line), 0.0) * line
                 x, v = _project_on_string(hook, ends[at] + BALL_RADIUS * line, v)
             path[frame] = x
         return path
@@ -143,11 +143,9 @@ def _build_drive_force(body: BodySolid) -> KeyframedForce:
 
 
 def _find_arm_end(body: BodySolid, side: int) -> IndexArray:
-    return np.flatnonzero(side * body.vertices[:, 0] > ARM_END_X)
-
-
-# from here on an arm is its end [m]
-ARM_END_X = 1.5
+    # from here on an arm is its end [m]
+    arm_end_x = 1.5
+    return np.flatnonzero(side * body.vertices[:, 0] > arm_end_x)
 
 
 def _place_ball(body: BodySolid, motion: Animation, side: int) -> PendulumBall:
